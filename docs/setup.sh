@@ -1,0 +1,86 @@
+# Set-up steps that docs/quickstart, tests/run and .ci/run share; sourced by bash, run from the project's root.
+# shellcheck shell=bash disable=SC2034  # the variables are for those that source this
+
+# What a build needs, on Debian 12, Ubuntu 22.04 and 24.04.
+build_packages=(g++ ninja-build pkg-config libdnnl-dev zlib1g-dev nlohmann-json3-dev libcli11-dev dataset-fashion-mnist)
+minimum_meson=1.1
+
+say() { printf '== %s\n' "$*"; }
+
+fail() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+# Installs the packages that are missing, and asks apt for nothing where none is.
+ensure_packages() {
+  local package missing=()
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  command -v apt-get >/dev/null || fail "these packages are missing, and there is no apt-get to install them: ${missing[*]}"
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || fail "run me as root, or install first: ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  local log
+  log=$(mktemp)
+  if ! { "${as_root[@]}" apt-get update -qq &&
+         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+       } </dev/null >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    rm -f "$log"
+    fail "apt-get could not install: ${missing[*]}"
+  fi
+  rm -f "$log"
+}
+
+# Whether version $1 is at least version $2.
+is_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
+
+# Sets `meson` to a command of a version that is new enough: the one on the PATH, the distribution's, or, where that is
+# too old (Ubuntu 22.04), a wheel in a virtual environment in build/tools.
+ensure_meson() {
+  meson=meson
+  command -v meson >/dev/null && is_at_least "$(meson --version)" "$minimum_meson" && return
+  meson=$PWD/build/tools/bin/meson
+  [ -x "$meson" ] && return
+  local candidate
+  candidate=$(apt-cache policy meson 2>/dev/null | sed -n 's/^ *Candidate: //p')
+  if [ -n "$candidate" ] && [ "$candidate" != '(none)' ] && is_at_least "$candidate" "$minimum_meson"; then
+    ensure_packages meson
+    meson=meson
+    return
+  fi
+  say "installing meson into build/tools"
+  ensure_packages python3-venv
+  python3 -m venv build/tools
+  build/tools/bin/python -m pip install --quiet --disable-pip-version-check "meson>=$minimum_meson,<2" ||
+    fail "pip could not install meson $minimum_meson; install meson $minimum_meson or later yourself and run me again"
+}
+
+# configure_build DIR [MESON OPTION...]: sets up a build folder, once; later calls only change the options given.
+configure_build() {
+  local folder=$1
+  shift
+  if [ ! -f "$folder/build.ninja" ]; then
+    say "configuring $folder"
+    mkdir -p "$folder"
+    "$meson" setup "$folder" . "$@" >"$folder/configure.log" 2>&1 ||
+      { tail -n 20 "$folder/configure.log" >&2; fail "meson setup failed; see $folder/configure.log"; }
+  elif [ $# -gt 0 ]; then
+    "$meson" configure "$folder" "$@" >>"$folder/configure.log" 2>&1 ||
+      { tail -n 20 "$folder/configure.log" >&2; fail "meson configure failed; see $folder/configure.log"; }
+  fi
+}
+
+# Compiles a build folder; the whole log appears only where it fails.
+compile_build() {
+  local folder=$1
+  say "compiling in $folder"
+  "$meson" compile -C "$folder" >"$folder/compile.log" 2>&1 ||
+    { grep -E -A 12 'error|FAILED' "$folder/compile.log" | head -n 60 >&2; fail "the build failed; see $folder/compile.log"; }
+}

@@ -1,0 +1,59 @@
+/* The context: root of everything; backends, log, CPU thread budget and default seed. */
+#ifndef TROIKA_CONTEXT_H
+#define TROIKA_CONTEXT_H
+
+#include <troika/status.h>
+
+TROIKA_BEGIN_DECLS
+
+/**
+ * The root object. There is no other global state, so several contexts live in one process. Counted: models, trainers,
+ * tensors, datasets and loaders keep their context alive, so handles may be destroyed in any order.
+ */
+typedef struct troika_context_s *troika_context;
+
+/** Levels of log lines. */
+enum { TROIKA_LOG_ERROR = 1, TROIKA_LOG_WARNING = 2, TROIKA_LOG_INFO = 3, TROIKA_LOG_DEBUG = 4 };
+
+/**
+ * A log sink. `line` is UTF-8 without a line break, borrowed for the call. May be called from any thread of the
+ * library, one call at a time. It must not call the library.
+ */
+typedef void (*troika_log_function)(int32_t level, const char *line, void *user);
+
+/** Options of a context. Begin with TROIKA_CONTEXT_OPTIONS_INIT. */
+typedef struct troika_context_options {
+  uint32_t struct_size;     /**< sizeof(troika_context_options). */
+  int32_t cpu_threads;      /**< CPU threads for all CPU devices together; unset: every core of the process. */
+  uint64_t seed;            /**< Seed of parameter initialisation and dropout where no other is given. */
+  troika_log_function log;  /**< Where log lines go; NULL: nowhere. */
+  void *log_user;           /**< Passed to `log`; must outlive the context. */
+  int32_t log_level;        /**< The most detailed level that reaches `log`; unset: TROIKA_LOG_WARNING. */
+  int32_t reserved;         /**< 0. */
+} troika_context_options;
+
+#define TROIKA_CONTEXT_OPTIONS_INIT \
+  { sizeof(troika_context_options), TROIKA_UNSET, 0, NULL, NULL, TROIKA_UNSET, 0 }
+
+/** Fills `options` as TROIKA_CONTEXT_OPTIONS_INIT does, for callers with no macros. NULL is ignored. Any thread. */
+TROIKA_API void troika_context_options_init(troika_context_options *options);
+
+/**
+ * Creates a context. `options` may be NULL: defaults.
+ *
+ * Owned: the caller destroys `*out_context` with `troika_context_destroy`. Errors: INVALID_ARGUMENT (the message names
+ * the field), OUT_OF_MEMORY. Any thread.
+ *
+ *     troika_context context = NULL;
+ *     troika_error error;
+ *     if (troika_context_create(NULL, &context, &error) != TROIKA_OK) puts(error.message);
+ */
+TROIKA_API troika_status troika_context_create(const troika_context_options *options, troika_context *out_context,
+                                               troika_error *error);
+
+/** Gives up the caller's hold on a context. NULL is ignored. The handle must not be used again. Any thread. */
+TROIKA_API void troika_context_destroy(troika_context context);
+
+TROIKA_END_DECLS
+
+#endif

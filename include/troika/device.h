@@ -1,0 +1,79 @@
+/* Devices: plain values that name a CPU slice or a GPU. */
+#ifndef TROIKA_DEVICE_H
+#define TROIKA_DEVICE_H
+
+#include <troika/context.h>
+
+TROIKA_BEGIN_DECLS
+
+/** Kinds of device. */
+enum {
+  TROIKA_DEVICE_CPU = 1,  /**< A logical CPU device; devices attached together share the context's cores. */
+  TROIKA_DEVICE_CUDA = 2  /**< An NVIDIA GPU. */
+};
+
+/** A device: a value, free to copy. Its text form is `cpu:1` or `cuda:0`. */
+typedef struct troika_device {
+  int32_t kind;   /**< TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA. */
+  int32_t index;  /**< From 0. */
+} troika_device;
+
+/** What is known of one device. Filled by `troika_device_describe`. */
+typedef struct troika_device_info {
+  uint32_t struct_size;    /**< Set by the caller to sizeof(troika_device_info). */
+  int32_t cores;           /**< CPU: cores of the whole context; GPU: multiprocessors. */
+  int64_t memory_bytes;    /**< Total memory. */
+  int64_t free_bytes;      /**< Memory that is free now. */
+  char name[256];          /**< Name of the processor, UTF-8. */
+} troika_device_info;
+
+/**
+ * Gives the number of usable devices of a kind: `cpu:0` ... `cpu:N-1`. A CPU device is logical: N is at least 8 on any
+ * machine, and devices that are attached together divide the context's thread budget among them.
+ *
+ * Errors: INVALID_ARGUMENT for an unknown kind. A kind that this machine cannot use counts 0 devices and is no
+ * error: `troika_device_describe` says why. Any thread.
+ */
+TROIKA_API troika_status troika_device_count(troika_context context, int32_t kind, int32_t *out_count,
+                                             troika_error *error);
+
+/**
+ * Describes one device: processor name, memory and free memory in bytes.
+ *
+ * Errors: DEVICE_UNAVAILABLE with the reason (what was looked for, where, and what the loader said). Any thread.
+ */
+TROIKA_API troika_status troika_device_describe(troika_context context, troika_device device,
+                                                troika_device_info *out_info, troika_error *error);
+
+/**
+ * Reads a device from its text form: `cpu`, `cpu:1`, `cuda:0`. Does not look whether the device exists.
+ *
+ * Errors: INVALID_ARGUMENT. Any thread.
+ */
+TROIKA_API troika_status troika_device_parse(const char *text, troika_device *out_device, troika_error *error);
+
+/**
+ * Writes a device's text form into the caller's buffer of `capacity` bytes, always NUL-terminated.
+ * `out_size`, where given, receives the bytes needed with the NUL; a buffer that is too small, or NULL with
+ * capacity 0, is no error. Errors: INVALID_ARGUMENT for an unknown kind. Any thread.
+ */
+TROIKA_API troika_status troika_device_format(troika_device device, char *buffer, int64_t capacity,
+                                              int64_t *out_size, troika_error *error);
+
+/**
+ * Gives `cuda:index` where that GPU is usable, else `cpu:0`: the tutorials' try_gpu. Falls back without an error.
+ * Errors: INVALID_ARGUMENT. Any thread.
+ */
+TROIKA_API troika_status troika_device_try(troika_context context, int32_t index, troika_device *out_device,
+                                           troika_error *error);
+
+/**
+ * Gives every usable GPU, or `cpu:0` alone where there is none: the tutorials' try_all_gpus.
+ * Fills at most `capacity` entries; `out_count` receives how many there are. Errors: INVALID_ARGUMENT. Any thread.
+ */
+TROIKA_API troika_status troika_devices_all(troika_context context, troika_device *devices, int32_t capacity,
+                                            int32_t *out_count, troika_error *error);
+
+TROIKA_END_DECLS
+
+#endif

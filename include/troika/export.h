@@ -1,0 +1,52 @@
+/* Symbol visibility, linkage and version of the C interface. */
+#ifndef TROIKA_EXPORT_H
+#define TROIKA_EXPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#if defined(TROIKA_BUILD)
+#define TROIKA_API __declspec(dllexport)
+#else
+#define TROIKA_API __declspec(dllimport)
+#endif
+#elif defined(__GNUC__)
+#define TROIKA_API __attribute__((visibility("default")))
+#else
+#define TROIKA_API
+#endif
+
+#if defined(__cplusplus)
+#define TROIKA_BEGIN_DECLS extern "C" {
+#define TROIKA_END_DECLS }
+#else
+#define TROIKA_BEGIN_DECLS
+#define TROIKA_END_DECLS
+#endif
+
+/** Version of the headers. `troika_version` gives the library's own. */
+#define TROIKA_VERSION_MAJOR 1
+#define TROIKA_VERSION_MINOR 0
+#define TROIKA_VERSION_PATCH 0
+
+/** "Not set" for an integer field of an option struct: the library takes its default. */
+#define TROIKA_UNSET INT32_MIN
+
+TROIKA_BEGIN_DECLS
+
+/**
+ * Gives the version of the library that is loaded, as major * 10000 + minor * 100 + patch (10000 is 1.0.0).
+ * Never fails. Any thread.
+ */
+TROIKA_API int32_t troika_version(void);
+
+/**
+ * Gives one line that says how the library was built: version, compiler, oneDNN's version, zlib's version.
+ * Borrowed: static text that lives as long as the library. Never fails. Any thread.
+ */
+TROIKA_API const char *troika_build_info(void);
+
+TROIKA_END_DECLS
+
+#endif

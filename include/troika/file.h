@@ -1,0 +1,20 @@
+/* Files: looking into a weights file or a checkpoint without a model. */
+#ifndef TROIKA_FILE_H
+#define TROIKA_FILE_H
+
+#include <troika/status.h>
+
+TROIKA_BEGIN_DECLS
+
+/**
+ * Writes what a safetensors file holds as text, one line each: "metadata KEY = VALUE", then
+ * "NAME DTYPE [d0, d1, ...]" in the order of the data. The whole header is checked first.
+ * The buffer holds `capacity` bytes and is always NUL-terminated; `out_size` receives the bytes needed with the NUL;
+ * (NULL, 0) asks for the size alone. Errors: NOT_FOUND, IO, CORRUPT. Any thread.
+ */
+TROIKA_API troika_status troika_file_inspect(const char *path, char *buffer, int64_t capacity, int64_t *out_size,
+                                             troika_error *error);
+
+TROIKA_END_DECLS
+
+#endif

@@ -1,0 +1,54 @@
+/* What a call answers: status codes and the error struct that the caller owns. */
+#ifndef TROIKA_STATUS_H
+#define TROIKA_STATUS_H
+
+#include <troika/export.h>
+
+TROIKA_BEGIN_DECLS
+
+/** The result of a call: 0 is success, below 0 an error, above 0 something the caller may want to know. */
+typedef int32_t troika_status;
+
+enum {
+  TROIKA_OK = 0,
+  TROIKA_END_OF_DATA = 1,   /**< The loader has given every batch of this epoch. */
+  TROIKA_STEP_SKIPPED = 2,  /**< The step changed nothing, on any device. */
+  TROIKA_STOPPED = 3,       /**< A stop was requested, or a callback returned non-zero. */
+
+  TROIKA_ERROR_INVALID_ARGUMENT = -1,    /**< NULL, an unknown value, a wrong shape, dtype, name or size. */
+  TROIKA_ERROR_OUT_OF_MEMORY = -2,       /**< Host or device memory ran out; nothing was changed. */
+  TROIKA_ERROR_NOT_FOUND = -3,           /**< No such name, file or device. */
+  TROIKA_ERROR_UNSUPPORTED = -4,         /**< The library cannot do this; the message says what it can. */
+  TROIKA_ERROR_BUSY = -5,                /**< Another thread is inside a call on the same object. */
+  TROIKA_ERROR_IO = -6,                  /**< The operating system refused a read or a write. */
+  TROIKA_ERROR_CORRUPT = -7,             /**< A file does not hold what its format demands. */
+  TROIKA_ERROR_NOT_INITIALIZED = -8,     /**< A parameter has no value yet. */
+  TROIKA_ERROR_NOT_ON_DEVICE = -9,       /**< The object does not live on that device. */
+  TROIKA_ERROR_MISMATCH = -10,           /**< Names or shapes in a file differ from the model's. */
+  TROIKA_ERROR_DEVICE_UNAVAILABLE = -11, /**< The device exists in no usable form; the message says why. */
+  TROIKA_ERROR_COMM = -12,               /**< Communication between devices failed or missed its deadline. */
+  TROIKA_ERROR_DETACHED = -13,           /**< The trainer no longer owns its model's parameters. */
+  TROIKA_ERROR_INTERNAL = -14            /**< A defect of the library. Please report it with the message. */
+};
+
+/** Bytes of `troika_error.message`, its terminating NUL included. */
+#define TROIKA_ERROR_MESSAGE_BYTES 1020
+
+/**
+ * Why a call failed. Owned by the caller, who passes its address, or NULL, as the last argument of a call.
+ * Success clears it (status 0, empty message); failure always fills it. Nothing in it needs to be freed.
+ */
+typedef struct troika_error {
+  int32_t status;                            /**< The status that the call returned. */
+  char message[TROIKA_ERROR_MESSAGE_BYTES];  /**< One line of UTF-8, NUL-terminated: object, found, needed. */
+} troika_error;
+
+/**
+ * Gives the name of a status, such as "TROIKA_ERROR_BUSY"; "unknown status" for any other number.
+ * Borrowed: static text. Never fails. Any thread.
+ */
+TROIKA_API const char *troika_status_name(troika_status status);
+
+TROIKA_END_DECLS
+
+#endif

@@ -1,0 +1,15 @@
+/* Troika: multi-device training of neural networks behind a C interface. Includes every public header. */
+#ifndef TROIKA_TROIKA_H
+#define TROIKA_TROIKA_H
+
+#include <troika/context.h>
+#include <troika/data.h>
+#include <troika/device.h>
+#include <troika/export.h>
+#include <troika/file.h>
+#include <troika/model.h>
+#include <troika/status.h>
+#include <troika/tensor.h>
+#include <troika/trainer.h>
+
+#endif

@@ -1,0 +1,63 @@
+// What stands behind the handles of datasets, loaders and batches.
+#pragma once
+
+#include <troika/data.h>
+
+#include <atomic>
+#include <memory>
+
+#include "api/handle.h"
+#include "data/batch.h"
+#include "data/dataset.h"
+#include "data/loader.h"
+
+namespace troika {
+class Context;
+}
+
+namespace troika::api {
+struct DatasetObject;
+struct LoaderObject;
+}  // namespace troika::api
+
+struct troika_dataset_s : troika::api::Handle<troika::api::DatasetObject, 0x54524453> {
+  using Handle::Handle;
+};
+
+struct troika_loader_s : troika::api::Handle<troika::api::LoaderObject, 0x54524C44> {
+  using Handle::Handle;
+};
+
+// A loader's batch has a NULL `object` where the loader has moved past its last one; reach it with `batch_of`.
+struct troika_batch_s : troika::api::Handle<const troika::Batch, 0x54524254> {
+  using Handle::Handle;
+  bool is_loaders = false;  // lives in its loader, so destroying it does nothing
+};
+
+namespace troika::api {
+
+struct DatasetObject {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<const Dataset> dataset;
+};
+
+struct LoaderObject {
+  LoaderObject(std::shared_ptr<DatasetObject> d, const LoaderOptions& options)
+      : dataset(std::move(d)), loader(dataset->dataset, options) {
+    batch.is_loaders = true;
+  }
+  std::shared_ptr<DatasetObject> dataset;
+  Loader loader;
+  std::atomic<bool> in_use{false};  // for Exclusive
+  troika_batch_s batch{nullptr};    // the one handle that `troika_loader_next` gives, again and again
+};
+
+inline const Batch& batch_of(troika_batch_s* handle, const char* function, const char* argument) {
+  const std::shared_ptr<const Batch>& batch = object_of(handle, function, argument);
+  if (!batch)
+    throw Error(Status::invalid_argument,
+                text(function, ": argument '", argument, "' is a batch that its loader moved past; ask for the next"));
+  return *batch;
+}
+
+}  // namespace troika::api

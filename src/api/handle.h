@@ -1,0 +1,53 @@
+// Opaque handles: a tagged, shared hold on an object, and the lock that turns misuse by two threads into BUSY.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "api/guard.h"
+
+namespace troika::api {
+
+// Each handle struct begins with its kind's tag, so that a handle of another kind is told apart.
+template <typename Object, uint32_t kTag>
+struct Handle {
+  explicit Handle(std::shared_ptr<Object> o) : object(std::move(o)) {}
+  ~Handle() { tag = 0; }
+  static constexpr uint32_t kKind = kTag;
+  uint32_t tag = kTag;
+  std::shared_ptr<Object> object;
+};
+
+// The object behind a handle, or INVALID_ARGUMENT naming function and argument.
+template <typename H>
+auto& object_of(H* handle, const char* function, const char* argument) {
+  required(handle, function, argument);
+  if (handle->tag != H::kKind)
+    throw Error(Status::invalid_argument,
+                text(function, ": argument '", argument, "' is not a live handle of the type it should be"));
+  return handle->object;
+}
+
+// Ends a hold. NULL, and a handle of another kind, are ignored. Errors of what goes with it have nowhere to go.
+template <typename H>
+void destroy_handle(H* handle) noexcept {
+  if (handle && handle->tag == H::kKind) delete handle;
+}
+
+// Marks an object as in use for the length of one call; a second thread gets BUSY.
+class Exclusive {
+ public:
+  Exclusive(std::atomic<bool>& flag, const char* function, const char* what) : flag_(flag) {
+    if (flag_.exchange(true, std::memory_order_acquire))
+      throw Error(Status::busy, text(function, ": another thread is inside a call on this ", what));
+  }
+  ~Exclusive() { flag_.store(false, std::memory_order_release); }
+  Exclusive(const Exclusive&) = delete;
+  Exclusive& operator=(const Exclusive&) = delete;
+
+ private:
+  std::atomic<bool>& flag_;
+};
+
+}  // namespace troika::api

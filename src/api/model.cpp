@@ -1,0 +1,350 @@
+// The C functions of troika/model.h, but for files and prediction.
+#include <troika/model.h>
+
+#include <cmath>
+
+#include "api/context_handle.h"
+#include "api/model_handle.h"
+#include "models/initializer.h"
+#include "models/zoo.h"
+#include "state/utf8.h"
+
+namespace troika::api {
+namespace {
+
+constexpr bool is_set(int32_t value) { return value != TROIKA_UNSET; }
+
+[[noreturn]] void refuse(const char* function, const std::string& message) {
+  throw Error(Status::invalid_argument, text(function, ": ", message));
+}
+
+// A name as text: not NULL, valid UTF-8. What else a name may not be is the model's business.
+std::string name_argument(const char* name, const char* function) {
+  const std::string result = required(name, function, "name");
+  const size_t invalid = find_invalid_utf8(result);
+  if (invalid != std::string::npos) refuse(function, text("argument 'name' is not UTF-8 at byte ", invalid));
+  return result;
+}
+
+ValueId value_argument(troika_value value, const char* function, const char* argument) {
+  if (value < 0) refuse(function, text("argument '", argument, "' is ", value, ", not a value of this model"));
+  return static_cast<ValueId>(value);
+}
+
+// A switch of an option struct: 0, 1 or unset.
+bool switch_field(int32_t value, bool unset, const char* function, const char* field) {
+  if (!is_set(value)) return unset;
+  if (value != 0 && value != 1) refuse(function, text(field, " is ", value, ", needs 0 or 1"));
+  return value == 1;
+}
+
+int64_t needed_field(int32_t value, const char* function, const std::string& field) {
+  if (!is_set(value)) refuse(function, text("options.", field, " is not set"));
+  return value;
+}
+
+void needed_pair(int64_t (&out)[2], const int32_t (&given)[2], const char* function, const char* field) {
+  for (int i = 0; i < 2; ++i) out[i] = needed_field(given[i], function, text(field, '[', i, ']'));
+}
+
+void optional_pair(int64_t (&out)[2], const int32_t (&given)[2], int64_t first, int64_t second) {
+  out[0] = is_set(given[0]) ? given[0] : first;
+  out[1] = is_set(given[1]) ? given[1] : second;
+}
+
+Window window_of(const troika_pool2d_options& options, const char* function) {
+  Window window{{1, 1}, {1, 1}, {0, 0}, {1, 1}};
+  needed_pair(window.kernel, options.kernel, function, "kernel");
+  optional_pair(window.stride, options.stride, window.kernel[0], window.kernel[1]);
+  optional_pair(window.padding, options.padding, 0, 0);
+  return window;
+}
+
+ConvOptions conv_options_of(const troika_conv2d_options& options, const char* function) {
+  ConvOptions conv;
+  conv.out_channels = needed_field(options.out_channels, function, "out_channels");
+  needed_pair(conv.window.kernel, options.kernel, function, "kernel");
+  optional_pair(conv.window.stride, options.stride, 1, 1);
+  optional_pair(conv.window.padding, options.padding, 0, 0);
+  optional_pair(conv.window.dilation, options.dilation, 1, 1);
+  conv.groups = is_set(options.groups) ? options.groups : 1;
+  conv.bias = switch_field(options.bias, true, function, "options.bias");
+  return conv;
+}
+
+std::optional<int64_t> zoo_field(int32_t value, const char* function, const char* field) {
+  if (!is_set(value)) return std::nullopt;
+  if (value < 1) refuse(function, text("options.", field, " is ", value, ", needs at least 1"));
+  return value;
+}
+
+ZooOptions zoo_options_of(const troika_model_options& options, const char* function) {
+  return {zoo_field(options.classes, function, "classes"),
+          zoo_field(options.input_channels, function, "input_channels"),
+          zoo_field(options.input_height, function, "input_height"),
+          zoo_field(options.input_width, function, "input_width"), zoo_field(options.hidden, function, "hidden")};
+}
+
+troika_model new_handle(troika_context context, const char* function, std::shared_ptr<Model> model) {
+  auto object =
+      std::make_shared<ModelObject>(ModelObject{object_of(context, function, "context"), std::move(model), nullptr});
+  return new troika_model_s(std::move(object));
+}
+
+// Runs `body` with the model behind the handle, which no other thread may use meanwhile.
+template <typename Body>
+troika_status with_model(troika_model handle, const char* function, troika_error* error, Body&& body) {
+  return guard(error, [&] {
+    const std::shared_ptr<Model> model = object_of(handle, function, "model")->model;
+    const Exclusive exclusive(model->busy(), function, "model");
+    body(*model);
+  });
+}
+
+// Adds a layer: `add` gets the model and the layer's name, and gives the output.
+template <typename Add>
+troika_status add_layer(troika_model handle, const char* name, troika_value* out_value, const char* function,
+                        troika_error* error, Add&& add) {
+  return with_model(handle, function, error, [&](Model& model) {
+    required(out_value, function, "out_value");
+    *out_value = static_cast<troika_value>(add(model, name_argument(name, function)));
+  });
+}
+
+troika_parameter_info info_of(const Parameter& parameter) {
+  troika_parameter_info info{};
+  info.dtype = static_cast<int32_t>(parameter.type.dtype);
+  info.rank = parameter.type.shape.rank();
+  info.is_buffer = parameter.is_buffer;
+  info.is_initialized = parameter.is_initialized;
+  for (int i = 0; i < info.rank; ++i) info.dims[i] = parameter.type.shape[i];
+  write_text(parameter.name, info.name, sizeof info.name, nullptr, "troika_model_describe_parameter");
+  return info;
+}
+
+size_t bytes_argument(int64_t size_bytes, const char* function) {
+  if (size_bytes < 0) refuse(function, text("argument 'size_bytes' is ", size_bytes, ", needs at least 0"));
+  return static_cast<size_t>(size_bytes);
+}
+
+}  // namespace
+}  // namespace troika::api
+
+using namespace troika;
+using namespace troika::api;
+
+// ---- options ----
+
+void troika_model_options_init(troika_model_options* options) {
+  if (options) *options = troika_model_options TROIKA_MODEL_OPTIONS_INIT;
+}
+
+void troika_conv2d_options_init(troika_conv2d_options* options) {
+  if (options) *options = troika_conv2d_options TROIKA_CONV2D_OPTIONS_INIT;
+}
+
+void troika_pool2d_options_init(troika_pool2d_options* options) {
+  if (options) *options = troika_pool2d_options TROIKA_POOL2D_OPTIONS_INIT;
+}
+
+// ---- creation ----
+
+troika_status troika_model_create(troika_context context, const char* name, const troika_model_options* options,
+                                  troika_model* out_model, troika_error* error) {
+  const char* function = "troika_model_create";
+  return guard(error, [&] {
+    *required(out_model, function, "out_model") = nullptr;
+    object_of(context, function, "context");
+    const auto read = read_options(options, troika_model_options TROIKA_MODEL_OPTIONS_INIT, "troika_model_options");
+    *out_model =
+        new_handle(context, function, create_model(name_argument(name, function), zoo_options_of(read, function)));
+  });
+}
+
+troika_status troika_model_create_empty(troika_context context, const char* name, troika_model* out_model,
+                                        troika_error* error) {
+  const char* function = "troika_model_create_empty";
+  return guard(error, [&] {
+    *required(out_model, function, "out_model") = nullptr;
+    object_of(context, function, "context");
+    const std::string model_name = name_argument(name, function);
+    if (model_name.empty() || model_name.size() > 200)
+      refuse(function, text("argument 'name' has ", model_name.size(), " bytes, needs 1 to 200"));
+    if (printable(model_name) != model_name) refuse(function, "argument 'name' has a control character");
+    *out_model = new_handle(context, function, std::make_shared<Model>(model_name));
+  });
+}
+
+void troika_model_destroy(troika_model model) { destroy_handle(model); }
+
+// ---- layers ----
+
+troika_status troika_model_add_input(troika_model model, const char* name, const int64_t* dims, int32_t rank,
+                                     troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_input";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    required(dims, function, "dims");
+    if (rank < 1 || rank >= kMaxRank)
+      refuse(function, text("argument 'rank' is ", rank, ", needs 1 to ", kMaxRank - 1));
+    return m.add_input(layer, Shape(std::vector<int64_t>(dims, dims + rank)));
+  });
+}
+
+troika_status troika_model_add_conv2d(troika_model model, const char* name, troika_value input,
+                                      const troika_conv2d_options* options, troika_value* out_value,
+                                      troika_error* error) {
+  const char* function = "troika_model_add_conv2d";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    const auto read = read_options(required(options, function, "options"),
+                                   troika_conv2d_options TROIKA_CONV2D_OPTIONS_INIT, "troika_conv2d_options");
+    return m.add_conv2d(layer, value_argument(input, function, "input"), conv_options_of(read, function));
+  });
+}
+
+troika_status troika_model_add_linear(troika_model model, const char* name, troika_value input, int32_t out_features,
+                                      int32_t bias, troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_linear";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
+    return m.add_linear(layer, value_argument(input, function, "input"), out_features, with_bias);
+  });
+}
+
+troika_status troika_model_add_batch_norm2d(troika_model model, const char* name, troika_value input, double eps,
+                                            double momentum, troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_batch_norm2d";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_batch_norm2d(layer, value_argument(input, function, "input"), eps, momentum);
+  });
+}
+
+troika_status troika_model_add_relu(troika_model model, const char* name, troika_value input, troika_value* out_value,
+                                    troika_error* error) {
+  const char* function = "troika_model_add_relu";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_relu(layer, value_argument(input, function, "input"));
+  });
+}
+
+troika_status troika_model_add_max_pool2d(troika_model model, const char* name, troika_value input,
+                                          const troika_pool2d_options* options, troika_value* out_value,
+                                          troika_error* error) {
+  const char* function = "troika_model_add_max_pool2d";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    const auto read = read_options(required(options, function, "options"),
+                                   troika_pool2d_options TROIKA_POOL2D_OPTIONS_INIT, "troika_pool2d_options");
+    return m.add_max_pool2d(layer, value_argument(input, function, "input"), window_of(read, function));
+  });
+}
+
+troika_status troika_model_add_avg_pool2d(troika_model model, const char* name, troika_value input,
+                                          const troika_pool2d_options* options, troika_value* out_value,
+                                          troika_error* error) {
+  const char* function = "troika_model_add_avg_pool2d";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    const auto read = read_options(required(options, function, "options"),
+                                   troika_pool2d_options TROIKA_POOL2D_OPTIONS_INIT, "troika_pool2d_options");
+    const bool count_include_pad = switch_field(read.count_include_pad, true, function, "options.count_include_pad");
+    return m.add_avg_pool2d(layer, value_argument(input, function, "input"), window_of(read, function),
+                            count_include_pad);
+  });
+}
+
+troika_status troika_model_add_adaptive_avg_pool2d(troika_model model, const char* name, troika_value input,
+                                                   int32_t out_height, int32_t out_width, troika_value* out_value,
+                                                   troika_error* error) {
+  const char* function = "troika_model_add_adaptive_avg_pool2d";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_adaptive_avg_pool2d(layer, value_argument(input, function, "input"), out_height, out_width);
+  });
+}
+
+troika_status troika_model_add_flatten(troika_model model, const char* name, troika_value input,
+                                       troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_flatten";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_flatten(layer, value_argument(input, function, "input"));
+  });
+}
+
+troika_status troika_model_add_sum(troika_model model, const char* name, troika_value a, troika_value b,
+                                   troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_sum";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_sum(layer, value_argument(a, function, "a"), value_argument(b, function, "b"));
+  });
+}
+
+troika_status troika_model_add_dropout(troika_model model, const char* name, troika_value input, double probability,
+                                       troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_dropout";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_dropout(layer, value_argument(input, function, "input"), probability);
+  });
+}
+
+troika_status troika_model_set_output(troika_model model, troika_value value, troika_error* error) {
+  const char* function = "troika_model_set_output";
+  return with_model(model, function, error, [&](Model& m) { m.set_output(value_argument(value, function, "value")); });
+}
+
+// ---- parameters ----
+
+troika_status troika_model_initialize(troika_model model, const char* pattern, int32_t initializer, double a,
+                                      uint64_t seed, troika_error* error) {
+  return with_model(model, "troika_model_initialize", error, [&](Model& m) {
+    initialize(m, pattern ? pattern : "*", static_cast<Initializer>(initializer), a, seed);
+  });
+}
+
+troika_status troika_model_initialize_default(troika_model model, uint64_t seed, troika_error* error) {
+  return with_model(model, "troika_model_initialize_default", error,
+                    [&](Model& m) { initialize_default(m, seed, false); });
+}
+
+troika_status troika_model_count_parameters(troika_model model, int32_t* out_entries, int64_t* out_elements,
+                                            troika_error* error) {
+  return with_model(model, "troika_model_count_parameters", error, [&](Model& m) {
+    int64_t elements = 0;
+    for (const Layer& layer : m.layers()) elements += layer.parameters;
+    if (out_entries) *out_entries = static_cast<int32_t>(m.parameters()->size());
+    if (out_elements) *out_elements = elements;
+  });
+}
+
+troika_status troika_model_describe_parameter(troika_model model, int32_t index, troika_parameter_info* out_info,
+                                              troika_error* error) {
+  const char* function = "troika_model_describe_parameter";
+  return with_model(model, function, error, [&](Model& m) {
+    const ParameterStore& store = *m.parameters();
+    if (index < 0 || static_cast<size_t>(index) >= store.size())
+      throw Error(Status::not_found, text(function, ": argument 'index' is ", index, ", model '", m.name(), "' has ",
+                                          store.size(), " entries"));
+    write_result(out_info, info_of(store.entry(static_cast<size_t>(index))), function, "out_info");
+  });
+}
+
+troika_status troika_model_get_parameter(troika_model model, const char* name, void* data, int64_t size_bytes,
+                                         troika_error* error) {
+  const char* function = "troika_model_get_parameter";
+  return with_model(model, function, error, [&](Model& m) {
+    const size_t index = m.parameters()->index_of(name_argument(name, function));
+    m.parameters()->read(index, required(data, function, "data"), bytes_argument(size_bytes, function));
+  });
+}
+
+troika_status troika_model_set_parameter(troika_model model, const char* name, const void* data, int64_t size_bytes,
+                                         troika_error* error) {
+  const char* function = "troika_model_set_parameter";
+  return with_model(model, function, error, [&](Model& m) {
+    const size_t index = m.parameters()->index_of(name_argument(name, function));
+    m.parameters()->write(index, required(data, function, "data"), bytes_argument(size_bytes, function));
+  });
+}
+
+troika_status troika_model_print(troika_model model, char* buffer, int64_t capacity, int64_t* out_size,
+                                 troika_error* error) {
+  const char* function = "troika_model_print";
+  return with_model(model, function, error,
+                    [&](Model& m) { write_text(m.print(), buffer, capacity, out_size, function); });
+}

@@ -1,0 +1,26 @@
+// The model's handle: a model, and the context that it keeps alive.
+#pragma once
+
+#include <troika/model.h>
+
+#include "api/handle.h"
+#include "models/model.h"
+
+namespace troika {
+class Context;
+class Trainer;
+}  // namespace troika
+
+namespace troika::api {
+
+struct ModelObject {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Model> model;
+  std::shared_ptr<Trainer> predictor;  // of troika_model_predict; null until it is called
+};
+
+}  // namespace troika::api
+
+struct troika_model_s : troika::api::Handle<troika::api::ModelObject, 0x54524d4f> {
+  using Handle::Handle;
+};

@@ -1,0 +1,33 @@
+// troika_model_predict: the model alone, in evaluation mode, on any device.
+#include "api/context_handle.h"
+#include "api/model_handle.h"
+#include "api/tensor_handle.h"
+#include "train/trainer.h"
+
+using namespace troika;
+using namespace troika::api;
+
+troika_status troika_model_predict(troika_model model, troika_device device, troika_tensor input,
+                                   troika_tensor* out_output, troika_error* error) {
+  constexpr const char* kName = "troika_model_predict";
+  return guard(error, [&] {
+    *required(out_output, kName, "out_output") = nullptr;
+    ModelObject& object = *object_of(model, kName, "model");
+    const Tensor& x = *object_of(input, kName, "input")->tensor;
+    check_device_kind(device, kName);
+    if (x.type().dtype != DType::f32)
+      throw Error(Status::invalid_argument, text(kName, ": input is ", name_of(x.type().dtype), ", needs f32"));
+    Exclusive exclusive(object.model->busy(), kName, "model");
+    // The compiled network of the device that was asked for last is kept.
+    if (!object.predictor || object.predictor->devices()[0] != device_id(device))
+      object.predictor = std::make_shared<Trainer>(object.context, object.model,
+                                                   std::vector<DeviceId>{device_id(device)}, TrainerOptions{}, true);
+    std::vector<float> output;
+    std::vector<float> host(static_cast<size_t>(x.type().shape.elements()));
+    x.read(host.data());
+    const Shape shape = object.predictor->predict(x.type().shape, host.data(), output);
+    auto result = Tensor::create(open_device(*object.context, device, kName), {DType::f32, shape});
+    result->write(output.data());
+    *out_output = new troika_tensor_s(std::make_shared<TensorObject>(TensorObject{object.context, std::move(result)}));
+  });
+}

@@ -1,0 +1,52 @@
+// The tensor's handle.
+#pragma once
+
+#include <troika/tensor.h>
+
+#include "api/handle.h"
+#include "device/tensor.h"
+#include "train/context.h"
+
+namespace troika::api {
+
+struct TensorObject {
+  std::shared_ptr<Context> context;
+  std::shared_ptr<Tensor> tensor;
+};
+
+inline DeviceId device_id(troika_device device) { return {static_cast<DeviceKind>(device.kind), device.index}; }
+
+inline void check_device_kind(troika_device device, const char* function) {
+  if (device.kind != TROIKA_DEVICE_CPU && device.kind != TROIKA_DEVICE_CUDA)
+    throw Error(Status::invalid_argument,
+                text(function, ": device.kind is ", device.kind, ", need TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA"));
+}
+
+// A device for memory alone; its threads run nothing.
+inline std::shared_ptr<Device> open_device(const Context& context, troika_device device, const char* function) {
+  check_device_kind(device, function);
+  return context.backends().open(device_id(device), {});
+}
+
+// "TROIKA_F32" and so on as a DType.
+inline DType read_dtype(int32_t dtype, const char* function) {
+  if (dtype < TROIKA_F32 || dtype > TROIKA_U8)
+    throw Error(Status::invalid_argument, text(function, ": dtype is ", dtype,
+                                               ", need TROIKA_F32, TROIKA_F64, TROIKA_I32, TROIKA_I64 or TROIKA_U8"));
+  return static_cast<DType>(dtype);
+}
+
+inline Shape read_shape(const int64_t* dims, int32_t rank, const char* function) {
+  if (rank < 0 || rank > TROIKA_MAX_RANK)
+    throw Error(Status::invalid_argument, text(function, ": rank is ", rank, ", need 0 to ", TROIKA_MAX_RANK));
+  if (rank > 0) required(dims, function, "dims");
+  Shape shape(std::vector<int64_t>(dims, dims + rank));
+  checked_elements(shape, function);
+  return shape;
+}
+
+}  // namespace troika::api
+
+struct troika_tensor_s : troika::api::Handle<troika::api::TensorObject, 0x54525453> {
+  using Handle::Handle;
+};

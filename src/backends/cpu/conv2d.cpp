@@ -1,0 +1,135 @@
+// conv2d and its gradients by oneDNN; layouts are left to oneDNN, so that blocked ones flow from layer to layer.
+#include "backends/cpu/kernels.h"
+#include "ops/window.h"
+
+namespace troika::cpu {
+namespace {
+
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+// oneDNN's description of the convolution; weights in whatever layout it likes, images in `image_tag`.
+ConvSettings settings_of(const Node& node, const Shape& x, const Shape& weight, const Shape& y, bool bias,
+                         dnnl::memory::format_tag image_tag) {
+  const Window w = Window::of(node);
+  const int64_t groups = node.attributes.integer("groups");
+  const auto any = dnnl::memory::format_tag::any;
+  ConvSettings s;
+  // An image of few channels is the network's own input and is best read as it comes.
+  s.x = x[1] <= 4 && image_tag == any ? plain_desc(x) : Desc(x.dims(), kF32, image_tag);
+  // Weights [k, c / groups, kh, kw] are [groups, k / groups, c / groups, kh, kw] there.
+  s.weight = groups == 1 ? Desc(weight.dims(), kF32, any)
+                         : Desc(Dims{groups, weight[0] / groups, weight[1], weight[2], weight[3]}, kF32, any);
+  if (bias) s.bias = plain_desc({weight[0]});
+  s.y = Desc(y.dims(), kF32, image_tag);
+  s.stride = {w.stride[0], w.stride[1]};
+  s.dilation = {w.dilation[0] - 1, w.dilation[1] - 1};
+  s.padding_before = {w.padding[0], w.padding[1]};
+  // What the last window leaves over on the far side: it may be less than the padding, or negative.
+  for (int i = 0; i < 2; ++i)
+    s.padding_after.push_back((y[i + 2] - 1) * w.stride[i] + w.dilation[i] * (w.kernel[i] - 1) + 1 - x[i + 2] -
+                              w.padding[i]);
+  return s;
+}
+
+// Blocks of 16 channels waste work where channel counts fill them badly: 20 and 50 channels become 32 and 64. Images of up
+// to 4 channels have kernels of their own.
+bool fills_blocks_badly(const Shape& weight, int64_t groups) {
+  constexpr double kTolerated = 1.15;
+  auto padded = [](int64_t c) { return (c + 15) / 16 * 16; };
+  const int64_t c = weight[1], k = weight[0];
+  const double waste = static_cast<double>(padded(k)) / static_cast<double>(k) *
+                       (c <= 4 ? 1.0 : static_cast<double>(padded(c)) / static_cast<double>(c));
+  return groups == 1 && waste > kTolerated;
+}
+
+// The first primitive descriptor, of those that `make` builds, that is not oneDNN's slow reference: channels last where blocks
+// fill badly, else the layout that oneDNN likes best.
+template <typename Make>
+auto first_fast(bool channels_last, Make&& make) {
+  if (channels_last) try {
+      auto pd = make(dnnl::memory::format_tag::nhwc);
+      if (!std::string_view(pd.impl_info_str()).starts_with("ref")) return pd;
+    } catch (const dnnl::error& e) {
+      if (e.status != dnnl_unimplemented) throw;
+    }
+  return make(dnnl::memory::format_tag::any);
+}
+
+}  // namespace
+
+KernelChoice select_conv2d(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const Shape &x = request.graph.type(node.inputs[0]).shape, &weight = request.graph.type(node.inputs[1]).shape;
+  const Shape& y = request.graph.type(node.outputs[0]).shape;
+  const bool bias = node.inputs[2] != kNoValue;
+  const auto pd =
+      first_fast(fills_blocks_badly(weight, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
+        return conv_forward(device.engine(), user_scratchpad(), settings_of(node, x, weight, y, bias, tag));
+      });
+  std::vector<OnednnKernel::Argument> arguments = {
+      {DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
+      {DNNL_ARG_WEIGHTS, pd.weights_desc(), OnednnKernel::Argument::input, 1},
+      {DNNL_ARG_DST, pd.dst_desc(), OnednnKernel::Argument::output, 0}};
+  if (bias) arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc(), OnednnKernel::Argument::input, 2});
+  KernelChoice choice;
+  auto kernel = std::make_unique<OnednnKernel>(device, dnnl::convolution_forward(pd), pd.scratchpad_desc(), arguments);
+  if (node.attributes.flag("relu")) kernel->append_relu(pd.dst_desc().get_size());
+  choice.kernel = std::move(kernel);
+  choice.name = text("cpu:onednn:", pd.impl_info_str());
+  choice.input_layouts = {layout_of(pd.src_desc(), x), layout_of(pd.weights_desc(), weight), nullptr};
+  choice.output_layouts = {layout_of(pd.dst_desc(), y)};
+  choice.scratch_bytes = pd.scratchpad_desc().get_size();
+  return choice;
+}
+
+KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const Shape &weight = request.graph.type(node.inputs[0]).shape, &dy = request.graph.type(node.inputs[1]).shape;
+  const Shape& dx = request.graph.type(node.outputs[0]).shape;
+  const auto pd =
+      first_fast(fills_blocks_badly(weight, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
+        const ConvSettings settings = settings_of(node, dx, weight, dy, false, tag);
+        return conv_backward_data(device.engine(), user_scratchpad(), settings,
+                                  conv_forward(device.engine(), user_scratchpad(), settings));
+      });
+  KernelChoice choice;
+  choice.kernel = std::make_unique<OnednnKernel>(
+      device, dnnl::convolution_backward_data(pd), pd.scratchpad_desc(),
+      std::vector<OnednnKernel::Argument>{{DNNL_ARG_WEIGHTS, pd.weights_desc(), OnednnKernel::Argument::input, 0},
+                                          {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, 1},
+                                          {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), OnednnKernel::Argument::output, 0}});
+  choice.name = text("cpu:onednn:", pd.impl_info_str());
+  choice.input_layouts = {layout_of(pd.weights_desc(), weight), layout_of(pd.diff_dst_desc(), dy)};
+  choice.output_layouts = {layout_of(pd.diff_src_desc(), dx)};
+  choice.scratch_bytes = pd.scratchpad_desc().get_size();
+  return choice;
+}
+
+KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const Shape &x = request.graph.type(node.inputs[0]).shape, &dy = request.graph.type(node.inputs[1]).shape;
+  const Shape& weight = request.graph.type(node.outputs[0]).shape;
+  const bool bias = node.outputs.size() > 1;
+  const auto pd =
+      first_fast(fills_blocks_badly(weight, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
+        const ConvSettings settings = settings_of(node, x, weight, dy, bias, tag);
+        return conv_backward_weights(device.engine(), user_scratchpad(), settings,
+                                     conv_forward(device.engine(), user_scratchpad(), settings));
+      });
+  std::vector<OnednnKernel::Argument> arguments = {
+      {DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
+      {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, 1},
+      {DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc(), OnednnKernel::Argument::output, 0}};
+  if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc(), OnednnKernel::Argument::output, 1});
+  KernelChoice choice;
+  choice.kernel =
+      std::make_unique<OnednnKernel>(device, dnnl::convolution_backward_weights(pd), pd.scratchpad_desc(), arguments);
+  choice.name = text("cpu:onednn:", pd.impl_info_str());
+  choice.input_layouts = {layout_of(pd.src_desc(), x), layout_of(pd.diff_dst_desc(), dy)};
+  choice.output_layouts = {layout_of(pd.diff_weights_desc(), weight)};
+  if (bias) choice.output_layouts.push_back(nullptr);
+  choice.scratch_bytes = pd.scratchpad_desc().get_size();
+  return choice;
+}
+
+}  // namespace troika::cpu

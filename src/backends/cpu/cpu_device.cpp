@@ -1,0 +1,127 @@
+// Memory, threads and kernel choice of a CPU device.
+#include "backends/cpu/cpu_device.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/threads.h"
+
+namespace troika::cpu {
+
+CpuDevice::CpuDevice(int index, DeviceShare share)
+    : index_(index), share_(std::move(share)), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
+
+namespace {
+
+// Memory that a program can still take without pushing out others.
+int64_t available_bytes() {
+  std::ifstream memory("/proc/meminfo");
+  for (std::string line; std::getline(memory, line);)
+    if (line.rfind("MemAvailable:", 0) == 0) return std::atoll(line.c_str() + 13) * 1024;
+  return static_cast<int64_t>(sysconf(_SC_PAGESIZE)) * sysconf(_SC_AVPHYS_PAGES);
+}
+
+}  // namespace
+
+// Large blocks come from the system, zeroed and not yet in memory: an arena takes memory as a step first touches it. Their
+// size stands in a page before them.
+Buffer CpuDevice::allocate(size_t bytes, const std::string& purpose) {
+  constexpr size_t kPage = 4096, kLarge = 1 << 20, kHuge = 64 << 20, kMost = size_t{1} << 62;
+  const size_t rounded = (std::min(bytes, kMost) + kPage) / kPage * kPage;
+  void* memory = nullptr;
+  if (rounded < kLarge) {
+    memory = std::aligned_alloc(kPage, rounded);
+    if (memory)
+      return Buffer(static_cast<std::byte*>(std::memset(memory, 0, rounded)), [](std::byte* p) { std::free(p); });
+  } else if (rounded < kHuge ||
+             rounded < static_cast<size_t>(available_bytes())) {  // the system promises more than it has
+    memory = mmap(nullptr, rounded + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED) {
+      *static_cast<size_t*>(memory) = rounded + kPage;
+      return Buffer(static_cast<std::byte*>(memory) + kPage, [](std::byte* p) {
+        if (p) munmap(p - kPage, *reinterpret_cast<size_t*>(p - kPage));
+      });
+    }
+  }
+  throw Error(Status::out_of_memory,
+              text("device ", id(), ": ", purpose, " needs ", bytes, " bytes, which are not free"));
+}
+
+void CpuDevice::copy_from_host(void* destination, const void* source, size_t bytes) {
+  std::memcpy(destination, source, bytes);
+}
+void CpuDevice::copy_to_host(void* destination, const void* source, size_t bytes) {
+  std::memcpy(destination, source, bytes);
+}
+void CpuDevice::enter_thread() { enter_team(share_.threads, share_.cores); }
+
+KernelChoice CpuDevice::select(const KernelRequest& request) {
+  struct Entry {
+    std::string_view op;
+    SelectKernel select;
+  };
+  static constexpr Entry kKernels[] = {
+#define TROIKA_KERNEL(op) {#op, select_##op},
+#include "backends/cpu/kernels.def"
+#undef TROIKA_KERNEL
+  };
+  for (const Entry& entry : kKernels)
+    if (entry.op == request.node.op)
+      return check(text(request.node.op, " '", request.node.name, "' on ", id()),
+                   [&] { return entry.select(*this, request); });
+  throw Error(Status::unsupported,
+              text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
+}
+
+namespace {
+
+class CpuBackend : public Backend {
+ public:
+  DeviceKind kind() const override { return DeviceKind::cpu; }
+
+  int device_count() const override {
+    constexpr int kLeast = 8;  // enough for the tutorials' lists on any machine
+    return std::max(kLeast, cores());
+  }
+
+  DeviceInfo describe(int) const override {
+    DeviceInfo info;
+    info.name = "CPU";
+    info.cores = cores();
+    std::ifstream cpus("/proc/cpuinfo");
+    for (std::string line; std::getline(cpus, line);)
+      if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) {
+        info.name = line.substr(line.find(": ") + 2);
+        break;
+      }
+    const int64_t page = sysconf(_SC_PAGESIZE);
+    info.memory_bytes = page * sysconf(_SC_PHYS_PAGES);
+    info.free_bytes = available_bytes();
+    return info;
+  }
+
+  std::shared_ptr<Device> open(int index, const DeviceShare& share) const override {
+    return check(text("device cpu:", index), [&] { return std::make_shared<CpuDevice>(index, share); });
+  }
+
+ private:
+  static int cores() {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
+    return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> create_cpu_backend() { return std::make_unique<CpuBackend>(); }
+
+}  // namespace troika::cpu

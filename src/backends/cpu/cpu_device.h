@@ -1,0 +1,34 @@
+// One CPU device: a share of the cores, with a oneDNN engine and stream of its own.
+#pragma once
+
+#include "backends/cpu/onednn_layout.h"
+#include "device/backend.h"
+
+namespace troika::cpu {
+
+class CpuDevice : public Device {
+ public:
+  CpuDevice(int index, DeviceShare share);
+
+  DeviceId id() const override { return {DeviceKind::cpu, index_}; }
+  Buffer allocate(size_t bytes, const std::string& purpose) override;
+  void copy_from_host(void* destination, const void* source, size_t bytes) override;
+  void copy_to_host(void* destination, const void* source, size_t bytes) override;
+  void enter_thread() override;
+  KernelChoice select(const KernelRequest& request) override;
+  KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
+
+  const dnnl::engine& engine() const { return engine_; }
+  const dnnl::stream& stream() const { return stream_; }
+
+ private:
+  const int index_;
+  const DeviceShare share_;
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+};
+
+// A kernel's plan-time half. kernels.def lists one an op.
+using SelectKernel = KernelChoice (*)(const CpuDevice& device, const KernelRequest& request);
+
+}  // namespace troika::cpu

@@ -1,0 +1,99 @@
+// relu, relu_gradient, add and fill: flat loops over whatever layout their inputs share, padding included (it stays 0).
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/threads.h"
+
+namespace troika::cpu {
+namespace {
+
+constexpr int64_t kGrain = 16384;  // floats a thread at least
+
+TROIKA_VECTORIZE void relu_range(const float* x, float* y, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) y[i] = x[i] < 0 ? 0.0f : x[i];
+}
+
+TROIKA_VECTORIZE void relu_gradient_range(const float* y, const float* dy, float* dx, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) dx[i] = y[i] <= 0 ? 0.0f : dy[i];
+}
+
+TROIKA_VECTORIZE void add_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
+}
+
+TROIKA_VECTORIZE void add_relu_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) {
+    const float sum = a[i] + b[i];
+    y[i] = sum < 0 ? 0.0f : sum;
+  }
+}
+
+}  // namespace
+
+void relu_in_place(float* y, int64_t n) {
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range(y, y, begin, end); });
+}
+
+namespace {
+
+int64_t floats_in(const KernelRequest& request, ValueId value, const LayoutPtr& layout) {
+  return static_cast<int64_t>(bytes_in(request.graph.type(value), layout) / sizeof(float));
+}
+
+}  // namespace
+
+KernelChoice select_relu(const CpuDevice&, const KernelRequest& request) {
+  const LayoutPtr layout = request.input_layouts[0];
+  const int64_t n = floats_in(request, request.node.inputs[0], layout);
+  auto body = [n](void* const* in, void* const* out, void*) {
+    const auto* x = static_cast<const float*>(in[0]);
+    auto* y = static_cast<float*>(out[0]);
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range(x, y, begin, end); });
+  };
+  KernelChoice choice = uniform_choice(request, layout, "cpu:relu", make_kernel(body));
+  choice.may_share = {{0, 0}};
+  return choice;
+}
+
+KernelChoice select_relu_gradient(const CpuDevice&, const KernelRequest& request) {
+  const LayoutPtr layout = request.input_layouts[0];
+  const int64_t n = floats_in(request, request.node.inputs[0], layout);
+  auto body = [n](void* const* in, void* const* out, void*) {
+    const auto *y = static_cast<const float*>(in[0]), *dy = static_cast<const float*>(in[1]);
+    auto* dx = static_cast<float*>(out[0]);
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_gradient_range(y, dy, dx, begin, end); });
+  };
+  KernelChoice choice = uniform_choice(request, layout, "cpu:relu_gradient", make_kernel(body));
+  choice.may_share = {{0, 1}};
+  return choice;
+}
+
+KernelChoice select_add(const CpuDevice&, const KernelRequest& request) {
+  // A blocked side wins: the plain one is reordered to it.
+  const LayoutPtr layout = request.input_layouts[0] ? request.input_layouts[0] : request.input_layouts[1];
+  const int64_t n = floats_in(request, request.node.inputs[0], layout);
+  const bool relu = request.node.attributes.flag("relu");
+  auto body = [n, relu](void* const* in, void* const* out, void*) {
+    const auto *a = static_cast<const float*>(in[0]), *b = static_cast<const float*>(in[1]);
+    auto* y = static_cast<float*>(out[0]);
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+      if (relu)
+        add_relu_range(a, b, y, begin, end);
+      else
+        add_range(a, b, y, begin, end);
+    });
+  };
+  KernelChoice choice = uniform_choice(request, layout, "cpu:add", make_kernel(body));
+  choice.may_share = {{0, 0}, {0, 1}};
+  return choice;
+}
+
+KernelChoice select_fill(const CpuDevice&, const KernelRequest& request) {
+  const float value = static_cast<float>(request.node.attributes.real("value"));
+  const int64_t n = request.graph.type(request.node.outputs[0]).shape.elements();
+  auto body = [n, value](void* const*, void* const* out, void*) {
+    auto* y = static_cast<float*>(out[0]);
+    for (int64_t i = 0; i < n; ++i) y[i] = value;
+  };
+  return uniform_choice(request, nullptr, "cpu:fill", make_kernel(body));
+}
+
+}  // namespace troika::cpu

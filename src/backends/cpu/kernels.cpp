@@ -1,0 +1,99 @@
+// Binding and running oneDNN primitives, and reorders.
+#include "backends/cpu/kernels.h"
+
+namespace troika::cpu {
+
+OnednnKernel::OnednnKernel(const CpuDevice& device, dnnl::primitive primitive, const Desc& scratchpad,
+                           const std::vector<Argument>& arguments)
+    : stream_(device.stream()), primitive_(std::move(primitive)), arguments_(arguments) {
+  for (const Argument& a : arguments_) memories_.emplace_back(a.desc, device.engine(), nullptr);
+  memories_.emplace_back(scratchpad, device.engine(), nullptr);
+  for (size_t i = 0; i < arguments_.size(); ++i) execution_.push_back({arguments_[i].onednn_index, memories_[i].get()});
+  execution_.push_back({DNNL_ARG_SCRATCHPAD, memories_.back().get()});
+}
+
+void OnednnKernel::bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) {
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& a = arguments_[i];
+    memories_[i].set_data_handle(a.kind == Argument::input ? inputs[a.index] : outputs[a.index]);
+  }
+  memories_.back().set_data_handle(scratch);
+  if (relu_floats_ > 0) relu_output_ = static_cast<float*>(outputs[0]);
+}
+
+void OnednnKernel::run() {
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(execution_.size()), execution_.data());
+  if (status != dnnl_success)
+    throw Error(status == dnnl_out_of_memory ? Status::out_of_memory : Status::internal,
+                text("oneDNN: a primitive failed with status ", static_cast<int>(status)));
+  if (relu_output_) relu_in_place(relu_output_, relu_floats_);
+}
+
+KernelChoice uniform_choice(const KernelRequest& request, const LayoutPtr& layout, std::string name,
+                            std::unique_ptr<Kernel> kernel) {
+  KernelChoice choice;
+  choice.kernel = std::move(kernel);
+  choice.name = std::move(name);
+  choice.input_layouts.assign(request.node.inputs.size(), layout);
+  choice.output_layouts.assign(request.node.outputs.size(), layout);
+  return choice;
+}
+
+namespace {
+
+// A reorder between layouts of other dims, by way of the plain tensor, which lies at the front of the scratch.
+class ReorderByPlain : public Kernel {
+ public:
+  ReorderByPlain(std::unique_ptr<Kernel> to_plain, std::unique_ptr<Kernel> from_plain, size_t plain_bytes)
+      : to_plain_(std::move(to_plain)), from_plain_(std::move(from_plain)), plain_bytes_(plain_bytes) {}
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    void* const plain[] = {scratch};
+    void* const rest = static_cast<std::byte*>(scratch) + plain_bytes_;
+    to_plain_->bind(inputs, plain, rest);
+    from_plain_->bind(plain, outputs, rest);
+  }
+  void run() override {
+    to_plain_->run();
+    from_plain_->run();
+  }
+
+ private:
+  const std::unique_ptr<Kernel> to_plain_, from_plain_;
+  const size_t plain_bytes_;
+};
+
+}  // namespace
+
+KernelChoice CpuDevice::select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
+  // Between a plain tensor and a layout of other dims ([out, in] and [out, c, h, w]) the layout's dims speak for both.
+  Desc source = desc_of(type, from), target = desc_of(type, to);
+  if (!from) source = plain_desc(Shape(blocking_of(target).dims));
+  if (!to) target = plain_desc(Shape(blocking_of(source).dims));
+  if (blocking_of(source).dims != blocking_of(target).dims) {
+    KernelChoice first = select_reorder(type, from, nullptr), second = select_reorder(type, nullptr, to);
+    const size_t plain_bytes = (type.bytes() + 63) / 64 * 64;
+    KernelChoice choice;
+    choice.name = text(first.name, "+", second.name);
+    choice.scratch_bytes = plain_bytes + std::max(first.scratch_bytes, second.scratch_bytes);
+    choice.kernel = std::make_unique<ReorderByPlain>(std::move(first.kernel), std::move(second.kernel), plain_bytes);
+    choice.input_layouts = {from};
+    choice.output_layouts = {to};
+    return choice;
+  }
+  return check(text("reorder of ", type.shape, " on ", id()), [&] {
+    const auto pd = reorder(engine_, user_scratchpad(), source, target);
+    KernelChoice choice;
+    choice.name = text("cpu:onednn:", pd.impl_info_str());
+    choice.scratch_bytes = pd.scratchpad_desc().get_size();
+    choice.kernel = std::make_unique<OnednnKernel>(
+        *this, dnnl::reorder(pd), pd.scratchpad_desc(),
+        std::vector<OnednnKernel::Argument>{{DNNL_ARG_FROM, source, OnednnKernel::Argument::input, 0},
+                                            {DNNL_ARG_TO, target, OnednnKernel::Argument::output, 0}});
+    choice.input_layouts = {from};
+    choice.output_layouts = {to};
+    return choice;
+  });
+}
+
+}  // namespace troika::cpu

@@ -1,0 +1,81 @@
+// The list of the CPU's kernels, and the two forms that a kernel takes: oneDNN primitives and own functions.
+#pragma once
+
+#include "backends/cpu/cpu_device.h"
+
+namespace troika::cpu {
+
+#define TROIKA_KERNEL(op) KernelChoice select_##op(const CpuDevice& device, const KernelRequest& request);
+#include "backends/cpu/kernels.def"
+#undef TROIKA_KERNEL
+
+// A oneDNN primitive with the user's scratchpad. Arguments name an input, an output or the scratch.
+class OnednnKernel : public Kernel {
+ public:
+  struct Argument {
+    int onednn_index;  // DNNL_ARG_SRC ...
+    Desc desc;
+    enum Kind { input, output } kind;
+    size_t index;
+  };
+
+  OnednnKernel(const CpuDevice& device, dnnl::primitive primitive, const Desc& scratchpad,
+               const std::vector<Argument>& arguments);
+  // Cuts output 0, of `bytes`, at 0 afterwards. oneDNN's own fused ReLU would turn NaN into 0 and hide that training failed.
+  void append_relu(size_t bytes) { relu_floats_ = static_cast<int64_t>(bytes / sizeof(float)); }
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override;
+  void run() override;
+
+ private:
+  const dnnl::stream stream_;
+  const dnnl::primitive primitive_;
+  std::vector<Argument> arguments_;
+  std::vector<dnnl::memory> memories_;  // one an argument, then the scratchpad
+  std::vector<dnnl_exec_arg_t> execution_;
+  int64_t relu_floats_ = 0;
+  float* relu_output_ = nullptr;
+};
+
+// y = max(y, 0); NaN stays.
+void relu_in_place(float* y, int64_t n);
+
+// Own kernels: a functor over bound addresses. `Body` is callable as body(inputs, outputs, scratch).
+template <typename Body>
+class FunctionKernel : public Kernel {
+ public:
+  explicit FunctionKernel(Body body) : body_(std::move(body)) {}
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    inputs_.assign(inputs.begin(), inputs.end());
+    outputs_.assign(outputs.begin(), outputs.end());
+    scratch_ = scratch;
+  }
+  void run() override { body_(inputs_.data(), outputs_.data(), scratch_); }
+
+ private:
+  Body body_;
+  std::vector<void*> inputs_, outputs_;
+  void* scratch_ = nullptr;
+};
+
+template <typename Body>
+std::unique_ptr<Kernel> make_kernel(Body body) {
+  return std::make_unique<FunctionKernel<Body>>(std::move(body));
+}
+
+// The attribute that every primitive has: scratch memory comes from the plan.
+inline dnnl::primitive_attr user_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+// Bytes that a tensor takes in a layout.
+inline size_t bytes_in(const TensorType& type, const LayoutPtr& layout) {
+  return layout ? layout->bytes() : type.bytes();
+}
+
+// An answer whose every input and output has one layout.
+KernelChoice uniform_choice(const KernelRequest& request, const LayoutPtr& layout, std::string name,
+                            std::unique_ptr<Kernel> kernel);
+
+}  // namespace troika::cpu

@@ -1,0 +1,123 @@
+// linear and its gradients by oneDNN's inner product, which takes an image [n, c, h, w] in any layout without flattening it.
+#include "backends/cpu/kernels.h"
+
+namespace troika::cpu {
+namespace {
+
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+// oneDNN knows 2 to 5 dimensions; any other rank counts as [n, features].
+Dims image_dims(const Shape& x) {
+  if (x.rank() == 2 || x.rank() == 4) return x.dims();
+  int64_t features = 1;
+  for (int i = 1; i < x.rank(); ++i) features *= x[i];
+  return {x[0], features};
+}
+
+// Weights [out, in] with the input's dims behind out: [out, c, h, w].
+Dims weight_dims(const Dims& x, int64_t out) {
+  Dims dims = x;
+  dims[0] = out;
+  return dims;
+}
+
+Desc any_desc(const Dims& dims) { return Desc(dims, kF32, dnnl::memory::format_tag::any); }
+
+// An image's descriptor such as the forward pass must have seen, told by how its weights [out, c, h, w] lie, so that the
+// gradient comes out in the layout in which the image went in.
+Desc like_weights(const TensorType& image, const LayoutPtr& weight_layout) {
+  const Dims dims = image_dims(image.shape);
+  if (dims.size() != 4 || !weight_layout) return plain_desc(Shape(dims));
+  const Blocking b = blocking_of(static_cast<const OnednnLayout&>(*weight_layout).desc());
+  using Tag = dnnl::memory::format_tag;
+  for (size_t i = 0; i < b.blocks.size(); ++i)
+    if (b.block_axes[i] == 1 && (b.blocks[i] == 16 || b.blocks[i] == 8))
+      return Desc(dims, kF32, b.blocks[i] == 16 ? Tag::nChw16c : Tag::nChw8c);
+  return Desc(dims, kF32, b.dims.size() == 4 && b.strides[1] < b.strides[3] ? Tag::nhwc : Tag::nchw);
+}
+
+// The input as it lies where oneDNN can take it so, else as it likes.
+Desc input_desc(const TensorType& type, const LayoutPtr& layout) {
+  const Dims dims = image_dims(type.shape);
+  return layout ? desc_of(type, layout) : plain_desc(Shape(dims));
+}
+
+}  // namespace
+
+KernelChoice select_linear(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const TensorType &x = request.graph.type(node.inputs[0]), &y = request.graph.type(node.outputs[0]);
+  const Shape& weight = request.graph.type(node.inputs[1]).shape;
+  const bool bias = node.inputs[2] != kNoValue;
+  const auto pd = linear_forward(device.engine(), user_scratchpad(), input_desc(x, request.input_layouts[0]),
+                                 any_desc(weight_dims(image_dims(x.shape), weight[0])),
+                                 bias ? plain_desc({weight[0]}) : Desc(), plain_desc(y.shape));
+  std::vector<OnednnKernel::Argument> arguments = {
+      {DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
+      {DNNL_ARG_WEIGHTS, pd.weights_desc(), OnednnKernel::Argument::input, 1},
+      {DNNL_ARG_DST, pd.dst_desc(), OnednnKernel::Argument::output, 0}};
+  if (bias) arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc(), OnednnKernel::Argument::input, 2});
+  KernelChoice choice;
+  auto kernel =
+      std::make_unique<OnednnKernel>(device, dnnl::inner_product_forward(pd), pd.scratchpad_desc(), arguments);
+  if (node.attributes.flag("relu")) kernel->append_relu(pd.dst_desc().get_size());
+  choice.kernel = std::move(kernel);
+  choice.name = text("cpu:onednn:", pd.impl_info_str());
+  choice.input_layouts = {layout_of(pd.src_desc(), x.shape), layout_of(pd.weights_desc(), weight), nullptr};
+  choice.output_layouts = {layout_of(pd.dst_desc(), y.shape)};
+  choice.scratch_bytes = pd.scratchpad_desc().get_size();
+  return choice;
+}
+
+KernelChoice select_linear_input_gradient(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const Shape& weight = request.graph.type(node.inputs[0]).shape;
+  const TensorType &dy = request.graph.type(node.inputs[1]), &dx = request.graph.type(node.outputs[0]);
+  const Desc dx_desc = like_weights(dx, request.input_layouts[0]),
+             weight_desc = any_desc(weight_dims(image_dims(dx.shape), weight[0]));
+  const auto hint =
+      linear_forward(device.engine(), user_scratchpad(), dx_desc, weight_desc, Desc(), plain_desc(dy.shape));
+  const auto pd =
+      linear_backward_data(device.engine(), user_scratchpad(), dx_desc, weight_desc, plain_desc(dy.shape), hint);
+  KernelChoice choice;
+  choice.kernel = std::make_unique<OnednnKernel>(
+      device, dnnl::inner_product_backward_data(pd), pd.scratchpad_desc(),
+      std::vector<OnednnKernel::Argument>{{DNNL_ARG_WEIGHTS, pd.weights_desc(), OnednnKernel::Argument::input, 0},
+                                          {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, 1},
+                                          {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), OnednnKernel::Argument::output, 0}});
+  choice.name = text("cpu:onednn:", pd.impl_info_str());
+  choice.input_layouts = {layout_of(pd.weights_desc(), weight), layout_of(pd.diff_dst_desc(), dy.shape)};
+  choice.output_layouts = {layout_of(pd.diff_src_desc(), dx.shape)};
+  choice.scratch_bytes = pd.scratchpad_desc().get_size();
+  return choice;
+}
+
+KernelChoice select_linear_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
+  const Node& node = request.node;
+  const TensorType &x = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]);
+  const Shape& weight = request.graph.type(node.outputs[0]).shape;
+  const bool bias = node.outputs.size() > 1;
+  const Desc x_desc = input_desc(x, request.input_layouts[0]),
+             weight_desc = any_desc(weight_dims(image_dims(x.shape), weight[0]));
+  const Desc bias_desc = bias ? plain_desc({weight[0]}) : Desc();
+  const auto hint =
+      linear_forward(device.engine(), user_scratchpad(), x_desc, weight_desc, bias_desc, plain_desc(dy.shape));
+  const auto pd = linear_backward_weights(device.engine(), user_scratchpad(), x_desc, weight_desc, bias_desc,
+                                          plain_desc(dy.shape), hint);
+  std::vector<OnednnKernel::Argument> arguments = {
+      {DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
+      {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, 1},
+      {DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc(), OnednnKernel::Argument::output, 0}};
+  if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc(), OnednnKernel::Argument::output, 1});
+  KernelChoice choice;
+  choice.kernel =
+      std::make_unique<OnednnKernel>(device, dnnl::inner_product_backward_weights(pd), pd.scratchpad_desc(), arguments);
+  choice.name = text("cpu:onednn:", pd.impl_info_str());
+  choice.input_layouts = {layout_of(pd.src_desc(), x.shape), layout_of(pd.diff_dst_desc(), dy.shape)};
+  choice.output_layouts = {layout_of(pd.diff_weights_desc(), weight)};
+  if (bias) choice.output_layouts.push_back(nullptr);
+  choice.scratch_bytes = pd.scratchpad_desc().get_size();
+  return choice;
+}
+
+}  // namespace troika::cpu

@@ -1,0 +1,176 @@
+// Max and average pooling by oneDNN, in the layout in which the image comes; adaptive pooling by own loops.
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/threads.h"
+#include "ops/window.h"
+
+namespace troika::cpu {
+namespace {
+
+constexpr auto kF32 = dnnl::memory::data_type::f32;
+
+PoolSettings settings_of(const Node& node, const Desc& x, const Shape& x_shape, const Shape& y,
+                         dnnl::algorithm algorithm) {
+  const Window w = Window::of(node);
+  PoolSettings s{algorithm,
+                 x,
+                 Desc(y.dims(), kF32, dnnl::memory::format_tag::any),
+                 {w.stride[0], w.stride[1]},
+                 {w.kernel[0], w.kernel[1]},
+                 {w.padding[0], w.padding[1]},
+                 {}};
+  for (int i = 0; i < 2; ++i)
+    s.padding_after.push_back((y[i + 2] - 1) * w.stride[i] + w.kernel[i] - x_shape[i + 2] - w.padding[i]);
+  return s;
+}
+
+dnnl::algorithm average_algorithm(const Node& node) {
+  return node.attributes.flag("count_include_pad") ? dnnl::algorithm::pooling_avg_include_padding
+                                                   : dnnl::algorithm::pooling_avg_exclude_padding;
+}
+
+KernelChoice forward(const CpuDevice& device, const KernelRequest& request, dnnl::algorithm algorithm) {
+  const Node& node = request.node;
+  const TensorType& x = request.graph.type(node.inputs[0]);
+  const Shape& y = request.graph.type(node.outputs[0]).shape;
+  const auto pd = pool_forward(device.engine(), user_scratchpad(),
+                               settings_of(node, desc_of(x, request.input_layouts[0]), x.shape, y, algorithm));
+  std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
+                                                   {DNNL_ARG_DST, pd.dst_desc(), OnednnKernel::Argument::output, 0}};
+  KernelChoice choice;
+  choice.output_layouts = {layout_of(pd.dst_desc(), y)};
+  if (node.outputs.size() > 1) {  // where the maxima stood, in oneDNN's own form
+    arguments.push_back({DNNL_ARG_WORKSPACE, pd.workspace_desc(), OnednnKernel::Argument::output, 1});
+    choice.output_layouts.push_back(std::make_shared<OnednnLayout>(pd.workspace_desc()));
+  }
+  choice.kernel = std::make_unique<OnednnKernel>(device, dnnl::pooling_forward(pd), pd.scratchpad_desc(), arguments);
+  choice.name = text("cpu:onednn:", pd.impl_info_str());
+  choice.input_layouts = {layout_of(pd.src_desc(), x.shape)};
+  choice.scratch_bytes = pd.scratchpad_desc().get_size();
+  return choice;
+}
+
+// dy is the last input; max pooling has its indices before it.
+KernelChoice backward(const CpuDevice& device, const KernelRequest& request, dnnl::algorithm algorithm) {
+  const Node& node = request.node;
+  const size_t dy_index = node.inputs.size() - 1;
+  const TensorType &dy = request.graph.type(node.inputs[dy_index]), &dx = request.graph.type(node.outputs[0]);
+  const bool is_max = dy_index == 1;
+  // The layout is the forward pass's for max pooling, whose indices are bound to it, else the one in which dy comes.
+  const LayoutPtr like = request.input_layouts[0];
+  Desc dy_desc, dx_desc;
+  if (is_max) {
+    // The indices' blocking, carried over to floats of dy's and dx's sizes.
+    const Blocking b = blocking_of(static_cast<const OnednnLayout&>(*like).desc());
+    dy_desc = desc_like(b, dy.shape);
+    dx_desc = desc_like(b, dx.shape);
+  } else {
+    dy_desc = desc_of(dy, like);
+    dx_desc = like ? desc_like(blocking_of(dy_desc), dx.shape) : plain_desc(dx.shape);
+  }
+  PoolSettings settings = settings_of(node, dx_desc, dx.shape, dy.shape, algorithm);
+  settings.y = dy_desc;
+  const auto hint = pool_forward(device.engine(), user_scratchpad(), settings);
+  const auto pd = pool_backward(device.engine(), user_scratchpad(), settings, hint);
+  std::vector<OnednnKernel::Argument> arguments = {
+      {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, dy_index},
+      {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), OnednnKernel::Argument::output, 0}};
+  KernelChoice choice;
+  if (is_max) {
+    arguments.push_back({DNNL_ARG_WORKSPACE, pd.workspace_desc(), OnednnKernel::Argument::input, 0});
+    choice.input_layouts.push_back(std::make_shared<OnednnLayout>(pd.workspace_desc()));
+  }
+  choice.input_layouts.push_back(layout_of(pd.diff_dst_desc(), dy.shape));
+  choice.output_layouts = {layout_of(pd.diff_src_desc(), dx.shape)};
+  choice.kernel = std::make_unique<OnednnKernel>(device, dnnl::pooling_backward(pd), pd.scratchpad_desc(), arguments);
+  choice.name = text("cpu:onednn:", pd.impl_info_str());
+  choice.scratch_bytes = pd.scratchpad_desc().get_size();
+  return choice;
+}
+
+// Window i of `out` over `in`, as PyTorch cuts it.
+struct Cut {
+  int64_t begin, end;
+  static Cut of(int64_t i, int64_t in, int64_t out) { return {i * in / out, ((i + 1) * in + out - 1) / out}; }
+};
+
+}  // namespace
+
+KernelChoice select_max_pool2d(const CpuDevice& device, const KernelRequest& request) {
+  return forward(device, request, dnnl::algorithm::pooling_max);
+}
+KernelChoice select_max_pool2d_gradient(const CpuDevice& device, const KernelRequest& request) {
+  return backward(device, request, dnnl::algorithm::pooling_max);
+}
+KernelChoice select_avg_pool2d(const CpuDevice& device, const KernelRequest& request) {
+  return forward(device, request, average_algorithm(request.node));
+}
+KernelChoice select_avg_pool2d_gradient(const CpuDevice& device, const KernelRequest& request) {
+  return backward(device, request, average_algorithm(request.node));
+}
+
+// x [n][c_blocks][h, w][block] -> y with the same blocks.
+KernelChoice select_adaptive_avg_pool2d(const CpuDevice&, const KernelRequest& request) {
+  const TensorType &x = request.graph.type(request.node.inputs[0]), &y = request.graph.type(request.node.outputs[0]);
+  LayoutPtr x_layout = request.input_layouts[0];
+  if (!image_view(x, x_layout)) x_layout = nullptr;
+  const ImageView view = *image_view(x, x_layout);
+  const LayoutPtr y_layout = like_image(x, x_layout, y.shape);
+  const int64_t h = x.shape[2], w = x.shape[3], out_h = y.shape[2], out_w = y.shape[3], block = view.block;
+  auto body = [=](void* const* in, void* const* out, void*) {
+    const float* source = static_cast<const float*>(in[0]);
+    float* target = static_cast<float*>(out[0]);
+    parallel_for(view.n * view.c_blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t image = begin; image < end; ++image)
+        for (int64_t i = 0; i < out_h; ++i)
+          for (int64_t j = 0; j < out_w; ++j) {
+            const Cut rows = Cut::of(i, h, out_h), columns = Cut::of(j, w, out_w);
+            const float scale = 1.0f / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
+            float* to = target + ((image * out_h + i) * out_w + j) * block;
+            std::fill(to, to + block, 0.0f);
+            for (int64_t r = rows.begin; r < rows.end; ++r)
+              for (int64_t c = columns.begin; c < columns.end; ++c) {
+                const float* from = source + ((image * h + r) * w + c) * block;
+                for (int64_t b = 0; b < block; ++b) to[b] += from[b];
+              }
+            for (int64_t b = 0; b < block; ++b) to[b] *= scale;
+          }
+    });
+  };
+  KernelChoice choice = uniform_choice(request, x_layout, "cpu:adaptive_avg_pool2d", make_kernel(body));
+  choice.output_layouts = {y_layout};
+  return choice;
+}
+
+KernelChoice select_adaptive_avg_pool2d_gradient(const CpuDevice&, const KernelRequest& request) {
+  const TensorType &dy = request.graph.type(request.node.inputs[0]), &dx = request.graph.type(request.node.outputs[0]);
+  LayoutPtr dy_layout = request.input_layouts[0];
+  if (!image_view(dy, dy_layout)) dy_layout = nullptr;
+  const ImageView view = *image_view(dy, dy_layout);
+  const LayoutPtr dx_layout = like_image(dy, dy_layout, dx.shape);
+  const int64_t h = dx.shape[2], w = dx.shape[3], out_h = dy.shape[2], out_w = dy.shape[3], block = view.block;
+  auto body = [=](void* const* in, void* const* out, void*) {
+    const float* source = static_cast<const float*>(in[0]);
+    float* target = static_cast<float*>(out[0]);
+    parallel_for(view.n * view.c_blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t image = begin; image < end; ++image) {
+        std::fill(target + image * h * w * block, target + (image + 1) * h * w * block, 0.0f);
+        for (int64_t i = 0; i < out_h; ++i)
+          for (int64_t j = 0; j < out_w; ++j) {
+            const Cut rows = Cut::of(i, h, out_h), columns = Cut::of(j, w, out_w);
+            const float scale = 1.0f / static_cast<float>((rows.end - rows.begin) * (columns.end - columns.begin));
+            const float* from = source + ((image * out_h + i) * out_w + j) * block;
+            for (int64_t r = rows.begin; r < rows.end; ++r)
+              for (int64_t c = columns.begin; c < columns.end; ++c) {
+                float* to = target + ((image * h + r) * w + c) * block;
+                for (int64_t b = 0; b < block; ++b) to[b] += scale * from[b];
+              }
+          }
+      }
+    });
+  };
+  KernelChoice choice = uniform_choice(request, dy_layout, "cpu:adaptive_avg_pool2d_gradient", make_kernel(body));
+  choice.output_layouts = {dx_layout};
+  return choice;
+}
+
+}  // namespace troika::cpu

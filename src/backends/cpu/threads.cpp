@@ -1,0 +1,89 @@
+// Teams through the OpenMP runtime that oneDNN brought along, found at run time: linking one ourselves could bring a second.
+#include "backends/cpu/threads.h"
+
+#include <dlfcn.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "core/split.h"
+
+namespace troika::cpu {
+namespace {
+
+// libgomp's entry points, which LLVM's and Intel's runtimes have as well.
+struct OpenMP {
+  void (*set_num_threads)(int) = nullptr;
+  int (*thread_num)() = nullptr;
+  int (*num_threads)() = nullptr;
+  void (*parallel)(void (*)(void*), void*, unsigned threads, unsigned flags) = nullptr;
+
+  OpenMP() {
+    set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+    thread_num = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_thread_num"));
+    num_threads = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_num_threads"));
+    parallel =
+        reinterpret_cast<void (*)(void (*)(void*), void*, unsigned, unsigned)>(dlsym(RTLD_DEFAULT, "GOMP_parallel"));
+  }
+  bool usable() const { return set_num_threads && thread_num && num_threads && parallel; }
+};
+
+// Under the thread sanitizer every device computes on one thread: it cannot see the runtime's barriers.
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kMayFork = false;
+#else
+constexpr bool kMayFork = true;
+#endif
+
+const OpenMP& openmp() {
+  static const OpenMP instance;
+  return instance;
+}
+
+thread_local int t_team_size = 1;
+
+struct Work {
+  int64_t n;
+  int pieces;
+  void (*body)(void*, int64_t, int64_t);
+  void* user;
+};
+
+void run_piece(void* data) {
+  const Work& work = *static_cast<const Work*>(data);
+  // The runtime may give fewer threads than pieces where the host limits them.
+  const int threads = openmp().num_threads();
+  for (int piece = openmp().thread_num(); piece < work.pieces; piece += threads) {
+    const Range range = balanced_split(work.n, work.pieces, piece);
+    work.body(work.user, range.begin, range.end);
+  }
+}
+
+}  // namespace
+
+void enter_team(int threads, const std::vector<int>& cores) {
+  if (!cores.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int core : cores) CPU_SET(core, &set);
+    sched_setaffinity(0, sizeof set, &set);  // only a matter of speed: a refusal is no error
+  }
+  t_team_size = kMayFork && openmp().usable() ? std::max(threads, 1) : 1;
+  if (openmp().usable()) openmp().set_num_threads(t_team_size);
+}
+
+int team_size() { return t_team_size; }
+
+void run_parallel(int64_t n, int64_t grain, void (*body)(void*, int64_t, int64_t), void* user) {
+  if (n <= 0) return;
+  const int pieces =
+      static_cast<int>(std::min<int64_t>(t_team_size, std::max<int64_t>(1, n / std::max<int64_t>(grain, 1))));
+  if (pieces <= 1) {
+    body(user, 0, n);
+    return;
+  }
+  Work work{n, pieces, body, user};
+  openmp().parallel(run_piece, &work, static_cast<unsigned>(pieces), 0);
+}
+
+}  // namespace troika::cpu

@@ -1,0 +1,126 @@
+// `troika bench`: the training step alone, on synthetic batches that lie in memory.
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/data_source.h"
+#include "cli/device_list.h"
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+constexpr int kBatches = 4;  // different batches, taken in turn
+constexpr int kWarmUpSteps = 3;
+
+struct BenchOptions {
+  std::string model, devices = "cpu:0", precision = "f32";
+  int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
+};
+
+// Images as the model's default input has them.
+struct ImageSpec {
+  int64_t dims[3];
+  int32_t classes;
+};
+
+ImageSpec image_spec(const BenchOptions& options) {
+  const bool is_imagenet = options.model.rfind("resnet", 0) == 0;
+  const int64_t size = options.size > 0 ? options.size : is_imagenet ? 224 : 28;
+  return {{is_imagenet ? 3 : 1, size, size}, is_imagenet ? 1000 : 10};
+}
+
+// Batches of the caller's own, since a loader lends one at a time.
+std::vector<Batch> create_batches(const Context& context, const BenchOptions& options, const ImageSpec& spec) {
+  Samples samples;
+  call(troika_dataset_create_synthetic, context.get(), spec.dims, 3, int64_t{options.batch} * kBatches, spec.classes,
+       uint64_t{1}, samples.dataset.out());
+  const Loader loader = create_loader(samples, options.batch, false, 0);
+  const troika_device host{TROIKA_DEVICE_CPU, 0};
+  std::vector<Batch> batches(kBatches);
+  for (Batch& batch : batches) {
+    troika_batch lent = nullptr;
+    call(troika_loader_next, loader.get(), &lent);
+    troika_batch_info info{};
+    info.struct_size = sizeof info;
+    call(troika_batch_describe, lent, &info);
+    Tensor inputs, labels;
+    call(troika_tensor_create, context.get(), host, int32_t{TROIKA_F32}, info.dims, info.rank, info.inputs,
+         inputs.out());
+    call(troika_tensor_create, context.get(), host, int32_t{TROIKA_I32}, info.dims, 1, info.labels, labels.out());
+    call(troika_batch_create, inputs.get(), labels.get(), batch.out());
+  }
+  return batches;
+}
+
+// Images a second of one window of steps.
+double run_window(const Trainer& trainer, const std::vector<Batch>& batches, const BenchOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
+  for (int step = 0; step < options.steps; ++step)
+    call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step % kBatches)].get(),
+         static_cast<troika_step_result*>(nullptr));
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  return static_cast<double>(options.batch) * options.steps / seconds.count();
+}
+
+int bench(const BenchOptions& options) {
+  if (options.batch < 1 || options.steps < 1 || options.windows < 1 || options.size < 0)
+    throw Failure("--batch, --steps, --windows and --size must be at least 1");
+  if (options.precision != "f32")
+    throw Failure("--precision is '" + options.precision + "'; this version computes in f32");
+  const Context context = create_context(options.threads);
+  const std::vector<troika_device> devices = parse_devices(context, options.devices);
+  const ImageSpec spec = image_spec(options);
+  troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
+  model_options.classes = spec.classes;
+  model_options.input_channels = static_cast<int32_t>(spec.dims[0]);
+  model_options.input_height = model_options.input_width = static_cast<int32_t>(spec.dims[1]);
+  Model model;
+  call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
+  troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
+  trainer_options.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
+  Trainer trainer;
+  call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
+       trainer.out());
+  const std::vector<Batch> batches = create_batches(context, options, spec);
+  for (int step = 0; step < kWarmUpSteps; ++step)
+    call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step % kBatches)].get(),
+         static_cast<troika_step_result*>(nullptr));
+
+  std::vector<double> rates;  // images a second of each window
+  for (int window = 0; window < options.windows; ++window) rates.push_back(run_window(trainer, batches, options));
+  std::sort(rates.begin(), rates.end());
+  const size_t middle = rates.size() / 2;
+  const double median = rates.size() % 2 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
+
+  troika_memory_info memory{};
+  memory.struct_size = sizeof memory;
+  call(troika_trainer_memory, trainer.get(), 0, &memory);
+  std::cout << formatted("%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB\n",
+                         options.model.c_str(), options.batch, options.precision.c_str(),
+                         format_devices(devices).c_str(), median, rates.front(), rates.back(),
+                         1000.0 * options.batch / median, static_cast<double>(memory.arena_bytes) / (1 << 20));
+  return 0;
+}
+
+}  // namespace
+
+void add_bench_command(CommandLine& line) {
+  const Command command = line.add_command("bench", "Measures the training step alone, on synthetic batches in memory");
+  auto options = std::make_shared<BenchOptions>();
+  command.option("--model", options->model, "The model, such as d2l_lenet");
+  command.require("--model");
+  command.option("--batch", options->batch, "Samples a step, over all devices together");
+  command.option("--devices", options->devices, "Such as cpu:0,cpu:1");
+  command.option("--precision", options->precision, "f32");
+  command.option("--steps", options->steps, "Steps in a window");
+  command.option("--windows", options->windows, "Windows; the median is reported, and the range");
+  command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
+  command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");
+  command.action([options] { return bench(*options); });
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,86 @@
+// Reads the command line with CLI11.
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "cli/client.h"
+
+namespace troika::cli {
+namespace {
+
+bool has_command(const CLI::App& app, const std::string& name) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == name; });
+}
+
+// The call whose help fits what was typed: "troika train --help".
+std::string help_call(const CLI::App& app) {
+  const auto commands = app.get_subcommands();
+  return app.get_name() + (commands.empty() ? "" : " " + commands.front()->get_name()) + " --help";
+}
+
+}  // namespace
+
+template <typename T>
+void Command::option(const char* names, T& value, const std::string& help, const char* unit) const {
+  CLI::Option* option = app_->add_option(names, value, help)->capture_default_str();
+  if (unit) option->type_name(unit);
+}
+
+template void Command::option(const char*, std::string&, const std::string&, const char*) const;
+template void Command::option(const char*, int&, const std::string&, const char*) const;
+template void Command::option(const char*, int64_t&, const std::string&, const char*) const;
+template void Command::option(const char*, uint64_t&, const std::string&, const char*) const;
+template void Command::option(const char*, double&, const std::string&, const char*) const;
+
+void Command::flag(const char* names, bool& value, const std::string& help) const {
+  app_->add_flag(names, value, help);
+}
+
+void Command::argument(const char* name, std::string& value, const std::string& help, const char* unit) const {
+  app_->add_option(name, value, help)->required()->type_name(unit);
+}
+
+void Command::require(const char* option) const { app_->get_option(option)->required(); }
+
+void Command::exclude(const char* option, const char* other) const {
+  app_->get_option(option)->excludes(app_->get_option(other));
+}
+
+void Command::footer(const std::string& text) const { app_->footer(text); }
+
+void Command::action(Action action) const {
+  app_->callback([chosen = chosen_, action = std::move(action)] { *chosen = action; });
+}
+
+bool Command::was_given(const char* option) const { return app_->count(option) > 0; }
+
+CommandLine::CommandLine(const std::string& name, const std::string& description, std::function<std::string()> version)
+    : app_(std::make_unique<CLI::App>(description, name)) {
+  app_->set_version_flag("--version", std::move(version));
+  app_->require_subcommand(1);
+  app_->footer("Each command explains its options: " + name + " train --help");
+}
+
+CommandLine::~CommandLine() = default;
+
+Command CommandLine::add_command(const char* name, const char* description) {
+  return Command(app_->add_subcommand(name, description), &chosen_);
+}
+
+int CommandLine::run(int argc, const char* const* argv) {
+  const std::string see_help = "see '" + app_->get_name() + " --help'";
+  if (argc < 2) throw Failure("no command; " + see_help);
+  if (argv[1][0] != '-' && !has_command(*app_, argv[1]))
+    throw Failure(std::string("there is no command '") + argv[1] + "'; " + see_help);
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app_->exit(e);  // --help, --version
+    throw Failure(std::string(e.what()) + "; see '" + help_call(*app_) + "'");
+  }
+  return chosen_();
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,58 @@
+// The command line: commands and their options. The one wrapper of CLI11, which takes long to compile.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace troika::cli {
+
+// What a command does; gives the exit status.
+using Action = std::function<int()>;
+
+// One command, such as `troika train`. Options fill variables, whose values are the defaults that the help shows.
+class Command {
+ public:
+  Command(CLI::App* app, Action* chosen) : app_(app), chosen_(chosen) {}
+
+  // `unit` stands for the value in the help, such as "FILE"; NULL: the type's name. For string, int, int64_t, uint64_t
+  // and double.
+  template <typename T>
+  void option(const char* names, T& value, const std::string& help, const char* unit = nullptr) const;
+  void flag(const char* names, bool& value, const std::string& help) const;
+  void argument(const char* name, std::string& value, const std::string& help, const char* unit) const;  // required
+
+  void require(const char* option) const;
+  void exclude(const char* option, const char* other) const;  // not both
+  void footer(const std::string& text) const;
+  void action(Action action) const;
+
+  bool was_given(const char* option) const;
+
+ private:
+  CLI::App* app_;
+  Action* chosen_;
+};
+
+class CommandLine {
+ public:
+  CommandLine(const std::string& name, const std::string& description, std::function<std::string()> version);
+  ~CommandLine();
+
+  Command add_command(const char* name, const char* description);
+
+  // Reads the command line and runs its command, or shows help or the version. Gives the exit status; throws Failure
+  // where the command line is wrong, and what the command throws.
+  int run(int argc, const char* const* argv);
+
+ private:
+  std::unique_ptr<CLI::App> app_;
+  Action chosen_;
+};
+
+}  // namespace troika::cli

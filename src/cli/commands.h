@@ -1,0 +1,14 @@
+// The commands of the program: each adds itself, with its options, to the command line.
+#pragma once
+
+namespace troika::cli {
+
+class CommandLine;
+
+void add_devices_command(CommandLine& line);
+void add_train_command(CommandLine& line);
+void add_evaluate_command(CommandLine& line);
+void add_inspect_command(CommandLine& line);
+void add_bench_command(CommandLine& line);
+
+}  // namespace troika::cli

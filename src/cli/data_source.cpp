@@ -1,0 +1,141 @@
+// Opens directories and synthetic sets, and builds the model and loaders that fit them.
+#include "cli/data_source.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+
+#include "cli/command_line.h"
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+// A synthetic set is the same for every run, so that runs can be compared; its test samples follow the training ones.
+constexpr uint64_t kSyntheticSeed = 1;
+constexpr int kSyntheticClasses = 10;
+constexpr int kSyntheticSize = 28;
+
+int64_t synthetic_test_samples(int64_t train_samples) { return std::max<int64_t>(1, train_samples / 5); }
+
+troika_dataset_info describe(const Dataset& dataset) {
+  troika_dataset_info info{};
+  info.struct_size = sizeof info;
+  call(troika_dataset_describe, dataset.get(), &info);
+  return info;
+}
+
+// A copy of the samples [first, first + count).
+Dataset subset(const Context& context, const Dataset& dataset, int64_t first, int64_t count) {
+  if (first + count > std::numeric_limits<int32_t>::max())
+    throw Failure(formatted("%lld samples are too many to cut; give less", static_cast<long long>(first + count)));
+  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+  options.batch = static_cast<int32_t>(first + count);
+  options.prefetch = 0;
+  Loader loader;
+  call(troika_loader_create, dataset.get(), &options, loader.out());
+  troika_batch batch = nullptr;
+  call(troika_loader_next, loader.get(), &batch);
+  troika_batch_info info{};
+  info.struct_size = sizeof info;
+  call(troika_batch_describe, batch, &info);
+  int64_t sample_size = 1;
+  for (int i = 1; i < info.rank; ++i) sample_size *= info.dims[i];
+  Dataset out;
+  call(troika_dataset_create_arrays, context.get(), info.inputs + first * sample_size, info.dims + 1, info.rank - 1,
+       count, info.labels ? info.labels + first : nullptr,
+       info.values ? info.values + first * info.value_size : nullptr, info.value_size, out.out());
+  return out;
+}
+
+Samples open_synthetic(const Context& context, const DataOptions& options, Split split) {
+  const int64_t n_train = options.synthetic, n_test = synthetic_test_samples(n_train);
+  const int64_t size = options.resize > 0 ? options.resize : kSyntheticSize;
+  const int64_t dims[] = {1, size, size};
+  Dataset whole;
+  call(troika_dataset_create_synthetic, context.get(), dims, 3, n_train + n_test, kSyntheticClasses, kSyntheticSeed,
+       whole.out());
+  Samples samples;
+  samples.dataset =
+      split == Split::train ? subset(context, whole, 0, n_train) : subset(context, whole, n_train, n_test);
+  samples.info = describe(samples.dataset);
+  samples.info.classes = kSyntheticClasses;
+  return samples;
+}
+
+Samples open_directory(const Context& context, const DataOptions& options, Split split) {
+  troika_dataset_options transforms = TROIKA_DATASET_OPTIONS_INIT;
+  if (options.resize > 0) transforms.resize_height = transforms.resize_width = options.resize;
+  transforms.mean = options.mean;
+  transforms.std = options.std;
+  Samples samples;
+  const std::string directory = options.resolved_directory();
+  call(troika_dataset_open_directory, context.get(), directory.c_str(), split == Split::train ? "train" : "test",
+       &transforms, samples.dataset.out());
+  samples.info = describe(samples.dataset);
+  return samples;
+}
+
+}  // namespace
+
+std::string DataOptions::resolved_directory() const {
+  if (!directory.empty()) return directory;
+  if (std::filesystem::is_directory(kFashionMnistDirectory)) return kFashionMnistDirectory;
+  throw Failure(
+      "no data: give --data DIR (a folder with the four IDX files of MNIST or Fashion-MNIST), install the "
+      "package dataset-fashion-mnist, or try --synthetic 1000");
+}
+
+void add_data_options(const Command& command, DataOptions& options, bool with_training) {
+  command.option("--data", options.directory,
+                 std::string("Folder with the four IDX files of MNIST's format, plain or .gz; without it: ") +
+                     kFashionMnistDirectory,
+                 "DIR");
+  command.option("--synthetic", options.synthetic, "Use N synthetic samples (and N / 5 for the test) and no --data",
+                 "N");
+  command.exclude("--synthetic", "--data");
+  command.option("--resize", options.resize, "Resize images to SIZE x SIZE, bilinear", "SIZE");
+  command.option("--mean", options.mean, "Pixels p become (p / 255 - mean) / std");
+  command.option("--std", options.std, "See --mean");
+  if (with_training) command.option("--limit-train", options.limit_train, "Use only the first N training samples", "N");
+  command.option("--limit-test", options.limit_test, "Use only the first N test samples", "N");
+}
+
+Samples open_samples(const Context& context, const DataOptions& options, Split split) {
+  if (options.synthetic < 0 || options.resize < 0 || options.limit_train < 0 || options.limit_test < 0)
+    throw Failure("--synthetic, --resize, --limit-train and --limit-test must be at least 1");
+  Samples samples =
+      options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
+  const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;
+  if (limit > 0 && limit < samples.info.n) {
+    samples.dataset = subset(context, samples.dataset, 0, limit);
+    samples.info.n = limit;
+  }
+  return samples;
+}
+
+Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info) {
+  if (info.rank != 3)
+    throw Failure("samples are " + as_shape(info.dims, info.rank) +
+                  "; the models need images of channels x height x width");
+  troika_model_options options = TROIKA_MODEL_OPTIONS_INIT;
+  options.classes = static_cast<int32_t>(info.classes);
+  options.input_channels = static_cast<int32_t>(info.dims[0]);
+  options.input_height = static_cast<int32_t>(info.dims[1]);
+  options.input_width = static_cast<int32_t>(info.dims[2]);
+  Model model;
+  call(troika_model_create, context.get(), name.c_str(), &options, model.out());
+  return model;
+}
+
+Loader create_loader(const Samples& samples, int batch, bool shuffle, uint64_t seed) {
+  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+  options.batch = batch;
+  options.shuffle = shuffle ? 1 : 0;
+  options.seed = seed;
+  Loader loader;
+  call(troika_loader_create, samples.dataset.get(), &options, loader.out());
+  return loader;
+}
+
+}  // namespace troika::cli

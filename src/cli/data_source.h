@@ -1,0 +1,45 @@
+// Where samples come from: a directory of IDX files or a synthetic set, whole or its first samples.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/client.h"
+
+namespace troika::cli {
+
+class Command;
+
+// Where Debian's package dataset-fashion-mnist puts its files.
+inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashion-mnist";
+
+struct DataOptions {
+  std::string directory;     // empty: kFashionMnistDirectory where it exists
+  int64_t synthetic = 0;     // above 0: that many synthetic training samples, no directory
+  int resize = 0;            // above 0: images become resize x resize
+  double mean = 0, std = 1;  // pixels become (p / 255 - mean) / std
+  int64_t limit_train = 0;   // above 0: only the first samples
+  int64_t limit_test = 0;
+
+  // The directory to read: the one given, or the default one; throws Failure where neither is there.
+  std::string resolved_directory() const;
+};
+
+void add_data_options(const Command& command, DataOptions& options, bool with_training);
+
+// The samples of a split, with what the model must know.
+struct Samples {
+  Dataset dataset;
+  troika_dataset_info info{};  // of the dataset; classes as in the whole split
+};
+
+enum class Split { train, test };
+
+Samples open_samples(const Context& context, const DataOptions& options, Split split);
+
+// The model `name` with inputs and outputs that fit the samples.
+Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info);
+
+Loader create_loader(const Samples& samples, int batch, bool shuffle, uint64_t seed);
+
+}  // namespace troika::cli

@@ -1,0 +1,55 @@
+// Lists of devices as text, and the context that they live in.
+#include "cli/device_list.h"
+
+#include <cstdio>
+
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+void write_log_line(int32_t, const char* line, void*) { std::fprintf(stderr, "troika: note: %s\n", line); }
+
+}  // namespace
+
+Context create_context(int threads, uint64_t seed) {
+  if (threads < 0) throw Failure(formatted("--threads is %d; give at least 1, or 0 for every core", threads));
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  if (threads > 0) options.cpu_threads = threads;
+  options.seed = seed;
+  options.log = write_log_line;
+  Context context;
+  call(troika_context_create, &options, context.out());
+  return context;
+}
+
+std::vector<troika_device> parse_devices(const Context& context, const std::string& text) {
+  if (text == "all") {
+    int32_t count = 0;
+    call(troika_devices_all, context.get(), static_cast<troika_device*>(nullptr), 0, &count);
+    std::vector<troika_device> devices(static_cast<size_t>(count));
+    call(troika_devices_all, context.get(), devices.data(), count, &count);
+    return devices;
+  }
+  std::vector<troika_device> devices;
+  for (const std::string& part : split(text, ',')) {
+    troika_device device;
+    call(troika_device_parse, part.c_str(), &device);
+    devices.push_back(device);
+  }
+  return devices;
+}
+
+std::string format_device(troika_device device) {
+  char text[64];
+  call(troika_device_format, device, text, int64_t{sizeof text}, static_cast<int64_t*>(nullptr));
+  return text;
+}
+
+std::string format_devices(const std::vector<troika_device>& devices) {
+  std::string out;
+  for (const troika_device& device : devices) out += (out.empty() ? "" : ",") + format_device(device);
+  return out;
+}
+
+}  // namespace troika::cli

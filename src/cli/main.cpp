@@ -1,0 +1,40 @@
+// The `troika` program: runs one command, and prints one line where something fails.
+#include <cstdio>
+#include <iostream>
+#include <new>
+
+#include "cli/client.h"
+#include "cli/command_line.h"
+#include "cli/commands.h"
+
+namespace {
+
+int fail(std::string message) {
+  for (char& c : message)
+    if (c == '\n' || c == '\r') c = ' ';
+  std::cout.flush();
+  std::fprintf(stderr, "troika: %s\n", message.c_str());
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace troika::cli;
+  try {
+    CommandLine line("troika", "Trains neural networks on several devices at once.",
+                     [] { return std::string(troika_build_info()); });
+    add_devices_command(line);
+    add_train_command(line);
+    add_evaluate_command(line);
+    add_inspect_command(line);
+    add_bench_command(line);
+    const int status = line.run(argc, argv);
+    if (!std::cout.flush()) return fail("cannot write to standard output");
+    return status;
+  } catch (const std::bad_alloc&) {
+    return fail("out of memory; try a smaller --batch");
+  } catch (const std::exception& e) {
+    return fail(e.what());
+  }
+}

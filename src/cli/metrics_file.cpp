@@ -1,0 +1,77 @@
+// Reads and writes metrics.csv, and draws its charts.
+#include "cli/metrics_file.h"
+
+#include <cstdlib>
+
+#include "cli/chart.h"
+#include "cli/client.h"
+#include "cli/files.h"
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+constexpr const char* kHeader =
+    "epoch,step,loss,train_accuracy,test_loss,test_accuracy,images_per_second,seconds,learning_rate";
+constexpr size_t kColumns = 9;
+
+// An empty cell is a figure that is not known.
+std::string as_cell(double value, int decimals) {
+  return std::isnan(value) ? std::string() : formatted("%.*f", decimals, value);
+}
+
+double parse_cell(const std::string& cell) { return cell.empty() ? NAN : std::strtod(cell.c_str(), nullptr); }
+
+}  // namespace
+
+std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_t epochs) {
+  if (!std::filesystem::exists(path)) return {};
+  std::vector<EpochMetrics> rows;
+  const std::vector<std::string> lines = split(read_file(path), '\n');
+  if (lines.front() != kHeader)
+    throw Failure("'" + path.string() + "' does not begin with the columns of metrics.csv; move it away to go on");
+  for (size_t i = 1; i < lines.size(); ++i) {
+    if (lines[i].empty()) continue;
+    const std::vector<std::string> cells = split(lines[i], ',');
+    if (cells.size() != kColumns)
+      throw Failure(formatted("'%s' line %zu has %zu columns, need %zu; move the file away to go on", path.c_str(),
+                              i + 1, cells.size(), kColumns));
+    EpochMetrics row;
+    row.epoch = std::atoll(cells[0].c_str());
+    row.step = std::atoll(cells[1].c_str());
+    double* const figures[] = {&row.loss,          &row.train_accuracy,    &row.test_loss,
+                               &row.test_accuracy, &row.images_per_second, &row.seconds,
+                               &row.learning_rate};
+    for (size_t c = 0; c < std::size(figures); ++c) *figures[c] = parse_cell(cells[c + 2]);
+    if (row.epoch <= epochs) rows.push_back(row);
+  }
+  return rows;
+}
+
+void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows) {
+  std::string out = std::string(kHeader) + "\n";
+  for (const EpochMetrics& row : rows) {
+    out += formatted("%lld,%lld,", static_cast<long long>(row.epoch), static_cast<long long>(row.step));
+    out += as_cell(row.loss, 6) + "," + as_cell(row.train_accuracy, 6) + "," + as_cell(row.test_loss, 6) + "," +
+           as_cell(row.test_accuracy, 6) + "," + as_cell(row.images_per_second, 1) + "," + as_cell(row.seconds, 3) +
+           "," + formatted("%.9g", row.learning_rate) + "\n";
+  }
+  write_file(path, out);
+}
+
+void write_charts(const std::filesystem::path& folder, const std::string& title,
+                  const std::vector<EpochMetrics>& rows) {
+  Chart accuracy{title, "epoch", "accuracy", {{"train", {}}, {"test", {}}}};
+  Chart loss{title, "epoch", "loss", {{"train", {}}, {"test", {}}}};
+  for (const EpochMetrics& row : rows) {
+    const auto x = static_cast<double>(row.epoch);
+    accuracy.series[0].points.emplace_back(x, row.train_accuracy);
+    accuracy.series[1].points.emplace_back(x, row.test_accuracy);
+    loss.series[0].points.emplace_back(x, row.loss);
+    loss.series[1].points.emplace_back(x, row.test_loss);
+  }
+  write_file(folder / "accuracy.svg", render_svg(accuracy));
+  write_file(folder / "loss.svg", render_svg(loss));
+}
+
+}  // namespace troika::cli

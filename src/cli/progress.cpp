@@ -1,0 +1,130 @@
+// Draws the bar and prints the lines of a training run.
+#include "cli/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/client.h"
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+int terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+void print_json(const Json& line) {
+  std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
+}
+
+// An accuracy or loss that is not known is a dash.
+std::string figure(double value) { return std::isnan(value) ? "-" : formatted("%.4f", value); }
+
+}  // namespace
+
+ProgressMode parse_progress(const std::string& text) {
+  if (text == "auto") return ::isatty(STDERR_FILENO) ? ProgressMode::bar : ProgressMode::plain;
+  if (text == "bar") return ProgressMode::bar;
+  if (text == "plain") return ProgressMode::plain;
+  if (text == "json") return ProgressMode::json;
+  if (text == "off") return ProgressMode::off;
+  throw Failure("--progress is '" + text + "'; give auto, bar, plain, json or off");
+}
+
+void Progress::start(const RunSummary& summary) {
+  if (mode_ == ProgressMode::off) return;
+  if (mode_ == ProgressMode::json) {
+    print_json({{"event", "start"},
+                {"model", summary.model},
+                {"devices", summary.devices},
+                {"parameters", summary.parameters},
+                {"train_samples", summary.train_samples},
+                {"test_samples", summary.test_samples},
+                {"batch", summary.batch},
+                {"steps_per_epoch", summary.steps_per_epoch},
+                {"first_epoch", summary.first_epoch + 1},
+                {"epochs", summary.epochs}});
+    return;
+  }
+  std::cout << summary.model << " on " << summary.devices << ": " << with_commas(summary.parameters) << " parameters; "
+            << with_commas(summary.train_samples) << " training and " << with_commas(summary.test_samples)
+            << " test samples of " << summary.shape << "; " << summary.steps_per_epoch << " steps of " << summary.batch
+            << " an epoch" << std::endl;
+}
+
+void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate) {
+  if (mode_ != ProgressMode::bar) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (is_bar_shown_ && done < total && now - last_draw_ < std::chrono::milliseconds(100)) return;
+  last_draw_ = now;
+  const std::string head =
+      formatted("epoch %lld/%lld %-5s ", static_cast<long long>(epoch), static_cast<long long>(epochs_), phase);
+  const std::string tail = formatted(" %lld/%lld  loss %.4f  %s img/s", static_cast<long long>(done),
+                                     static_cast<long long>(total), loss, with_commas(std::llround(rate)).c_str());
+  const int room = terminal_columns() - static_cast<int>(head.size() + tail.size()) - 3;
+  std::string bar;
+  if (room >= 5) {
+    const int width = std::min(room, 40);
+    const int filled = total > 0 ? static_cast<int>(done * width / total) : width;
+    bar = "[" + std::string(static_cast<size_t>(filled), '=') + std::string(static_cast<size_t>(width - filled), ' ') +
+          "]";
+  }
+  std::fprintf(stderr, "\r\033[K%s%s%s", head.c_str(), bar.c_str(), tail.c_str());
+  std::fflush(stderr);
+  is_bar_shown_ = true;
+}
+
+void Progress::epoch(const EpochMetrics& metrics, double eta_seconds) {
+  if (mode_ == ProgressMode::off) return;
+  clear_bar();
+  if (mode_ == ProgressMode::json) {
+    print_json({{"event", "epoch"},
+                {"epoch", metrics.epoch},
+                {"epochs", epochs_},
+                {"step", metrics.step},
+                {"loss", metrics.loss},
+                {"train_accuracy", metrics.train_accuracy},
+                {"test_loss", metrics.test_loss},
+                {"test_accuracy", metrics.test_accuracy},
+                {"images_per_second", metrics.images_per_second},
+                {"seconds", metrics.seconds},
+                {"learning_rate", metrics.learning_rate},
+                {"eta_seconds", eta_seconds}});
+    return;
+  }
+  std::cout << formatted("epoch %lld/%lld  loss %s  train %s  test %s  %s img/s  %.1f s  ETA %s",
+                         static_cast<long long>(metrics.epoch), static_cast<long long>(epochs_),
+                         figure(metrics.loss).c_str(), figure(metrics.train_accuracy).c_str(),
+                         figure(metrics.test_accuracy).c_str(),
+                         with_commas(std::llround(metrics.images_per_second)).c_str(), metrics.seconds,
+                         as_clock(eta_seconds).c_str())
+            << std::endl;
+}
+
+void Progress::finish(const char* event, const std::string& text, const std::string& weights, double seconds) {
+  clear_bar();
+  if (mode_ == ProgressMode::off) return;
+  if (mode_ == ProgressMode::json) {
+    print_json({{"event", event}, {"message", text}, {"weights", weights}, {"seconds", seconds}});
+  } else {
+    std::cout << text << std::endl;
+  }
+}
+
+void Progress::clear_bar() {
+  if (!is_bar_shown_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  is_bar_shown_ = false;
+}
+
+}  // namespace troika::cli

@@ -1,0 +1,51 @@
+// What a training run shows: a bar on the terminal, lines, JSON, or nothing. Results go to stdout, the bar to stderr.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "cli/metrics_file.h"
+
+namespace troika::cli {
+
+enum class ProgressMode { bar, plain, json, off };
+
+// Reads --progress; "auto" is a bar where stderr is a terminal, else plain lines.
+ProgressMode parse_progress(const std::string& text);
+
+// What a run is, shown once at its start.
+struct RunSummary {
+  std::string model, devices, shape;  // shape of a sample, such as 1x28x28
+  int64_t parameters = 0, train_samples = 0, test_samples = 0;
+  int64_t batch = 0, steps_per_epoch = 0, first_epoch = 0, epochs = 0;
+};
+
+class Progress {
+ public:
+  Progress(ProgressMode mode, int64_t epochs) : mode_(mode), epochs_(epochs) {}
+  ~Progress() { clear_bar(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void start(const RunSummary& summary);
+
+  // While an epoch runs: `phase` is "train" or "test", `rate` images a second. Draws at most ten times a second.
+  void batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate);
+
+  // One line for a finished epoch; `eta_seconds` is what the run still needs.
+  void epoch(const EpochMetrics& metrics, double eta_seconds);
+
+  // The last line. `event` is "done" or "stopped", `text` what people read.
+  void finish(const char* event, const std::string& text, const std::string& weights, double seconds);
+
+ private:
+  void clear_bar();
+
+  ProgressMode mode_;
+  int64_t epochs_;
+  bool is_bar_shown_ = false;
+  std::chrono::steady_clock::time_point last_draw_{};
+};
+
+}  // namespace troika::cli

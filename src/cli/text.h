@@ -1,0 +1,26 @@
+// Small pieces of text: numbers and times as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troika::cli {
+
+// printf into a string.
+[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
+
+// 60000 -> "60,000".
+std::string with_commas(int64_t number);
+
+// Seconds as "0:45", "12:03" or "1:02:03".
+std::string as_clock(double seconds);
+
+// The parts between separators; an empty text has one empty part.
+std::vector<std::string> split(std::string_view text, char separator);
+
+// {1, 28, 28} -> "1x28x28".
+std::string as_shape(const int64_t* dims, int rank);
+
+}  // namespace troika::cli

@@ -1,0 +1,280 @@
+// The loop over epochs: train, evaluate, write the run folder, and stop where Ctrl-C asks for it.
+#include "cli/training.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <vector>
+
+#include "cli/device_list.h"
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kStoppedStatus = 130;  // as a shell reports a program that SIGINT ended
+
+double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
+
+volatile std::sig_atomic_t stop_requested = 0;
+
+extern "C" void note_stop_request(int) { stop_requested = 1; }
+
+// Ctrl-C (and SIGTERM) ask for a stop; a second one ends the program at once, since the default action is back by then.
+class StopSignals {
+ public:
+  StopSignals() {
+    struct sigaction action {};
+    action.sa_handler = note_stop_request;
+    action.sa_flags = SA_RESETHAND | SA_RESTART;
+    for (int i = 0; i < 2; ++i) ::sigaction(kSignals[i], &action, &before_[i]);
+  }
+  ~StopSignals() {
+    for (int i = 0; i < 2; ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+ private:
+  static constexpr int kSignals[2] = {SIGINT, SIGTERM};
+  struct sigaction before_[2];
+};
+
+int32_t parse_schedule(const std::string& text) {
+  if (text == "constant") return TROIKA_SCHEDULE_CONSTANT;
+  if (text == "step") return TROIKA_SCHEDULE_STEP;
+  if (text == "cosine") return TROIKA_SCHEDULE_COSINE;
+  throw Failure("--schedule is '" + text + "'; give constant, step or cosine");
+}
+
+troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch) {
+  troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
+  out.learning_rate = options.learning_rate;
+  out.momentum = options.momentum;
+  out.weight_decay = options.weight_decay;
+  out.nesterov = options.nesterov ? 1 : 0;
+  out.schedule = parse_schedule(options.schedule);
+  out.schedule_gamma = options.gamma;
+  if (out.schedule != TROIKA_SCHEDULE_CONSTANT)
+    out.schedule_period =
+        std::max<int64_t>(1, std::llround(options.schedule_period * static_cast<double>(steps_per_epoch)));
+  out.warmup_steps = options.warmup_steps;
+  out.bucket_bytes = options.bucket_bytes;
+  return out;
+}
+
+// Sums over the batches of an epoch that this process has trained on: all of them, or those since the resume.
+struct EpochSums {
+  double loss = 0, seconds = 0;
+  int64_t samples = 0, correct = 0;
+
+  void add(const troika_step_result& result) {
+    loss += result.loss * static_cast<double>(result.samples);
+    samples += result.samples;
+    correct += result.correct;
+  }
+  double mean_loss() const { return loss / static_cast<double>(samples); }
+  double rate() const { return static_cast<double>(samples) / seconds; }
+};
+
+// One run: everything that lives from its first step to its last.
+class Run {
+ public:
+  Run(const TrainOptions& options, const RunFolder& folder, ProgressMode mode)
+      : options_(options),
+        folder_(folder),
+        progress_(mode, options.epochs),
+        context_(create_context(options.threads, options.seed)),
+        devices_(parse_devices(context_, options.devices)) {
+    if (options.eval_devices != "all") {
+      eval_devices_ = parse_devices(context_, options.eval_devices);
+      if (eval_devices_.size() != 1)
+        throw Failure("--eval-devices is '" + options.eval_devices + "'; give all, or one of --devices");
+      const auto is_wanted = [&](troika_device d) {
+        return d.kind == eval_devices_[0].kind && d.index == eval_devices_[0].index;
+      };
+      if (std::none_of(devices_.begin(), devices_.end(), is_wanted))
+        throw Failure("--eval-devices is '" + options.eval_devices + "', --devices is '" + options.devices +
+                      "'; give all, or one of --devices");
+    }
+    train_ = open_samples(context_, options.data, Split::train);
+    test_ = open_samples(context_, options.data, Split::test);
+    train_.info.classes = std::max(train_.info.classes, test_.info.classes);
+    model_ = create_model_for(context_, options.model, train_.info);
+    train_loader_ = create_loader(train_, options.batch, true, options.seed);
+    test_loader_ = create_loader(test_, options.batch, false, 0);
+    call(troika_loader_tell, train_loader_.get(), &position_);
+    steps_per_epoch_ = position_.batches;
+    const troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_);
+    call(troika_model_attach, model_.get(), devices_.data(), static_cast<int32_t>(devices_.size()), &attach_options,
+         trainer_.out());
+    call(troika_trainer_set_progress, trainer_.get(), &Run::on_evaluated_batch, static_cast<void*>(this));
+  }
+
+  // What of the data a resumed run must find again.
+  std::string describe_data() const {
+    return formatted("%lld training samples of %s in %lld classes", static_cast<long long>(train_.info.n),
+                     as_shape(train_.info.dims, train_.info.rank).c_str(), static_cast<long long>(train_.info.classes));
+  }
+
+  // Takes up the folder's checkpoint, where there is one, and its metrics.
+  void resume() {
+    if (std::filesystem::exists(folder_.checkpoint())) {
+      call(troika_trainer_load, trainer_.get(), folder_.checkpoint().c_str(), &position_);
+      if (position_.batch >= steps_per_epoch_) ++position_.epoch, position_.batch = 0;
+      call(troika_loader_seek, train_loader_.get(), &position_);
+    }
+    rows_ = read_metrics(folder_.metrics(), position_.epoch);
+  }
+
+  int train() {
+    show_start();
+    const StopSignals signals;
+    began_ = Clock::now();
+    first_step_ = position_.epoch * steps_per_epoch_ + position_.batch;
+    while (position_.epoch < options_.epochs) {
+      if (!train_epoch()) return stop();
+      rows_.push_back(finish_row());
+      write_folder();
+      progress_.epoch(rows_.back(), eta_seconds());
+      if (stop_requested && position_.epoch < options_.epochs) return stop();
+    }
+    std::string accuracy;
+    if (!rows_.empty() && !std::isnan(rows_.back().test_accuracy))
+      accuracy = formatted("; test accuracy %.4f", rows_.back().test_accuracy);
+    const double seconds = seconds_since(began_);
+    progress_.finish(
+        "done",
+        formatted("trained to epoch %lld in %s", static_cast<long long>(position_.epoch), as_clock(seconds).c_str()) +
+            accuracy + "; weights in " + folder_.weights().string(),
+        folder_.weights().string(), seconds);
+    return 0;
+  }
+
+ private:
+  void show_start() {
+    int64_t parameters = 0;
+    call(troika_model_count_parameters, model_.get(), static_cast<int32_t*>(nullptr), &parameters);
+    RunSummary summary;
+    summary.model = options_.model;
+    summary.devices = format_devices(devices_);
+    summary.shape = as_shape(train_.info.dims, train_.info.rank);
+    summary.parameters = parameters;
+    summary.train_samples = train_.info.n;
+    summary.test_samples = test_.info.n;
+    summary.batch = options_.batch;
+    summary.steps_per_epoch = steps_per_epoch_;
+    summary.first_epoch = position_.epoch;
+    summary.epochs = options_.epochs;
+    progress_.start(summary);
+  }
+
+  // Trains on what is left of the epoch. False: a stop was asked for before its end.
+  bool train_epoch() {
+    sums_ = {};
+    const auto began = Clock::now();
+    troika_batch batch = nullptr;
+    while (call(troika_loader_next, train_loader_.get(), &batch) != TROIKA_END_OF_DATA) {
+      if (stop_requested) return false;
+      troika_step_result result = TROIKA_STEP_RESULT_INIT;
+      call(troika_trainer_step, trainer_.get(), batch, &result);
+      sums_.add(result);
+      sums_.seconds = seconds_since(began);
+      learning_rate_ = result.learning_rate;
+      ++position_.batch;
+      progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate());
+    }
+    ++position_.epoch;
+    position_.batch = 0;
+    return true;
+  }
+
+  // The row of the epoch that has just been trained, with its evaluation.
+  EpochMetrics finish_row() {
+    EpochMetrics row;
+    row.epoch = position_.epoch;
+    row.step = position_.epoch * steps_per_epoch_;
+    row.loss = sums_.mean_loss();
+    row.train_accuracy = static_cast<double>(sums_.correct) / static_cast<double>(sums_.samples);
+    row.images_per_second = sums_.rate();
+    row.seconds = sums_.seconds;
+    row.learning_rate = learning_rate_;
+    troika_metrics metrics = TROIKA_METRICS_INIT;
+    const troika_status status =
+        eval_devices_.empty()
+            ? call(troika_trainer_evaluate, trainer_.get(), test_loader_.get(), &metrics)
+            : call(troika_trainer_evaluate_on, trainer_.get(), eval_devices_.front(), test_loader_.get(), &metrics);
+    if (status != TROIKA_STOPPED) {
+      row.test_loss = metrics.loss;
+      row.test_accuracy = metrics.accuracy;
+    }
+    return row;
+  }
+
+  static int32_t on_evaluated_batch(const troika_progress* progress, void* user) {
+    auto* run = static_cast<Run*>(user);
+    if (!progress->training)
+      run->progress_.batch("test", run->position_.epoch, progress->batch, progress->batches, progress->loss,
+                           static_cast<double>(progress->samples) / progress->seconds);
+    return stop_requested ? 1 : 0;
+  }
+
+  // The checkpoint comes last: whatever a crash leaves, the other files are as new as it is, or newer.
+  void write_folder() {
+    write_metrics(folder_.metrics(), rows_);
+    write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
+    call(troika_model_save, model_.get(), folder_.weights().c_str());
+    call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
+  }
+
+  int stop() {
+    call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
+    progress_.finish("stopped",
+                     formatted("stopped in epoch %lld after %lld of %lld steps; go on with: troika train --resume %s",
+                               static_cast<long long>(position_.epoch + 1), static_cast<long long>(position_.batch),
+                               static_cast<long long>(steps_per_epoch_), folder_.path.c_str()),
+                     folder_.weights().string(), seconds_since(began_));
+    return kStoppedStatus;
+  }
+
+  // What the run still needs, at the pace of this process so far, evaluations included.
+  double eta_seconds() const {
+    const int64_t done = position_.epoch * steps_per_epoch_ + position_.batch - first_step_;
+    const int64_t left = (options_.epochs - position_.epoch) * steps_per_epoch_ - position_.batch;
+    return seconds_since(began_) * static_cast<double>(left) / static_cast<double>(done);
+  }
+
+  const TrainOptions& options_;
+  RunFolder folder_;
+  Progress progress_;
+  Context context_;
+  std::vector<troika_device> devices_, eval_devices_;  // eval_devices_ empty: all of devices_
+  Samples train_, test_;
+  Model model_;
+  Loader train_loader_, test_loader_;
+  Trainer trainer_;
+  troika_loader_position position_{};  // of the next step
+  int64_t steps_per_epoch_ = 0, first_step_ = 0;
+  EpochSums sums_;
+  double learning_rate_ = 0;
+  std::vector<EpochMetrics> rows_;
+  Clock::time_point began_ = Clock::now();
+};
+
+}  // namespace
+
+int run_training(const TrainOptions& options, const RunFolder& folder, ProgressMode mode, const std::string& begun_with,
+                 const std::function<void(const std::string& data)>& save_options) {
+  Run run(options, folder, mode);
+  const std::string data = run.describe_data();
+  if (!begun_with.empty() && data != begun_with)
+    throw Failure("the data are " + data + ", the run began with " + begun_with + "; give the same with --data");
+  if (!begun_with.empty()) run.resume();
+  save_options(data);
+  return run.train();
+}
+
+}  // namespace troika::cli

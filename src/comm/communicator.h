@@ -1,0 +1,33 @@
+// One rank's end of a group that computes together: collectives that run in the background, with a deadline.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace troika {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+// A rank calls from its own thread. Every rank starts the same slots in the same order.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // Starts replacing data[0 .. count) by the sum over all ranks, added in the order of ranks: the same bits everywhere.
+  // `slot` (0 .. slots - 1) names the operation until its wait; data must stay in place until then.
+  virtual void start_all_reduce(int slot, float* data, int64_t count) = 0;
+
+  // Does what can be done without waiting. Called between launches.
+  virtual void progress() = 0;
+
+  // Returns when the slot's result is there; COMM at the deadline or after an abort, naming rank and slot.
+  virtual void wait(int slot, Deadline deadline) = 0;
+
+  // Makes every rank's waits fail with `reason`. From any thread; the group cannot be used afterwards.
+  virtual void abort(const std::string& reason) = 0;
+};
+
+}  // namespace troika

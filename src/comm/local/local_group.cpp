@@ -1,0 +1,152 @@
+// All-reduce among threads: slices summed in the order of ranks.
+#include "comm/local/local_group.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/split.h"
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+constexpr int64_t kLine = 16;  // floats in a cache line: slices meet at lines, so that ranks never write the same one
+
+// Sums column [begin, end) of `n` buffers in their order and writes the sum into each.
+void sum_slice(float* const* buffers, size_t n, int64_t begin, int64_t end) {
+  constexpr int64_t kBlock = 1024;  // stays in the first-level cache
+  alignas(64) float sum[kBlock];
+  for (int64_t at = begin; at < end; at += kBlock) {
+    const int64_t m = std::min(kBlock, end - at);
+    for (int64_t i = 0; i < m; ++i) sum[i] = buffers[0][at + i] + buffers[1][at + i];
+    for (size_t r = 2; r < n; ++r)
+      for (int64_t i = 0; i < m; ++i) sum[i] += buffers[r][at + i];
+    for (size_t r = 0; r < n; ++r) std::copy(sum, sum + m, buffers[r] + at);
+  }
+}
+
+}  // namespace
+
+class LocalCommunicator : public Communicator {
+ public:
+  LocalCommunicator(std::shared_ptr<LocalGroup> group, int rank) : group_(std::move(group)), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return group_->size_; }
+
+  void start_all_reduce(int slot_index, float* data, int64_t count) override {
+    auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
+    bool all_started = false;
+    {
+      std::lock_guard lock(group_->mutex_);
+      check_abort();
+      // A rank is at most one round ahead: nobody ends a round before all have started it.
+      const int64_t round = slot.rounds[static_cast<size_t>(rank_)] + 1;
+      if (slot.started > (round - 1) * group_->size_ && slot.count != count)
+        throw Error(Status::internal, text("all_reduce ", slot_index, ": rank ", rank_, " has ", count,
+                                           " elements, others ", slot.count));
+      slot.count = count;
+      slot.rounds[static_cast<size_t>(rank_)] = round;
+      slot.data[static_cast<size_t>(rank_)] = data;
+      slot.slice_done[static_cast<size_t>(rank_)] = 0;
+      all_started = ++slot.started == round * group_->size_;
+    }
+    if (all_started) group_->changed_.notify_all();
+    if (slot_index >= open_end_) open_end_ = slot_index + 1;
+    if (slot_index < open_begin_) open_begin_ = slot_index;
+  }
+
+  void progress() override { do_slices(); }
+
+  void wait(int slot_index, Deadline deadline) override {
+    auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
+    const int64_t before = (slot.rounds[static_cast<size_t>(rank_)] - 1) * group_->size_;
+    std::unique_lock lock(group_->mutex_);
+    while (true) {
+      check_abort();
+      if (slot.done >= before + group_->size_) break;
+      lock.unlock();
+      const bool worked = do_slice(slot_index) || do_slices();  // rather help with a later bucket than sleep
+      lock.lock();
+      if (worked) continue;
+      // A start that came since then is seen here, under the lock: nobody sleeps on a slice of its own.
+      auto has_changed = [&] { return group_->aborted_ || slot.done >= before + group_->size_ || can_sum_any(); };
+      if (!group_->changed_.wait_until(lock, deadline, has_changed))
+        throw Error(Status::comm, text("all_reduce ", slot_index, ": rank ", rank_, " of ", group_->size_,
+                                       " waited past the deadline; ", slot.started - before, " ranks had started it"));
+    }
+    if (slot_index == open_begin_) ++open_begin_;
+    if (open_begin_ >= open_end_) open_begin_ = kNone, open_end_ = 0;
+  }
+
+  void abort(const std::string& reason) override {
+    {
+      std::lock_guard lock(group_->mutex_);
+      if (group_->aborted_) return;
+      group_->abort_reason_ = reason;
+      group_->aborted_ = true;
+    }
+    group_->changed_.notify_all();
+  }
+
+ private:
+  bool can_sum(int slot_index) const {
+    const auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
+    const size_t rank = static_cast<size_t>(rank_);
+    return !slot.slice_done[rank] && slot.started.load(std::memory_order_acquire) == slot.rounds[rank] * group_->size_;
+  }
+
+  bool can_sum_any() const {
+    for (int i = open_begin_; i < open_end_; ++i)
+      if (can_sum(i)) return true;
+    return false;
+  }
+
+  bool do_slices() {
+    bool worked = false;
+    for (int i = open_begin_; i < open_end_; ++i) worked = do_slice(i) || worked;
+    return worked;
+  }
+
+  // Sums this rank's slice where everybody has started and it is not done yet.
+  bool do_slice(int slot_index) {
+    if (!can_sum(slot_index)) return false;
+    auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
+    const size_t rank = static_cast<size_t>(rank_);
+    slot.slice_done[rank] = 1;
+    if (group_->size_ > 1) {
+      const int64_t lines = (slot.count + kLine - 1) / kLine;
+      const Range range = balanced_split(lines, group_->size_, rank_);
+      sum_slice(slot.data.data(), slot.data.size(), range.begin * kLine, std::min(range.end * kLine, slot.count));
+    }
+    {
+      std::lock_guard lock(group_->mutex_);
+      ++slot.done;
+    }
+    group_->changed_.notify_all();
+    return true;
+  }
+
+  void check_abort() const {
+    if (group_->aborted_)
+      throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", group_->abort_reason_));
+  }
+
+  static constexpr int kNone = 1 << 30;
+  std::shared_ptr<LocalGroup> group_;
+  const int rank_;
+  int open_begin_ = kNone, open_end_ = 0;  // slots that this rank has started and not yet waited for lie within
+};
+
+LocalGroup::LocalGroup(int size, int slots) : size_(size) {
+  for (int i = 0; i < slots; ++i) slots_.push_back(std::make_unique<Slot>(size));
+}
+
+std::shared_ptr<LocalGroup> LocalGroup::create(int size, int slots) {
+  return std::shared_ptr<LocalGroup>(new LocalGroup(size, slots));
+}
+
+std::unique_ptr<Communicator> LocalGroup::communicator(int rank) {
+  return std::make_unique<LocalCommunicator>(shared_from_this(), rank);
+}
+
+}  // namespace troika

@@ -1,0 +1,46 @@
+// A group whose ranks are threads of this process and whose data lie in host memory.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace troika {
+
+// Every rank sums its own slice of a bucket, once all have started it, and writes the sum into every rank's buffer: the
+// work is even, no thread is added, and each element is summed once, in the order of ranks.
+class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
+ public:
+  static std::shared_ptr<LocalGroup> create(int size, int slots);
+  std::unique_ptr<Communicator> communicator(int rank);
+
+ private:
+  friend class LocalCommunicator;
+  struct Slot {
+    explicit Slot(int size)
+        : data(static_cast<size_t>(size), nullptr),
+          rounds(static_cast<size_t>(size), 0),
+          slice_done(static_cast<size_t>(size), 1) {}
+    std::vector<float*> data;         // one a rank
+    std::vector<int64_t> rounds;      // times that each rank has started it; read and written by its own rank alone
+    int64_t count = 0;                // elements, of the round in progress
+    std::atomic<int64_t> started{0};  // starts by all ranks; round k is there at k * size
+    std::vector<char> slice_done;     // of its rank's round; read and written by its own rank alone
+    std::atomic<int64_t> done{0};     // slices summed; round k is there at k * size
+  };
+
+  LocalGroup(int size, int slots);
+
+  const int size_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::atomic<bool> aborted_{false};
+  std::string abort_reason_;  // under mutex_
+};
+
+}  // namespace troika

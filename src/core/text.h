@@ -1,0 +1,44 @@
+// Text building: one variadic `text(...)` for messages, and names matched by wildcard patterns.
+#pragma once
+
+#include <locale>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+namespace troika {
+
+// A stream that prints numbers the same way whatever locale the host has set, and throws where memory runs out rather than
+// give a part of the text.
+inline std::ostringstream text_stream() {
+  std::ostringstream out;
+  out.exceptions(std::ios_base::badbit);
+  out.imbue(std::locale::classic());
+  return out;
+}
+
+// Concatenates the printed forms of its arguments.
+template <typename... Parts>
+std::string text(const Parts&... parts) {
+  std::ostringstream out = text_stream();
+  (out << ... << parts);
+  return out.str();
+}
+
+// Joins the printed forms of `items`: join({1, 2}, ", ") is "1, 2".
+template <typename Items>
+std::string join(const Items& items, std::string_view separator) {
+  std::ostringstream out = text_stream();
+  bool first = true;
+  for (const auto& item : items) {
+    if (!first) out << separator;
+    out << item;
+    first = false;
+  }
+  return out.str();
+}
+
+// Whether `name` matches `pattern`, in which `*` stands for any run of characters and `?` for one.
+bool matches_pattern(std::string_view pattern, std::string_view name);
+
+}  // namespace troika

@@ -1,0 +1,142 @@
+// Reading IDX through zlib, with every size checked against the file before memory is taken.
+#include "data/idx.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <memory>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+constexpr int64_t kMaxDeflateRatio = 1032;  // no deflate stream grows by more
+constexpr int64_t kChunkBytes = int64_t{1} << 20;
+constexpr uint8_t kElementTypeU8 = 0x08;
+
+// A file that zlib reads, decompressing where it is gzipped. Everything it throws names the path.
+class IdxFile {
+ public:
+  explicit IdxFile(const std::string& path) : path_(path) {
+    std::error_code code;
+    const auto status = std::filesystem::status(path, code);
+    if (status.type() == std::filesystem::file_type::not_found) fail(Status::not_found, "there is no such file");
+    if (code) fail(Status::io, code.message());
+    if (!std::filesystem::is_regular_file(status)) fail(Status::io, "is not a regular file");
+    const auto size = std::filesystem::file_size(path, code);
+    if (code) fail(Status::io, code.message());
+    file_bytes_ = static_cast<int64_t>(std::min<uintmax_t>(size, uintmax_t{1} << 50));
+
+    errno = 0;
+    file_.reset(gzopen(path.c_str(), "rbe"));
+    if (!file_) {
+      if (errno == 0 || errno == ENOMEM) throw std::bad_alloc();
+      fail(errno == ENOENT ? Status::not_found : Status::io, std::strerror(errno));
+    }
+  }
+
+  // Reads up to `n` bytes; fewer only at the end of the file.
+  int64_t read(uint8_t* to, int64_t n) {
+    int64_t done = 0;
+    while (done < n) {
+      const auto ask = static_cast<unsigned>(std::min(n - done, kChunkBytes));
+      const int got = gzread(file_.get(), to + done, ask);
+      check_error();
+      if (got <= 0) break;
+      done += got;
+    }
+    return done;
+  }
+
+  // The most bytes that the file can hold, decompressed.
+  int64_t most_bytes() const { return gzdirect(file_.get()) ? file_bytes_ : file_bytes_ * kMaxDeflateRatio; }
+
+  [[noreturn]] void fail(Status status, const std::string& why) const {
+    throw Error(status, text("idx file '", path_, "': ", why));
+  }
+
+ private:
+  void check_error() const {
+    int code = Z_OK;
+    const char* const message = gzerror(file_.get(), &code);
+    if (code == Z_OK || code == Z_STREAM_END) return;
+    if (code == Z_ERRNO) fail(Status::io, std::strerror(errno));
+    if (code == Z_MEM_ERROR) throw std::bad_alloc();
+    if (code == Z_BUF_ERROR) fail(Status::corrupt, "is truncated inside its gzip stream");
+    fail(Status::corrupt, text("its gzip stream is damaged (", message, ")"));
+  }
+
+  struct Close {
+    void operator()(gzFile file) const { gzclose_r(file); }
+  };
+
+  std::string path_;
+  int64_t file_bytes_ = 0;
+  std::unique_ptr<gzFile_s, Close> file_;
+};
+
+Shape read_header(IdxFile& file) {
+  std::array<uint8_t, 4> magic{};
+  if (file.read(magic.data(), 4) < 4) file.fail(Status::corrupt, "is truncated inside its header");
+  if (magic[0] != 0 || magic[1] != 0)
+    file.fail(Status::corrupt, text("begins with bytes ", int{magic[0]}, " ", int{magic[1]}, ", an IDX file with 0 0"));
+  if (magic[2] != kElementTypeU8)
+    file.fail(Status::corrupt, text("has element type ", int{magic[2]}, ", need ", int{kElementTypeU8}, " (u8)"));
+  const int rank = magic[3];
+  if (rank < 1 || rank > kMaxRank) file.fail(Status::corrupt, text("has rank ", rank, ", need 1 to ", kMaxRank));
+
+  std::vector<int64_t> dims;
+  for (int i = 0; i < rank; ++i) {
+    std::array<uint8_t, 4> bytes{};
+    if (file.read(bytes.data(), 4) < 4) file.fail(Status::corrupt, "is truncated inside its header");
+    dims.push_back(int64_t{bytes[0]} << 24 | int64_t{bytes[1]} << 16 | int64_t{bytes[2]} << 8 | int64_t{bytes[3]});
+  }
+  return Shape(std::move(dims));
+}
+
+// Elements of `shape`, where the file can hold them at all. 4 bytes of header are magic, 4 each dimension.
+int64_t count_elements(const IdxFile& file, const Shape& shape) {
+  const int64_t most = std::max<int64_t>(file.most_bytes() - 4 - 4 * shape.rank(), 0);
+  int64_t n = 1;
+  for (int64_t d : shape.dims()) {
+    if (d != 0 && n > most / d)
+      file.fail(Status::corrupt,
+                text("is truncated: its header says ", shape, ", but it holds at most ", most, " elements"));
+    n *= d;
+  }
+  return n;
+}
+
+}  // namespace
+
+IdxArray read_idx(const std::string& path) {
+  IdxFile file(path);
+  IdxArray array;
+  array.shape = read_header(file);
+  const int64_t n = count_elements(file, array.shape);
+
+  // Reserved memory costs nothing until it is touched, so a gzipped file that lies takes no more than what it holds.
+  array.elements.reserve(static_cast<size_t>(n));
+  for (int64_t done = 0; done < n;) {
+    const int64_t ask = std::min(n - done, kChunkBytes);
+    array.elements.resize(static_cast<size_t>(done + ask));
+    const int64_t got = file.read(array.elements.data() + done, ask);
+    done += got;
+    if (got < ask)
+      file.fail(Status::corrupt,
+                text("is truncated: its header says ", array.shape, ", ", n, " elements, found ", done));
+  }
+  uint8_t extra = 0;  // reading to the end also makes zlib check the gzip stream's sum
+  if (file.read(&extra, 1) != 0)
+    file.fail(Status::corrupt, text("has trailing bytes after the ", n, " elements of ", array.shape));
+  return array;
+}
+
+}  // namespace troika

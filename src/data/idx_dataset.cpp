@@ -1,0 +1,123 @@
+// Checking images against labels, finding MNIST's files, and converting pixels.
+#include "data/idx_dataset.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+// The shape of a sample, [c, h, w], from that of the file's images.
+Shape image_shape(const Shape& images) {
+  if (images.rank() != 3 && images.rank() != 4)
+    throw Error(Status::corrupt, text("idx images: shape is ", images, ", need [n, h, w] or [n, c, h, w]"));
+  for (int axis = 1; axis < images.rank(); ++axis)
+    if (images[axis] < 1 || images[axis] > kMaxImageSide)
+      throw Error(Status::corrupt,
+                  text("idx images: shape is ", images, ", need sizes of 1 to ", kMaxImageSide, " in an image"));
+  return images.rank() == 3 ? Shape{1, images[1], images[2]} : Shape{images[1], images[2], images[3]};
+}
+
+void check_side(int64_t pixels, const char* name) {
+  if (pixels < 1 || pixels > kMaxImageSide)
+    throw Error(Status::invalid_argument,
+                text("image transform: ", name, " is ", pixels, ", need 1 to ", kMaxImageSide));
+}
+
+Shape transformed_shape(const Shape& images, const ImageTransform& transform) {
+  Shape shape = image_shape(images);
+  if (transform.resize_height == 0 && transform.resize_width == 0) return shape;
+  check_side(transform.resize_height, "resize_height");
+  check_side(transform.resize_width, "resize_width");
+  return {shape[0], transform.resize_height, transform.resize_width};
+}
+
+int64_t check_labels(const IdxArray& images, const IdxArray& labels) {
+  if (labels.shape.rank() != 1) throw Error(Status::corrupt, text("idx labels: shape is ", labels.shape, ", need [n]"));
+  if (labels.shape[0] != images.shape[0])
+    throw Error(Status::corrupt, text("idx: ", images.shape[0], " images but ", labels.shape[0], " labels"));
+  return labels.elements.empty() ? 0 : int64_t{*std::max_element(labels.elements.begin(), labels.elements.end())} + 1;
+}
+
+// In f32 throughout, as PyTorch computes it.
+std::array<float, 256> pixel_values(double mean, double std) {
+  if (!std::isfinite(mean))
+    throw Error(Status::invalid_argument, text("image transform: mean is ", mean, ", need a finite number"));
+  if (!std::isfinite(std) || !(std > 0))
+    throw Error(Status::invalid_argument, text("image transform: std is ", std, ", need a finite number above 0"));
+  std::array<float, 256> values;
+  for (size_t p = 0; p < values.size(); ++p) {
+    values[p] = (static_cast<float>(p) / 255.0f - static_cast<float>(mean)) / static_cast<float>(std);
+    if (!std::isfinite(values[p]))
+      throw Error(Status::invalid_argument,
+                  text("image transform: mean ", mean, " and std ", std, " take pixels out of the range of f32"));
+  }
+  return values;
+}
+
+}  // namespace
+
+IdxDataset::IdxDataset(IdxArray images, IdxArray labels, const ImageTransform& transform)
+    : Dataset(transformed_shape(images.shape, transform), images.shape[0], check_labels(images, labels), 0),
+      images_(std::move(images.elements)),
+      labels_(std::move(labels.elements)),
+      value_of_pixel_(pixel_values(transform.mean, transform.std)) {
+  const Shape in = image_shape(images.shape);
+  const Shape& out = sample_shape();
+  channels_ = in[0];
+  plane_ = in[1] * in[2];
+  if (in != out) resize_.emplace(in[1], in[2], out[1], out[2]);
+}
+
+void IdxDataset::read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float*) const {
+  const int64_t out_plane = sample_elements() / channels_;
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t sample = indices[i];
+    labels[i] = labels_[static_cast<size_t>(sample)];
+    for (int64_t c = 0; c < channels_; ++c) {
+      const uint8_t* const pixels = images_.data() + (sample * channels_ + c) * plane_;
+      float* const out = inputs + (i * channels_ + c) * out_plane;
+      if (resize_)
+        resize_->resize(pixels, value_of_pixel_.data(), out);
+      else
+        for (int64_t p = 0; p < plane_; ++p) out[p] = value_of_pixel_[pixels[p]];
+    }
+  }
+}
+
+std::shared_ptr<const Dataset> open_idx(const std::string& images_path, const std::string& labels_path,
+                                        const ImageTransform& transform) {
+  pixel_values(transform.mean, transform.std);  // a wrong transform is told before files are read
+  IdxArray images = read_idx(images_path);
+  IdxArray labels = read_idx(labels_path);
+  try {
+    return std::make_shared<const IdxDataset>(std::move(images), std::move(labels), transform);
+  } catch (const Error& e) {
+    if (e.status() != Status::corrupt) throw;
+    throw Error(e.status(), text(e.what(), "; images are '", images_path, "', labels '", labels_path, "'"));
+  }
+}
+
+std::shared_ptr<const Dataset> open_idx_directory(const std::string& directory, const std::string& split,
+                                                  const ImageTransform& transform) {
+  if (split != "train" && split != "test")
+    throw Error(Status::invalid_argument, text("split is '", split, "', need 'train' or 'test'"));
+  const std::string prefix = split == "train" ? "train" : "t10k";
+  const auto find = [&](const std::string& name) {
+    const std::string plain = (std::filesystem::path(directory) / name).string();
+    const std::string gzipped = plain + ".gz";
+    std::error_code ignored;  // what cannot be looked at is not there
+    for (const std::string& path : {plain, gzipped})
+      if (std::filesystem::exists(path, ignored)) return path;
+    throw Error(Status::not_found, text("split '", split, "': there is neither '", plain, "' nor '", gzipped, "'"));
+  };
+  const std::string images = find(prefix + "-images-idx3-ubyte");
+  const std::string labels = find(prefix + "-labels-idx1-ubyte");
+  return open_idx(images, labels, transform);
+}
+
+}  // namespace troika

@@ -1,0 +1,190 @@
+// The ring of batches, and the thread that runs ahead of the caller in it.
+#include "data/loader.h"
+
+#include <algorithm>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "data/sampler.h"
+
+namespace troika {
+namespace {
+
+int64_t count_batches(int64_t n, const LoaderOptions& options) {
+  return n / options.batch + (!options.drop_last && n % options.batch != 0 ? 1 : 0);
+}
+
+BatchPosition following(const BatchPosition& at) {
+  if (at.batch + 1 >= at.batches) return {at.epoch + 1, 0, at.batches};
+  return {at.epoch, at.batch + 1, at.batches};
+}
+
+// Blocks every signal while it lives. A thread started meanwhile inherits that, so the host's handlers never run there.
+class BlockSignals {
+ public:
+  BlockSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockSignals(const BlockSignals&) = delete;
+  BlockSignals& operator=(const BlockSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+}  // namespace
+
+Loader::Loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options)
+    : dataset_(std::move(dataset)), options_(options) {
+  if (options_.batch < 1)
+    throw Error(Status::invalid_argument, text("loader: batch is ", options_.batch, ", need at least 1"));
+  if (options_.prefetch < 0 || options_.prefetch > kMaxPrefetch)
+    throw Error(Status::invalid_argument,
+                text("loader: prefetch is ", options_.prefetch, ", need 0 to ", kMaxPrefetch));
+  position_.batches = count_batches(dataset_->size(), options_);
+  ahead_ = position_;
+
+  // All memory is taken here, so that no later call fails for want of it.
+  const int64_t largest = std::min(options_.batch, dataset_->size());
+  std::vector<int64_t> dims = dataset_->sample_shape().dims();
+  dims.insert(dims.begin(), largest);
+  const Shape shape(std::move(dims));
+  const int64_t elements = checked_elements(shape, "loader: a batch");
+  const int64_t values = checked_elements({largest, dataset_->value_size()}, "loader: the values of a batch");
+  indices_.resize(static_cast<size_t>(largest));
+  ring_.resize(static_cast<size_t>(options_.prefetch) + 1);
+  for (Batch& batch : ring_) {
+    batch.shape = shape;
+    batch.inputs.reserve(static_cast<size_t>(elements));
+    batch.labels.reserve(static_cast<size_t>(dataset_->has_labels() ? largest : 0));
+    batch.values.reserve(static_cast<size_t>(values));
+    batch.value_size = dataset_->value_size();
+    batch.shuffle_seed = options_.seed;
+    batch.has_position = true;
+  }
+  if (options_.prefetch > 0 && position_.batches > 0) start_thread();
+}
+
+Loader::~Loader() {
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  wanted_.notify_one();
+  thread_.join();
+}
+
+const Batch* Loader::next() {
+  if (position_.batch == position_.batches) {
+    position_ = {position_.epoch + 1, 0, position_.batches};
+    return nullptr;
+  }
+  const Batch* batch = nullptr;
+  if (thread_.joinable()) {
+    batch = &take_filled();
+  } else {
+    fill(ring_[0], position_);
+    batch = &ring_[0];
+  }
+  ++position_.batch;
+  return batch;
+}
+
+void Loader::seek(const BatchPosition& to) {
+  if (to.epoch < 0 || to.epoch > kMaxEpoch)
+    throw Error(Status::invalid_argument, text("loader: epoch is ", to.epoch, ", need 0 to ", kMaxEpoch));
+  if (to.batch < 0 || to.batch > position_.batches)
+    throw Error(Status::invalid_argument,
+                text("loader: batch is ", to.batch, ", need 0 to ", position_.batches, ", the batches of an epoch"));
+  if (to.epoch == position_.epoch && to.batch == position_.batch) return;  // keeps what is prepared
+  position_.epoch = to.epoch;
+  position_.batch = to.batch;
+  {
+    std::lock_guard lock(mutex_);
+    ++seeks_;
+    handed_count_ = filled_count_ = 0;
+    ahead_ = position_.batch < position_.batches ? position_ : following(position_);
+    error_ = nullptr;
+  }
+  wanted_.notify_one();
+}
+
+void Loader::fill(Batch& batch, const BatchPosition& at) {
+  const Sampler sampler =
+      options_.shuffle ? Sampler(dataset_->size(), options_.seed, at.epoch) : Sampler(dataset_->size());
+  const int64_t first = at.batch * options_.batch;
+  const int64_t n = std::min(options_.batch, dataset_->size() - first);
+  for (int64_t i = 0; i < n; ++i) indices_[static_cast<size_t>(i)] = sampler.index_of(first + i);
+
+  batch.shape[0] = n;
+  batch.inputs.resize(static_cast<size_t>(n * dataset_->sample_elements()));
+  batch.labels.resize(static_cast<size_t>(dataset_->has_labels() ? n : 0));
+  batch.values.resize(static_cast<size_t>(n * dataset_->value_size()));
+  batch.next = following(at);
+  dataset_->read(indices_.data(), n, batch.inputs.data(), batch.labels.data(), batch.values.data());
+}
+
+// The batch handed out before goes back to the thread, and the next one is waited for. The wait has no deadline: the
+// thread is our own and reads memory alone.
+const Batch& Loader::take_filled() {
+  std::unique_lock lock(mutex_);
+  filled_.wait(lock, [&] { return filled_count_ > handed_count_ || error_; });
+  if (filled_count_ == handed_count_) {
+    const std::exception_ptr error = std::exchange(error_, nullptr);
+    lock.unlock();
+    wanted_.notify_one();  // the batch is tried again
+    std::rethrow_exception(error);
+  }
+  const Batch& batch = ring_[handed_count_ % ring_.size()];
+  ++handed_count_;
+  lock.unlock();
+  wanted_.notify_one();
+  return batch;
+}
+
+void Loader::start_thread() {
+  const BlockSignals blocked;
+  try {
+    thread_ = std::thread([this] { produce(); });
+  } catch (const std::system_error& e) {
+    throw Error(Status::out_of_memory, text("loader: its prefetch thread cannot be started (", e.what(),
+                                            "); set prefetch to 0 to do without"));
+  }
+}
+
+void Loader::produce() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    const auto has_room = [&] { return filled_count_ < handed_count_ + static_cast<uint64_t>(options_.prefetch); };
+    wanted_.wait(lock, [&] { return stops_ || (!error_ && has_room()); });
+    if (stops_) return;
+    Batch& batch = ring_[filled_count_ % ring_.size()];
+    const BatchPosition at = ahead_;
+    const uint64_t seeks = seeks_;
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      fill(batch, at);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    if (seeks != seeks_) continue;
+    if (error) {
+      error_ = std::move(error);
+    } else {
+      ahead_ = batch.next;
+      ++filled_count_;
+    }
+    filled_.notify_one();
+  }
+}
+
+}  // namespace troika

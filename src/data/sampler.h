@@ -1,0 +1,28 @@
+// The order of samples in an epoch, as a pure function of (seed, epoch): nothing to store, nothing to replay on resume.
+#pragma once
+
+#include <cstdint>
+
+namespace troika {
+
+class Sampler {
+ public:
+  // The dataset's own order of `n` samples.
+  explicit Sampler(int64_t n) : n_(n) {}
+  // The permutation of `n` samples that (seed, epoch) names, the same on every machine and in every version.
+  Sampler(int64_t n, uint64_t seed, int64_t epoch);
+
+  // The sample at `position`, 0 to n - 1.
+  int64_t index_of(int64_t position) const;
+
+ private:
+  uint64_t permute(uint64_t x) const;
+
+  int64_t n_;
+  bool shuffles_ = false;
+  uint64_t key_ = 0;
+  int low_bits_ = 0;  // the domain is 2^(low_bits + high_bits), the smallest power of two that holds n
+  int high_bits_ = 0;
+};
+
+}  // namespace troika

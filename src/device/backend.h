@@ -1,0 +1,93 @@
+// Backends and devices: what the rest of the library knows of hardware.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "device/kernel.h"
+
+namespace troika {
+
+enum class DeviceKind : int32_t { cpu = 1, cuda = 2 };
+
+struct DeviceId {
+  DeviceKind kind = DeviceKind::cpu;
+  int32_t index = 0;
+  bool operator==(const DeviceId&) const = default;
+};
+
+std::string to_string(DeviceId id);              // "cpu:1"
+DeviceId parse_device(const std::string& text);  // INVALID_ARGUMENT where it is no device's name
+std::ostream& operator<<(std::ostream& out, DeviceId id);
+
+struct DeviceInfo {
+  std::string name;
+  int32_t cores = 0;
+  int64_t memory_bytes = 0;
+  int64_t free_bytes = 0;
+};
+
+// Memory of a device, 64-byte aligned and zeroed. Freed by its deleter.
+using Buffer = std::unique_ptr<std::byte, void (*)(std::byte*)>;
+
+// One replica's device. Except for copies and allocation it is used from one thread: its worker, which calls
+// enter_thread first.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual DeviceId id() const = 0;
+
+  // OUT_OF_MEMORY naming device, bytes and `purpose`.
+  virtual Buffer allocate(size_t bytes, const std::string& purpose) = 0;
+  virtual void copy_from_host(void* destination, const void* source, size_t bytes) = 0;
+  virtual void copy_to_host(void* destination, const void* source, size_t bytes) = 0;
+
+  // Prepares the calling thread to be this device's worker: cores, number of threads.
+  virtual void enter_thread() = 0;
+
+  // The kernel for a node; UNSUPPORTED naming op and device where there is none.
+  virtual KernelChoice select(const KernelRequest& request) = 0;
+  // A kernel with one input and one output that changes the layout.
+  virtual KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) = 0;
+};
+
+// What a replica asks of its device: its share of the CPU's cores.
+struct DeviceShare {
+  int threads = 1;
+  std::vector<int> cores;  // to pin the worker to; empty: not pinned
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual DeviceKind kind() const = 0;
+  virtual int device_count() const = 0;
+  virtual DeviceInfo describe(int index) const = 0;
+  virtual std::shared_ptr<Device> open(int index, const DeviceShare& share) const = 0;
+};
+
+// The backends of this process. backends/backends.cpp is the one list that names them.
+class BackendRegistry {
+ public:
+  static std::unique_ptr<BackendRegistry> create();
+
+  void add(std::unique_ptr<Backend> backend) { backends_.push_back(std::move(backend)); }
+  // A kind that cannot be used here, and why.
+  void add_unavailable(DeviceKind kind, std::string reason) { unavailable_.push_back({kind, std::move(reason)}); }
+
+  int device_count(DeviceKind kind) const;  // 0 where the kind is not usable
+  // DEVICE_UNAVAILABLE with the reason.
+  const Backend& require(DeviceId id) const;
+  std::shared_ptr<Device> open(DeviceId id, const DeviceShare& share) const {
+    return require(id).open(id.index, share);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Backend>> backends_;
+  std::vector<std::pair<DeviceKind, std::string>> unavailable_;
+};
+
+}  // namespace troika

@@ -1,0 +1,52 @@
+// An n-dimensional array on one device, dense and row-major.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "device/backend.h"
+
+namespace troika {
+
+class Tensor {
+ public:
+  // Zeroed memory of its own.
+  static std::shared_ptr<Tensor> create(std::shared_ptr<Device> device, TensorType type);
+  // Somebody else's memory; `release` is called once, when the tensor goes.
+  static std::shared_ptr<Tensor> borrow(std::shared_ptr<Device> device, TensorType type, void* data,
+                                        std::function<void()> release);
+  ~Tensor();
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+
+  const TensorType& type() const { return type_; }
+  const std::shared_ptr<Device>& device() const { return device_; }
+  std::byte* data() const { return data_; }
+  size_t bytes() const { return type_.bytes(); }
+
+  void read(void* host) const {
+    if (bytes()) device_->copy_to_host(host, data_, bytes());
+  }
+  void write(const void* host) {
+    if (bytes()) device_->copy_from_host(data_, host, bytes());
+  }
+  std::vector<std::byte> to_host() const;
+
+ private:
+  Tensor(std::shared_ptr<Device> device, TensorType type) : device_(std::move(device)), type_(std::move(type)) {}
+
+  std::shared_ptr<Device> device_;
+  TensorType type_;
+  Buffer owned_{nullptr, [](std::byte*) {}};
+  std::byte* data_ = nullptr;
+  std::function<void()> release_;
+};
+
+// Pieces of `source` along dimension 0, in order, sizes differing by at most one, each a copy on its device.
+std::vector<std::shared_ptr<Tensor>> scatter(const Tensor& source, const std::vector<std::shared_ptr<Device>>& devices);
+
+// Replaces each tensor by the sum of all, added in their order. One shape and dtype; f32, f64, i32 or i64.
+void all_reduce(const std::vector<Tensor*>& tensors);
+
+}  // namespace troika

@@ -1,0 +1,80 @@
+// The graph: values, and nodes in the order in which they run.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/shape.h"
+#include "graph/attributes.h"
+
+namespace troika {
+
+using ValueId = uint32_t;
+constexpr ValueId kNoValue = UINT32_MAX;
+
+struct TensorType {
+  DType dtype = DType::f32;
+  Shape shape;
+  bool operator==(const TensorType&) const = default;
+  size_t bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
+};
+
+// What a value is to the step. Activations and inputs live in the arena; the others are state, which outlives a step.
+enum class Role { activation, input, parameter, buffer, gradient, optimizer_state };
+
+constexpr bool is_state(Role role) { return role != Role::activation && role != Role::input; }
+
+struct Value {
+  std::string name;  // unique among inputs and state; a hint for activations
+  TensorType type;
+  Role role = Role::activation;
+};
+
+// One operation. Nodes stand in an order in which they can run; an input may be kNoValue where the op allows it.
+struct Node {
+  std::string op;    // the OpDef's name
+  std::string name;  // the layer it belongs to, such as "layer1.0.conv1"
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  Attributes attributes;
+};
+
+class Graph {
+ public:
+  explicit Graph(std::string name = "") : name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+  const std::vector<Value>& values() const { return values_; }
+  const std::vector<Node>& nodes() const { return nodes_; }
+  std::vector<Node>& nodes() { return nodes_; }
+  const Value& value(ValueId id) const { return values_.at(id); }
+  Value& value(ValueId id) { return values_.at(id); }
+  const TensorType& type(ValueId id) const { return values_.at(id).type; }
+
+  ValueId add_value(std::string name, TensorType type, Role role = Role::activation);
+  Node& add_node(Node node);
+
+  // The input or state value of that name.
+  std::optional<ValueId> find(const std::string& name) const;
+
+  // Values that the step hands out, kept until its end.
+  std::vector<ValueId> outputs;
+
+ private:
+  std::string name_;
+  std::vector<Value> values_;
+  std::vector<Node> nodes_;
+};
+
+// Throws INTERNAL, naming the node, where the graph is not well formed: a value read before it is made, made twice,
+// made though it is state of another step, or an id out of range.
+void verify_structure(const Graph& graph);
+
+// The text form, and back. parse_graph(print_graph(g)) prints as g does.
+std::string print_graph(const Graph& graph);
+Graph parse_graph(const std::string& text);
+
+}  // namespace troika

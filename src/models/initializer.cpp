@@ -1,0 +1,163 @@
+// Values for parameters: block j of 128 random bits makes elements 2 j and 2 j + 1, so nothing depends on order or threads.
+#include "models/initializer.h"
+
+#include <array>
+#include <cfloat>
+#include <cmath>
+#include <mutex>
+#include <numbers>
+
+#include "core/error.h"
+#include "core/random.h"
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+// The finaliser of SplitMix64 (Steele et al. 2014): spreads a name's hash over all bits, since FNV-1a of short names that
+// differ in one letter does not.
+uint64_t mixed(uint64_t h) {
+  h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9u;
+  h = (h ^ (h >> 27)) * 0x94D049BB133111EBu;
+  return h ^ (h >> 31);
+}
+
+// A draw makes two numbers of a distribution from two uniform ones in (0, 1).
+using Pair = std::array<double, 2>;
+
+// Box and Muller (1958).
+auto normal_draw(double deviation) {
+  return [deviation](double u, double v) -> Pair {
+    const double radius = deviation * std::sqrt(-2.0 * std::log(u)), angle = 2.0 * std::numbers::pi * v;
+    return {radius * std::cos(angle), radius * std::sin(angle)};
+  };
+}
+
+auto uniform_draw(double bound) {
+  return [bound](double u, double v) -> Pair { return {bound * (2.0 * u - 1.0), bound * (2.0 * v - 1.0)}; };
+}
+
+template <typename Draw>
+void fill_random(ParameterStore& store, size_t i, uint64_t seed, const Draw& draw) {
+  const Parameter& p = store.entry(i);
+  const uint64_t key = seed ^ mixed(hash_name(p.name));
+  std::vector<float> values(static_cast<size_t>(p.type.shape.elements()));
+  for (size_t at = 0; at < values.size(); at += 2) {
+    const auto bits = philox(key, at / 2, 0);
+    const Pair pair = draw(to_unit_double(bits[0], bits[1]), to_unit_double(bits[2], bits[3]));
+    values[at] = static_cast<float>(pair[0]);
+    if (at + 1 < values.size()) values[at + 1] = static_cast<float>(pair[1]);
+  }
+  store.write(i, values.data(), values.size() * sizeof(float));
+}
+
+void fill_constant(ParameterStore& store, size_t i, double value) {
+  const std::vector<float> values(static_cast<size_t>(store.entry(i).type.shape.elements()), static_cast<float>(value));
+  store.write(i, values.data(), values.size() * sizeof(float));
+}
+
+struct Fans {
+  double in, out;
+};
+
+// Of shape [o, i, k...], as PyTorch's _calculate_fan_in_and_fan_out.
+Fans fans_of(const Shape& shape) {
+  const double receptive = static_cast<double>(shape.elements()) / static_cast<double>(shape[0] * shape[1]);
+  return {static_cast<double>(shape[1]) * receptive, static_cast<double>(shape[0]) * receptive};
+}
+
+bool needs_fans(Initializer initializer) { return initializer >= Initializer::kaiming_normal; }
+
+void initialize_entry(ParameterStore& store, size_t i, Initializer initializer, double a, uint64_t seed) {
+  const Fans fans = needs_fans(initializer) ? fans_of(store.entry(i).type.shape) : Fans{1, 1};
+  switch (initializer) {
+    case Initializer::constant: return fill_constant(store, i, a);
+    case Initializer::normal: return fill_random(store, i, seed, normal_draw(a));
+    case Initializer::uniform: return fill_random(store, i, seed, uniform_draw(a));
+    case Initializer::kaiming_normal: return fill_random(store, i, seed, normal_draw(std::sqrt(2.0 / fans.in)));
+    case Initializer::kaiming_uniform: return fill_random(store, i, seed, uniform_draw(std::sqrt(6.0 / fans.in)));
+    case Initializer::xavier_normal:
+      return fill_random(store, i, seed, normal_draw(std::sqrt(2.0 / (fans.in + fans.out))));
+    case Initializer::xavier_uniform:
+      return fill_random(store, i, seed, uniform_draw(std::sqrt(6.0 / (fans.in + fans.out))));
+  }
+}
+
+// Throws where the setting makes no numbers.
+void check(Initializer initializer, double a) {
+  const auto number = static_cast<int32_t>(initializer);
+  if (number < 1 || number > 7)
+    throw Error(Status::invalid_argument, text("initializer is ", number, ", needs 1 to 7 (TROIKA_INIT_*)"));
+  if (!std::isfinite(a) || std::abs(a) > FLT_MAX)
+    throw Error(Status::invalid_argument, text("initializer: a is ", a, ", needs a finite number"));
+  if ((initializer == Initializer::normal || initializer == Initializer::uniform) && a < 0)
+    throw Error(Status::invalid_argument, text("initializer: a is ", a, ", needs at least 0"));
+}
+
+bool ends_with(const std::string& name, const std::string& suffix) {
+  return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+}
+
+// Running statistics start anew; `only_missing`: those that have no value.
+void initialize_buffers(ParameterStore& store, bool only_missing) {
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    if (!p.is_buffer || (only_missing && p.is_initialized)) continue;
+    if (p.type.dtype == DType::f32) {
+      fill_constant(store, i, ends_with(p.name, ".running_var") ? 1 : 0);
+    } else {
+      const std::vector<std::byte> zeros(p.type.bytes());
+      store.write(i, zeros.data(), zeros.size());
+    }
+  }
+}
+
+// The weight whose layer entry `i` belongs to.
+const Shape& weight_shape_of(const ParameterStore& store, size_t i) {
+  const std::string& name = store.entry(i).name;
+  const std::string layer = name.substr(0, name.rfind('.'));
+  return store.entry(store.index_of(layer + ".weight")).type.shape;
+}
+
+void initialize_entry_default(ParameterStore& store, size_t i, DefaultInitializer kind, uint64_t seed) {
+  const bool is_bias = ends_with(store.entry(i).name, ".bias");
+  const Shape& weight = weight_shape_of(store, i);
+  if (weight.rank() == 1) return fill_constant(store, i, is_bias ? 0 : 1);  // batch_norm2d
+  if (kind == DefaultInitializer::pytorch)
+    return fill_random(store, i, seed, uniform_draw(1.0 / std::sqrt(fans_of(weight).in)));
+  return is_bias ? fill_constant(store, i, 0) : fill_random(store, i, seed, normal_draw(0.01));
+}
+
+}  // namespace
+
+void initialize(Model& model, const std::string& pattern, Initializer initializer, double a, uint64_t seed) {
+  check(initializer, a);
+  ParameterStore& store = *model.parameters();
+  std::lock_guard lock(store.mutex());
+  std::vector<size_t> matching;
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    if (p.is_buffer || !matches_pattern(pattern, p.name)) continue;
+    if (needs_fans(initializer) && p.type.shape.rank() < 2)
+      throw Error(Status::invalid_argument,
+                  text("parameter '", p.name, "' has shape ", p.type.shape, ", the initializer needs rank 2 or above"));
+    matching.push_back(i);
+  }
+  if (matching.empty())
+    throw Error(Status::not_found, text("no parameter of model '", model.name(), "' matches '", pattern, "'"));
+  for (size_t i : matching) initialize_entry(store, i, initializer, a, seed);
+  initialize_buffers(store, true);
+}
+
+void initialize_default(Model& model, uint64_t seed, bool only_missing) {
+  ParameterStore& store = *model.parameters();
+  std::lock_guard lock(store.mutex());
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    if (p.is_buffer || (only_missing && p.is_initialized)) continue;
+    initialize_entry_default(store, i, model.default_initializer(), seed);
+  }
+  initialize_buffers(store, only_missing);
+}
+
+}  // namespace troika

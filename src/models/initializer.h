@@ -1,0 +1,29 @@
+// Initialisers: values for parameters from a seed and the parameter's name alone.
+#pragma once
+
+#include <string>
+
+#include "models/model.h"
+
+namespace troika {
+
+// Values are those of the public TROIKA_INIT_*.
+enum class Initializer : int32_t {
+  constant = 1,
+  normal = 2,
+  uniform = 3,
+  kaiming_normal = 4,
+  kaiming_uniform = 5,
+  xavier_normal = 6,
+  xavier_uniform = 7,
+};
+
+// Initialises the parameters (not the buffers) whose names match. NOT_FOUND where none does; INVALID_ARGUMENT where the
+// initialiser needs rank 2 and a parameter that matches has less (nothing is changed then).
+void initialize(Model& model, const std::string& pattern, Initializer initializer, double a, uint64_t seed);
+
+// The model's default for every parameter and buffer (running_mean 0, running_var 1, num_batches_tracked 0), or only for
+// those without a value.
+void initialize_default(Model& model, uint64_t seed, bool only_missing);
+
+}  // namespace troika

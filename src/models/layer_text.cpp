@@ -1,0 +1,72 @@
+// PyTorch's repr of each layer, number for number.
+#include "models/layer_text.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+std::string pair_text(const int64_t (&pair)[2]) { return text('(', pair[0], ", ", pair[1], ')'); }
+
+// One number where both are equal, as a pooling layer prints what it was given.
+std::string size_text(const int64_t (&pair)[2]) { return pair[0] == pair[1] ? text(pair[0]) : pair_text(pair); }
+
+bool both_are(const int64_t (&pair)[2], int64_t value) { return pair[0] == value && pair[1] == value; }
+
+const char* bool_text(bool value) { return value ? "True" : "False"; }
+
+// The shortest decimal that reads back as the same number, as Python's repr: an exponent below 1e-4 and from 1e16.
+std::string real_text(double value) {
+  char buffer[512];
+  const auto scientific = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+  const std::string short_form(buffer, scientific);
+  const size_t e = short_form.find('e');
+  if (e == std::string::npos) return short_form;  // inf, nan
+  const int exponent = std::atoi(short_form.c_str() + e + 1);
+  if (value != 0 && (exponent < -4 || exponent >= 16)) return short_form;
+  const std::string fixed(buffer, std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed).ptr);
+  return fixed.find('.') == std::string::npos ? fixed + ".0" : fixed;
+}
+
+}  // namespace
+
+std::string conv2d_text(int64_t in_channels, const ConvOptions& options) {
+  const Window& w = options.window;
+  std::string out = text("Conv2d(", in_channels, ", ", options.out_channels, ", kernel_size=", pair_text(w.kernel),
+                         ", stride=", pair_text(w.stride));
+  if (!both_are(w.padding, 0)) out += text(", padding=", pair_text(w.padding));
+  if (!both_are(w.dilation, 1)) out += text(", dilation=", pair_text(w.dilation));
+  if (options.groups != 1) out += text(", groups=", options.groups);
+  if (!options.bias) out += ", bias=False";
+  return out + ")";
+}
+
+std::string linear_text(int64_t in_features, int64_t out_features, bool bias) {
+  return text("Linear(in_features=", in_features, ", out_features=", out_features, ", bias=", bool_text(bias), ')');
+}
+
+std::string batch_norm2d_text(int64_t channels, double eps, double momentum) {
+  return text("BatchNorm2d(", channels, ", eps=", real_text(eps), ", momentum=", real_text(momentum),
+              ", affine=True, track_running_stats=True)");
+}
+
+std::string max_pool2d_text(const Window& window) {
+  return text("MaxPool2d(kernel_size=", size_text(window.kernel), ", stride=", size_text(window.stride),
+              ", padding=", size_text(window.padding), ", dilation=1, ceil_mode=False)");
+}
+
+std::string avg_pool2d_text(const Window& window) {
+  return text("AvgPool2d(kernel_size=", size_text(window.kernel), ", stride=", size_text(window.stride),
+              ", padding=", size_text(window.padding), ')');
+}
+
+std::string adaptive_avg_pool2d_text(int64_t height, int64_t width) {
+  return text("AdaptiveAvgPool2d(output_size=(", height, ", ", width, "))");
+}
+
+std::string dropout_text(double probability) { return text("Dropout(p=", real_text(probability), ", inplace=False)"); }
+
+}  // namespace troika

@@ -1,0 +1,18 @@
+// What a layer prints as: the text of PyTorch's repr of it.
+#pragma once
+
+#include <string>
+
+#include "models/model.h"
+
+namespace troika {
+
+std::string conv2d_text(int64_t in_channels, const ConvOptions& options);
+std::string linear_text(int64_t in_features, int64_t out_features, bool bias);
+std::string batch_norm2d_text(int64_t channels, double eps, double momentum);
+std::string max_pool2d_text(const Window& window);
+std::string avg_pool2d_text(const Window& window);
+std::string adaptive_avg_pool2d_text(int64_t height, int64_t width);
+std::string dropout_text(double probability);
+
+}  // namespace troika

@@ -1,0 +1,82 @@
+// The single-device module: a graph of named layers, built layer by layer, and the values of its parameters.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "models/parameter_store.h"
+#include "ops/window.h"
+
+namespace troika {
+
+// One layer as it prints: "(conv1): Conv2d(1, 20, kernel_size=(3, 3), stride=(1, 1))".
+struct Layer {
+  std::string name;         // "layer1.0.conv1"
+  std::string description;  // "Conv2d(1, 20, kernel_size=(3, 3), stride=(1, 1))"
+  int64_t parameters = 0;   // elements of its parameters
+};
+
+enum class DefaultInitializer {
+  pytorch,   // a layer's weight and bias uniform within 1 / sqrt(fan_in); BatchNorm 1 and 0
+  tutorial,  // weights normal(0.01), biases 0; BatchNorm 1 and 0
+};
+
+struct ConvOptions {
+  int64_t out_channels = 0;
+  Window window{{1, 1}, {1, 1}, {0, 0}, {1, 1}};
+  int64_t groups = 1;
+  bool bias = true;
+};
+
+// The graph holds batch 1; a plan is made of a copy with the batch that it needs (passes/rebatch). Its input is "x"
+// whatever the host calls it, training-mode ops (batch_norm2d, dropout) stand for both modes.
+class Model {
+ public:
+  explicit Model(std::string name) : name_(std::move(name)), graph_(name_) {}
+
+  const std::string& name() const { return name_; }
+  const Graph& graph() const { return graph_; }
+  const std::vector<Layer>& layers() const { return layers_; }
+  bool is_complete() const { return !graph_.outputs.empty(); }
+  Shape input_shape() const;   // without the batch
+  Shape output_shape() const;  // without the batch
+  const std::shared_ptr<ParameterStore>& parameters() const { return parameters_; }
+
+  // Layers. Each gives its output; throws INVALID_ARGUMENT and changes nothing where something does not fit.
+  ValueId add_input(const std::string& name, const Shape& sample);
+  ValueId add_conv2d(const std::string& name, ValueId input, const ConvOptions& options);
+  ValueId add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias);
+  ValueId add_batch_norm2d(const std::string& name, ValueId input, double eps = 1e-5, double momentum = 0.1);
+  ValueId add_relu(const std::string& name, ValueId input);
+  ValueId add_max_pool2d(const std::string& name, ValueId input, const Window& window);
+  ValueId add_avg_pool2d(const std::string& name, ValueId input, const Window& window, bool count_include_pad = true);
+  ValueId add_adaptive_avg_pool2d(const std::string& name, ValueId input, int64_t height, int64_t width);
+  ValueId add_flatten(const std::string& name, ValueId input);
+  ValueId add_sum(const std::string& name, ValueId a, ValueId b);
+  ValueId add_dropout(const std::string& name, ValueId input, double probability);
+  void set_output(ValueId value);
+
+  // Names the kind of a group of layers for printing: ("layer1.0", "BasicBlock"). Others print as "Sequential".
+  void name_container(const std::string& prefix, const std::string& kind);
+
+  void set_default_initializer(DefaultInitializer initializer) { default_initializer_ = initializer; }
+  DefaultInitializer default_initializer() const { return default_initializer_; }
+
+  // The tree as PyTorch's repr prints it, with parameter counts.
+  std::string print() const;
+
+  std::atomic<bool>& busy() { return busy_; }
+
+ private:
+  std::string name_;
+  Graph graph_;
+  std::vector<Layer> layers_;
+  std::vector<std::pair<std::string, std::string>> containers_;
+  std::shared_ptr<ParameterStore> parameters_ = std::make_shared<ParameterStore>();
+  DefaultInitializer default_initializer_ = DefaultInitializer::pytorch;
+  std::atomic<bool> busy_{false};
+};
+
+}  // namespace troika

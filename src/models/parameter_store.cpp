@@ -1,0 +1,93 @@
+// Reading and writing parameter values, through the owner where it has newer ones.
+#include "models/parameter_store.h"
+
+#include <cstring>
+#include <iterator>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace troika {
+
+void ParameterStore::add(std::vector<Parameter> parameters) {
+  entries_.insert(entries_.end(), std::make_move_iterator(parameters.begin()),
+                  std::make_move_iterator(parameters.end()));
+}
+
+bool ParameterStore::contains(const std::string& name) const {
+  for (const Parameter& p : entries_)
+    if (p.name == name) return true;
+  return false;
+}
+
+size_t ParameterStore::index_of(const std::string& name) const {
+  for (size_t i = 0; i < entries_.size(); ++i)
+    if (entries_[i].name == name) return i;
+  throw Error(Status::not_found,
+              text("parameter '", name, "' is not in the model; it has ", entries_.size(), " parameters and buffers",
+                   entries_.empty() ? "" : text(", the first is '", entries_[0].name, "'")));
+}
+
+void ParameterStore::read(size_t i, void* data, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  refresh();
+  const Parameter& p = entries_[i];
+  if (bytes != p.type.bytes())
+    throw Error(Status::invalid_argument, text("parameter '", p.name, "': buffer has ", bytes, " bytes, ",
+                                               name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
+  if (!p.is_initialized)
+    throw Error(Status::not_initialized,
+                text("parameter '", p.name, "' has no value yet; initialize, load or attach the model first"));
+  std::memcpy(data, p.data.data(), bytes);
+}
+
+void ParameterStore::write(size_t i, const void* data, size_t bytes) {
+  std::lock_guard lock(mutex_);
+  refresh();
+  Parameter& p = entries_[i];
+  if (bytes != p.type.bytes())
+    throw Error(Status::invalid_argument, text("parameter '", p.name, "': data has ", bytes, " bytes, ",
+                                               name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
+  p.data.resize(bytes);
+  std::memcpy(p.data.data(), data, bytes);
+  p.is_initialized = true;
+  ++version_;
+}
+
+void ParameterStore::set_owner(ParameterOwner* owner) {
+  std::lock_guard lock(mutex_);
+  refresh();
+  owner_ = owner;
+}
+
+void ParameterStore::drop_owner() {
+  std::lock_guard lock(mutex_);
+  owner_is_newer_ = false;
+  owner_ = nullptr;
+  for (Parameter& p : entries_) p.is_initialized = p.is_initialized && !p.data.empty();
+}
+
+void ParameterStore::mark_newer(const ParameterOwner* owner) {
+  std::lock_guard lock(mutex_);
+  if (owner_ != owner)
+    throw Error(Status::detached, "the model was attached again; this trainer no longer owns its parameters");
+  owner_is_newer_ = true;
+  for (Parameter& p : entries_) std::vector<std::byte>().swap(p.data);
+}
+
+bool ParameterStore::begin_refresh(const ParameterOwner* owner) {
+  std::lock_guard lock(mutex_);
+  if (owner_ != owner || !owner_is_newer_) return false;
+  ++version_;
+  return true;
+}
+
+void ParameterStore::refresh() {
+  std::lock_guard lock(mutex_);
+  if (!owner_is_newer_) return;
+  ++version_;  // the owner notes that it has this version itself
+  owner_.load()->pull();
+  owner_is_newer_ = false;
+}
+
+}  // namespace troika

@@ -1,0 +1,72 @@
+// The values of a model's parameters and buffers: host copies, shared by the model and the trainer that holds it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace troika {
+
+struct Parameter {
+  std::string name;  // "conv1.weight"
+  TensorType type;   // f32; i64 for num_batches_tracked
+  bool is_buffer = false;
+  bool is_initialized = false;
+  std::vector<std::byte> data;  // row-major; empty until initialized, and while the owner has a newer value
+};
+
+// Who holds values newer than the host copies: a trainer after a step.
+class ParameterOwner {
+ public:
+  virtual ~ParameterOwner() = default;
+  // Writes the newest values into the store's host copies. Throws BUSY while the owner is in a step.
+  virtual void pull() = 0;
+};
+
+// Entries keep the order in which layers were added. Reading and writing by name is safe from several threads.
+class ParameterStore {
+ public:
+  // Building, before anything is attached: all of them, or none.
+  void add(std::vector<Parameter> parameters);
+
+  size_t size() const { return entries_.size(); }
+  const Parameter& entry(size_t i) const { return entries_[i]; }  // its data may be older than the owner's
+  size_t index_of(const std::string& name) const;                 // NOT_FOUND, with the nearest name where there is one
+  bool contains(const std::string& name) const;
+
+  // Bring the host copies up to date first. `what` is the model's name for messages.
+  void read(size_t i, void* data, size_t bytes);
+  void write(size_t i, const void* data, size_t bytes);
+
+  // Bumped whenever a host copy is written: replicas upload again when it differs from what they uploaded.
+  uint64_t version() const { return version_; }
+
+  // The trainer that holds the parameters; null for none. A new owner's predecessor is pulled first.
+  void set_owner(ParameterOwner* owner);
+  bool is_owner(const ParameterOwner* owner) const { return owner_ == owner; }
+  void drop_owner();  // without pulling: its values are lost
+  // By the owner, before a step: DETACHED where it is none any more. The host copies, which are old now, give their memory
+  // back until somebody asks for a value.
+  void mark_newer(const ParameterOwner* owner);
+  void refresh();  // pulls where the owner has newer values
+  // By the owner, which then writes the host copies itself: whether it has newer values, and that it wrote them.
+  bool begin_refresh(const ParameterOwner* owner);
+  void end_refresh() { owner_is_newer_ = false; }
+  // By the owner, inside pull() and upload: direct access to the host copies.
+  std::vector<std::byte>& data(size_t i) { return entries_[i].data; }
+
+  std::recursive_mutex& mutex() { return mutex_; }
+
+ private:
+  std::vector<Parameter> entries_;
+  std::atomic<uint64_t> version_{1};
+  std::atomic<ParameterOwner*> owner_{nullptr};
+  std::atomic<bool> owner_is_newer_{false};
+  std::recursive_mutex mutex_;
+};
+
+}  // namespace troika

@@ -1,0 +1,67 @@
+// The list of models, and their common options.
+#include "models/zoo.h"
+
+#include "core/error.h"
+#include "core/text.h"
+#include "models/zoo_models.h"
+
+namespace troika {
+namespace {
+
+struct ZooEntry {
+  const char* name;
+  void (*build)(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
+  ImageSize image;  // defaults
+  int64_t classes;
+  DefaultInitializer initializer;
+};
+
+constexpr ImageSize kFashion{1, 28, 28}, kImageNet{3, 224, 224};
+constexpr auto kTutorial = DefaultInitializer::tutorial, kPyTorch = DefaultInitializer::pytorch;
+
+const ZooEntry kModels[] = {
+    {"d2l_lenet", build_lenet, kFashion, 10, kTutorial},
+    {"d2l_resnet18", build_d2l_resnet18, kFashion, 10, kTutorial},
+    {"d2l_resnet18_stem7", build_d2l_resnet18_stem7, kFashion, 10, kTutorial},
+    {"resnet18", build_resnet18, kImageNet, 1000, kPyTorch},
+    {"resnet34", build_resnet34, kImageNet, 1000, kPyTorch},
+    {"resnet50", build_resnet50, kImageNet, 1000, kPyTorch},
+    {"mlp", build_mlp, kFashion, 10, kPyTorch},
+};
+
+int64_t option(const std::string& model, const char* name, const std::optional<int64_t>& value, int64_t unset) {
+  if (value && *value < 1)
+    throw Error(Status::invalid_argument, text("model '", model, "': ", name, " is ", *value, ", needs at least 1"));
+  return value.value_or(unset);
+}
+
+}  // namespace
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const ZooEntry& entry : kModels) names.push_back(entry.name);
+  return names;
+}
+
+std::unique_ptr<Model> create_model(const std::string& name, const ZooOptions& options) {
+  for (const ZooEntry& entry : kModels) {
+    if (name != entry.name) continue;
+    if (options.hidden && name != "mlp")
+      throw Error(Status::invalid_argument,
+                  text("model '", name, "': hidden is ", *options.hidden, ", only 'mlp' has it"));
+    ImageSize image;
+    image.channels = option(name, "input_channels", options.input_channels, entry.image.channels);
+    image.height = option(name, "input_height", options.input_height, entry.image.height);
+    image.width =
+        option(name, "input_width", options.input_width, options.input_height ? image.height : entry.image.width);
+    const int64_t classes = option(name, "classes", options.classes, entry.classes);
+    auto model = std::make_unique<Model>(name);
+    model->set_default_initializer(entry.initializer);
+    entry.build(*model, image, classes, option(name, "hidden", options.hidden, 256));
+    return model;
+  }
+  throw Error(Status::not_found,
+              text("model '", name.substr(0, 100), "' is not in the zoo; it has ", join(model_names(), ", ")));
+}
+
+}  // namespace troika

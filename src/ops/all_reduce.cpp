@@ -1,0 +1,16 @@
+// all_reduce: replaces each gradient of a bucket by its sum over all ranks, in place and in the background.
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// Inputs: the bucket's gradients, which lie one behind the other. Attribute bucket: its number. The sum is there when a
+// later node reads it.
+std::vector<TensorType> infer(const OpInputs&) { return {}; }
+
+}  // namespace
+
+extern const OpDef all_reduce_op;
+const OpDef all_reduce_op{.name = "all_reduce", .infer = infer, .mutates = {0}};
+
+}  // namespace troika

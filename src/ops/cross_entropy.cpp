@@ -1,0 +1,34 @@
+// cross_entropy: the sum over samples of -log softmax(x)[label], for x [n, classes] and labels i32 [n].
+#include "core/text.h"
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// Outputs: loss f64 [1] (a sum, so that shards add up), correct i64 [1] (samples whose largest output is their label;
+// of equal ones the first counts), probabilities [n, classes].
+std::vector<TensorType> infer(const OpInputs& in) {
+  in.need_inputs(2, 2);
+  if (in.shape(0).rank() != 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, classes]"));
+  if (in.types[1] != TensorType{DType::i32, {in.shape(0)[0]}})
+    in.fail(text("labels are ", name_of(in.types[1].dtype), in.shape(1), ", needs i32[", in.shape(0)[0], "]"));
+  return {{DType::f64, {1}}, {DType::i64, {1}}, in.types[0]};
+}
+
+// Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale (softmax(x) - onehot(label)).
+std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
+  return {b.append("cross_entropy_gradient", node, {node.outputs[2], node.inputs[1]}, node.attributes), kNoValue};
+}
+
+std::vector<TensorType> infer_gradient(const OpInputs& in) {
+  in.need_inputs(2, 2);
+  return {in.types[0]};
+}
+
+}  // namespace
+
+extern const OpDef cross_entropy_op, cross_entropy_gradient_op;
+const OpDef cross_entropy_op{.name = "cross_entropy", .infer = infer, .gradient = gradient};
+const OpDef cross_entropy_gradient_op{.name = "cross_entropy_gradient", .infer = infer_gradient};
+
+}  // namespace troika

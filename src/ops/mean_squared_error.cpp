@@ -1,0 +1,33 @@
+// mean_squared_error: the sum over samples of mean_k (x[k] - target[k])^2, for x and target [n, k].
+#include "core/text.h"
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// Output: loss f64 [1], a sum over samples, so that shards add up.
+std::vector<TensorType> infer(const OpInputs& in) {
+  in.need_inputs(2, 2);
+  if (in.shape(0).rank() != 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, values]"));
+  if (!(in.types[0] == in.types[1]))
+    in.fail(text("targets have shape ", in.shape(1), ", the model's output ", in.shape(0)));
+  return {{DType::f64, {1}}};
+}
+
+// Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale 2 (x - target) / k.
+std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
+  return {b.append("mean_squared_error_gradient", node, node.inputs, node.attributes), kNoValue};
+}
+
+std::vector<TensorType> infer_gradient(const OpInputs& in) {
+  in.need_inputs(2, 2);
+  return {in.types[0]};
+}
+
+}  // namespace
+
+extern const OpDef mean_squared_error_op, mean_squared_error_gradient_op;
+const OpDef mean_squared_error_op{.name = "mean_squared_error", .infer = infer, .gradient = gradient};
+const OpDef mean_squared_error_gradient_op{.name = "mean_squared_error_gradient", .infer = infer_gradient};
+
+}  // namespace troika

@@ -1,0 +1,87 @@
+// The list of ops, shape inference and the verifier that uses it.
+#include "ops/op_def.h"
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace troika {
+
+#define TROIKA_OP(name) extern const OpDef name##_op;
+#include "ops/ops.def"
+#undef TROIKA_OP
+
+const std::vector<const OpDef*>& all_ops() {
+  static const std::vector<const OpDef*> ops = {
+#define TROIKA_OP(name) &name##_op,
+#include "ops/ops.def"
+#undef TROIKA_OP
+  };
+  return ops;
+}
+
+const OpDef& op_def(std::string_view name) {
+  for (const OpDef* op : all_ops())
+    if (op->name == name) return *op;
+  throw Error(Status::internal, text("op '", name, "' is not in ops.def"));
+}
+
+void OpInputs::fail(const std::string& message) const {
+  throw Error(Status::invalid_argument, text(node.op, " '", node.name, "': ", message));
+}
+
+void OpInputs::need_inputs(size_t least, size_t most) const {
+  if (node.inputs.size() < least || node.inputs.size() > most)
+    fail(text("has ", node.inputs.size(), " inputs, needs ", least, least == most ? "" : text(" to ", most)));
+}
+
+void OpInputs::need_rank(size_t i, int rank, const char* what) const {
+  if (types[i].shape.rank() != rank) fail(text("input has shape ", types[i].shape, ", needs ", what));
+}
+
+namespace {
+
+OpInputs inputs_of(const Graph& graph, const Node& node) {
+  OpInputs inputs{node, {}};
+  for (ValueId id : node.inputs) inputs.types.push_back(id == kNoValue ? TensorType{} : graph.type(id));
+  return inputs;
+}
+
+}  // namespace
+
+std::vector<TensorType> infer_types(const Graph& graph, const Node& node) {
+  return op_def(node.op).infer(inputs_of(graph, node));
+}
+
+Cost cost_of(const Graph& graph, const Node& node) {
+  const OpDef& op = op_def(node.op);
+  if (op.cost) return op.cost(inputs_of(graph, node));
+  double elements = 0;
+  for (ValueId id : node.outputs) elements += static_cast<double>(graph.type(id).shape.elements());
+  return {elements};
+}
+
+std::vector<ValueId> append_node(Graph& graph, const std::string& op, const std::string& name,
+                                 std::vector<ValueId> inputs, Attributes attributes) {
+  Node node{op, name, std::move(inputs), {}, std::move(attributes)};
+  for (TensorType& type : infer_types(graph, node)) {
+    checked_elements(type.shape, text(op, " '", name, "'"));
+    node.outputs.push_back(graph.add_value("", std::move(type)));
+  }
+  return graph.add_node(std::move(node)).outputs;
+}
+
+void verify(const Graph& graph) {
+  verify_structure(graph);
+  for (const Node& node : graph.nodes()) {
+    const std::vector<TensorType> types = infer_types(graph, node);
+    if (types.size() != node.outputs.size())
+      throw Error(Status::internal, text(node.op, " '", node.name, "' has ", node.outputs.size(),
+                                         " outputs, its rule gives ", types.size()));
+    for (size_t i = 0; i < types.size(); ++i)
+      if (!(types[i] == graph.type(node.outputs[i])))
+        throw Error(Status::internal, text(node.op, " '", node.name, "': output ", i, " has shape ",
+                                           graph.type(node.outputs[i]).shape, ", its rule gives ", types[i].shape));
+  }
+}
+
+}  // namespace troika

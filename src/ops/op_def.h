@@ -1,0 +1,96 @@
+// What an op IS: data and pure functions, with no device code. One OpDef an op, one file an op, listed in ops.def.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace troika {
+
+// What a shape rule sees: the node's settings and the types of its inputs (absent ones have rank 0 and are not present).
+struct OpInputs {
+  const Node& node;
+  std::vector<TensorType> types;
+
+  bool has(size_t i) const { return i < node.inputs.size() && node.inputs[i] != kNoValue; }
+  const Shape& shape(size_t i) const { return types[i].shape; }
+  // Throws INVALID_ARGUMENT "conv2d 'stem': <message>".
+  [[noreturn]] void fail(const std::string& message) const;
+  void need_inputs(size_t least, size_t most) const;
+  void need_rank(size_t i, int rank, const char* what) const;
+};
+
+struct Cost {
+  double operations = 0;  // floating-point operations
+};
+
+// Appends nodes of the backward pass. See autodiff.
+class GradientBuilder;
+
+struct OpDef {
+  std::string_view name;
+
+  // Types of the outputs.
+  std::vector<TensorType> (*infer)(const OpInputs&) = nullptr;
+
+  // Appends the backward nodes of `node` and gives a gradient for each input (kNoValue: none). `output_gradients` has
+  // one entry an output; kNoValue where nothing depends on it. Null: the op has no gradient.
+  std::vector<ValueId> (*gradient)(GradientBuilder&, const Node& node,
+                                   const std::vector<ValueId>& output_gradients) = nullptr;
+
+  Cost (*cost)(const OpInputs&) = nullptr;  // null: one operation an element of the outputs
+
+  // Inputs that the op changes in place. They are state; such a node is never dead.
+  std::vector<int> mutates = {};
+
+  // The op only names its input's elements by another shape: a view, with no kernel.
+  bool is_view = false;
+};
+
+// The op of that name; throws INTERNAL where there is none.
+const OpDef& op_def(std::string_view name);
+const std::vector<const OpDef*>& all_ops();
+
+// Appends a node, with its outputs' types by the op's shape rule. Throws INVALID_ARGUMENT where inputs do not fit.
+std::vector<ValueId> append_node(Graph& graph, const std::string& op, const std::string& name,
+                                 std::vector<ValueId> inputs, Attributes attributes = {});
+
+// Types of a node's outputs as its op's shape rule gives them.
+std::vector<TensorType> infer_types(const Graph& graph, const Node& node);
+
+// Operations of a node.
+Cost cost_of(const Graph& graph, const Node& node);
+
+// verify_structure, and every output's type against its op's shape rule.
+void verify(const Graph& graph);
+
+class GradientBuilder {
+ public:
+  explicit GradientBuilder(Graph& graph) : graph_(graph) {}
+  const Graph& graph() const { return graph_; }
+  const TensorType& type(ValueId id) const { return graph_.type(id); }
+
+  // Whether anything needs the gradient of `value`: a kernel for an unneeded gradient is not even appended.
+  bool needs(ValueId value) const { return value != kNoValue && value < needs_.size() && needs_[value]; }
+  void set_needs(std::vector<bool> needs) { needs_ = std::move(needs); }
+
+  ValueId append(const std::string& op, const Node& forward, std::vector<ValueId> inputs, Attributes attributes = {}) {
+    return append_all(op, forward, std::move(inputs), std::move(attributes))[0];
+  }
+  std::vector<ValueId> append_all(const std::string& op, const Node& forward, std::vector<ValueId> inputs,
+                                  Attributes attributes = {}) {
+    return append_node(graph_, op, forward.name, std::move(inputs), std::move(attributes));
+  }
+
+  // The gradient before a fused ReLU: dy where y > 0.
+  ValueId through_relu(const Node& forward, ValueId y, ValueId dy) {
+    return forward.attributes.flag("relu") ? append("relu_gradient", forward, {y, dy}) : dy;
+  }
+
+ private:
+  Graph& graph_;
+  std::vector<bool> needs_;
+};
+
+}  // namespace troika

@@ -1,0 +1,28 @@
+// relu: max(x, 0), and its gradient dy where y > 0, from the output.
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+std::vector<TensorType> infer(const OpInputs& in) {
+  in.need_inputs(1, 1);
+  return {in.types[0]};
+}
+
+std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
+  return {b.append("relu_gradient", node, {node.outputs[0], dy[0]})};
+}
+
+// Inputs: y, dy.
+std::vector<TensorType> infer_gradient(const OpInputs& in) {
+  in.need_inputs(2, 2);
+  return {in.types[1]};
+}
+
+}  // namespace
+
+extern const OpDef relu_op, relu_gradient_op;
+const OpDef relu_op{.name = "relu", .infer = infer, .gradient = gradient};
+const OpDef relu_gradient_op{.name = "relu_gradient", .infer = infer_gradient};
+
+}  // namespace troika

@@ -1,0 +1,32 @@
+// reshape: the same elements, row-major, under another shape. Flattening is [n, ...] -> [n, features].
+#include "core/text.h"
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// Attribute shape: the sizes behind the batch, so that a graph can change its batch; -1 alone flattens.
+std::vector<TensorType> infer(const OpInputs& in) {
+  in.need_inputs(1, 1);
+  const Shape& x = in.shape(0);
+  if (x.rank() < 1) in.fail("input is a scalar, needs [batch, ...]");
+  std::vector<int64_t> dims = {x[0]};
+  int64_t features = 1;
+  for (int i = 1; i < x.rank(); ++i) features *= x[i];
+  for (int64_t d : in.node.attributes.list("shape")) dims.push_back(d == -1 ? features : d);
+  const Shape y(dims);
+  if (y.elements() != x.elements()) in.fail(text("input has shape ", x, ", which cannot become ", y));
+  return {{in.types[0].dtype, y}};
+}
+
+std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
+  const auto& dims = b.type(node.inputs[0]).shape.dims();
+  return {b.append("reshape", node, {dy[0]}, {{"shape", std::vector<int64_t>(dims.begin() + 1, dims.end())}})};
+}
+
+}  // namespace
+
+extern const OpDef reshape_op;
+const OpDef reshape_op{.name = "reshape", .infer = infer, .gradient = gradient, .is_view = true};
+
+}  // namespace troika

@@ -1,0 +1,75 @@
+// autodiff: reverse-mode differentiation of the graph, op by op with each op's own gradient rule.
+#include "core/error.h"
+#include "core/text.h"
+#include "passes/passes.h"
+
+namespace troika {
+namespace {
+
+// Which values lie on a path from a trainable parameter: only their gradients are worth computing.
+std::vector<bool> find_needs(const Graph& graph, const std::vector<std::string>& trainable) {
+  std::vector<bool> needs(graph.values().size(), false);
+  for (const std::string& name : trainable) {
+    const auto id = graph.find(name);
+    if (!id)
+      throw Error(Status::internal, text("autodiff: parameter '", name, "' is not in graph '", graph.name(), "'"));
+    needs[*id] = true;
+  }
+  for (const Node& node : graph.nodes()) {
+    bool any = false;
+    for (ValueId id : node.inputs) any = any || (id != kNoValue && needs[id]);
+    if (any)
+      for (ValueId id : node.outputs) needs[id] = true;
+  }
+  return needs;
+}
+
+}  // namespace
+
+void autodiff(Graph& graph, const std::vector<std::string>& trainable) {
+  const std::vector<bool> needs = find_needs(graph, trainable);
+  GradientBuilder builder(graph);
+  builder.set_needs(needs);
+  // Contributions to the gradient of each forward value; their sum is made when all are there, which is when the walk
+  // reaches the value's maker.
+  std::vector<ValueId> gradient(graph.values().size(), kNoValue);
+  auto contribute = [&](ValueId value, ValueId addend) {
+    if (addend == kNoValue || !builder.needs(value)) return;
+    gradient[value] = gradient[value] == kNoValue
+                          ? addend
+                          : append_node(graph, "add", graph.value(value).name, {gradient[value], addend})[0];
+  };
+
+  const ValueId loss = graph.outputs.at(0);
+  const size_t forward_nodes = graph.nodes().size();
+  for (size_t i = forward_nodes; i-- > 0;) {
+    const Node node = graph.nodes()[i];  // a copy: appending moves the nodes
+    std::vector<ValueId> output_gradients;
+    bool is_reached = false, is_needed = false;
+    for (ValueId id : node.outputs) {
+      output_gradients.push_back(gradient[id]);
+      is_reached = is_reached || gradient[id] != kNoValue || id == loss;  // a loss's rule makes its own first gradient
+      is_needed = is_needed || needs[id];
+    }
+    if (!is_reached || !is_needed) continue;
+    const OpDef& op = op_def(node.op);
+    if (!op.gradient) throw Error(Status::unsupported, text(node.op, " '", node.name, "' has no gradient"));
+    const std::vector<ValueId> input_gradients = op.gradient(builder, node, output_gradients);
+    for (size_t k = 0; k < node.inputs.size(); ++k)
+      if (node.inputs[k] != kNoValue) contribute(node.inputs[k], input_gradients[k]);
+  }
+
+  for (const std::string& name : trainable) {
+    const ValueId parameter = *graph.find(name);
+    if (gradient[parameter] == kNoValue)
+      throw Error(Status::invalid_argument,
+                  text("parameter '", name, "' does not reach the loss; freeze it with a parameter group"));
+    Value& value = graph.value(gradient[parameter]);
+    if (value.role != Role::activation)
+      throw Error(Status::internal, text("parameter '", name, "' shares its gradient"));
+    value.role = Role::gradient;
+    value.name = name;
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,27 @@
+// to_inference: what the network computes when it is evaluated.
+#include "passes/passes.h"
+
+namespace troika {
+
+void to_inference(Graph& graph) {
+  std::vector<ValueId> stands_for(graph.values().size());
+  for (ValueId id = 0; id < stands_for.size(); ++id) stands_for[id] = id;
+  std::vector<Node> kept;
+  for (Node& node : graph.nodes()) {
+    for (ValueId& id : node.inputs)
+      if (id != kNoValue) id = stands_for[id];
+    if (node.op == "dropout") {
+      stands_for[node.outputs[0]] = node.inputs[0];
+      continue;
+    }
+    if (node.op == "batch_norm2d") {
+      node.op = "batch_norm2d_inference";
+      node.outputs.resize(1);
+    }
+    kept.push_back(std::move(node));
+  }
+  graph.nodes() = std::move(kept);
+  for (ValueId& id : graph.outputs) id = stands_for[id];
+}
+
+}  // namespace troika

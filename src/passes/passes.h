@@ -1,0 +1,55 @@
+// Graph-to-graph passes of one rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/op_def.h"
+
+namespace troika {
+
+// A copy of the graph for another batch: the input's dimension 0 is replaced and every shape inferred anew.
+Graph rebatch(const Graph& graph, int64_t batch);
+
+// Training mode to evaluation mode: batch_norm2d takes its running statistics, dropout disappears.
+void to_inference(Graph& graph);
+
+enum class Loss : int32_t { cross_entropy = 1, mean_squared_error = 2 };
+
+// Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]} the outputs. `scale`
+// is what one sample weighs in the gradient.
+void append_loss(Graph& graph, Loss loss, double scale);
+
+// Merges neighbours that one kernel computes in one pass, before the backward pass exists, so that gradients are those of
+// the merged ops: relu into what it follows, a residual add into batch_norm2d, a flattening into linear.
+void fuse(Graph& graph);
+
+// Appends the backward pass of outputs[0] for the parameters named, whose gradients become values of Role::gradient named
+// as the parameter.
+void autodiff(Graph& graph, const std::vector<std::string>& trainable);
+
+// Removes nodes whose results nothing reads.
+void remove_dead_code(Graph& graph);
+
+// ---- optimizer ----
+
+// A run of parameters with common settings.
+struct UpdateGroup {
+  std::vector<std::string> parameters;  // in bucket order
+  int64_t rate_index = 0;               // into the input "learning_rates"
+  double weight_decay = 0;
+};
+
+struct SgdSettings {
+  double momentum = 0;
+  bool nesterov = false;
+};
+
+// Appends sgd_update nodes. `rates` is the number of learning rates. Momentum becomes Role::optimizer_state named as the
+// parameter.
+void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates);
+
+// Helpers of the passes.
+std::vector<int> count_uses(const Graph& graph);  // by nodes and as outputs, for each value
+
+}  // namespace troika

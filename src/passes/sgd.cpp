@@ -1,0 +1,32 @@
+// append_sgd: the optimizer's update as nodes of the graph.
+#include "core/error.h"
+#include "core/text.h"
+#include "passes/passes.h"
+
+namespace troika {
+
+void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates) {
+  const ValueId learning_rates = graph.add_value("learning_rates", {DType::f32, {rates}}, Role::input);
+  // Parameter and gradient have one name; by role.
+  auto find = [&](const std::string& name, Role role) {
+    for (ValueId id = 0; id < graph.values().size(); ++id)
+      if (graph.value(id).role == role && graph.value(id).name == name) return id;
+    throw Error(Status::internal, text("sgd: no value '", name, "' in graph '", graph.name(), "'"));
+  };
+  for (const UpdateGroup& group : groups) {
+    std::vector<ValueId> inputs = {learning_rates};
+    for (const std::string& name : group.parameters) {
+      inputs.push_back(find(name, Role::parameter));
+      inputs.push_back(find(name, Role::gradient));
+      if (settings.momentum > 0)
+        inputs.push_back(graph.add_value(name, graph.type(inputs[inputs.size() - 2]), Role::optimizer_state));
+    }
+    append_node(graph, "sgd_update", "sgd", inputs,
+                {{"group", group.rate_index},
+                 {"momentum", settings.momentum},
+                 {"nesterov", int64_t{settings.nesterov}},
+                 {"weight_decay", group.weight_decay}});
+  }
+}
+
+}  // namespace troika

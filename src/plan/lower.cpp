@@ -1,0 +1,282 @@
+// From nodes to launches: kernel choice, reorders, lifetimes, addresses.
+#include "plan/lower.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "ops/op_def.h"
+#include "plan/memory_plan.h"
+
+namespace troika {
+namespace {
+
+constexpr size_t kNone = SIZE_MAX;
+
+// Where a launch's argument lives: a block of the arena, or state.
+struct Place {
+  size_t block = kNone;
+  Role role = Role::activation;  // of state
+  std::string name;              // of state
+  bool is_absent() const { return block == kNone && !is_state(role); }
+};
+
+// A value as it lies after the launches so far.
+struct Lying {
+  Place place;
+  LayoutPtr layout;
+};
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, Device& device, StateTable& state) : graph_(graph), device_(device), state_(state) {}
+
+  Plan run() {
+    lying_.resize(graph_.values().size());
+    for (ValueId id = 0; id < graph_.values().size(); ++id) {
+      const Value& value = graph_.value(id);
+      if (is_state(value.role))
+        lying_[id] = {state_place(value), nullptr};
+      else if (value.role == Role::input)
+        lying_[id] = {new_block(value.type, nullptr), nullptr};
+    }
+    for (const Node& node : graph_.nodes()) lower_node(node);
+    for (ValueId id : graph_.outputs) outputs_.push_back(lies_as(id, nullptr, "output").place);
+    if (!state_.is_placed()) state_.place();
+    share_memory();
+    place_arena();
+    return finish();
+  }
+
+ private:
+  static Place state_place(const Value& value) { return {kNone, value.role, value.name}; }
+
+  Place new_block(const TensorType& type, const LayoutPtr& layout) {
+    return {add_block(layout ? layout->bytes() : type.bytes()), Role::activation, ""};
+  }
+
+  size_t add_block(size_t bytes) {
+    const int now = static_cast<int>(plan_.launches.size());
+    blocks_.push_back({std::max<size_t>(bytes, 1), now, now, 0});
+    return blocks_.size() - 1;
+  }
+
+  LayoutPtr layout_of(ValueId id) {
+    const Value& value = graph_.value(id);
+    return is_state(value.role) ? state_.find(value.name).layout : lying_[id].layout;
+  }
+
+  void lower_node(const Node& node) {
+    if (node.op == "all_reduce") {
+      plan_.steps.push_back({PlanStep::start_all_reduce, static_cast<size_t>(node.attributes.integer("bucket"))});
+      for (ValueId id : node.inputs)
+        in_flight_[graph_.value(id).name] = static_cast<size_t>(node.attributes.integer("bucket"));
+      return;
+    }
+    if (op_def(node.op).is_view) {  // the same memory under another shape
+      lying_[node.outputs[0]] = lies_as(node.inputs[0], nullptr, node.name);
+      return;
+    }
+    KernelRequest request{graph_, node, {}};
+    for (ValueId id : node.inputs) request.input_layouts.push_back(id == kNoValue ? nullptr : layout_of(id));
+    KernelChoice choice = device_.select(request);
+
+    std::vector<Place> inputs, outputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (id == kNoValue) {
+        inputs.emplace_back();
+        continue;
+      }
+      wait_for(id);
+      inputs.push_back(lies_as(id, choice.input_layouts[i], node.name).place);
+    }
+    for (int i : op_def(node.op).mutates)
+      if (is_state(graph_.value(node.inputs[static_cast<size_t>(i)]).role) &&
+          !is_state(inputs[static_cast<size_t>(i)].role))
+        throw Error(Status::internal,
+                    text(node.op, " '", node.name, "': changes state that does not lie as its kernel needs"));
+
+    // A gradient goes straight to its state where the kernel makes it in the parameter's layout, else by a reorder.
+    struct Landing {
+      ValueId id;
+      LayoutPtr made;
+    };
+    std::vector<Landing> landings;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId id = node.outputs[i];
+      const Value& value = graph_.value(id);
+      const LayoutPtr& made = choice.output_layouts[i];
+      if (is_state(value.role) && same_layout(made, layout_of(id))) {
+        outputs.push_back(state_place(value));
+        continue;
+      }
+      lying_[id] = {new_block(value.type, made), made};
+      outputs.push_back(lying_[id].place);
+      if (is_state(value.role)) landings.push_back({id, made});
+    }
+
+    add_launch(node.op, node.name, std::move(choice), inputs, outputs, cost_of(graph_, node).operations);
+    for (const Landing& landing : landings) {
+      const Value& value = graph_.value(landing.id);
+      const Place from = lying_[landing.id].place;
+      lying_[landing.id] = {state_place(value), nullptr};
+      add_launch("reorder", value.name, device_.select_reorder(value.type, landing.made, layout_of(landing.id)), {from},
+                 {state_place(value)}, 0);
+    }
+  }
+
+  // The sum of a bucket is awaited before the first launch that reads one of its gradients.
+  void wait_for(ValueId id) {
+    const Value& value = graph_.value(id);
+    if (value.role != Role::gradient) return;
+    auto bucket = in_flight_.find(value.name);
+    if (bucket == in_flight_.end()) return;
+    const size_t index = bucket->second;
+    plan_.steps.push_back({PlanStep::wait_all_reduce, index});
+    std::erase_if(in_flight_, [&](const auto& item) { return item.second == index; });
+  }
+
+  // The value in the layout that is asked for: as it lies, or through a reorder that later readers share.
+  Lying lies_as(ValueId id, const LayoutPtr& wanted, const std::string& reader) {
+    const Value& value = graph_.value(id);
+    if (is_state(value.role) && value.role != Role::gradient) {
+      StateEntry& entry = state_.find(value.name);
+      if (!entry.is_decided) {
+        entry.layout = wanted;
+        entry.is_decided = true;
+      }
+    }
+    const LayoutPtr current = layout_of(id);
+    if (same_layout(current, wanted)) return {lying_[id].place, current};
+    for (const auto& [layout, place] : reordered_[id])
+      if (same_layout(layout, wanted)) return {place, layout};
+    const Place to = new_block(value.type, wanted);
+    add_launch("reorder", value.name.empty() ? reader : value.name, device_.select_reorder(value.type, current, wanted),
+               {lying_[id].place}, {to}, 0);
+    reordered_[id].push_back({wanted, to});
+    return {to, wanted};
+  }
+
+  void add_launch(const std::string& op, const std::string& layer, KernelChoice choice, std::vector<Place> inputs,
+                  std::vector<Place> outputs, double operations) {
+    const int now = static_cast<int>(plan_.launches.size());
+    auto touch = [&](const Place& place) {
+      if (place.block != kNone) blocks_[place.block].last = std::max(blocks_[place.block].last, now);
+    };
+    for (const Place& p : inputs) touch(p);
+    for (const Place& p : outputs) {
+      touch(p);
+      if (p.block != kNone) blocks_[p.block].first = std::min(blocks_[p.block].first, now);
+    }
+    Place scratch;
+    if (choice.scratch_bytes) scratch.block = add_block(choice.scratch_bytes);
+
+    std::vector<std::string> in_names, out_names;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (!inputs[i].is_absent()) in_names.push_back(layout_name(choice.input_layouts[i]));
+    for (const LayoutPtr& layout : choice.output_layouts) out_names.push_back(layout_name(layout));
+    Launch launch;
+    launch.op = op;
+    launch.layer = layer;
+    launch.kernel_name = std::move(choice.name);
+    launch.layouts = in_names.size() > 8 ? text(in_names.size(), " tensors")
+                                         : text(join(in_names, ", "), " -> ", join(out_names, ", "));
+    launch.kernel = std::move(choice.kernel);
+    launch.operations = operations;
+    plan_.steps.push_back({PlanStep::launch, plan_.launches.size()});
+    plan_.launches.push_back(std::move(launch));
+    arguments_.push_back({std::move(inputs), std::move(outputs), scratch, std::move(choice.may_share)});
+  }
+
+  // Lets an output take over the memory of an input that dies in its launch.
+  void share_memory() {
+    const int end = static_cast<int>(plan_.launches.size());
+    std::vector<bool> is_pinned(blocks_.size(), false);  // fed before the step, or read after it
+    for (const Place& p : outputs_)
+      if (p.block != kNone) blocks_[p.block].last = end, is_pinned[p.block] = true;
+    for (ValueId id = 0; id < graph_.values().size(); ++id)
+      if (graph_.value(id).role == Role::input)
+        blocks_[lying_[id].place.block].first = -1, is_pinned[lying_[id].place.block] = true;
+
+    same_as_.resize(blocks_.size());
+    for (size_t i = 0; i < blocks_.size(); ++i) same_as_[i] = i;
+    for (int now = 0; now < end; ++now) {
+      Arguments& a = arguments_[static_cast<size_t>(now)];
+      for (const auto& [out, in] : a.may_share) {
+        const Place &output = a.outputs[static_cast<size_t>(out)], &input = a.inputs[static_cast<size_t>(in)];
+        if (output.block == kNone || input.block == kNone) continue;
+        const size_t from = root(input.block), to = output.block;
+        if (root(to) != to || from == to || is_pinned[from] || is_pinned[to] || blocks_[from].last != now ||
+            blocks_[from].bytes < blocks_[to].bytes)
+          continue;
+        same_as_[to] = from;
+        blocks_[from].last = std::max(blocks_[from].last, blocks_[to].last);
+        break;
+      }
+    }
+  }
+
+  size_t root(size_t block) const {
+    while (same_as_[block] != block) block = same_as_[block];
+    return block;
+  }
+
+  void place_arena() {
+    std::vector<MemoryBlock> own;
+    std::vector<size_t> index(blocks_.size(), 0);
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      if (same_as_[i] == i) {
+        index[i] = own.size();
+        own.push_back(blocks_[i]);
+      }
+    plan_.arena_bytes = plan_memory(own);
+    for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].offset = own[index[root(i)]].offset;
+  }
+
+  Location locate(const Place& place) const {
+    if (place.block != kNone) return {Segment::arena, blocks_[place.block].offset, blocks_[place.block].bytes};
+    return is_state(place.role) ? state_.locate(place.role, place.name) : Location{};
+  }
+
+  Plan finish() {
+    for (size_t i = 0; i < plan_.launches.size(); ++i) {
+      for (const Place& p : arguments_[i].inputs) plan_.launches[i].inputs.push_back(locate(p));
+      for (const Place& p : arguments_[i].outputs) plan_.launches[i].outputs.push_back(locate(p));
+      plan_.launches[i].scratch = locate(arguments_[i].scratch);
+    }
+    for (ValueId id = 0; id < graph_.values().size(); ++id)
+      if (graph_.value(id).role == Role::input) plan_.inputs[graph_.value(id).name] = locate(lying_[id].place);
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      plan_.outputs.push_back(locate(outputs_[i]));
+      plan_.output_types.push_back(graph_.type(graph_.outputs[i]));
+    }
+    plan_.name = graph_.name();
+    return std::move(plan_);
+  }
+
+  struct Arguments {
+    std::vector<Place> inputs, outputs;
+    Place scratch;
+    std::vector<std::pair<int, int>> may_share;
+  };
+
+  const Graph& graph_;
+  Device& device_;
+  StateTable& state_;
+  Plan plan_;
+  std::vector<Arguments> arguments_;  // one a launch
+  std::vector<MemoryBlock> blocks_;
+  std::vector<size_t> same_as_;  // block whose memory a block takes over; itself otherwise
+  std::vector<Lying> lying_;     // one a value
+  std::map<ValueId, std::vector<std::pair<LayoutPtr, Place>>> reordered_;
+  std::map<std::string, size_t> in_flight_;  // gradients on their way, by bucket
+  std::vector<Place> outputs_;
+};
+
+}  // namespace
+
+Plan lower(const Graph& graph, Device& device, StateTable& state) { return Lowering(graph, device, state).run(); }
+
+}  // namespace troika

@@ -1,0 +1,56 @@
+// Printing plans.
+#include "plan/plan.h"
+
+#include <iomanip>
+
+#include "core/text.h"
+
+namespace troika {
+
+double Plan::operations() const {
+  double sum = 0;
+  for (const Launch& launch : launches) sum += launch.operations;
+  return sum;
+}
+
+namespace {
+
+std::string print_location(const Location& l) {
+  static constexpr const char* kNames[] = {"_", "arena", "parameters", "gradients", "optimizer"};
+  if (l.segment == Segment::none) return "_";
+  return text(kNames[static_cast<int>(l.segment)], "+", l.offset, ":", l.bytes);
+}
+
+std::string print_locations(const std::vector<Location>& locations) {
+  std::vector<std::string> parts;
+  for (const Location& l : locations) parts.push_back(print_location(l));
+  return join(parts, " ");
+}
+
+}  // namespace
+
+std::string print_plan(const Plan& plan) {
+  std::ostringstream out = text_stream();
+  out << std::fixed << std::setprecision(3) << "plan " << plan.name << ": " << plan.launches.size() << " launches, "
+      << plan.operations() / 1e9 << " GFLOP, arena " << std::setprecision(1)
+      << static_cast<double>(plan.arena_bytes) / (1 << 20) << " MiB\n";
+  for (const auto& [name, location] : plan.inputs)
+    out << "  feed " << name << " -> " << print_location(location) << '\n';
+  for (const PlanStep& step : plan.steps) {
+    if (step.kind == PlanStep::start_all_reduce) {
+      out << "  start all_reduce bucket " << step.index << '\n';
+    } else if (step.kind == PlanStep::wait_all_reduce) {
+      out << "  wait all_reduce bucket " << step.index << '\n';
+    } else {
+      const Launch& l = plan.launches[step.index];
+      out << "  " << l.op << " '" << l.layer << "' by " << l.kernel_name << " (" << l.layouts << ") "
+          << print_locations(l.inputs) << " -> " << print_locations(l.outputs);
+      if (l.scratch.bytes) out << " scratch " << print_location(l.scratch);
+      out << '\n';
+    }
+  }
+  for (const Location& l : plan.outputs) out << "  result " << print_location(l) << '\n';
+  return out.str();
+}
+
+}  // namespace troika

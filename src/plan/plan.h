@@ -1,0 +1,46 @@
+// A plan: what one rank does in a step, in order, with every address known but for its base.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/kernel.h"
+#include "plan/state_table.h"
+
+namespace troika {
+
+struct Launch {
+  std::string op;           // "conv2d", or "reorder"
+  std::string layer;        // "layer1.0.conv1"
+  std::string kernel_name;  // "cpu:onednn:jit:avx512_core"
+  std::string layouts;      // "plain, aBcd16b -> aBcd16b"
+  std::unique_ptr<Kernel> kernel;
+  std::vector<Location> inputs, outputs;  // Segment::none where absent
+  Location scratch;
+  double operations = 0;
+};
+
+struct PlanStep {
+  enum Kind { launch, start_all_reduce, wait_all_reduce } kind;
+  size_t index;  // into launches, or the bucket
+};
+
+struct Plan {
+  std::string name;  // "train batch 128 of 256"
+  std::vector<Launch> launches;
+  std::vector<PlanStep> steps;
+  size_t arena_bytes = 0;
+  std::map<std::string, Location> inputs;  // "x", "target", "learning_rates", "dropout_counter": what the step is fed
+  std::vector<Location> outputs;
+  std::vector<TensorType> output_types;
+
+  // Forward-pass launches, those up to the loss: the rest is backward and update. For traces.
+  double operations() const;
+};
+
+// One line a step; addresses as offsets in the arena.
+std::string print_plan(const Plan& plan);
+
+}  // namespace troika

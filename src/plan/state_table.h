@@ -1,0 +1,61 @@
+// What outlives a step, and where it lies: parameters, buffers, gradients and optimizer state, the same on every replica.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "device/layout.h"
+#include "graph/graph.h"
+
+namespace troika {
+
+enum class Segment : int32_t { none, arena, parameters, gradients, optimizer };  // buffers lie behind the parameters
+
+struct Location {
+  Segment segment = Segment::none;
+  size_t offset = 0;
+  size_t bytes = 0;
+};
+
+struct StateEntry {
+  std::string name;
+  TensorType type;
+  bool is_buffer = false;
+  int bucket = -1;  // -1: no gradient
+  LayoutPtr layout;
+  bool is_decided = false;       // the layout is; the first kernel that reads a parameter decides
+  size_t offset = 0, bytes = 0;  // in its segment; gradient and momentum have the parameter's offset in theirs
+};
+
+// A bucket's gradients as one run of the gradient segment.
+struct BucketRange {
+  size_t offset = 0, bytes = 0;
+};
+
+class StateTable {
+ public:
+  // Entries in the order in which they lie: trainable parameters bucket by bucket, then the rest.
+  StateTable(std::vector<StateEntry> entries, bool has_momentum)
+      : entries_(std::move(entries)), has_momentum_(has_momentum) {}
+
+  const std::vector<StateEntry>& entries() const { return entries_; }
+  StateEntry& find(const std::string& name);
+  const StateEntry& find(const std::string& name) const { return const_cast<StateTable*>(this)->find(name); }
+  bool is_placed() const { return is_placed_; }
+
+  // Gives every entry its offset. Layouts that nothing decided are plain.
+  void place();
+
+  Location locate(Role role, const std::string& name) const;
+  size_t segment_bytes(Segment segment) const;
+  const std::vector<BucketRange>& buckets() const { return buckets_; }
+
+ private:
+  std::vector<StateEntry> entries_;
+  bool has_momentum_;
+  bool is_placed_ = false;
+  size_t parameter_bytes_ = 0, gradient_bytes_ = 0;
+  std::vector<BucketRange> buckets_;
+};
+
+}  // namespace troika

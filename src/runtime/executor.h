@@ -1,0 +1,36 @@
+// Walks a plan: launches, and collectives that run in the background.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "plan/plan.h"
+
+namespace troika {
+
+// Where a replica's memory begins.
+struct Bases {
+  std::byte* arena = nullptr;
+  std::byte* parameters = nullptr;
+  std::byte* gradients = nullptr;
+  std::byte* optimizer = nullptr;
+
+  std::byte* address(const Location& location) const;
+};
+
+// Gives every kernel of the plan its addresses. Again whenever memory has moved.
+void bind(Plan& plan, const Bases& bases);
+
+// When something began and ended, for traces.
+struct TraceEvent {
+  PlanStep step;
+  std::chrono::steady_clock::time_point begin, end;
+};
+
+// Runs the plan on the calling worker thread. `communicator` is null for a plan without collectives. Events are appended
+// to `trace` where given; reserve it for plan.steps.size() and nothing is allocated.
+void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, Communicator* communicator,
+             Deadline deadline, std::vector<TraceEvent>* trace);
+
+}  // namespace troika

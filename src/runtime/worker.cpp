@@ -1,0 +1,91 @@
+// The worker's loop.
+#include "runtime/worker.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <utility>
+
+#include "core/text.h"
+
+namespace troika {
+
+Worker::Worker(std::shared_ptr<Device> device) : device_(std::move(device)) {
+  // The host's signal handlers must not run on our threads.
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  try {
+    thread_ = std::thread([this] { loop(); });
+  } catch (const std::system_error& e) {
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    throw Error(Status::out_of_memory,
+                text("device ", device_->id(), ": its worker thread could not be started: ", e.what()));
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+    throw;
+  }
+  pthread_sigmask(SIG_SETMASK, &old, nullptr);
+}
+
+Worker::~Worker() {
+  {
+    std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void Worker::start(const std::function<void()>& job) {
+  {
+    std::lock_guard lock(mutex_);
+    if (is_running_) throw Error(Status::comm, text("device ", device_->id(), ": its last job has not ended yet"));
+    job_ = &job;
+    is_running_ = true;
+  }
+  changed_.notify_all();
+}
+
+void Worker::wait(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  if (!changed_.wait_until(lock, deadline, [&] { return !is_running_; }))
+    throw Error(Status::comm, text("device ", device_->id(), ": its work did not end before the deadline"));
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Worker::run(const std::function<void()>& job) {
+  start(job);
+  // Compiling has no deadline of its own: it waits for nothing but the processor.
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return !is_running_; });
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void Worker::loop() {
+  std::exception_ptr unusable;  // what every job then ends with
+  try {
+    device_->enter_thread();
+  } catch (...) {
+    unusable = std::current_exception();
+  }
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return job_ || is_ending_; });
+    if (!job_) return;
+    const std::function<void()>* job = std::exchange(job_, nullptr);
+    lock.unlock();
+    std::exception_ptr error = unusable;
+    try {
+      if (!error) (*job)();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    error_ = error;
+    is_running_ = false;
+    changed_.notify_all();
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,42 @@
+// A thread that belongs to one device for as long as its replica lives, and runs one job at a time.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "comm/communicator.h"
+#include "device/backend.h"
+
+namespace troika {
+
+class Worker {
+ public:
+  explicit Worker(std::shared_ptr<Device> device);
+  ~Worker();  // waits for the job in progress
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // Hands over a job, borrowed until wait returns. No allocation.
+  void start(const std::function<void()>& job);
+  // Returns when the job has ended; throws what it threw, or COMM at the deadline.
+  void wait(Deadline deadline);
+  // Both, for the slow work of compiling.
+  void run(const std::function<void()>& job);
+
+ private:
+  void loop();
+
+  std::shared_ptr<Device> device_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  const std::function<void()>* job_ = nullptr;
+  bool is_running_ = false, is_ending_ = false;
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+}  // namespace troika

@@ -1,0 +1,173 @@
+// Reading and writing of safetensors files over FileSystem and AtomicFile.
+#include "state/safetensors.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <utility>
+
+#include "core/text.h"
+#include "state/atomic_file.h"
+#include "state/utf8.h"
+
+namespace troika {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian, and is copied as it is");
+
+constexpr std::string_view kWhat = "weights file";
+constexpr uint64_t kLargestRead = uint64_t{1} << 30;  // Linux moves at most 2 GiB a call
+
+// Closes a descriptor unless it has been released.
+class OpenFile {
+ public:
+  OpenFile(const FileSystem& file_system, int file) : file_system_(file_system), file_(file) {}
+  ~OpenFile() {
+    if (file_ >= 0) (void)file_system_.close(file_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int release() { return std::exchange(file_, -1); }
+
+ private:
+  const FileSystem& file_system_;
+  int file_;
+};
+
+}  // namespace
+
+SafetensorsReader::SafetensorsReader(const std::string& path, const FileSystem& file_system)
+    : file_system_(file_system), label_(text(kWhat, " '", printable(path), "'")) {
+  // O_NONBLOCK: opening a FIFO must not wait for somebody to write.
+  do {
+    file_ = file_system_.open(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+  } while (file_ < 0 && errno == EINTR);
+  if (file_ < 0) {
+    const bool is_missing = errno == ENOENT || errno == ENOTDIR;
+    throw Error(is_missing ? Status::not_found : Status::io, text(label_, ": cannot open: ", system_error_text(errno)));
+  }
+  OpenFile opened(file_system_, file_);
+
+  struct stat status {};
+  if (::fstat(file_, &status) != 0)
+    throw Error(Status::io, text(label_, ": cannot ask for its size: ", system_error_text(errno)));
+  if (!S_ISREG(status.st_mode))
+    throw Error(Status::io, text(label_, S_ISDIR(status.st_mode) ? ": is a directory" : ": is not a regular file",
+                                 ", need a safetensors file"));
+
+  const auto file_bytes = static_cast<uint64_t>(status.st_size);
+  std::string bytes(static_cast<size_t>(std::min<uint64_t>(8, file_bytes)), '\0');
+  read_at(0, bytes.data(), bytes.size());
+  bytes.resize(
+      static_cast<size_t>(8 + safetensors_header_bytes(bytes, file_bytes, label_)));  // at most the file's size
+  read_at(8, bytes.data() + 8, bytes.size() - 8);
+  header_ = parse_safetensors_header(bytes, file_bytes, label_);
+  by_name_.reserve(header_.entries.size());
+  for (const TensorEntry& entry : header_.entries) by_name_.emplace(entry.name, &entry);
+  opened.release();
+}
+
+SafetensorsReader::~SafetensorsReader() { (void)file_system_.close(file_); }
+
+const TensorEntry* SafetensorsReader::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+void SafetensorsReader::read(const TensorEntry& entry, void* destination, uint64_t size) const {
+  const TensorEntry* known = find(entry.name);
+  if (!known || known->begin != entry.begin || known->end != entry.end)
+    throw Error(Status::internal, text(label_, ": tensor '", printable_name(entry.name), "' is not of this reader"));
+  if (size != entry.bytes())
+    throw Error(Status::invalid_argument, text(label_, ": tensor '", printable_name(entry.name), "': buffer is ", size,
+                                               " bytes, the data is ", entry.bytes()));
+  read_at(header_.data_offset + entry.begin, destination, size);
+}
+
+void SafetensorsReader::read_at(uint64_t offset, void* destination, uint64_t size) const {
+  char* next = static_cast<char*>(destination);
+  while (size > 0) {
+    const ssize_t done = file_system_.pread(file_, next, static_cast<size_t>(std::min(size, kLargestRead)), offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw Error(Status::io, text(label_, ": cannot read: ", system_error_text(errno)));
+    if (done == 0)
+      throw Error(Status::corrupt, text(label_, ": ends at byte ", offset, "; it became shorter while it was read"));
+    next += done;
+    offset += static_cast<uint64_t>(done);
+    size -= static_cast<uint64_t>(done);
+  }
+}
+
+void SafetensorsWriter::add(std::string name, std::string_view dtype, Shape shape, const void* data) {
+  add(std::move(name), dtype, std::move(shape), data, nullptr);
+}
+
+void SafetensorsWriter::add(std::string name, std::string_view dtype, Shape shape, Fill fill) {
+  add(std::move(name), dtype, std::move(shape), nullptr, std::move(fill));
+}
+
+void SafetensorsWriter::add(std::string name, std::string_view dtype, Shape shape, const void* data, Fill fill) {
+  const std::string file = "safetensors writer";
+  check_tensor_name(name, Status::invalid_argument, file);
+  const std::string label = text(file, ": tensor '", printable_name(name), "'");
+  Tensor tensor{{name, std::string(dtype), shape, 0, 0}, data, std::move(fill)};
+  tensor.entry.end = safetensors_bytes(dtype, shape, Status::invalid_argument, label);
+  if (tensor.entry.end > kMaxOffset) throw Error(Status::invalid_argument, text(label, ": is above 2^48 - 1 bytes"));
+  if (!data && !tensor.fill && tensor.entry.end > 0)
+    throw Error(Status::invalid_argument, text(label, ": data is NULL"));
+  if (tensors_.size() == kMaxTensors)
+    throw Error(Status::invalid_argument, text(label, ": is one more than the largest number, ", kMaxTensors));
+  if (!tensors_.emplace(std::move(name), std::move(tensor)).second)
+    throw Error(Status::invalid_argument, text(label, ": is added twice"));
+}
+
+void SafetensorsWriter::set_metadata(std::string key, std::string value) {
+  if (find_invalid_utf8(key) != std::string_view::npos || find_invalid_utf8(value) != std::string_view::npos)
+    throw Error(Status::invalid_argument,
+                text("safetensors writer: metadata '", printable_name(key), "': key or value is not UTF-8"));
+  metadata_.insert_or_assign(std::move(key), std::move(value));
+}
+
+void SafetensorsWriter::write(const std::string& path, const FileSystem& file_system) const {
+  const std::string label = text(kWhat, " '", printable(path), "'");
+  std::vector<const Tensor*> order;  // strictest alignment first, then by name, which the map has sorted already
+  for (const auto& [name, tensor] : tensors_) order.push_back(&tensor);
+  std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
+    return safetensors_dtype_order(a->entry.dtype) > safetensors_dtype_order(b->entry.dtype);
+  });
+
+  SafetensorsHeader header;
+  header.metadata = metadata_;
+  uint64_t data_bytes = 0;
+  for (const Tensor* tensor : order) {
+    TensorEntry entry = tensor->entry;
+    entry.begin = data_bytes;
+    data_bytes += entry.end;
+    entry.end = data_bytes;
+    if (data_bytes > kMaxOffset)
+      throw Error(Status::invalid_argument, text(label, ": its tensors need more than 2^48 - 1 bytes"));
+    header.entries.push_back(std::move(entry));
+  }
+  const std::string head = print_safetensors_header(header);
+  if (head.size() - 8 > kMaxHeaderBytes)
+    throw Error(Status::invalid_argument, text(label, ": header would be ", head.size() - 8, " bytes, the largest is ",
+                                               kMaxHeaderBytes, "; shorten names or metadata"));
+
+  AtomicFile file(kWhat, path, head.size() + data_bytes, file_system);
+  file.write(head.data(), head.size());
+  std::vector<char> filled;
+  for (const Tensor* tensor : order) {
+    const uint64_t size = tensor->entry.bytes();
+    if (tensor->fill) {
+      filled.resize(static_cast<size_t>(size));
+      tensor->fill(filled.data(), size);
+    }
+    file.write(tensor->fill ? filled.data() : tensor->data, size);
+  }
+  file.commit();
+}
+
+}  // namespace troika

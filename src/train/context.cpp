@@ -1,0 +1,30 @@
+// Creating a context.
+#include "train/context.h"
+
+#include <sched.h>
+
+#include <thread>
+
+namespace troika {
+
+Context::Context(ContextOptions options)
+    : log_(std::move(options.log), options.log_level), seed_(options.seed), backends_(BackendRegistry::create()) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int core = 0; core < CPU_SETSIZE; ++core)
+      if (CPU_ISSET(core, &set)) cpu_cores_.push_back(core);
+  if (cpu_cores_.empty()) cpu_cores_.push_back(0);
+  cpu_threads_ = options.cpu_threads > 0 ? options.cpu_threads : static_cast<int>(cpu_cores_.size());
+}
+
+DeviceShare Context::cpu_share(int index, int count) const {
+  DeviceShare share;
+  const Range threads = balanced_split(cpu_threads_, count, index);
+  share.threads = std::max<int>(1, static_cast<int>(threads.size()));
+  // Pinned only where every device has cores of its own, and several devices share them out.
+  if (count > 1 && count <= cpu_threads_ && cpu_threads_ <= static_cast<int>(cpu_cores_.size()))
+    for (int64_t i = threads.begin; i < threads.end; ++i) share.cores.push_back(cpu_cores_[static_cast<size_t>(i)]);
+  return share;
+}
+
+}  // namespace troika

@@ -1,0 +1,39 @@
+// The context: what everything else hangs on; the log, the CPU cores and the default seed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/log.h"
+#include "core/split.h"
+#include "device/backend.h"
+
+namespace troika {
+
+struct ContextOptions {
+  int cpu_threads = 0;  // 0: every core that the process may use
+  uint64_t seed = 0;
+  Log::Sink log;
+  LogLevel log_level = LogLevel::warning;
+};
+
+class Context {
+ public:
+  explicit Context(ContextOptions options);
+
+  const Log& log() const { return log_; }
+  uint64_t seed() const { return seed_; }
+  const BackendRegistry& backends() const { return *backends_; }
+
+  // What CPU device number `index` of `count` that are attached together gets: its slice of threads and cores.
+  DeviceShare cpu_share(int index, int count) const;
+
+ private:
+  Log log_;
+  uint64_t seed_;
+  int cpu_threads_ = 1;
+  std::vector<int> cpu_cores_;  // that the process may use
+  std::unique_ptr<BackendRegistry> backends_;
+};
+
+}  // namespace troika

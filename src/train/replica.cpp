@@ -1,0 +1,181 @@
+// Compiling, feeding and running one replica's plans.
+#include "train/replica.h"
+
+#include <cstring>
+
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+constexpr size_t kMostPlans = 16;  // of one replica; the one unused for longest goes first
+
+Buffer no_buffer() {
+  return Buffer(nullptr, [](std::byte*) {});
+}
+
+}  // namespace
+
+Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace)
+    : rank_(rank),
+      device_(std::move(device)),
+      arena_(no_buffer()),
+      parameters_(no_buffer()),
+      gradients_(no_buffer()),
+      optimizer_(no_buffer()),
+      collects_trace_(collect_trace),
+      job_([this] { run(); }),
+      worker_(device_) {}
+
+bool Replica::use(Mode mode, int64_t local_batch, int64_t global_batch) {
+  is_idle_ = mode != Mode::train && local_batch == 0;
+  if (is_idle_) return true;
+  for (Entry& entry : plans_)
+    if (entry.mode == mode && entry.local_batch == local_batch && entry.global_batch == global_batch) {
+      entry.last_use = ++uses_;
+      current_ = &entry;
+      return true;
+    }
+  return false;
+}
+
+void Replica::prepare(const CompileRequest& request, StateTable& state, const Log& log) {
+  std::unique_ptr<Plan> plan;
+  worker_.run([&] {
+    plan = std::make_unique<Plan>(compile(request, *device_, state, log));
+    if (!has_state()) allocate_state(state);
+    grow_arena(plan->arena_bytes);
+    bind(*plan, bases_);
+  });
+  if (plans_.size() >= kMostPlans)
+    plans_.erase(std::min_element(plans_.begin(), plans_.end(),
+                                  [](const Entry& a, const Entry& b) { return a.last_use < b.last_use; }));
+  traced_plan_ = nullptr;
+  trace_.reserve(plan->steps.size());
+  plans_.push_back({request.mode, request.local_batch, request.global_batch, std::move(plan), ++uses_});
+  current_ = &plans_.back();
+}
+
+void Replica::allocate_state(const StateTable& state) {
+  Buffer parameters = device_->allocate(state.segment_bytes(Segment::parameters), "parameters");
+  Buffer gradients = device_->allocate(state.segment_bytes(Segment::gradients), "gradients");
+  Buffer optimizer = device_->allocate(state.segment_bytes(Segment::optimizer), "optimizer state");
+  parameters_ = std::move(parameters);
+  gradients_ = std::move(gradients);
+  optimizer_ = std::move(optimizer);
+  bases_.parameters = parameters_.get();
+  bases_.gradients = gradients_.get();
+  bases_.optimizer = optimizer_.get();
+  buckets_ = &state.buckets();
+}
+
+void Replica::grow_arena(size_t bytes) {
+  if (bytes <= arena_bytes_ && bases_.arena) return;
+  arena_ = no_buffer();  // first, so that old and new need not fit together
+  bases_.arena = nullptr;
+  try {
+    arena_ = device_->allocate(bytes, "the plan's arena");
+    bases_.arena = arena_.get();
+    for (Entry& entry : plans_) bind(*entry.plan, bases_);
+    arena_bytes_ = bytes;
+  } catch (...) {
+    // Plans that point into the old arena are compiled again when they are needed.
+    plans_.clear();
+    current_ = nullptr;
+    traced_plan_ = nullptr;
+    arena_ = no_buffer();
+    bases_.arena = nullptr;
+    arena_bytes_ = 0;
+    throw;
+  }
+}
+
+void Replica::start(RunArguments arguments) {
+  arguments_ = arguments;
+  worker_.start(job_);
+}
+
+void Replica::wait() {
+  // The plan's own waits end at the deadline; the rest is the time to get there.
+  worker_.wait(arguments_.deadline + std::chrono::seconds(60));
+}
+
+void Replica::run() {
+  try {
+    const Plan& plan = *current_->plan;
+    auto feed = [&](const char* name, const void* data, size_t bytes) {
+      auto input = plan.inputs.find(name);
+      if (input == plan.inputs.end() || !data) return;
+      device_->copy_from_host(bases_.address(input->second), data, bytes);
+    };
+    feed("x", arguments_.x, arguments_.x_bytes);
+    feed("target", arguments_.target, arguments_.target_bytes);
+    if (arguments_.learning_rates)
+      feed("learning_rates", arguments_.learning_rates->data(), arguments_.learning_rates->size() * sizeof(float));
+    feed("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
+
+    trace_.clear();
+    execute(plan, bases_, *buckets_, communicator_.get(), arguments_.deadline, collects_trace_ ? &trace_ : nullptr);
+    if (collects_trace_) traced_plan_ = &plan;
+
+    if (arguments_.output && !plan.outputs.empty()) {
+      device_->copy_to_host(arguments_.output, bases_.address(plan.outputs[0]), plan.output_types[0].bytes());
+    } else {
+      arguments_.loss = 0;
+      arguments_.correct = 0;
+      if (!plan.outputs.empty())
+        device_->copy_to_host(&arguments_.loss, bases_.address(plan.outputs[0]), sizeof arguments_.loss);
+      if (plan.outputs.size() > 1)
+        device_->copy_to_host(&arguments_.correct, bases_.address(plan.outputs[1]), sizeof arguments_.correct);
+    }
+  } catch (const std::exception& e) {
+    abort(e.what());
+    throw;
+  }
+}
+
+void Replica::abort(const std::string& reason) {
+  if (communicator_) communicator_->abort(reason);
+}
+
+void Replica::upload(const StateTable& state, Role role, const std::string& name, const void* data) {
+  const StateEntry& entry = state.find(name);
+  std::byte* target = bases_.address(state.locate(role, name));
+  if (!entry.layout) {
+    device_->copy_from_host(target, data, entry.type.bytes());
+    return;
+  }
+  worker_.run([&] {
+    Buffer plain = device_->allocate(entry.type.bytes(), "a parameter");
+    device_->copy_from_host(plain.get(), data, entry.type.bytes());
+    KernelChoice reorder = device_->select_reorder(entry.type, nullptr, entry.layout);
+    Buffer scratch = device_->allocate(reorder.scratch_bytes, "scratch");
+    void *in[] = {plain.get()}, *out[] = {target};
+    reorder.kernel->bind(in, out, scratch.get());
+    reorder.kernel->run();
+  });
+}
+
+void Replica::download(const StateTable& state, Role role, const std::string& name, void* data) {
+  const StateEntry& entry = state.find(name);
+  std::byte* source = bases_.address(state.locate(role, name));
+  if (!entry.layout) {
+    device_->copy_to_host(data, source, entry.type.bytes());
+    return;
+  }
+  worker_.run([&] {
+    Buffer plain = device_->allocate(entry.type.bytes(), "a parameter");
+    KernelChoice reorder = device_->select_reorder(entry.type, entry.layout, nullptr);
+    Buffer scratch = device_->allocate(reorder.scratch_bytes, "scratch");
+    void *in[] = {source}, *out[] = {plain.get()};
+    reorder.kernel->bind(in, out, scratch.get());
+    reorder.kernel->run();
+    device_->copy_to_host(data, plain.get(), entry.type.bytes());
+  });
+}
+
+void Replica::read_segment(Segment segment, size_t offset, void* data, size_t bytes) {
+  device_->copy_to_host(data, bases_.address({segment, offset, bytes}), bytes);
+}
+
+}  // namespace troika

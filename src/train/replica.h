@@ -1,0 +1,97 @@
+// One device's copy of the model: its worker, its memory, its plans.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "data/batch.h"
+#include "models/parameter_store.h"
+#include "plan/compile.h"
+#include "runtime/executor.h"
+#include "runtime/worker.h"
+
+namespace troika {
+
+// What one run of a plan is fed and gives back. Pointers are borrowed for the run.
+struct RunArguments {
+  const float* x = nullptr;      // this replica's samples, row-major
+  const void* target = nullptr;  // labels i32 or values f32, of the same samples
+  size_t x_bytes = 0, target_bytes = 0;
+  const std::vector<float>* learning_rates = nullptr;
+  int64_t dropout_counter[2] = {0, 0};  // {seed, step}
+  Deadline deadline;
+  // Results
+  double loss = 0;  // sum over this replica's samples
+  int64_t correct = 0;
+  float* output = nullptr;  // predict: the network's output, row-major
+};
+
+class Replica {
+ public:
+  Replica(int rank, std::shared_ptr<Device> device, bool collect_trace);
+
+  int rank() const { return rank_; }
+  DeviceId device_id() const { return device_->id(); }
+  void set_communicator(std::unique_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
+
+  // Makes the plan of that mode and these batches current, where it exists already; a replica without samples to
+  // evaluate is idle.
+  bool use(Mode mode, int64_t local_batch, int64_t global_batch);
+  // Compiles the plan for the request and makes it current. The arena grows to hold it. On an error nothing has changed.
+  void prepare(const CompileRequest& request, StateTable& state, const Log& log);
+  const Plan& current_plan() const { return *current_->plan; }
+
+  // Starts the prepared plan; wait() ends it and throws what went wrong.
+  void start(RunArguments arguments);
+  void wait();
+  const RunArguments& results() const { return arguments_; }
+  bool is_idle() const { return is_idle_; }
+
+  // Memory for the state, once its table is placed; zeroed.
+  void allocate_state(const StateTable& state);
+  bool has_state() const { return bases_.parameters != nullptr; }
+
+  // Between row-major host memory and this replica's state.
+  void upload(const StateTable& state, Role role, const std::string& name, const void* data);
+  void download(const StateTable& state, Role role, const std::string& name, void* data);
+  // A state segment's bytes as they lie.
+  void read_segment(Segment segment, size_t offset, void* data, size_t bytes);
+
+  void abort(const std::string& reason);
+
+  size_t arena_bytes() const { return arena_bytes_; }
+  size_t plan_count() const { return plans_.size(); }
+  const std::vector<TraceEvent>& trace() const { return trace_; }
+  const Plan* traced_plan() const { return traced_plan_; }
+
+ private:
+  struct Entry {
+    Mode mode;
+    int64_t local_batch, global_batch;
+    std::unique_ptr<Plan> plan;
+    uint64_t last_use;
+  };
+
+  void run();
+  void grow_arena(size_t bytes);
+
+  const int rank_;
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<Communicator> communicator_;
+  std::vector<Entry> plans_;
+  Entry* current_ = nullptr;
+  bool is_idle_ = false;
+  uint64_t uses_ = 0;
+  Buffer arena_, parameters_, gradients_, optimizer_;
+  size_t arena_bytes_ = 0;
+  Bases bases_;
+  const std::vector<BucketRange>* buckets_ = nullptr;
+  RunArguments arguments_;
+  const bool collects_trace_;
+  std::vector<TraceEvent> trace_;
+  const Plan* traced_plan_ = nullptr;
+  std::function<void()> job_;
+  Worker worker_;  // last: its thread ends before the rest goes
+};
+
+}  // namespace troika

@@ -1,0 +1,373 @@
+// Attaching, stepping and predicting.
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "comm/communicators.h"
+#include "core/text.h"
+#include "models/initializer.h"
+
+namespace troika {
+
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+}  // namespace
+
+Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
+                 TrainerOptions options, bool for_inference)
+    : context_(std::move(context)),
+      model_(std::move(model)),
+      devices_(std::move(devices)),
+      options_(std::move(options)),
+      for_inference_(for_inference),
+      state_table_({}, false) {
+  if (!model_->is_complete())
+    throw Error(Status::invalid_argument,
+                text("model '", model_->name(), "': has no output yet; set it before attaching"));
+  if (devices_.empty())
+    throw Error(Status::invalid_argument, text("model '", model_->name(), "': the list of devices is empty"));
+  for (DeviceId device : devices_) context_->backends().require(device);
+  input_shape_ = model_->input_shape();
+  outputs_ = model_->output_shape().elements();
+
+  // Parameters: trainable ones in buckets, then groups of equal settings within each bucket.
+  std::vector<NamedBytes> sizes;
+  ParameterStore& store = *model_->parameters();
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    if (p.is_buffer || for_inference_ || settings_of(p.name).is_frozen) continue;
+    trainable_.push_back(p.name);
+    sizes.push_back({p.name, p.type.bytes()});
+  }
+  for (const ParameterGroup& group : options_.groups) {
+    bool matches = false;
+    for (size_t i = 0; i < store.size(); ++i)
+      matches = matches || (!store.entry(i).is_buffer && matches_pattern(group.pattern, store.entry(i).name));
+    if (!matches)
+      throw Error(Status::not_found, text("parameter group '", group.pattern, "': no parameter of model '",
+                                          model_->name(), "' matches it"));
+  }
+  if (trainable_.empty() && !for_inference_)
+    throw Error(Status::invalid_argument,
+                text("model '", model_->name(), "': every parameter is frozen; nothing is left to train"));
+  buckets_ = make_buckets(sizes, static_cast<size_t>(options_.bucket_bytes));
+  for (const Bucket& bucket : buckets_) {
+    bool is_first = true;  // an update waits for its own bucket alone
+    for (const std::string& name : bucket.parameters) {
+      const Settings s = settings_of(name);
+      if (is_first || update_groups_.back().rate_index != s.group + 1 ||
+          update_groups_.back().weight_decay != s.weight_decay)
+        update_groups_.push_back({{}, s.group + 1, s.weight_decay});
+      update_groups_.back().parameters.push_back(name);
+      is_first = false;
+    }
+  }
+  state_table_ = make_state_table(*this);
+
+  base_rates_.push_back(options_.learning_rate);
+  for (const ParameterGroup& group : options_.groups) base_rates_.push_back(group.learning_rate.value_or(-1));
+  step_rates_.resize(base_rates_.size());
+
+  if (!for_inference_) {
+    // What cannot be trained at all is refused here, not at the first step.
+    build_graph(compile_request(Mode::train, static_cast<int64_t>(devices_.size()), 0, devices_.size()),
+                context_->log());
+    initialize_default(*model_, context_->seed(), true);
+  }
+
+  const int n = static_cast<int>(devices_.size());
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  if (n > 1 && !for_inference_) communicators = create_local_communicators(n, static_cast<int>(buckets_.size()));
+  for (int rank = 0; rank < n; ++rank) {
+    const DeviceShare share = context_->cpu_share(rank, n);
+    replicas_.push_back(std::make_unique<Replica>(
+        rank, context_->backends().open(devices_[static_cast<size_t>(rank)], share), options_.collect_trace));
+    if (!communicators.empty()) replicas_.back()->set_communicator(std::move(communicators[static_cast<size_t>(rank)]));
+    all_ranks_.push_back(static_cast<size_t>(rank));
+  }
+  if (!for_inference_) store.set_owner(this);
+}
+
+Trainer::~Trainer() {
+  ParameterStore& store = *model_->parameters();
+  if (!store.is_owner(this)) return;
+  try {
+    store.set_owner(nullptr);  // pulls the newest values
+  } catch (const std::exception& e) {
+    store.drop_owner();
+    try {
+      context_->log().write(LogLevel::error,
+                            text("model '", model_->name(), "': the last values could not be read back: ", e.what()));
+    } catch (const std::bad_alloc&) {  // no memory to say so either
+    }
+  }
+}
+
+Trainer::Settings Trainer::settings_of(const std::string& name) const {
+  for (size_t g = 0; g < options_.groups.size(); ++g) {
+    const ParameterGroup& group = options_.groups[g];
+    if (!matches_pattern(group.pattern, name)) continue;
+    return {group.learning_rate ? static_cast<int>(g) : -1, group.is_frozen,
+            group.weight_decay.value_or(options_.weight_decay)};
+  }
+  return {-1, false, options_.weight_decay};
+}
+
+StateTable Trainer::make_state_table(const Trainer& t) {
+  const ParameterStore& store = *t.model_->parameters();
+  std::vector<StateEntry> entries;
+  auto add = [&](const std::string& name, int bucket) {
+    const Parameter& p = store.entry(store.index_of(name));
+    StateEntry entry;
+    entry.name = name;
+    entry.type = p.type;
+    entry.is_buffer = p.is_buffer;
+    entry.bucket = bucket;
+    entry.is_decided = p.is_buffer;
+    entries.push_back(entry);
+  };
+  for (size_t b = 0; b < t.buckets_.size(); ++b)
+    for (const std::string& name : t.buckets_[b].parameters) add(name, static_cast<int>(b));
+  for (size_t i = 0; i < store.size(); ++i)
+    if (std::find(t.trainable_.begin(), t.trainable_.end(), store.entry(i).name) == t.trainable_.end())
+      add(store.entry(i).name, -1);
+  return StateTable(std::move(entries), t.has_momentum());
+}
+
+CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const {
+  const Range range =
+      balanced_split(global_batch, static_cast<int64_t>(ranks), static_cast<int64_t>(ranks == 1 ? 0 : rank));
+  CompileRequest request(model_->graph());
+  request.mode = mode;
+  request.local_batch = range.size();
+  request.global_batch = mode == Mode::train ? global_batch : 0;
+  request.sample_offset = range.begin;
+  request.ranks = static_cast<int>(ranks);
+  request.loss = options_.loss;
+  request.is_mean = options_.reduction == Reduction::mean;
+  request.fuse = options_.fuse;
+  request.trainable = trainable_;
+  request.buckets = buckets_;
+  request.sgd = options_.sgd;
+  request.groups = update_groups_;
+  request.rates = static_cast<int64_t>(base_rates_.size());
+  return request;
+}
+
+void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks) {
+  for (size_t rank : ranks) {
+    Replica& replica = *replicas_[rank];
+    if (replica.use(mode,
+                    balanced_split(global_batch, static_cast<int64_t>(ranks.size()),
+                                   ranks.size() == 1 ? 0 : static_cast<int64_t>(rank))
+                        .size(),
+                    mode == Mode::train ? global_batch : 0))
+      continue;
+    const CompileRequest request = compile_request(mode, global_batch, rank, ranks.size());
+    replica.prepare(request, state_table_, context_->log());
+    context_->log().write(LogLevel::info, text("compiled plan ", replica.current_plan().name, ", arena ",
+                                               replica.arena_bytes(), " bytes"));
+  }
+  for (auto& replica : replicas_)
+    if (!replica->has_state()) replica->allocate_state(state_table_);
+  upload_state();
+}
+
+void Trainer::upload_state() {
+  ParameterStore& store = *model_->parameters();
+  std::lock_guard lock(store.mutex());
+  if (for_inference_) store.refresh();
+  if (uploaded_version_ != store.version()) {
+    if (!for_inference_) refresh_store();
+    for (size_t i = 0; i < store.size(); ++i) {
+      const Parameter& p = store.entry(i);
+      if (!p.is_initialized)
+        throw Error(Status::not_initialized,
+                    text("parameter '", p.name, "' has no value yet; initialize or load the model first"));
+      for (auto& replica : replicas_)
+        replica->upload(state_table_, p.is_buffer ? Role::buffer : Role::parameter, p.name, p.data.data());
+    }
+    uploaded_version_ = store.version();
+    buffers_are_synced_ = true;
+  }
+  if (!host_momentum_.empty()) {
+    for (size_t i = 0; i < trainable_.size(); ++i)
+      for (auto& replica : replicas_)
+        replica->upload(state_table_, Role::optimizer_state, trainable_[i], host_momentum_[i].data());
+    host_momentum_.clear();
+  }
+}
+
+// Running statistics are the first device's: the others take them before they evaluate.
+void Trainer::sync_buffers() {
+  if (buffers_are_synced_) return;
+  std::vector<std::byte> data;
+  for (const StateEntry& entry : state_table_.entries()) {
+    if (!entry.is_buffer) continue;
+    data.resize(entry.bytes);
+    replicas_[0]->read_segment(Segment::parameters, entry.offset, data.data(), entry.bytes);
+    for (size_t i = 1; i < replicas_.size(); ++i)
+      replicas_[i]->upload(state_table_, Role::buffer, entry.name, data.data());
+  }
+  buffers_are_synced_ = true;
+}
+
+void Trainer::require_attached() const {
+  if (!for_inference_ && !model_->parameters()->is_owner(this))
+    throw Error(Status::detached,
+                text("model '", model_->name(), "' was attached again; this trainer no longer owns its parameters"));
+}
+
+void Trainer::check_usable() const {
+  require_attached();
+  try {
+    if (broken_) std::rethrow_exception(broken_);
+  } catch (const std::exception& e) {
+    throw Error(Status::comm,
+                text("an earlier step failed half way (", e.what(), "); attach the model again and load a checkpoint"));
+  }
+}
+
+void Trainer::check_batch(const Shape& shape) const {
+  const Shape& sample = input_shape_;
+  if (shape.rank() != sample.rank() + 1 ||
+      !std::equal(sample.dims().begin(), sample.dims().end(), shape.dims().begin() + 1))
+    throw Error(Status::invalid_argument, text("batch: inputs have shape ", shape, ", model '", model_->name(),
+                                               "' needs [batch, ", join(sample.dims(), ", "), "]"));
+  if (shape[0] < 1) throw Error(Status::invalid_argument, "batch: has no samples, needs at least 1");
+}
+
+void Trainer::check_targets(const BatchView& batch) const {
+  const int64_t n = batch.n, outputs = outputs_;
+  if (options_.loss == Loss::mean_squared_error) {
+    if (!batch.values || batch.value_size != outputs)
+      throw Error(Status::invalid_argument,
+                  text("batch: targets are ", batch.values ? text(batch.value_size, " values a sample") : "labels",
+                       ", mean squared error on model '", model_->name(), "' needs ", outputs, " values a sample"));
+    return;
+  }
+  if (!batch.labels) throw Error(Status::invalid_argument, "batch: targets are values, cross-entropy needs labels");
+  for (int64_t i = 0; i < n; ++i)
+    if (batch.labels[i] < 0 || batch.labels[i] >= outputs)
+      throw Error(Status::invalid_argument, text("batch: label of sample ", i, " is ", batch.labels[i], ", model '",
+                                                 model_->name(), "' has classes 0 to ", outputs - 1));
+}
+
+BatchView Trainer::view_of(const Batch& b) const {
+  return {b.size(), b.inputs.data(), b.labels.empty() ? nullptr : b.labels.data(),
+          b.values.empty() ? nullptr : b.values.data(), b.value_size};
+}
+
+void Trainer::start_and_wait(const std::vector<size_t>& ranks, const BatchView& batch, float* output) {
+  const int64_t n = batch.n, features = input_shape_.elements(), outputs = outputs_;
+  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.deadline_ms);
+  size_t started = 0;
+  std::exception_ptr first_error;
+  auto note = [&](Replica& replica) {
+    if (!first_error) first_error = std::current_exception();
+    try {
+      throw;
+    } catch (const std::exception& e) {
+      replica.abort(e.what());
+    }
+  };
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const Range range = balanced_split(n, static_cast<int64_t>(ranks.size()), static_cast<int64_t>(i));
+    RunArguments a;
+    a.x = batch.inputs ? batch.inputs + range.begin * features : nullptr;
+    a.x_bytes = static_cast<size_t>(range.size() * features) * sizeof(float);
+    if (batch.labels) {
+      a.target = batch.labels + range.begin;
+      a.target_bytes = static_cast<size_t>(range.size()) * sizeof(int32_t);
+    } else if (batch.values) {
+      a.target = batch.values + range.begin * batch.value_size;
+      a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
+    }
+    a.learning_rates = &step_rates_;
+    a.dropout_counter[0] = static_cast<int64_t>(options_.seed);
+    a.dropout_counter[1] = step_;
+    a.deadline = deadline;
+    a.output = output ? output + range.begin * outputs : nullptr;
+    started = i + 1;
+    if (replicas_[ranks[i]]->is_idle()) continue;
+    try {
+      replicas_[ranks[i]]->start(a);
+    } catch (...) {
+      started = i;
+      note(*replicas_[ranks[i]]);
+      break;
+    }
+  }
+  for (size_t i = 0; i < started; ++i) {
+    if (replicas_[ranks[i]]->is_idle()) continue;
+    try {
+      replicas_[ranks[i]]->wait();
+    } catch (...) {
+      note(*replicas_[ranks[i]]);
+    }
+  }
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+bool Trainer::step(const Batch& batch, StepResult& result) {
+  check_usable();
+  if (take_stop_request()) return false;
+  const auto begin = Clock::now();
+  const BatchView view = view_of(batch);
+  check_batch(batch.shape);
+  check_targets(view);
+  prepare(Mode::train, view.n, all_ranks_);
+
+  for (size_t g = 0; g < base_rates_.size(); ++g)
+    step_rates_[g] =
+        static_cast<float>(options_.schedule.at(step_, base_rates_[g] < 0 ? base_rates_[0] : base_rates_[g]));
+  try {
+    model_->parameters()->mark_newer(this);
+    start_and_wait(all_ranks_, view, nullptr);
+  } catch (...) {
+    broken_ = std::current_exception();
+    throw;
+  }
+
+  result = {};
+  for (const auto& replica : replicas_) {  // in the order of ranks
+    result.loss += replica->results().loss;
+    result.correct += replica->results().correct;
+  }
+  result.samples = view.n;
+  if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
+  result.learning_rate = options_.schedule.at(step_, base_rates_[0]);
+  result.step = ++step_;
+  buffers_are_synced_ = replicas_.size() == 1;
+  has_gradients_ = true;
+  if (batch.has_position) {
+    position_ = batch.next;
+    loader_seed_ = batch.shuffle_seed;
+    has_position_ = true;
+  }
+  result.seconds = seconds_since(begin);
+  return true;
+}
+
+Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<float>& output) {
+  check_usable();
+  check_batch(shape);
+  prepare(Mode::predict, shape[0], all_ranks_);
+  sync_buffers();
+  output.resize(static_cast<size_t>(shape[0] * outputs_));
+  BatchView view;
+  view.n = shape[0];
+  view.inputs = inputs;
+  start_and_wait(all_ranks_, view, output.data());
+  std::vector<int64_t> dims = model_->output_shape().dims();
+  dims.insert(dims.begin(), shape[0]);
+  return Shape(dims);
+}
+
+}  // namespace troika

@@ -1,0 +1,162 @@
+// A model attached to devices: compile once, step many.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/loader.h"
+#include "models/model.h"
+#include "train/context.h"
+#include "train/replica.h"
+#include "train/trainer_options.h"
+
+namespace troika {
+
+struct StepResult {
+  double loss = 0;
+  int64_t samples = 0, correct = 0, step = 0;
+  double learning_rate = 0, seconds = 0;
+};
+
+struct Metrics {
+  double loss = 0;  // mean over samples
+  int64_t samples = 0, correct = 0;
+  double seconds = 0;
+};
+
+struct Progress {
+  int64_t batch = 0, batches = 0, epoch = 0, samples = 0, correct = 0;
+  double loss = 0, seconds = 0;
+  bool is_training = false;
+};
+
+// A place in memory that callers lend for one step.
+struct BatchView {
+  int64_t n = 0;  // samples
+  const float* inputs = nullptr;
+  const int32_t* labels = nullptr;
+  const float* values = nullptr;
+  int64_t value_size = 0;
+};
+
+// What is saved besides parameters and buffers.
+struct TrainingState {
+  int64_t step = 0;
+  BatchPosition position;  // after the last batch
+  bool has_position = false;
+  uint64_t loader_seed = 0;
+  std::vector<double> learning_rates;  // base rates: the trainer's, then each group's
+};
+
+class Trainer : public ParameterOwner {
+ public:
+  // `for_inference`: only predict is used, and the parameters' owner stays who it is.
+  Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
+          TrainerOptions options, bool for_inference = false);
+  ~Trainer() override;
+
+  const std::shared_ptr<Model>& model() const { return model_; }
+  const std::vector<DeviceId>& devices() const { return devices_; }
+  const TrainerOptions& options() const { return options_; }
+
+  // ---- one batch ----
+  // False: a stop was requested, and nothing was done.
+  bool step(const Batch& batch, StepResult& result);
+  // The network's output for `shape[0]` samples, row-major, over all replicas. Gives its shape.
+  Shape predict(const Shape& shape, const float* inputs, std::vector<float>& output);
+
+  // ---- epochs ----
+  // False where a stop was requested or the callback said so.
+  bool train_epoch(Loader& loader, Metrics& metrics);
+  // On all replicas, or on the first of `device` alone.
+  bool evaluate(Loader& loader, const DeviceId* device, Metrics& metrics);
+  void set_progress(std::function<bool(const Progress&)> progress) { progress_ = std::move(progress); }
+  void request_stop() { stop_requested_ = true; }
+
+  // ---- learning rates ----
+  void set_learning_rate(int group, double rate);
+  double learning_rate(int group) const;  // of the next step
+
+  // ---- parameters ----
+  void pull() override;
+  void read_parameter(const std::string& name, DeviceId device, void* data, size_t bytes);
+  void read_gradient(const std::string& name, float* data, size_t bytes);
+  void check_replicas();
+  void require_attached() const;  // DETACHED where another trainer has taken over
+  void check_usable() const;      // that, and COMM where an earlier step failed half way
+
+  // ---- training state ----
+  TrainingState state() const;
+  const std::vector<std::string>& trainable() const { return trainable_; }
+  bool has_momentum() const { return options_.sgd.momentum > 0; }
+  std::vector<float> read_momentum(const std::string& name);
+  // Takes over a state: momentum by trainable parameter (none without momentum), values by entry of the model's store.
+  void restore(const TrainingState& state, std::vector<std::vector<float>> momentum,
+               const std::vector<std::vector<std::byte>>& values);
+  void refresh_store();  // brings the model's host copies up to date, from within a call of this trainer
+
+  // ---- insight ----
+  std::string explain(int64_t batch);
+  std::string trace() const;
+  const Replica& replica(size_t i) const { return *replicas_[i]; }
+  size_t replica_count() const { return replicas_.size(); }
+  const StateTable& state_table() const { return state_table_; }
+
+  std::atomic<bool>& busy() { return busy_; }
+
+ private:
+  struct Settings {  // of one parameter
+    int group = -1;
+    bool is_frozen = false;
+    double weight_decay = 0;
+  };
+  Settings settings_of(const std::string& name) const;
+  static StateTable make_state_table(const Trainer& trainer);
+
+  CompileRequest compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const;
+  void prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks);
+  void upload_state();
+  void sync_buffers();
+  void pull_unlocked(ParameterStore& store);
+  void start_and_wait(const std::vector<size_t>& ranks, const BatchView& batch, float* output);
+  void check_batch(const Shape& shape) const;
+  void check_targets(const BatchView& batch) const;
+  bool take_stop_request() { return stop_requested_.exchange(false); }
+  BatchView view_of(const Batch& batch) const;
+
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Model> model_;
+  const std::vector<DeviceId> devices_;
+  const TrainerOptions options_;
+  const bool for_inference_;
+  Shape input_shape_;                   // of a sample
+  int64_t outputs_ = 0;                 // of a sample
+  std::vector<std::string> trainable_;  // in the model's order
+  std::vector<Bucket> buckets_;
+  std::vector<UpdateGroup> update_groups_;
+  StateTable state_table_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::vector<size_t> all_ranks_;
+
+  std::vector<double> base_rates_;  // the trainer's, then each group's
+  std::vector<float> step_rates_;   // of the step in progress
+  int64_t step_ = 0;
+  BatchPosition position_;
+  bool has_position_ = false;
+  uint64_t loader_seed_ = 0;
+
+  uint64_t uploaded_version_ = 0;                  // of the store
+  std::vector<std::vector<float>> host_momentum_;  // to upload, by trainable parameter; empty: none
+  bool buffers_are_synced_ = true;
+  bool has_gradients_ = false;
+  std::exception_ptr broken_;  // why replicas may differ; null: they do not
+  std::function<bool(const Progress&)> progress_;
+  std::atomic<bool> stop_requested_{false};
+  std::atomic<bool> busy_{false};
+};
+
+}  // namespace troika

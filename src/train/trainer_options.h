@@ -1,0 +1,48 @@
+// What a trainer is asked for.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "passes/passes.h"
+
+namespace troika {
+
+enum class Reduction : int32_t { mean = 1, sum = 2 };
+
+struct ParameterGroup {
+  std::string pattern;
+  bool is_frozen = false;
+  std::optional<double> learning_rate, weight_decay;  // empty: the trainer's
+};
+
+enum class ScheduleKind : int32_t { constant = 1, step = 2, cosine = 3 };
+
+struct Schedule {
+  ScheduleKind kind = ScheduleKind::constant;
+  int64_t period = 0;
+  double gamma = 0.1;
+  double minimum = 0;
+  int64_t warmup_steps = 0;
+
+  // The learning rate of step `step`, counted from 0, for the base rate `rate`.
+  double at(int64_t step, double rate) const;
+};
+
+struct TrainerOptions {
+  Loss loss = Loss::cross_entropy;
+  Reduction reduction = Reduction::mean;
+  double learning_rate = 0.1;
+  double weight_decay = 0;
+  SgdSettings sgd;
+  Schedule schedule;
+  int64_t bucket_bytes = 1 << 20;
+  uint64_t seed = 0;
+  std::vector<ParameterGroup> groups;
+  int64_t deadline_ms = 600000;
+  bool collect_trace = false;
+  bool fuse = true;
+};
+
+}  // namespace troika

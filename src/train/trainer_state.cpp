@@ -1,0 +1,185 @@
+// What a trainer holds between steps: parameters, gradients, rates, and looking at them.
+#include <cmath>
+#include <cstring>
+
+#include "core/text.h"
+#include "train/trainer.h"
+
+namespace troika {
+
+void Trainer::pull() {
+  ParameterStore& store = *model_->parameters();
+  if (busy_.exchange(true))
+    throw Error(Status::busy, text("model '", model_->name(), "': its trainer is in a call on another thread"));
+  struct Release {
+    std::atomic<bool>& flag;
+    ~Release() { flag = false; }
+  } release{busy_};
+  pull_unlocked(store);
+}
+
+void Trainer::pull_unlocked(ParameterStore& store) {
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    store.data(i).resize(p.type.bytes());
+    replicas_[0]->download(state_table_, p.is_buffer ? Role::buffer : Role::parameter, p.name, store.data(i).data());
+  }
+  uploaded_version_ = store.version();
+}
+
+void Trainer::refresh_store() {
+  ParameterStore& store = *model_->parameters();
+  std::lock_guard lock(store.mutex());
+  if (!store.begin_refresh(this)) return;
+  pull_unlocked(store);
+  store.end_refresh();
+}
+
+void Trainer::set_learning_rate(int group, double rate) {
+  if (group < -1 || group >= static_cast<int>(options_.groups.size()))
+    throw Error(Status::invalid_argument,
+                text("learning rate: group is ", group, ", need -1 to ", static_cast<int>(options_.groups.size()) - 1));
+  if (!(rate >= 0) || !std::isfinite(rate))
+    throw Error(Status::invalid_argument, text("learning rate: found ", rate, ", need a finite number of at least 0"));
+  if (group >= 0 && base_rates_[static_cast<size_t>(group + 1)] < 0)
+    throw Error(Status::invalid_argument,
+                text("learning rate: group ", group, " ('", options_.groups[static_cast<size_t>(group)].pattern,
+                     "') was attached without a rate of its own"));
+  base_rates_[static_cast<size_t>(group + 1)] = rate;
+}
+
+double Trainer::learning_rate(int group) const {
+  if (group < -1 || group >= static_cast<int>(options_.groups.size()))
+    throw Error(Status::invalid_argument,
+                text("learning rate: group is ", group, ", need -1 to ", static_cast<int>(options_.groups.size()) - 1));
+  const double own = base_rates_[static_cast<size_t>(group + 1)];
+  return options_.schedule.at(step_, own < 0 ? base_rates_[0] : own);
+}
+
+void Trainer::read_parameter(const std::string& name, DeviceId device, void* data, size_t bytes) {
+  require_attached();
+  ParameterStore& store = *model_->parameters();
+  const Parameter& p = store.entry(store.index_of(name));
+  const auto found = std::find(devices_.begin(), devices_.end(), device);
+  if (found == devices_.end())
+    throw Error(Status::not_on_device, text("parameter '", name, "' is not on ", device, "; model '", model_->name(),
+                                            "' is on ", join(devices_, ", ")));
+  if (bytes != p.type.bytes())
+    throw Error(Status::invalid_argument, text("parameter '", name, "': buffer has ", bytes, " bytes, ",
+                                               name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
+  if (!replicas_[0]->has_state() || uploaded_version_ != store.version()) {  // nothing newer than the host's copy
+    refresh_store();
+    std::lock_guard lock(store.mutex());
+    std::memcpy(data, p.data.data(), bytes);
+    return;
+  }
+  replicas_[static_cast<size_t>(found - devices_.begin())]->download(
+      state_table_, p.is_buffer ? Role::buffer : Role::parameter, name, data);
+}
+
+void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) {
+  require_attached();
+  ParameterStore& store = *model_->parameters();
+  const Parameter& p = store.entry(store.index_of(name));
+  if (std::find(trainable_.begin(), trainable_.end(), name) == trainable_.end())
+    throw Error(Status::not_initialized,
+                text("parameter '", name, "' is ", p.is_buffer ? "a buffer" : "frozen", " and has no gradient"));
+  if (bytes != p.type.bytes())
+    throw Error(Status::invalid_argument, text("gradient of '", name, "': buffer has ", bytes, " bytes, f32",
+                                               p.type.shape, " needs ", p.type.bytes()));
+  if (!has_gradients_)
+    throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
+  replicas_[0]->download(state_table_, Role::gradient, name, data);
+}
+
+std::vector<float> Trainer::read_momentum(const std::string& name) {
+  const size_t elements = static_cast<size_t>(state_table_.find(name).type.shape.elements());
+  std::vector<float> momentum(elements, 0.0f);
+  if (!host_momentum_.empty()) {
+    for (size_t i = 0; i < trainable_.size(); ++i)
+      if (trainable_[i] == name) return host_momentum_[i];
+  } else if (replicas_[0]->has_state()) {
+    replicas_[0]->download(state_table_, Role::optimizer_state, name, momentum.data());
+  }
+  return momentum;
+}
+
+void Trainer::check_replicas() {
+  check_usable();
+  if (!replicas_[0]->has_state()) return;
+  std::vector<std::byte> first, other;
+  auto compare = [&](const StateEntry& entry, Segment segment, const char* what) {
+    first.resize(entry.bytes);
+    other.resize(entry.bytes);
+    replicas_[0]->read_segment(segment, entry.offset, first.data(), entry.bytes);
+    for (size_t i = 1; i < replicas_.size(); ++i) {
+      replicas_[i]->read_segment(segment, entry.offset, other.data(), entry.bytes);
+      if (first == other) continue;
+      size_t at = 0;
+      while (first[at] == other[at]) ++at;
+      throw Error(Status::mismatch, text(what, " '", entry.name, "' differs between replica 0 (", devices_[0],
+                                         ") and replica ", i, " (", devices_[i], ") at byte ", at));
+    }
+  };
+  for (const StateEntry& entry : state_table_.entries()) {
+    if (entry.is_buffer) continue;
+    compare(entry, Segment::parameters, "parameter");
+    if (entry.bucket >= 0 && has_momentum()) compare(entry, Segment::optimizer, "momentum of");
+  }
+}
+
+TrainingState Trainer::state() const { return {step_, position_, has_position_, loader_seed_, base_rates_}; }
+
+void Trainer::restore(const TrainingState& state, std::vector<std::vector<float>> momentum,
+                      const std::vector<std::vector<std::byte>>& values) {
+  ParameterStore& store = *model_->parameters();
+  {
+    std::lock_guard lock(store.mutex());
+    refresh_store();
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!values[i].empty()) store.write(i, values[i].data(), values[i].size());
+  }
+  step_ = state.step;
+  position_ = state.position;
+  has_position_ = state.has_position;
+  loader_seed_ = state.loader_seed;
+  base_rates_ = state.learning_rates;
+  host_momentum_ = std::move(momentum);
+  has_gradients_ = false;
+}
+
+std::string Trainer::explain(int64_t batch) {
+  check_usable();
+  if (batch < 1) throw Error(Status::invalid_argument, text("explain: batch is ", batch, ", needs at least 1"));
+  prepare(Mode::train, batch, all_ranks_);
+  std::string result;
+  for (const auto& replica : replicas_)
+    result += text("replica ", replica->rank(), " ", print_plan(replica->current_plan()));
+  return result;
+}
+
+std::string Trainer::trace() const {
+  std::ostringstream out = text_stream();
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::time_point::max();
+  for (const auto& replica : replicas_)
+    if (replica->traced_plan() && !replica->trace().empty()) start = std::min(start, replica->trace().front().begin);
+  auto us = [&](auto t) { return std::chrono::duration_cast<std::chrono::microseconds>(t - start).count(); };
+  for (const auto& replica : replicas_) {
+    if (!replica->traced_plan()) continue;
+    for (const TraceEvent& e : replica->trace()) {
+      out << replica->rank() << ' ' << us(e.begin) << ' ' << us(e.end) << ' ';
+      if (e.step.kind == PlanStep::launch) {
+        const Launch& launch = replica->traced_plan()->launches[e.step.index];
+        out << launch.op << ' ' << launch.layer << '\n';
+      } else {
+        out << (e.step.kind == PlanStep::start_all_reduce ? "start_all_reduce " : "wait_all_reduce ") << e.step.index
+            << '\n';
+      }
+    }
+  }
+  if (out.str().empty())
+    throw Error(Status::not_initialized, "trace: there is none; set collect_trace and run a step first");
+  return out.str();
+}
+
+}  // namespace troika

@@ -1,0 +1,121 @@
+// Saving and loading weights, strictly and with a report.
+#include "train/weights_file.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+constexpr const char* kBatchCounter = "num_batches_tracked";  // absent from older files: never missing
+
+bool is_batch_counter(const std::string& name) { return name.size() > 19 && name.ends_with(kBatchCounter); }
+
+std::string list_names(const char* what, const std::vector<std::string>& names) {
+  constexpr size_t kShown = 3;
+  if (names.empty()) return "";
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, names.size())));
+  return text(names.size(), " ", what, " ('", join(shown, "', '"), names.size() > kShown ? "', ...)" : "')");
+}
+
+// A prefix that, taken from every name of the file, would make all of the model's names found; "" where there is none.
+std::string find_prefix(const SafetensorsReader& reader, const Model& model) {
+  if (reader.entries().empty() || model.parameters()->size() == 0) return "";
+  const std::string& wanted = model.parameters()->entry(0).name;
+  for (const TensorEntry& entry : reader.entries()) {
+    if (entry.name.size() <= wanted.size() || !entry.name.ends_with(wanted)) continue;
+    const std::string prefix = entry.name.substr(0, entry.name.size() - wanted.size());
+    if (std::all_of(reader.entries().begin(), reader.entries().end(),
+                    [&](const TensorEntry& e) { return e.name.starts_with(prefix); }))
+      return prefix;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string summarize(const LoadReport& report) {
+  std::vector<std::string> parts;
+  for (const std::string& part : {list_names("missing", report.missing), list_names("unexpected", report.unexpected),
+                                  list_names("mismatching", report.mismatching)})
+    if (!part.empty()) parts.push_back(part);
+  return join(parts, ", ");
+}
+
+void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& prefix) {
+  ParameterStore& store = *model.parameters();
+  std::lock_guard lock(store.mutex());
+  store.refresh();
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    if (!p.is_initialized)
+      throw Error(Status::not_initialized,
+                  text("parameter '", p.name, "' has no value yet; initialize or load the model before saving it"));
+    writer.add(prefix + p.name, safetensors_dtype(p.type.dtype), p.type.shape, p.data.data());
+  }
+}
+
+void save_weights(Model& model, const std::string& path) {
+  SafetensorsWriter writer;
+  std::lock_guard lock(model.parameters()->mutex());  // what is borrowed stays as it is until it is written
+  add_parameters(writer, model, "");
+  writer.set_metadata("format", "pt");  // the key by which PyTorch's tools know files with their names
+  writer.set_metadata("model", model.name());
+  writer.write(path);
+}
+
+std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
+                                                    const std::string& prefix, LoadReport& report) {
+  const ParameterStore& store = *model.parameters();
+  std::vector<std::vector<std::byte>> values(store.size());
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    const TensorEntry* entry = reader.find(prefix + p.name);
+    if (!entry) {
+      if (!is_batch_counter(p.name)) report.missing.push_back(p.name);
+    } else if (entry->shape != p.type.shape || entry->dtype != safetensors_dtype(p.type.dtype)) {
+      report.mismatching.push_back(text(p.name, ": file ", entry->dtype, " ", entry->shape, ", model ",
+                                        safetensors_dtype(p.type.dtype), " ", p.type.shape));
+    } else {
+      values[i].resize(p.type.bytes());
+      reader.read(*entry, values[i].data(), values[i].size());
+      ++report.loaded;
+    }
+  }
+  return values;
+}
+
+void load_weights(Model& model, const std::string& path, const LoadOptions& options, LoadReport& report) {
+  const SafetensorsReader reader(path);
+  ParameterStore& store = *model.parameters();
+  const auto values = read_parameters(reader, model, options.strip_prefix, report);
+  for (const TensorEntry& entry : reader.entries())
+    if (!entry.name.starts_with(options.strip_prefix) ||
+        !store.contains(entry.name.substr(options.strip_prefix.size())))
+      report.unexpected.push_back(entry.name);
+
+  const bool differs = !report.missing.empty() || !report.unexpected.empty();
+  if (!report.mismatching.empty() || report.loaded == 0 || (differs && !options.allow_partial)) {
+    const std::string prefix = options.strip_prefix.empty() ? find_prefix(reader, model) : "";
+    report.loaded = 0;
+    throw Error(Status::mismatch, text(reader.label(), " does not fit model '", model.name(), "': ", summarize(report),
+                                       prefix.empty() ? ""
+                                                      : text("; every name in it begins with '", prefix,
+                                                             "', which strip_prefix can remove")));
+  }
+  std::lock_guard lock(store.mutex());
+  store.refresh();  // throws BUSY before anything is written
+  for (size_t i = 0; i < store.size(); ++i)
+    store.data(i).resize(store.entry(i).type.bytes());  // as does want of memory
+  for (size_t i = 0; i < store.size(); ++i)
+    if (!values[i].empty())
+      store.write(i, values[i].data(), values[i].size());
+    else if (is_batch_counter(store.entry(i).name) && !store.entry(i).is_initialized) {
+      const int64_t none = 0;
+      store.write(i, &none, sizeof none);
+    }
+}
+
+}  // namespace troika

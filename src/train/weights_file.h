@@ -1,0 +1,40 @@
+// Weights files: parameters and buffers of a model as safetensors, under PyTorch's names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "state/safetensors.h"
+
+namespace troika {
+
+struct LoadReport {
+  std::vector<std::string> missing, unexpected, mismatching;  // names; mismatching ones with what was found and needed
+  int loaded = 0;
+};
+
+struct LoadOptions {
+  bool allow_partial = false;
+  std::string strip_prefix;
+};
+
+void save_weights(Model& model, const std::string& path);
+
+// Checks the whole file before anything is changed; `report` is filled for MISMATCH too.
+void load_weights(Model& model, const std::string& path, const LoadOptions& options, LoadReport& report);
+
+// ---- shared with checkpoints ----
+
+// Adds every parameter and buffer under `prefix` + name; values are read when the file is written.
+void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& prefix);
+
+// The values that a file holds for the model's entries, by entry; empty where the file has none. Fills the report.
+// `prefix` stands before every name in the file that counts; others are left alone.
+std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
+                                                    const std::string& prefix, LoadReport& report);
+
+// "2 missing ('a', 'b'), 1 mismatching (...)": for messages.
+std::string summarize(const LoadReport& report);
+
+}  // namespace troika

@@ -1,0 +1,155 @@
+// The C functions of context.h, status.h, export.h and file.h.
+#include <fstream>
+
+#include "api/api_test.h"
+#include "support/temp_directory.h"
+
+namespace troika::test {
+namespace {
+
+class ContextApi : public ApiTest {};
+
+TEST_F(ContextApi, is_created_without_options_and_without_an_error_struct) {
+  troika_context context = nullptr;
+  EXPECT_EQ(troika_context_create(nullptr, &context, nullptr), TROIKA_OK);
+  EXPECT_NE(context, nullptr);
+  troika_context_destroy(context);
+  EXPECT_EQ(troika_context_create(nullptr, nullptr, nullptr), kInvalid);
+}
+
+TEST_F(ContextApi, refuses_options_and_names_the_field) {
+  const auto create = [&](auto&& change) {
+    troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+    change(options);
+    troika_context context = garbage<troika_context>();
+    const troika_status status = troika_context_create(&options, &context, &error_);
+    EXPECT_EQ(context, nullptr);
+    return status;
+  };
+  for (int32_t threads : {0, -1, 4097})
+    expect_refused(create([&](auto& o) { o.cpu_threads = threads; }), kInvalid,
+                   "options.cpu_threads is " + std::to_string(threads) + ", need 1 to 4096");
+  for (int32_t level : {0, -3, 5})
+    expect_refused(create([&](auto& o) { o.log_level = level; }), kInvalid,
+                   "options.log_level is " + std::to_string(level));
+  expect_refused(create([](auto& o) { o.reserved = 1; }), kInvalid, "options.reserved is 1, need 0");
+  for (uint32_t size : {0u, 3u, 70000u})
+    expect_refused(create([&](auto& o) { o.struct_size = size; }), kInvalid,
+                   "troika_context_options: struct_size is " + std::to_string(size));
+  expect_refused(troika_context_create(nullptr, nullptr, &error_), kInvalid,
+                 "troika_context_create: argument 'out_context' is NULL");
+  expect_ok(troika_context_create(nullptr, &context_, &error_));
+}
+
+TEST_F(ContextApi, ignores_null_where_it_says_so) {
+  troika_context_destroy(nullptr);
+  troika_model_destroy(nullptr);
+  troika_tensor_destroy(nullptr);
+  troika_trainer_destroy(nullptr);
+  troika_dataset_destroy(nullptr);
+  troika_loader_destroy(nullptr);
+  troika_batch_destroy(nullptr);
+  troika_context_options_init(nullptr);
+  troika_model_options_init(nullptr);
+  troika_conv2d_options_init(nullptr);
+  troika_pool2d_options_init(nullptr);
+  troika_load_options_init(nullptr);
+  troika_trainer_options_init(nullptr);
+  troika_parameter_group_init(nullptr);
+  troika_dataset_options_init(nullptr);
+  troika_loader_options_init(nullptr);
+}
+
+// Every function that destroys, given a handle of another kind, leaves it alone.
+TEST_F(ContextApi, does_not_destroy_a_handle_of_another_kind) {
+  make_trainer();
+  tensor_ = make_tensor(TROIKA_F32, {2});
+  troika_context_destroy(cast<troika_context>(model_));
+  troika_model_destroy(cast<troika_model>(context_));
+  troika_tensor_destroy(cast<troika_tensor>(model_));
+  troika_trainer_destroy(cast<troika_trainer>(dataset_));
+  troika_dataset_destroy(cast<troika_dataset>(loader_));
+  troika_loader_destroy(cast<troika_loader>(trainer_));
+  troika_batch_destroy(cast<troika_batch>(tensor_));
+  expect_ok(step());
+  float values[2];
+  expect_ok(troika_tensor_to_host(tensor_, values, sizeof values, &error_));
+}
+
+TEST_F(ContextApi, names_every_status) {
+  for (troika_status status = TROIKA_ERROR_INTERNAL; status <= TROIKA_STOPPED; ++status) {
+    const std::string name = troika_status_name(status);
+    EXPECT_EQ(name.substr(0, status < 0 ? 13 : 7), status < 0 ? "TROIKA_ERROR_" : "TROIKA_") << status;
+  }
+  for (troika_status status : {TROIKA_ERROR_INTERNAL - 1, TROIKA_STOPPED + 1, INT32_MIN, INT32_MAX})
+    EXPECT_STREQ(troika_status_name(status), "unknown status");
+}
+
+TEST_F(ContextApi, tells_its_version) {
+  EXPECT_EQ(troika_version(), TROIKA_VERSION_MAJOR * 10000 + TROIKA_VERSION_MINOR * 100 + TROIKA_VERSION_PATCH);
+  const std::string info = troika_build_info();
+  for (const char* part : {"troika 1.0.0", "oneDNN ", "zlib ", "compiler "})
+    EXPECT_NE(info.find(part), std::string::npos) << info;
+  EXPECT_EQ(info.find('\n'), std::string::npos);
+}
+
+TEST_F(ContextApi, cuts_a_long_message_at_a_characters_end) {
+  std::string path = "/";
+  while (path.size() < 3000) path += "\xC3\xA4\xE2\x82\xAC/";  // two and three bytes
+  char buffer[8];
+  expect_refused(troika_file_inspect(path.c_str(), buffer, sizeof buffer, nullptr, &error_), TROIKA_ERROR_NOT_FOUND,
+                 "weights file '");
+  troika_file_inspect(path.c_str(), buffer, sizeof buffer, nullptr, &error_);
+  const std::string message = error_.message;
+  EXPECT_LT(message.size(), static_cast<size_t>(TROIKA_ERROR_MESSAGE_BYTES));
+  EXPECT_GT(message.size(), static_cast<size_t>(TROIKA_ERROR_MESSAGE_BYTES) - 8);
+  size_t tail = message.size();  // the last character is whole
+  while (tail > 0 && (static_cast<unsigned char>(message[tail - 1]) & 0xC0) == 0x80) --tail;
+  const auto lead = static_cast<unsigned char>(message[tail - 1]);
+  EXPECT_EQ(message.size() - tail, lead >= 0xE0 ? 2u : lead >= 0xC0 ? 1u : 0u);
+}
+
+class FileApi : public ApiTest {};
+
+TEST_F(FileApi, refuses_what_cannot_be_inspected) {
+  const TempDirectory folder;
+  char buffer[64] = "before";
+  int64_t size = 77;
+  expect_refused(troika_file_inspect(nullptr, buffer, 64, &size, &error_), kInvalid,
+                 "troika_file_inspect: argument 'path' is NULL");
+  expect_refused(troika_file_inspect("", buffer, 64, &size, &error_), TROIKA_ERROR_NOT_FOUND, "weights file ''");
+  expect_refused(troika_file_inspect((folder.path() / "none\nnone").c_str(), buffer, 64, &size, &error_),
+                 TROIKA_ERROR_NOT_FOUND, "none");
+  expect_refused(troika_file_inspect(folder.path().c_str(), buffer, 64, &size, &error_), TROIKA_ERROR_IO,
+                 "is a directory");
+  expect_refused(troika_file_inspect("/dev/null", buffer, 64, &size, &error_), TROIKA_ERROR_IO,
+                 "is not a regular file");
+  std::ofstream(folder.path() / "text") << "some text that is not a header";
+  expect_refused(troika_file_inspect((folder.path() / "text").c_str(), buffer, 64, &size, &error_),
+                 TROIKA_ERROR_CORRUPT, "text");
+  EXPECT_STREQ(buffer, "before");
+  EXPECT_EQ(size, 77);
+}
+
+TEST_F(FileApi, gives_the_text_in_two_calls) {
+  const TempDirectory folder;
+  const std::string path = folder.path() / "weights";
+  make_model();
+  expect_ok(troika_model_initialize_default(model_, 1, &error_));
+  expect_ok(troika_model_save(model_, path.c_str(), &error_));
+  int64_t size = 0;
+  expect_ok(troika_file_inspect(path.c_str(), nullptr, 0, &size, &error_));
+  std::string text(static_cast<size_t>(size), 'x');
+  expect_ok(troika_file_inspect(path.c_str(), text.data(), size, nullptr, &error_));
+  EXPECT_EQ(text.back(), '\0');
+  EXPECT_NE(text.find("fc.weight F32 [3, 16]\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("metadata model = net\n"), std::string::npos) << text;
+  char small[5] = "....";
+  expect_ok(troika_file_inspect(path.c_str(), small, sizeof small, &size, &error_));
+  EXPECT_EQ(std::string(small), text.substr(0, 4));
+  expect_refused(troika_file_inspect(path.c_str(), small, -1, &size, &error_), kInvalid, "buffer of -1 bytes");
+  expect_refused(troika_file_inspect(path.c_str(), nullptr, 5, &size, &error_), kInvalid, "buffer of 5 bytes");
+}
+
+}  // namespace
+}  // namespace troika::test

@@ -1,0 +1,161 @@
+// What belongs to the host stays as it was: its streams, signals, cores, locale and floating-point modes.
+#include <fcntl.h>
+#include <fenv.h>
+#include <locale.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <locale>
+#include <mutex>
+#include <sstream>
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "api/api_test.h"
+#include "support/temp_directory.h"
+
+namespace troika::test {
+namespace {
+
+class HostState : public ApiTest {
+ protected:
+  // Most of what the library does, with failures in between.
+  void run_everything(const std::string& folder) {
+    make_trainer();
+    step();
+    troika_trainer_train_epoch(trainer_, loader_, nullptr, nullptr);
+    troika_trainer_evaluate(trainer_, loader_, nullptr, nullptr);
+    troika_trainer_save(trainer_, (folder + "/state").c_str(), nullptr);
+    troika_trainer_load(trainer_, (folder + "/state").c_str(), nullptr, nullptr);
+    troika_trainer_load(trainer_, (folder + "/none").c_str(), nullptr, nullptr);
+    troika_model_load(model_, "/dev/null", nullptr, nullptr, nullptr);
+    troika_trainer_step(trainer_, nullptr, nullptr, nullptr);
+    troika_model broken = nullptr;
+    troika_model_create(context_, "nothing", nullptr, &broken, nullptr);
+    troika_trainer gpu = nullptr;
+    const troika_device device{TROIKA_DEVICE_CUDA, 999};
+    troika_model_attach(model_, &device, 1, nullptr, &gpu, nullptr);
+    tensor_ = make_tensor(TROIKA_F32, {2, 1, 4, 4});
+    troika_tensor output = nullptr;
+    troika_model_predict(model_, kCpu0, tensor_, &output, nullptr);
+    troika_tensor_destroy(output);
+    TearDown();
+    model_ = nullptr, tensor_ = nullptr, dataset_ = nullptr, loader_ = nullptr, trainer_ = nullptr, context_ = nullptr;
+  }
+
+  TempDirectory folder_;
+};
+
+TEST_F(HostState, streams_get_nothing_and_the_log_gets_lines) {
+  troika_context_destroy(std::exchange(context_, nullptr));
+  struct Lines {
+    std::mutex mutex;
+    std::vector<std::string> lines;
+  } log;
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  options.log_level = TROIKA_LOG_DEBUG;
+  options.log_user = &log;
+  options.log = [](int32_t level, const char* line, void* user) {
+    auto& l = *static_cast<Lines*>(user);
+    const std::unique_lock lock(l.mutex, std::try_to_lock);
+    EXPECT_TRUE(lock.owns_lock()) << "one call at a time";
+    EXPECT_TRUE(level >= TROIKA_LOG_ERROR && level <= TROIKA_LOG_DEBUG) << level;
+    l.lines.emplace_back(line);
+  };
+  expect_ok(troika_context_create(&options, &context_, &error_));
+
+  const std::string captured = folder_.path() / "captured";
+  std::fflush(nullptr);
+  const int file = ::open(captured.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600), out = ::dup(1),
+            err = ::dup(2);
+  ::dup2(file, 1);
+  ::dup2(file, 2);
+  run_everything(folder_.path().string());
+  std::fflush(nullptr);
+  ::dup2(out, 1);
+  ::dup2(err, 2);
+  for (int descriptor : {file, out, err}) ::close(descriptor);
+
+  std::ifstream in(captured);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "");
+  EXPECT_GT(log.lines.size(), 0u);
+  for (const std::string& line : log.lines) EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+}
+
+TEST_F(HostState, of_the_calling_thread_is_as_it_was) {
+  sigset_t mask_before, mask_after, wanted;
+  sigemptyset(&wanted);
+  sigaddset(&wanted, SIGUSR1);
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &wanted, &mask_before), 0);
+  cpu_set_t cores_before, cores_after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof cores_before, &cores_before), 0);
+  const std::string locale_before = setlocale(LC_ALL, nullptr);
+  struct sigaction actions_before[32] = {};
+  for (int signal = 1; signal < 32; ++signal) sigaction(signal, nullptr, &actions_before[signal]);
+  ASSERT_EQ(fesetround(FE_UPWARD), 0);
+#if defined(__x86_64__)
+  const unsigned modes_before = _mm_getcsr();
+#endif
+
+  run_everything(folder_.path().string());
+
+#if defined(__x86_64__)
+  EXPECT_EQ(_mm_getcsr() & ~0x3Fu, modes_before & ~0x3Fu) << "flushing, rounding and masks; sticky flags apart";
+#endif
+  EXPECT_EQ(fegetround(), FE_UPWARD);
+  fesetround(FE_TONEAREST);
+  ASSERT_EQ(pthread_sigmask(SIG_SETMASK, &mask_before, &mask_after), 0);
+  for (int signal = 1; signal < 32; ++signal) {
+    EXPECT_EQ(sigismember(&mask_after, signal), sigismember(&wanted, signal)) << "signal " << signal;
+    struct sigaction after {};
+    sigaction(signal, nullptr, &after);
+    EXPECT_EQ(after.sa_handler, actions_before[signal].sa_handler) << "handler of signal " << signal;
+  }
+  ASSERT_EQ(sched_getaffinity(0, sizeof cores_after, &cores_after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&cores_before, &cores_after));
+  EXPECT_EQ(setlocale(LC_ALL, nullptr), locale_before);
+}
+
+// Whatever the host's locale, numbers read and print the same way.
+TEST_F(HostState, locale_does_not_reach_texts_and_files) {
+  struct German : std::numpunct<char> {
+    char do_decimal_point() const override { return ','; }
+    char do_thousands_sep() const override { return '.'; }
+    std::string do_grouping() const override { return "\3"; }
+  };
+  const auto texts = [&](const char* name) {
+    make_trainer();
+    expect_ok(step());
+    const std::string path = folder_.path() / name;
+    expect_ok(troika_trainer_set_learning_rate(trainer_, -1, 0.0625, &error_));
+    expect_ok(troika_trainer_save(trainer_, path.c_str(), &error_));
+    expect_ok(troika_trainer_load(trainer_, path.c_str(), nullptr, &error_));
+    double rate = 0;
+    expect_ok(troika_trainer_get_learning_rate(trainer_, -1, &rate, &error_));
+    EXPECT_EQ(rate, 0.0625);
+    std::string all(1 << 16, '\0');
+    int64_t size = 0;
+    expect_ok(troika_trainer_explain(trainer_, 1234, all.data(), static_cast<int64_t>(all.size()), &size, &error_));
+    all.resize(static_cast<size_t>(size));
+    troika_model_set_parameter(model_, "fc.weight", all.data(), 123456, &error_);
+    all += error_.message;
+    std::ifstream file(path, std::ios::binary);
+    all.append(std::istreambuf_iterator<char>(file), {});
+    TearDown();
+    model_ = nullptr, dataset_ = nullptr, loader_ = nullptr, trainer_ = nullptr, context_ = nullptr;
+    SetUp();
+    return all;
+  };
+  const std::string classic = texts("classic");
+  const std::locale before = std::locale::global(std::locale(std::locale::classic(), new German));
+  const std::string german = texts("german");
+  std::locale::global(before);
+  EXPECT_TRUE(classic == german);
+}
+
+}  // namespace
+}  // namespace troika::test

@@ -1,0 +1,84 @@
+// A training step allocates nothing, on any thread, once its plan is compiled; what oneDNN does inside its own functions is
+// not counted. A program of its own, since it replaces malloc.
+#include <gtest/gtest.h>
+#include <troika/troika.h>
+
+#include "api/allocation_hooks.h"
+
+namespace troika::test {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* model;
+  int32_t side;  // of its images
+  int32_t devices;
+};
+
+class NoAllocation : public testing::TestWithParam<Case> {};
+
+TEST_P(NoAllocation, in_a_step) {
+  const Case& c = GetParam();
+  troika_error error{};
+  const auto ok = [&](troika_status status) { ASSERT_GE(status, 0) << error.message; };
+  troika_context_options cores = TROIKA_CONTEXT_OPTIONS_INIT;
+  cores.cpu_threads = 2;
+  cores.log = [](int32_t, const char*, void*) {};
+  cores.log_level = TROIKA_LOG_DEBUG;
+  troika_context context = nullptr;
+  ok(troika_context_create(&cores, &context, &error));
+  troika_model_options image = TROIKA_MODEL_OPTIONS_INIT;
+  image.input_height = image.input_width = c.side;
+  troika_model model = nullptr;
+  ok(troika_model_create(context, c.model, &image, &model, &error));
+  const int64_t dims[] = {1, c.side, c.side};
+  troika_dataset dataset = nullptr;
+  ok(troika_dataset_create_synthetic(context, dims, 3, 56, 10, 1, &dataset, &error));
+  troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
+  batches.batch = 8;
+  batches.shuffle = 1;
+  troika_loader loader = nullptr;
+  ok(troika_loader_create(dataset, &batches, &loader, &error));
+  const troika_device devices[] = {{TROIKA_DEVICE_CPU, 0}, {TROIKA_DEVICE_CPU, 1}};
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.momentum = 0.9;
+  options.warmup_steps = 3;
+  options.bucket_bytes = 4096;
+  options.collect_trace = 1;
+  troika_trainer trainer = nullptr;
+  ok(troika_model_attach(model, devices, c.devices, &options, &trainer, &error));
+  ok(troika_trainer_set_progress(
+      trainer, [](const troika_progress*, void*) { return 0; }, nullptr, &error));
+
+  troika_batch batch = nullptr;
+  troika_step_result result = TROIKA_STEP_RESULT_INIT;
+  for (int step = 0; step < 7; ++step) {
+    if (step == 2) reset_allocation_count();
+    ok(troika_loader_next(loader, &batch, &error));
+    ok(troika_trainer_step(trainer, batch, &result, &error));
+  }
+  EXPECT_EQ(allocation_count(), 0) << "in 5 steps";
+
+  troika_metrics metrics = TROIKA_METRICS_INIT;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    reset_allocation_count();
+    ok(troika_trainer_train_epoch(trainer, loader, &metrics, &error));
+  }
+  EXPECT_EQ(allocation_count(), 0) << "in an epoch";
+
+  troika_trainer_destroy(trainer);
+  troika_loader_destroy(loader);
+  troika_dataset_destroy(dataset);
+  troika_model_destroy(model);
+  troika_context_destroy(context);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, NoAllocation,
+                         testing::Values(Case{"lenet_on_1_device", "d2l_lenet", 28, 1},
+                                         Case{"lenet_on_2_devices", "d2l_lenet", 28, 2},
+                                         Case{"resnet18_on_1_device", "d2l_resnet18", 8, 1},
+                                         Case{"resnet18_on_2_devices", "d2l_resnet18", 8, 2}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace troika::test

@@ -1,0 +1,411 @@
+// Every allocation of a call fails in its turn: the call answers OUT_OF_MEMORY, can be made again, ends as if nothing had
+// been, and nothing leaks. A program of its own, since it replaces malloc.
+#include <gtest/gtest.h>
+#include <troika/troika.h>
+
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "api/allocation_hooks.h"
+#include "support/temp_directory.h"
+
+struct DLManagedTensor {  // as DLPack 0.8 lays it out
+  char tensor[48];
+  void* manager;
+  void (*deleter)(DLManagedTensor*);
+};
+
+namespace troika::test {
+namespace {
+
+enum class Failing { nothing, one, all_from_there };
+
+// Runs calls under one way of failing.
+class Calls {
+ public:
+  explicit Calls(Failing failing) : failing_(failing) {}
+
+  // Makes `call(error)` again and again, while allocation 1, 2, 3 ... of it fails, until none does. Beyond the first few
+  // hundred some are left out, more and more.
+  template <typename Call>
+  troika_status operator()(const char* what, Call&& call) {
+    troika_error error{};
+    for (int64_t n = 1; failing_ != Failing::nothing; n += 1 + n / 200) {
+      fail_allocation(n, failing_ == Failing::all_from_there);
+      const troika_status status = call(&error);
+      if (!stop_failing()) {
+        EXPECT_GE(status, 0) << what << ": " << error.message;
+        return status;
+      }
+      ++failures_;
+      EXPECT_EQ(status, TROIKA_ERROR_OUT_OF_MEMORY)
+          << what << " without allocation " << n << ": " << troika_status_name(status) << ": " << error.message;
+      EXPECT_NE(error.message[0], '\0') << what;
+      if (status != TROIKA_ERROR_OUT_OF_MEMORY) return status;
+    }
+    const troika_status status = call(&error);
+    EXPECT_GE(status, 0) << what << ": " << error.message;
+    return status;
+  }
+
+  // The same for a call that gives a handle, which is NULL after a failure.
+  template <typename Handle, typename Call>
+  Handle make(const char* what, Call&& call) {
+    Handle handle = nullptr;
+    (*this)(what, [&](troika_error* error) {
+      handle = reinterpret_cast<Handle>(&error);
+      const troika_status status = call(&handle, error);
+      if (status < 0) {
+        EXPECT_EQ(handle, nullptr) << what;
+      }
+      return status;
+    });
+    return handle;
+  }
+
+  int64_t failures() const { return failures_; }
+
+ private:
+  const Failing failing_;
+  int64_t failures_ = 0;
+};
+
+// What a flow leaves behind, to be compared: bytes of parameters, losses, texts.
+using Result = std::vector<std::string>;
+
+template <typename Value>
+void keep(Result& result, const Value& value) {
+  result.emplace_back(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Runs the flow untouched, then under both ways of failing, and compares results and live allocations.
+template <typename Flow>
+void run_flow(Flow&& flow) {
+  Calls untouched(Failing::nothing);
+  flow(untouched);  // what is made once a process is made here
+  const int64_t before = live_allocations();
+  {
+    const Result expected = flow(untouched);
+    for (const Failing failing : {Failing::one, Failing::all_from_there}) {
+      const int64_t live = live_allocations();
+      Calls calls(failing);
+      {
+        const Result found = flow(calls);
+        EXPECT_EQ(found.size(), expected.size());
+        for (size_t i = 0; i < std::min(found.size(), expected.size()); ++i)
+          EXPECT_EQ(found[i], expected[i]) << "result " << i;
+      }
+      EXPECT_GT(calls.failures(), 10);
+      EXPECT_EQ(live_allocations(), live) << "allocations were leaked";
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_EQ(live_allocations(), before);
+}
+
+troika_context make_context(Calls& calls) {
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  options.cpu_threads = 2;  // one a device: OpenMP starts no threads of its own
+  options.log_level = TROIKA_LOG_DEBUG;
+  options.log = [](int32_t, const char*, void*) {};
+  return calls.make<troika_context>("troika_context_create", [&](troika_context* out, troika_error* e) {
+    return troika_context_create(&options, out, e);
+  });
+}
+
+// Images [1, 8, 8] to 3 classes, with every kind of layer that has state or randomness.
+troika_model make_model(Calls& calls, troika_context context) {
+  auto model = calls.make<troika_model>("troika_model_create_empty", [&](troika_model* out, troika_error* e) {
+    return troika_model_create_empty(context, "a model with a name that is not short", out, e);
+  });
+  const int64_t image[] = {1, 8, 8};
+  troika_conv2d_options conv = TROIKA_CONV2D_OPTIONS_INIT;
+  conv.out_channels = 4;
+  conv.kernel[0] = conv.kernel[1] = 3;
+  conv.padding[0] = conv.padding[1] = 1;
+  troika_pool2d_options pool = TROIKA_POOL2D_OPTIONS_INIT;
+  pool.kernel[0] = pool.kernel[1] = 2;
+  troika_value x = -1, y = -1;
+  calls("add_input", [&](troika_error* e) { return troika_model_add_input(model, "image", image, 3, &x, e); });
+  calls("add_conv2d",
+        [&](troika_error* e) { return troika_model_add_conv2d(model, "stem.convolution", x, &conv, &y, e); });
+  x = y;
+  calls("add_batch_norm2d", [&](troika_error* e) {
+    return troika_model_add_batch_norm2d(model, "stem.normalisation", x, 1e-5, 0.1, &y, e);
+  });
+  x = y;
+  calls("add_relu", [&](troika_error* e) { return troika_model_add_relu(model, "stem.activation", x, &y, e); });
+  x = y;
+  calls("add_sum", [&](troika_error* e) { return troika_model_add_sum(model, "residual", x, x, &y, e); });
+  x = y;
+  calls("add_max_pool2d",
+        [&](troika_error* e) { return troika_model_add_max_pool2d(model, "stem.pool", x, &pool, &y, e); });
+  x = y;
+  calls("add_avg_pool2d",
+        [&](troika_error* e) { return troika_model_add_avg_pool2d(model, "stem.average", x, &pool, &y, e); });
+  x = y;
+  calls("add_adaptive",
+        [&](troika_error* e) { return troika_model_add_adaptive_avg_pool2d(model, "head.average", x, 2, 2, &y, e); });
+  x = y;
+  calls("add_flatten", [&](troika_error* e) { return troika_model_add_flatten(model, "head.flatten", x, &y, e); });
+  x = y;
+  calls("add_dropout",
+        [&](troika_error* e) { return troika_model_add_dropout(model, "head.dropout", x, 0.25, &y, e); });
+  x = y;
+  calls("add_linear",
+        [&](troika_error* e) { return troika_model_add_linear(model, "head.classifier", x, 3, 1, &y, e); });
+  calls("set_output", [&](troika_error* e) { return troika_model_set_output(model, y, e); });
+  return model;
+}
+
+void keep_parameters(Result& result, Calls& calls, troika_model model) {
+  int32_t entries = 0;
+  calls("count_parameters",
+        [&](troika_error* e) { return troika_model_count_parameters(model, &entries, nullptr, e); });
+  for (int32_t i = 0; i < entries; ++i) {
+    troika_parameter_info info{};
+    info.struct_size = sizeof info;
+    calls("describe_parameter", [&](troika_error* e) { return troika_model_describe_parameter(model, i, &info, e); });
+    int64_t bytes = info.dtype == TROIKA_F32 ? 4 : 8;
+    for (int32_t axis = 0; axis < info.rank; ++axis) bytes *= info.dims[axis];
+    std::string data(static_cast<size_t>(bytes), '\0');
+    calls("get_parameter",
+          [&](troika_error* e) { return troika_model_get_parameter(model, info.name, data.data(), bytes, e); });
+    result.push_back(std::move(data));
+  }
+}
+
+template <typename Call>
+std::string text_of(Calls& calls, const char* what, Call&& call) {
+  std::string text(1 << 20, '\0');
+  int64_t size = 0;
+  calls(what, [&](troika_error* e) { return call(text.data(), static_cast<int64_t>(text.size()), &size, e); });
+  text.resize(static_cast<size_t>(size > 0 ? size - 1 : 0));
+  text.shrink_to_fit();
+  return text;
+}
+
+TEST(OutOfMemory, while_a_model_is_built_and_filled) {
+  run_flow([](Calls& calls) {
+    Result result;
+    troika_context context = make_context(calls);
+    troika_model model = make_model(calls, context);
+    calls("initialize_default", [&](troika_error* e) { return troika_model_initialize_default(model, 7, e); });
+    calls("initialize",
+          [&](troika_error* e) { return troika_model_initialize(model, "head.*", TROIKA_INIT_NORMAL, 0.1, 7, e); });
+    const float bias[] = {1, 2, 3};
+    calls("set_parameter", [&](troika_error* e) {
+      return troika_model_set_parameter(model, "head.classifier.bias", bias, sizeof bias, e);
+    });
+    result.push_back(text_of(calls, "print", [&](char* text, int64_t capacity, int64_t* size, troika_error* e) {
+      return troika_model_print(model, text, capacity, size, e);
+    }));
+    keep_parameters(result, calls, model);
+    troika_model_destroy(model);
+    troika_context_destroy(context);
+    return result;
+  });
+}
+
+TEST(OutOfMemory, while_models_of_the_zoo_are_made) {
+  run_flow([](Calls& calls) {
+    Result result;
+    troika_context context = make_context(calls);
+    for (const char* name : {"d2l_lenet", "mlp", "d2l_resnet18", "resnet18"}) {
+      auto model = calls.make<troika_model>(name, [&](troika_model* out, troika_error* e) {
+        return troika_model_create(context, name, nullptr, out, e);
+      });
+      int64_t elements = 0;
+      calls("count_parameters",
+            [&](troika_error* e) { return troika_model_count_parameters(model, nullptr, &elements, e); });
+      keep(result, elements);
+      troika_model_destroy(model);
+    }
+    troika_context_destroy(context);
+    return result;
+  });
+}
+
+TEST(OutOfMemory, while_tensors_move) {
+  run_flow([](Calls& calls) {
+    Result result;
+    troika_context context = make_context(calls);
+    const troika_device devices[] = {{TROIKA_DEVICE_CPU, 0}, {TROIKA_DEVICE_CPU, 1}};
+    const int64_t dims[] = {4, 3};
+    const float data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    float sum[6] = {};
+    auto tensor = calls.make<troika_tensor>("create", [&](troika_tensor* out, troika_error* e) {
+      return troika_tensor_create(context, devices[0], TROIKA_F32, dims, 2, data, out, e);
+    });
+    auto moved = calls.make<troika_tensor>(
+        "to", [&](troika_tensor* out, troika_error* e) { return troika_tensor_to(tensor, devices[1], out, e); });
+    calls("copy", [&](troika_error* e) { return troika_tensor_copy(tensor, moved, e); });
+    troika_tensor pieces[2] = {};
+    calls("scatter", [&](troika_error* e) {
+      const troika_status status = troika_tensor_scatter(moved, devices, 2, pieces, e);
+      if (status < 0) {
+        EXPECT_EQ(pieces[0], nullptr);
+        EXPECT_EQ(pieces[1], nullptr);
+      }
+      return status;
+    });
+    calls("all_reduce", [&](troika_error* e) { return troika_tensor_all_reduce(pieces, 2, e); });
+    calls("to_host", [&](troika_error* e) { return troika_tensor_to_host(pieces[1], sum, sizeof sum, e); });
+    keep(result, sum);
+    auto managed = calls.make<DLManagedTensor*>(
+        "to_dlpack", [&](DLManagedTensor** out, troika_error* e) { return troika_tensor_to_dlpack(tensor, out, e); });
+    auto borrowed = calls.make<troika_tensor>("from_dlpack", [&](troika_tensor* out, troika_error* e) {
+      return troika_tensor_from_dlpack(context, managed, out, e);
+    });
+    for (troika_tensor t : {tensor, moved, pieces[0], pieces[1], borrowed}) troika_tensor_destroy(t);
+    troika_context_destroy(context);
+    return result;
+  });
+}
+
+// The whole life of a trainer. `destroys_without_memory`: nothing can be allocated while everything is destroyed.
+Result train(Calls& calls, const std::string& folder, int32_t prefetch, bool destroys_without_memory) {
+  Result result;
+  troika_context context = make_context(calls);
+  troika_model model = make_model(calls, context);
+  calls("initialize_default", [&](troika_error* e) { return troika_model_initialize_default(model, 7, e); });
+
+  const int64_t image[] = {1, 8, 8};
+  std::vector<float> inputs(7 * 64);
+  for (size_t i = 0; i < inputs.size(); ++i) inputs[i] = static_cast<float>(i % 13) / 13;
+  const int32_t labels[] = {0, 1, 2, 0, 1, 2, 0};
+  auto dataset = calls.make<troika_dataset>("create_arrays", [&](troika_dataset* out, troika_error* e) {
+    return troika_dataset_create_arrays(context, inputs.data(), image, 3, 7, labels, nullptr, 0, out, e);
+  });
+  troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
+  batches.batch = 4;
+  batches.shuffle = 1;
+  batches.prefetch = prefetch;
+  auto loader = calls.make<troika_loader>("loader_create", [&](troika_loader* out, troika_error* e) {
+    return troika_loader_create(dataset, &batches, out, e);
+  });
+
+  const troika_device devices[] = {{TROIKA_DEVICE_CPU, 0}, {TROIKA_DEVICE_CPU, 1}};
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.momentum = 0.9;
+  options.bucket_bytes = 64;
+  auto trainer = calls.make<troika_trainer>("attach", [&](troika_trainer* out, troika_error* e) {
+    return troika_model_attach(model, devices, 2, &options, out, e);
+  });
+
+  troika_batch batch = nullptr;
+  troika_step_result step = TROIKA_STEP_RESULT_INIT;
+  calls("loader_next", [&](troika_error* e) { return troika_loader_next(loader, &batch, e); });
+  calls("step", [&](troika_error* e) { return troika_trainer_step(trainer, batch, &step, e); });
+  keep(result, step.loss);
+  troika_metrics metrics = TROIKA_METRICS_INIT;
+  calls("train_epoch", [&](troika_error* e) { return troika_trainer_train_epoch(trainer, loader, &metrics, e); });
+  keep(result, metrics.correct);
+  calls("evaluate", [&](troika_error* e) { return troika_trainer_evaluate(trainer, loader, &metrics, e); });
+  keep(result, metrics.loss);
+  calls("evaluate_on",
+        [&](troika_error* e) { return troika_trainer_evaluate_on(trainer, devices[1], loader, &metrics, e); });
+  keep(result, metrics.loss);
+  calls("check_replicas", [&](troika_error* e) { return troika_trainer_check_replicas(trainer, e); });
+
+  float gradient[3] = {};
+  calls("get_gradient", [&](troika_error* e) {
+    return troika_trainer_get_gradient(trainer, "head.classifier.bias", gradient, sizeof gradient, e);
+  });
+  keep(result, gradient);
+  calls("get_parameter", [&](troika_error* e) {
+    return troika_trainer_get_parameter(trainer, "head.classifier.bias", devices[1], gradient, sizeof gradient, e);
+  });
+  keep(result, gradient);
+  result.push_back(text_of(calls, "explain", [&](char* text, int64_t capacity, int64_t* size, troika_error* e) {
+    return troika_trainer_explain(trainer, 4, text, capacity, size, e);
+  }));
+
+  const std::string checkpoint = folder + "/checkpoint.safetensors", weights = folder + "/weights.safetensors";
+  calls("save", [&](troika_error* e) { return troika_trainer_save(trainer, checkpoint.c_str(), e); });
+  calls("load", [&](troika_error* e) { return troika_trainer_load(trainer, checkpoint.c_str(), nullptr, e); });
+  result.push_back(text_of(calls, "file_inspect", [&](char* text, int64_t capacity, int64_t* size, troika_error* e) {
+    return troika_file_inspect(checkpoint.c_str(), text, capacity, size, e);
+  }));
+  calls("train_epoch", [&](troika_error* e) { return troika_trainer_train_epoch(trainer, loader, &metrics, e); });
+  keep(result, metrics.loss);
+
+  auto tensor = calls.make<troika_tensor>("tensor_create", [&](troika_tensor* out, troika_error* e) {
+    const int64_t dims[] = {3, 1, 8, 8};
+    return troika_tensor_create(context, devices[0], TROIKA_F32, dims, 4, inputs.data(), out, e);
+  });
+  auto target = calls.make<troika_tensor>("tensor_create", [&](troika_tensor* out, troika_error* e) {
+    const int64_t dims[] = {3};
+    return troika_tensor_create(context, devices[0], TROIKA_I32, dims, 1, labels, out, e);
+  });
+  auto own = calls.make<troika_batch>(
+      "batch_create", [&](troika_batch* out, troika_error* e) { return troika_batch_create(tensor, target, out, e); });
+  calls("step", [&](troika_error* e) { return troika_trainer_step(trainer, own, &step, e); });
+  keep(result, step.loss);
+  float outputs[9] = {};
+  auto predicted = calls.make<troika_tensor>(
+      "predict", [&](troika_tensor* out, troika_error* e) { return troika_trainer_predict(trainer, tensor, out, e); });
+  calls("to_host", [&](troika_error* e) { return troika_tensor_to_host(predicted, outputs, sizeof outputs, e); });
+  keep(result, outputs);
+
+  auto trained = calls.make<troika_model>(
+      "unwrap", [&](troika_model* out, troika_error* e) { return troika_trainer_unwrap(trainer, out, e); });
+  auto alone = calls.make<troika_tensor>("model_predict", [&](troika_tensor* out, troika_error* e) {
+    return troika_model_predict(trained, devices[1], tensor, out, e);
+  });
+  calls("model_save", [&](troika_error* e) { return troika_model_save(trained, weights.c_str(), e); });
+  calls("model_load",
+        [&](troika_error* e) { return troika_model_load(trained, weights.c_str(), nullptr, nullptr, e); });
+  auto again = calls.make<troika_trainer>("attach", [&](troika_trainer* out, troika_error* e) {
+    return troika_model_attach(trained, devices, 1, &options, out, e);
+  });
+  calls("step", [&](troika_error* e) { return troika_trainer_step(again, own, &step, e); });
+  keep(result, step.loss);
+  keep_parameters(result, calls, trained);
+  calls("step", [&](troika_error* e) { return troika_trainer_step(again, own, &step, e); });
+
+  if (destroys_without_memory) fail_allocation(1, true);
+  troika_trainer_destroy(again);
+  troika_trainer_destroy(trainer);
+  for (troika_tensor t : {tensor, target, predicted, alone}) troika_tensor_destroy(t);
+  troika_batch_destroy(own);
+  troika_model_destroy(trained);
+  troika_model_destroy(model);
+  troika_loader_destroy(loader);
+  troika_dataset_destroy(dataset);
+  troika_context_destroy(context);
+  stop_failing();
+  return result;
+}
+
+TEST(OutOfMemory, while_a_network_is_trained) {
+  const TempDirectory folder;
+  const std::string path = folder.path().string();
+  run_flow([&](Calls& calls) { return train(calls, path, 0, false); });
+  int files = 0;
+  for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(folder.path())) ++files;
+  EXPECT_EQ(files, 2) << "temporary files were left behind";
+}
+
+TEST(OutOfMemory, while_batches_are_prefetched) {
+  const TempDirectory folder;
+  const std::string path = folder.path().string();
+  Calls warm(Failing::nothing), failing(Failing::one);
+  const Result expected = train(warm, path, 2, false);
+  EXPECT_EQ(train(failing, path, 2, false), expected);
+}
+
+TEST(OutOfMemory, while_everything_is_destroyed) {
+  const TempDirectory folder;
+  const std::string path = folder.path().string();
+  Calls untouched(Failing::nothing);
+  train(untouched, path, 0, false);
+  const int64_t live = live_allocations();
+  train(untouched, path, 0, true);
+  EXPECT_EQ(live_allocations(), live);
+}
+
+}  // namespace
+}  // namespace troika::test

@@ -1,0 +1,426 @@
+// The C functions of trainer.h, and batches of the caller's own.
+#include <cmath>
+#include <cstddef>
+#include <functional>
+
+#include "api/api_test.h"
+#include "support/temp_directory.h"
+
+namespace troika::test {
+namespace {
+
+class TrainerApi : public ApiTest {
+ protected:
+  void TearDown() override {
+    troika_batch_destroy(batch_);
+    ApiTest::TearDown();
+  }
+
+  // A batch of zeros and the given targets, in `batch_`.
+  void make_batch(const std::vector<int64_t>& dims, const std::vector<int32_t>& labels) {
+    troika_batch_destroy(batch_);
+    batch_ = nullptr;
+    troika_tensor inputs = make_tensor(TROIKA_F32, dims),
+                  targets = make_tensor(TROIKA_I32, {static_cast<int64_t>(labels.size())}, labels.data());
+    expect_ok(troika_batch_create(inputs, targets, &batch_, &error_));
+    troika_tensor_destroy(inputs);
+    troika_tensor_destroy(targets);
+  }
+
+  // Everything that a step could change: parameters, momentum, step and rates, as a saved state holds them.
+  std::string state() {
+    const std::string path = folder_.path() / "state";
+    EXPECT_EQ(troika_trainer_save(trainer_, path.c_str(), &error_), TROIKA_OK) << error_.message;
+    int64_t size = 0;
+    EXPECT_EQ(troika_file_inspect(path.c_str(), nullptr, 0, &size, &error_), TROIKA_OK);
+    std::string bytes;
+    FILE* file = std::fopen(path.c_str(), "rb");
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) bytes += static_cast<char>(c);
+    std::fclose(file);
+    return bytes;
+  }
+
+  troika_batch batch_ = nullptr;
+  TempDirectory folder_;
+};
+
+TEST_F(TrainerApi, attaches_or_says_why_not) {
+  make_model();
+  const troika_device devices[] = {kCpu0, kCpu1};
+  const auto attach = [&](troika_model model, const troika_device* list, int32_t n) {
+    troika_trainer trainer = garbage<troika_trainer>();
+    const troika_status status = troika_model_attach(model, list, n, nullptr, &trainer, &error_);
+    EXPECT_EQ(trainer, nullptr);
+    return status;
+  };
+  expect_refused(attach(nullptr, devices, 2), kInvalid, "troika_model_attach: argument 'model' is NULL");
+  expect_refused(attach(cast<troika_model>(context_), devices, 2), kInvalid, "'model' is not a live handle");
+  expect_refused(attach(model_, nullptr, 2), kInvalid, "argument 'devices' is NULL");
+  for (int32_t n : {0, -1, 1025})
+    expect_refused(attach(model_, devices, n), kInvalid, "n is " + std::to_string(n) + ", need 1 to 1024 devices");
+  expect_refused(troika_model_attach(model_, devices, 2, nullptr, nullptr, &error_), kInvalid,
+                 "argument 'out_trainer' is NULL");
+  const troika_device unknown[] = {kCpu0, {3, 0}}, far[] = {kCpu0, {TROIKA_DEVICE_CPU, 5000}},
+                      gpu[] = {kCpu0, {TROIKA_DEVICE_CUDA, 999}};
+  expect_refused(attach(model_, unknown, 2), kInvalid, "device.kind is 3");
+  expect_refused(attach(model_, far, 2), TROIKA_ERROR_DEVICE_UNAVAILABLE, "cpu:5000");
+  expect_refused(attach(model_, gpu, 2), TROIKA_ERROR_DEVICE_UNAVAILABLE, "cuda:999");
+  troika_model unfinished = nullptr;
+  expect_ok(troika_model_create_empty(context_, "unfinished", &unfinished, &error_));
+  expect_refused(attach(unfinished, devices, 2), kInvalid, "model 'unfinished': has no output yet");
+  troika_model_destroy(unfinished);
+}
+
+TEST_F(TrainerApi, refuses_options_and_names_the_field) {
+  make_model();
+  const troika_device devices[] = {kCpu0};
+  const auto refuse = [&](const std::string& message, const std::function<void(troika_trainer_options&)>& change) {
+    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+    change(options);
+    troika_trainer trainer = garbage<troika_trainer>();
+    expect_refused(troika_model_attach(model_, devices, 1, &options, &trainer, &error_), kInvalid, message);
+    EXPECT_EQ(trainer, nullptr);
+  };
+  const std::string at = "troika_model_attach: options.";
+  for (int32_t v : {0, 3}) {
+    refuse(at + "loss is " + std::to_string(v), [&](auto& o) { o.loss = v; });
+    refuse(at + "reduction is " + std::to_string(v), [&](auto& o) { o.reduction = v; });
+  }
+  for (int32_t v : {0, 2}) refuse(at + "precision is " + std::to_string(v), [&](auto& o) { o.precision = v; });
+  for (int32_t v : {0, 4}) refuse(at + "schedule is " + std::to_string(v), [&](auto& o) { o.schedule = v; });
+  for (double v : {-0.1, double(NAN), double(INFINITY)}) {
+    refuse(at + "learning_rate is", [&](auto& o) { o.learning_rate = v; });
+    refuse(at + "momentum is", [&](auto& o) { o.momentum = v; });
+    refuse(at + "weight_decay is", [&](auto& o) { o.weight_decay = v; });
+    refuse(at + "schedule_gamma is", [&](auto& o) { o.schedule_gamma = v; });
+    refuse(at + "schedule_min is", [&](auto& o) { o.schedule_min = v; });
+  }
+  refuse(at + "momentum is 1", [](auto& o) { o.momentum = 1; });
+  refuse(at + "nesterov is 2", [](auto& o) { o.nesterov = 2; });
+  refuse(at + "nesterov is 1, needs options.momentum above 0", [](auto& o) { o.nesterov = 1; });
+  refuse(at + "schedule_period is 0", [](auto& o) { o.schedule = TROIKA_SCHEDULE_STEP; });
+  refuse(at + "schedule_period is -4", [](auto& o) { o.schedule_period = -4; });
+  refuse(at + "warmup_steps is -1", [](auto& o) { o.warmup_steps = -1; });
+  refuse(at + "bucket_bytes is -1", [](auto& o) { o.bucket_bytes = -1; });
+  refuse(at + "group_count is -1", [](auto& o) { o.group_count = -1; });
+  refuse(at + "deadline_ms is 0", [](auto& o) { o.deadline_ms = 0; });
+  refuse(at + "collect_trace is 2", [](auto& o) { o.collect_trace = 2; });
+  refuse(at + "fuse is -1", [](auto& o) { o.fuse = -1; });
+  refuse("troika_trainer_options: struct_size is 0", [](auto& o) { o.struct_size = 0; });
+  refuse("argument 'options.groups' is NULL", [](auto& o) { o.group_count = 1; });
+
+  troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;
+  const auto refuse_group = [&](const std::string& message,
+                                const std::function<void(troika_parameter_group&)>& change) {
+    group = TROIKA_PARAMETER_GROUP_INIT;
+    group.pattern = "fc.*";
+    change(group);
+    refuse(message, [&](auto& o) {
+      o.groups = &group;
+      o.group_count = 1;
+    });
+  };
+  refuse_group("options.groups[0].pattern", [](auto& g) { g.pattern = nullptr; });
+  refuse_group("options.groups[0].frozen is 2", [](auto& g) { g.frozen = 2; });
+  refuse_group("options.groups[0].learning_rate is", [](auto& g) { g.learning_rate = NAN; });
+  refuse_group("options.groups[0].weight_decay is", [](auto& g) { g.weight_decay = INFINITY; });
+  refuse_group("troika_parameter_group: struct_size is 0", [](auto& g) { g.struct_size = 0; });
+  refuse_group("every parameter is frozen", [](auto& g) { g.frozen = 1; });
+  make_loader();
+  expect_ok(troika_model_attach(model_, devices, 1, nullptr, &trainer_, &error_));
+  expect_ok(step());
+}
+
+// What is true of every call on a trainer.
+TEST_F(TrainerApi, calls_refuse_what_is_no_trainer) {
+  make_trainer();
+  tensor_ = make_tensor(TROIKA_F32, {2, 1, 4, 4});
+  troika_batch batch = nullptr;
+  expect_ok(troika_loader_next(loader_, &batch, &error_));
+  troika_metrics metrics = TROIKA_METRICS_INIT;
+  troika_memory_info memory{};
+  troika_tensor output = nullptr;
+  troika_model model = nullptr;
+  double rate = 0;
+  float values[48];
+  char text[8];
+  using Call = std::function<troika_status(troika_trainer)>;
+  const std::pair<const char*, Call> calls[] = {
+      {"step", [&](auto t) { return troika_trainer_step(t, batch, nullptr, &error_); }},
+      {"set_progress", [&](auto t) { return troika_trainer_set_progress(t, nullptr, nullptr, &error_); }},
+      {"train_epoch", [&](auto t) { return troika_trainer_train_epoch(t, loader_, &metrics, &error_); }},
+      {"evaluate", [&](auto t) { return troika_trainer_evaluate(t, loader_, &metrics, &error_); }},
+      {"evaluate_on", [&](auto t) { return troika_trainer_evaluate_on(t, kCpu0, loader_, &metrics, &error_); }},
+      {"predict", [&](auto t) { return troika_trainer_predict(t, tensor_, &output, &error_); }},
+      {"request_stop", [&](auto t) { return troika_trainer_request_stop(t, &error_); }},
+      {"set_learning_rate", [&](auto t) { return troika_trainer_set_learning_rate(t, -1, 0.1, &error_); }},
+      {"get_learning_rate", [&](auto t) { return troika_trainer_get_learning_rate(t, -1, &rate, &error_); }},
+      {"get_parameter",
+       [&](auto t) { return troika_trainer_get_parameter(t, "fc.weight", kCpu0, values, 192, &error_); }},
+      {"get_gradient", [&](auto t) { return troika_trainer_get_gradient(t, "fc.weight", values, 192, &error_); }},
+      {"check_replicas", [&](auto t) { return troika_trainer_check_replicas(t, &error_); }},
+      {"save", [&](auto t) { return troika_trainer_save(t, "/dev/null", &error_); }},
+      {"load", [&](auto t) { return troika_trainer_load(t, "/dev/null", nullptr, &error_); }},
+      {"unwrap", [&](auto t) { return troika_trainer_unwrap(t, &model, &error_); }},
+      {"memory", [&](auto t) { return troika_trainer_memory(t, 0, &memory, &error_); }},
+      {"explain", [&](auto t) { return troika_trainer_explain(t, 4, text, sizeof text, nullptr, &error_); }},
+      {"trace", [&](auto t) { return troika_trainer_trace(t, text, sizeof text, nullptr, &error_); }},
+  };
+  for (const auto& [name, call] : calls) {
+    const std::string function = std::string("troika_trainer_") + name;
+    expect_refused(call(nullptr), kInvalid, function + ": argument 'trainer' is NULL");
+    expect_refused(call(cast<troika_trainer>(model_)), kInvalid,
+                   function + ": argument 'trainer' is not a live handle of the type it should be");
+    EXPECT_EQ(output, nullptr);
+    EXPECT_EQ(model, nullptr);
+  }
+}
+
+TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
+  make_trainer();
+  float values[48];
+  double rate = 0;
+  expect_refused(troika_trainer_step(trainer_, nullptr, nullptr, &error_), kInvalid, "argument 'batch' is NULL");
+  expect_refused(troika_trainer_step(trainer_, cast<troika_batch>(loader_), nullptr, &error_), kInvalid,
+                 "'batch' is not a live handle");
+  expect_refused(troika_trainer_train_epoch(trainer_, nullptr, nullptr, &error_), kInvalid,
+                 "argument 'loader' is NULL");
+  expect_refused(troika_trainer_train_epoch(trainer_, cast<troika_loader>(dataset_), nullptr, &error_), kInvalid,
+                 "'loader' is not a live handle");
+  expect_refused(troika_trainer_evaluate(trainer_, nullptr, nullptr, &error_), kInvalid, "argument 'loader' is NULL");
+  expect_refused(troika_trainer_evaluate_on(trainer_, kCpu0, nullptr, nullptr, &error_), kInvalid,
+                 "argument 'loader' is NULL");
+  expect_refused(troika_trainer_evaluate_on(trainer_, {8, 0}, loader_, nullptr, &error_), kInvalid, "device.kind is 8");
+  expect_refused(troika_trainer_evaluate_on(trainer_, kCpu2, loader_, nullptr, &error_), TROIKA_ERROR_NOT_ON_DEVICE,
+                 "model 'net' is not on cpu:2; it is on cpu:0, cpu:1");
+  troika_tensor output = garbage<troika_tensor>();
+  expect_refused(troika_trainer_predict(trainer_, nullptr, &output, &error_), kInvalid, "argument 'input' is NULL");
+  EXPECT_EQ(output, nullptr);
+  expect_refused(troika_trainer_predict(trainer_, tensor_, nullptr, &error_), kInvalid,
+                 "argument 'out_output' is NULL");
+  for (double wrong : {-1.0, double(NAN), double(INFINITY)})
+    expect_refused(troika_trainer_set_learning_rate(trainer_, -1, wrong, &error_), kInvalid, "learning rate: found");
+  for (int32_t group : {-2, 0, 7}) {
+    expect_refused(troika_trainer_set_learning_rate(trainer_, group, 0.1, &error_), kInvalid,
+                   "learning rate: group is " + std::to_string(group));
+    expect_refused(troika_trainer_get_learning_rate(trainer_, group, &rate, &error_), kInvalid,
+                   "learning rate: group is " + std::to_string(group));
+  }
+  expect_refused(troika_trainer_get_learning_rate(trainer_, -1, nullptr, &error_), kInvalid,
+                 "argument 'out_learning_rate' is NULL");
+  expect_refused(troika_trainer_get_parameter(trainer_, nullptr, kCpu0, values, 192, &error_), kInvalid,
+                 "argument 'name' is NULL");
+  expect_refused(troika_trainer_get_parameter(trainer_, "fc.weight", kCpu0, nullptr, 192, &error_), kInvalid,
+                 "argument 'data' is NULL");
+  expect_refused(troika_trainer_get_parameter(trainer_, "fc.weight", {0, 0}, values, 192, &error_), kInvalid,
+                 "device.kind is 0");
+  expect_refused(troika_trainer_get_parameter(trainer_, "fc.weight", kCpu0, values, -192, &error_), kInvalid,
+                 "'size_bytes' is -192");
+  expect_refused(troika_trainer_get_parameter(trainer_, "fc.weight", kCpu0, values, 188, &error_), kInvalid,
+                 "parameter 'fc.weight': buffer has 188 bytes, f32[3, 16] needs 192");
+  expect_refused(troika_trainer_get_parameter(trainer_, "fc.wait", kCpu0, values, 192, &error_), TROIKA_ERROR_NOT_FOUND,
+                 "parameter 'fc.wait'");
+  expect_refused(troika_trainer_get_parameter(trainer_, "fc.weight", kCpu2, values, 192, &error_),
+                 TROIKA_ERROR_NOT_ON_DEVICE, "parameter 'fc.weight' is not on cpu:2; model 'net' is on cpu:0, cpu:1");
+  expect_refused(troika_trainer_get_gradient(trainer_, "fc.weight", values, 192, &error_), TROIKA_ERROR_NOT_INITIALIZED,
+                 "gradient of 'fc.weight' has no value before the first step");
+  expect_refused(troika_trainer_get_gradient(trainer_, "fc.weight", values, 4, &error_), kInvalid,
+                 "gradient of 'fc.weight': buffer has 4 bytes");
+  expect_refused(troika_trainer_get_gradient(trainer_, "fc.weight", values, -4, &error_), kInvalid,
+                 "'size_bytes' is -4");
+  expect_refused(troika_trainer_get_gradient(trainer_, "none", values, 192, &error_), TROIKA_ERROR_NOT_FOUND,
+                 "parameter 'none'");
+  expect_refused(troika_trainer_get_gradient(trainer_, nullptr, values, 192, &error_), kInvalid,
+                 "argument 'name' is NULL");
+  expect_refused(troika_trainer_get_gradient(trainer_, "fc.weight", nullptr, 192, &error_), kInvalid,
+                 "argument 'data' is NULL");
+  expect_refused(troika_trainer_save(trainer_, nullptr, &error_), kInvalid, "argument 'path' is NULL");
+  expect_refused(troika_trainer_load(trainer_, nullptr, nullptr, &error_), kInvalid, "argument 'path' is NULL");
+  expect_refused(troika_trainer_unwrap(trainer_, nullptr, &error_), kInvalid, "argument 'out_model' is NULL");
+  troika_memory_info memory{};
+  for (int32_t replica : {-1, 2})
+    expect_refused(troika_trainer_memory(trainer_, replica, &memory, &error_), TROIKA_ERROR_NOT_FOUND,
+                   "replica is " + std::to_string(replica));
+  expect_refused(troika_trainer_memory(trainer_, 0, nullptr, &error_), kInvalid, "argument 'out_info' is NULL");
+  char text[4];
+  for (int64_t batch : {0, -3})
+    expect_refused(troika_trainer_explain(trainer_, batch, text, 4, nullptr, &error_), kInvalid,
+                   "batch is " + std::to_string(batch));
+  expect_refused(troika_trainer_explain(trainer_, 2, nullptr, 4, nullptr, &error_), kInvalid, "buffer of 4 bytes");
+  expect_refused(troika_trainer_trace(trainer_, text, 4, nullptr, &error_), TROIKA_ERROR_NOT_INITIALIZED,
+                 "trace: there is none");
+
+  troika_step_result result = TROIKA_STEP_RESULT_INIT;
+  troika_batch batch = nullptr;
+  expect_ok(troika_loader_next(loader_, &batch, &error_));
+  result.struct_size = offsetof(troika_step_result, samples);  // of an older host
+  result.samples = 77;
+  expect_ok(troika_trainer_step(trainer_, batch, &result, &error_));
+  EXPECT_GT(result.loss, 0);
+  EXPECT_EQ(result.samples, 77);
+}
+
+TEST_F(TrainerApi, batches_of_the_callers_own_need_matching_tensors) {
+  troika_tensor inputs = make_tensor(TROIKA_F32, {2, 4}), labels = make_tensor(TROIKA_I32, {2}),
+                values = make_tensor(TROIKA_F32, {2, 3}), three = make_tensor(TROIKA_I32, {3}),
+                flat = make_tensor(TROIKA_F32, {2}), wide = make_tensor(TROIKA_I64, {2});
+  troika_batch batch = garbage<troika_batch>();
+  const auto refuse = [&](troika_tensor x, troika_tensor t, const std::string& message) {
+    expect_refused(troika_batch_create(x, t, &batch, &error_), kInvalid, message);
+    EXPECT_EQ(batch, nullptr);
+    batch = garbage<troika_batch>();
+  };
+  refuse(nullptr, labels, "argument 'inputs' is NULL");
+  refuse(inputs, nullptr, "argument 'targets' is NULL");
+  refuse(cast<troika_tensor>(context_), labels, "'inputs' is not a live handle");
+  refuse(labels, labels, "inputs are i32[2], need f32[n, ...]");
+  refuse(flat, labels, "inputs are f32[2], need f32[n, ...]");
+  refuse(inputs, three, "targets are i32[3], need i32[2] or f32[2, k]");
+  refuse(inputs, wide, "targets are i64[2]");
+  refuse(inputs, flat, "targets are f32[2]");
+  expect_refused(troika_batch_create(inputs, labels, nullptr, &error_), kInvalid, "argument 'out_batch' is NULL");
+  expect_ok(troika_batch_create(inputs, values, &batch_, &error_));
+  troika_batch_info info{};
+  info.struct_size = sizeof info;
+  expect_ok(troika_batch_describe(batch_, &info, &error_));
+  EXPECT_EQ(info.value_size, 3);
+  EXPECT_EQ(info.labels, nullptr);
+  expect_refused(troika_batch_describe(batch_, nullptr, &error_), kInvalid, "argument 'out_info' is NULL");
+  expect_refused(troika_batch_describe(cast<troika_batch>(inputs), &info, &error_), kInvalid,
+                 "'batch' is not a live handle");
+  for (troika_tensor t : {inputs, labels, values, three, flat, wide}) troika_tensor_destroy(t);
+}
+
+TEST_F(TrainerApi, stays_as_it_was_after_every_refused_step) {
+  make_trainer();
+  expect_ok(step());
+  expect_ok(step());
+  const std::string before = state();
+  const auto refuse = [&](const std::string& message) {
+    troika_step_result result = TROIKA_STEP_RESULT_INIT;
+    result.step = 77;
+    expect_refused(troika_trainer_step(trainer_, batch_, &result, &error_), kInvalid, message);
+    EXPECT_EQ(result.step, 77) << "an output is untouched by a refused call";
+    EXPECT_EQ(state(), before);
+    expect_ok(troika_trainer_check_replicas(trainer_, &error_));
+  };
+  make_batch({2, 1, 4, 5}, {0, 1});
+  refuse("batch: inputs have shape [2, 1, 4, 5], model 'net' needs [batch, 1, 4, 4]");
+  make_batch({2, 16}, {0, 1});
+  refuse("batch: inputs have shape [2, 16]");
+  make_batch({0, 1, 4, 4}, {});
+  refuse("batch: has no samples, needs at least 1");
+  make_batch({2, 1, 4, 4}, {0, 3});
+  refuse("batch: label of sample 1 is 3, model 'net' has classes 0 to 2");
+  make_batch({2, 1, 4, 4}, {-1, 0});
+  refuse("batch: label of sample 0 is -1");
+  make_batch({2, 1, 4, 4}, {INT32_MAX, 0});
+  refuse("batch: label of sample 0 is 2147483647");
+  troika_tensor inputs = make_tensor(TROIKA_F32, {2, 1, 4, 4}), values = make_tensor(TROIKA_F32, {2, 3});
+  troika_batch_destroy(batch_);
+  batch_ = nullptr;
+  expect_ok(troika_batch_create(inputs, values, &batch_, &error_));
+  refuse("batch: targets are values, cross-entropy needs labels");
+  troika_tensor_destroy(inputs);
+  troika_tensor_destroy(values);
+  make_batch({5, 1, 4, 4}, {0, 1, 2, 0, 1});
+  expect_ok(troika_trainer_step(trainer_, batch_, nullptr, &error_));
+  EXPECT_NE(state(), before);
+}
+
+TEST_F(TrainerApi, takes_a_batch_smaller_than_the_list_of_devices) {
+  make_trainer();
+  make_batch({1, 1, 4, 4}, {2});
+  troika_step_result result = TROIKA_STEP_RESULT_INIT;
+  expect_ok(troika_trainer_step(trainer_, batch_, &result, &error_));
+  EXPECT_EQ(result.samples, 1);
+  expect_ok(troika_trainer_check_replicas(trainer_, &error_));
+}
+
+TEST_F(TrainerApi, refuses_an_epoch_of_another_shape_and_keeps_the_loaders_place) {
+  make_trainer();
+  const int64_t other[] = {7};
+  troika_dataset dataset = nullptr;
+  troika_loader loader = nullptr;
+  expect_ok(troika_dataset_create_synthetic(context_, other, 1, 8, 3, 1, &dataset, &error_));
+  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+  options.batch = 4;
+  expect_ok(troika_loader_create(dataset, &options, &loader, &error_));
+  const std::string before = state();
+  expect_refused(troika_trainer_train_epoch(trainer_, loader, nullptr, &error_), kInvalid,
+                 "batch: inputs have shape [4, 7]");
+  expect_refused(troika_trainer_evaluate(trainer_, loader, nullptr, &error_), kInvalid,
+                 "batch: inputs have shape [4, 7]");
+  EXPECT_EQ(state(), before);
+  expect_ok(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_));
+  troika_loader_destroy(loader);
+  troika_dataset_destroy(dataset);
+}
+
+TEST_F(TrainerApi, answers_detached_after_the_model_was_attached_again) {
+  make_trainer();
+  expect_ok(step());
+  troika_trainer newer = nullptr;
+  const troika_device devices[] = {kCpu2};
+  expect_ok(troika_model_attach(model_, devices, 1, nullptr, &newer, &error_));
+  const std::vector<float> before = weights();
+  troika_tensor input = make_tensor(TROIKA_F32, {2, 1, 4, 4}), output = garbage<troika_tensor>();
+  troika_model model = garbage<troika_model>();
+  float values[48];
+  const std::string path = folder_.path() / "state";
+  const auto refuse = [&](troika_status status) {
+    expect_refused(status, TROIKA_ERROR_DETACHED, "model 'net' was attached again");
+  };
+  refuse(step());
+  refuse(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_));
+  refuse(troika_trainer_evaluate(trainer_, loader_, nullptr, &error_));
+  refuse(troika_trainer_evaluate_on(trainer_, kCpu0, loader_, nullptr, &error_));
+  refuse(troika_trainer_predict(trainer_, input, &output, &error_));
+  EXPECT_EQ(output, nullptr);
+  refuse(troika_trainer_get_parameter(trainer_, "fc.weight", kCpu0, values, 192, &error_));
+  refuse(troika_trainer_get_gradient(trainer_, "fc.weight", values, 192, &error_));
+  refuse(troika_trainer_check_replicas(trainer_, &error_));
+  refuse(troika_trainer_unwrap(trainer_, &model, &error_));
+  EXPECT_EQ(model, nullptr);
+  refuse(troika_trainer_explain(trainer_, 2, nullptr, 0, nullptr, &error_));
+  refuse(troika_trainer_save(trainer_, path.c_str(), &error_));
+  EXPECT_FALSE(std::filesystem::exists(path));
+  refuse(troika_trainer_load(trainer_, path.c_str(), nullptr, &error_));
+  EXPECT_EQ(weights(), before);
+  troika_trainer_destroy(trainer_);
+  trainer_ = newer;
+  EXPECT_EQ(weights(), before) << "the old trainer's end changes nothing";
+  expect_ok(step());
+  EXPECT_NE(weights(), before);
+  troika_tensor_destroy(input);
+}
+
+TEST_F(TrainerApi, keeps_its_model_where_attaching_again_is_refused) {
+  make_trainer();
+  expect_ok(step());
+  troika_trainer other = nullptr;
+  const troika_device wrong[] = {{TROIKA_DEVICE_CPU, 5000}};
+  expect_refused(troika_model_attach(model_, wrong, 1, nullptr, &other, &error_), TROIKA_ERROR_DEVICE_UNAVAILABLE,
+                 "cpu:5000");
+  expect_ok(step());
+}
+
+TEST_F(TrainerApi, has_no_gradient_of_a_frozen_parameter) {
+  make_model();
+  make_loader();
+  troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;
+  group.pattern = "fc.bias";
+  group.frozen = 1;
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.groups = &group;
+  options.group_count = 1;
+  expect_ok(troika_model_attach(model_, &kCpu0, 1, &options, &trainer_, &error_));
+  expect_ok(step());
+  float values[3];
+  expect_refused(troika_trainer_get_gradient(trainer_, "fc.bias", values, 12, &error_), TROIKA_ERROR_NOT_INITIALIZED,
+                 "parameter 'fc.bias' is frozen");
+  expect_refused(troika_trainer_set_learning_rate(trainer_, 0, 0.1, &error_), kInvalid, "group 0 ('fc.bias')");
+}
+
+}  // namespace
+}  // namespace troika::test

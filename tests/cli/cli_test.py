@@ -1,0 +1,360 @@
+#!/usr/bin/env python3
+"""Runs the `troika` program as a user does: cli_test.py [PATH OF THE PROGRAM], or by the variable TROIKA_TOOL.
+
+Prints one line a test: `ok NAME`, `not ok NAME` or `skip NAME reason`.
+"""
+
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import xml.etree.ElementTree
+
+TOOL = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("TROIKA_TOOL", "build/troika")
+TIME_LIMIT_S = 300
+RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors", "run.json"}
+COLUMNS = ["epoch", "step", "loss", "train_accuracy", "test_loss", "test_accuracy", "images_per_second", "seconds",
+           "learning_rate"]
+
+# A small run with everything that a resume must carry over: momentum, a schedule, and a last, smaller batch.
+SMALL = ["--model", "mlp", "--synthetic", "500", "--batch", "64", "--lr", "0.05", "--momentum", "0.9", "--schedule",
+         "cosine", "--schedule-period", "6", "--seed", "7", "--devices", "cpu:0,cpu:1", "--threads", "2"]
+# A run that is long enough to be stopped in the middle of an epoch.
+LONG = ["--model", "d2l_lenet", "--synthetic", "6000", "--batch", "50", "--lr", "0.02", "--momentum", "0.9", "--seed",
+        "3", "--devices", "cpu:0,cpu:1", "--threads", "2"]
+
+
+def run(*arguments, status=0):
+    """Runs the program to its end; gives stdout. Fails where the exit status is another."""
+    finished = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, timeout=TIME_LIMIT_S,
+                              stdin=subprocess.DEVNULL, check=False)
+    assert finished.returncode == status, \
+        f"{' '.join(map(str, arguments))}: exit status {finished.returncode}, stderr: {finished.stderr}"
+    return finished.stdout
+
+
+def refuse(*arguments):
+    """Runs the program, which must refuse with status 1 and one line on stderr; gives this line."""
+    finished = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, timeout=TIME_LIMIT_S,
+                              stdin=subprocess.DEVNULL, check=False)
+    assert finished.returncode == 1, f"exit status {finished.returncode}, stderr: {finished.stderr}"
+    lines = finished.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("troika: "), f"stderr: {finished.stderr}"
+    return lines[0]
+
+
+def rows_of(folder):
+    with open(folder / "metrics.csv", newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        rows = list(reader)
+        assert reader.fieldnames == COLUMNS, reader.fieldnames
+        return rows
+
+
+def figures_of(folder):
+    """The rows of metrics.csv without what a clock says."""
+    columns = [key for key in COLUMNS if key not in ("images_per_second", "seconds")]
+    return [{key: row[key] for key in columns} for row in rows_of(folder)]
+
+
+def same_files(a, b, *names):
+    for name in names:
+        assert (a / name).read_bytes() == (b / name).read_bytes(), f"{name} differs between {a.name} and {b.name}"
+
+
+def start_long_run(*arguments):
+    return subprocess.Popen([TOOL, "train", *map(str, arguments), "--progress", "json"], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+
+
+def wait_for_epoch(process, epoch):
+    """Waits until the JSON lines tell that an epoch is done, then a moment more, so that the next one is under way."""
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["event"] == "epoch" and event["epoch"] >= epoch:
+            time.sleep(0.2 * event["seconds"])
+            return
+    raise AssertionError(f"the run ended before epoch {epoch}: {process.stderr.read()}")
+
+
+# ---- tests: functions whose names are sentences; each gets a folder of its own ----
+
+
+def help_names_every_command(folder):
+    text = run("--help")
+    for command in ("devices", "train", "evaluate", "inspect", "bench"):
+        assert command in text, command
+        assert "--help" in run(command, "--help")
+
+
+def version_names_the_program(folder):
+    assert re.match(r"troika .*\d+\.\d+\.\d+", run("--version"))
+
+
+def devices_lists_the_cpu_and_says_why_there_is_no_gpu(folder):
+    text = run("devices")
+    assert "cpu:0" in text, text
+    assert re.search(r"^cuda(:0 .*| +device cuda:0 is not usable: \S.*)$", text, re.MULTILINE), text
+
+
+def a_call_without_a_command_fails(folder):
+    assert "--help" in refuse()
+
+
+def an_unknown_command_is_one_line(folder):
+    assert "fly" in refuse("fly")
+
+
+def an_unknown_option_is_one_line(folder):
+    assert "troika train --help" in refuse("train", "--synthetic", 100, "--out", folder / "run", "--fast")
+
+
+def an_unknown_model_lists_the_names(folder):
+    line = refuse("train", "--model", "alexnet", "--synthetic", 100, "--out", folder / "run")
+    assert "alexnet" in line and "d2l_lenet" in line, line
+    assert not (folder / "run").exists()
+
+
+def an_unknown_device_is_one_line(folder):
+    assert "tpu" in refuse("train", "--model", "mlp", "--synthetic", 100, "--devices", "tpu:0", "--out", folder / "run")
+    assert "cuda:99" in refuse("bench", "--model", "mlp", "--batch", 8, "--devices", "cuda:99", "--steps", 1)
+    assert not (folder / "run").exists()
+
+
+def a_missing_file_is_one_line(folder):
+    for command in (["inspect", folder / "none.safetensors"],
+                    ["evaluate", "--weights", folder / "none.safetensors", "--model", "mlp", "--synthetic", 100],
+                    ["train", "--model", "mlp", "--data", folder / "none", "--out", folder / "run"],
+                    ["train", "--resume", folder / "none"]):
+        assert "none" in refuse(*command)
+
+
+def a_file_that_is_no_safetensors_is_one_line(folder):
+    (folder / "text.safetensors").write_text("this is no weights file, whatever its name says")
+    assert "text.safetensors" in refuse("inspect", folder / "text.safetensors")
+
+
+def bad_values_are_one_line(folder):
+    base = ["train", "--model", "mlp", "--synthetic", 100, "--out", folder / "run"]
+    for option, value in (("--batch", 0), ("--batch", "many"), ("--epochs", 0), ("--lr", "nan"), ("--lr", -1),
+                          ("--momentum", 1.5), ("--progress", "loud"), ("--schedule", "magic"), ("--schedule", "step"),
+                          ("--synthetic", -5), ("--threads", -1)):
+        assert len(refuse(*base, option, value)) > 20, option
+    assert "--out" in refuse("train", "--model", "mlp", "--synthetic", 100)
+    assert not (folder / "run").exists()
+
+
+def a_run_leaves_every_file(folder):
+    out = folder / "run"
+    text = run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "plain")
+    assert {path.name for path in out.iterdir()} == RUN_FILES, sorted(path.name for path in out.iterdir())
+    lines = [line for line in text.splitlines() if line.startswith("epoch ")]
+    assert len(lines) == 2
+    for number, line in enumerate(lines, 1):
+        assert re.fullmatch(rf"epoch {number}/2  loss \d+\.\d{{4}}  train [01]\.\d{{4}}  test [01]\.\d{{4}}  "
+                            r"[\d,]+ img/s  \d+\.\d s  ETA \d+:\d\d", line), line
+
+
+def metrics_have_a_row_an_epoch(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 3, "--out", out, "--progress", "off")
+    rows = rows_of(out)
+    assert [(row["epoch"], row["step"]) for row in rows] == [("1", "8"), ("2", "16"), ("3", "24")], rows
+    for row in rows:
+        assert all(float(row[key]) > 0 for key in ("loss", "test_loss", "images_per_second", "learning_rate")), row
+        assert all(0 <= float(row[key]) <= 1 for key in ("train_accuracy", "test_accuracy")), row
+    assert float(rows[-1]["loss"]) < float(rows[0]["loss"])
+
+
+def charts_are_well_formed(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
+    for name in ("accuracy.svg", "loss.svg"):
+        root = xml.etree.ElementTree.parse(out / name).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert {"train", "test", "epoch"} <= set(texts), texts
+
+
+def progress_off_prints_nothing_and_json_prints_objects(folder):
+    assert run("train", *SMALL, "--epochs", 1, "--out", folder / "a", "--progress", "off") == ""
+    events = [json.loads(line) for line in
+              run("train", *SMALL, "--epochs", 2, "--out", folder / "b", "--progress", "json").splitlines()]
+    assert [event["event"] for event in events] == ["start", "epoch", "epoch", "done"], events
+
+
+def a_used_folder_is_not_overwritten(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert "--resume" in refuse("train", *SMALL, "--epochs", 1, "--out", out)
+    assert before == {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def a_resumed_run_equals_an_uninterrupted_one(folder):
+    whole, parts = folder / "whole", folder / "parts"
+    run("train", *SMALL, "--epochs", 3, "--out", whole, "--progress", "off")
+    run("train", *SMALL, "--epochs", 2, "--out", parts, "--progress", "off")
+    run("train", "--resume", parts, "--epochs", 3, "--progress", "off")
+    same_files(whole, parts, "weights.safetensors", "checkpoint.safetensors")
+    assert figures_of(whole) == figures_of(parts)
+
+
+def a_finished_run_resumes_to_nothing(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    run("train", "--resume", out)
+    assert before == {path.name: path.read_bytes() for path in out.iterdir()}
+
+
+def resuming_on_other_devices_goes_on(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    run("train", "--resume", out, "--epochs", 2, "--devices", "cpu:0", "--progress", "off")
+    assert len(rows_of(out)) == 2
+    assert json.loads((out / "run.json").read_text())["devices"] == "cpu:0"
+
+
+def resuming_with_other_options_is_refused(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    for option, value in (("--batch", 32), ("--model", "d2l_lenet"), ("--lr", 0.5), ("--seed", 8),
+                          ("--synthetic", 400)):
+        line = refuse("train", "--resume", out, "--epochs", 2, option, value)
+        assert option in line and "contradicts" in line, line
+    run("train", "--resume", out, "--epochs", 2, "--batch", 64, "--progress", "off")
+
+
+def a_damaged_run_folder_is_one_line(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    good = (out / "checkpoint.safetensors").read_bytes()
+    (out / "checkpoint.safetensors").write_bytes(good[:len(good) // 2])
+    assert "checkpoint" in refuse("train", "--resume", out, "--epochs", 2)
+    (out / "checkpoint.safetensors").write_bytes(good)
+    (out / "run.json").write_text("{\"model\": ")
+    assert "run.json" in refuse("train", "--resume", out, "--epochs", 2)
+
+
+def a_killed_run_resumes_bit_for_bit(folder):
+    whole, killed = folder / "whole", folder / "killed"
+    run("train", *LONG, "--epochs", 3, "--out", whole, "--progress", "off")
+    process = start_long_run(*LONG, "--epochs", 3, "--out", killed)
+    wait_for_epoch(process, 1)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(TIME_LIMIT_S) == -signal.SIGKILL, "the run was over before it was killed; make it longer"
+    process.stdout.close()
+    process.stderr.close()
+    run("train", "--resume", killed, "--progress", "off")
+    same_files(whole, killed, "weights.safetensors", "checkpoint.safetensors")
+    assert figures_of(whole) == figures_of(killed)
+
+
+def a_run_killed_before_its_first_checkpoint_resumes_from_the_start(folder):
+    whole, killed = folder / "whole", folder / "killed"
+    run("train", *SMALL, "--epochs", 1, "--out", whole, "--progress", "off")
+    killed.mkdir()
+    options = json.loads((whole / "run.json").read_text())
+    (killed / "run.json").write_text(json.dumps(options))
+    run("train", "--resume", killed, "--progress", "off")
+    same_files(whole, killed, "weights.safetensors")
+
+
+def ctrl_c_saves_a_checkpoint_in_the_middle_of_an_epoch(folder):
+    whole, stopped = folder / "whole", folder / "stopped"
+    run("train", *LONG, "--epochs", 3, "--out", whole, "--progress", "off")
+    process = start_long_run(*LONG, "--epochs", 3, "--out", stopped)
+    wait_for_epoch(process, 1)
+    process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate(timeout=TIME_LIMIT_S)
+    assert process.returncode == 130, f"exit status {process.returncode}: {errors}"
+    last = json.loads(rest.splitlines()[-1])
+    assert last["event"] == "stopped" and f"troika train --resume {stopped}" in last["message"], last
+    run("train", "--resume", stopped, "--progress", "off")
+    same_files(whole, stopped, "weights.safetensors", "checkpoint.safetensors")
+    # The epoch that was stopped has training figures of its second part alone; the others agree in everything.
+    assert [row["epoch"] for row in rows_of(stopped)] == ["1", "2", "3"]
+    for a, b in zip(figures_of(whole), figures_of(stopped)):
+        assert (a["test_loss"], a["test_accuracy"], a["step"]) == (b["test_loss"], b["test_accuracy"], b["step"])
+
+
+def inspect_shows_weights_and_checkpoint(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    text = run("inspect", out / "weights.safetensors")
+    assert re.search(r"^\S+\.weight F32 \[\d+, \d+\]$", text, re.MULTILINE), text
+    assert "metadata" in run("inspect", out / "checkpoint.safetensors")
+
+
+def evaluate_agrees_with_the_last_row(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
+    text = run("evaluate", "--weights", out / "weights.safetensors", "--model", "mlp", "--synthetic", 500, "--device",
+               "cpu:0")
+    match = re.fullmatch(r"loss (\d+\.\d{4})  accuracy ([01]\.\d{4})  100 samples  [\d,]+ img/s\n", text)
+    assert match, text
+    row = rows_of(out)[-1]
+    assert abs(float(match[1]) - float(row["test_loss"])) < 1e-3, (text, row)
+    assert abs(float(match[2]) - float(row["test_accuracy"])) < 1e-4, (text, row)
+
+
+def evaluate_refuses_weights_of_another_model(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    refuse("evaluate", "--weights", out / "weights.safetensors", "--model", "d2l_lenet", "--synthetic", 500)
+
+
+def bench_prints_one_line(folder):
+    text = run("bench", "--model", "d2l_lenet", "--batch", 32, "--devices", "cpu:0,cpu:1", "--precision", "f32",
+               "--steps", 2, "--windows", 3)
+    assert re.fullmatch(r"d2l_lenet batch 32 f32 cpu:0,cpu:1: \d+ img/s \(\d+-\d+\), \d+\.\d\d ms/step, "
+                        r"arena \d+\.\d MiB\n", text), text
+
+
+def a_full_output_is_an_error(folder):
+    if not os.path.exists("/dev/full"):
+        raise Skip("there is no /dev/full")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        finished = subprocess.run([TOOL, "devices"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  timeout=TIME_LIMIT_S, check=False)
+    assert finished.returncode == 1 and finished.stderr.startswith("troika: "), finished
+
+
+class Skip(Exception):
+    """A test that cannot run here; the text says why."""
+
+
+TESTS = [value for value in list(globals().values())
+         if callable(value) and getattr(value, "__code__", None) and value.__code__.co_varnames[:1] == ("folder",)
+         and value.__name__ not in ("rows_of", "figures_of")]
+
+
+def main():
+    failed = 0
+    for test in TESTS:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="troika-cli-"))
+        try:
+            test(folder)
+            print(f"ok {test.__name__}", flush=True)
+        except Skip as reason:
+            print(f"skip {test.__name__} {reason}", flush=True)
+        except Exception:  # whatever fails, the other tests still run
+            failed += 1
+            print("\n".join("  " + line for line in traceback.format_exc().splitlines()[-6:]))
+            print(f"not ok {test.__name__}", flush=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+// Tests of the all-reduce among threads: the sum's bits, slots in flight, uneven arrival, deadlines and aborts.
+#include "comm/local/local_group.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "comm/communicators.h"
+#include "core/text.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+Deadline in(std::chrono::milliseconds time) { return Clock::now() + time; }
+
+// Runs `body` once a rank, each on a thread of its own; what a rank throws is given back as its text.
+std::vector<std::string> on_every_rank(int size, int slots, const std::function<void(Communicator&)>& body) {
+  auto communicators = create_local_communicators(size, slots);
+  std::vector<std::string> errors(static_cast<size_t>(size));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        body(*communicators[static_cast<size_t>(rank)]);
+      } catch (const Error& e) {
+        errors[static_cast<size_t>(rank)] = text(e.status() == Status::comm ? "comm: " : "other: ", e.what());
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+void expect_no_errors(const std::vector<std::string>& errors) {
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+}
+
+// Numbers whose sum depends on the order of addition.
+std::vector<float> numbers(int rank, int64_t count, int seed) {
+  std::mt19937 random(static_cast<unsigned>(rank * 7919 + seed));
+  std::vector<float> result(static_cast<size_t>(count));
+  for (float& x : result) x = std::ldexp(static_cast<float>(random()) - 2e9f, static_cast<int>(random() % 40) - 20);
+  return result;
+}
+
+std::vector<float> rank_ordered_sum(int size, int64_t count, int seed) {
+  std::vector<float> sum = numbers(0, count, seed);
+  for (int rank = 1; rank < size; ++rank) {
+    const std::vector<float> addend = numbers(rank, count, seed);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += addend[i];
+  }
+  return sum;
+}
+
+class LocalGroupOfSize : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, LocalGroupOfSize, testing::Values(1, 2, 3, 4, 8));
+
+TEST_P(LocalGroupOfSize, SumsInTheOrderOfRanksWithTheSameBitsEverywhere) {
+  const int size = GetParam();
+  for (int64_t count : {1, 15, 16, 17, 1000, 100003}) {
+    const std::vector<float> expected = rank_ordered_sum(size, count, 1);
+    expect_no_errors(on_every_rank(size, 1, [&](Communicator& c) {
+      std::vector<float> data = numbers(c.rank(), count, 1);
+      c.start_all_reduce(0, data.data(), count);
+      c.wait(0, in(60s));
+      EXPECT_TRUE(data == expected) << "rank " << c.rank() << " of " << size << ", " << count << " elements";
+    }));
+  }
+}
+
+TEST_P(LocalGroupOfSize, KeepsSeveralSlotsInFlightOverFiftySteps) {
+  const int size = GetParam(), slots = 5;
+  const int64_t counts[slots] = {1, 17, 1000, 16, 4099};
+  std::vector<std::vector<float>> expected;
+  for (int s = 0; s < slots; ++s) expected.push_back(rank_ordered_sum(size, counts[s], s));
+  expect_no_errors(on_every_rank(size, slots, [&](Communicator& c) {
+    for (int step = 0; step < 50; ++step) {
+      std::vector<std::vector<float>> data;
+      for (int s = 0; s < slots; ++s) data.push_back(numbers(c.rank(), counts[s], s));
+      for (int s = 0; s < slots; ++s) {
+        c.start_all_reduce(s, data[static_cast<size_t>(s)].data(), counts[s]);
+        c.progress();
+      }
+      for (int s = 0; s < slots; ++s) {
+        c.wait(s, in(60s));
+        ASSERT_TRUE(data[static_cast<size_t>(s)] == expected[static_cast<size_t>(s)])
+            << "rank " << c.rank() << ", step " << step << ", slot " << s;
+      }
+    }
+  }));
+}
+
+TEST_P(LocalGroupOfSize, SumsTheSameWhenRanksArriveUnevenly) {
+  const int size = GetParam(), slots = 3;
+  const int64_t count = 3001;
+  std::vector<std::vector<float>> expected;
+  for (int s = 0; s < slots; ++s) expected.push_back(rank_ordered_sum(size, count, s));
+  expect_no_errors(on_every_rank(size, slots, [&](Communicator& c) {
+    std::mt19937 random(static_cast<unsigned>(c.rank()));
+    auto dawdle = [&] { std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000)); };
+    for (int step = 0; step < 12; ++step) {
+      std::vector<std::vector<float>> data;
+      for (int s = 0; s < slots; ++s) data.push_back(numbers(c.rank(), count, s));
+      for (int s = 0; s < slots; ++s) {
+        dawdle();
+        c.start_all_reduce(s, data[static_cast<size_t>(s)].data(), count);
+        dawdle();
+        c.progress();
+      }
+      for (int s = 0; s < slots; ++s) {
+        dawdle();
+        c.wait(s, in(60s));
+        ASSERT_TRUE(data[static_cast<size_t>(s)] == expected[static_cast<size_t>(s)])
+            << "rank " << c.rank() << ", step " << step << ", slot " << s;
+      }
+    }
+  }));
+}
+
+// A rank that is quick goes on to the next round of a slot while others have not looked at the last one yet.
+TEST(LocalGroup, LetsAQuickRankBeginTheNextRoundEarly) {
+  auto c = create_local_communicators(2, 1);
+  float a = 1, b = 2;
+  c[0]->start_all_reduce(0, &a, 1);
+  c[1]->start_all_reduce(0, &b, 1);
+  c[1]->progress();
+  c[0]->wait(0, in(10s));
+  EXPECT_EQ(a, 3.0f);
+  float next_a = 10, next_b = 20;
+  c[0]->start_all_reduce(0, &next_a, 1);  // rank 1 has not waited for the first round
+  c[1]->wait(0, in(10s));
+  EXPECT_EQ(b, 3.0f);
+  c[1]->start_all_reduce(0, &next_b, 1);
+  c[0]->progress();
+  c[1]->wait(0, in(10s));
+  c[0]->wait(0, in(10s));
+  EXPECT_EQ(next_a, 30.0f);
+  EXPECT_EQ(next_b, 30.0f);
+}
+
+TEST(LocalGroup, TakesWaitsInAnyOrder) {
+  expect_no_errors(on_every_rank(3, 3, [](Communicator& c) {
+    for (int step = 0; step < 20; ++step) {
+      float data[3] = {1, 10, 100};
+      for (int s = 0; s < 3; ++s) c.start_all_reduce(s, &data[s], 1);
+      for (int s : {2, 0, 1}) c.wait(s, in(60s));
+      EXPECT_EQ(data[0], 3.0f);
+      EXPECT_EQ(data[1], 30.0f);
+      EXPECT_EQ(data[2], 300.0f);
+    }
+  }));
+}
+
+TEST(LocalGroup, SumsNothingInABucketOfNoElements) {
+  expect_no_errors(on_every_rank(2, 1, [](Communicator& c) {
+    c.start_all_reduce(0, nullptr, 0);
+    c.wait(0, in(10s));
+  }));
+}
+
+TEST(LocalGroup, TellsRankSlotAndHowManyHadStartedAtTheDeadline) {
+  for (int round = 0; round < 2; ++round) {
+    const auto begin = Clock::now();
+    const auto errors = on_every_rank(3, 2, [&](Communicator& c) {
+      float data[2] = {1, 1};
+      for (int i = 0; i < round; ++i) {  // a round that ends well changes nothing in what is told
+        c.start_all_reduce(1, data, 1);
+        c.wait(1, in(10s));
+      }
+      if (c.rank() == 2) return;  // never comes
+      c.start_all_reduce(1, data, 1);
+      c.wait(1, in(150ms));
+    });
+    EXPECT_EQ(errors[0], "comm: all_reduce 1: rank 0 of 3 waited past the deadline; 2 ranks had started it");
+    EXPECT_EQ(errors[1], "comm: all_reduce 1: rank 1 of 3 waited past the deadline; 2 ranks had started it");
+    EXPECT_EQ(errors[2], "");
+    EXPECT_LT(Clock::now() - begin, 5s);
+  }
+}
+
+TEST(LocalGroup, WakesEveryRankWithTheReasonOfAnAbort) {
+  const auto begin = Clock::now();
+  const auto errors = on_every_rank(4, 1, [](Communicator& c) {
+    if (c.rank() == 3) {
+      std::this_thread::sleep_for(50ms);
+      c.abort("a kernel failed");
+      c.abort("a later reason that nobody hears");
+      return;
+    }
+    float data = 1;
+    c.start_all_reduce(0, &data, 1);
+    c.wait(0, in(60s));
+  });
+  for (int rank = 0; rank < 3; ++rank)
+    EXPECT_EQ(errors[static_cast<size_t>(rank)], text("comm: rank ", rank, ": the group was aborted: a kernel failed"));
+  EXPECT_LT(Clock::now() - begin, 20s);
+}
+
+TEST(LocalGroup, StartsNothingAfterAnAbort) {
+  auto c = create_local_communicators(2, 1);
+  c[0]->abort("no more");
+  float data = 1;
+  EXPECT_THROWS(Status::comm, "rank 1: the group was aborted: no more", (c[1]->start_all_reduce(0, &data, 1), 0));
+  EXPECT_THROWS(Status::comm, "rank 0: the group was aborted: no more", (c[0]->wait(0, in(10s)), 0));
+}
+
+TEST(LocalGroup, RefusesCountsThatDifferBetweenRanks) {
+  auto c = create_local_communicators(2, 1);
+  float a[2] = {}, b[3] = {};
+  c[0]->start_all_reduce(0, a, 2);
+  EXPECT_THROWS(Status::internal, "all_reduce 0: rank 1 has 3 elements, others 2",
+                (c[1]->start_all_reduce(0, b, 3), 0));
+}
+
+TEST(Communicators, KnowTheirRankAndSize) {
+  const auto c = create_local_communicators(3, 1);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(c[static_cast<size_t>(rank)]->rank(), rank);
+    EXPECT_EQ(c[static_cast<size_t>(rank)]->size(), 3);
+  }
+}
+
+}  // namespace
+}  // namespace troika

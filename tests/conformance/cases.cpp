@@ -1,0 +1,323 @@
+// Cases, family by family.
+#include "conformance/cases.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/text.h"
+
+namespace troika {
+
+uint64_t test_seed() {
+  static const uint64_t seed = [] {
+    const char* given = std::getenv("TROIKA_TEST_SEED");
+    const uint64_t s = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
+    std::printf("TROIKA_TEST_SEED=%llu\n", static_cast<unsigned long long>(s));
+    return s;
+  }();
+  return seed;
+}
+
+namespace {
+
+using Pair = std::vector<int64_t>;
+
+TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
+struct Conv {
+  Shape x;
+  int64_t out;
+  Pair kernel;
+  Pair stride = {1, 1}, padding = {0, 0}, dilation = {1, 1};
+  int64_t groups = 1;
+  bool bias = true, relu = false;
+};
+
+void add_conv2d(std::vector<Case>& cases) {
+  for (const Conv& c : std::vector<Conv>{
+           {.x = {1, 1, 28, 27}, .out = 20, .kernel = {3, 3}, .padding = {1, 1}, .relu = true},
+           {.x = {3, 20, 9, 11}, .out = 50, .kernel = {3, 3}},
+           {.x = {3, 3, 13, 10}, .out = 16, .kernel = {7, 7}, .stride = {2, 2}, .padding = {3, 3}, .bias = false},
+           {.x = {1, 16, 7, 5}, .out = 32, .kernel = {1, 1}, .stride = {2, 2}},
+           {.x = {3, 17, 8, 6}, .out = 17, .kernel = {3, 3}, .padding = {1, 1}, .bias = false, .relu = true},
+           {.x = {3, 16, 10, 7}, .out = 32, .kernel = {2, 4}, .stride = {1, 2}, .padding = {1, 1}},  // even kernel
+           {.x = {1, 3, 12, 15}, .out = 17, .kernel = {3, 3}, .padding = {2, 3}, .dilation = {2, 3}, .relu = true},
+           {.x = {3, 50, 5, 4}, .out = 20, .kernel = {5, 4}},                     // the whole image
+           {.x = {1, 16, 9, 14}, .out = 16, .kernel = {1, 1}, .stride = {5, 5}},  // 3 columns are left over
+           {.x = {3, 1, 8, 10}, .out = 3, .kernel = {3, 3}, .stride = {4, 4}},    // padding behind is negative
+           {.x = {3, 32, 14, 13}, .out = 32, .kernel = {3, 3}, .padding = {1, 1}, .relu = true},  // Winograd's
+           {.x = {1, 16, 4, 6}, .out = 50, .kernel = {5, 5}, .padding = {2, 2}},
+           {.x = {1, 3, 3, 2}, .out = 16, .kernel = {5, 5}, .padding = {2, 2}},  // larger than the image
+           {.x = {3, 16, 5, 3},
+           .out = 16,
+           .kernel = {3, 2},
+           .padding = {3, 2},
+           .bias = false},  // windows of padding alone
+           {.x = {3, 32, 6, 9}, .out = 32, .kernel = {3, 3}, .padding = {1, 1}, .groups = 32},  // depthwise
+           {.x = {1, 17, 6, 5},
+           .out = 34,
+           .kernel = {3, 3},
+           .stride = {2, 1},
+           .padding = {1, 0},
+           .groups = 17,
+           .relu = true},
+           {.x = {3, 16, 9, 8},
+           .out = 32,
+           .kernel = {3, 3},
+           .stride = {2, 2},
+           .padding = {1, 1},
+           .groups = 4,
+           .bias = false},
+           {.x = {1, 48, 5, 7}, .out = 48, .kernel = {3, 3}, .padding = {1, 1}, .groups = 3},
+           {.x = {3, 20, 4, 5}, .out = 50, .kernel = {1, 1}, .groups = 10, .relu = true},
+           {.x = {1, 1, 1, 1}, .out = 1, .kernel = {1, 1}},
+       })
+    cases.push_back({"conv2d",
+                     {f32(c.x), f32({c.out, c.x[1] / c.groups, c.kernel[0], c.kernel[1]}),
+                      c.bias ? std::optional(f32({c.out})) : std::nullopt},
+                     {{"kernel", c.kernel},
+                      {"stride", c.stride},
+                      {"padding", c.padding},
+                      {"dilation", c.dilation},
+                      {"groups", c.groups},
+                      {"relu", int64_t{c.relu}}}});
+}
+
+void add_linear(std::vector<Case>& cases) {
+  struct Linear {
+    Shape x;
+    int64_t out;
+    bool bias = true, relu = false;
+  };
+  for (const Linear& l : std::vector<Linear>{{{3, 20}, 10},
+                                             {{1, 50}, 17, false, true},
+                                             {{3, 16, 5, 4}, 32},
+                                             {{3, 20, 4, 3}, 50, true, true},
+                                             {{1, 50, 5, 5}, 100, false},
+                                             {{3, 4, 5}, 7},
+                                             {{3, 17, 1, 1}, 10},
+                                             {{3, 1, 28, 27}, 16, true, true},
+                                             {{3, 2, 3, 2, 2}, 5},
+                                             {{1, 1}, 1},
+                                             {{17, 3}, 33, false},
+                                             {{1, 32, 3, 2}, 1}}) {
+    const int64_t features = l.x.elements() / l.x[0];
+    cases.push_back({"linear",
+                     {f32(l.x), f32({l.out, features}), l.bias ? std::optional(f32({l.out})) : std::nullopt},
+                     {{"relu", int64_t{l.relu}}}});
+  }
+}
+
+void add_batch_norm2d(std::vector<Case>& cases) {
+  struct BatchNorm {
+    Shape x;
+    bool residual = false, relu = false;
+    double offset = 0;
+  };
+  const auto positive = [](Random& r) { return 0.1 + std::abs(r.normal()); };
+  for (const BatchNorm& b : std::vector<BatchNorm>{{{3, 16, 5, 4}},
+                                                   {{1, 17, 3, 7}, false, true},
+                                                   {{3, 3, 1, 1}},
+                                                   {{3, 20, 6, 5}, true},
+                                                   {{3, 32, 4, 3}, true, true},
+                                                   {{1, 1, 2, 1}, true, true},
+                                                   {{3, 50, 3, 2}, false, true},
+                                                   {{3, 17, 9, 8}, true, true},
+                                                   {{3, 3, 4, 5}, false, false, 100},
+                                                   {{1, 32, 12, 11}, false, true}})
+    for (const char* op : {"batch_norm2d", "batch_norm2d_inference"}) {
+      const TensorType channel = f32({b.x[1]});
+      Case c{op,
+             {f32(b.x), channel, channel, channel, channel, TensorType{DType::i64, {}},
+              b.residual ? std::optional(f32(b.x)) : std::nullopt},
+             {{"eps", 1e-5}, {"momentum", 0.1}, {"relu", int64_t{b.relu}}}};
+      c.numbers[4] = positive;  // a variance
+      c.numbers[5] = [](Random& r) { return static_cast<double>(r.integer(1000)); };
+      const double offset = b.offset;
+      // Values of either side in turn, so that no channel's few values lie together by chance; the offset is a mean that dwarfs
+      // their deviation.
+      c.numbers[0] = [offset, side = 1.0](Random& r) mutable { return offset + (side = -side) + 0.5 * r.normal(); };
+      cases.push_back(c);
+    }
+}
+
+void add_pooling(std::vector<Case>& cases) {
+  struct Pool {
+    Shape x;
+    Pair kernel, stride, padding = {0, 0};
+  };
+  const auto few = [](Random& r) { return static_cast<double>(r.integer(3)); };
+  const std::vector<Pool> pools = {{{3, 20, 9, 7}, {2, 2}, {2, 2}}, {{3, 16, 9, 8}, {3, 3}, {2, 2}, {1, 1}},
+                                   {{1, 17, 8, 7}, {3, 2}, {1, 3}}, {{3, 32, 4, 5}, {4, 5}, {1, 1}},
+                                   {{1, 3, 9, 9}, {2, 2}, {5, 5}},  {{3, 50, 5, 4}, {2, 3}, {2, 1}, {1, 1}},
+                                   {{1, 1, 3, 3}, {1, 1}, {1, 1}},  {{3, 17, 6, 11}, {4, 4}, {3, 3}, {2, 2}},
+                                   {{3, 16, 7, 1}, {3, 1}, {2, 1}}, {{3, 32, 10, 9}, {3, 3}, {1, 1}, {1, 0}}};
+  for (const Pool& p : pools) {
+    const Attributes attributes = {{"kernel", p.kernel}, {"stride", p.stride}, {"padding", p.padding}};
+    cases.push_back({"max_pool2d", {f32(p.x)}, attributes});
+    for (int64_t includes : {0, 1}) {
+      Attributes average = attributes;
+      average.set("count_include_pad", includes);
+      cases.push_back({"avg_pool2d", {f32(p.x)}, average});
+    }
+  }
+  // Ties, as a ReLU's zeros: the gradient goes to the first.
+  cases.push_back({"max_pool2d",
+                   {f32({3, 17, 9, 8})},
+                   {{"kernel", Pair{3, 3}}, {"stride", Pair{2, 2}}, {"padding", Pair{1, 1}}},
+                   {{0, few}}});
+  cases.push_back({"max_pool2d",
+                   {f32({1, 16, 6, 7})},
+                   {{"kernel", Pair{2, 2}}, {"stride", Pair{1, 2}}, {"padding", Pair{0, 0}}},
+                   {{0, few}}});
+
+  struct Adaptive {
+    Shape x;
+    Pair size;
+  };
+  for (const Adaptive& a : std::vector<Adaptive>{{{3, 17, 7, 5}, {3, 2}},
+                                                 {{3, 16, 6, 5}, {1, 1}},
+                                                 {{1, 50, 7, 4}, {7, 4}},
+                                                 {{1, 3, 2, 3}, {4, 5}},
+                                                 {{3, 32, 8, 9}, {2, 4}},
+                                                 {{3, 20, 5, 7}, {1, 3}},
+                                                 {{3, 17, 1, 1}, {1, 1}},
+                                                 {{1, 1, 9, 4}, {1, 1}}})
+    cases.push_back({"adaptive_avg_pool2d", {f32(a.x)}, {{"size", a.size}}});
+}
+
+void add_elementwise(std::vector<Case>& cases) {
+  for (const Shape& shape :
+       std::vector<Shape>{{3, 17, 5, 4}, {3, 7}, {1, 32, 3, 3}, {3, 20, 41, 40}, {1, 1}, {3, 2, 5}}) {
+    cases.push_back({"relu", {f32(shape)}, {}});
+    for (int64_t relu : {0, 1}) cases.push_back({"add", {f32(shape), f32(shape)}, {{"relu", relu}}});
+  }
+  cases.push_back({"reshape", {f32({3, 4, 5, 2})}, {{"shape", Pair{-1}}}});
+  cases.push_back({"reshape", {f32({3, 12})}, {{"shape", Pair{2, 3, 2}}}});
+  cases.push_back({"fill", {}, {{"value", 2.5}, {"shape", Pair{3, 5}}}});
+  cases.push_back({"fill", {}, {{"value", 0.0}, {"shape", Pair{17, 3, 3, 3}}}});
+
+  struct Dropout {
+    Shape x;
+    double probability;
+    int64_t layer, offset;
+  };
+  for (const Dropout& d : std::vector<Dropout>{{{3, 17, 5, 3}, 0.5, 12345, 0},
+                                               {{3, 10}, 0.1, -7, 5},
+                                               {{5, 7}, 0.0, 0, 0},
+                                               {{1, 1}, 0.9, 99, int64_t{1} << 31},
+                                               {{3, 16, 4, 4}, 0.25, INT64_MIN, 17}})
+    cases.push_back({"dropout",
+                     {f32(d.x), TensorType{DType::i64, {2}}},
+                     {{"probability", d.probability}, {"layer", d.layer}, {"sample_offset", d.offset}},
+                     {{1, [](Random& r) { return static_cast<double>(r.integer(int64_t{1} << 50)); }}}});
+}
+
+void add_losses(std::vector<Case>& cases) {
+  struct CrossEntropy {
+    int64_t n, classes;
+    std::function<double(Random&)> logits = nullptr;
+  };
+  for (const CrossEntropy& e :
+       std::vector<CrossEntropy>{{3, 10},
+                                 {1, 2},
+                                 {17, 50},
+                                 {3, 1},
+                                 {16, 7, [](Random& r) { return 1e4 * r.normal(); }},
+                                 {16, 5, [](Random& r) { return r.integer(2) ? 1e4 : -1e4; }},
+                                 {17, 4, [](Random& r) { return static_cast<double>(r.integer(2)); }}}) {  // ties
+    const int64_t classes = e.classes;
+    Case c{"cross_entropy",
+           {f32({e.n, e.classes}), TensorType{DType::i32, {e.n}}},
+           {{"scale", 1.0 / 7}},
+           {{1, [classes](Random& r) { return static_cast<double>(r.integer(classes)); }}}};
+    if (e.logits) c.numbers[0] = e.logits;
+    cases.push_back(c);
+  }
+  for (const Shape& shape : std::vector<Shape>{{3, 7}, {1, 1}, {17, 10}})
+    cases.push_back({"mean_squared_error", {f32(shape), f32(shape)}, {{"scale", 1.0 / 5}}});
+}
+
+void add_sgd_update(std::vector<Case>& cases) {
+  for (double momentum : {0.0, 0.9})
+    for (int64_t nesterov : {0, 1})
+      for (double decay : {0.0, 0.01}) {
+        if (momentum == 0 && nesterov) continue;
+        Case c{"sgd_update",
+               {f32({3})},
+               {{"group", int64_t{1}}, {"momentum", momentum}, {"nesterov", nesterov}, {"weight_decay", decay}}};
+        for (const Shape& shape : std::vector<Shape>{{5}, {17, 3, 3, 2}, {300, 130}, {1}})
+          for (int k = 0; k < (momentum > 0 ? 3 : 2); ++k) c.inputs.push_back(f32(shape));
+        cases.push_back(c);
+      }
+}
+
+}  // namespace
+
+const std::vector<Case>& all_cases() {
+  static const std::vector<Case> cases = [] {
+    std::vector<Case> c;
+    add_conv2d(c);
+    add_linear(c);
+    add_batch_norm2d(c);
+    add_pooling(c);
+    add_elementwise(c);
+    add_losses(c);
+    add_sgd_update(c);
+    return c;
+  }();
+  return cases;
+}
+
+std::string name_of(const Case& c) {
+  const CaseGraph g = build(c);
+  Graph alone = g.graph;
+  alone.nodes().resize(1);
+  const std::string printed = print_graph(alone);
+  std::string name = c.op;
+  for (const auto& input : c.inputs) name += input ? text(' ', input->shape) : " _";
+  const size_t brace = printed.rfind(" {", printed.rfind("return")), line = printed.rfind("\n  return");
+  if (brace != std::string::npos && brace < line && brace > 20) name += printed.substr(brace, line - brace);
+  return name;
+}
+
+bool is_loss(const std::string& op) { return op == "cross_entropy" || op == "mean_squared_error"; }
+
+CaseGraph build(const Case& c, const std::vector<bool>& needs) {
+  CaseGraph g;
+  for (const auto& type : c.inputs) g.inputs.push_back(type ? g.graph.add_value("", *type, Role::input) : kNoValue);
+  g.outputs = append_node(g.graph, c.op, "layer", g.inputs, c.attributes);
+  const OpDef& op = op_def(c.op);
+  if (!op.gradient) return g;
+  std::vector<ValueId> output_gradients(g.outputs.size(), kNoValue);
+  if (!is_loss(c.op)) output_gradients[0] = g.dy = g.graph.add_value("", g.graph.type(g.outputs[0]), Role::input);
+  GradientBuilder builder(g.graph);
+  std::vector<bool> needed(g.graph.values().size(), true);
+  for (size_t i = 0; i < needs.size(); ++i)
+    if (g.inputs[i] != kNoValue) needed[g.inputs[i]] = needs[i];
+  builder.set_needs(needed);
+  const Node forward = g.graph.nodes()[0];
+  g.gradients = op.gradient(builder, forward, output_gradients);
+  return g;
+}
+
+Values draw(const Case& c, const CaseGraph& g, Random& random) {
+  Values values(g.graph.values().size());
+  auto fill = [&](ValueId id, const std::function<double(Random&)>& number) {
+    const TensorType& type = g.graph.type(id);
+    values[id] = Array(type.shape);
+    for (double& v : values[id].data) {
+      v = number ? number(random) : random.normal();
+      if (type.dtype == DType::f32) v = static_cast<double>(static_cast<float>(v));
+    }
+  };
+  for (size_t i = 0; i < g.inputs.size(); ++i) {
+    const auto number = c.numbers.find(i);
+    if (g.inputs[i] != kNoValue) fill(g.inputs[i], number == c.numbers.end() ? nullptr : number->second);
+  }
+  if (g.dy != kNoValue) fill(g.dy, nullptr);
+  return values;
+}
+
+}  // namespace troika

@@ -1,0 +1,113 @@
+// Every gradient rule against central finite differences of the reference forward pass, both in double precision.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "conformance/cases.h"
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+class Gradients : public ::testing::TestWithParam<size_t> {};
+
+// What the rule differentiates: the loss times its weight, or a random linear functional of output 0.
+double objective(const Case& c, const CaseGraph& g, Values values) {
+  evaluate_reference(g.graph, g.graph.nodes()[0], values);
+  const Array& y = values[g.outputs[0]];
+  if (is_loss(c.op)) return y[0] * c.attributes.real("scale");
+  double sum = 0;
+  for (int64_t i = 0; i < y.elements(); ++i) sum += y[i] * values[g.dy][i];
+  return sum;
+}
+
+bool is_differentiable(const Case& c, size_t input) {
+  if (!c.inputs[input] || c.inputs[input]->dtype != DType::f32) return false;
+  if (c.op == "batch_norm2d") return input <= 2 || input == 6;  // the rest is state
+  return !(c.op == "mean_squared_error" && input == 1);         // targets
+}
+
+TEST_P(Gradients, EqualFiniteDifferences) {
+  const Case& c = all_cases()[GetParam()];
+  const CaseGraph g = build(c);
+  Random random(1000 + GetParam());
+  Values values = draw(c, g, random);
+  Values results = values;
+  evaluate_reference(g.graph, results);
+  constexpr int kSamples = 12;
+  constexpr double kStep = 1e-6, kTolerance = 1e-4;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    if (!is_differentiable(c, i)) continue;
+    ASSERT_NE(g.gradients[i], kNoValue) << name_of(c) << ": input " << i << " gets no gradient";
+    const Array& gradient = results[g.gradients[i]];
+    ASSERT_EQ(gradient.shape, c.inputs[i]->shape) << name_of(c) << ": input " << i;
+    double scale = 0;
+    for (double v : gradient.data) scale = std::max(scale, std::abs(v));
+    int kinks = 0;
+    for (int sample = 0; sample < kSamples; ++sample) {
+      const int64_t at = random.integer(gradient.elements());
+      auto moved = [&](double by) {
+        Values v = values;
+        v[g.inputs[i]][at] += by;
+        return objective(c, g, v);
+      };
+      const double middle = moved(0), ahead = moved(kStep), behind = moved(-kStep);
+      const double magnitude = std::max({scale, std::abs(gradient[at]), 1e-3});
+      const double rounding = 1e-14 * (std::abs(middle) + 1) / kStep;  // of the objective, over the step
+      // A kink (ReLU at 0, a change of maximum) between the two points: the slopes of the two halves differ, and their mean
+      // is off by half of that at most.
+      const double bend = std::abs((ahead - middle) - (middle - behind)) / kStep;
+      if (bend > kTolerance * magnitude + rounding) {
+        ++kinks;
+        continue;
+      }
+      EXPECT_NEAR((ahead - behind) / (2 * kStep), gradient[at], kTolerance * magnitude + rounding)
+          << name_of(c) << ": input " << i << ", element " << at;
+    }
+    const bool has_ties = !c.numbers.empty() && c.op == "max_pool2d";
+    if (!has_ties) {
+      EXPECT_LE(kinks, 1) << name_of(c) << ": input " << i;
+    }
+    if (HasFailure()) return;
+  }
+}
+
+// A rule must give what is asked for and no more, whatever else is needed.
+TEST_P(Gradients, OfOneInputDoNotDependOnWhichOthersAreAsked) {
+  const Case& c = all_cases()[GetParam()];
+  const CaseGraph all = build(c);
+  Random random(2000 + GetParam());
+  Values values = draw(c, all, random);
+  Values expected = values;
+  evaluate_reference(all.graph, expected);
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    if (!is_differentiable(c, i)) continue;
+    std::vector<bool> needs(c.inputs.size(), false);
+    needs[i] = true;
+    const CaseGraph one = build(c, needs);
+    Values found = values;
+    evaluate_reference(one.graph, found);
+    ASSERT_NE(one.gradients[i], kNoValue) << name_of(c) << ": input " << i;
+    EXPECT_EQ(found[one.gradients[i]].data, expected[all.gradients[i]].data) << name_of(c) << ": input " << i;
+  }
+}
+
+std::vector<size_t> differentiable_cases() {
+  std::vector<size_t> cases;
+  for (size_t i = 0; i < all_cases().size(); ++i) {
+    const Case& c = all_cases()[i];
+    const CaseGraph g = build(c);
+    // Large cases are for kernels; a rule does not know sizes, and the reference takes its time.
+    if (op_def(c.op).gradient && cost_of(g.graph, g.graph.nodes()[0]).operations < 1e6) cases.push_back(i);
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Gradients, ::testing::ValuesIn(differentiable_cases()), [](const auto& info) {
+  size_t number = 0;
+  for (size_t i = 0; i < info.param; ++i) number += all_cases()[i].op == all_cases()[info.param].op;
+  return text(all_cases()[info.param].op, '_', number);
+});
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,225 @@
+// Whole graphs: autodiff against finite differences, and fusion, which must change nothing.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "conformance/random.h"
+#include "conformance/reference/reference.h"
+#include "core/text.h"
+#include "models/zoo.h"
+#include "passes/passes.h"
+#include "plan/compile.h"
+#include "train/trainer.h"
+
+namespace troika {
+namespace {
+
+Window square(int64_t kernel, int64_t stride = 1, int64_t padding = 0) {
+  return {{kernel, kernel}, {stride, stride}, {padding, padding}, {1, 1}};
+}
+
+// A residual block with BatchNorm between two convolutions, as ResNet's, with a shortcut of its own.
+std::unique_ptr<Model> residual_block() {
+  auto model = std::make_unique<Model>("block");
+  ValueId x = model->add_input("x", {3, 6, 5});
+  x = model->add_relu("relu0",
+                      model->add_batch_norm2d("bn0", model->add_conv2d("conv0", x, {20, square(3, 1, 1), 1, false})));
+  ValueId y = model->add_relu(
+      "relu1", model->add_batch_norm2d("bn1", model->add_conv2d("conv1", x, {20, square(3, 1, 1), 1, false})));
+  y = model->add_batch_norm2d("bn2", model->add_conv2d("conv2", y, {20, square(3, 1, 1), 1, false}));
+  x = model->add_relu("relu2", model->add_sum("sum", y, x));  // x is read twice
+  y = model->add_batch_norm2d("bn3", model->add_conv2d("conv3", x, {17, square(3, 2, 1), 1, true}));
+  ValueId shortcut = model->add_conv2d("shortcut", x, {17, square(1, 2), 1, false});
+  x = model->add_relu("relu3", model->add_sum("sum2", shortcut, y));
+  x = model->add_adaptive_avg_pool2d("pool", x, 1, 1);
+  model->set_output(model->add_linear("fc", model->add_flatten("flatten", x), 5, true));
+  return model;
+}
+
+std::unique_ptr<Model> small_lenet() {
+  auto model = std::make_unique<Model>("lenet");
+  ValueId x = model->add_input("x", {1, 13, 12});
+  x = model->add_relu("relu1", model->add_conv2d("conv1", x, {6, square(3), 1, true}));
+  x = model->add_avg_pool2d("pool1", x, square(2, 2));
+  x = model->add_relu("relu2", model->add_conv2d("conv2", x, {20, square(3), 1, true}));
+  x = model->add_max_pool2d("pool2", x, square(2, 1));
+  x = model->add_relu("relu3", model->add_linear("fc1", model->add_flatten("flatten", x), 17, true));
+  x = model->add_dropout("drop", x, 0.25);
+  model->set_output(model->add_linear("fc2", x, 5, true));
+  return model;
+}
+
+// A value that three nodes read, twice by one of them.
+std::unique_ptr<Model> shared_value() {
+  auto model = std::make_unique<Model>("shared");
+  ValueId x = model->add_conv2d("conv1", model->add_input("x", {3, 6, 5}), {4, square(3, 1, 1), 1, true});
+  ValueId twice = model->add_sum("twice", x, x);
+  ValueId other = model->add_sum("other", model->add_relu("relu", x), twice);
+  x = model->add_batch_norm2d("bn", model->add_sum("all", other, x));
+  ValueId y = model->add_relu("relu2", model->add_sum("sum", x, other));  // BatchNorm's output is read here and below
+  model->set_output(model->add_linear("fc", model->add_flatten("flatten", model->add_sum("last", y, x)), 5, true));
+  return model;
+}
+
+constexpr int64_t kBatch = 4;
+
+// A model's graph in training with numbers for all that it is given, by role and name: the same for two graphs of a model.
+struct Training {
+  Graph graph;
+  Values values;
+  std::vector<std::string> trainable;
+
+  Training(const Model& model, bool fuses, uint64_t stream) {
+    CompileRequest request(model.graph());
+    request.local_batch = request.global_batch = kBatch;
+    request.fuse = fuses;
+    for (size_t i = 0; i < model.parameters()->size(); ++i)
+      if (!model.parameters()->entry(i).is_buffer) trainable.push_back(model.parameters()->entry(i).name);
+    request.trainable = trainable;
+    graph = build_graph(request, Log({}, LogLevel::error));
+    values.resize(graph.values().size());
+    for (ValueId id = 0; id < graph.values().size(); ++id) {
+      const Value& value = graph.value(id);
+      if (value.role == Role::activation || value.role == Role::gradient) continue;
+      Random random(stream + std::hash<std::string>()(value.name));
+      values[id] = Array(value.type.shape);
+      for (double& v : values[id].data)
+        v = value.name == "target"           ? static_cast<double>(random.integer(5))
+            : value.type.dtype == DType::i64 ? 3
+                                             : 0.3 * random.normal();
+    }
+  }
+
+  ValueId find(Role role, const std::string& name) const {
+    for (ValueId id = 0; id < graph.values().size(); ++id)
+      if (graph.value(id).role == role && graph.value(id).name == name) return id;
+    throw Error(Status::internal, "no value " + name);
+  }
+  // The forward pass alone.
+  double loss(Values given) const {
+    for (const Node& node : graph.nodes()) {
+      evaluate_reference(graph, node, given);
+      if (given[graph.outputs[0]].elements()) break;
+    }
+    return given[graph.outputs[0]][0] / kBatch;
+  }
+};
+
+using MakeModel = std::unique_ptr<Model> (*)();
+
+class Graphs : public ::testing::TestWithParam<MakeModel> {};
+
+TEST_P(Graphs, AutodiffEqualsFiniteDifferences) {
+  const auto model = GetParam()();
+  const Training t(*model, false, 1);  // that fusion changes nothing is the next test's
+  Values results = t.values;
+  evaluate_reference(t.graph, results);
+  Random random(2);
+  constexpr double kStep = 1e-6, kTolerance = 1e-4;
+  int kinks = 0, samples = 0;
+  for (const std::string& name : t.trainable) {
+    const Array& gradient = results[t.find(Role::gradient, name)];
+    const ValueId parameter = t.find(Role::parameter, name);
+    double scale = 1e-3;
+    for (double v : gradient.data) scale = std::max(scale, std::abs(v));
+    for (int sample = 0; sample < 3; ++sample, ++samples) {
+      const int64_t at = random.integer(gradient.elements());
+      auto moved = [&](double by) {
+        Values v = t.values;
+        v[parameter][at] += by;
+        return t.loss(std::move(v));
+      };
+      const double middle = moved(0), ahead = moved(kStep), behind = moved(-kStep);
+      if (std::abs(ahead - 2 * middle + behind) / kStep > kTolerance * scale) {  // a kink, as in gradients_test.cpp
+        ++kinks;
+        continue;
+      }
+      EXPECT_NEAR((ahead - behind) / (2 * kStep), gradient[at], kTolerance * scale) << name << " element " << at;
+    }
+  }
+  EXPECT_LE(kinks * 4, samples);
+}
+
+TEST_P(Graphs, FusionChangesNoLossAndNoGradient) {
+  const auto model = GetParam()();
+  const Training plain(*model, false, 3), fused(*model, true, 3);
+  Values a = plain.values, b = fused.values;
+  evaluate_reference(plain.graph, a);
+  evaluate_reference(fused.graph, b);
+  EXPECT_LT(fused.graph.nodes().size(), plain.graph.nodes().size());
+  EXPECT_NEAR(a[plain.graph.outputs[0]][0], b[fused.graph.outputs[0]][0],
+              1e-12 * std::abs(a[plain.graph.outputs[0]][0]));
+  for (const std::string& name : plain.trainable) {
+    const Array &x = a[plain.find(Role::gradient, name)], &y = b[fused.find(Role::gradient, name)];
+    double scale = 1e-6;
+    for (double v : x.data) scale = std::max(scale, std::abs(v));
+    for (int64_t i = 0; i < x.elements(); ++i) ASSERT_NEAR(x[i], y[i], 1e-10 * scale) << name << " element " << i;
+  }
+  for (const Value& value : plain.graph.values()) {
+    if (value.role != Role::buffer) continue;
+    EXPECT_EQ(a[plain.find(Role::buffer, value.name)].data, b[fused.find(Role::buffer, value.name)].data) << value.name;
+  }
+}
+
+// The plan on the device, with and without fusion, against the reference: reorders, shared memory and all.
+TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
+  const auto names = GetParam()();
+  const Training t(*names, false, 4);
+  Values results = t.values;
+  evaluate_reference(t.graph, results);
+  for (bool fuses : {false, true})
+    for (int threads : {1, 2}) {
+      std::shared_ptr<Model> model = GetParam()();
+      ParameterStore& store = *model->parameters();
+      for (size_t i = 0; i < store.size(); ++i) {
+        const Parameter& p = store.entry(i);
+        const Array& array = t.values[t.find(p.is_buffer ? Role::buffer : Role::parameter, p.name)];
+        const std::vector<float> floats(array.data.begin(), array.data.end());
+        const std::vector<int64_t> integers(array.data.begin(), array.data.end());
+        store.write(i, p.type.dtype == DType::i64 ? static_cast<const void*>(integers.data()) : floats.data(),
+                    p.type.bytes());
+      }
+      ContextOptions context;
+      context.cpu_threads = threads;
+      TrainerOptions options;
+      options.fuse = fuses;
+      options.learning_rate = 0;
+      options.seed = 3;  // with step 0: the counter below
+      Trainer trainer(std::make_shared<Context>(context), model, {{DeviceKind::cpu, 0}}, options);
+      Batch batch;
+      const Array &x = t.values[*t.graph.find("x")], &target = t.values[*t.graph.find("target")];
+      batch.shape = x.shape;
+      batch.inputs.assign(x.data.begin(), x.data.end());
+      batch.labels.assign(target.data.begin(), target.data.end());
+      Values expected = t.values;
+      if (const auto counter = t.graph.find("dropout_counter")) {
+        expected[*counter][0] = 3;
+        expected[*counter][1] = 0;
+      }
+      evaluate_reference(t.graph, expected);
+      StepResult result;
+      ASSERT_TRUE(trainer.step(batch, result));
+      const double loss = expected[t.graph.outputs[0]][0] / kBatch;
+      EXPECT_NEAR(result.loss, loss, 1e-5 * std::abs(loss));
+      for (const std::string& name : t.trainable) {
+        const Array& gradient = expected[t.find(Role::gradient, name)];
+        std::vector<float> found(gradient.data.size());
+        trainer.read_gradient(name, found.data(), found.size() * sizeof(float));
+        double scale = 0, largest = 0;
+        for (double v : gradient.data) scale = std::max(scale, std::abs(v));
+        for (int64_t i = 0; i < gradient.elements(); ++i)
+          largest = std::max(largest, std::abs(gradient[i] - static_cast<double>(found[static_cast<size_t>(i)])));
+        // A bias in front of BatchNorm has a gradient of 0: rounding alone is left of it.
+        EXPECT_LE(largest, 2e-5 * scale + 2e-6) << name << (fuses ? ", fused" : "") << ", " << threads << " threads";
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Graphs, ::testing::Values(&small_lenet, &residual_block, &shared_value),
+                         [](const auto& info) {
+                           return std::string(std::array{"SmallLeNet", "ResidualBlock", "SharedValue"}[info.index]);
+                         });
+
+}  // namespace
+}  // namespace troika

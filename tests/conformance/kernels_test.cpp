@@ -1,0 +1,269 @@
+// Every kernel of the CPU against the reference: each op's cases forward and through the op's own gradient rule, in every
+// image layout and mixture of them, by teams of one and two threads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "conformance/cases.h"
+#include "conformance/node_runner.h"
+#include "core/random.h"
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+// Products that a number of the output sums up.
+double reduction_length(const Graph& graph, const Node& node) {
+  double outputs = 0, inputs = 0;
+  for (ValueId id : node.outputs) outputs = std::max(outputs, static_cast<double>(graph.type(id).shape.elements()));
+  for (ValueId id : node.inputs)
+    if (id != kNoValue) inputs = std::max(inputs, static_cast<double>(graph.type(id).shape.elements()));
+  if (op_def(node.op).cost) return std::max(1.0, cost_of(graph, node).operations / 2 / std::max(outputs, 1.0));
+  if (node.op.rfind("batch_norm2d", 0) == 0) {
+    const Shape& x = graph.type(node.inputs[0]).shape;
+    return static_cast<double>(x.elements() / x[1]);
+  }
+  return std::max(1.0, inputs / std::max(outputs, 1.0));
+}
+
+double largest(const Array& array) {
+  double most = 0;
+  for (double v : array.data) most = std::max(most, std::abs(v));
+  return most;
+}
+
+// The size of the terms of output `i`, or -1: of what the node changes in place. Where they happen to cancel, as in results
+// of a few numbers they do, errors are small beside the terms and not beside the result.
+double term_size(const Graph& graph, const Node& node, int i, const Values& values) {
+  auto size = [&](size_t input) { return node.inputs[input] == kNoValue ? 0.0 : largest(values[node.inputs[input]]); };
+  if (op_def(node.op).cost) return size(0) * size(1);
+  if (node.op == "batch_norm2d_gradient")
+    return i == 0 ? size(1) * size(3) * size(5) : size(5);  // dx = weight inv_std (dz - ...)
+  if (node.op.find("cross_entropy") == 0 || (node.op == "batch_norm2d" && i == 2)) return 0;
+  double most = 0;
+  const bool is_normalized = node.op.find("batch_norm2d") == 0 && i == 0;
+  for (size_t k = is_normalized ? 1 : 0; k < node.inputs.size(); ++k)
+    if (node.inputs[k] != kNoValue && graph.type(node.inputs[k]).dtype == DType::f32) most = std::max(most, size(k));
+  return most;
+}
+
+// Relative to the largest number of the result, or of its terms. A sum of n products of either sign, rounded to 2^-24 at each step, is off by
+// about 2^-24 n / sqrt(2) where the sum itself grows as sqrt(n): relative to that 4e-8 sqrt(n). The rest is for fused
+// steps around it and for numbers that happen to cancel. Winograd's transforms cost two digits more.
+double tolerance_of(const Graph& graph, const Node& node, const std::string& kernel) {
+  const double winograd = kernel.find("wino") != std::string::npos ? 30 : 1;
+  return winograd * (1e-6 + 4e-7 * std::sqrt(reduction_length(graph, node)));
+}
+
+bool is_exact(const Node& node) {  // choices and copies, not sums
+  static const std::set<std::string> exact = {"relu", "relu_gradient", "max_pool2d", "add", "fill"};
+  return exact.count(node.op) != 0;
+}
+
+// Empty, or the first number that differs.
+std::string find_difference(const Array& reference, const Array& found, double tolerance, double terms,
+                            bool zeros_are_exact) {
+  if (reference.shape != found.shape) return text("shape ", found.shape, ", reference ", reference.shape);
+  const double most = std::max(largest(reference), terms);
+  for (int64_t i = 0; i < reference.elements(); ++i) {
+    const double difference = std::abs(reference[i] - found[i]);
+    if (!(difference <= tolerance * most) || (zeros_are_exact && (reference[i] == 0) != (found[i] == 0)))
+      return text("element ", i, " of ", found.shape, " is ", found[i], ", reference ", reference[i], " (largest ",
+                  most, ", tolerance ", tolerance, ")");
+  }
+  return "";
+}
+
+// Which inputs come in an image layout.
+enum class Mixture { all, first, others };
+constexpr const char* kMixtures[] = {"all", "first", "others"};
+
+bool is_image(const Node& node, size_t i, const TensorType& type) {
+  const bool is_weight = (node.op == "conv2d" && i == 1) || (node.op == "conv2d_input_gradient" && i == 0);
+  return type.dtype == DType::f32 && type.shape.rank() == 4 && !is_weight;
+}
+
+class Kernels : public ::testing::TestWithParam<size_t> {
+ protected:
+  static NodeRunner& runner(int threads) {
+    static NodeRunner one(1), two(2);
+    return threads == 1 ? one : two;
+  }
+};
+
+class CaseRun {
+ public:
+  // `given`: the case's numbers; `reference`: those of every value after the graph's nodes.
+  CaseRun(const Case& c, const CaseGraph& g, const Values& given, const Values& reference, NodeRunner& runner)
+      : case_(c), g_(g), given_(given), reference_(reference), runner_(runner) {}
+
+  // Outputs of every node, for the comparison of two teams.
+  std::vector<Array> outputs;
+  bool is_own = true;  // no kernel was oneDNN's
+
+  void run(int layout, Mixture mixture) {
+    for (const Node& node : g_.graph.nodes())
+      if (!op_def(node.op).is_view) run_node(node, layout, mixture);
+  }
+
+ private:
+  void run_node(const Node& node, int layout, Mixture mixture) {
+    std::vector<Held> inputs;
+    bool is_first = true;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (id == kNoValue) {
+        inputs.emplace_back();
+        continue;
+      }
+      const TensorType& type = g_.graph.type(id);
+      const auto indices = indices_.find(id);
+      if (indices != indices_.end()) {
+        inputs.push_back(indices->second);
+        continue;
+      }
+      LayoutPtr wanted;
+      if (is_image(node, i, type)) {
+        const bool takes = mixture == Mixture::all || is_first == (mixture == Mixture::first);
+        if (layout >= 0 && takes) wanted = runner_.image_layouts(type)[static_cast<size_t>(layout)];
+        is_first = false;
+      } else if (const auto adopted = adopted_.find(id); adopted != adopted_.end()) {
+        wanted = adopted->second;  // a parameter lies as its first reader asked
+      }
+      inputs.push_back(runner_.hold(type, given_[id].elements() ? given_[id] : reference_[id], wanted));
+    }
+    const std::string what = text(node.op, " of ", name_of(case_), ", layout ", layout, " for ",
+                                  kMixtures[static_cast<int>(mixture)], " images");
+    try {
+      const NodeRunner::Result result = runner_.run_node(g_.graph, node, inputs);
+      check(node, result, text(what, ", kernel ", result.kernel));
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.inputs[i] != kNoValue && !is_image(node, i, g_.graph.type(node.inputs[i])) &&
+            g_.graph.type(node.inputs[i]).dtype == DType::f32)
+          adopted_.emplace(node.inputs[i], result.inputs[i].layout);
+      const int shares = static_cast<int>(runner_.shares(g_.graph, node, inputs));
+      for (int share = 0; share < shares; ++share) {
+        const NodeRunner::Result shared = runner_.run_node(g_.graph, node, inputs, share);
+        for (size_t i = 0; i < result.outputs.size(); ++i)
+          EXPECT_EQ(runner_.read(shared.outputs[i]).data, runner_.read(result.outputs[i]).data)
+              << what << ": output " << i << " changes when memory is shared, pair " << share;
+      }
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << what << ": " << e.what();
+    }
+  }
+
+  void check(const Node& node, const NodeRunner::Result& result, const std::string& what) {
+    const double tolerance = is_exact(node) ? 0 : tolerance_of(g_.graph, node, result.kernel);
+    is_own = is_own && result.kernel.find("onednn") == std::string::npos;
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      const ValueId id = node.outputs[i];
+      if (node.op == "max_pool2d" && i == 1) {  // indices mean what the backend likes; its gradient tells
+        indices_[id] = result.outputs[i];
+        continue;
+      }
+      const Array found = runner_.read(result.outputs[i]);
+      outputs.push_back(found);
+      EXPECT_EQ(find_difference(reference_[id], found, tolerance,
+                                term_size(g_.graph, node, static_cast<int>(i), reference_), node.op == "dropout"),
+                "")
+          << what << ": output " << i;
+      EXPECT_EQ(runner_.find_dirty_padding(result.outputs[i]), "") << what << ": output " << i;
+    }
+    const bool mutates = !op_def(node.op).mutates.empty();
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (id == kNoValue || indices_.count(id)) continue;
+      const Array found = runner_.read(result.inputs[i]);
+      if (mutates) outputs.push_back(found);
+      EXPECT_EQ(find_difference(reference_[id], found, mutates ? tolerance : 0,
+                                term_size(g_.graph, node, -1, reference_), false),
+                "")
+          << what << ": input " << i << " afterwards";
+      EXPECT_EQ(runner_.find_dirty_padding(result.inputs[i]), "") << what << ": input " << i << " afterwards";
+    }
+  }
+
+  const Case& case_;
+  const CaseGraph& g_;
+  const Values &given_, &reference_;
+  NodeRunner& runner_;
+  std::map<ValueId, Held> indices_;
+  std::map<ValueId, LayoutPtr> adopted_;
+};
+
+TEST_P(Kernels, EqualTheReferenceInEveryLayoutAndTeam) {
+  const Case& c = all_cases()[GetParam()];
+  const CaseGraph g = build(c);
+  Random random(GetParam());
+  const Values given = draw(c, g, random);
+  Values reference = given;
+  evaluate_reference(g.graph, reference, true);
+  const bool has_images =
+      !c.inputs.empty() && c.inputs[0] && c.inputs[0]->shape.rank() == 4 && c.inputs[0]->dtype == DType::f32;
+  const bool has_several = has_images && c.op != "conv2d" && c.op != "linear";  // whose kernels choose for themselves
+  for (int layout = -1; layout < (has_images ? 3 : 0); ++layout)
+    for (Mixture mixture : {Mixture::all, Mixture::first, Mixture::others}) {
+      if (mixture != Mixture::all && (layout < 0 || !has_several)) continue;
+      std::vector<Array> of_one;
+      for (int threads : {1, 2}) {
+        NodeRunner& r = runner(threads);
+        r.run([&] {
+          CaseRun run(c, g, given, reference, r);
+          run.run(layout, mixture);
+          if (threads == 1) {
+            of_one = run.outputs;
+            return;
+          }
+          ASSERT_EQ(run.outputs.size(), of_one.size());
+          if (!run.is_own) return;  // oneDNN's are each close to the reference
+          for (size_t i = 0; i < of_one.size(); ++i)
+            EXPECT_EQ(run.outputs[i].data, of_one[i].data)
+                << name_of(c) << ": a team of two gives another result " << i;
+        });
+      }
+      if (HasFailure()) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Kernels, ::testing::Range(size_t{0}, all_cases().size()), [](const auto& info) {
+  size_t number = 0;
+  for (size_t i = 0; i < info.param; ++i) number += all_cases()[i].op == all_cases()[info.param].op;
+  return text(all_cases()[info.param].op, '_', number);
+});
+
+TEST(EveryOp, HasAReferenceACaseAndAKernel) {
+  const auto registry = BackendRegistry::create();
+  const auto device = registry->open({DeviceKind::cpu, 0}, {1, {}});
+  for (const OpDef* op : all_ops()) {
+    if (op->name == "all_reduce") continue;  // a communicator's
+    EXPECT_TRUE(reference_kernels().count(std::string(op->name))) << op->name << " has no reference kernel";
+    bool has_case = false;
+    for (const Case& c : all_cases()) {
+      const CaseGraph g = build(c);
+      for (const Node& node : g.graph.nodes()) {
+        if (node.op != op->name) continue;
+        has_case = true;
+        if (op->is_view || node.op == "max_pool2d_gradient")
+          continue;  // no kernel; one that needs the forward pass's indices
+        EXPECT_TRUE(device->select({g.graph, node, std::vector<LayoutPtr>(node.inputs.size())}).kernel) << op->name;
+      }
+      if (has_case) break;
+    }
+    EXPECT_TRUE(has_case) << op->name << " has no case";
+  }
+}
+
+TEST(Philox, GivesThePublishedAnswers) {
+  // Random123's kat_vectors for philox4x32 with 10 rounds.
+  EXPECT_EQ(philox(0, 0, 0), (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(philox(~uint64_t{0}, ~uint64_t{0}, ~uint64_t{0}),
+            (std::array<uint32_t, 4>{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(philox(0x299f31d0a4093822, 0x85a308d3243f6a88, 0x0370734413198a2e),
+            (std::array<uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+}  // namespace
+}  // namespace troika

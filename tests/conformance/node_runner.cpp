@@ -1,0 +1,166 @@
+// Memory with guards, and kernels between them.
+#include "conformance/node_runner.h"
+
+#include <cstring>
+
+#include "backends/cpu/onednn_layout.h"
+
+namespace troika {
+namespace {
+
+constexpr size_t kGuardBytes = 64;
+constexpr unsigned char kGuard = 0xA5, kPoison = 0xFF;  // every float of 0xFF bytes is NaN
+
+template <typename Number>
+void store(const Array& array, std::byte* memory) {
+  for (size_t i = 0; i < array.data.size(); ++i) {
+    const auto value = static_cast<Number>(array.data[i]);
+    std::memcpy(memory + i * sizeof value, &value, sizeof value);
+  }
+}
+
+template <typename Number>
+void load(const std::byte* memory, Array& array) {
+  for (size_t i = 0; i < array.data.size(); ++i) {
+    Number value;
+    std::memcpy(&value, memory + i * sizeof value, sizeof value);
+    array.data[i] = static_cast<double>(value);
+  }
+}
+
+void check_guard(const Held& held, const std::string& what) {
+  for (size_t i = 0; i < kGuardBytes; ++i)
+    if (held.memory && held.memory.get()[held.bytes + i] != std::byte{kGuard})
+      throw Error(Status::internal, text(what, ": wrote behind its end"));
+}
+
+}  // namespace
+
+NodeRunner::NodeRunner(int threads)
+    : registry_(BackendRegistry::create()),
+      device_(registry_->open({DeviceKind::cpu, 0}, {threads, {}})),
+      worker_(device_) {}
+
+Held NodeRunner::allocate(const TensorType& type, const LayoutPtr& layout, unsigned char poison) {
+  Held held{type, layout, nullptr, layout ? layout->bytes() : type.bytes()};
+  Buffer buffer = device_->allocate(held.bytes + kGuardBytes, "a test");
+  std::memset(buffer.get(), poison, held.bytes);
+  std::memset(buffer.get() + held.bytes, kGuard, kGuardBytes);
+  const auto deleter = buffer.get_deleter();
+  held.memory = std::shared_ptr<std::byte>(buffer.release(), deleter);
+  return held;
+}
+
+Held NodeRunner::copy(const Held& held) {
+  if (!held.memory) return held;
+  Held result = allocate(held.type, held.layout, 0);
+  std::memcpy(result.memory.get(), held.memory.get(), held.bytes);
+  return result;
+}
+
+Held NodeRunner::hold(const TensorType& type, const Array& array, const LayoutPtr& layout) {
+  Held plain = allocate(type, nullptr, 0);
+  switch (type.dtype) {
+    case DType::f32: store<float>(array, plain.memory.get()); break;
+    case DType::f64: store<double>(array, plain.memory.get()); break;
+    case DType::i32: store<int32_t>(array, plain.memory.get()); break;
+    case DType::i64: store<int64_t>(array, plain.memory.get()); break;
+    case DType::u8: store<uint8_t>(array, plain.memory.get()); break;
+  }
+  return reorder(plain, layout);
+}
+
+Held NodeRunner::reorder(const Held& from, const LayoutPtr& to) {
+  if (same_layout(from.layout, to)) return from;
+  KernelChoice choice = device_->select_reorder(from.type, from.layout, to);
+  Held result = allocate(from.type, to, kPoison),
+       scratch = allocate({DType::u8, {static_cast<int64_t>(choice.scratch_bytes)}}, nullptr, kPoison);
+  void* in = from.memory.get();
+  void* out = result.memory.get();
+  choice.kernel->bind({&in, 1}, {&out, 1}, scratch.memory.get());
+  choice.kernel->run();
+  check_guard(result, choice.name);
+  check_guard(scratch, choice.name + "'s scratch");
+  return result;
+}
+
+Array NodeRunner::read(const Held& held) {
+  const Held plain = reorder(held, nullptr);
+  Array array(held.type.shape);
+  switch (held.type.dtype) {
+    case DType::f32: load<float>(plain.memory.get(), array); break;
+    case DType::f64: load<double>(plain.memory.get(), array); break;
+    case DType::i32: load<int32_t>(plain.memory.get(), array); break;
+    case DType::i64: load<int64_t>(plain.memory.get(), array); break;
+    case DType::u8: load<uint8_t>(plain.memory.get(), array); break;
+  }
+  return array;
+}
+
+std::vector<LayoutPtr> NodeRunner::image_layouts(const TensorType& type) const {
+  using Tag = dnnl::memory::format_tag;
+  if (type.dtype != DType::f32 || type.shape.rank() != 4) return {};
+  std::vector<LayoutPtr> layouts;
+  for (Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc})
+    layouts.push_back(cpu::layout_of(cpu::Desc(type.shape.dims(), dnnl::memory::data_type::f32, tag), type.shape));
+  return layouts;
+}
+
+KernelChoice NodeRunner::select(const Graph& graph, const Node& node, const std::vector<Held>& inputs) {
+  KernelRequest request{graph, node, {}};
+  for (const Held& input : inputs) request.input_layouts.push_back(input.layout);
+  return device_->select(request);
+}
+
+size_t NodeRunner::shares(const Graph& graph, const Node& node, const std::vector<Held>& inputs) {
+  return select(graph, node, inputs).may_share.size();
+}
+
+NodeRunner::Result NodeRunner::run_node(const Graph& graph, const Node& node, const std::vector<Held>& inputs,
+                                        int share) {
+  KernelChoice choice = select(graph, node, inputs);
+  Result result;
+  result.kernel = choice.name;
+  if (choice.input_layouts.size() != node.inputs.size() || choice.output_layouts.size() != node.outputs.size())
+    throw Error(Status::internal, text(choice.name, ": gives ", choice.input_layouts.size(), " and ",
+                                       choice.output_layouts.size(), " layouts"));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    // Copied even where it need not be reordered: a kernel may change it, or an output may lie on it.
+    if (!inputs[i].memory)
+      result.inputs.push_back(inputs[i]);
+    else
+      result.inputs.push_back(same_layout(inputs[i].layout, choice.input_layouts[i])
+                                  ? copy(inputs[i])
+                                  : reorder(inputs[i], choice.input_layouts[i]));
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    result.outputs.push_back(allocate(graph.type(node.outputs[i]), choice.output_layouts[i], kPoison));
+  if (share >= 0) {
+    const auto [out, in] = choice.may_share.at(static_cast<size_t>(share));
+    Held &output = result.outputs[static_cast<size_t>(out)], &input = result.inputs[static_cast<size_t>(in)];
+    if (output.bytes == input.bytes) output.memory = input.memory;
+  }
+  const Held scratch = allocate({DType::u8, {static_cast<int64_t>(choice.scratch_bytes)}}, nullptr, kPoison);
+  std::vector<void*> in, out;
+  for (const Held& h : result.inputs) in.push_back(h.memory.get());
+  for (const Held& h : result.outputs) out.push_back(h.memory.get());
+  choice.kernel->bind(in, out, scratch.memory.get());
+  choice.kernel->run();
+  for (const Held& h : result.inputs) check_guard(h, choice.name + "'s input");
+  for (const Held& h : result.outputs) check_guard(h, choice.name + "'s output");
+  check_guard(scratch, choice.name + "'s scratch");
+  return result;
+}
+
+std::string NodeRunner::find_dirty_padding(const Held& held) {
+  if (!held.layout || held.type.dtype != DType::f32) return "";
+  const Held again = reorder(reorder(held, nullptr), held.layout);
+  const auto *a = reinterpret_cast<const float*>(held.memory.get()),
+             *b = reinterpret_cast<const float*>(again.memory.get());
+  for (size_t i = 0; i < held.bytes / sizeof(float); ++i)
+    if (a[i] != b[i])
+      return text("element ", i, " of layout ", held.layout->name(), " is ", a[i], ", its padding should be ", b[i]);
+  return "";
+}
+
+}  // namespace troika

@@ -1,0 +1,59 @@
+// Runs one node of a graph on a device as a plan would: kernel choice, reorders, bound memory; with every trap set that
+// memory allows (poisoned outputs and scratch, guarded ends, aliased outputs).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/reference/reference.h"
+#include "device/backend.h"
+#include "runtime/worker.h"
+
+namespace troika {
+
+// A value on the device.
+struct Held {
+  TensorType type;
+  LayoutPtr layout;
+  std::shared_ptr<std::byte> memory;  // null: absent
+  size_t bytes = 0;
+};
+
+class NodeRunner {
+ public:
+  explicit NodeRunner(int threads);
+
+  // Runs `body` on the device's worker thread, where everything else here must be called.
+  void run(const std::function<void()>& body) { worker_.run(body); }
+
+  Held hold(const TensorType& type, const Array& array, const LayoutPtr& layout);
+  Held reorder(const Held& from, const LayoutPtr& to);
+  Array read(const Held& held);
+
+  // The image layouts that the device's library knows for a type: none but for f32 of rank 4.
+  std::vector<LayoutPtr> image_layouts(const TensorType& type) const;
+
+  struct Result {
+    std::string kernel;
+    std::vector<Held> inputs, outputs;  // afterwards, in the kernel's layouts
+  };
+  // Inputs are copied, so that they do not change. `shares`: the output may_share[share] lies on its input; -1: none.
+  Result run_node(const Graph& graph, const Node& node, const std::vector<Held>& inputs, int share = -1);
+  size_t shares(const Graph& graph, const Node& node, const std::vector<Held>& inputs);
+
+  // Empty, or what is wrong: padding of a blocked layout that is not 0.
+  std::string find_dirty_padding(const Held& held);
+
+ private:
+  Held allocate(const TensorType& type, const LayoutPtr& layout, unsigned char poison);
+  Held copy(const Held& held);
+  KernelChoice select(const Graph& graph, const Node& node, const std::vector<Held>& inputs);
+
+  std::unique_ptr<BackendRegistry> registry_;
+  std::shared_ptr<Device> device_;
+  Worker worker_;
+};
+
+}  // namespace troika

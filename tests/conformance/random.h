@@ -1,0 +1,23 @@
+// Random numbers of a test run: a fresh seed each time, printed, or the one in TROIKA_TEST_SEED.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+namespace troika {
+
+uint64_t test_seed();
+
+class Random {
+ public:
+  // `stream` keeps the numbers of one test apart from those of another.
+  explicit Random(uint64_t stream = 0) : engine_(test_seed() * 1000003 + stream) {}
+  double normal() { return normal_(engine_); }
+  int64_t integer(int64_t n) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n)); }  // in [0, n)
+
+ private:
+  std::mt19937_64 engine_;
+  std::normal_distribution<double> normal_;
+};
+
+}  // namespace troika

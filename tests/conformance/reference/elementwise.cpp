@@ -1,0 +1,80 @@
+// relu, add, reshape, dropout and fill.
+#include <array>
+#include <cstdint>
+
+#include "conformance/reference/reference.h"
+
+namespace troika {
+namespace {
+
+void relu(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  for (int64_t i = 0; i < in[0]->elements(); ++i) (*out[0])[i] = (*in[0])[i] > 0 ? (*in[0])[i] : 0;
+}
+
+void relu_gradient(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  for (int64_t i = 0; i < in[0]->elements(); ++i) (*out[0])[i] = (*in[0])[i] > 0 ? (*in[1])[i] : 0;
+}
+
+void add(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  for (int64_t i = 0; i < in[0]->elements(); ++i) {
+    const double sum = (*in[0])[i] + (*in[1])[i];
+    (*out[0])[i] = node.attributes.flag("relu") && sum < 0 ? 0 : sum;
+  }
+}
+
+void reshape(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { out[0]->data = in[0]->data; }
+
+void fill(const Node& node, const ReferenceInputs&, const ReferenceOutputs& out) {
+  for (double& v : out[0]->data) v = node.attributes.real("value");
+}
+
+// Philox4x32-10 from the paper's figures, with a function a round.
+struct Philox {
+  std::array<uint32_t, 4> counter;
+  std::array<uint32_t, 2> key;
+
+  void round() {
+    const uint64_t a = uint64_t{0xD2511F53} * counter[0], b = uint64_t{0xCD9E8D57} * counter[2];
+    const auto high = [](uint64_t v) { return static_cast<uint32_t>(v >> 32); };
+    const auto low = [](uint64_t v) { return static_cast<uint32_t>(v & 0xFFFFFFFF); };
+    counter = {high(b) ^ counter[1] ^ key[0], low(b), high(a) ^ counter[3] ^ key[1], low(a)};
+    key[0] += 0x9E3779B9;
+    key[1] += 0xBB67AE85;
+  }
+};
+
+// The coin of element `i` of sample `n`: word i mod 4 of the block {i div 4, place of the sample, step}, key seed xor layer.
+uint32_t coin(uint64_t key, uint64_t step, uint64_t sample, uint64_t i) {
+  Philox p{{static_cast<uint32_t>(i / 4), static_cast<uint32_t>(sample), static_cast<uint32_t>(step),
+            static_cast<uint32_t>(step >> 32)},
+           {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)}};
+  for (int round = 0; round < 10; ++round) p.round();
+  return p.counter[i % 4];
+}
+
+void dropout(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const Array& x = *in[0];
+  const double p = node.attributes.real("probability");
+  const uint64_t key = static_cast<uint64_t>((*in[1])[0]) ^ static_cast<uint64_t>(node.attributes.integer("layer"));
+  const auto step = static_cast<uint64_t>((*in[1])[1]),
+             offset = static_cast<uint64_t>(node.attributes.integer("sample_offset"));
+  const int64_t features = x.elements() / x.shape[0];
+  for (int64_t i = 0; i < x.elements(); ++i) {
+    const uint32_t bits =
+        coin(key, step, offset + static_cast<uint64_t>(i / features), static_cast<uint64_t>(i % features));
+    (*out[0])[i] = bits < static_cast<uint64_t>(p * 4294967296.0) ? 0 : x[i] / (1 - p);
+  }
+}
+
+}  // namespace
+
+void add_elementwise_references(ReferenceTable& table) {
+  table["relu"] = relu;
+  table["relu_gradient"] = relu_gradient;
+  table["add"] = add;
+  table["reshape"] = reshape;
+  table["fill"] = fill;
+  table["dropout"] = dropout;
+}
+
+}  // namespace troika

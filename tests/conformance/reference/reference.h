@@ -1,0 +1,52 @@
+// Reference kernels: every op as plain loops over double-precision arrays, written from its definition and nothing else.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace troika {
+
+// A row-major array of any dtype, its numbers held as doubles.
+struct Array {
+  Array() = default;
+  explicit Array(const Shape& s) : shape(s), data(static_cast<size_t>(s.elements()), 0.0) {}
+
+  double& operator[](int64_t i) { return data[static_cast<size_t>(i)]; }
+  double operator[](int64_t i) const { return data[static_cast<size_t>(i)]; }
+  double& at(int64_t n, int64_t c, int64_t h, int64_t w) {
+    return data[static_cast<size_t>(((n * shape[1] + c) * shape[2] + h) * shape[3] + w)];
+  }
+  int64_t elements() const { return static_cast<int64_t>(data.size()); }
+
+  Shape shape;
+  std::vector<double> data;
+};
+
+// Inputs are null where absent; those that the op mutates change. Outputs have their shapes and hold 0.
+using ReferenceInputs = std::vector<Array*>;
+using ReferenceOutputs = std::vector<Array*>;
+using ReferenceKernel = void (*)(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out);
+using ReferenceTable = std::map<std::string, ReferenceKernel>;
+
+const ReferenceTable& reference_kernels();
+
+// One array a value of a graph, by its id.
+using Values = std::vector<Array>;
+
+// Runs the nodes in their order; all_reduce is that of one rank. `rounds` keeps every result as its dtype would.
+void evaluate_reference(const Graph& graph, Values& values, bool rounds = false);
+void evaluate_reference(const Graph& graph, const Node& node, Values& values, bool rounds = false);
+
+// Each family's file adds its own.
+void add_convolution_references(ReferenceTable& table);
+void add_linear_references(ReferenceTable& table);
+void add_batch_norm_references(ReferenceTable& table);
+void add_pooling_references(ReferenceTable& table);
+void add_elementwise_references(ReferenceTable& table);
+void add_loss_references(ReferenceTable& table);
+void add_optimizer_references(ReferenceTable& table);
+
+}  // namespace troika

@@ -1,0 +1,59 @@
+// Short trainings to compare: what a trainer holds after some steps, by name.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/array_dataset.h"
+#include "train/trainer.h"
+
+namespace troika {
+
+std::vector<DeviceId> cpus(int n);  // cpu:0 to cpu:n-1
+std::shared_ptr<Context> test_context();
+
+// Nets for images of 1 x 8 x 7 with 5 classes, initialised by seed 1.
+std::shared_ptr<Model> conv_net();
+std::shared_ptr<Model> dropout_net();
+std::shared_ptr<Model> batch_norm_net();
+
+// `count` batches of `samples`: numbers that depend on `seed` alone.
+std::vector<Batch> make_batches(int count, int64_t samples, uint64_t seed = 5);
+std::vector<Batch> make_batches(const std::vector<int64_t>& sizes, uint64_t seed = 5);
+// Samples begin to end of a batch.
+Batch slice(const Batch& batch, int64_t begin, int64_t end);
+
+// SGD with learning rate 0.1, momentum 0.9 and weight decay 0.01.
+TrainerOptions momentum_options();
+
+using Named = std::map<std::string, std::vector<float>>;
+
+struct Trained {
+  std::vector<double> losses;
+  std::vector<int64_t> correct;
+  Named parameters, buffers, momentum;
+  Named gradients;  // of the last step
+
+  bool operator==(const Trained&) const = default;
+};
+
+// What the trainer holds. Checks that replicas are bit-identical.
+Trained look_at(Trainer& trainer);
+Named parameters_of(Model& model, bool buffers);
+
+// Steps through the batches.
+Trained train(const std::shared_ptr<Model>& model, const std::vector<DeviceId>& devices, const TrainerOptions& options,
+              const std::vector<Batch>& batches);
+
+// Losses within `tolerance`, tensors within `tolerance` of their largest number.
+void expect_near(const Trained& expected, const Trained& found, double tolerance, const std::string& what);
+void expect_near(const Named& expected, const Named& found, double tolerance, const std::string& what);
+// The largest difference of two tensors, relative to the largest number.
+double difference(const std::vector<float>& a, const std::vector<float>& b);
+
+}  // namespace troika

@@ -1,0 +1,262 @@
+// What a trainer does around the step: groups, rates, evaluation, unwrapping, checkpoints.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <numbers>
+
+#include "core/text.h"
+#include "equivalence/runs.h"
+#include "support/temp_directory.h"
+#include "support/throws.h"
+#include "train/checkpoint.h"
+
+namespace troika {
+namespace {
+
+constexpr double kTolerance = 5e-6;
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+ParameterGroup frozen(const std::string& pattern) { return {pattern, true, {}, {}}; }
+
+TEST(Groups, ThatAreFrozenKeepEveryBitAndAreNotCommunicated) {
+  for (int n : {1, 3}) {
+    TrainerOptions options = momentum_options();  // with weight decay, which must not touch them either
+    options.groups = {frozen("conv1.*"), frozen("fc.bias")};
+    const auto model = conv_net();
+    const Named before = parameters_of(*model, false);
+    Trainer trainer(test_context(), model, cpus(n), options);
+    StepResult result;
+    for (const Batch& batch : make_batches(3, 7)) trainer.step(batch, result);
+    trainer.check_replicas();
+    const Named after = parameters_of(*model, false);
+    std::vector<float> gradient(4);
+    for (const auto& [name, values] : before) {
+      const bool is_frozen = name == "conv1.weight" || name == "conv1.bias" || name == "fc.bias";
+      EXPECT_EQ(values == after.at(name), is_frozen) << name;
+      EXPECT_EQ(trainer.state_table().find(name).bucket == -1, is_frozen) << name;
+    }
+    EXPECT_THROWS(Status::not_initialized, "frozen", trainer.read_gradient("conv1.bias", gradient.data(), 16));
+    const std::string plan = trainer.explain(7);
+    EXPECT_NE(plan.find("conv2d_weight_gradient 'conv2'"), std::string::npos) << plan;
+    EXPECT_EQ(plan.find("conv2d_weight_gradient 'conv1'"), std::string::npos) << plan;
+  }
+}
+
+TEST(Groups, ThatAreFrozenLeaveTheRestAsItWas) {
+  TrainerOptions options = momentum_options();
+  options.groups = {frozen("conv1.*")};
+  const auto batches = make_batches(3, 7);
+  expect_near(train(conv_net(), cpus(1), options, batches), train(conv_net(), cpus(4), options, batches), kTolerance,
+              "frozen");
+}
+
+TEST(Groups, ThatAreAllFrozenAreRefused) {
+  TrainerOptions options;
+  options.groups = {frozen("*")};
+  EXPECT_THROWS(Status::invalid_argument, "frozen", Trainer(test_context(), conv_net(), cpus(2), options));
+}
+
+TEST(Groups, HaveTheirOwnRateAndDecay) {
+  for (int n : {1, 3}) {
+    TrainerOptions options;
+    options.learning_rate = 0.1;
+    options.weight_decay = 0.01;
+    options.groups = {{"conv2.*", false, 0.5, {}}, {"*.bias", false, {}, 0.0}};
+    const auto model = conv_net();
+    const Named before = parameters_of(*model, false);
+    const Trained run = train(model, cpus(n), options, make_batches(1, 7));
+    for (const auto& [name, gradient] : run.gradients) {
+      const bool is_conv2 = name.rfind("conv2.", 0) == 0, is_bias = name.find("bias") != std::string::npos;
+      const double rate = is_conv2 ? 0.5 : 0.1,
+                   decay = is_bias && !is_conv2 ? 0 : 0.01;  // the first pattern that matches counts
+      std::vector<float> expected = before.at(name);
+      for (size_t i = 0; i < expected.size(); ++i)
+        expected[i] -= static_cast<float>(rate * (gradient[i] + decay * expected[i]));
+      EXPECT_LE(difference(expected, run.parameters.at(name)), 1e-6) << name;
+    }
+  }
+}
+
+TEST(LearningRate, FollowsItsSchedule) {
+  struct Expected {
+    Schedule schedule;
+    double (*at)(int);
+  };
+  for (const Expected& e : std::vector<Expected>{
+           {{}, [](int) { return 0.2; }},
+           {{.kind = ScheduleKind::step, .period = 3, .gamma = 0.5},
+            [](int step) { return 0.2 * std::pow(0.5, step / 3); }},
+           {{.kind = ScheduleKind::cosine, .period = 5, .minimum = 0.02},
+            [](int step) { return 0.02 + 0.18 * (1 + std::cos(std::numbers::pi * std::min(step, 5) / 5.0)) / 2; }},
+           {{.warmup_steps = 4}, [](int step) { return 0.2 * std::min(1.0, (step + 1) / 4.0); }}}) {
+    TrainerOptions options;
+    options.learning_rate = 0.2;
+    options.schedule = e.schedule;
+    const auto model = conv_net();
+    Trainer trainer(test_context(), model, cpus(2), options);
+    const Batch batch = make_batches(1, 3)[0];
+    for (int step = 0; step < 8; ++step) {
+      EXPECT_NEAR(trainer.learning_rate(-1), e.at(step), 1e-12);
+      const Named before = parameters_of(*model, false);
+      StepResult result;
+      trainer.step(batch, result);
+      EXPECT_NEAR(result.learning_rate, e.at(step), 1e-12);
+      EXPECT_EQ(result.step, step + 1);
+      const Trained run = look_at(trainer);
+      std::vector<float> expected = before.at("fc.weight");
+      for (size_t i = 0; i < expected.size(); ++i)
+        expected[i] -= static_cast<float>(e.at(step)) * run.gradients.at("fc.weight")[i];
+      EXPECT_LE(difference(expected, run.parameters.at("fc.weight")), 1e-6) << step;
+    }
+  }
+}
+
+TEST(LearningRate, CanBeSetInTheMiddleOfARun) {
+  Trained runs[2];
+  for (int i : {0, 1}) {
+    Trainer trainer(test_context(), conv_net(), cpus(i ? 3 : 1), momentum_options());
+    const auto batches = make_batches(4, 7);
+    StepResult result;
+    trainer.step(batches[0], result);
+    trainer.set_learning_rate(-1, 0.01);
+    trainer.step(batches[1], result);
+    EXPECT_EQ(result.learning_rate, 0.01);
+    trainer.step(batches[2], result);
+    const Named before = look_at(trainer).parameters;
+    trainer.set_learning_rate(-1, 0);
+    trainer.step(batches[3], result);
+    runs[i] = look_at(trainer);
+    EXPECT_TRUE(runs[i].parameters == before);  // at rate 0 nothing moves
+  }
+  expect_near(runs[0], runs[1], kTolerance, "rates set in the middle");
+}
+
+TEST(Evaluate, IsExactForAnySizeOnOneDeviceAndOnAll) {
+  for (int64_t samples : {1, 7, 16, 31}) {
+    const Batch test = make_batches(1, samples, 3)[0];
+    Trainer trainer(test_context(), conv_net(), cpus(4), {});
+    // Counted by hand from the predictions.
+    std::vector<float> output;
+    trainer.predict(test.shape, test.inputs.data(), output);
+    int64_t correct = 0;
+    double loss = 0;
+    for (int64_t i = 0; i < samples; ++i) {
+      const float* row = &output[static_cast<size_t>(i * 5)];
+      const int32_t label = test.labels[static_cast<size_t>(i)];
+      correct += std::max_element(row, row + 5) - row == label;
+      double sum = 0;
+      for (int c = 0; c < 5; ++c) sum += std::exp(static_cast<double>(row[c]));
+      loss += (std::log(sum) - row[label]) / static_cast<double>(samples);
+    }
+    const auto dataset = std::make_shared<ArrayDataset>(Shape{1, 8, 7}, test.inputs, test.labels);
+    for (int64_t size : {1, 3, 8, 100}) {
+      Loader loader(dataset, {.batch = size, .prefetch = 0});
+      for (const DeviceId* device :
+           {static_cast<const DeviceId*>(nullptr), &trainer.devices()[0], &trainer.devices()[3]}) {
+        Metrics metrics;
+        trainer.evaluate(loader, device, metrics);
+        EXPECT_EQ(metrics.samples, samples);
+        EXPECT_EQ(metrics.correct, correct);
+        EXPECT_NEAR(metrics.loss, loss, 1e-6 * loss);
+      }
+    }
+  }
+}
+
+TEST(Evaluate, LeavesTheStateBitForBit) {
+  const TempDirectory directory;
+  Trainer trainer(test_context(), batch_norm_net(), cpus(3), momentum_options());
+  StepResult result;
+  const auto batches = make_batches(4, 16);
+  trainer.step(batches[0], result);
+  trainer.step(batches[1], result);
+  save_checkpoint(trainer, directory.path() / "before");
+  const Trained before = look_at(trainer);
+  Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batches[2].inputs, batches[2].labels),
+                {.batch = 7, .prefetch = 0});
+  Metrics metrics;
+  trainer.evaluate(loader, nullptr, metrics);
+  trainer.evaluate(loader, &trainer.devices()[1], metrics);
+  std::vector<float> output;
+  trainer.predict(batches[2].shape, batches[2].inputs.data(), output);
+  save_checkpoint(trainer, directory.path() / "after");
+  EXPECT_TRUE(look_at(trainer) == before);
+  EXPECT_EQ(contents(directory.path() / "before"), contents(directory.path() / "after"));
+
+  // And the run goes on as one that never evaluated.
+  trainer.step(batches[3], result);
+  const Trained without = train(batch_norm_net(), cpus(3), momentum_options(), {batches[0], batches[1], batches[3]});
+  EXPECT_TRUE(look_at(trainer).parameters == without.parameters);
+}
+
+TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
+  const auto batches = make_batches(4, 7);
+  TrainerOptions options;  // without momentum, which stays with the trainer
+  const Trained whole = train(conv_net(), cpus(2), options, batches);
+
+  const auto model = conv_net();
+  auto first = std::make_unique<Trainer>(test_context(), model, cpus(2), options);
+  StepResult result;
+  first->step(batches[0], result);
+  first->step(batches[1], result);
+  std::vector<float> from_trainer, from_model;
+  first->predict(batches[3].shape, batches[3].inputs.data(), from_trainer);
+  first.reset();
+  {
+    Trainer inference(test_context(), model, {{DeviceKind::cpu, 5}}, {}, true);
+    inference.predict(batches[3].shape, batches[3].inputs.data(), from_model);
+    EXPECT_LE(difference(from_trainer, from_model), kTolerance);
+  }
+  Trainer second(test_context(), model, cpus(2), options);
+  second.step(batches[2], result);
+  second.step(batches[3], result);
+  EXPECT_TRUE(look_at(second).parameters == whole.parameters);
+}
+
+TEST(Unwrap, ByAttachingElsewhereDetachesTheFirst) {
+  const auto model = conv_net();
+  const auto batches = make_batches(2, 7);
+  Trainer first(test_context(), model, cpus(1), {});
+  StepResult result;
+  first.step(batches[0], result);
+  Trainer second(test_context(), model, cpus(3), {});
+  EXPECT_THROWS(Status::detached, "attached again", first.step(batches[1], result));
+  second.step(batches[1], result);
+  expect_near(train(conv_net(), cpus(1), {}, batches).parameters, look_at(second).parameters, kTolerance, "parameter");
+}
+
+TEST(Checkpoints, ResumeBitForBitAtTheSameCountAndCloselyAtAnother) {
+  const TempDirectory directory;
+  const auto batches = make_batches(6, 16);
+  TrainerOptions options = momentum_options();
+  options.schedule = {.kind = ScheduleKind::cosine, .period = 6};
+  const std::vector<Batch> head(batches.begin(), batches.begin() + 3);
+  const Trained whole = train(dropout_net(), cpus(4), options, batches);
+  {
+    Trainer trainer(test_context(), dropout_net(), cpus(4), options);
+    StepResult result;
+    for (const Batch& batch : head) trainer.step(batch, result);
+    save_checkpoint(trainer, directory.path() / "state");
+  }
+  for (int n : {4, 2, 8}) {
+    Trainer trainer(test_context(), dropout_net(), cpus(n), options);
+    load_checkpoint(trainer, directory.path() / "state");
+    StepResult result;
+    for (size_t i = 3; i < 6; ++i) trainer.step(batches[i], result);
+    const Trained resumed = look_at(trainer);
+    if (n == 4) {
+      EXPECT_TRUE(resumed.parameters == whole.parameters && resumed.momentum == whole.momentum);
+    }
+    expect_near(whole.parameters, resumed.parameters, kTolerance, text(n, " devices, parameter"));
+    expect_near(whole.momentum, resumed.momentum, kTolerance, text(n, " devices, momentum"));
+  }
+}
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,355 @@
+// Follows golden training curves: golden_curves FILE... [--devices LIST] trains each file's network by its recipe through the
+// public interface and compares losses, gradient norms, final parameters and running statistics.
+#include <troika/troika.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Json = nlohmann::json;
+
+struct Failure : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+troika_error error;
+
+void check(troika_status status, const char* what) {
+  if (status != TROIKA_OK) throw Failure(std::string(what) + ": " + troika_status_name(status) + ": " + error.message);
+}
+
+// The hash from which every number of the files comes; see golden/README.md.
+struct Numbers {
+  uint32_t salt;
+  uint32_t hash(uint32_t t, uint32_t i) const {
+    uint32_t h = i + (t + salt) * 0x9E3779B1u;
+    h ^= h >> 16;
+    h *= 0x85EBCA6Bu;
+    h ^= h >> 13;
+    h *= 0xC2B2AE35u;
+    return h ^ h >> 16;
+  }
+  double unit(uint32_t t, uint32_t i) const { return (hash(t, i) >> 8) / 16777216.0 - 0.5; }
+};
+
+std::vector<float> initial_value(const Numbers& numbers, uint32_t t, const std::string& name,
+                                 const std::vector<int64_t>& shape) {
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  std::vector<float> value(static_cast<size_t>(n));
+  // A parameter of rank 1 named weight is BatchNorm's; its bias is told apart by the layer having such a weight.
+  for (int64_t i = 0; i < n; ++i) {
+    const double u = numbers.unit(t, static_cast<uint32_t>(i));
+    double v = 0.1 * u;
+    if (shape.size() > 1)
+      v = u * 2 * std::sqrt(3.0) * std::sqrt(2.0 / static_cast<double>(n / shape[0]));
+    else if (name == "batch_norm.weight")
+      v = 1 + 0.2 * u;
+    else if (name == "batch_norm.bias")
+      v = 0.2 * u;
+    value[static_cast<size_t>(i)] = static_cast<float>(v);
+  }
+  return value;
+}
+
+// Counts comparisons, prints those that fail.
+class Comparison {
+ public:
+  explicit Comparison(std::string name) : name_(std::move(name)) {}
+  void near(const std::string& what, double found, double expected, double relative, double absolute = 0) {
+    ++count_;
+    const double difference = std::fabs(found - expected), allowed = relative * std::fabs(expected) + absolute;
+    if (allowed > 0 && difference / allowed > worst_) worst_ = difference / allowed, worst_name_ = what;
+    if (difference <= allowed) return;
+    ++failures_;
+    if (failures_ <= 20)
+      std::printf("  %s: %s is %.9g, expected %.9g within %.3g\n", name_.c_str(), what.c_str(), found, expected,
+                  allowed);
+  }
+  int count() const { return count_; }
+  int failures() const { return failures_; }
+  double worst() const { return worst_; }
+  const std::string& worst_name() const { return worst_name_; }
+
+ private:
+  std::string name_, worst_name_;
+  int count_ = 0, failures_ = 0;
+  double worst_ = 0;
+};
+
+double norm(const std::vector<float>& v) {
+  double sum = 0;
+  for (float x : v) sum += static_cast<double>(x) * x;
+  return std::sqrt(sum);
+}
+
+struct Run {
+  troika_context context = nullptr;
+  troika_model model = nullptr;
+  troika_trainer trainer = nullptr;
+  ~Run() {
+    troika_trainer_destroy(trainer);
+    troika_model_destroy(model);
+    troika_context_destroy(context);
+  }
+};
+
+troika_batch make_batch(const Run& run, const Json& golden, const Numbers& numbers, uint32_t b) {
+  const int64_t n = golden.at("batch"), classes = golden.at("classes");
+  std::vector<int64_t> dims = {n};
+  int64_t elements = n;
+  for (int64_t d : golden.at("input")) dims.push_back(d), elements *= d;
+  std::vector<float> x(static_cast<size_t>(elements));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(2 * numbers.unit(1000 + b, static_cast<uint32_t>(i)));
+  std::vector<int32_t> labels(static_cast<size_t>(n));
+  for (size_t i = 0; i < labels.size(); ++i)
+    labels[i] = static_cast<int32_t>(numbers.hash(2000 + b, static_cast<uint32_t>(i)) % static_cast<uint32_t>(classes));
+  const troika_device cpu = {TROIKA_DEVICE_CPU, 0};
+  troika_tensor inputs = nullptr, targets = nullptr;
+  troika_batch batch = nullptr;
+  check(troika_tensor_create(run.context, cpu, TROIKA_F32, dims.data(), static_cast<int32_t>(dims.size()), x.data(),
+                             &inputs, &error),
+        "inputs");
+  check(troika_tensor_create(run.context, cpu, TROIKA_I32, &n, 1, labels.data(), &targets, &error), "labels");
+  const troika_status status = troika_batch_create(inputs, targets, &batch, &error);
+  troika_tensor_destroy(inputs);
+  troika_tensor_destroy(targets);
+  check(status, "batch");
+  return batch;
+}
+
+std::vector<float> read_parameter(const Run& run, const std::string& name, int64_t elements) {
+  std::vector<float> value(static_cast<size_t>(elements));
+  check(troika_model_get_parameter(run.model, name.c_str(), value.data(), elements * 4, &error), name.c_str());
+  return value;
+}
+
+int64_t elements_of(const Json& shape) {
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  return n;
+}
+
+// Norms of the first step's gradients. In float32 a pre-activation within rounding of zero may fall on the other side of a
+// ReLU, which moves norms by jumps: README.md of the golden files has the figures behind these tolerances.
+void compare_gradients(const Run& run, const Json& golden, Comparison& compare) {
+  const Json& parameters = golden.at("parameters");
+  const size_t batch_norms = golden.at("buffer_norms_end").size() / 2;
+  const double each = batch_norms == 0    ? 1e-4
+                      : batch_norms <= 20 ? 1.5e-2
+                                          : 5e-2,
+               median = batch_norms <= 20 ? 1e-3 : 1e-2;
+  std::vector<double> deviations;
+  for (size_t t = 0; t < parameters.size(); ++t) {
+    const std::string name = parameters[t].at("name");
+    const double expected = golden.at("grad_norms_step0").at(name);
+    std::vector<float> gradient(static_cast<size_t>(elements_of(parameters[t].at("shape"))));
+    check(troika_trainer_get_gradient(run.trainer, name.c_str(), gradient.data(),
+                                      static_cast<int64_t>(gradient.size() * 4), &error),
+          name.c_str());
+    const double found = norm(gradient);
+    // No mask stands behind the last layer. The gradient of a bias before BatchNorm is zero but for rounding.
+    compare.near("gradient norm of " + name, found, expected, t + 2 >= parameters.size() ? 1e-5 : each, 1e-5);
+    if (expected > 1e-3) deviations.push_back(std::fabs(found - expected) / expected);
+  }
+  std::nth_element(deviations.begin(), deviations.begin() + static_cast<std::ptrdiff_t>(deviations.size() / 2),
+                   deviations.end());
+  compare.near("median deviation of the gradient norms", deviations[deviations.size() / 2], 0, 0, median);
+}
+
+int64_t elements_in(const Run& run, const std::string& name) {
+  troika_parameter_info info = {};
+  for (int32_t i = 0;; ++i) {
+    info.struct_size = sizeof info;
+    check(troika_model_describe_parameter(run.model, i, &info, &error), name.c_str());
+    if (name != info.name) continue;
+    int64_t n = 1;
+    for (int32_t k = 0; k < info.rank; ++k) n *= info.dims[k];
+    return n;
+  }
+}
+
+// The network's output for batch 500, [batch, classes].
+std::vector<float> predict(const Run& run, const Json& golden, const Numbers& numbers) {
+  troika_batch batch = make_batch(run, golden, numbers, 500);
+  troika_batch_info info = {};
+  info.struct_size = sizeof info;
+  check(troika_batch_describe(batch, &info, &error), "batch");
+  troika_tensor input = nullptr, output = nullptr;
+  check(troika_tensor_create(run.context, {TROIKA_DEVICE_CPU, 0}, TROIKA_F32, info.dims, info.rank, info.inputs, &input,
+                             &error),
+        "input");
+  troika_batch_destroy(batch);
+  const troika_status status = troika_trainer_predict(run.trainer, input, &output, &error);
+  troika_tensor_destroy(input);
+  check(status, "predict");
+  std::vector<float> logits(
+      static_cast<size_t>(golden.at("batch").get<int64_t>() * golden.at("classes").get<int64_t>()));
+  const troika_status copied =
+      troika_tensor_to_host(output, logits.data(), static_cast<int64_t>(logits.size() * 4), &error);
+  troika_tensor_destroy(output);
+  check(copied, "output");
+  return logits;
+}
+
+// The file's own list of devices: as many as it has shards. A split that is not the balanced one is none of ours.
+std::vector<troika_device> devices_of(const Json& golden, const std::vector<troika_device>& given) {
+  const auto shards = golden.at("shards").get<std::vector<int64_t>>();
+  int64_t n = 0;
+  for (int64_t s : shards) n += s;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    const int64_t count = static_cast<int64_t>(shards.size()),
+                  piece = n / count + (static_cast<int64_t>(i) < n % count ? 1 : 0);
+    if (shards[i] != piece) throw Failure("shards are not the balanced split of the batch");
+  }
+  std::vector<troika_device> devices;
+  for (size_t i = 0; i < shards.size(); ++i)
+    devices.push_back(given.empty() ? troika_device{TROIKA_DEVICE_CPU, static_cast<int32_t>(i)}
+                                    : given[i % given.size()]);
+  return devices;
+}
+
+Comparison follow(const std::string& path, const std::vector<troika_device>& given) {
+  std::ifstream file(path);
+  if (!file) throw Failure("cannot open " + path);
+  const Json golden = Json::parse(file);
+  Comparison compare(golden.at("name"));
+  const Numbers numbers{golden.at("salt").get<uint32_t>()};
+  const auto devices = devices_of(golden, given);
+
+  Run run;
+  check(troika_context_create(nullptr, &run.context, &error), "context");
+  troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
+  model_options.classes = golden.at("classes");
+  model_options.input_channels = golden.at("input")[0];
+  model_options.input_height = golden.at("input")[1];
+  model_options.input_width = golden.at("input")[2];
+  check(troika_model_create(run.context, golden.at("model").get<std::string>().c_str(), &model_options, &run.model,
+                            &error),
+        "model");
+
+  // Layers with running statistics are BatchNorm; the model itself knows which these are.
+  const Json& parameters = golden.at("parameters");
+  int32_t entries = 0;
+  check(troika_model_count_parameters(run.model, &entries, nullptr, &error), "count");
+  std::vector<std::string> names;
+  for (int32_t i = 0; i < entries; ++i) {
+    troika_parameter_info info = {};
+    info.struct_size = sizeof info;
+    check(troika_model_describe_parameter(run.model, i, &info, &error), "describe");
+    names.push_back(info.name);
+  }
+  auto is_batch_norm = [&](const std::string& layer) {
+    return std::find(names.begin(), names.end(), layer + ".running_mean") != names.end();
+  };
+  for (uint32_t t = 0; t < parameters.size(); ++t) {
+    const std::string name = parameters[t].at("name");
+    const auto shape = parameters[t].at("shape").get<std::vector<int64_t>>();
+    const size_t dot = name.rfind('.');
+    const auto value =
+        initial_value(numbers, t, is_batch_norm(name.substr(0, dot)) ? "batch_norm" + name.substr(dot) : name, shape);
+    check(troika_model_set_parameter(run.model, name.c_str(), value.data(), static_cast<int64_t>(value.size() * 4),
+                                     &error),
+          name.c_str());
+  }
+
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.learning_rate = golden.at("lr");
+  options.momentum = golden.at("momentum");
+  options.weight_decay = golden.at("weight_decay");
+  options.nesterov = golden.at("nesterov").get<bool>() ? 1 : 0;
+  check(troika_model_attach(run.model, devices.data(), static_cast<int32_t>(devices.size()), &options, &run.trainer,
+                            &error),
+        "attach");
+
+  // How far rounding alone drifts tells how near a float32 run can be asked to come.
+  const auto losses = golden.at("losses").get<std::vector<double>>(),
+             drifted = golden.at("losses_float32").get<std::vector<double>>();
+  // Behind the first update a ReLU that fell on the other side moves the loss too.
+  const double least = golden.at("buffer_norms_end").empty() ? 1e-5 : 3e-5;
+  double drift = 0;
+  for (int step = 0; step < golden.at("steps").get<int>(); ++step) {
+    troika_batch batch = make_batch(run, golden, numbers, static_cast<uint32_t>(step % 2));
+    troika_step_result result = TROIKA_STEP_RESULT_INIT;
+    const troika_status status = troika_trainer_step(run.trainer, batch, &result, &error);
+    troika_batch_destroy(batch);
+    check(status, "step");
+    const size_t s = static_cast<size_t>(step);
+    drift = std::max(drift, std::fabs(drifted[s] - losses[s]) / std::fabs(losses[s]));
+    compare.near("loss of step " + std::to_string(step), result.loss, losses[s],
+                 std::max(step > 0 ? least : 1e-5, 10 * drift));
+    if (step == 0) compare_gradients(run, golden, compare);
+  }
+  check(troika_trainer_check_replicas(run.trainer, &error), "replicas");
+  const double end_tolerance = std::max(least, 10 * drift);
+  for (const Json& p : parameters) {
+    const std::string name = p.at("name");
+    compare.near("final norm of " + name, norm(read_parameter(run, name, elements_of(p.at("shape")))),
+                 golden.at("param_norms_end").at(name), end_tolerance, 1e-7);
+  }
+  for (const auto& [name, expected] : golden.at("buffer_norms_end").items())
+    compare.near("final norm of " + name, norm(read_parameter(run, name, elements_in(run, name))), expected,
+                 end_tolerance, 1e-7);
+
+  // The final evaluation: logits of the first sample, and how many of the batch are right.
+  const auto logits = predict(run, golden, numbers);
+  const auto row = golden.at("eval_logits_row0").get<std::vector<double>>();
+  double scale = 0;
+  for (double v : row) scale = std::max(scale, std::fabs(v));
+  for (size_t i = 0; i < row.size(); ++i)
+    compare.near("logit " + std::to_string(i) + " of the evaluation", logits[i], row[i], 0,
+                 std::max(1e-4, 20 * drift) * scale);
+  const int64_t n = golden.at("batch"), classes = golden.at("classes");
+  int correct = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    const float* sample = logits.data() + i * classes;
+    correct += std::max_element(sample, sample + classes) - sample ==
+               numbers.hash(2500, static_cast<uint32_t>(i)) % static_cast<uint32_t>(classes);
+  }
+  compare.near("samples right in the evaluation", correct, golden.at("eval_correct"), 0);
+  return compare;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::vector<troika_device> devices;
+  for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--devices" && i + 1 < argc) {
+      std::istringstream list(argv[++i]);
+      for (std::string text; std::getline(list, text, ',');) {
+        troika_device device;
+        if (troika_device_parse(text.c_str(), &device, &error) != TROIKA_OK)
+          return std::fprintf(stderr, "golden_curves: %s\n", error.message), 1;
+        devices.push_back(device);
+      }
+    } else {
+      files.push_back(argv[i]);
+    }
+  }
+  if (files.empty()) return std::fprintf(stderr, "usage: golden_curves FILE... [--devices cpu:0,cpu:1]\n"), 1;
+  int failed = 0;
+  for (const std::string& path : files) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    try {
+      const Comparison c = follow(path, devices);
+      std::printf("%s %s (%d comparisons, %d outside; %s at %.2f of its tolerance)\n", c.failures() ? "not ok" : "ok",
+                  name.c_str(), c.count(), c.failures(), c.worst_name().c_str(), c.worst());
+      failed += c.failures() != 0;
+    } catch (const std::exception& e) {
+      std::printf("not ok %s %s\n", name.c_str(), e.what());
+      ++failed;
+    }
+    std::fflush(stdout);
+  }
+  return failed != 0;
+}

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""Checks the shipped interface, headers_test.py LIBTROIKA SOURCE_ROOT: the headers alone, the symbols, the libraries
+needed, the option structs, and a C program outside the tree that builds against the install and runs the main flow.
+
+Prints one line a test: `ok NAME` or `not ok NAME reason`.
+"""
+
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+
+LIBRARY = pathlib.Path(sys.argv[1]).resolve()
+SOURCE_ROOT = pathlib.Path(sys.argv[2]).resolve()
+BUILD = LIBRARY.parent
+INCLUDE = SOURCE_ROOT / "include"
+HEADERS = sorted(path.name for path in (INCLUDE / "troika").glob("*.h"))
+HERE = pathlib.Path(__file__).resolve().parent
+CC = shlex.split(os.environ.get("CC", "cc"))
+CXX = shlex.split(os.environ.get("CXX", "c++"))
+STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
+ALLOWED_LIBRARIES = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|ld-linux\S*|libdnnl|libz)\.so\.\d+")
+
+
+def run(*command, **settings):
+    """Runs a command to its end; gives its output. Fails where it fails."""
+    finished = subprocess.run([str(part) for part in command], text=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False, **settings)
+    assert finished.returncode == 0, f"{shlex.join(map(str, command))}: exit status {finished.returncode}: {finished.stdout}"
+    return finished.stdout
+
+
+def declarations():
+    """The text of all headers without comments."""
+    text = "\n".join((INCLUDE / "troika" / name).read_text(encoding="utf-8") for name in HEADERS)
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def declared_functions():
+    return set(re.findall(r"\bTROIKA_API\b[^;(]*?\b(troika_\w+)\s*\(", declarations()))
+
+
+def compile_and_run(folder, name, text):
+    """Builds a C99 program against the tree's headers and library; gives what it printed."""
+    source = folder / f"{name}.c"
+    source.write_text(text, encoding="utf-8")
+    run(*CC, "-std=c99", *STRICT, f"-I{INCLUDE}", source, "-o", folder / name, LIBRARY, f"-Wl,-rpath,{BUILD}")
+    return run(folder / name, cwd=folder)
+
+
+def test_header_compiles_alone(name, folder):
+    source = folder / "alone"
+    source.write_text(f"#include <troika/{name}>\n#include <troika/{name}>\ntypedef int not_empty;\n", encoding="utf-8")
+    for compiler, language, standard in ((CC, "c", "c99"), (CC, "c", "c11"), (CXX, "c++", "c++20")):
+        run(*compiler, f"-std={standard}", *STRICT, f"-I{INCLUDE}", "-fsyntax-only", "-x", language, source)
+
+
+def test_every_declared_function_is_defined_and_nothing_else(_):
+    lines = [line.split() for line in run("nm", "-D", "--defined-only", LIBRARY).splitlines()]
+    exported = {parts[-1].split("@")[0] for parts in lines if parts[-2] != "A"}  # A: the version's own name
+    declared = declared_functions()
+    assert len(declared) > 60, f"only {len(declared)} functions found in the headers"
+    assert not declared - exported, f"declared, not exported: {sorted(declared - exported)}"
+    assert not exported - declared, f"exported, not declared: {sorted(exported - declared)}"
+
+
+def test_symbols_carry_the_version(_):
+    names = [line.split()[-1] for line in run("nm", "-D", "--defined-only", LIBRARY).splitlines()]
+    unversioned = [name for name in names if name.startswith("troika_") and not name.endswith("@@TROIKA_1.0")]
+    assert not unversioned, unversioned
+
+
+def test_needs_only_known_libraries(_):
+    dynamic = run("readelf", "-d", LIBRARY)
+    needed = re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic)
+    unknown = [name for name in needed if not ALLOWED_LIBRARIES.fullmatch(name)]
+    assert needed and not unknown, f"needs {unknown}"
+    assert re.findall(r"\(SONAME\).*\[(.+)\]", dynamic) == ["libtroika.so.1"], dynamic
+
+
+def test_init_macros_equal_init_functions(folder):
+    functions = {name for name in declared_functions() if name.endswith("_init")}
+    macros = set(re.findall(r"#define (TROIKA_\w+_INIT)\b", declarations()))
+    missing = {name for name in functions if name.upper() not in macros}
+    assert functions and not missing, f"no macro for {missing}"
+    checks = "".join(f"""
+  {{
+    static const {name[:-5]} by_macro = {name.upper()};
+    {name[:-5]} by_function;
+    memset(&by_function, 0, sizeof by_function);
+    {name}(&by_function);
+    {name}(NULL);
+    if (memcmp(&by_macro, &by_function, sizeof by_macro) != 0) puts("{name}");
+    if (by_macro.struct_size != sizeof by_macro) puts("{name}: struct_size");
+  }}""" for name in sorted(functions))
+    text = f"#include <stdio.h>\n#include <string.h>\n#include <troika/troika.h>\nint main(void) {{{checks}\n  return 0;\n}}\n"
+    different = compile_and_run(folder, "init", text)
+    assert not different, f"differ: {different.split()}"
+
+
+def test_option_structs_of_other_versions(folder):
+    compile_and_run(folder, "option_structs", (HERE / "option_structs.c").read_text(encoding="utf-8"))
+
+
+def test_program_outside_the_tree_builds_against_the_install(folder):
+    """Installs into a folder, and builds and runs the main flow with nothing but pkg-config and cc."""
+    ninja = (BUILD / "build.ninja").read_text(encoding="utf-8")
+    meson = shlex.split(re.search(r"command = (.+?) --internal regenerate", ninja)[1])  # the one that made this build
+    installed = folder / "installed"
+    run(*meson, "install", "-C", BUILD, "--no-rebuild", "--destdir", installed)
+    description = next(installed.rglob("troika.pc"))
+    environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(description.parent), "PKG_CONFIG_SYSROOT_DIR": str(installed)}
+    flags = shlex.split(run("pkg-config", "--cflags", "--libs", "troika", env=environment))
+    assert not any(str(SOURCE_ROOT) in flag or str(BUILD) in flag for flag in flags if str(installed) not in flag), flags
+    assert run("pkg-config", "--modversion", "troika", env=environment).strip() == "1.0.0"
+
+    outside = folder / "outside"
+    outside.mkdir()
+    (outside / "main_flow.c").write_text((HERE / "main_flow.c").read_text(encoding="utf-8"), encoding="utf-8")
+    # The libraries of libtroika itself are found by the loader, not by the program's build.
+    run(*CC, "-std=c99", *STRICT, "main_flow.c", "-o", "main_flow", *flags, "-Wl,--allow-shlib-undefined", cwd=outside)
+    output = run("./main_flow", cwd=outside,
+                 env={**os.environ, "LD_LIBRARY_PATH": str(next(installed.rglob("libtroika.so")).parent)})
+    lines = output.splitlines()
+    assert len(lines) == 3 and all(re.fullmatch(r"epoch \d: loss \d\.\d{3}, accuracy \d\.\d{3}", line) for line in lines), output
+    assert float(lines[-1].split()[-1]) > 0.9, f"the network has not learned: {output}"
+    for name in ("checkpoint.safetensors", "weights.safetensors"):
+        assert (outside / name).stat().st_size > 100_000, name
+
+
+def test_readme_shows_what_there_is(_):
+    """Every name of the interface in README.md's program is in the headers, and the whole program is linked."""
+    readme = (SOURCE_ROOT / "README.md").read_text(encoding="utf-8")
+    program = re.search(r"```c\n(.*?)```", readme, flags=re.DOTALL)[1]
+    names = set(re.findall(r"\btroika_\w+|\bTROIKA_\w+", program))
+    unknown = {name for name in names if not re.search(rf"\b{name}\b", declarations())}
+    assert names and not unknown, f"not in the headers: {sorted(unknown)}"
+    assert "tests/interface/main_flow.c" in readme, "README.md does not link the whole program"
+
+
+def main():
+    failed = False
+    tests = [(f"{name}_compiles_alone", lambda folder, name=name: test_header_compiles_alone(name, folder))
+             for name in HEADERS]
+    tests += [(name[5:], test) for name, test in globals().items()
+              if name.startswith("test_") and test is not test_header_compiles_alone]
+    for name, test in tests:
+        with tempfile.TemporaryDirectory(prefix="troika-interface-") as folder:
+            try:
+                test(pathlib.Path(folder))
+                print(f"ok {name}", flush=True)
+            except Exception as error:  # pylint: disable=broad-except
+                failed = True
+                print(f"not ok {name} {' '.join(str(error).split())}", flush=True)
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

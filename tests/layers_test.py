@@ -1,0 +1,207 @@
+"""Enforces src/LAYERS: includes go down only, vendor headers stay in their leaf, files are short and say what they are."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+SRC = ROOT / "src"
+LONGEST_FILE = 800
+# The one list that names the leaves of each kind.
+LISTS = {"backends/backends.cpp": "backends/", "comm/communicators.cpp": "comm/"}
+# Which leaves may include a vendor's headers.
+VENDORS = {
+    r"(oneapi/)?dnnl": ["backends/cpu"],
+    r"cudnn|cublas|curand|nvrtc": ["backends/cuda"],
+    r"cuda": ["backends/cuda", "comm/nccl"],
+    r"nccl": ["comm/nccl"],
+    r"gloo/": ["comm/gloo"],
+}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def read_layers():
+    """Which rooms each room may include from, as src/LAYERS says."""
+    rooms = {}
+    for line in (SRC / "LAYERS").read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            name, _, allowed = line.partition(":")
+            rooms[name.strip()] = allowed.split()
+    return rooms
+
+
+def source_files():
+    for path in sorted(SRC.rglob("*")):
+        if path.suffix in (".h", ".cpp", ".cu", ".cuh", ".def", ".c"):
+            yield path, path.relative_to(SRC).as_posix()
+
+
+def room_of(name, rooms):
+    """The room a file belongs to: the longest entry of the table that its path begins with, else its first folder."""
+    inside = [room for room in rooms if name.startswith(room + "/")]
+    return max(inside, key=len) if inside else name.split("/")[0] if "/" in name else ""
+
+
+def includes(path):
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        match = INCLUDE.match(line)
+        if match:
+            yield number, match[1] == '"', match[2]
+
+
+def is_leaf(room):
+    return "/" in room
+
+
+def check_rooms(rooms):
+    """Every folder of src/ is in the table, but the tool and the folder of backends, which holds a list and leaves alone."""
+    for path, name in source_files():
+        room = room_of(name, rooms)
+        if "/" in name and room not in rooms and room not in ("cli", "backends"):
+            yield f"src/{name}: room '{room}' is not in src/LAYERS"
+        if room == "backends" and name not in LISTS and not name.startswith("backends/backends."):
+            yield f"src/{name}: lies in no leaf of backends/"
+
+
+def check_cycles(rooms):
+    """The table itself goes down only."""
+    done = set()
+
+    def visit(room, path):
+        if room in path:
+            yield "src/LAYERS: a circle " + " -> ".join(path[path.index(room):] + [room])
+        elif room not in done:
+            for below in rooms.get(room, []):
+                yield from visit(below, path + [room])
+            done.add(room)
+
+    for room, allowed in rooms.items():
+        for below in allowed:
+            if below not in rooms:
+                yield f"src/LAYERS: room '{room}' may include from '{below}', which is no room"
+            elif is_leaf(below):
+                yield f"src/LAYERS: room '{room}' may include from the leaf '{below}'"
+        yield from visit(room, [])
+
+
+def check_includes(rooms):
+    """Each include of a room's header is allowed by the table, and the header is there."""
+    for path, name in source_files():
+        room = room_of(name, rooms)
+        if room in ("cli", ""):
+            continue
+        for number, is_quoted, target in includes(path):
+            if not is_quoted or target.startswith("troika/"):
+                continue
+            if "/" not in target:
+                yield f"src/{name}:{number}: includes \"{target}\" without its room"
+                continue
+            if not (SRC / target).is_file():
+                yield f"src/{name}:{number}: includes \"{target}\", which is not in src/"
+                continue
+            into = room_of(target, rooms)
+            if into == room or is_leaf(into):
+                continue  # leaves: below
+            if name in LISTS and not is_leaf(into) and into == "device":
+                continue
+            if into not in rooms.get(room, []):
+                yield f"src/{name}:{number}: room '{room}' may not include from '{into}' ({target})"
+
+
+def check_leaves(rooms):
+    """A leaf is included by itself and by the one list that names it."""
+    for path, name in source_files():
+        room = room_of(name, rooms)
+        for number, is_quoted, target in includes(path):
+            into = room_of(target, rooms)
+            if not is_quoted or not is_leaf(into) or into == room:
+                continue
+            if not (name in LISTS and into.startswith(LISTS[name])):
+                yield f"src/{name}:{number}: only the one list may include from the leaf '{into}' ({target})"
+
+
+def check_vendors(rooms):
+    """Vendor headers appear in their own leaf alone."""
+    for path, name in source_files():
+        for number, _, target in includes(path):
+            if (SRC / target).is_file():
+                continue
+            for pattern, leaves in VENDORS.items():
+                if re.match(pattern, target) and room_of(name, rooms) not in leaves:
+                    yield f"src/{name}:{number}: <{target}> belongs in {' or '.join(leaves)}"
+                    break
+
+
+def check_tool(rooms):
+    """The tool sees the public headers and its own files, as any host application."""
+    for path, name in source_files():
+        if not name.startswith("cli/"):
+            continue
+        for number, is_quoted, target in includes(path):
+            own = target.startswith("cli/") or (path.parent / target).is_file()
+            internal = (SRC / target).is_file() and not own
+            if internal or (is_quoted and not own and not target.startswith("troika/")):
+                yield f"src/{name}:{number}: the tool may include troika/* and its own files, not {target}"
+
+
+def check_file_cycles(rooms):
+    """No header includes itself, over however many others."""
+    graph = {}
+    for path, name in source_files():
+        graph[name] = [t for _, is_quoted, t in includes(path) if is_quoted and (SRC / t).is_file()]
+    state = {}
+
+    def visit(name, path):
+        state[name] = "open"
+        for target in graph.get(name, []):
+            if state.get(target) == "open":
+                yield "a circle of includes: " + " -> ".join((path + [name])[(path + [name]).index(target):] + [target])
+            elif target not in state:
+                yield from visit(target, path + [name])
+        state[name] = "done"
+
+    for name in graph:
+        if name not in state:
+            yield from visit(name, [])
+
+
+def check_lengths(rooms):
+    for path, name in source_files():
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > LONGEST_FILE:
+            yield f"src/{name}: has {lines} lines, may have {LONGEST_FILE}"
+
+
+def check_first_lines(rooms):
+    """The first line of a source file says what it is."""
+    for path, name in source_files():
+        first = (path.read_text(encoding="utf-8").splitlines() or [""])[0]
+        if not re.match(r"(//|/\*) \S", first):
+            yield f"src/{name}: begins with '{first[:40]}', needs a line of comment that says what it is"
+
+
+CHECKS = {
+    "every room is in the table": check_rooms,
+    "the table goes down only": check_cycles,
+    "includes go down only": check_includes,
+    "leaves are included by the one list that names them": check_leaves,
+    "vendor headers stay in their leaf": check_vendors,
+    "the tool sees the public headers alone": check_tool,
+    "includes run in no circle": check_file_cycles,
+    "no file is too long": check_lengths,
+    "every file says what it is": check_first_lines,
+}
+
+
+def main():
+    rooms = read_layers()
+    failed = 0
+    for name, check in CHECKS.items():
+        problems = list(check(rooms))
+        failed += bool(problems)
+        print(f"not ok {name} {'; '.join(problems)}" if problems else f"ok {name}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

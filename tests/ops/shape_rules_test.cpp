@@ -1,0 +1,273 @@
+// Tests of the ops' shape rules: outputs of right inputs, and one line naming the layer for each wrong one.
+#include <gtest/gtest.h>
+
+#include "core/text.h"
+#include "ops/op_def.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+using List = std::vector<int64_t>;
+
+TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
+// The outputs of one node "stem" over inputs of these types; no type: an absent input.
+std::vector<TensorType> infer(const std::string& op, const std::vector<std::optional<TensorType>>& types,
+                              Attributes attributes = {}) {
+  Graph graph("g");
+  std::vector<ValueId> inputs;
+  for (const auto& type : types) inputs.push_back(type ? graph.add_value("", *type, Role::input) : kNoValue);
+  std::vector<TensorType> result;
+  for (ValueId id : append_node(graph, op, "stem", inputs, std::move(attributes))) result.push_back(graph.type(id));
+  return result;
+}
+
+#define EXPECT_REFUSED(message, ...) EXPECT_THROWS(Status::invalid_argument, message, __VA_ARGS__)
+
+Attributes window(List kernel, List stride = {1, 1}, List padding = {0, 0}) {
+  return {{"kernel", std::move(kernel)}, {"stride", std::move(stride)}, {"padding", std::move(padding)}};
+}
+
+Attributes conv(List kernel, List stride = {1, 1}, List padding = {0, 0}, List dilation = {1, 1}, int64_t groups = 1) {
+  Attributes attributes = window(std::move(kernel), std::move(stride), std::move(padding));
+  attributes.set("dilation", std::move(dilation));
+  attributes.set("groups", groups);
+  return attributes;
+}
+
+// ---- conv2d ----
+
+TEST(Conv2dShape, FollowsKernelStridePaddingAndDilation) {
+  EXPECT_EQ(infer("conv2d", {f32({2, 3, 224, 224}), f32({64, 3, 7, 7}), std::nullopt}, conv({7, 7}, {2, 2}, {3, 3}))[0],
+            f32({2, 64, 112, 112}));
+  EXPECT_EQ(
+      infer("conv2d", {f32({1, 4, 9, 8}), f32({8, 2, 3, 2}), f32({8})}, conv({3, 2}, {2, 1}, {1, 0}, {2, 2}, 2))[0],
+      f32({1, 8, 4, 6}));
+}
+
+TEST(Conv2dShape, RefusesAnInputThatIsNoImage) {
+  EXPECT_REFUSED("conv2d 'stem': input has shape [2, 3], needs [batch, channels, height, width]",
+                 infer("conv2d", {f32({2, 3}), f32({4, 3, 1, 1}), std::nullopt}, conv({1, 1})));
+}
+
+TEST(Conv2dShape, RefusesAnotherNumberOfChannels) {
+  EXPECT_REFUSED("conv2d 'stem': input has 3 channels, weight expects 4",
+                 infer("conv2d", {f32({2, 3, 8, 8}), f32({4, 4, 1, 1}), std::nullopt}, conv({1, 1})));
+}
+
+TEST(Conv2dShape, RefusesGroupsThatDoNotDivide) {
+  const auto types = std::vector<std::optional<TensorType>>{f32({2, 4, 8, 8}), f32({6, 4, 1, 1}), std::nullopt};
+  EXPECT_REFUSED("conv2d 'stem': groups is 4, must divide 4 input and 6 output channels",
+                 infer("conv2d", types, conv({1, 1}, {1, 1}, {0, 0}, {1, 1}, 4)));
+  EXPECT_REFUSED("groups is 0", infer("conv2d", types, conv({1, 1}, {1, 1}, {0, 0}, {1, 1}, 0)));
+  EXPECT_REFUSED("groups is -1", infer("conv2d", types, conv({1, 1}, {1, 1}, {0, 0}, {1, 1}, -1)));
+}
+
+TEST(Conv2dShape, RefusesAWeightOrBiasOfAnotherShape) {
+  EXPECT_REFUSED("conv2d 'stem': weight has shape [4, 3], needs [out, in / groups, 2, 2]",
+                 infer("conv2d", {f32({2, 3, 8, 8}), f32({4, 3}), std::nullopt}, conv({2, 2})));
+  EXPECT_REFUSED("conv2d 'stem': weight has shape [4, 3, 1, 1], needs [out, in / groups, 2, 2]",
+                 infer("conv2d", {f32({2, 3, 8, 8}), f32({4, 3, 1, 1}), std::nullopt}, conv({2, 2})));
+  EXPECT_REFUSED("weight has shape []", infer("conv2d", {f32({2, 3, 8, 8}), std::nullopt, std::nullopt}, conv({2, 2})));
+  EXPECT_REFUSED("conv2d 'stem': bias has shape [5], needs [4]",
+                 infer("conv2d", {f32({2, 3, 8, 8}), f32({4, 3, 1, 1}), f32({5})}, conv({1, 1})));
+}
+
+TEST(Conv2dShape, RefusesAnImageSmallerThanTheWindow) {
+  EXPECT_REFUSED("conv2d 'stem': input of 2 x 9 is smaller than the kernel's 3 x 3 window",
+                 infer("conv2d", {f32({2, 3, 2, 9}), f32({4, 3, 3, 3}), std::nullopt}, conv({3, 3})));
+}
+
+TEST(Conv2dShape, RefusesSettingsThatMakeNoWindow) {
+  const auto types = std::vector<std::optional<TensorType>>{f32({2, 3, 8, 8}), f32({4, 3, 1, 1}), std::nullopt};
+  EXPECT_REFUSED("conv2d 'stem': kernel is 0 x 1, needs 1 to 1048576", infer("conv2d", types, conv({0, 1})));
+  EXPECT_REFUSED("conv2d 'stem': stride is 1 x 0, needs 1 to 1048576", infer("conv2d", types, conv({1, 1}, {1, 0})));
+  EXPECT_REFUSED("conv2d 'stem': padding is -1 x 0, needs 0 to 1048576",
+                 infer("conv2d", types, conv({1, 1}, {1, 1}, {-1, 0})));
+  EXPECT_REFUSED("conv2d 'stem': dilation is 0 x 1, needs 1 to 1048576",
+                 infer("conv2d", types, conv({1, 1}, {1, 1}, {0, 0}, {0, 1})));
+  EXPECT_REFUSED("conv2d 'stem': kernel, stride and padding need 2 numbers each", infer("conv2d", types, conv({1})));
+}
+
+TEST(Conv2dShape, RefusesAnotherNumberOfInputs) {
+  EXPECT_REFUSED("conv2d 'stem': has 2 inputs, needs 3",
+                 infer("conv2d", {f32({2, 3, 8, 8}), f32({4, 3, 1, 1})}, conv({1, 1})));
+}
+
+// ---- linear ----
+
+TEST(LinearShape, CountsAllButTheBatchAsFeatures) {
+  EXPECT_EQ(infer("linear", {f32({5, 2, 3}), f32({4, 6}), f32({4})})[0], f32({5, 4}));
+}
+
+TEST(LinearShape, RefusesWrongInputs) {
+  EXPECT_REFUSED("linear 'stem': input has 7 features, weight expects 6",
+                 infer("linear", {f32({5, 7}), f32({4, 6}), std::nullopt}));
+  EXPECT_REFUSED("linear 'stem': input has shape [5], needs [batch, features]",
+                 infer("linear", {f32({5}), f32({4, 6}), std::nullopt}));
+  EXPECT_REFUSED("linear 'stem': weight has shape [6], needs [out, in]",
+                 infer("linear", {f32({5, 6}), f32({6}), std::nullopt}));
+  EXPECT_REFUSED("linear 'stem': bias has shape [6], needs [4]", infer("linear", {f32({5, 6}), f32({4, 6}), f32({6})}));
+  EXPECT_REFUSED("linear 'stem': has 1 inputs, needs 3", infer("linear", {f32({5, 6})}));
+}
+
+// ---- batch_norm2d ----
+
+std::vector<std::optional<TensorType>> batch_norm_inputs(Shape x, int64_t channels) {
+  const TensorType c = f32({channels});
+  return {f32(std::move(x)), c, c, c, c, TensorType{DType::i64, {}}, std::nullopt};
+}
+
+TEST(BatchNorm2dShape, GivesOutputMeanAndDeviation) {
+  const Attributes attributes{{"eps", 1e-5}, {"momentum", 0.1}};
+  const auto types = infer("batch_norm2d", batch_norm_inputs({2, 3, 4, 5}, 3), attributes);
+  EXPECT_EQ(types, (std::vector<TensorType>{f32({2, 3, 4, 5}), f32({3}), f32({3})}));
+  EXPECT_EQ(infer("batch_norm2d_inference", batch_norm_inputs({2, 3, 4, 5}, 3), attributes).size(), 1u);
+}
+
+TEST(BatchNorm2dShape, RefusesWrongInputs) {
+  EXPECT_REFUSED("batch_norm2d 'stem': input has 3 channels, its parameters have shape [4]",
+                 infer("batch_norm2d", batch_norm_inputs({2, 3, 4, 5}, 4)));
+  EXPECT_REFUSED("batch_norm2d 'stem': input has shape [2, 3], needs [batch, channels, height, width]",
+                 infer("batch_norm2d", batch_norm_inputs({2, 3}, 3)));
+  auto with_residual = batch_norm_inputs({2, 3, 4, 5}, 3);
+  with_residual[6] = f32({2, 3, 4, 4});
+  EXPECT_REFUSED("batch_norm2d 'stem': residual has shape [2, 3, 4, 4], input has [2, 3, 4, 5]",
+                 infer("batch_norm2d", with_residual));
+  EXPECT_REFUSED("batch_norm2d 'stem': has 1 inputs, needs 7", infer("batch_norm2d", {f32({2, 3, 4, 5})}));
+}
+
+// ---- pools ----
+
+TEST(PoolShape, FollowsKernelStrideAndPadding) {
+  const auto types = infer("max_pool2d", {f32({2, 64, 112, 112})}, window({3, 3}, {2, 2}, {1, 1}));
+  EXPECT_EQ(types, (std::vector<TensorType>{f32({2, 64, 56, 56}), {DType::i32, {2, 64, 56, 56}}}));
+  EXPECT_EQ(infer("avg_pool2d", {f32({2, 20, 13, 9})}, window({2, 3}, {2, 3}))[0], f32({2, 20, 6, 3}));
+  EXPECT_EQ(infer("adaptive_avg_pool2d", {f32({2, 20, 13, 9})}, {{"size", List{1, 2}}})[0], f32({2, 20, 1, 2}));
+}
+
+TEST(PoolShape, RefusesWrongInputs) {
+  for (const std::string op : {"max_pool2d", "avg_pool2d"}) {
+    EXPECT_REFUSED(op + " 'stem': input has shape [2, 3], needs [batch, channels, height, width]",
+                   infer(op, {f32({2, 3})}, window({2, 2})));
+    EXPECT_REFUSED(op + " 'stem': input of 4 x 1 is smaller than the 2 x 2 window",
+                   infer(op, {f32({2, 3, 4, 1})}, window({2, 2})));
+    EXPECT_REFUSED(op + " 'stem': padding is 2, may be at most half the kernel's 3",
+                   infer(op, {f32({2, 3, 4, 4})}, window({3, 3}, {1, 1}, {0, 2})));
+    EXPECT_REFUSED(op + " 'stem': stride is 0 x 1, needs 1 to 1048576",
+                   infer(op, {f32({2, 3, 4, 4})}, window({2, 2}, {0, 1})));
+    EXPECT_REFUSED(op + " 'stem': has 0 inputs, needs 1", infer(op, {}, window({2, 2})));
+  }
+  EXPECT_REFUSED("adaptive_avg_pool2d 'stem': output size is 0 x 1, needs at least 1 x 1",
+                 infer("adaptive_avg_pool2d", {f32({2, 3, 4, 4})}, {{"size", List{0, 1}}}));
+  EXPECT_REFUSED("adaptive_avg_pool2d 'stem': output size has 1 numbers, needs 2",
+                 infer("adaptive_avg_pool2d", {f32({2, 3, 4, 4})}, {{"size", List{1}}}));
+  EXPECT_REFUSED("adaptive_avg_pool2d 'stem': input has shape [2, 3]",
+                 infer("adaptive_avg_pool2d", {f32({2, 3})}, {{"size", List{1, 1}}}));
+  EXPECT_REFUSED("avg_pool2d_gradient 'stem': has 0 inputs",
+                 infer("avg_pool2d_gradient", {}, {{"input_shape", List{1}}}));
+}
+
+// ---- the others ----
+
+TEST(AddShape, RefusesInputsThatDiffer) {
+  EXPECT_EQ(infer("add", {f32({2, 3}), f32({2, 3})})[0], f32({2, 3}));
+  EXPECT_REFUSED("add 'stem': inputs have shapes [2, 3] and [2, 4], need the same",
+                 infer("add", {f32({2, 3}), f32({2, 4})}));
+  EXPECT_REFUSED("add 'stem': inputs are f32 and f64, need the same",
+                 infer("add", {f32({2}), TensorType{DType::f64, {2}}}));
+  EXPECT_REFUSED("add 'stem': has 1 inputs, needs 2", infer("add", {f32({2, 3})}));
+}
+
+TEST(ReshapeShape, KeepsTheBatch) {
+  EXPECT_EQ(infer("reshape", {f32({2, 3, 4})}, {{"shape", List{-1}}})[0], f32({2, 12}));
+  EXPECT_EQ(infer("reshape", {f32({2, 12})}, {{"shape", List{3, 4}}})[0], f32({2, 3, 4}));
+  EXPECT_EQ(infer("reshape", {f32({2})}, {{"shape", List{-1}}})[0], f32({2, 1}));
+}
+
+TEST(ReshapeShape, RefusesAnotherNumberOfElements) {
+  EXPECT_REFUSED("reshape 'stem': input has shape [2, 3], which cannot become [2, 4]",
+                 infer("reshape", {f32({2, 3})}, {{"shape", List{4}}}));
+  EXPECT_REFUSED("reshape 'stem': input is a scalar, needs [batch, ...]",
+                 infer("reshape", {f32({})}, {{"shape", List{-1}}}));
+}
+
+TEST(DropoutShape, RefusesWrongSettings) {
+  const TensorType counter{DType::i64, {2}};
+  EXPECT_EQ(infer("dropout", {f32({2, 3}), counter}, {{"probability", 0.5}})[0], f32({2, 3}));
+  EXPECT_REFUSED("dropout 'stem': probability is 1, needs at least 0 and below 1",
+                 infer("dropout", {f32({2, 3}), counter}, {{"probability", 1.0}}));
+  EXPECT_REFUSED("dropout 'stem': probability is -0.1",
+                 infer("dropout", {f32({2, 3}), counter}, {{"probability", -0.1}}));
+  EXPECT_REFUSED("dropout 'stem': probability is nan",
+                 infer("dropout", {f32({2, 3}), counter}, {{"probability", std::stod("nan")}}));
+  EXPECT_REFUSED("dropout 'stem': counter is f32[1], needs i64[2]",
+                 infer("dropout", {f32({2, 3}), f32({1})}, {{"probability", 0.5}}));
+}
+
+TEST(CrossEntropyShape, RefusesWrongInputs) {
+  const TensorType labels{DType::i32, {2}};
+  EXPECT_EQ(infer("cross_entropy", {f32({2, 10}), labels}),
+            (std::vector<TensorType>{{DType::f64, {1}}, {DType::i64, {1}}, f32({2, 10})}));
+  EXPECT_REFUSED("cross_entropy 'stem': the model's output has shape [2, 3, 4], needs [batch, classes]",
+                 infer("cross_entropy", {f32({2, 3, 4}), labels}));
+  EXPECT_REFUSED("cross_entropy 'stem': labels are f32[2], needs i32[2]",
+                 infer("cross_entropy", {f32({2, 10}), f32({2})}));
+  EXPECT_REFUSED("cross_entropy 'stem': labels are i32[2], needs i32[3]",
+                 infer("cross_entropy", {f32({3, 10}), labels}));
+}
+
+TEST(MeanSquaredErrorShape, RefusesWrongInputs) {
+  EXPECT_EQ(infer("mean_squared_error", {f32({2, 4}), f32({2, 4})})[0], (TensorType{DType::f64, {1}}));
+  EXPECT_REFUSED("mean_squared_error 'stem': targets have shape [2, 5], the model's output [2, 4]",
+                 infer("mean_squared_error", {f32({2, 4}), f32({2, 5})}));
+  EXPECT_REFUSED("mean_squared_error 'stem': the model's output has shape [2]",
+                 infer("mean_squared_error", {f32({2}), f32({2})}));
+}
+
+TEST(SgdUpdateShape, RefusesAGradientOfAnotherShape) {
+  const auto infer_sgd = [](double momentum, std::vector<std::optional<TensorType>> types) {
+    return infer("sgd_update", types, {{"momentum", momentum}});
+  };
+  EXPECT_TRUE(infer_sgd(0, {f32({1}), f32({3}), f32({3})}).empty());
+  EXPECT_TRUE(infer_sgd(0.9, {f32({1}), f32({3}), f32({3}), f32({3}), f32({4}), f32({4}), f32({4})}).empty());
+  EXPECT_REFUSED("sgd_update 'stem': gradient or momentum differs in shape",
+                 infer_sgd(0, {f32({1}), f32({3}), f32({4})}));
+  EXPECT_REFUSED("sgd_update 'stem': has 2 inputs, needs 1 + a multiple of 2", infer_sgd(0, {f32({1}), f32({3})}));
+}
+
+TEST(Ops, AreFoundByTheirNames) {
+  for (const OpDef* op : all_ops()) {
+    EXPECT_EQ(&op_def(op->name), op);
+    EXPECT_NE(op->infer, nullptr) << op->name;
+  }
+  EXPECT_THROWS(Status::internal, "op 'softmax' is not in ops.def", &op_def("softmax"));
+}
+
+TEST(Ops, RefuseOutputsWithTooManyElements) {
+  const int64_t large = int64_t{1} << 30;
+  EXPECT_REFUSED("linear 'stem': shape [1073741824, 2147483648] has too many elements",
+                 infer("linear", {f32({large, 1}), f32({2 * large, 1}), std::nullopt}));
+}
+
+TEST(Ops, AreVerifiedAgainstTheirShapeRules) {
+  EXPECT_THROWS(
+      Status::internal, "relu 'a': output 0 has shape [3], its rule gives [2]",
+      (verify(parse_graph("graph \"g\" { %0 : f32[2] input \"x\" (%1 : f32[3]) = relu(%0) \"a\" return %1 }")), 0));
+  EXPECT_THROWS(Status::internal, "relu 'a' has 2 outputs, its rule gives 1",
+                (verify(parse_graph(
+                     "graph \"g\" { %0 : f32[2] input \"x\" (%1 : f32[2], %2 : f32[2]) = relu(%0) \"a\" return %1 }")),
+                 0));
+}
+
+TEST(Cost, CountsTwoOperationsAMultiplication) {
+  Graph graph("g");
+  const ValueId x = graph.add_value("x", f32({2, 3, 8, 8}), Role::input),
+                w = graph.add_value("w", f32({4, 3, 3, 3}), Role::parameter);
+  append_node(graph, "conv2d", "c", {x, w, kNoValue}, conv({3, 3}));
+  EXPECT_EQ(cost_of(graph, graph.nodes()[0]).operations, 2.0 * (2 * 4 * 6 * 6) * (3 * 3 * 3));
+}
+
+}  // namespace
+}  // namespace troika

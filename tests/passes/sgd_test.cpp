@@ -1,0 +1,62 @@
+// Tests of append_sgd: one update a group, with momentum as state where there is any.
+#include <gtest/gtest.h>
+
+#include "passes/graph_text.h"
+#include "passes/passes.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+constexpr const char* kGradients = R"(
+graph "net" {
+  %0 : f32[3] parameter "a"
+  %1 : f32[2, 2] parameter "b"
+  (%2 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
+  (%3 : f32[2, 2] gradient "b") = fill() "b" {shape=[2, 2], value=0.0}
+  return
+})";
+
+Graph with_sgd(const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates) {
+  Graph graph = parse_graph(kGradients);
+  append_sgd(graph, settings, groups, rates);
+  verify(graph);
+  return graph;
+}
+
+TEST(AppendSgd, UpdatesAGroupInOneNode) {
+  EXPECT_GRAPH(with_sgd({}, {{{"b", "a"}, 0, 0.5}}, 1), R"(
+graph "net" {
+  %0 : f32[3] parameter "a"
+  %1 : f32[2, 2] parameter "b"
+  %4 : f32[1] input "learning_rates"
+  (%2 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
+  (%3 : f32[2, 2] gradient "b") = fill() "b" {shape=[2, 2], value=0.0}
+  () = sgd_update(%4, %1, %3, %0, %2) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.5}
+  return
+})");
+}
+
+TEST(AppendSgd, KeepsMomentumNamedAsItsParameter) {
+  EXPECT_GRAPH(with_sgd({0.9, true}, {{{"b"}, 0, 0}, {{"a"}, 1, 0.25}}, 2), R"(
+graph "net" {
+  %0 : f32[3] parameter "a"
+  %1 : f32[2, 2] parameter "b"
+  %4 : f32[2] input "learning_rates"
+  %5 : f32[2, 2] optimizer_state "b"
+  %6 : f32[3] optimizer_state "a"
+  (%2 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
+  (%3 : f32[2, 2] gradient "b") = fill() "b" {shape=[2, 2], value=0.0}
+  () = sgd_update(%4, %1, %3, %5) "sgd" {group=0, momentum=0.9, nesterov=1, weight_decay=0.0}
+  () = sgd_update(%4, %0, %2, %6) "sgd" {group=1, momentum=0.9, nesterov=1, weight_decay=0.25}
+  return
+})");
+}
+
+TEST(AppendSgd, NamesAParameterThatHasNoGradient) {
+  Graph graph = parse_graph(R"(graph "net" { %0 : f32[3] parameter "a" return })");
+  EXPECT_THROWS(Status::internal, "sgd: no value 'a' in graph 'net'", (append_sgd(graph, {}, {{{"a"}, 0, 0}}, 1), 0));
+}
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,190 @@
+// Tests of the recipe: the graph that is lowered, mode by mode and rank by rank, and a real plan on a CPU device.
+#include "plan/compile.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "models/zoo.h"
+#include "passes/graph_text.h"
+
+namespace troika {
+namespace {
+
+// d2l_lenet, all of it trained, with plain SGD.
+struct Lenet {
+  std::unique_ptr<Model> model = create_model("d2l_lenet", {});
+  CompileRequest request{model->graph()};
+
+  Lenet(Mode mode, int64_t local_batch, int64_t global_batch, int ranks, size_t bucket_bytes = size_t{1} << 20) {
+    request.mode = mode;
+    request.local_batch = local_batch;
+    request.global_batch = global_batch;
+    request.ranks = ranks;
+    std::vector<NamedBytes> sizes;
+    for (const Value& value : model->graph().values())
+      if (value.role == Role::parameter) {
+        request.trainable.push_back(value.name);
+        sizes.push_back({value.name, value.type.bytes()});
+      }
+    request.buckets = make_buckets(sizes, bucket_bytes);
+    for (const Bucket& bucket : request.buckets) request.groups.push_back({bucket.parameters, 0, 0});
+  }
+
+  Graph graph(const Log& log = Log()) const { return build_graph(request, log); }
+};
+
+std::vector<std::string> ops_of(const Graph& graph) {
+  std::vector<std::string> ops;
+  for (const Node& node : graph.nodes()) ops.push_back(node.op);
+  return ops;
+}
+
+int count(const Graph& graph, const std::string& op) {
+  const auto ops = ops_of(graph);
+  return static_cast<int>(std::count(ops.begin(), ops.end(), op));
+}
+
+TEST(BuildGraph, TrainsLenetOnOneOfTwoRanks) {
+  EXPECT_GRAPH(Lenet(Mode::train, 2, 4, 2, 100000).graph(), R"(
+graph "d2l_lenet" {
+  %0 : f32[2, 1, 28, 28] input "x"
+  %1 : f32[20, 1, 3, 3] parameter "conv1.weight"
+  %2 : f32[20] parameter "conv1.bias"
+  %6 : f32[50, 20, 5, 5] parameter "conv2.weight"
+  %7 : f32[50] parameter "conv2.bias"
+  %12 : f32[128, 800] parameter "fc1.weight"
+  %13 : f32[128] parameter "fc1.bias"
+  %16 : f32[10, 128] parameter "fc2.weight"
+  %17 : f32[10] parameter "fc2.bias"
+  %19 : i32[2] input "target"
+  %40 : f32[1] input "learning_rates"
+  (%4 : f32[2, 20, 26, 26]) = conv2d(%0, %1, %2) "conv1" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=1, stride=[1, 1]}
+  (%5 : f32[2, 20, 13, 13]) = avg_pool2d(%4) "pool1" {count_include_pad=1, kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%9 : f32[2, 50, 9, 9]) = conv2d(%5, %6, %7) "conv2" {dilation=[1, 1], groups=1, kernel=[5, 5], padding=[0, 0], relu=1, stride=[1, 1]}
+  (%10 : f32[2, 50, 4, 4]) = avg_pool2d(%9) "pool2" {count_include_pad=1, kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%15 : f32[2, 128]) = linear(%10, %12, %13) "fc1" {relu=1}
+  (%18 : f32[2, 10]) = linear(%15, %16, %17) "fc2"
+  (%20 : f64[1], %21 : i64[1], %22 : f32[2, 10]) = cross_entropy(%18, %19) "loss" {scale=0.25}
+  (%23 : f32[2, 10]) = cross_entropy_gradient(%22, %19) "loss" {scale=0.25}
+  (%24 : f32[10, 128] gradient "fc2.weight", %25 : f32[10] gradient "fc2.bias") = linear_weight_gradient(%15, %23) "fc2" {bias=1}
+  (%26 : f32[2, 128]) = linear_input_gradient(%16, %23) "fc2" {input_shape=[2, 128]}
+  (%27 : f32[2, 128]) = relu_gradient(%15, %26) "fc1"
+  (%28 : f32[128, 800] gradient "fc1.weight", %29 : f32[128] gradient "fc1.bias") = linear_weight_gradient(%10, %27) "fc1" {bias=1}
+  () = all_reduce(%25, %24, %29, %28) "bucket0" {bucket=0}
+  (%30 : f32[2, 50, 4, 4]) = linear_input_gradient(%12, %27) "fc1" {input_shape=[2, 50, 4, 4]}
+  (%31 : f32[2, 50, 9, 9]) = avg_pool2d_gradient(%30) "pool2" {count_include_pad=1, input_shape=[2, 50, 9, 9], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%32 : f32[2, 50, 9, 9]) = relu_gradient(%9, %31) "conv2"
+  (%33 : f32[50, 20, 5, 5] gradient "conv2.weight", %34 : f32[50] gradient "conv2.bias") = conv2d_weight_gradient(%5, %32) "conv2" {bias=1, dilation=[1, 1], groups=1, kernel=[5, 5], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[50, 20, 5, 5]}
+  () = all_reduce(%34, %33) "bucket1" {bucket=1}
+  (%35 : f32[2, 20, 13, 13]) = conv2d_input_gradient(%6, %32) "conv2" {dilation=[1, 1], groups=1, input_shape=[2, 20, 13, 13], kernel=[5, 5], padding=[0, 0], relu=0, stride=[1, 1]}
+  (%36 : f32[2, 20, 26, 26]) = avg_pool2d_gradient(%35) "pool1" {count_include_pad=1, input_shape=[2, 20, 26, 26], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%37 : f32[2, 20, 26, 26]) = relu_gradient(%4, %36) "conv1"
+  (%38 : f32[20, 1, 3, 3] gradient "conv1.weight", %39 : f32[20] gradient "conv1.bias") = conv2d_weight_gradient(%0, %37) "conv1" {bias=1, dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[20, 1, 3, 3]}
+  () = all_reduce(%39, %38) "bucket2" {bucket=2}
+  () = sgd_update(%40, %17, %25, %16, %24, %13, %29, %12, %28) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%40, %7, %34, %6, %33) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%40, %2, %39, %1, %38) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  return %20, %21
+}
+)");
+}
+
+TEST(BuildGraph, ReducesNothingOnOneRank) { EXPECT_EQ(count(Lenet(Mode::train, 4, 4, 1).graph(), "all_reduce"), 0); }
+
+TEST(BuildGraph, StartsEveryBucketOnce) {
+  for (size_t cap : {size_t{0}, size_t{1} << 10, size_t{1} << 20, size_t{1} << 30}) {
+    const Lenet lenet(Mode::train, 2, 4, 2, cap);
+    EXPECT_EQ(count(lenet.graph(), "all_reduce"), static_cast<int>(lenet.request.buckets.size()));
+  }
+}
+
+TEST(BuildGraph, UpdatesOnARankWithoutSamples) {
+  EXPECT_EQ(ops_of(Lenet(Mode::train, 0, 1, 2, size_t{1} << 30).graph()),
+            (std::vector<std::string>{"fill", "fill", "fill", "fill", "fill", "fill", "fill", "fill", "all_reduce",
+                                      "sgd_update"}));
+}
+
+TEST(BuildGraph, WeighsASampleByTheWholeBatchWhereTheLossIsAMean) {
+  for (bool is_mean : {true, false}) {
+    Lenet lenet(Mode::train, 2, 8, 4);
+    lenet.request.is_mean = is_mean;
+    const Graph graph = lenet.graph();
+    const auto node = std::find_if(graph.nodes().begin(), graph.nodes().end(),
+                                   [](const Node& n) { return n.op == "cross_entropy_gradient"; });
+    ASSERT_NE(node, graph.nodes().end());
+    EXPECT_EQ(node->attributes.real("scale"), is_mean ? 0.125 : 1.0);
+  }
+}
+
+TEST(BuildGraph, EvaluatesWithTheLossAndPredictsWithout) {
+  const std::vector<std::string> forward = {"conv2d", "avg_pool2d", "conv2d", "avg_pool2d", "linear", "linear"};
+  EXPECT_EQ(ops_of(Lenet(Mode::predict, 3, 0, 1).graph()), forward);
+  auto with_loss = forward;
+  with_loss.push_back("cross_entropy");
+  EXPECT_EQ(ops_of(Lenet(Mode::evaluate, 3, 0, 1).graph()), with_loss);
+}
+
+TEST(BuildGraph, KeepsEveryNodeWhereItDoesNotFuse) {
+  Lenet lenet(Mode::predict, 3, 0, 1);
+  lenet.request.fuse = false;
+  EXPECT_EQ(ops_of(lenet.graph()), (std::vector<std::string>{"conv2d", "relu", "avg_pool2d", "conv2d", "relu",
+                                                             "avg_pool2d", "reshape", "linear", "relu", "linear"}));
+}
+
+TEST(BuildGraph, LeavesTheModelsGraphAlone) {
+  const Lenet lenet(Mode::train, 2, 4, 2);
+  const std::string before = print_graph(lenet.model->graph());
+  lenet.graph();
+  EXPECT_EQ(print_graph(lenet.model->graph()), before);
+}
+
+TEST(BuildGraph, TellsTheLogOfEveryPass) {
+  std::vector<std::string> lines;
+  Lenet(Mode::train, 2, 4, 2).graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
+  ASSERT_EQ(lines.size(), 7u);
+  const char* passes[] = {"rebatch", "loss", "fuse", "autodiff", "data_parallel", "sgd", "dead_code"};
+  for (size_t i = 0; i < lines.size(); ++i)
+    EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
+}
+
+TEST(BuildGraph, DumpsTheGraphBehindThePassThatIsAskedFor) {
+  std::string dumped;
+  ::setenv("TROIKA_DUMP", "fuse", 1);
+  const Graph graph =
+      Lenet(Mode::evaluate, 2, 0, 1)
+          .graph(Log([&](LogLevel, const char* line) { dumped += std::string(line) + "\n"; }, LogLevel::error));
+  ::unsetenv("TROIKA_DUMP");
+  EXPECT_EQ(dumped, print_graph(graph)) << "nothing follows that changes the graph";
+}
+
+TEST(Compile, MakesAPlanForACpuDevice) {
+  const auto device = BackendRegistry::create()->open({DeviceKind::cpu, 0}, {});
+  device->enter_thread();
+  const Lenet lenet(Mode::train, 2, 4, 2);
+  std::vector<StateEntry> entries;
+  for (size_t b = 0; b < lenet.request.buckets.size(); ++b)
+    for (const std::string& name : lenet.request.buckets[b].parameters) {
+      StateEntry entry;
+      entry.name = name;
+      entry.type = lenet.model->graph().type(*lenet.model->graph().find(name));
+      entry.bucket = static_cast<int>(b);
+      entries.push_back(entry);
+    }
+  StateTable state(std::move(entries), false);
+  const Plan plan = compile(lenet.request, *device, state, Log());
+  EXPECT_EQ(plan.name, "train batch 2 of 4 on cpu:0");
+  EXPECT_TRUE(state.is_placed());
+  EXPECT_EQ(plan.inputs.size(), 3u);
+  EXPECT_EQ(plan.inputs.at("x").bytes, 2u * 28 * 28 * 4);
+  EXPECT_EQ(plan.outputs.size(), 2u);
+  for (const Launch& launch : plan.launches)
+    for (const auto* locations : {&launch.inputs, &launch.outputs})
+      for (const Location& l : *locations) {
+        EXPECT_LE(l.offset + l.bytes, l.segment == Segment::arena ? plan.arena_bytes : state.segment_bytes(l.segment));
+      }
+}
+
+}  // namespace
+}  // namespace troika

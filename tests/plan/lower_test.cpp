@@ -1,0 +1,298 @@
+// Tests of lowering with a device that computes nothing: reorders, gradients on their way, and who shares whose memory.
+#include "plan/lower.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/fake_device.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+StateEntry entry(const std::string& name, Shape shape, int bucket, bool is_buffer = false) {
+  StateEntry result;
+  result.name = name;
+  result.type = {DType::f32, std::move(shape)};
+  result.bucket = bucket;
+  result.is_buffer = is_buffer;
+  result.is_decided = is_buffer;
+  return result;
+}
+
+std::string plan_text(const char* graph, std::map<std::string, FakeKernel> kernels,
+                      std::vector<StateEntry> entries = {}) {
+  FakeDevice device(std::move(kernels));
+  StateTable state(std::move(entries), false);
+  return "\n" + print_plan(lower(parse_graph(graph), device, state));
+}
+
+// ---- layouts ----
+
+TEST(Lower, LaunchesNodesInTheirOrderWithoutReordersWhereLayoutsAgree) {
+  EXPECT_EQ(plan_text(R"(
+graph "net" {
+  %0 : f32[16] input "x"
+  (%1 : f32[16]) = relu(%0) "a"
+  (%2 : f32[16]) = relu(%1) "b"
+  return %2
+})",
+                      {{"b", {{"plain"}, {"plain"}, 100}}}),
+            R"(
+plan net: 2 launches, 0.000 GFLOP, arena 0.0 MiB
+  feed x -> arena+0:64
+  relu 'a' by fake (plain -> plain) arena+0:64 -> arena+128:64
+  relu 'b' by fake (plain -> plain) arena+128:64 -> arena+192:64 scratch arena+0:100
+  result arena+192:64
+)");
+}
+
+TEST(Lower, ReordersOnlyWhereLayoutsDisagreeAndLetsLaterReadersShareIt) {
+  EXPECT_EQ(plan_text(R"(
+graph "net" {
+  %0 : f32[16] input "x"
+  (%1 : f32[16]) = relu(%0) "first"
+  (%2 : f32[16]) = relu(%1) "wants B"
+  (%3 : f32[16]) = relu(%1) "wants A"
+  (%4 : f32[16]) = add(%1, %2) "wants B too"
+  return %3, %4
+})",
+                      {{"first", {{"plain"}, {"A"}}},
+                       {"wants B", {{"B"}, {"B"}}},
+                       {"wants A", {{"A"}, {"plain"}}},
+                       {"wants B too", {{"B", "B"}, {"plain"}}}}),
+            R"(
+plan net: 5 launches, 0.000 GFLOP, arena 0.0 MiB
+  feed x -> arena+128:64
+  relu 'first' by fake (plain -> A) arena+128:64 -> arena+0:128
+  reorder 'wants B' by fake (A -> B) arena+0:128 -> arena+128:128
+  relu 'wants B' by fake (B -> B) arena+128:128 -> arena+256:128
+  relu 'wants A' by fake (A -> plain) arena+0:128 -> arena+384:64
+  add 'wants B too' by fake (B, B -> plain) arena+128:128 arena+256:128 -> arena+0:64
+  result arena+384:64
+  result arena+0:64
+)");
+}
+
+TEST(Lower, GivesResultsOutPlain) {
+  EXPECT_EQ(plan_text(R"(
+graph "net" {
+  %0 : f32[16] input "x"
+  (%1 : f32[16]) = relu(%0) "a"
+  return %1
+})",
+                      {{"a", {{"A"}, {"A"}}}}),
+            R"(
+plan net: 3 launches, 0.000 GFLOP, arena 0.0 MiB
+  feed x -> arena+128:64
+  reorder 'x' by fake (plain -> A) arena+128:64 -> arena+0:128
+  relu 'a' by fake (A -> A) arena+0:128 -> arena+128:128
+  reorder 'output' by fake (A -> plain) arena+128:128 -> arena+0:64
+  result arena+0:64
+)");
+}
+
+constexpr const char* kTwoReaders = R"(
+graph "net" {
+  %0 : f32[4, 4] input "x"
+  %1 : f32[4, 4] parameter "w"
+  (%2 : f32[4, 4]) = linear(%0, %1, _) "first"
+  (%3 : f32[4, 4]) = linear(%2, %1, _) "second"
+  return %3
+})";
+
+TEST(Lower, LetsTheFirstReaderDecideAParametersLayout) {
+  EXPECT_EQ(plan_text(kTwoReaders, {{"first", {{"plain", "A"}, {}}}, {"second", {{"plain", "B"}, {}}}},
+                      {entry("w", {4, 4}, -1)}),
+            R"(
+plan net: 3 launches, 0.000 GFLOP, arena 0.0 MiB
+  feed x -> arena+0:64
+  linear 'first' by fake (plain, A -> plain) arena+0:64 parameters+0:128 _ -> arena+128:64
+  reorder 'w' by fake (A -> B) parameters+0:128 -> arena+0:128
+  linear 'second' by fake (plain, B -> plain) arena+128:64 arena+0:128 _ -> arena+192:64
+  result arena+192:64
+)");
+}
+
+TEST(Lower, KeepsTheLayoutsOfAStateTableThatIsPlaced) {
+  FakeDevice device({{"first", {{"plain", "A"}, {}}}, {"second", {{"plain", "A"}, {}}}});
+  StateTable state({entry("w", {4, 4}, -1)}, false);
+  state.place();  // plain
+  const Plan plan = lower(parse_graph(kTwoReaders), device, state);
+  EXPECT_EQ(state.find("w").layout, nullptr);
+  ASSERT_EQ(plan.launches.size(), 3u) << "one reorder, for both readers";
+  EXPECT_EQ(plan.launches[0].op, "reorder");
+}
+
+TEST(Lower, RefusesAKernelThatChangesStateThroughACopy) {
+  constexpr const char* kStatistics = R"(
+graph "net" {
+  %0 : f32[2, 3, 4, 4] input "x"
+  %1 : f32[3] parameter "weight"
+  %2 : f32[3] parameter "bias"
+  %3 : f32[3] buffer "mean"
+  %4 : f32[3] buffer "var"
+  %5 : i64[] buffer "batches"
+  (%6 : f32[2, 3, 4, 4], %7 : f32[3], %8 : f32[3]) = batch_norm2d(%0, %1, %2, %3, %4, %5, _) "bn" {eps=1e-05, momentum=0.1}
+  return %6
+})";
+  EXPECT_THROWS(Status::internal, "batch_norm2d 'bn': changes state that does not lie as its kernel needs",
+                plan_text(kStatistics, {{"bn", {{"plain", "plain", "plain", "A"}, {}}}},
+                          {entry("weight", {3}, -1), entry("bias", {3}, -1), entry("mean", {3}, -1, true),
+                           entry("var", {3}, -1, true), entry("batches", {}, -1, true)}));
+}
+
+// ---- gradients ----
+
+constexpr const char* kStep = R"(
+graph "net" {
+  %0 : f32[4, 4] input "x"
+  %1 : f32[4, 4] parameter "a"
+  %2 : f32[4, 4] parameter "b"
+  %8 : f32[1] input "learning_rates"
+  (%3 : f32[4, 4]) = linear(%0, %1, _) "a"
+  (%4 : f32[4, 4]) = linear(%3, %2, _) "b"
+  (%5 : f32[4, 4] gradient "b") = linear_weight_gradient(%3, %4) "b'" {bias=0}
+  () = all_reduce(%5) "bucket0" {bucket=0}
+  (%6 : f32[4, 4]) = linear_input_gradient(%2, %4) "b*" {input_shape=[4, 4]}
+  (%7 : f32[4, 4] gradient "a") = linear_weight_gradient(%0, %6) "a'" {bias=0}
+  () = all_reduce(%7) "bucket1" {bucket=1}
+  () = sgd_update(%8, %2, %5) "sgd b" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%8, %1, %7) "sgd a" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  return
+})";
+
+// b's gradient is made as b lies and goes straight to its place; a's lands there by a reorder, before its bucket starts.
+// Each update waits for its own bucket alone.
+TEST(Lower, LandsGradientsInTheParametersLayoutAndWaitsBeforeTheFirstReaderOfABucket) {
+  EXPECT_EQ(
+      plan_text(
+          kStep,
+          {{"a", {{"plain", "A"}, {}}}, {"b", {{"plain", "B"}, {}}}, {"b'", {{}, {"B"}}}, {"a'", {{}, {"plain"}}}},
+          {entry("b", {4, 4}, 0), entry("a", {4, 4}, 1)}),
+      R"(
+plan net: 8 launches, 0.000 GFLOP, arena 0.0 MiB
+  feed learning_rates -> arena+192:4
+  feed x -> arena+0:64
+  linear 'a' by fake (plain, A -> plain) arena+0:64 parameters+128:128 _ -> arena+64:64
+  linear 'b' by fake (plain, B -> plain) arena+64:64 parameters+0:128 _ -> arena+128:64
+  linear_weight_gradient 'b'' by fake (plain, plain -> B) arena+64:64 arena+128:64 -> gradients+0:128
+  start all_reduce bucket 0
+  linear_input_gradient 'b*' by fake (B, plain -> plain) parameters+0:128 arena+128:64 -> arena+64:64
+  linear_weight_gradient 'a'' by fake (plain, plain -> plain) arena+0:64 arena+64:64 -> arena+128:64
+  reorder 'a' by fake (plain -> A) arena+128:64 -> gradients+128:128
+  start all_reduce bucket 1
+  wait all_reduce bucket 0
+  sgd_update 'sgd b' by fake (plain, B, B -> ) arena+192:4 parameters+0:128 gradients+0:128 -> 
+  wait all_reduce bucket 1
+  sgd_update 'sgd a' by fake (plain, A, A -> ) arena+192:4 parameters+128:128 gradients+128:128 -> 
+)");
+}
+
+TEST(Lower, WaitsForABucketOnce) {
+  const std::string plan = plan_text(R"(
+graph "net" {
+  %0 : f32[1] input "learning_rates"
+  %1 : f32[4] parameter "a"
+  %2 : f32[4] parameter "b"
+  (%3 : f32[4] gradient "a") = fill() "a" {shape=[4], value=0.0}
+  (%4 : f32[4] gradient "b") = fill() "b" {shape=[4], value=0.0}
+  () = all_reduce(%3, %4) "bucket0" {bucket=0}
+  () = sgd_update(%0, %1, %3) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%0, %2, %4) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  return
+})",
+                                     {}, {entry("a", {4}, 0), entry("b", {4}, 0)});
+  const size_t first = plan.find("wait all_reduce bucket 0");
+  EXPECT_NE(first, std::string::npos) << plan;
+  EXPECT_EQ(plan.find("wait all_reduce", first + 1), std::string::npos) << plan;
+}
+
+// ---- memory ----
+
+std::string chain(const char* nodes) { return std::string("graph \"net\" { %0 : f32[16] input \"x\" ") + nodes + "}"; }
+
+Plan plan_of(const std::string& graph, std::map<std::string, FakeKernel> kernels) {
+  FakeDevice device(std::move(kernels));
+  StateTable state({}, false);
+  return lower(parse_graph(graph), device, state);
+}
+
+const FakeKernel kInPlace{{}, {}, 0, {{0, 0}}};
+
+TEST(Lower, LetsAnOutputTakeOverTheMemoryOfAnInputThatDies) {
+  const Plan plan = plan_of(
+      chain(
+          "(%1 : f32[16]) = relu(%0) \"a\" (%2 : f32[16]) = relu(%1) \"b\" (%3 : f32[16]) = relu(%2) \"c\" return %3"),
+      {{"b", kInPlace}});
+  EXPECT_EQ(plan.launches[1].outputs[0].offset, plan.launches[1].inputs[0].offset);
+  EXPECT_NE(plan.launches[2].outputs[0].offset, plan.launches[2].inputs[0].offset)
+      << "this kernel did not say that it can";
+}
+
+TEST(Lower, KeepsAnInputThatLivesOn) {
+  const Plan plan = plan_of(
+      chain("(%1 : f32[16]) = relu(%0) \"a\" (%2 : f32[16]) = relu(%1) \"b\" (%3 : f32[16]) = add(%1, %2) \"c\" "
+            "(%4 : f32[16]) = relu(%3) \"d\" return %4"),
+      {{"b", kInPlace}, {"c", kInPlace}});
+  EXPECT_NE(plan.launches[1].outputs[0].offset, plan.launches[1].inputs[0].offset);
+  EXPECT_EQ(plan.launches[2].outputs[0].offset, plan.launches[2].inputs[0].offset) << "here it dies";
+}
+
+TEST(Lower, KeepsWhatTheStepIsFedAndWhatItGivesOut) {
+  const Plan plan = plan_of(chain("(%1 : f32[16]) = relu(%0) \"a\" (%2 : f32[16]) = relu(%1) \"b\" return %2, %1"),
+                            {{"a", kInPlace}, {"b", kInPlace}});
+  EXPECT_NE(plan.launches[0].outputs[0].offset, plan.inputs.at("x").offset);
+  EXPECT_NE(plan.outputs[0].offset, plan.outputs[1].offset);
+}
+
+TEST(Lower, KeepsMemoryThatIsTooSmallForTheOutput) {
+  const Plan plan = plan_of(
+      chain(
+          "(%1 : f32[16]) = relu(%0) \"a\" (%2 : f32[16]) = relu(%1) \"b\" (%3 : f32[16]) = relu(%2) \"c\" return %3"),
+      {{"b", {{}, {"A"}, 0, {{0, 0}}}}, {"c", {{"A"}, {}}}});
+  EXPECT_NE(plan.launches[1].outputs[0].offset, plan.launches[1].inputs[0].offset);
+}
+
+TEST(Lower, HandsMemoryDownAChainOfKernels) {
+  const Plan plan =
+      plan_of(chain("(%1 : f32[16]) = relu(%0) \"a\" (%2 : f32[16]) = relu(%1) \"b\" (%3 : f32[16]) = relu(%2) \"c\" "
+                    "(%4 : f32[16]) = relu(%3) \"d\" (%5 : f32[16]) = relu(%4) \"e\" return %5"),
+              {{"b", kInPlace}, {"c", kInPlace}, {"d", kInPlace}});
+  for (size_t i : {1, 2, 3}) EXPECT_EQ(plan.launches[i].outputs[0].offset, plan.launches[0].outputs[0].offset);
+}
+
+// A view keeps its source's memory alive for as long as either is read.
+TEST(Lower, LetsViewsShareTheMemoryOfWhatTheyShow) {
+  const Plan plan = plan_of(R"(
+graph "net" {
+  %0 : f32[2, 4] input "x"
+  (%1 : f32[2, 4]) = relu(%0) "a"
+  (%2 : f32[2, 2, 2]) = reshape(%1) "view" {shape=[2, 2]}
+  (%3 : f32[2, 4]) = relu(%1) "b"
+  (%4 : f32[2, 2, 2]) = relu(%2) "c"
+  (%5 : f32[2, 4]) = relu(%3) "d"
+  return %4, %5
+})",
+                            {{"b", kInPlace}});
+  ASSERT_EQ(plan.launches.size(), 4u) << "a view has no kernel";
+  EXPECT_EQ(plan.launches[2].inputs[0].offset, plan.launches[0].outputs[0].offset);
+  EXPECT_NE(plan.launches[1].outputs[0].offset, plan.launches[0].outputs[0].offset)
+      << "b must not write over what the view still shows";
+}
+
+TEST(Lower, MakesAViewOfAPlainCopyWhereItsSourceLiesOtherwise) {
+  const Plan plan = plan_of(R"(
+graph "net" {
+  %0 : f32[2, 4] input "x"
+  (%1 : f32[2, 4]) = relu(%0) "a"
+  (%2 : f32[2, 2, 2]) = reshape(%1) "view" {shape=[2, 2]}
+  return %2
+})",
+                            {{"a", {{}, {"A"}}}});
+  ASSERT_EQ(plan.launches.size(), 2u);
+  EXPECT_EQ(plan.launches[1].op, "reorder");
+  EXPECT_EQ(plan.outputs[0].offset, plan.launches[1].outputs[0].offset);
+}
+
+}  // namespace
+}  // namespace troika

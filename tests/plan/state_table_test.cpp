@@ -1,0 +1,91 @@
+// Tests of the state table: where parameters, gradients and momentum lie, and each bucket as one run.
+#include "plan/state_table.h"
+
+#include <gtest/gtest.h>
+
+#include "plan/fake_device.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+StateEntry entry(const std::string& name, Shape shape, int bucket, bool is_buffer = false) {
+  StateEntry result;
+  result.name = name;
+  result.type = {DType::f32, std::move(shape)};
+  result.bucket = bucket;
+  result.is_buffer = is_buffer;
+  return result;
+}
+
+StateTable placed(bool has_momentum) {
+  StateTable table({entry("c", {5}, 0), entry("b", {16}, 0), entry("a", {17}, 1), entry("frozen", {3}, -1),
+                    entry("mean", {2}, -1, true)},
+                   has_momentum);
+  table.place();
+  return table;
+}
+
+TEST(StateTable, PlacesEntriesOneBehindTheOtherAtWholeLines) {
+  const StateTable table = placed(true);
+  const std::vector<size_t> offsets = {0, 64, 128, 256, 320}, bytes = {20, 64, 68, 12, 8};
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    EXPECT_EQ(table.entries()[i].offset, offsets[i]) << table.entries()[i].name;
+    EXPECT_EQ(table.entries()[i].bytes, bytes[i]) << table.entries()[i].name;
+  }
+  EXPECT_TRUE(table.is_placed());
+}
+
+TEST(StateTable, GivesEachBucketOneRunOfTheGradients) {
+  const StateTable table = placed(true);
+  ASSERT_EQ(table.buckets().size(), 2u);
+  EXPECT_EQ(table.buckets()[0].offset, 0u);
+  EXPECT_EQ(table.buckets()[0].bytes, 128u);
+  EXPECT_EQ(table.buckets()[1].offset, 128u);
+  EXPECT_EQ(table.buckets()[1].bytes, 128u);
+}
+
+TEST(StateTable, HasNoGradientsOrMomentumOfWhatIsNotTrained) {
+  EXPECT_EQ(placed(true).segment_bytes(Segment::parameters), 384u);
+  EXPECT_EQ(placed(true).segment_bytes(Segment::gradients), 256u);
+  EXPECT_EQ(placed(true).segment_bytes(Segment::optimizer), 256u);
+  EXPECT_EQ(placed(false).segment_bytes(Segment::optimizer), 0u);
+  EXPECT_EQ(placed(false).segment_bytes(Segment::arena), 0u);
+}
+
+TEST(StateTable, LocatesAParameterItsGradientAndItsMomentumAtOneOffset) {
+  const StateTable table = placed(true);
+  for (auto [role, segment] : {std::pair{Role::parameter, Segment::parameters},
+                               {Role::gradient, Segment::gradients},
+                               {Role::optimizer_state, Segment::optimizer}}) {
+    const Location location = table.locate(role, "a");
+    EXPECT_EQ(location.segment, segment);
+    EXPECT_EQ(location.offset, 128u);
+    EXPECT_EQ(location.bytes, 68u);
+  }
+  EXPECT_EQ(table.locate(Role::buffer, "mean").segment, Segment::parameters);
+}
+
+TEST(StateTable, TakesTheLayoutsBytes) {
+  StateTable table({entry("w", {16}, 0), entry("v", {16}, 0)}, false);
+  table.find("w").layout = std::make_shared<FakeLayout>("A", 130);
+  table.place();
+  EXPECT_EQ(table.find("w").bytes, 130u);
+  EXPECT_EQ(table.find("v").offset, 192u);
+  EXPECT_EQ(table.buckets()[0].bytes, 256u);
+}
+
+TEST(StateTable, DecidesForPlainWhereNothingElseDid) {
+  const StateTable table = placed(false);
+  for (const StateEntry& e : table.entries()) {
+    EXPECT_TRUE(e.is_decided);
+    EXPECT_EQ(e.layout, nullptr);
+  }
+}
+
+TEST(StateTable, NamesAnEntryThatItDoesNotHave) {
+  EXPECT_THROWS(Status::internal, "state table: no entry 'nobody'", placed(false).find("nobody"));
+}
+
+}  // namespace
+}  // namespace troika

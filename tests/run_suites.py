@@ -1,0 +1,168 @@
+"""Runs the test programs that meson knows, one after the other, and prints the sum of their tests as the last line.
+
+GoogleTest programs report through GTEST_OUTPUT; every other program prints a line `ok NAME`, `not ok NAME` or
+`skip NAME reason` a test. A program that prints neither counts as one test, by its exit status (77: skipped).
+"""
+
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+
+# A suite that hangs must not hang the whole run. Sanitizers make programs ten times slower.
+TIME_LIMIT_S = {"none": 1200, "address,undefined": 2400, "thread": 2400}
+
+# The suites that run under the sanitizers; the others check files, headers and installs, or train for minutes.
+SANITIZED = {"unit", "conformance", "equivalence"}
+
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "abort_on_error=0:detect_leaks=1:allocator_may_return_null=1",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+# Races that are false, inside libraries that are not instrumented.
+SUPPRESSIONS = {"TSAN_OPTIONS": "tests/tsan.supp", "LSAN_OPTIONS": "tests/lsan.supp"}
+
+
+def sanitizer_environment():
+    """The sanitizers' options, with the suppression files that exist."""
+    options = dict(SANITIZER_OPTIONS)
+    for variable, path in SUPPRESSIONS.items():
+        if os.path.exists(path):
+            options[variable] = f"{options.get(variable, '')}:suppressions={os.path.abspath(path)}".lstrip(":")
+    return options
+
+
+def command_prefix(sanitize):
+    """ThreadSanitizer's memory map does not survive the address randomisation of newer kernels."""
+    prefix = ["setarch", platform.machine(), "-R"]
+    if sanitize == "thread":
+        try:
+            if subprocess.run([*prefix, "true"], capture_output=True, check=False).returncode == 0:
+                return prefix
+        except OSError:
+            pass
+    return []
+
+
+class Counts:
+    """Tests that passed and were skipped, and the names of those that failed."""
+
+    def __init__(self):
+        self.passed, self.failed, self.skipped = 0, [], 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+
+    def __str__(self):
+        return f"{self.passed} passed, {len(self.failed)} failed, {self.skipped} skipped"
+
+
+def counts_of_googletest(report_path):
+    """The counts in a GoogleTest JSON report; None where the program wrote none."""
+    try:
+        with open(report_path, encoding="utf-8") as file:
+            report = json.load(file)
+    except (OSError, ValueError):
+        return None
+    counts = Counts()
+    for suite in report.get("testsuites", []):
+        for test in suite.get("testsuite", []):
+            name = f"{suite['name']}.{test['name']}"
+            if test.get("failures"):
+                counts.failed.append(name)
+            elif test.get("result") == "SKIPPED":
+                counts.skipped += 1
+            elif test.get("status") == "RUN":
+                counts.passed += 1
+    return counts
+
+
+def counts_of_lines(output):
+    """The counts of `ok`, `not ok` and `skip` lines; None where there are none."""
+    counts, seen = Counts(), False
+    for line in output.splitlines():
+        match = re.match(r"(ok|not ok|skip) (.+)", line)
+        if not match:
+            continue
+        seen = True
+        if match[1] == "ok":
+            counts.passed += 1
+        elif match[1] == "skip":
+            counts.skipped += 1
+        else:
+            counts.failed.append(match[2])
+    return counts if seen else None
+
+
+def run_suite(test, folder, sanitize):
+    """Runs one program; gives its counts and its output."""
+    report_path = os.path.join(os.path.abspath(folder), f"report-{test['name'].replace('/', '-')}.json")
+    if os.path.exists(report_path):
+        os.remove(report_path)
+    environment = {**os.environ, **sanitizer_environment(), **dict(test.get("env") or {}),
+                   "GTEST_OUTPUT": f"json:{report_path}", "GTEST_COLOR": "no"}
+    if environment.get("TROIKA_PYTHON") and os.path.basename(test["cmd"][0]).startswith("python"):
+        test["cmd"][0] = environment["TROIKA_PYTHON"]  # the one that has numpy and safetensors
+    try:
+        finished = subprocess.run(command_prefix(sanitize) + test["cmd"], cwd=test.get("workdir") or folder,  # as meson does
+                                  env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT_S[sanitize],
+                                  check=False)
+        status, output = finished.returncode, finished.stdout
+    except subprocess.TimeoutExpired as late:
+        output = (late.stdout or b"").decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
+        status = f"no end after {TIME_LIMIT_S[sanitize]} s"
+    except OSError as error:
+        status, output = str(error), ""
+
+    counts = counts_of_googletest(report_path) or counts_of_lines(output)
+    if counts is None:
+        counts = Counts()
+        if status == 0:
+            counts.passed = 1
+        elif status == 77:
+            counts.skipped = 1
+            status = 0
+    if status != 0 and not counts.failed:  # a crash, a leak, a race: no test says so itself
+        counts.failed.append(f"{test['name']}: exit status {status}")
+    return counts, output
+
+
+def main():
+    folder, sanitize, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    with open(os.path.join(folder, "tests.json"), encoding="utf-8") as file:
+        tests = json.load(file)
+    for test in tests:
+        test["groups"] = {suite.rsplit(":", 1)[-1] for suite in test.get("suite", [])}  # "troika:unit" -> "unit"
+    known = {test["name"] for test in tests}.union(*(test["groups"] for test in tests))
+    for name in names:
+        if name not in known:
+            sys.exit(f"run: there is no suite '{name}'; there are: {' '.join(sorted(known))}")
+    if names:
+        tests = [test for test in tests if test["name"] in names or test["groups"] & set(names)]
+    elif sanitize != "none":
+        tests = [test for test in tests if test["groups"] & SANITIZED]
+    total = Counts()
+    for test in tests:
+        began = time.monotonic()
+        counts, output = run_suite(test, folder, sanitize)
+        total.add(counts)
+        print(f"{'FAIL' if counts.failed else 'ok':4} {test['name']:<32} {counts} ({time.monotonic() - began:.1f} s)",
+              flush=True)
+        if counts.failed:
+            print("\n".join("     | " + line for line in output.splitlines()[-80:]), flush=True)
+    for name in total.failed:
+        print(f"failed: {name}")
+    print(total)
+    sys.exit(1 if total.failed or total.passed == 0 else 0)
+
+
+if __name__ == "__main__":
+    main()

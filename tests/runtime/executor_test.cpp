@@ -1,0 +1,193 @@
+// Tests of the executor: addresses, the order of steps, and collectives that travel while kernels run.
+#include "runtime/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <thread>
+
+#include "core/text.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+// Writes into a log what happens, in the order in which it happens.
+using Events = std::vector<std::string>;
+
+struct Bound {
+  std::vector<void*> inputs, outputs;
+  void* scratch = nullptr;
+};
+
+class RecordingKernel : public Kernel {
+ public:
+  RecordingKernel(std::string name, Events& events, std::chrono::milliseconds time = 0ms, Bound* bound = nullptr)
+      : name_(std::move(name)), events_(events), time_(time), bound_(bound) {}
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    if (bound_) *bound_ = {{inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}, scratch};
+  }
+  void run() override {
+    std::this_thread::sleep_for(time_);
+    events_.push_back(name_);
+  }
+
+ private:
+  const std::string name_;
+  Events& events_;
+  const std::chrono::milliseconds time_;
+  Bound* bound_;
+};
+
+// A link that carries one bucket at a time, `time` each, without the processor.
+class SlowLink : public Communicator {
+ public:
+  SlowLink(Events& events, std::chrono::milliseconds time) : events_(events), time_(time) {}
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  void start_all_reduce(int slot, float* data, int64_t count) override {
+    events_.push_back(text("start ", slot, " at ", reinterpret_cast<std::byte*>(data) - gradients, " of ", count));
+    free_ = std::max(free_, Clock::now()) + time_;
+    done_[slot] = free_;
+  }
+  void progress() override { ++progressed; }
+  void wait(int slot, Deadline deadline) override {
+    if (done_.at(slot) > deadline) throw Error(Status::comm, text("slot ", slot, " is late"));
+    std::this_thread::sleep_until(done_.at(slot));
+    events_.push_back(text("wait ", slot));
+  }
+  void abort(const std::string&) override {}
+
+  int progressed = 0;
+  std::byte* gradients = nullptr;
+
+ private:
+  Events& events_;
+  const std::chrono::milliseconds time_;
+  Clock::time_point free_;
+  std::map<int, Clock::time_point> done_;
+};
+
+// Backward of `layers` layers, a bucket each, then an update that needs them all.
+Plan backward(int layers, std::chrono::milliseconds time, Events& events) {
+  Plan plan;
+  auto launch = [&](const std::string& name, std::chrono::milliseconds t) {
+    Launch l;
+    l.op = name;
+    l.kernel = std::make_unique<RecordingKernel>(name, events, t);
+    plan.steps.push_back({PlanStep::launch, plan.launches.size()});
+    plan.launches.push_back(std::move(l));
+  };
+  for (int i = 0; i < layers; ++i) {
+    launch(text("backward ", i), time);
+    plan.steps.push_back({PlanStep::start_all_reduce, static_cast<size_t>(i)});
+  }
+  for (int i = 0; i < layers; ++i) plan.steps.push_back({PlanStep::wait_all_reduce, static_cast<size_t>(i)});
+  launch("update", 0ms);
+  return plan;
+}
+
+TEST(Bases, AddressEachSegmentFromItsOwnBase) {
+  std::byte memory[4][128];
+  const Bases bases{memory[0], memory[1], memory[2], memory[3]};
+  EXPECT_EQ(bases.address({Segment::arena, 64, 1}), memory[0] + 64);
+  EXPECT_EQ(bases.address({Segment::parameters, 8, 1}), memory[1] + 8);
+  EXPECT_EQ(bases.address({Segment::gradients, 0, 1}), memory[2]);
+  EXPECT_EQ(bases.address({Segment::optimizer, 16, 1}), memory[3] + 16);
+  EXPECT_EQ(bases.address({}), nullptr);
+}
+
+TEST(Bind, GivesKernelsTheirAddressesAgainWhenMemoryMoves) {
+  Events events;
+  Bound bound;
+  Plan plan;
+  Launch launch;
+  launch.kernel = std::make_unique<RecordingKernel>("k", events, 0ms, &bound);
+  launch.inputs = {{Segment::arena, 64, 4}, {}};
+  launch.outputs = {{Segment::gradients, 0, 4}};
+  launch.scratch = {Segment::arena, 128, 4};
+  plan.launches.push_back(std::move(launch));
+  std::byte first[256], second[256], gradients[64];
+  for (std::byte* arena : {first, second}) {
+    Bases bases;
+    bases.arena = arena;
+    bases.gradients = gradients;
+    bind(plan, bases);
+    EXPECT_EQ(bound.inputs, (std::vector<void*>{arena + 64, nullptr}));
+    EXPECT_EQ(bound.outputs, (std::vector<void*>{gradients}));
+    EXPECT_EQ(bound.scratch, arena + 128);
+  }
+}
+
+TEST(Execute, TakesStepsInTheirOrderAndHelpsTheCollectivesAlong) {
+  Events events;
+  SlowLink link(events, 0ms);
+  std::byte gradients[256];
+  link.gradients = gradients;
+  Bases bases;
+  bases.gradients = gradients;
+  execute(backward(2, 0ms, events), bases, {{0, 64}, {64, 128}}, &link, Clock::now() + 10s, nullptr);
+  EXPECT_EQ(events, (Events{"backward 0", "start 0 at 0 of 16", "backward 1", "start 1 at 64 of 32", "wait 0", "wait 1",
+                            "update"}));
+  EXPECT_EQ(link.progressed, 5) << "behind every launch and every start";
+}
+
+TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {
+  Events events;
+  execute(backward(0, 0ms, events), {}, {}, nullptr, Clock::now(), nullptr);
+  EXPECT_EQ(events, Events{"update"});
+}
+
+TEST(Execute, StopsWhereACollectiveFails) {
+  Events events;
+  SlowLink link(events, 60000ms);
+  EXPECT_THROWS(Status::comm, "slot 0 is late",
+                (execute(backward(1, 0ms, events), {}, {{0, 64}}, &link, Clock::now() + 10ms, nullptr), 0));
+  EXPECT_EQ(events.back(), "start 0 at 0 of 16");
+}
+
+// Every bucket but the last travels behind a kernel: the step takes far less than computing and communicating in turn.
+TEST(Execute, OverlapsCollectivesWithBackward) {
+  constexpr int kLayers = 5;
+  constexpr auto kTime = 40ms;
+  Events events;
+  SlowLink link(events, kTime);
+  const Plan plan = backward(kLayers, kTime, events);
+  std::vector<TraceEvent> trace;
+  const auto begin = Clock::now();
+  execute(plan, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64}), &link, begin + 60s, &trace);
+  const double wall_ms = Milliseconds(Clock::now() - begin).count();
+
+  ASSERT_EQ(trace.size(), plan.steps.size());
+  double compute_ms = 0;
+  Clock::time_point first_start, last_backward;
+  for (const TraceEvent& event : trace) {
+    EXPECT_LE(event.begin, event.end);
+    if (event.step.kind == PlanStep::launch) compute_ms += Milliseconds(event.end - event.begin).count();
+    if (event.step.kind == PlanStep::start_all_reduce && event.step.index == 0) first_start = event.begin;
+    if (event.step.kind == PlanStep::launch && event.step.index == kLayers - 1) last_backward = event.begin;
+  }
+  EXPECT_LT(first_start, last_backward);
+  const double communication_ms = kLayers * Milliseconds(kTime).count();
+  EXPECT_LT(wall_ms, compute_ms + communication_ms / 2)
+      << "compute " << compute_ms << " ms, communication " << communication_ms << " ms";
+}
+
+TEST(Execute, AppendsToATraceWithoutAllocatingOnceItIsReserved) {
+  Events events;
+  SlowLink link(events, 0ms);
+  const Plan plan = backward(3, 0ms, events);
+  std::vector<TraceEvent> trace;
+  trace.reserve(plan.steps.size());
+  const TraceEvent* memory = trace.data();
+  execute(plan, {}, std::vector<BucketRange>(3), &link, Clock::now() + 10s, &trace);
+  EXPECT_EQ(trace.size(), plan.steps.size());
+  EXPECT_EQ(trace.data(), memory);
+}
+
+}  // namespace
+}  // namespace troika

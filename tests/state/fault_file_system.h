@@ -1,0 +1,100 @@
+// A file system whose k-th call fails, ends the process, or does less than it was asked to.
+#pragma once
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "state/file_system.h"
+
+namespace troika::test {
+
+enum class Fault {
+  none,
+  fail,            // the call does nothing and fails
+  fail_from_here,  // so do all later ones, unlink and close apart: the disk is gone
+  die,             // the process is killed before the call
+  die_halfway,     // a write writes half of its bytes, then the process is killed; other calls: after the call
+};
+
+class FaultFileSystem : public FileSystem {
+ public:
+  FaultFileSystem() = default;
+  FaultFileSystem(Fault fault, size_t at, int error) : fault_(fault), at_(at), error_(error) {}
+
+  size_t largest_transfer = SIZE_MAX;  // of one read or write
+  bool interrupts = false;             // the first try of each call is EINTR
+  int allocate_error = 0;              // what allocate always answers
+
+  const std::vector<std::string>& calls() const { return calls_; }
+
+  int open(int directory, const char* name, int flags, mode_t mode) const override {
+    return run("open", [&] { return FileSystem::open(directory, name, flags, mode); });
+  }
+  ssize_t pread(int file, void* data, size_t size, uint64_t offset) const override {
+    return run("pread", [&] { return FileSystem::pread(file, data, std::min(size, largest_transfer), offset); });
+  }
+  ssize_t write(int file, const void* data, size_t size) const override {
+    if (fault_ == Fault::die_halfway && calls_.size() == at_) size /= 2;
+    return run("write", [&] { return FileSystem::write(file, data, std::min(size, largest_transfer)); });
+  }
+  int allocate(int file, uint64_t size) const override {
+    return run("allocate", [&] {
+      errno = allocate_error;
+      return allocate_error != 0 ? -1 : FileSystem::allocate(file, size);
+    });
+  }
+  int chmod(int file, mode_t mode) const override {
+    return run("chmod", [&] { return FileSystem::chmod(file, mode); });
+  }
+  int fsync(int file) const override {
+    return run("fsync", [&] { return FileSystem::fsync(file); });
+  }
+  int close(int file) const override {
+    // Even a close that fails gives up the descriptor.
+    const int result = FileSystem::close(file);
+    return run("close", [&] { return result; });
+  }
+  int rename(int directory, const char* from, const char* to) const override {
+    return run("rename", [&] { return FileSystem::rename(directory, from, to); });
+  }
+  int unlink(int directory, const char* name) const override {
+    return run("unlink", [&] { return FileSystem::unlink(directory, name); });
+  }
+
+ private:
+  template <typename Call>
+  auto run(const std::string& name, Call&& call) const -> decltype(call()) {
+    const bool retries = name == "open" || name == "pread" || name == "write" || name == "allocate";
+    if (interrupts && retries && !std::exchange(interrupted_, true)) {
+      errno = EINTR;
+      return -1;
+    }
+    interrupted_ = false;
+    const size_t index = calls_.size();
+    calls_.push_back(name);
+    if (fault_ == Fault::die && index == at_) ::kill(::getpid(), SIGKILL);
+    const bool cleans_up = name == "unlink" || name == "close";
+    if ((fault_ == Fault::fail && index == at_) ||
+        (fault_ == Fault::fail_from_here && index >= at_ && (index == at_ || !cleans_up))) {
+      errno = error_;
+      return -1;
+    }
+    const auto result = call();
+    if (fault_ == Fault::die_halfway && index == at_) ::kill(::getpid(), SIGKILL);
+    return result;
+  }
+
+  Fault fault_ = Fault::none;
+  size_t at_ = 0;
+  int error_ = 0;
+  mutable bool interrupted_ = false;
+  mutable std::vector<std::string> calls_;
+};
+
+}  // namespace troika::test

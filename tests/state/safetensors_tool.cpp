@@ -1,0 +1,62 @@
+// The C++ half of python_safetensors_test.py: writes a file of known tensors, or checks one that Python wrote.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/text.h"
+#include "state/safetensors.h"
+
+namespace troika {
+namespace {
+
+constexpr const char* kDTypes[] = {"BOOL", "U8", "I8", "I16", "U16", "F16", "I32", "U32", "F32", "F64", "I64", "U64"};
+
+// Byte i of every tensor's data is i modulo 2 (a truth value and a finite number in every type), at most 48 bytes long.
+std::string pattern(uint64_t size) {
+  std::string bytes;
+  for (uint64_t i = 0; i < size; ++i) bytes += static_cast<char>(i % 2);
+  return bytes;
+}
+
+const std::vector<Shape> kShapes = {Shape{}, Shape{0}, Shape{2, 3}, Shape{3, 0, 2}};
+
+std::string name_of_tensor(std::string_view dtype, const Shape& shape) { return text(dtype, " \u00e9 ", shape); }
+
+void write(const std::string& path) {
+  const std::string data = pattern(48);
+  SafetensorsWriter writer;
+  for (const char* dtype : kDTypes)
+    for (const Shape& shape : kShapes) writer.add(name_of_tensor(dtype, shape), dtype, shape, data.data());
+  writer.set_metadata("format", "pt \"quoted\" \\ \t \u00e9");
+  writer.write(path);
+}
+
+void check(const std::string& path) {
+  const SafetensorsReader reader(path);
+  if (reader.metadata().at("format") != "pt \"quoted\" \\ \t \u00e9") throw Error(Status::mismatch, "metadata differs");
+  for (const char* dtype : kDTypes)
+    for (const Shape& shape : kShapes) {
+      const TensorEntry* entry = reader.find(name_of_tensor(dtype, shape));
+      if (!entry || entry->dtype != dtype || entry->shape != shape)
+        throw Error(Status::mismatch, text(name_of_tensor(dtype, shape), " differs"));
+      std::string data(entry->bytes(), '\0');
+      reader.read(*entry, data.data(), data.size());
+      if (data != pattern(data.size())) throw Error(Status::mismatch, text(entry->name, ": data differs"));
+    }
+  if (reader.entries().size() != std::size(kDTypes) * kShapes.size()) throw Error(Status::mismatch, "more tensors");
+}
+
+}  // namespace
+}  // namespace troika
+
+int main(int argc, char** argv) {
+  try {
+    if (argc == 3 && std::strcmp(argv[1], "write") == 0) return troika::write(argv[2]), 0;
+    if (argc == 3 && std::strcmp(argv[1], "check") == 0) return troika::check(argv[2]), 0;
+    std::fprintf(stderr, "usage: safetensors_tool write|check PATH\n");
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "safetensors_tool: %s\n", error.what());
+  }
+  return 1;
+}

@@ -1,0 +1,94 @@
+// A backend for tests of training: CPU devices that pass as cuda:0, cuda:1, ... and tell a hook what they do, which may
+// wait or throw.
+#pragma once
+
+#include <functional>
+
+#include "device/backend.h"
+#include "train/context.h"
+
+namespace troika {
+
+// Called before each kernel runs, with the device's number, the op and the layer; and before each copy from the host, with
+// the bytes. From the device's worker thread.
+struct FaultHooks {
+  std::function<void(int device, const std::string& op, const std::string& layer)> before_run;
+  std::function<void(int device, size_t bytes)> before_copy;
+};
+
+class FaultDevice : public Device {
+ public:
+  FaultDevice(int index, std::shared_ptr<Device> device, std::shared_ptr<FaultHooks> hooks)
+      : index_(index), device_(std::move(device)), hooks_(std::move(hooks)) {}
+
+  DeviceId id() const override { return {DeviceKind::cuda, index_}; }
+  Buffer allocate(size_t bytes, const std::string& purpose) override { return device_->allocate(bytes, purpose); }
+  void copy_from_host(void* destination, const void* source, size_t bytes) override {
+    if (hooks_->before_copy) hooks_->before_copy(index_, bytes);
+    device_->copy_from_host(destination, source, bytes);
+  }
+  void copy_to_host(void* destination, const void* source, size_t bytes) override {
+    device_->copy_to_host(destination, source, bytes);
+  }
+  void enter_thread() override { device_->enter_thread(); }
+  KernelChoice select(const KernelRequest& request) override {
+    KernelChoice choice = device_->select(request);
+    choice.kernel = std::make_unique<FaultKernel>(index_, request.node, std::move(choice.kernel), hooks_);
+    return choice;
+  }
+  KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override {
+    return device_->select_reorder(type, from, to);
+  }
+
+ private:
+  class FaultKernel : public Kernel {
+   public:
+    FaultKernel(int device, const Node& node, std::unique_ptr<Kernel> kernel, std::shared_ptr<FaultHooks> hooks)
+        : device_(device), op_(node.op), layer_(node.name), kernel_(std::move(kernel)), hooks_(std::move(hooks)) {}
+    void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+      kernel_->bind(inputs, outputs, scratch);
+    }
+    void run() override {
+      if (hooks_->before_run) hooks_->before_run(device_, op_, layer_);
+      kernel_->run();
+    }
+
+   private:
+    const int device_;
+    const std::string op_, layer_;
+    std::unique_ptr<Kernel> kernel_;
+    std::shared_ptr<FaultHooks> hooks_;
+  };
+
+  const int index_;
+  std::shared_ptr<Device> device_;
+  std::shared_ptr<FaultHooks> hooks_;
+};
+
+class FaultBackend : public Backend {
+ public:
+  explicit FaultBackend(std::shared_ptr<FaultHooks> hooks)
+      : hooks_(std::move(hooks)), cpu_(BackendRegistry::create()) {}
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  int device_count() const override { return 8; }
+  DeviceInfo describe(int) const override { return {}; }
+  std::shared_ptr<Device> open(int index, const DeviceShare& share) const override {
+    return std::make_shared<FaultDevice>(index, cpu_->open({DeviceKind::cpu, index}, share), hooks_);
+  }
+
+ private:
+  std::shared_ptr<FaultHooks> hooks_;
+  std::unique_ptr<BackendRegistry> cpu_;
+};
+
+// A context that has the devices above besides its own.
+inline std::shared_ptr<Context> fault_context(std::shared_ptr<FaultHooks> hooks) {
+  ContextOptions options;
+  options.cpu_threads = 2;
+  auto context = std::make_shared<Context>(std::move(options));
+  const_cast<BackendRegistry&>(context->backends())
+      .add(std::make_unique<FaultBackend>(std::move(hooks)));  // the context owns one that is not const
+  return context;
+}
+
+}  // namespace troika
