@@ -77,10 +77,11 @@ configure_build() {
   fi
 }
 
-# Compiles a build folder; the whole log appears only where it fails.
+# compile_build DIR [TARGET...]: compiles a build folder; the whole log appears only where it fails.
 compile_build() {
   local folder=$1
+  shift
   say "compiling in $folder"
-  "$meson" compile -C "$folder" >"$folder/compile.log" 2>&1 ||
+  "$meson" compile -C "$folder" "$@" >"$folder/compile.log" 2>&1 ||
     { grep -E -A 12 'error|FAILED' "$folder/compile.log" | head -n 60 >&2; fail "the build failed; see $folder/compile.log"; }
 }

@@ -7,7 +7,8 @@ ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 SRC = ROOT / "src"
 LONGEST_FILE = 800
 # The one list that names the leaves of each kind.
-LISTS = {"backends/backends.cpp": "backends/", "comm/communicators.cpp": "comm/"}
+LISTS = {"backends/backends.cpp": "backends/", "comm/communicators.cpp": "comm/",
+         "backends/cuda/communicators.cpp": "comm/nccl"}
 # Which leaves may include a vendor's headers.
 VENDORS = {
     r"(oneapi/)?dnnl": ["backends/cpu"],
@@ -172,6 +173,13 @@ def check_lengths(rooms):
             yield f"src/{name}: has {lines} lines, may have {LONGEST_FILE}"
 
 
+def check_environment(rooms):
+    """Environment variables are read in one place, which names them all."""
+    for path, name in source_files():
+        if name != "core/environment.cpp" and re.search(r"\bgetenv\b", path.read_text(encoding="utf-8")):
+            yield f"src/{name}: calls getenv; environment variables are read in src/core/environment.cpp"
+
+
 def check_first_lines(rooms):
     """The first line of a source file says what it is."""
     for path, name in source_files():
@@ -189,6 +197,7 @@ CHECKS = {
     "the tool sees the public headers alone": check_tool,
     "includes run in no circle": check_file_cycles,
     "no file is too long": check_lengths,
+    "environment variables are read in one place": check_environment,
     "every file says what it is": check_first_lines,
 }
 

@@ -1,4 +1,7 @@
-/* The context: root of everything; backends, log, CPU thread budget and default seed. */
+/** @file context.h The context: root of everything; backends, log, CPU thread budget and default seed.
+ *
+ * Threads: a context never changes. Any call may use it, from any thread, at any time.
+ */
 #ifndef TROIKA_CONTEXT_H
 #define TROIKA_CONTEXT_H
 
@@ -32,6 +35,7 @@ typedef struct troika_context_options {
   int32_t reserved;         /**< 0. */
 } troika_context_options;
 
+/** Every field unset, seed 0, no log. */
 #define TROIKA_CONTEXT_OPTIONS_INIT \
   { sizeof(troika_context_options), TROIKA_UNSET, 0, NULL, NULL, TROIKA_UNSET, 0 }
 
@@ -41,8 +45,8 @@ TROIKA_API void troika_context_options_init(troika_context_options *options);
 /**
  * Creates a context. `options` may be NULL: defaults.
  *
- * Owned: the caller destroys `*out_context` with `troika_context_destroy`. Errors: INVALID_ARGUMENT (the message names
- * the field), OUT_OF_MEMORY. Any thread.
+ * Owned: destroy `*out_context` with `troika_context_destroy`. Errors: INVALID_ARGUMENT (the message names the field),
+ * OUT_OF_MEMORY. Any thread.
  *
  *     troika_context context = NULL;
  *     troika_error error;
@@ -51,7 +55,10 @@ TROIKA_API void troika_context_options_init(troika_context_options *options);
 TROIKA_API troika_status troika_context_create(const troika_context_options *options, troika_context *out_context,
                                                troika_error *error);
 
-/** Gives up the caller's hold on a context. NULL is ignored. The handle must not be used again. Any thread. */
+/**
+ * Gives up the caller's hold on a context, whose handle must not be used again. NULL is ignored. Never fails. Any
+ * thread, but not while another is inside a call with the same handle.
+ */
 TROIKA_API void troika_context_destroy(troika_context context);
 
 TROIKA_END_DECLS

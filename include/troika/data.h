@@ -1,4 +1,9 @@
-/* Data: datasets of samples, and loaders that give shuffled, prefetched batches. */
+/** @file data.h Data: datasets of samples, and loaders that give shuffled, prefetched batches.
+ *
+ * Threads: a dataset never changes, any thread may use it at any time. A loader takes one call at a time, a second
+ * thread gets BUSY, also while `troika_trainer_train_epoch` or an evaluation uses it. A batch may be read from several
+ * threads, a loader's batch until the next call on its loader.
+ */
 #ifndef TROIKA_DATA_H
 #define TROIKA_DATA_H
 
@@ -6,10 +11,10 @@
 
 TROIKA_BEGIN_DECLS
 
-/** Samples and their targets in host memory, never changed after creation. Counted; any thread may read it. */
+/** Samples and their targets in host memory, never changed after creation. Counted. */
 typedef struct troika_dataset_s *troika_dataset;
 
-/** Batches of a dataset, epoch after epoch. Counted; one thread a loader at a time. */
+/** Batches of a dataset, epoch after epoch. Counted. */
 typedef struct troika_loader_s *troika_loader;
 
 /** A batch: inputs f32 [batch, ...] and targets. Counted. */
@@ -18,13 +23,14 @@ typedef struct troika_batch_s *troika_batch;
 /** Transforms of image datasets. Begin with TROIKA_DATASET_OPTIONS_INIT. */
 typedef struct troika_dataset_options {
   uint32_t struct_size;   /**< sizeof(troika_dataset_options). */
-  int32_t resize_height;  /**< Bilinear resize (pixel centres, no antialiasing), as the tutorial's 96x96; unset: none. */
+  int32_t resize_height;  /**< Bilinear resize (pixel centres, no antialiasing), the tutorial's 96x96; unset: none. */
   int32_t resize_width;   /**< As resize_height; set both or none. */
   int32_t reserved;       /**< 0. */
   double mean;            /**< u8 pixels p become (p / 255 - mean) / std; default 0. */
   double std;             /**< Default 1; above 0. */
 } troika_dataset_options;
 
+/** No resize, mean 0, std 1. */
 #define TROIKA_DATASET_OPTIONS_INIT \
   { sizeof(troika_dataset_options), TROIKA_UNSET, TROIKA_UNSET, 0, 0.0, 1.0 }
 
@@ -35,8 +41,9 @@ TROIKA_API void troika_dataset_options_init(troika_dataset_options *options);
  * Reads images and labels from two IDX files (the format of MNIST), plain or gzipped: images u8 [n, h, w] or
  * [n, c, h, w], labels u8 [n]. Samples are f32 [c, h, w].
  *
- * Owned: destroy with `troika_dataset_destroy`. Errors: NOT_FOUND, IO, CORRUPT (truncated, trailing bytes, other counts
- * of images and labels), INVALID_ARGUMENT. Any thread.
+ * Owned: destroy `*out_dataset` with `troika_dataset_destroy`. Errors: NOT_FOUND (no such file), IO, CORRUPT (not IDX
+ * of u8, truncated, trailing bytes, other counts of images and labels), INVALID_ARGUMENT (the message names the
+ * option), OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_dataset_open_idx(troika_context context, const char *images_path,
                                                  const char *labels_path, const troika_dataset_options *options,
@@ -45,16 +52,21 @@ TROIKA_API troika_status troika_dataset_open_idx(troika_context context, const c
 /**
  * Reads a directory with the four IDX files of MNIST and its relatives: `train-images-idx3-ubyte`,
  * `train-labels-idx1-ubyte`, `t10k-images-idx3-ubyte`, `t10k-labels-idx1-ubyte`, each plain or with `.gz`.
- * `split` is "train" or "test". Else as `troika_dataset_open_idx`.
+ * `split` is "train" or "test".
+ *
+ * Owned: destroy `*out_dataset`. Errors: those of `troika_dataset_open_idx`; INVALID_ARGUMENT for another split.
+ * Any thread.
  */
 TROIKA_API troika_status troika_dataset_open_directory(troika_context context, const char *directory,
                                                        const char *split, const troika_dataset_options *options,
                                                        troika_dataset *out_dataset, troika_error *error);
 
 /**
- * Makes a dataset of arrays in host memory, which are copied: `inputs` f32 [n, dims...]; and targets, one of
- * `labels` i32 [n] (classes, for cross-entropy) or `values` f32 [n, value_size] (for mean squared error), the other NULL.
- * Owned: destroy with `troika_dataset_destroy`. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Any thread.
+ * Makes a dataset of arrays in host memory, which are copied: `inputs` f32 [n, dims...]; and targets, one of `labels`
+ * i32 [n] (classes, for cross-entropy) or `values` f32 [n, value_size] (for mean squared error), the other NULL.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (rank, a dimension, `n` or a label below 0, `value_size`
+ * below 1, both targets or none), OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_dataset_create_arrays(troika_context context, const float *inputs, const int64_t *dims,
                                                       int32_t rank, int64_t n, const int32_t *labels,
@@ -62,9 +74,12 @@ TROIKA_API troika_status troika_dataset_create_arrays(troika_context context, co
                                                       troika_dataset *out_dataset, troika_error *error);
 
 /**
- * Makes a synthetic set for tests and benchmarks: `n` samples f32 [dims...] in [-1, 1) that depend on (seed, sample) alone,
- * each label's samples lying around a centre of their own, so that a network can learn them.
- * Owned: destroy with `troika_dataset_destroy`. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Any thread.
+ * Makes a synthetic set for tests and benchmarks: `n` samples f32 [dims...] in [-1, 1) that depend on (seed, sample)
+ * alone, each label's samples lying around a centre of their own, so that a network can learn them. Sample i has the
+ * label i modulo `classes`.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (rank, a dimension, `n` below 0, `classes` below 1),
+ * OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_dataset_create_synthetic(troika_context context, const int64_t *dims, int32_t rank,
                                                          int64_t n, int32_t classes, uint64_t seed,
@@ -79,11 +94,14 @@ typedef struct troika_dataset_info {
   int64_t classes;               /**< Largest label + 1; 0 where targets are values. */
 } troika_dataset_info;
 
-/** Describes a dataset. Errors: INVALID_ARGUMENT. Any thread. */
+/** Describes a dataset. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
 TROIKA_API troika_status troika_dataset_describe(troika_dataset dataset, troika_dataset_info *out_info,
                                                  troika_error *error);
 
-/** Gives up the caller's hold on a dataset. NULL is ignored. Any thread. */
+/**
+ * Gives up the caller's hold on a dataset. NULL is ignored. Never fails. Any thread, but not while another is inside a
+ * call with the same handle.
+ */
 TROIKA_API void troika_dataset_destroy(troika_dataset dataset);
 
 /** Options of a loader. Begin with TROIKA_LOADER_OPTIONS_INIT. */
@@ -97,6 +115,7 @@ typedef struct troika_loader_options {
   uint64_t seed;         /**< Seed of the shuffle; default 0. */
 } troika_loader_options;
 
+/** Batch size unset, the dataset's order, the last batch given, 2 prefetched, seed 0. */
 #define TROIKA_LOADER_OPTIONS_INIT \
   { sizeof(troika_loader_options), TROIKA_UNSET, 0, 0, 2, 0, 0 }
 
@@ -104,16 +123,20 @@ typedef struct troika_loader_options {
 TROIKA_API void troika_loader_options_init(troika_loader_options *options);
 
 /**
- * Creates a loader over a dataset, at batch 0 of epoch 0.
- * Owned: destroy with `troika_loader_destroy`. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Any thread.
+ * Creates a loader over a dataset, at batch 0 of epoch 0. It takes the memory of all its batches here.
+ *
+ * Owned: destroy `*out_loader` with `troika_loader_destroy`. Errors: INVALID_ARGUMENT (the message names the field),
+ * OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_loader_create(troika_dataset dataset, const troika_loader_options *options,
                                               troika_loader *out_loader, troika_error *error);
 
 /**
- * Gives the next batch of the epoch, or END_OF_DATA once when it has none, after which the next epoch begins.
- * Borrowed: `*out_batch` lives until the next call on the loader, or its destruction; it must not be destroyed.
- * One thread a loader at a time; another gets BUSY.
+ * Gives the next batch of the epoch, or END_OF_DATA once when it has none (`*out_batch` is NULL), after which the next
+ * epoch begins.
+ *
+ * Borrowed until the next call on the loader, or its destruction: `*out_batch`, which needs no destroying.
+ * Errors: BUSY. One thread a loader at a time.
  */
 TROIKA_API troika_status troika_loader_next(troika_loader loader, troika_batch *out_batch, troika_error *error);
 
@@ -124,24 +147,31 @@ typedef struct troika_loader_position {
   int64_t batches;  /**< Batches in an epoch; 0 for `troika_loader_seek`: not known. */
 } troika_loader_position;
 
-/** Gives the position. Errors: INVALID_ARGUMENT, BUSY. */
+/** Gives the position. Errors: BUSY. One thread a loader at a time. */
 TROIKA_API troika_status troika_loader_tell(troika_loader loader, troika_loader_position *out_position,
                                             troika_error *error);
 
 /**
- * Moves to a position: resuming in the middle of an epoch. Errors: INVALID_ARGUMENT beyond the epoch's end, or where
- * `batches` is another loader's; BUSY.
+ * Moves to a position: resuming in the middle of an epoch.
+ *
+ * Errors: INVALID_ARGUMENT below 0, beyond the epoch's end, or where `batches` is another loader's; BUSY. One thread a
+ * loader at a time.
  */
 TROIKA_API troika_status troika_loader_seek(troika_loader loader, const troika_loader_position *position,
                                             troika_error *error);
 
-/** Gives up the caller's hold on a loader. NULL is ignored. Not while another thread is inside a call on it. */
+/**
+ * Gives up the caller's hold on a loader; the last one ends its thread. NULL is ignored. Never fails. Any thread, but
+ * not while another is inside a call with the same handle.
+ */
 TROIKA_API void troika_loader_destroy(troika_loader loader);
 
 /**
  * Makes a batch of tensors of the caller's own: `inputs` f32 [n, ...] and `targets` i32 [n] (classes) or f32 [n, k]
- * (values). Contents are copied.
- * Owned: destroy with `troika_batch_destroy`. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Any thread.
+ * (values), on any devices. Contents are copied.
+ *
+ * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: INVALID_ARGUMENT (dtypes or shapes), OUT_OF_MEMORY.
+ * Threads: reads both tensors.
  */
 TROIKA_API troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets, troika_batch *out_batch,
                                              troika_error *error);
@@ -158,10 +188,18 @@ typedef struct troika_batch_info {
   int64_t value_size;            /**< Values a sample; 0 where targets are labels. */
 } troika_batch_info;
 
-/** Describes a batch and lends its memory. Errors: INVALID_ARGUMENT. One thread a batch at a time. */
+/**
+ * Describes a batch and lends its memory.
+ *
+ * Borrowed until the batch is destroyed, a loader's until the next call on its loader: the pointers in `*out_info`.
+ * Errors: INVALID_ARGUMENT (`struct_size`, a batch that its loader moved past). Threads: reads the batch.
+ */
 TROIKA_API troika_status troika_batch_describe(troika_batch batch, troika_batch_info *out_info, troika_error *error);
 
-/** Gives up the caller's hold on a batch made by `troika_batch_create`. NULL is ignored. Any thread. */
+/**
+ * Gives up the caller's hold on a batch made by `troika_batch_create`. NULL and a loader's batch are ignored. Never
+ * fails. Any thread, but not while another is inside a call with the same handle.
+ */
 TROIKA_API void troika_batch_destroy(troika_batch batch);
 
 TROIKA_END_DECLS

@@ -1,4 +1,7 @@
-/* Devices: plain values that name a CPU slice or a GPU. */
+/** @file device.h Devices: plain values that name a CPU slice or a GPU.
+ *
+ * Threads: every function of this header may be called from any thread at any time.
+ */
 #ifndef TROIKA_DEVICE_H
 #define TROIKA_DEVICE_H
 
@@ -40,7 +43,8 @@ TROIKA_API troika_status troika_device_count(troika_context context, int32_t kin
 /**
  * Describes one device: processor name, memory and free memory in bytes.
  *
- * Errors: DEVICE_UNAVAILABLE with the reason (what was looked for, where, and what the loader said). Any thread.
+ * Errors: DEVICE_UNAVAILABLE with the reason (what was looked for, where, and what the loader said), INVALID_ARGUMENT
+ * for an unknown kind. Any thread.
  */
 TROIKA_API troika_status troika_device_describe(troika_context context, troika_device device,
                                                 troika_device_info *out_info, troika_error *error);
@@ -48,28 +52,33 @@ TROIKA_API troika_status troika_device_describe(troika_context context, troika_d
 /**
  * Reads a device from its text form: `cpu`, `cpu:1`, `cuda:0`. Does not look whether the device exists.
  *
- * Errors: INVALID_ARGUMENT. Any thread.
+ * Errors: INVALID_ARGUMENT for any other text. Any thread.
  */
 TROIKA_API troika_status troika_device_parse(const char *text, troika_device *out_device, troika_error *error);
 
 /**
  * Writes a device's text form into the caller's buffer of `capacity` bytes, always NUL-terminated.
  * `out_size`, where given, receives the bytes needed with the NUL; a buffer that is too small, or NULL with
- * capacity 0, is no error. Errors: INVALID_ARGUMENT for an unknown kind. Any thread.
+ * capacity 0, is no error.
+ *
+ * Errors: INVALID_ARGUMENT for an unknown kind, or a capacity below 0. Any thread.
  */
 TROIKA_API troika_status troika_device_format(troika_device device, char *buffer, int64_t capacity,
                                               int64_t *out_size, troika_error *error);
 
 /**
  * Gives `cuda:index` where that GPU is usable, else `cpu:0`: the tutorials' try_gpu. Falls back without an error.
- * Errors: INVALID_ARGUMENT. Any thread.
+ *
+ * Errors: INVALID_ARGUMENT for an index below 0. Any thread.
  */
 TROIKA_API troika_status troika_device_try(troika_context context, int32_t index, troika_device *out_device,
                                            troika_error *error);
 
 /**
  * Gives every usable GPU, or `cpu:0` alone where there is none: the tutorials' try_all_gpus.
- * Fills at most `capacity` entries; `out_count` receives how many there are. Errors: INVALID_ARGUMENT. Any thread.
+ * Fills at most `capacity` entries of `devices`, which may be NULL with 0; `out_count` receives how many there are.
+ *
+ * Errors: INVALID_ARGUMENT for a capacity below 0. Any thread.
  */
 TROIKA_API troika_status troika_devices_all(troika_context context, troika_device *devices, int32_t capacity,
                                             int32_t *out_count, troika_error *error);

@@ -1,10 +1,11 @@
-/* Symbol visibility, linkage and version of the C interface. */
+/** @file export.h Symbol visibility, linkage and version of the C interface. Any thread, at any time. */
 #ifndef TROIKA_EXPORT_H
 #define TROIKA_EXPORT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
+/** Marks what the library exports. */
 #if defined(_WIN32)
 #if defined(TROIKA_BUILD)
 #define TROIKA_API __declspec(dllexport)
@@ -21,14 +22,13 @@
 #define TROIKA_BEGIN_DECLS extern "C" {
 #define TROIKA_END_DECLS }
 #else
-#define TROIKA_BEGIN_DECLS
-#define TROIKA_END_DECLS
+#define TROIKA_BEGIN_DECLS /**< Before declarations, which C++ reads as C from here on. */
+#define TROIKA_END_DECLS   /**< Behind them. */
 #endif
 
-/** Version of the headers. `troika_version` gives the library's own. */
-#define TROIKA_VERSION_MAJOR 1
-#define TROIKA_VERSION_MINOR 0
-#define TROIKA_VERSION_PATCH 0
+#define TROIKA_VERSION_MAJOR 1 /**< Version of the headers. `troika_version` gives the library's own. */
+#define TROIKA_VERSION_MINOR 0 /**< As TROIKA_VERSION_MAJOR. */
+#define TROIKA_VERSION_PATCH 0 /**< As TROIKA_VERSION_MAJOR. */
 
 /** "Not set" for an integer field of an option struct: the library takes its default. */
 #define TROIKA_UNSET INT32_MIN

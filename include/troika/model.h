@@ -1,4 +1,9 @@
-/* Models: the single-device module, a graph of named layers with parameters. */
+/** @file model.h Models: the single-device module, a graph of named layers with parameters.
+ *
+ * Threads: a model takes one call at a time, from any thread; a second one gets BUSY. Calls that read or write values
+ * of parameters get BUSY, too, while a trainer that holds newer values is in a call, and COMM where a step that missed
+ * its deadline still runs in it.
+ */
 #ifndef TROIKA_MODEL_H
 #define TROIKA_MODEL_H
 
@@ -22,6 +27,7 @@ typedef struct troika_model_options {
   int32_t hidden;          /**< mlp: units of the hidden layer, default 256. */
 } troika_model_options;
 
+/** Every field unset. */
 #define TROIKA_MODEL_OPTIONS_INIT \
   { sizeof(troika_model_options), TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET }
 
@@ -30,20 +36,23 @@ TROIKA_API void troika_model_options_init(troika_model_options *options);
 
 /**
  * Builds a model of the zoo: `d2l_lenet`, `d2l_resnet18` (3x3 stem, no max-pool), `d2l_resnet18_stem7` (7x7 stem and
- * max-pool), `resnet18`, `resnet34`, `resnet50` (torchvision's layers and parameter names), `mlp`. `options` may be NULL.
- * Input is [batch, channels, height, width], output [batch, classes].
+ * max-pool), `resnet18`, `resnet34`, `resnet50` (torchvision's layers and parameter names), `mlp`. `options` may be
+ * NULL. Input is [batch, channels, height, width], output [batch, classes].
  *
- * Owned: destroy with `troika_model_destroy`. Errors: NOT_FOUND (the message lists the names), INVALID_ARGUMENT.
- * Any thread.
+ * Owned: destroy `*out_model` with `troika_model_destroy`. Errors: NOT_FOUND (the message lists the names),
+ * INVALID_ARGUMENT (an option below 1, one that this model does not have, an image too small for its layers),
+ * OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_model_create(troika_context context, const char *name,
                                              const troika_model_options *options, troika_model *out_model,
                                              troika_error *error);
 
 /**
- * Creates a model with no layers, to be built layer by layer.
+ * Creates a model with no layers, to be built layer by layer. `name` is UTF-8 of 1 to 200 bytes with no control
+ * character.
  *
- * Owned: destroy with `troika_model_destroy`. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Any thread.
+ * Owned: destroy `*out_model` with `troika_model_destroy`. Errors: INVALID_ARGUMENT (the name), OUT_OF_MEMORY. Any
+ * thread.
  *
  *     troika_model_create_empty(context, "net", &model, &error);
  *     const int64_t image[] = {1, 28, 28};                                     -- [batch, 1, 28, 28]
@@ -55,16 +64,24 @@ TROIKA_API troika_status troika_model_create(troika_context context, const char 
 TROIKA_API troika_status troika_model_create_empty(troika_context context, const char *name, troika_model *out_model,
                                                    troika_error *error);
 
-/** Gives up the caller's hold on a model. NULL is ignored. Any thread. */
+/**
+ * Gives up the caller's hold on a model; a trainer of it keeps it alive. NULL is ignored. Never fails. Any thread, but
+ * not while another is inside a call with the same handle.
+ */
 TROIKA_API void troika_model_destroy(troika_model model);
 
-/* ---- layers -------------------------------------------------------------------------------------------------------
+/** @name Layers
  * Each adds one layer and gives its output. Names are unique in a model, may contain dots ("layer1.0.conv1") and name
- * the parameters: "<layer>.weight", "<layer>.bias". Errors of all: INVALID_ARGUMENT (a name that is empty or taken, a
- * value that is not this model's, a shape that does not fit, a model that is complete). A refused call changes nothing.
- * One thread a model at a time; another gets BUSY. */
+ * the parameters: "<layer>.weight", "<layer>.bias". A refused call changes nothing.
+ *
+ * Errors of all: INVALID_ARGUMENT (a name that is empty, taken, or not UTF-8, a value that is not this model's, an
+ * input whose shape does not fit, a model that is complete), OUT_OF_MEMORY, BUSY. One thread a model at a time.
+ * @{ */
 
-/** Adds the input: f32 [batch, dims...]. `dims` has `rank` sizes, the batch left out. One input a model. */
+/**
+ * Adds the input: f32 [batch, dims...]. `dims` has `rank` sizes of at least 1, the batch left out. One input a model.
+ * Errors and threads: those of all layers; INVALID_ARGUMENT for a second input.
+ */
 TROIKA_API troika_status troika_model_add_input(troika_model model, const char *name, const int64_t *dims,
                                                 int32_t rank, troika_value *out_value, troika_error *error);
 
@@ -80,6 +97,7 @@ typedef struct troika_conv2d_options {
   int32_t bias;            /**< 1 with a bias (default), 0 without. */
 } troika_conv2d_options;
 
+/** `out_channels` and `kernel` unset, the other fields at their defaults. */
 #define TROIKA_CONV2D_OPTIONS_INIT \
   { sizeof(troika_conv2d_options), TROIKA_UNSET, {TROIKA_UNSET, TROIKA_UNSET}, {1, 1}, {0, 0}, {1, 1}, 1, 1 }
 
@@ -90,26 +108,33 @@ TROIKA_API void troika_conv2d_options_init(troika_conv2d_options *options);
  * Adds a 2-d convolution (cross-correlation, as the field means it): [batch, C, H, W] to [batch, K, H', W'] with
  * H' = (H + 2 padding - dilation (kernel - 1) - 1) / stride + 1, rounded down.
  * Parameters: weight [K, C / groups, kernel_h, kernel_w], bias [K].
+ * Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the window that is too large.
  */
 TROIKA_API troika_status troika_model_add_conv2d(troika_model model, const char *name, troika_value input,
                                                  const troika_conv2d_options *options, troika_value *out_value,
                                                  troika_error *error);
 
-/** Adds a linear layer: [batch, in] to [batch, out_features], y = x W^T + b. Parameters: weight [out, in], bias [out]. */
+/**
+ * Adds a linear layer: [batch, in] to [batch, out_features], y = x W^T + b. `bias` is 1 with a bias, 0 without.
+ * Parameters: weight [out, in], bias [out].
+ * Errors and threads: those of all layers; INVALID_ARGUMENT for `out_features` below 1 and another `bias`.
+ */
 TROIKA_API troika_status troika_model_add_linear(troika_model model, const char *name, troika_value input,
                                                  int32_t out_features, int32_t bias, troika_value *out_value,
                                                  troika_error *error);
 
 /**
- * Adds batch normalisation over [batch, H, W] of each channel (Ioffe and Szegedy 2015). Parameters: weight [C] and bias
- * [C]; buffers: running_mean [C], running_var [C] (unbiased), num_batches_tracked. running = (1 - momentum) running +
- * momentum batch. Defaults of PyTorch: eps 1e-5, momentum 0.1. Each device normalises its own shard.
+ * Adds batch normalisation of [batch, C, H, W], over [batch, H, W] of each channel (Ioffe and Szegedy 2015).
+ * Parameters: weight [C] and bias [C]; buffers: running_mean [C], running_var [C] (unbiased), num_batches_tracked.
+ * running = (1 - momentum) running + momentum batch. Defaults of PyTorch: eps 1e-5, momentum 0.1. Each device
+ * normalises its own shard.
+ * Errors and threads: those of all layers; INVALID_ARGUMENT for `eps` not above 0 and `momentum` outside [0, 1].
  */
 TROIKA_API troika_status troika_model_add_batch_norm2d(troika_model model, const char *name, troika_value input,
                                                        double eps, double momentum, troika_value *out_value,
                                                        troika_error *error);
 
-/** Adds max(x, 0), element by element. Any shape. */
+/** Adds max(x, 0), element by element. Any shape. Errors and threads: those of all layers. */
 TROIKA_API troika_status troika_model_add_relu(troika_model model, const char *name, troika_value input,
                                                troika_value *out_value, troika_error *error);
 
@@ -122,51 +147,75 @@ typedef struct troika_pool2d_options {
   int32_t count_include_pad;    /**< Average: 1 counts the padding (default, as PyTorch), 0 does not. */
 } troika_pool2d_options;
 
+/** `kernel` and `stride` unset, the other fields at their defaults. */
 #define TROIKA_POOL2D_OPTIONS_INIT                                                                                   \
   { sizeof(troika_pool2d_options), {TROIKA_UNSET, TROIKA_UNSET}, {TROIKA_UNSET, TROIKA_UNSET}, {0, 0}, 1 }
 
 /** Fills `options` as TROIKA_POOL2D_OPTIONS_INIT does. NULL is ignored. Any thread. */
 TROIKA_API void troika_pool2d_options_init(troika_pool2d_options *options);
 
-/** Adds max pooling over windows: [batch, C, H, W] to [batch, C, H', W'], H' = (H + 2 padding - kernel) / stride + 1. */
+/**
+ * Adds max pooling over windows: [batch, C, H, W] to [batch, C, H', W'], H' = (H + 2 padding - kernel) / stride + 1.
+ * Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the window that is too large.
+ */
 TROIKA_API troika_status troika_model_add_max_pool2d(troika_model model, const char *name, troika_value input,
                                                      const troika_pool2d_options *options, troika_value *out_value,
                                                      troika_error *error);
 
-/** Adds average pooling over windows; shapes as `troika_model_add_max_pool2d`. */
+/**
+ * Adds average pooling over windows: [batch, C, H, W] to [batch, C, H', W'], sizes as `troika_model_add_max_pool2d`.
+ * Errors and threads: those of `troika_model_add_max_pool2d`.
+ */
 TROIKA_API troika_status troika_model_add_avg_pool2d(troika_model model, const char *name, troika_value input,
                                                      const troika_pool2d_options *options, troika_value *out_value,
                                                      troika_error *error);
 
-/** Adds adaptive average pooling: [batch, C, H, W] to [batch, C, out_height, out_width], windows as PyTorch's. */
+/**
+ * Adds adaptive average pooling: [batch, C, H, W] to [batch, C, out_height, out_width], windows as PyTorch's.
+ * Errors and threads: those of all layers; INVALID_ARGUMENT for an output size below 1.
+ */
 TROIKA_API troika_status troika_model_add_adaptive_avg_pool2d(troika_model model, const char *name, troika_value input,
                                                               int32_t out_height, int32_t out_width,
                                                               troika_value *out_value, troika_error *error);
 
-/** Adds a flattening of all but the batch: [batch, a, b, ...] to [batch, a * b * ...]. */
+/**
+ * Adds a flattening of all but the batch: [batch, a, b, ...] to [batch, a * b * ...].
+ * Errors and threads: those of all layers.
+ */
 TROIKA_API troika_status troika_model_add_flatten(troika_model model, const char *name, troika_value input,
                                                   troika_value *out_value, troika_error *error);
 
-/** Adds the sum of two values of one shape (op `add`): the residual connection. */
+/**
+ * Adds the sum of two values of one shape (op `add`): the residual connection.
+ * Errors and threads: those of all layers.
+ */
 TROIKA_API troika_status troika_model_add_sum(troika_model model, const char *name, troika_value a, troika_value b,
                                               troika_value *out_value, troika_error *error);
 
 /**
  * Adds dropout: in training each element is zero with `probability` in [0, 1), else divided by 1 - probability; in
- * evaluation nothing changes. The mask is a function of (seed, step, layer, sample), so it does not depend on the number
- * of devices.
+ * evaluation nothing changes. The mask is a function of (seed, step, layer, sample), so it does not depend on the
+ * number of devices. Any shape.
+ * Errors and threads: those of all layers; INVALID_ARGUMENT for another `probability`.
  */
 TROIKA_API troika_status troika_model_add_dropout(troika_model model, const char *name, troika_value input,
                                                   double probability, troika_value *out_value, troika_error *error);
 
-/** Completes the model: `value` is its output. No layer can be added afterwards. */
+/**
+ * Completes the model: `value`, of any shape [batch, ...], is its output. No layer can be added afterwards.
+ * Errors: INVALID_ARGUMENT (no value of this model, its input, a model that is complete), OUT_OF_MEMORY, BUSY.
+ */
 TROIKA_API troika_status troika_model_set_output(troika_model model, troika_value value, troika_error *error);
 
-/* ---- parameters --------------------------------------------------------------------------------------------------- */
+/** @} */
+
+/** @name Parameters
+ * Errors of all: BUSY. One thread a model at a time.
+ * @{ */
 
 /**
- * Kinds of initialiser. Fans are PyTorch's, for a shape [o, i, k...]: fan_in = i * product of k, fan_out = o * product of
- * k. All that use them need rank 2 and above.
+ * Kinds of initialiser. Fans are PyTorch's, for a shape [o, i, k...]: fan_in = i * product of k, fan_out = o * product
+ * of k. All that use them need rank 2 and above.
  */
 enum {
   TROIKA_INIT_CONSTANT = 1,         /**< `a` everywhere. */
@@ -183,16 +232,19 @@ enum {
  * `seed` and the parameter's name alone: the same numbers on any machine and for any number of devices. Buffers are not
  * matched: running_mean starts at 0 and running_var at 1.
  *
- * Errors: NOT_FOUND where nothing matches, INVALID_ARGUMENT. One thread a model at a time.
+ * Errors: NOT_FOUND where nothing matches, INVALID_ARGUMENT (the initialiser, `a`, a shape that has no fans),
+ * OUT_OF_MEMORY, BUSY.
  */
 TROIKA_API troika_status troika_model_initialize(troika_model model, const char *pattern, int32_t initializer, double a,
                                                  uint64_t seed, troika_error *error);
 
 /**
- * Gives values to every parameter and buffer by the model's default: PyTorch's for the layer (weights and biases uniform within
- * 1/sqrt(fan_in), BatchNorm 1 and 0); d2l_lenet and d2l_resnet18* as the tutorial's: weights normal(0.01), biases 0.
- * `troika_model_attach` does this with the context's seed for parameters that have no value yet.
- * Errors: INVALID_ARGUMENT. One thread a model at a time.
+ * Gives values to every parameter and buffer by the model's default: PyTorch's for the layer (weights and biases
+ * uniform within 1/sqrt(fan_in), BatchNorm 1 and 0); d2l_lenet and d2l_resnet18* as the tutorial's: weights
+ * normal(0.01), biases 0. `troika_model_attach` does this with the context's seed for parameters that have no value
+ * yet.
+ *
+ * Errors: OUT_OF_MEMORY, BUSY.
  */
 TROIKA_API troika_status troika_model_initialize_default(troika_model model, uint64_t seed, troika_error *error);
 
@@ -208,34 +260,48 @@ typedef struct troika_parameter_info {
   char name[256];                /**< "conv1.weight". */
 } troika_parameter_info;
 
-/** Gives the number of parameters and buffers, and of the elements of all parameters. Any out pointer may be NULL. */
+/**
+ * Gives the number of parameters and buffers, and of the elements of all parameters. Any out pointer may be NULL.
+ * Errors: BUSY.
+ */
 TROIKA_API troika_status troika_model_count_parameters(troika_model model, int32_t *out_entries,
                                                        int64_t *out_elements, troika_error *error);
 
-/** Describes entry `index` (0 .. entries - 1, in the order of creation). Errors: NOT_FOUND. One thread a model at a time. */
+/** Describes entry `index` (0 .. entries - 1, in the order of creation). Errors: NOT_FOUND (no such index), BUSY. */
 TROIKA_API troika_status troika_model_describe_parameter(troika_model model, int32_t index,
                                                          troika_parameter_info *out_info, troika_error *error);
 
 /**
- * Copies a parameter or buffer, row-major, into `data` in host memory of `size_bytes`.
- * Errors: NOT_FOUND, NOT_INITIALIZED (names the parameter), INVALID_ARGUMENT where the size differs, BUSY while an
- * attached trainer is in a step.
+ * Copies a parameter or buffer, row-major, into `data` in host memory of `size_bytes`: f32, or i64 for
+ * num_batches_tracked.
+ *
+ * Errors: NOT_FOUND (no such name), NOT_INITIALIZED (names the parameter), INVALID_ARGUMENT where the size differs,
+ * OUT_OF_MEMORY, BUSY also while the model's trainer is in a call.
  */
 TROIKA_API troika_status troika_model_get_parameter(troika_model model, const char *name, void *data,
                                                     int64_t size_bytes, troika_error *error);
 
-/** Copies `data` into a parameter or buffer; a trainer that holds the model takes the value before its next step. Errors as above. */
+/**
+ * Copies `data`, row-major, into a parameter or buffer; a trainer that holds the model takes the value before its next
+ * step.
+ *
+ * Errors: NOT_FOUND (no such name), INVALID_ARGUMENT where the size differs, OUT_OF_MEMORY, BUSY also while the model's
+ * trainer is in a call.
+ */
 TROIKA_API troika_status troika_model_set_parameter(troika_model model, const char *name, const void *data,
                                                     int64_t size_bytes, troika_error *error);
 
 /**
  * Writes the model as a tree, as PyTorch's repr does, with parameter counts, into a buffer of `capacity` bytes, always
- * NUL-terminated. `out_size` receives the bytes needed with the NUL; (NULL, 0) asks for the size alone.
+ * NUL-terminated. `out_size`, where given, receives the bytes needed with the NUL; a buffer that is too small, or NULL
+ * with capacity 0, is no error.
+ *
+ * Errors: INVALID_ARGUMENT (a capacity below 0), BUSY.
  */
 TROIKA_API troika_status troika_model_print(troika_model model, char *buffer, int64_t capacity, int64_t *out_size,
                                             troika_error *error);
 
-/* ---- weights files ------------------------------------------------------------------------------------------------ */
+/** @} */
 
 /** What loading found. Filled by `troika_model_load`. */
 typedef struct troika_load_report {
@@ -245,16 +311,19 @@ typedef struct troika_load_report {
   int32_t unexpected;      /**< In the file, not in the model. */
   int32_t mismatching;     /**< In both, with another shape or dtype. */
   int32_t reserved;        /**< 0. */
-  char names[4096];        /**< The first of them, whole lines, one a name: "missing fc.bias", "unexpected ...", "mismatching ...: file [10], model [5]". */
+  /** The first of them, whole lines, one a name: "missing fc.bias", "unexpected x", "mismatching x: file F32 [9], model
+   *  F32 [5]"; where not all fit, the last line is "... and N more". */
+  char names[4096];
 } troika_load_report;
 
 /** Options of `troika_model_load`. Begin with TROIKA_LOAD_OPTIONS_INIT. */
 typedef struct troika_load_options {
   uint32_t struct_size;      /**< sizeof(troika_load_options). */
-  int32_t allow_partial;     /**< 0 (default): any difference of names is MISMATCH; 1: load what fits. Shapes must fit always. */
+  int32_t allow_partial;     /**< 0 (default): names that differ are MISMATCH; 1: load what fits. Shapes must fit. */
   const char *strip_prefix;  /**< Removed from the front of every name in the file, such as "module."; NULL: none. */
 } troika_load_options;
 
+/** Strict, no prefix. */
 #define TROIKA_LOAD_OPTIONS_INIT \
   { sizeof(troika_load_options), 0, NULL }
 
@@ -264,23 +333,32 @@ TROIKA_API void troika_load_options_init(troika_load_options *options);
 /**
  * Writes every parameter and buffer to a safetensors file under PyTorch's names. Atomic: the file at `path` is the old
  * one or the new one, whole, whatever happens.
- * Errors: NOT_INITIALIZED, IO. One thread a model at a time.
+ *
+ * Errors: NOT_INITIALIZED (names the parameter), IO, OUT_OF_MEMORY, BUSY also while the model's trainer is in a call.
+ * One thread a model at a time.
  */
 TROIKA_API troika_status troika_model_save(troika_model model, const char *path, troika_error *error);
 
 /**
  * Reads parameters and buffers from a safetensors file. Checks the whole file first: a refused file changes nothing.
+ * Of a training state that `troika_trainer_save` wrote the model's values are taken.
  * `options` and `out_report` may be NULL; the report is filled for MISMATCH too.
- * Errors: NOT_FOUND and IO (the file), CORRUPT (its format), MISMATCH (names or shapes; nothing loaded at all counts).
+ *
+ * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format), MISMATCH (names or shapes; nothing loaded at all counts),
+ * INVALID_ARGUMENT (an option), OUT_OF_MEMORY, BUSY also while the model's trainer is in a call. One thread a model at
+ * a time.
  */
 TROIKA_API troika_status troika_model_load(troika_model model, const char *path, const troika_load_options *options,
                                            troika_load_report *out_report, troika_error *error);
 
 /**
- * Runs the model in evaluation mode on `device`: `input` f32 [batch, ...] to a new tensor there, [batch, the output's
- * shape].
- * The input may live on any device. Owned: destroy `*out_output`.
- * Errors: INVALID_ARGUMENT (shape), NOT_INITIALIZED, DEVICE_UNAVAILABLE, OUT_OF_MEMORY. One thread a model at a time.
+ * Runs the model in evaluation mode on `device`: `input` f32 [batch, ...] to a new f32 tensor there, [batch, the
+ * output's shape]. The input may live on any device. The first call for a device or a batch size compiles a plan.
+ *
+ * Owned: destroy `*out_output`. Errors: INVALID_ARGUMENT (shape or dtype, a model with no output, kind of device),
+ * NOT_INITIALIZED (names the parameter), DEVICE_UNAVAILABLE, UNSUPPORTED (an op that the device has no kernel for),
+ * OUT_OF_MEMORY, COMM (no end after 10 minutes), BUSY also while the model's trainer is in a call. One thread a model
+ * at a time; reads `input`.
  */
 TROIKA_API troika_status troika_model_predict(troika_model model, troika_device device, troika_tensor input,
                                               troika_tensor *out_output, troika_error *error);

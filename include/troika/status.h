@@ -1,4 +1,16 @@
-/* What a call answers: status codes and the error struct that the caller owns. */
+/** @file status.h What a call answers: status codes, and the error struct that the caller owns.
+ *
+ * Conventions of all headers. A call that can fail returns a status and takes, last, the address of an error struct, or
+ * NULL. Its comment names the errors that are its own; any call may also answer INVALID_ARGUMENT (an argument that is
+ * NULL or a handle of another kind, a `struct_size` of no version), UNSUPPORTED (an option struct of a newer header
+ * sets a field that this library does not know), OUT_OF_MEMORY (of the host) and INTERNAL. A failed call leaves its
+ * outputs untouched, and handles among them NULL.
+ *
+ * What goes in is read or copied during the call, unless the comment says otherwise. What comes out is "Owned", and the
+ * caller destroys it, or "Borrowed until" something happens, and must not be touched after that.
+ *
+ * Threads: every function of this header may be called from any thread at any time.
+ */
 #ifndef TROIKA_STATUS_H
 #define TROIKA_STATUS_H
 
@@ -9,8 +21,9 @@ TROIKA_BEGIN_DECLS
 /** The result of a call: 0 is success, below 0 an error, above 0 something the caller may want to know. */
 typedef int32_t troika_status;
 
+/** Statuses. */
 enum {
-  TROIKA_OK = 0,
+  TROIKA_OK = 0,            /**< Success. */
   TROIKA_END_OF_DATA = 1,   /**< The loader has given every batch of this epoch. */
   TROIKA_STEP_SKIPPED = 2,  /**< The step changed nothing, on any device. */
   TROIKA_STOPPED = 3,       /**< A stop was requested, or a callback returned non-zero. */
@@ -19,7 +32,7 @@ enum {
   TROIKA_ERROR_OUT_OF_MEMORY = -2,       /**< Host or device memory ran out; nothing was changed. */
   TROIKA_ERROR_NOT_FOUND = -3,           /**< No such name, file or device. */
   TROIKA_ERROR_UNSUPPORTED = -4,         /**< The library cannot do this; the message says what it can. */
-  TROIKA_ERROR_BUSY = -5,                /**< Another thread is inside a call on the same object. */
+  TROIKA_ERROR_BUSY = -5,                /**< Another call on the same object is in progress. */
   TROIKA_ERROR_IO = -6,                  /**< The operating system refused a read or a write. */
   TROIKA_ERROR_CORRUPT = -7,             /**< A file does not hold what its format demands. */
   TROIKA_ERROR_NOT_INITIALIZED = -8,     /**< A parameter has no value yet. */

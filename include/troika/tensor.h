@@ -1,4 +1,8 @@
-/* Tensors: n-dimensional arrays on one device. */
+/** @file tensor.h Tensors: n-dimensional arrays on one device.
+ *
+ * Threads: calls on different tensors may run at once, and so may calls that only read one tensor. A call that writes a
+ * tensor must be alone on it. Nothing checks this: nobody gets BUSY.
+ */
 #ifndef TROIKA_TENSOR_H
 #define TROIKA_TENSOR_H
 
@@ -18,20 +22,26 @@ enum {
   TROIKA_F64 = 2,  /**< IEEE 754 double precision. */
   TROIKA_I32 = 3,  /**< Signed 32-bit integer. */
   TROIKA_I64 = 4,  /**< Signed 64-bit integer. */
-  TROIKA_U8 = 5    /**< Unsigned 8-bit integer. */
+  TROIKA_U8 = 5,   /**< Unsigned 8-bit integer. */
+  TROIKA_BF16 = 6, /**< bfloat16: 8 bits of exponent, 7 of fraction. */
+  TROIKA_F16 = 7   /**< IEEE 754 half precision. */
 };
 
 /**
- * Creates a tensor of `rank` dimensions `dims` on `device`. `data` holds the elements, row-major, in host memory, and is
- * copied; NULL fills with zeros. Rank 0 is a scalar; a dimension may be 0.
+ * Creates a tensor of `rank` dimensions `dims` on `device`. `data` holds the elements, row-major, in host memory, and
+ * is copied; NULL fills with zeros. Rank 0 is a scalar; a dimension may be 0.
  *
- * Owned: destroy with `troika_tensor_destroy`. Errors: INVALID_ARGUMENT, DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread.
+ * Owned: destroy `*out_tensor` with `troika_tensor_destroy`. Errors: INVALID_ARGUMENT (kind of device, dtype, rank or a
+ * dimension), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_tensor_create(troika_context context, troika_device device, int32_t dtype,
                                               const int64_t *dims, int32_t rank, const void *data,
                                               troika_tensor *out_tensor, troika_error *error);
 
-/** Gives up the caller's hold on a tensor. NULL is ignored. Any thread. */
+/**
+ * Gives up the caller's hold on a tensor. NULL is ignored. Never fails. Any thread, but not while another is inside a
+ * call with the same handle.
+ */
 TROIKA_API void troika_tensor_destroy(troika_tensor tensor);
 
 /** What a tensor is. Filled by `troika_tensor_describe`. */
@@ -45,32 +55,38 @@ typedef struct troika_tensor_info {
   int64_t size_bytes;            /**< Bytes of all elements. */
 } troika_tensor_info;
 
-/** Describes a tensor. Errors: INVALID_ARGUMENT. Any thread. */
+/** Describes a tensor, which it reads. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
 TROIKA_API troika_status troika_tensor_describe(troika_tensor tensor, troika_tensor_info *out_info,
                                                 troika_error *error);
 
 /**
  * Copies the elements, row-major, into `data` in host memory, `size_bytes` long.
- * Errors: INVALID_ARGUMENT where `size_bytes` is not the tensor's size. One thread a tensor at a time.
+ *
+ * Errors: INVALID_ARGUMENT where `size_bytes` is not the tensor's size. Threads: reads the tensor.
  */
 TROIKA_API troika_status troika_tensor_to_host(troika_tensor tensor, void *data, int64_t size_bytes,
                                                troika_error *error);
 
 /**
- * Copies `data`, row-major in host memory, into the tensor. Errors and threads as `troika_tensor_to_host`.
+ * Copies `data`, row-major in host memory, `size_bytes` long, into the tensor.
+ *
+ * Errors: INVALID_ARGUMENT where `size_bytes` is not the tensor's size. Threads: writes the tensor.
  */
 TROIKA_API troika_status troika_tensor_from_host(troika_tensor tensor, const void *data, int64_t size_bytes,
                                                  troika_error *error);
 
 /**
  * Copies the elements of `source` into `destination`, from device to device; shape and dtype must agree.
- * Errors: INVALID_ARGUMENT. One thread a tensor at a time.
+ *
+ * Errors: INVALID_ARGUMENT where they do not, OUT_OF_MEMORY. Threads: reads `source`, writes `destination`.
  */
 TROIKA_API troika_status troika_tensor_copy(troika_tensor source, troika_tensor destination, troika_error *error);
 
 /**
  * Gives a new tensor with the same elements on `device` (a copy, also where it lives there already).
- * Owned: destroy `*out_tensor`. Errors: DEVICE_UNAVAILABLE, OUT_OF_MEMORY. One thread a tensor at a time.
+ *
+ * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (kind of device), DEVICE_UNAVAILABLE, OUT_OF_MEMORY.
+ * Threads: reads the tensor.
  */
 TROIKA_API troika_status troika_tensor_to(troika_tensor tensor, troika_device device, troika_tensor *out_tensor,
                                           troika_error *error);
@@ -78,34 +94,40 @@ TROIKA_API troika_status troika_tensor_to(troika_tensor tensor, troika_device de
 /**
  * Cuts a tensor along dimension 0 into `n` pieces, in order, whose sizes differ by at most one (the first are the
  * larger), and puts piece i on `devices[i]`: 10 rows on 4 devices are 3, 3, 2, 2. Pieces may be empty.
- * Owned: the caller destroys each of `out_tensors[0 .. n-1]`; on an error all are NULL.
- * Errors: INVALID_ARGUMENT (rank 0), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. One thread a tensor at a time.
+ *
+ * Owned: destroy each of `out_tensors[0 .. n-1]`; on an error all are NULL. Errors: INVALID_ARGUMENT (rank 0, `n` below
+ * 1, kind of device), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Threads: reads the tensor.
  */
 TROIKA_API troika_status troika_tensor_scatter(troika_tensor tensor, const troika_device *devices, int32_t n,
                                                troika_tensor *out_tensors, troika_error *error);
 
 /**
  * Sums `n` tensors of one shape and dtype element by element, in the order of the list, and puts the sum into each.
- * The result has the same bits on every device. f32, f64, i32 and i64.
- * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice), UNSUPPORTED (u8). One thread a tensor at a
- * time.
+ * The result has the same bits on every device. f32, f64, i32 and i64; integers wrap around.
+ *
+ * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `n` below 1), UNSUPPORTED (u8),
+ * OUT_OF_MEMORY. Threads: writes every tensor of the list.
  */
 TROIKA_API troika_status troika_tensor_all_reduce(const troika_tensor *tensors, int32_t n, troika_error *error);
 
-struct DLManagedTensor;
+struct DLManagedTensor; /* of dlpack.h */
 
 /**
- * Exports a tensor to DLPack (version 0.8 layout) without a copy. The consumer calls the struct's `deleter` once; the
- * memory lives until then, also after `troika_tensor_destroy`.
- * Owned: whoever takes `*out_managed`. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Any thread.
+ * Exports a tensor to DLPack (version 0.8 layout) without a copy.
+ *
+ * Owned: whoever takes `*out_managed` calls its `deleter` once, from any thread; the memory lives until then, also
+ * after `troika_tensor_destroy`. Errors: OUT_OF_MEMORY. Threads: reads the tensor; what the consumer does with the
+ * memory counts as reading or writing it.
  */
 TROIKA_API troika_status troika_tensor_to_dlpack(troika_tensor tensor, struct DLManagedTensor **out_managed,
                                                  troika_error *error);
 
 /**
  * Makes a tensor of another library's DLPack struct without a copy. On success the tensor owns `managed` and calls its
- * deleter when it is destroyed; on failure the caller still owns it.
- * Errors: INVALID_ARGUMENT (NULL), UNSUPPORTED (strides that are not row-major, an unknown dtype or device).
+ * deleter when the last hold on it ends; on failure the caller still owns it.
+ *
+ * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (rank, a dimension, no memory), UNSUPPORTED (strides that are
+ * not row-major, an unknown dtype, a device other than the CPU), OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_tensor_from_dlpack(troika_context context, struct DLManagedTensor *managed,
                                                    troika_tensor *out_tensor, troika_error *error);

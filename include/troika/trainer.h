@@ -1,4 +1,11 @@
-/* Trainers: a model attached to devices, with its loss, optimizer and schedule. */
+/** @file trainer.h Trainers: a model attached to devices, with its loss, optimizer and schedule.
+ *
+ * Threads: a trainer takes one call at a time, from any thread; a second one gets BUSY, also from within its progress
+ * callback. `troika_trainer_request_stop` alone may be called from any thread at any time.
+ *
+ * Two errors stay: DETACHED, where the model was attached to another trainer since, and COMM, where a step failed half
+ * way (a device, a deadline), so that replicas may differ; attach the model again then, and load a training state.
+ */
 #ifndef TROIKA_TRAINER_H
 #define TROIKA_TRAINER_H
 
@@ -7,7 +14,7 @@
 
 TROIKA_BEGIN_DECLS
 
-/** A model attached to a list of devices: a replica on each, fed by data parallelism. Counted; one thread at a time. */
+/** A model attached to a list of devices: a replica on each, fed by data parallelism. Counted. */
 typedef struct troika_trainer_s *troika_trainer;
 
 /** Losses. */
@@ -26,11 +33,20 @@ enum {
 enum {
   TROIKA_SCHEDULE_CONSTANT = 1,  /**< lr */
   TROIKA_SCHEDULE_STEP = 2,      /**< lr * gamma ^ floor(s / period) */
-  TROIKA_SCHEDULE_COSINE = 3     /**< lr_min + (lr - lr_min) (1 + cos(pi s / period)) / 2, lr_min after `period` steps. */
+  TROIKA_SCHEDULE_COSINE = 3     /**< lr_min + (lr - lr_min) (1 + cos(pi s / period)) / 2; lr_min from `period` on. */
 };
 
-/** Precisions of computation. */
-enum { TROIKA_PRECISION_F32 = 1 };
+/**
+ * Precisions of computation. Parameters, their gradients, the optimizer's state, BatchNorm's statistics and losses are f32 in
+ * all of them; files do not depend on it. In BF16 and F16 activations and the factors of convolutions and linear layers are
+ * 16 bits wide, and sums are made in f32. On a CPU these two save memory, not time.
+ */
+enum {
+  TROIKA_PRECISION_F32 = 1,  /**< IEEE single. */
+  TROIKA_PRECISION_TF32 = 2, /**< f32 whose products may round their factors to 10 bits of fraction, where a GPU does so. */
+  TROIKA_PRECISION_BF16 = 3, /**< bfloat16. */
+  TROIKA_PRECISION_F16 = 4   /**< IEEE half; with dynamic loss scaling. */
+};
 
 /** A group of parameters with settings of its own, matched by name. The first group that matches a parameter counts. */
 typedef struct troika_parameter_group {
@@ -41,6 +57,7 @@ typedef struct troika_parameter_group {
   double weight_decay;       /**< Below 0 (default): the trainer's. */
 } troika_parameter_group;
 
+/** No pattern, not frozen, the trainer's rate and decay. */
 #define TROIKA_PARAMETER_GROUP_INIT \
   { sizeof(troika_parameter_group), 0, NULL, -1.0, -1.0 }
 
@@ -61,43 +78,52 @@ typedef struct troika_trainer_options {
   int64_t schedule_period;  /**< Steps; needed by STEP and COSINE. */
   double schedule_gamma;    /**< STEP: factor a period; default 0.1. */
   double schedule_min;      /**< COSINE: the last learning rate; default 0. */
-  int64_t warmup_steps;     /**< Linear warm-up: step s < warmup_steps takes (s + 1) / warmup_steps of the rate. Default 0. */
-  int64_t bucket_bytes;     /**< Gradients are all-reduced in buckets of about this size; default 1 MiB; 0: each alone. */
+  int64_t warmup_steps;     /**< Warm-up: step s < warmup_steps takes (s + 1) / warmup_steps of the rate; default 0. */
+  int64_t bucket_bytes;     /**< About the size of a bucket of the all-reduce; default 1 MiB; 0: each gradient alone. */
   uint64_t seed;            /**< Dropout's seed; 0 (default): the context's. */
   const troika_parameter_group *groups; /**< `group_count` groups; copied. NULL with 0. */
   int32_t group_count;      /**< Default 0. */
   int32_t deadline_ms;      /**< A step that takes longer fails with COMM; default 600000. */
-  int32_t collect_trace;    /**< 1: record when each launch and collective began, for `troika_trainer_trace`. Default 0. */
+  int32_t collect_trace;    /**< 1: record every launch and collective, for `troika_trainer_trace`. Default 0. */
   int32_t fuse;             /**< 0: no fused kernels, for comparison; default 1. */
+  double loss_scale;        /**< Dynamic loss scaling, from this scale on; 0: none; unset: 65536 with F16, else none. */
+  int32_t loss_scale_interval; /**< Good steps behind each other after which the scale doubles; default 2000. */
+  int32_t reserved;         /**< 0. */
 } troika_trainer_options;
 
+/** Every field at its default. */
 #define TROIKA_TRAINER_OPTIONS_INIT                                                                                   \
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
-        0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1                           \
+        0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 0    \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
 TROIKA_API void troika_trainer_options_init(troika_trainer_options *options);
 
 /**
- * Attaches a model to `n` devices, with one replica on each; the same device twice gives two replicas. Parameters with no
- * value take the model's default initialisation. All replicas start from the model's parameters and stay bit-identical.
- * A model has one trainer at a time: attaching again takes the parameters over, and the earlier trainer's calls answer
- * DETACHED.
+ * Attaches a model to `n` devices, with one replica on each; the same device twice gives two replicas. Parameters with
+ * no value take the model's default initialisation. All replicas start from the model's parameters and stay
+ * bit-identical. A model has one trainer at a time: attaching again takes the parameters over, and the earlier
+ * trainer's calls answer DETACHED.
  *
  * One step computes what a single device computes on the whole batch: samples are split evenly (sizes differ by at most
  * one; a device may get none), gradients are summed in the order of the list with every sample weighing the same.
  * BatchNorm alone normalises each device's own samples; running statistics are those of the first device.
  *
- * Owned: destroy with `troika_trainer_destroy`. `options` may be NULL. Errors: INVALID_ARGUMENT (names the field or the
- * device), DEVICE_UNAVAILABLE, BUSY (the model's trainer is in a step), OUT_OF_MEMORY. One thread a model at a time.
+ * `options` may be NULL: defaults. Owned: destroy `*out_trainer` with `troika_trainer_destroy`. Errors:
+ * INVALID_ARGUMENT (names the field; a model with no output, or with nothing left to train), NOT_FOUND (a group that
+ * matches no parameter), DEVICE_UNAVAILABLE (names the device), OUT_OF_MEMORY, BUSY also while the model's earlier
+ * trainer is in a call. One thread a model at a time.
  */
 TROIKA_API troika_status troika_model_attach(troika_model model, const troika_device *devices, int32_t n,
                                              const troika_trainer_options *options, troika_trainer *out_trainer,
                                              troika_error *error);
 
-/** Gives up the caller's hold on a trainer; its parameters stay with the model. NULL is ignored. */
+/**
+ * Gives up the caller's hold on a trainer; its parameters stay with the model. NULL is ignored. Never fails. Any
+ * thread, but not while another is inside a call with the same handle.
+ */
 TROIKA_API void troika_trainer_destroy(troika_trainer trainer);
 
 /** What a step did. Filled by `troika_trainer_step`. */
@@ -110,22 +136,28 @@ typedef struct troika_step_result {
   int64_t step;           /**< Steps done, this one included. */
   double learning_rate;   /**< The rate that this step used (the trainer's, without groups). */
   double seconds;         /**< Wall-clock time of the step. */
+  double loss_scale;      /**< The loss scale that this step used; 1 without loss scaling. */
 } troika_step_result;
 
+/** All zero but `struct_size`. */
 #define TROIKA_STEP_RESULT_INIT \
-  { sizeof(troika_step_result), 0, 0.0, 0, 0, 0, 0.0, 0.0 }
+  { sizeof(troika_step_result), 0, 0.0, 0, 0, 0, 0.0, 0.0, 0.0 }
 
 /**
- * Trains on one batch: forward, loss, backward, all-reduce of gradients, update. `out_result` may be NULL.
- * A batch of a new size compiles a plan first, which takes longer once.
+ * Trains on one batch: forward, loss, backward, all-reduce of gradients, update. `out_result` may be NULL; on a GPU the call
+ * then returns while the step still runs, and an error of it comes with a later call. STEP_SKIPPED where loss scaling met a
+ * gradient that is not finite on any device: nothing has changed but the loss scale.
+ * A batch of a new size compiles a plan first, which takes longer once. STOPPED, and nothing is done, after
+ * `troika_trainer_request_stop`.
  *
- * Errors: INVALID_ARGUMENT (shapes, a label outside the classes: nothing is changed), OUT_OF_MEMORY (the trainer stays
- * usable with a smaller batch), BUSY, COMM, DETACHED. STOPPED after `troika_trainer_request_stop`.
+ * Errors: INVALID_ARGUMENT (shapes, kind of targets, a label outside the classes, a share that BatchNorm cannot
+ * normalise: nothing is changed), OUT_OF_MEMORY (the trainer stays usable with a smaller batch), UNSUPPORTED (an op
+ * that a device has no kernel for), BUSY, COMM, DETACHED. One thread a trainer at a time; reads the batch.
  */
 TROIKA_API troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch,
                                              troika_step_result *out_result, troika_error *error);
 
-/** Called after each batch of `troika_trainer_train_epoch` and `troika_trainer_evaluate`; non-zero stops the call. */
+/** What a progress callback is told after each batch. */
 typedef struct troika_progress {
   int64_t batch;     /**< Batches of this epoch that are done. */
   int64_t batches;   /**< Batches in the epoch. */
@@ -138,10 +170,14 @@ typedef struct troika_progress {
   int32_t reserved;  /**< 0. */
 } troika_progress;
 
-/** A progress callback, on the calling thread. It must not call this trainer, `troika_trainer_request_stop` excepted. */
+/**
+ * A progress callback, called after each batch of `troika_trainer_train_epoch` and of evaluations, on the thread that
+ * called them; non-zero stops the call. Borrowed until the callback returns: `progress`. It must not call this trainer,
+ * `troika_trainer_request_stop` excepted.
+ */
 typedef int32_t (*troika_progress_function)(const troika_progress *progress, void *user);
 
-/** Sets the callback; NULL takes it away. `user` must outlive it. Errors: INVALID_ARGUMENT, BUSY. */
+/** Sets the callback; NULL takes it away. `user` must outlive it. Errors: BUSY. One thread a trainer at a time. */
 TROIKA_API troika_status troika_trainer_set_progress(troika_trainer trainer, troika_progress_function function,
                                                      void *user, troika_error *error);
 
@@ -156,82 +192,121 @@ typedef struct troika_metrics {
   double seconds;        /**< Wall-clock time. */
 } troika_metrics;
 
+/** All zero but `struct_size`. */
 #define TROIKA_METRICS_INIT \
   { sizeof(troika_metrics), 0, 0.0, 0.0, 0, 0, 0.0 }
 
 /**
  * Trains on what is left of the loader's epoch, step by step, and leaves the loader at the start of the next one.
- * Errors as `troika_trainer_step`; STOPPED leaves the loader behind the last batch that was trained on.
+ * STOPPED, and an error in a step, leave it behind the last batch that was trained on. `out_metrics` may be NULL; it is
+ * filled for STOPPED too.
+ *
+ * Errors: those of `troika_trainer_step`; BUSY also where the loader is in use. One thread a trainer, and a loader, at
+ * a time.
  */
 TROIKA_API troika_status troika_trainer_train_epoch(troika_trainer trainer, troika_loader loader,
                                                     troika_metrics *out_metrics, troika_error *error);
 
 /**
  * Evaluates an epoch of the loader, from its first batch, on every attached device: sums of counts, exact for any size.
- * Running statistics are used, nothing is changed. Errors as `troika_trainer_step`.
+ * Running statistics are used, nothing is changed; the loader stands at the start of the next epoch then. STOPPED after
+ * `troika_trainer_request_stop`. `out_metrics` may be NULL.
+ *
+ * Errors: those of `troika_trainer_step`; BUSY also where the loader is in use. One thread a trainer, and a loader, at
+ * a time.
  */
 TROIKA_API troika_status troika_trainer_evaluate(troika_trainer trainer, troika_loader loader,
                                                  troika_metrics *out_metrics, troika_error *error);
 
 /**
  * As `troika_trainer_evaluate`, on one attached device alone, with no communication.
- * Errors: NOT_ON_DEVICE where the model is not attached to `device`.
+ *
+ * Errors: those of `troika_trainer_evaluate`; NOT_ON_DEVICE where the model is not attached to `device`. One thread a
+ * trainer, and a loader, at a time.
  */
 TROIKA_API troika_status troika_trainer_evaluate_on(troika_trainer trainer, troika_device device, troika_loader loader,
                                                     troika_metrics *out_metrics, troika_error *error);
 
 /**
  * Runs the network in evaluation mode over all attached devices: `input` f32 [batch, ...] to a new tensor
- * [batch, outputs] on the first device, samples in order. Owned: destroy `*out_output`. Errors as `troika_trainer_step`.
+ * [batch, outputs] on the first device, samples in order.
+ *
+ * Owned: destroy `*out_output`. Errors: INVALID_ARGUMENT (shape or dtype), OUT_OF_MEMORY, UNSUPPORTED (an op that a
+ * device has no kernel for), BUSY, COMM, DETACHED. One thread a trainer at a time; reads `input`.
  */
 TROIKA_API troika_status troika_trainer_predict(troika_trainer trainer, troika_tensor input, troika_tensor *out_output,
                                                 troika_error *error);
 
-/** Asks the call in progress, or the next one, to return STOPPED between two batches. Safe from any thread. */
+/**
+ * Asks the call in progress, or the next one, to return STOPPED between two batches. Errors: none but INVALID_ARGUMENT
+ * for what is no trainer. Any thread, at any time.
+ */
 TROIKA_API troika_status troika_trainer_request_stop(troika_trainer trainer, troika_error *error);
 
 /**
- * Sets the base learning rate from the next step on; the schedule goes on from it. `group` is an index into the options'
- * groups, or -1 for the trainer's own. Errors: INVALID_ARGUMENT (below 0, not finite, no such group), BUSY.
+ * Sets the base learning rate from the next step on; the schedule goes on from it. `group` is an index into the
+ * options' groups, or -1 for the trainer's own.
+ *
+ * Errors: INVALID_ARGUMENT (below 0, not finite, no such group, a group attached without a rate of its own), BUSY. One
+ * thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_set_learning_rate(troika_trainer trainer, int32_t group, double learning_rate,
                                                           troika_error *error);
 
-/** Gives the learning rate that the next step will use, schedule and warm-up applied. Errors as above. */
+/**
+ * Gives the learning rate that the next step will use, schedule and warm-up applied; `group` as in
+ * `troika_trainer_set_learning_rate`.
+ *
+ * Errors: INVALID_ARGUMENT (no such group), BUSY. One thread a trainer at a time.
+ */
 TROIKA_API troika_status troika_trainer_get_learning_rate(troika_trainer trainer, int32_t group,
                                                           double *out_learning_rate, troika_error *error);
 
 /**
- * Copies the parameter or buffer that the replica on `device` (the first of that device) holds, row-major, to host memory.
- * Errors: NOT_FOUND, NOT_ON_DEVICE (names parameter, device and the devices attached), INVALID_ARGUMENT (size), BUSY.
+ * Copies the parameter or buffer that the replica on `device` (the first of that device) holds, row-major, to `data` in
+ * host memory of `size_bytes`.
+ *
+ * Errors: NOT_FOUND (no such name), NOT_ON_DEVICE (names parameter, device and the devices attached), INVALID_ARGUMENT
+ * where the size differs, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_get_parameter(troika_trainer trainer, const char *name, troika_device device,
                                                       void *data, int64_t size_bytes, troika_error *error);
 
 /**
- * Copies the gradient of the last step, reduced over all devices, f32 row-major in the parameter's shape.
- * Errors: NOT_FOUND, NOT_INITIALIZED (no step yet, or the parameter is frozen), INVALID_ARGUMENT (size), BUSY.
+ * Copies the gradient of the last step, reduced over all devices, f32 row-major in the parameter's shape, to `data` in
+ * host memory of `size_bytes`.
+ *
+ * Errors: NOT_FOUND (no such name), NOT_INITIALIZED (no step yet, a frozen parameter, a buffer), INVALID_ARGUMENT where
+ * the size differs, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_get_gradient(troika_trainer trainer, const char *name, float *data,
                                                      int64_t size_bytes, troika_error *error);
 
 /**
  * Compares parameters and optimizer state of all replicas bit by bit. OK: they are identical (BatchNorm's running
- * statistics, which belong to the first device, apart). Errors: MISMATCH (names parameter and devices), BUSY.
+ * statistics, which belong to the first device, apart).
+ *
+ * Errors: MISMATCH (names parameter and devices), OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_check_replicas(troika_trainer trainer, troika_error *error);
 
 /**
  * Writes a training state that resumes bit for bit on the same number of devices, and correctly on another: parameters,
- * buffers, optimizer state, schedule, step, seeds, and the place in the epoch after the last batch. One safetensors file,
- * written atomically. Errors: IO, BUSY, DETACHED.
+ * buffers, optimizer state, schedule, step, seeds, and the place in the epoch after the last batch. One safetensors
+ * file, written atomically.
+ *
+ * Errors: IO, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_save(troika_trainer trainer, const char *path, troika_error *error);
 
 /**
- * Reads a training state. Strict: the model, optimizer and every name and shape must agree; a refused file changes nothing.
- * `out_position`, where given, receives the place in the epoch for `troika_loader_seek`.
- * Errors: NOT_FOUND, IO, CORRUPT, MISMATCH (the message names the first difference), BUSY, DETACHED.
+ * Reads a training state. Strict: the model, optimizer and every name and shape must agree; a refused file changes
+ * nothing. `out_position`, where given, receives the place in the epoch for `troika_loader_seek`. A loader that is
+ * moved there must have the `shuffle` and `seed` of the run that was saved: a step refuses the batch that it gives next
+ * with INVALID_ARGUMENT where samples come in another order. With NULL the caller looks after their order.
+ *
+ * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format), MISMATCH (the message names the first difference),
+ * OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_load(troika_trainer trainer, const char *path,
                                              troika_loader_position *out_position, troika_error *error);
@@ -239,7 +314,9 @@ TROIKA_API troika_status troika_trainer_load(troika_trainer trainer, const char 
 /**
  * Gives the single-device model, sharing the trained parameters: a further hold on the model that was attached, usable
  * on any device, to save, print, predict, or attach again. The trainer stays usable.
- * Owned: destroy `*out_model` with `troika_model_destroy`. Errors: INVALID_ARGUMENT, DETACHED.
+ *
+ * Owned: destroy `*out_model` with `troika_model_destroy`. Errors: OUT_OF_MEMORY, BUSY, DETACHED. One thread a trainer
+ * at a time.
  */
 TROIKA_API troika_status troika_trainer_unwrap(troika_trainer trainer, troika_model *out_model, troika_error *error);
 
@@ -253,20 +330,28 @@ typedef struct troika_memory_info {
   int64_t optimizer_bytes; /**< Optimizer state. */
 } troika_memory_info;
 
-/** Gives the memory of replica `replica` (0 .. n-1). Errors: NOT_FOUND, BUSY. */
+/**
+ * Gives the memory of replica `replica` (0 .. n-1). Errors: NOT_FOUND (no such replica), BUSY. One thread a trainer at
+ * a time.
+ */
 TROIKA_API troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica,
                                                troika_memory_info *out_info, troika_error *error);
 
 /**
- * Writes the plan for a training batch of `batch` samples as text: every launch of each replica, its kernel, layouts and
- * place in the arena. Compiles the plan where it does not exist yet. Buffer rules as `troika_model_print`.
+ * Writes the plan for a training batch of `batch` samples as text: every launch of each replica, its kernel, layouts
+ * and place in the arena. Compiles the plan where it does not exist yet. Buffer rules as `troika_model_print`.
+ *
+ * Errors: INVALID_ARGUMENT (a batch below 1 or one that no step would take, a capacity below 0), OUT_OF_MEMORY,
+ * UNSUPPORTED (an op that a device has no kernel for), BUSY, COMM, DETACHED. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_explain(troika_trainer trainer, int64_t batch, char *buffer, int64_t capacity,
                                                 int64_t *out_size, troika_error *error);
 
 /**
- * Writes the trace of the last step, one line an event: "replica begin_us end_us name". Needs `collect_trace`; then the
- * buffer rules are those of `troika_model_print`. Errors: NOT_INITIALIZED without a trace, BUSY.
+ * Writes the trace of the last step, one line an event: "replica begin_us end_us name", in microseconds from the first
+ * one's begin. Needs `collect_trace`; buffer rules as `troika_model_print`.
+ *
+ * Errors: NOT_INITIALIZED without a trace, INVALID_ARGUMENT (a capacity below 0), BUSY. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_trace(troika_trainer trainer, char *buffer, int64_t capacity,
                                               int64_t *out_size, troika_error *error);

@@ -1,4 +1,4 @@
-/* Troika: multi-device training of neural networks behind a C interface. Includes every public header. */
+/** @file troika.h Includes every public header of Troika: multi-device training of neural networks in C. */
 #ifndef TROIKA_TROIKA_H
 #define TROIKA_TROIKA_H
 

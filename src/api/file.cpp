@@ -9,7 +9,7 @@ namespace troika::api {
 namespace {
 
 std::string inspect(const std::string& path) {
-  const SafetensorsReader reader(path);
+  const SafetensorsReader reader(path, "file");
   std::string out;
   for (const auto& [key, value] : reader.metadata())
     out += text("metadata ", printable(key), " = ", printable(value), '\n');

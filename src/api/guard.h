@@ -75,6 +75,13 @@ T* required(T* pointer, const char* function, const char* argument) {
   return pointer;
 }
 
+inline size_t bytes_argument(int64_t size_bytes, const char* function) {
+  if (size_bytes < 0)
+    throw Error(Status::invalid_argument,
+                text(function, ": argument 'size_bytes' is ", size_bytes, ", needs at least 0"));
+  return static_cast<size_t>(size_bytes);
+}
+
 // Copies what the caller's struct has into a full, defaulted one: old callers' structs are shorter, newer ones longer.
 template <typename Options>
 Options read_options(const Options* given, const Options& defaults, const char* type_name) {

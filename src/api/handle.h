@@ -35,12 +35,13 @@ void destroy_handle(H* handle) noexcept {
   if (handle && handle->tag == H::kKind) delete handle;
 }
 
-// Marks an object as in use for the length of one call; a second thread gets BUSY.
+// Marks an object as in use for the length of one call; a second call, of whichever thread, gets BUSY.
 class Exclusive {
  public:
   Exclusive(std::atomic<bool>& flag, const char* function, const char* what) : flag_(flag) {
     if (flag_.exchange(true, std::memory_order_acquire))
-      throw Error(Status::busy, text(function, ": another thread is inside a call on this ", what));
+      throw Error(Status::busy, text(function, ": another call of this ", what,
+                                     " is in progress (perhaps on this thread, in a callback)"));
   }
   ~Exclusive() { flag_.store(false, std::memory_order_release); }
   Exclusive(const Exclusive&) = delete;

@@ -122,11 +122,6 @@ troika_parameter_info info_of(const Parameter& parameter) {
   return info;
 }
 
-size_t bytes_argument(int64_t size_bytes, const char* function) {
-  if (size_bytes < 0) refuse(function, text("argument 'size_bytes' is ", size_bytes, ", needs at least 0"));
-  return static_cast<size_t>(size_bytes);
-}
-
 }  // namespace
 }  // namespace troika::api
 

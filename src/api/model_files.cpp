@@ -12,21 +12,28 @@ namespace {
 
 constexpr troika_load_options kDefaults = TROIKA_LOAD_OPTIONS_INIT;
 
+// The lines that fit into `bytes` with a NUL, whole ones only; where not all do, the last one counts the others.
+std::string fit_lines(const std::vector<std::string>& lines, size_t bytes) {
+  const auto count_line = [](size_t n) { return text("... and ", n, " more\n"); };
+  std::string all = join(lines, "");
+  if (all.size() < bytes) return all;
+  std::string some;
+  size_t fitting = 0;
+  while (some.size() + lines[fitting].size() + count_line(lines.size()).size() < bytes) some += lines[fitting++];
+  return some + count_line(lines.size() - fitting);
+}
+
 void write_report(const LoadReport& found, troika_load_report* out_report) {
   troika_load_report report{};
   report.loaded = found.loaded;
   report.missing = static_cast<int32_t>(found.missing.size());
   report.unexpected = static_cast<int32_t>(found.unexpected.size());
   report.mismatching = static_cast<int32_t>(found.mismatching.size());
-  std::string names;
-  for (const std::string& name : found.missing) names += "missing " + name + "\n";
-  for (const std::string& name : found.unexpected) names += "unexpected " + name + "\n";
-  for (const std::string& name : found.mismatching) names += "mismatching " + name + "\n";
-  if (names.size() >= sizeof report.names) {  // whole lines only
-    names.resize(sizeof report.names - 1);
-    names.resize(names.rfind('\n') + 1);
-  }
-  write_text(names, report.names, sizeof report.names, nullptr, "troika_model_load");
+  std::vector<std::string> lines;
+  for (const std::string& name : found.missing) lines.push_back(text("missing ", name, '\n'));
+  for (const std::string& name : found.unexpected) lines.push_back(text("unexpected ", name, '\n'));
+  for (const std::string& name : found.mismatching) lines.push_back(text("mismatching ", name, '\n'));
+  write_text(fit_lines(lines, sizeof report.names), report.names, sizeof report.names, nullptr, "troika_model_load");
   write_result(out_report, report, "troika_model_load", "out_report");
 }
 

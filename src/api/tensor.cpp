@@ -30,18 +30,20 @@ DLDataType to_dlpack(DType dtype) {
     case DType::i32: return {kDLInt, 32, 1};
     case DType::i64: return {kDLInt, 64, 1};
     case DType::u8: return {kDLUInt, 8, 1};
+    case DType::bf16: return {kDLBfloat, 16, 1};
+    case DType::f16: return {kDLFloat, 16, 1};
   }
   return {};
 }
 
 DType from_dlpack(DLDataType type) {
-  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8}) {
+  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::bf16, DType::f16}) {
     const DLDataType known = to_dlpack(dtype);
     if (known.code == type.code && known.bits == type.bits && known.lanes == type.lanes) return dtype;
   }
   throw Error(Status::unsupported,
               text("troika_tensor_from_dlpack: dtype has code ", int{type.code}, ", ", int{type.bits}, " bits, ",
-                   type.lanes, " lanes; need f32, f64, i32, i64 or u8"));
+                   type.lanes, " lanes; need f32, f64, i32, i64, u8, bf16 or f16"));
 }
 
 // What an exported tensor needs to live: its memory, and its shape.

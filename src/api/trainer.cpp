@@ -1,111 +1,15 @@
-// troika_model_attach and troika_trainer_*.
-#include <troika/trainer.h>
-
-#include <cmath>
-#include <mutex>
-
+// troika_trainer_*.
 #include "api/context_handle.h"
 #include "api/data_handles.h"
 #include "api/model_handle.h"
 #include "api/tensor_handle.h"
+#include "api/trainer_handle.h"
 #include "train/checkpoint.h"
-#include "train/trainer.h"
-
-namespace troika::api {
-
-struct TrainerObject {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Trainer> trainer;
-};
-
-}  // namespace troika::api
-
-struct troika_trainer_s : troika::api::Handle<troika::api::TrainerObject, 0x54525452> {
-  using Handle::Handle;
-};
 
 using namespace troika;
 using namespace troika::api;
 
 namespace {
-
-constexpr troika_trainer_options kDefaults = TROIKA_TRAINER_OPTIONS_INIT;
-constexpr troika_parameter_group kGroupDefaults = TROIKA_PARAMETER_GROUP_INIT;
-
-// One field of the options in its range, or an error that names it.
-class FieldCheck {
- public:
-  explicit FieldCheck(std::string where) : where_(std::move(where)) {}
-  void integer(const char* field, int64_t value, int64_t least, int64_t most) const {
-    if (value < least || value > most)
-      throw Error(Status::invalid_argument, text(where_, field, " is ", value, ", need ", least, " to ", most));
-  }
-  void real(const char* field, double value, double least, double below) const {
-    if (!(value >= least && value < below))
-      throw Error(Status::invalid_argument,
-                  text(where_, field, " is ", value, ", need at least ", least, " and below ", below));
-  }
-
- private:
-  std::string where_;
-};
-
-TrainerOptions read_trainer_options(const troika_trainer_options* given, const Context& context) {
-  const troika_trainer_options o = read_options(given, kDefaults, "troika_trainer_options");
-  const FieldCheck check("troika_model_attach: options.");
-  constexpr double kLarge = 1e30;
-  check.integer("loss", o.loss, TROIKA_LOSS_CROSS_ENTROPY, TROIKA_LOSS_MEAN_SQUARED_ERROR);
-  check.integer("reduction", o.reduction, TROIKA_REDUCTION_MEAN, TROIKA_REDUCTION_SUM);
-  check.integer("precision", o.precision, TROIKA_PRECISION_F32, TROIKA_PRECISION_F32);
-  check.real("learning_rate", o.learning_rate, 0, kLarge);
-  check.real("momentum", o.momentum, 0, 1);
-  check.real("weight_decay", o.weight_decay, 0, kLarge);
-  check.integer("nesterov", o.nesterov, 0, 1);
-  if (o.nesterov && o.momentum == 0)
-    throw Error(Status::invalid_argument, "troika_model_attach: options.nesterov is 1, needs options.momentum above 0");
-  check.integer("schedule", o.schedule, TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_COSINE);
-  check.integer("schedule_period", o.schedule_period, o.schedule == TROIKA_SCHEDULE_CONSTANT ? 0 : 1, INT64_MAX);
-  check.real("schedule_gamma", o.schedule_gamma, 0, kLarge);
-  check.real("schedule_min", o.schedule_min, 0, kLarge);
-  check.integer("warmup_steps", o.warmup_steps, 0, INT64_MAX);
-  check.integer("bucket_bytes", o.bucket_bytes, 0, INT64_MAX);
-  check.integer("group_count", o.group_count, 0, 4096);
-  check.integer("deadline_ms", o.deadline_ms, 1, INT32_MAX);
-  check.integer("collect_trace", o.collect_trace, 0, 1);
-  check.integer("fuse", o.fuse, 0, 1);
-
-  TrainerOptions options;
-  options.loss = static_cast<Loss>(o.loss);
-  options.reduction = static_cast<Reduction>(o.reduction);
-  options.learning_rate = o.learning_rate;
-  options.weight_decay = o.weight_decay;
-  options.sgd = {o.momentum, o.nesterov == 1};
-  options.schedule = {static_cast<ScheduleKind>(o.schedule), o.schedule_period, o.schedule_gamma, o.schedule_min,
-                      o.warmup_steps};
-  options.bucket_bytes = o.bucket_bytes;
-  options.seed = o.seed ? o.seed : context.seed();
-  options.deadline_ms = o.deadline_ms;
-  options.collect_trace = o.collect_trace == 1;
-  options.fuse = o.fuse == 1;
-  if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
-  const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
-  for (int32_t i = 0; i < o.group_count; ++i) {
-    // Each element has the size that it says, so that an old caller's array of smaller structs is walked rightly.
-    const auto* at = reinterpret_cast<const troika_parameter_group*>(bytes);
-    const auto g = read_options(at, kGroupDefaults, "troika_parameter_group");
-    bytes += at->struct_size;
-    const std::string where = text("troika_model_attach: options.groups[", i, "].");
-    required(g.pattern, "troika_model_attach", text("options.groups[", i, "].pattern").c_str());
-    FieldCheck(where).integer("frozen", g.frozen, 0, 1);
-    ParameterGroup group{g.pattern, g.frozen == 1, {}, {}};
-    if (!(g.learning_rate < 0))
-      FieldCheck(where).real("learning_rate", g.learning_rate, 0, kLarge), group.learning_rate = g.learning_rate;
-    if (!(g.weight_decay < 0))
-      FieldCheck(where).real("weight_decay", g.weight_decay, 0, kLarge), group.weight_decay = g.weight_decay;
-    options.groups.push_back(std::move(group));
-  }
-  return options;
-}
 
 // A trainer's call: argument, exclusive use.
 struct Call {
@@ -127,13 +31,6 @@ struct BorrowedLoader {
   LoaderObject& object;
   Exclusive exclusive;
 };
-
-size_t bytes_argument(int64_t size_bytes, const char* function) {
-  if (size_bytes < 0)
-    throw Error(Status::invalid_argument,
-                text(function, ": argument 'size_bytes' is ", size_bytes, ", needs at least 0"));
-  return static_cast<size_t>(size_bytes);
-}
 
 void write_metrics(const Metrics& found, troika_metrics* out, const char* function) {
   if (!out) return;
@@ -170,38 +67,6 @@ troika_status evaluate(troika_trainer trainer, const troika_device* device, troi
 
 }  // namespace
 
-void troika_parameter_group_init(troika_parameter_group* group) {
-  if (group) *group = kGroupDefaults;
-}
-
-void troika_trainer_options_init(troika_trainer_options* options) {
-  if (options) *options = kDefaults;
-}
-
-troika_status troika_model_attach(troika_model model, const troika_device* devices, int32_t n,
-                                  const troika_trainer_options* options, troika_trainer* out_trainer,
-                                  troika_error* error) {
-  constexpr const char* kName = "troika_model_attach";
-  return guard(error, [&] {
-    *required(out_trainer, kName, "out_trainer") = nullptr;
-    ModelObject& object = *object_of(model, kName, "model");
-    if (n < 1 || n > 1024) throw Error(Status::invalid_argument, text(kName, ": n is ", n, ", need 1 to 1024 devices"));
-    required(devices, kName, "devices");
-    std::vector<DeviceId> ids;
-    for (int32_t i = 0; i < n; ++i) {
-      check_device_kind(devices[i], kName);
-      ids.push_back(device_id(devices[i]));
-    }
-    TrainerOptions settings = read_trainer_options(options, *object.context);
-    Exclusive exclusive(object.model->busy(), kName, "model");
-    // The model changes hands with the last thing that can fail.
-    auto attached = std::make_shared<TrainerObject>(TrainerObject{object.context, nullptr});
-    auto handle = std::make_unique<troika_trainer_s>(attached);
-    attached->trainer = std::make_shared<Trainer>(object.context, object.model, std::move(ids), std::move(settings));
-    *out_trainer = handle.release();
-  });
-}
-
 void troika_trainer_destroy(troika_trainer trainer) { destroy_handle(trainer); }
 
 troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, troika_step_result* out_result,
@@ -211,7 +76,8 @@ troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, tr
     if (out_result) result_size(out_result, kName, "out_result");
     Call call(trainer, kName);
     StepResult found;
-    if (!call.trainer.step(batch_of(batch, kName, "batch"), found)) return TROIKA_STOPPED;
+    if (!call.trainer.step(batch_of(batch, kName, "batch"), found, out_result != nullptr))
+      return TROIKA_STOPPED;
     if (out_result) {
       troika_step_result result{};
       result.loss = found.loss;
@@ -220,9 +86,10 @@ troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, tr
       result.step = found.step;
       result.learning_rate = found.learning_rate;
       result.seconds = found.seconds;
+      result.loss_scale = found.loss_scale;
       write_result(out_result, result, kName, "out_result");
     }
-    return TROIKA_OK;
+    return found.is_skipped ? TROIKA_STEP_SKIPPED : TROIKA_OK;
   });
 }
 
@@ -351,7 +218,9 @@ troika_status troika_trainer_load(troika_trainer trainer, const char* path, troi
     Call call(trainer, "troika_trainer_load");
     load_checkpoint(call.trainer, required(path, "troika_trainer_load", "path"));
     const BatchPosition at = call.trainer.state().position;
-    if (out_position) *out_position = {at.epoch, at.batch, at.batches};
+    if (!out_position) return;
+    *out_position = {at.epoch, at.batch, at.batches};
+    call.trainer.expect_order();
   });
 }
 

@@ -3,8 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-
-#include "cli/client.h"
+#include <limits>
 
 namespace troika::cli {
 namespace {
@@ -20,11 +19,28 @@ std::string help_call(const CLI::App& app) {
   return app.get_name() + (commands.empty() ? "" : " " + commands.front()->get_name()) + " --help";
 }
 
+// What an option of this type takes.
+template <typename T>
+std::string allowed() {
+  if constexpr (std::is_floating_point_v<T>)
+    return "a number";
+  else
+    return (std::is_signed_v<T> ? "a whole number of at most " : "a whole number from 0 to ") +
+           std::to_string(std::numeric_limits<T>::max());
+}
+
 }  // namespace
 
 template <typename T>
 void Command::option(const char* names, T& value, const std::string& help, const char* unit) const {
   CLI::Option* option = app_->add_option(names, value, help)->capture_default_str();
+  if constexpr (std::is_arithmetic_v<T>)
+    option->check([name = option->get_name()](const std::string& given) {
+      T read{};
+      const bool wraps = std::is_unsigned_v<T> && given.starts_with('-');  // which CLI11 lets pass
+      if (wraps || !CLI::detail::lexical_cast(given, read)) refuse_value(name, given, allowed<T>());
+      return std::string();
+    });
   if (unit) option->type_name(unit);
 }
 

@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <type_traits>
+
+#include "cli/client.h"
 
 namespace CLI {
 class App;
@@ -38,6 +42,18 @@ class Command {
   CLI::App* app_;
   Action* chosen_;
 };
+
+// Throws Failure where an option's value is not allowed: "--steps is 0; give at least 1".
+template <typename T>
+[[noreturn]] void refuse_value(const std::string& option, const T& value, const std::string& allowed) {
+  std::ostringstream line;
+  line << option << " is ";
+  if constexpr (std::is_convertible_v<T, std::string>)
+    line << "'" << value << "'";
+  else
+    line << value;
+  throw Failure(line.str() + "; give " + allowed);
+}
 
 class CommandLine {
  public:

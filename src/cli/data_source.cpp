@@ -102,8 +102,10 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
 }
 
 Samples open_samples(const Context& context, const DataOptions& options, Split split) {
-  if (options.synthetic < 0 || options.resize < 0 || options.limit_train < 0 || options.limit_test < 0)
-    throw Failure("--synthetic, --resize, --limit-train and --limit-test must be at least 1");
+  if (options.synthetic < 0) refuse_value("--synthetic", options.synthetic, "at least 1, or 0 for none");
+  if (options.resize < 0) refuse_value("--resize", options.resize, "at least 1, or 0 for none");
+  if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
+  if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
   Samples samples =
       options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
   const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;

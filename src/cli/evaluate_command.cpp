@@ -1,4 +1,4 @@
-// `troika evaluate`: loss and accuracy of a weights file on one device.
+// `troika evaluate`: loss and accuracy of a weights file, or of a checkpoint, on the test samples.
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/data_source.h"
 #include "cli/device_list.h"
+#include "cli/precision.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -14,20 +15,23 @@ namespace {
 
 struct EvaluateOptions {
   DataOptions data;
-  std::string model, weights, devices = "cpu:0";
+  std::string model, weights, devices = "cpu:0", precision = "f32";
   int batch = 256, threads = 0;
 };
 
 int evaluate(const EvaluateOptions& options) {
+  if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   const Context context = create_context(options.threads);
   const std::vector<troika_device> devices = parse_devices(context, options.devices);
   const Samples test = open_samples(context, options.data, Split::test);
   const Model model = create_model_for(context, options.model, test.info);
   call(troika_model_load, model.get(), options.weights.c_str(), static_cast<const troika_load_options*>(nullptr),
        static_cast<troika_load_report*>(nullptr));
+  troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
+  trainer_options.precision = parse_precision(options.precision);
   Trainer trainer;
-  call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()),
-       static_cast<const troika_trainer_options*>(nullptr), trainer.out());
+  call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
+       trainer.out());
   const Loader loader = create_loader(test, options.batch, false, 0);
   troika_metrics metrics = TROIKA_METRICS_INIT;
   call(troika_trainer_evaluate, trainer.get(), loader.get(), &metrics);
@@ -43,13 +47,14 @@ void add_evaluate_command(CommandLine& line) {
   const Command command =
       line.add_command("evaluate", "Prints loss and accuracy of a weights file on the test samples");
   auto options = std::make_shared<EvaluateOptions>();
-  command.option("--weights", options->weights, "The weights, a .safetensors file", "FILE");
+  command.option("--weights", options->weights, "The weights, a .safetensors file, or a run's checkpoint", "FILE");
   command.option("--model", options->model, "The model, such as d2l_lenet");
   command.require("--weights");
   command.require("--model");
   add_data_options(command, options->data, false);
   command.option("--device,--devices", options->devices, "Where to run, such as cpu:0");
   command.option("--batch", options->batch, "Samples a batch");
+  command.option("--precision", options->precision, kPrecisionHelp);
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");
   command.action([options] { return evaluate(*options); });
 }

@@ -2,9 +2,12 @@
 #include "cli/files.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -19,6 +22,16 @@ namespace {
   throw Failure("cannot write '" + path.string() + "': " + std::strerror(reason));
 }
 
+// Whether `name` is a temporary file of `of`, made by a process that is gone.
+bool is_stale(const std::string& name, const std::string& of) {
+  const std::string head = "." + of + ".tmp.";
+  if (!name.starts_with(head)) return false;
+  char* end = nullptr;
+  const long process = std::strtol(name.c_str() + head.size(), &end, 10);
+  if (process <= 0 || (*end != '\0' && *end != '.')) return false;
+  return ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH;
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path) {
@@ -30,8 +43,8 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view contents) {
-  std::filesystem::path temporary = path;
-  temporary += ".tmp" + std::to_string(::getpid());
+  const std::filesystem::path temporary =
+      path.parent_path() / ("." + path.filename().string() + ".tmp." + std::to_string(::getpid()));
   const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) fail_write(path, temporary, errno);
   while (!contents.empty()) {
@@ -53,6 +66,15 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
   if (const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
     ::fsync(folder);
     ::close(folder);
+  }
+}
+
+void remove_stale_temporaries(const std::filesystem::path& folder, const std::vector<std::string>& names) {
+  std::error_code ignored;  // a leftover that stays does no harm
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string found = entry.path().filename().string();
+    if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return is_stale(found, name); }))
+      std::filesystem::remove(entry.path(), ignored);
   }
 }
 

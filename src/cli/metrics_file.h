@@ -9,8 +9,9 @@
 
 namespace troika::cli {
 
-// One epoch. Training figures are means over the epoch's batches as they were trained on; where a run was resumed in
-// the middle of an epoch, over the batches since then. Test figures are NaN where the evaluation was stopped.
+// One epoch. Training figures are means over the epoch's batches as they were trained on; where a run was resumed in the
+// middle of an epoch, NaN unless the sums of its first part are known. Test figures are NaN where the evaluation was
+// stopped.
 struct EpochMetrics {
   int64_t epoch = 0;  // from 1
   int64_t step = 0;   // steps done at its end

@@ -26,8 +26,14 @@ void print_json(const Json& line) {
   std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
-// An accuracy or loss that is not known is a dash.
-std::string figure(double value) { return std::isnan(value) ? "-" : formatted("%.4f", value); }
+// A figure that is not known is a dash.
+std::string figure(double value, int decimals = 4) {
+  return std::isnan(value) ? "-" : formatted("%.*f", decimals, value);
+}
+
+std::string rate(double images_per_second) {
+  return std::isnan(images_per_second) ? "-" : with_commas(std::llround(images_per_second));
+}
 
 }  // namespace
 
@@ -101,20 +107,28 @@ void Progress::epoch(const EpochMetrics& metrics, double eta_seconds) {
                 {"eta_seconds", eta_seconds}});
     return;
   }
-  std::cout << formatted("epoch %lld/%lld  loss %s  train %s  test %s  %s img/s  %.1f s  ETA %s",
+  std::cout << formatted("epoch %lld/%lld  loss %s  train %s  test %s  %s img/s  %s s  ETA %s",
                          static_cast<long long>(metrics.epoch), static_cast<long long>(epochs_),
                          figure(metrics.loss).c_str(), figure(metrics.train_accuracy).c_str(),
-                         figure(metrics.test_accuracy).c_str(),
-                         with_commas(std::llround(metrics.images_per_second)).c_str(), metrics.seconds,
-                         as_clock(eta_seconds).c_str())
+                         figure(metrics.test_accuracy).c_str(), rate(metrics.images_per_second).c_str(),
+                         figure(metrics.seconds, 1).c_str(), as_clock(eta_seconds).c_str())
             << std::endl;
 }
 
-void Progress::finish(const char* event, const std::string& text, const std::string& weights, double seconds) {
+void Progress::done(const std::string& text, const std::string& weights, double seconds) {
+  finish("done", text, "weights", weights, seconds);
+}
+
+void Progress::stopped(const std::string& text, const std::string& checkpoint, double seconds) {
+  finish("stopped", text, "checkpoint", checkpoint, seconds);
+}
+
+void Progress::finish(const char* event, const std::string& text, const char* file, const std::string& path,
+                      double seconds) {
   clear_bar();
   if (mode_ == ProgressMode::off) return;
   if (mode_ == ProgressMode::json) {
-    print_json({{"event", event}, {"message", text}, {"weights", weights}, {"seconds", seconds}});
+    print_json({{"event", event}, {"message", text}, {file, path}, {"seconds", seconds}});
   } else {
     std::cout << text << std::endl;
   }

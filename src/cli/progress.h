@@ -36,10 +36,12 @@ class Progress {
   // One line for a finished epoch; `eta_seconds` is what the run still needs.
   void epoch(const EpochMetrics& metrics, double eta_seconds);
 
-  // The last line. `event` is "done" or "stopped", `text` what people read.
-  void finish(const char* event, const std::string& text, const std::string& weights, double seconds);
+  // The last line: `text` is what people read, the path that of the file to go on with.
+  void done(const std::string& text, const std::string& weights, double seconds);
+  void stopped(const std::string& text, const std::string& checkpoint, double seconds);
 
  private:
+  void finish(const char* event, const std::string& text, const char* file, const std::string& path, double seconds);
   void clear_bar();
 
   ProgressMode mode_;

@@ -1,10 +1,12 @@
 // `troika train`: the options of a run, those that run.json remembers, and what resuming may change.
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/precision.h"
 #include "cli/text.h"
 #include "cli/training.h"
 
@@ -38,6 +40,7 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("schedule-period", options.schedule_period);
   visit("gamma", options.gamma);
   visit("warmup", options.warmup_steps);
+  visit("precision", options.precision);
 }
 
 // The same for how and where it runs.
@@ -53,8 +56,26 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
-// Takes the options of run.json, and those of the command line where they may differ. Gives the data's description.
-std::string read_run(const Command& command, TrainOptions& options, const RunFolder& folder) {
+Json print_sums(const EpochSums& sums) {
+  return {{"step", sums.step},
+          {"samples", sums.samples},
+          {"correct", sums.correct},
+          {"loss", sums.loss},
+          {"seconds", sums.seconds}};
+}
+
+EpochSums parse_sums(const Json& source) {
+  EpochSums sums;
+  source.at("step").get_to(sums.step);
+  source.at("samples").get_to(sums.samples);
+  source.at("correct").get_to(sums.correct);
+  source.at("seconds").get_to(sums.seconds);
+  sums.loss = source.at("loss").is_null() ? NAN : source.at("loss").get<double>();  // JSON has no other name for NaN
+  return sums;
+}
+
+// Takes the options of run.json, and those of the command line where they may differ. Gives the rest of it.
+RunRecord read_run(const Command& command, TrainOptions& options, const RunFolder& folder) {
   if (!std::filesystem::exists(folder.options()))
     throw Failure("'" + folder.path.string() + "' is not a run folder: it has no run.json; begin one with --out");
   try {
@@ -70,25 +91,36 @@ std::string read_run(const Command& command, TrainOptions& options, const RunFol
     visit_movable(options, [&](const char* name, auto& field) {
       if (!command.was_given((std::string("--") + name).c_str())) saved.at(name).get_to(field);
     });
-    return saved.at("dataset").get<std::string>();
+    RunRecord record{saved.at("dataset").get<std::string>(), {}};
+    if (saved.contains("last_stop")) record.last_stop = parse_sums(saved.at("last_stop"));
+    return record;
   } catch (const Json::exception& e) {
     throw Failure("'" + folder.options().string() + "' is damaged (" + e.what() + "); begin a new run with --out");
   }
 }
 
-void write_run(TrainOptions options, const RunFolder& folder, const std::string& data) {
+void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& record) {
   Json run;
   const auto remember = [&](const char* name, auto& field) { run[name] = field; };
   visit_fixed(options, remember);
   visit_movable(options, remember);
-  run["dataset"] = data;
+  run["dataset"] = record.data;
+  if (record.last_stop.step > 0) run["last_stop"] = print_sums(record.last_stop);
   write_file(folder.options(), run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 // Refuses what the library cannot know, and fills in what follows from other options.
 void complete(TrainOptions& options) {
-  if (options.batch < 1) throw Failure(formatted("--batch is %d; give at least 1", options.batch));
-  if (options.epochs < 1) throw Failure(formatted("--epochs is %d; give at least 1", options.epochs));
+  if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
+  if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
+  if (!(options.learning_rate >= 0)) refuse_value("--lr", options.learning_rate, "a number of at least 0");
+  if (!(options.momentum >= 0 && options.momentum < 1))
+    refuse_value("--momentum", options.momentum, "at least 0 and below 1");
+  if (!(options.weight_decay >= 0)) refuse_value("--weight-decay", options.weight_decay, "a number of at least 0");
+  if (!(options.gamma >= 0)) refuse_value("--gamma", options.gamma, "a number of at least 0");
+  if (options.warmup_steps < 0) refuse_value("--warmup", options.warmup_steps, "at least 0");
+  if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
+  parse_schedule(options.schedule);
   if (options.schedule == "cosine" && options.schedule_period == 0) options.schedule_period = options.epochs;
   if (options.schedule != "constant" && !(options.schedule_period > 0))
     throw Failure("--schedule " + options.schedule + " needs --schedule-period EPOCHS above 0");
@@ -103,19 +135,19 @@ int train(const Command& command, TrainArguments& arguments) {
   TrainOptions& options = arguments.options;
   const bool is_resumed = !arguments.resume.empty();
   const RunFolder folder{is_resumed ? arguments.resume : arguments.out};
-  std::string begun_with;
+  RunRecord begun;
   if (is_resumed) {
-    begun_with = read_run(command, options, folder);
+    begun = read_run(command, options, folder);
   } else if (std::filesystem::exists(folder.options())) {
     throw Failure("'" + folder.path.string() + "' holds a run already; go on with --resume " + folder.path.string() +
                   ", or give another --out");
   }
   complete(options);
-  return run_training(options, folder, mode, begun_with, [&](const std::string& data) {
+  return run_training(options, folder, mode, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {
     std::error_code error;
     std::filesystem::create_directories(folder.path, error);
     if (error) throw Failure("cannot make the folder '" + folder.path.string() + "': " + error.message());
-    write_run(options, folder, data);
+    write_run(options, folder, record);
   });
 }
 
@@ -145,6 +177,7 @@ void add_train_command(CommandLine& line) {
   command.option("--gamma", options.gamma, "Factor of the step schedule");
   command.option("--warmup", options.warmup_steps, "Steps (not epochs) of linear warm-up", "STEPS");
   command.option("--progress", arguments->progress, "auto, bar, plain, json or off");
+  command.option("--precision", options.precision, kPrecisionHelp);
   command.option("--eval-devices", options.eval_devices, "Where to evaluate: all, or one of --devices");
   command.option("--bucket-bytes", options.bucket_bytes, "Gradients are all-reduced in buckets of about this size");
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");

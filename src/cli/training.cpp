@@ -7,7 +7,10 @@
 #include <csignal>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/device_list.h"
+#include "cli/files.h"
+#include "cli/precision.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -43,17 +46,11 @@ class StopSignals {
   struct sigaction before_[2];
 };
 
-int32_t parse_schedule(const std::string& text) {
-  if (text == "constant") return TROIKA_SCHEDULE_CONSTANT;
-  if (text == "step") return TROIKA_SCHEDULE_STEP;
-  if (text == "cosine") return TROIKA_SCHEDULE_COSINE;
-  throw Failure("--schedule is '" + text + "'; give constant, step or cosine");
-}
-
 troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch) {
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
   out.learning_rate = options.learning_rate;
   out.momentum = options.momentum;
+  out.precision = parse_precision(options.precision);
   out.weight_decay = options.weight_decay;
   out.nesterov = options.nesterov ? 1 : 0;
   out.schedule = parse_schedule(options.schedule);
@@ -66,26 +63,14 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
   return out;
 }
 
-// Sums over the batches of an epoch that this process has trained on: all of them, or those since the resume.
-struct EpochSums {
-  double loss = 0, seconds = 0;
-  int64_t samples = 0, correct = 0;
-
-  void add(const troika_step_result& result) {
-    loss += result.loss * static_cast<double>(result.samples);
-    samples += result.samples;
-    correct += result.correct;
-  }
-  double mean_loss() const { return loss / static_cast<double>(samples); }
-  double rate() const { return static_cast<double>(samples) / seconds; }
-};
-
 // One run: everything that lives from its first step to its last.
 class Run {
  public:
-  Run(const TrainOptions& options, const RunFolder& folder, ProgressMode mode)
+  Run(const TrainOptions& options, const RunFolder& folder, ProgressMode mode,
+      const std::function<void(const RunRecord&)>& save)
       : options_(options),
         folder_(folder),
+        save_(save),
         progress_(mode, options.epochs),
         context_(create_context(options.threads, options.seed)),
         devices_(parse_devices(context_, options.devices)) {
@@ -114,30 +99,44 @@ class Run {
     call(troika_trainer_set_progress, trainer_.get(), &Run::on_evaluated_batch, static_cast<void*>(this));
   }
 
-  // What of the data a resumed run must find again.
-  std::string describe_data() const {
-    return formatted("%lld training samples of %s in %lld classes", static_cast<long long>(train_.info.n),
-                     as_shape(train_.info.dims, train_.info.rank).c_str(), static_cast<long long>(train_.info.classes));
-  }
-
-  // Takes up the folder's checkpoint, where there is one, and its metrics.
-  void resume() {
+  // Takes up the folder's checkpoint, where there is one, its metrics, and the sums of the epoch that was stopped. Those
+  // of another step are none of this checkpoint's.
+  void resume(const RunRecord& begun) {
+    if (describe_data() != begun.data)
+      throw Failure("the data are " + describe_data() + ", the run began with " + begun.data +
+                    "; give the same with --data");
     if (std::filesystem::exists(folder_.checkpoint())) {
       call(troika_trainer_load, trainer_.get(), folder_.checkpoint().c_str(), &position_);
       if (position_.batch >= steps_per_epoch_) ++position_.epoch, position_.batch = 0;
       call(troika_loader_seek, train_loader_.get(), &position_);
     }
     rows_ = read_metrics(folder_.metrics(), position_.epoch);
+    last_stop_ = begun.last_stop;
+    if (position_.batch == 0) return;
+    if (last_stop_.step == steps_done())
+      sums_ = last_stop_;
+    else
+      sums_.is_whole = false;
   }
 
+  // Trains, or says that there is nothing to do and leaves every file as it is.
   int train() {
+    if (position_.epoch >= options_.epochs) {
+      progress_.done(formatted("nothing to do: '%s' is trained to epoch %lld, --epochs is %d; give more to go on",
+                               folder_.path.c_str(), static_cast<long long>(position_.epoch), options_.epochs),
+                     folder_.weights().string(), 0);
+      return 0;
+    }
+    save_({describe_data(), last_stop_});
+    remove_stale_temporaries(folder_.path, folder_.names());
     show_start();
     const StopSignals signals;
     began_ = Clock::now();
-    first_step_ = position_.epoch * steps_per_epoch_ + position_.batch;
+    first_step_ = steps_done();
     while (position_.epoch < options_.epochs) {
       if (!train_epoch()) return stop();
       rows_.push_back(finish_row());
+      sums_ = {};
       write_folder();
       progress_.epoch(rows_.back(), eta_seconds());
       if (stop_requested && position_.epoch < options_.epochs) return stop();
@@ -146,8 +145,7 @@ class Run {
     if (!rows_.empty() && !std::isnan(rows_.back().test_accuracy))
       accuracy = formatted("; test accuracy %.4f", rows_.back().test_accuracy);
     const double seconds = seconds_since(began_);
-    progress_.finish(
-        "done",
+    progress_.done(
         formatted("trained to epoch %lld in %s", static_cast<long long>(position_.epoch), as_clock(seconds).c_str()) +
             accuracy + "; weights in " + folder_.weights().string(),
         folder_.weights().string(), seconds);
@@ -155,6 +153,14 @@ class Run {
   }
 
  private:
+  // What of the data a resumed run must find again.
+  std::string describe_data() const {
+    return formatted("%lld training samples of %s in %lld classes", static_cast<long long>(train_.info.n),
+                     as_shape(train_.info.dims, train_.info.rank).c_str(), static_cast<long long>(train_.info.classes));
+  }
+
+  int64_t steps_done() const { return position_.epoch * steps_per_epoch_ + position_.batch; }
+
   void show_start() {
     int64_t parameters = 0;
     call(troika_model_count_parameters, model_.get(), static_cast<int32_t*>(nullptr), &parameters);
@@ -174,15 +180,15 @@ class Run {
 
   // Trains on what is left of the epoch. False: a stop was asked for before its end.
   bool train_epoch() {
-    sums_ = {};
     const auto began = Clock::now();
+    const double seconds_before = sums_.seconds;
     troika_batch batch = nullptr;
     while (call(troika_loader_next, train_loader_.get(), &batch) != TROIKA_END_OF_DATA) {
       if (stop_requested) return false;
       troika_step_result result = TROIKA_STEP_RESULT_INIT;
       call(troika_trainer_step, trainer_.get(), batch, &result);
       sums_.add(result);
-      sums_.seconds = seconds_since(began);
+      sums_.seconds = seconds_before + seconds_since(began);
       learning_rate_ = result.learning_rate;
       ++position_.batch;
       progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate());
@@ -197,10 +203,12 @@ class Run {
     EpochMetrics row;
     row.epoch = position_.epoch;
     row.step = position_.epoch * steps_per_epoch_;
-    row.loss = sums_.mean_loss();
-    row.train_accuracy = static_cast<double>(sums_.correct) / static_cast<double>(sums_.samples);
-    row.images_per_second = sums_.rate();
-    row.seconds = sums_.seconds;
+    if (sums_.is_whole) {
+      row.loss = sums_.mean_loss();
+      row.train_accuracy = static_cast<double>(sums_.correct) / static_cast<double>(sums_.samples);
+      row.images_per_second = sums_.rate();
+      row.seconds = sums_.seconds;
+    }
     row.learning_rate = learning_rate_;
     troika_metrics metrics = TROIKA_METRICS_INIT;
     const troika_status status =
@@ -222,7 +230,7 @@ class Run {
     return stop_requested ? 1 : 0;
   }
 
-  // The checkpoint comes last: whatever a crash leaves, the other files are as new as it is, or newer.
+  // The checkpoint comes last: whatever a crash leaves, metrics and weights are as new as it is, or newer.
   void write_folder() {
     write_metrics(folder_.metrics(), rows_);
     write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
@@ -232,23 +240,26 @@ class Run {
 
   int stop() {
     call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
-    progress_.finish("stopped",
-                     formatted("stopped in epoch %lld after %lld of %lld steps; go on with: troika train --resume %s",
-                               static_cast<long long>(position_.epoch + 1), static_cast<long long>(position_.batch),
-                               static_cast<long long>(steps_per_epoch_), folder_.path.c_str()),
-                     folder_.weights().string(), seconds_since(began_));
+    last_stop_ = {};
+    if (sums_.is_whole) last_stop_ = sums_, last_stop_.step = steps_done();
+    save_({describe_data(), last_stop_});
+    progress_.stopped(formatted("stopped in epoch %lld after %lld of %lld steps; go on with: troika train --resume %s",
+                                static_cast<long long>(position_.epoch + 1), static_cast<long long>(position_.batch),
+                                static_cast<long long>(steps_per_epoch_), folder_.path.c_str()),
+                      folder_.checkpoint().string(), seconds_since(began_));
     return kStoppedStatus;
   }
 
   // What the run still needs, at the pace of this process so far, evaluations included.
   double eta_seconds() const {
-    const int64_t done = position_.epoch * steps_per_epoch_ + position_.batch - first_step_;
-    const int64_t left = (options_.epochs - position_.epoch) * steps_per_epoch_ - position_.batch;
+    const int64_t done = steps_done() - first_step_;
+    const int64_t left = options_.epochs * steps_per_epoch_ - steps_done();
     return seconds_since(began_) * static_cast<double>(left) / static_cast<double>(done);
   }
 
   const TrainOptions& options_;
   RunFolder folder_;
+  const std::function<void(const RunRecord&)>& save_;
   Progress progress_;
   Context context_;
   std::vector<troika_device> devices_, eval_devices_;  // eval_devices_ empty: all of devices_
@@ -258,7 +269,7 @@ class Run {
   Trainer trainer_;
   troika_loader_position position_{};  // of the next step
   int64_t steps_per_epoch_ = 0, first_step_ = 0;
-  EpochSums sums_;
+  EpochSums sums_, last_stop_;
   double learning_rate_ = 0;
   std::vector<EpochMetrics> rows_;
   Clock::time_point began_ = Clock::now();
@@ -266,14 +277,23 @@ class Run {
 
 }  // namespace
 
-int run_training(const TrainOptions& options, const RunFolder& folder, ProgressMode mode, const std::string& begun_with,
-                 const std::function<void(const std::string& data)>& save_options) {
-  Run run(options, folder, mode);
-  const std::string data = run.describe_data();
-  if (!begun_with.empty() && data != begun_with)
-    throw Failure("the data are " + data + ", the run began with " + begun_with + "; give the same with --data");
-  if (!begun_with.empty()) run.resume();
-  save_options(data);
+void EpochSums::add(const troika_step_result& result) {
+  loss += result.loss * static_cast<double>(result.samples);
+  samples += result.samples;
+  correct += result.correct;
+}
+
+int32_t parse_schedule(const std::string& text) {
+  if (text == "constant") return TROIKA_SCHEDULE_CONSTANT;
+  if (text == "step") return TROIKA_SCHEDULE_STEP;
+  if (text == "cosine") return TROIKA_SCHEDULE_COSINE;
+  refuse_value("--schedule", text, "constant, step or cosine");
+}
+
+int run_training(const TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
+                 const std::function<void(const RunRecord& record)>& save) {
+  Run run(options, folder, mode, save);
+  if (begun) run.resume(*begun);
   return run.train();
 }
 

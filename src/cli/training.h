@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "cli/data_source.h"
 #include "cli/progress.h"
@@ -23,10 +24,27 @@ struct TrainOptions {
   double gamma = 0.1;
   int64_t warmup_steps = 0;
   // How and where it runs: may change on resuming.
-  std::string devices = "cpu:0", eval_devices = "all";
+  std::string devices = "cpu:0", eval_devices = "all", precision = "f32";
   int epochs = 10;
   int64_t bucket_bytes = 1048576;
   int threads = 0;
+};
+
+// Sums over the batches of an epoch that were trained on, up to step `step` of the run.
+struct EpochSums {
+  double loss = 0, seconds = 0;
+  int64_t samples = 0, correct = 0, step = 0;
+  bool is_whole = true;  // false: batches that an earlier process trained on are missing
+
+  void add(const troika_step_result& result);
+  double mean_loss() const { return loss / static_cast<double>(samples); }
+  double rate() const { return static_cast<double>(samples) / seconds; }
+};
+
+// What run.json keeps besides the options.
+struct RunRecord {
+  std::string data;     // describes the data, which a resumed run must find again
+  EpochSums last_stop;  // of the epoch in which the run was stopped last; step 0: never
 };
 
 // The names in a run folder.
@@ -37,12 +55,18 @@ struct RunFolder {
   std::filesystem::path metrics() const { return path / "metrics.csv"; }
   std::filesystem::path weights() const { return path / "weights.safetensors"; }
   std::filesystem::path checkpoint() const { return path / "checkpoint.safetensors"; }
+  std::vector<std::string> names() const {
+    return {"run.json", "metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors"};
+  }
 };
 
-// Trains and gives the exit status: 0, or 130 where Ctrl-C stopped it with a checkpoint to go on from. `begun_with`
-// describes the data that the run began with, empty for a new run. `save_options` is called with this description once
-// everything is known to be right, before the first file is written.
-int run_training(const TrainOptions& options, const RunFolder& folder, ProgressMode mode, const std::string& begun_with,
-                 const std::function<void(const std::string& data)>& save_options);
+// Refuses a value of --schedule that is none.
+int32_t parse_schedule(const std::string& text);
+
+// Trains and gives the exit status: 0, or 130 where Ctrl-C stopped it with a checkpoint to go on from. `begun` is the
+// record of the run that is resumed, NULL for a new one. `save` writes run.json: once everything is known to be right,
+// before the first other file is written, and after a stop.
+int run_training(const TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
+                 const std::function<void(const RunRecord& record)>& save);
 
 }  // namespace troika::cli

@@ -1,13 +1,15 @@
 // One rank's end of a group that computes together: collectives that run in the background, with a deadline.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
+
+#include "core/deadline.h"
+#include "device/backend.h"
 
 namespace troika {
-
-using Deadline = std::chrono::steady_clock::time_point;
 
 // A rank calls from its own thread. Every rank starts the same slots in the same order.
 class Communicator {
@@ -28,6 +30,15 @@ class Communicator {
 
   // Makes every rank's waits fail with `reason`. From any thread; the group cannot be used afterwards.
   virtual void abort(const std::string& reason) = 0;
+};
+
+// A device that brings collectives of its own.
+class CommunicatorFactory {
+ public:
+  virtual ~CommunicatorFactory() = default;
+  // One communicator a rank for devices of this one's kind, which may be the same several times.
+  virtual std::vector<std::unique_ptr<Communicator>> create_communicators(
+      const std::vector<std::shared_ptr<Device>>& devices, int slots) = 0;
 };
 
 }  // namespace troika

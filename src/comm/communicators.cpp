@@ -2,6 +2,7 @@
 #include "comm/communicators.h"
 
 #include "comm/local/local_group.h"
+#include "core/text.h"
 
 namespace troika {
 
@@ -10,6 +11,17 @@ std::vector<std::unique_ptr<Communicator>> create_local_communicators(int size, 
   std::vector<std::unique_ptr<Communicator>> communicators;
   for (int rank = 0; rank < size; ++rank) communicators.push_back(group->communicator(rank));
   return communicators;
+}
+
+std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,
+                                                                int slots) {
+  for (const auto& device : devices)
+    if (device->id().kind != devices[0]->id().kind)
+      throw Error(Status::invalid_argument, text("devices ", devices[0]->id(), " and ", device->id(),
+                                                 " cannot train together: need devices of one kind"));
+  if (auto* factory = dynamic_cast<CommunicatorFactory*>(devices[0].get()))
+    return factory->create_communicators(devices, slots);
+  return create_local_communicators(static_cast<int>(devices.size()), slots);
 }
 
 }  // namespace troika

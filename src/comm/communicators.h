@@ -12,4 +12,9 @@ namespace troika {
 // slots 0 .. slots - 1.
 std::vector<std::unique_ptr<Communicator>> create_local_communicators(int size, int slots);
 
+// The same for the ranks of these devices, wherever their data lie, with slots 0 .. slots - 1. INVALID_ARGUMENT where the
+// devices are of several kinds.
+std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,
+                                                                int slots);
+
 }  // namespace troika

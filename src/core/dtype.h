@@ -10,7 +10,7 @@
 namespace troika {
 
 // Values are those of the public TROIKA_F32 and so on.
-enum class DType : int32_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, u8 = 5 };
+enum class DType : int32_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, u8 = 5, bf16 = 6, f16 = 7 };
 
 constexpr size_t size_of(DType dtype) {
   switch (dtype) {
@@ -19,6 +19,8 @@ constexpr size_t size_of(DType dtype) {
     case DType::f64:
     case DType::i64: return 8;
     case DType::u8: return 1;
+    case DType::bf16:
+    case DType::f16: return 2;
   }
   return 0;
 }
@@ -30,8 +32,15 @@ constexpr std::string_view name_of(DType dtype) {
     case DType::i32: return "i32";
     case DType::i64: return "i64";
     case DType::u8: return "u8";
+    case DType::bf16: return "bf16";
+    case DType::f16: return "f16";
   }
   return "unknown";
+}
+
+// Numbers that layers compute in; sums, statistics, losses and parameters stay f32.
+constexpr bool is_compute_dtype(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
 }
 
 // Reads "f32" and so on.

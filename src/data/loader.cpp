@@ -2,10 +2,10 @@
 #include "data/loader.h"
 
 #include <algorithm>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
+#include "core/block_signals.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "data/sampler.h"
@@ -21,22 +21,6 @@ BatchPosition following(const BatchPosition& at) {
   if (at.batch + 1 >= at.batches) return {at.epoch + 1, 0, at.batches};
   return {at.epoch, at.batch + 1, at.batches};
 }
-
-// Blocks every signal while it lives. A thread started meanwhile inherits that, so the host's handlers never run there.
-class BlockSignals {
- public:
-  BlockSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockSignals(const BlockSignals&) = delete;
-  BlockSignals& operator=(const BlockSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -65,7 +49,7 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& opti
     batch.labels.reserve(static_cast<size_t>(dataset_->has_labels() ? largest : 0));
     batch.values.reserve(static_cast<size_t>(values));
     batch.value_size = dataset_->value_size();
-    batch.shuffle_seed = options_.seed;
+    if (options_.shuffle) batch.shuffle_seed = options_.seed;
     batch.has_position = true;
   }
   if (options_.prefetch > 0 && position_.batches > 0) start_thread();
@@ -127,6 +111,7 @@ void Loader::fill(Batch& batch, const BatchPosition& at) {
   batch.inputs.resize(static_cast<size_t>(n * dataset_->sample_elements()));
   batch.labels.resize(static_cast<size_t>(dataset_->has_labels() ? n : 0));
   batch.values.resize(static_cast<size_t>(n * dataset_->value_size()));
+  batch.at = at;
   batch.next = following(at);
   dataset_->read(indices_.data(), n, batch.inputs.data(), batch.labels.data(), batch.values.data());
 }

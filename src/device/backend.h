@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,11 +31,18 @@ struct DeviceInfo {
   int64_t free_bytes = 0;
 };
 
-// Memory of a device, 64-byte aligned and zeroed. Freed by its deleter.
-using Buffer = std::unique_ptr<std::byte, void (*)(std::byte*)>;
+// Memory of a device, 64-byte aligned and zeroed. Freed by its deleter, which ignores null.
+using Buffer = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
+
+// A run of launches that the device repeats with one call, on the same addresses: a CUDA graph.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void run() = 0;
+};
 
 // One replica's device. Except for copies and allocation it is used from one thread: its worker, which calls
-// enter_thread first.
+// enter_thread first. Launches may end later than the call that starts them, in order.
 class Device {
  public:
   virtual ~Device() = default;
@@ -42,8 +50,15 @@ class Device {
 
   // OUT_OF_MEMORY naming device, bytes and `purpose`.
   virtual Buffer allocate(size_t bytes, const std::string& purpose) = 0;
+  // Both behind the launches so far. The source may change when the first returns; the second returns with the bytes.
   virtual void copy_from_host(void* destination, const void* source, size_t bytes) = 0;
   virtual void copy_to_host(void* destination, const void* source, size_t bytes) = 0;
+  // Whether all launches have ended; throws what went wrong in one. Does not wait.
+  virtual bool is_idle() { return true; }
+  // Whether repeating a recording costs less than launching one by one.
+  virtual bool can_record() const { return false; }
+  // Records what `launches` launches, without running it. Null on a device that cannot.
+  virtual std::unique_ptr<Recording> record([[maybe_unused]] const std::function<void()>& launches) { return nullptr; }
 
   // Prepares the calling thread to be this device's worker: cores, number of threads.
   virtual void enter_thread() = 0;
@@ -76,7 +91,7 @@ class BackendRegistry {
 
   void add(std::unique_ptr<Backend> backend) { backends_.push_back(std::move(backend)); }
   // A kind that cannot be used here, and why.
-  void add_unavailable(DeviceKind kind, std::string reason) { unavailable_.push_back({kind, std::move(reason)}); }
+  void add_unavailable(DeviceKind kind, std::string reason) { unavailable_.emplace_back(kind, std::move(reason)); }
 
   int device_count(DeviceKind kind) const;  // 0 where the kind is not usable
   // DEVICE_UNAVAILABLE with the reason.

@@ -70,7 +70,9 @@ void add_bytes(std::vector<std::byte>& sum, const std::vector<std::byte>& addend
 }  // namespace
 
 void all_reduce(const std::vector<Tensor*>& tensors) {
-  const TensorType& type = tensors.at(0)->type();
+  if (tensors.empty())
+    throw Error(Status::invalid_argument, "all_reduce: the list of tensors is empty, need at least 1");
+  const TensorType& type = tensors[0]->type();
   for (size_t i = 0; i < tensors.size(); ++i) {
     const TensorType& other = tensors[i]->type();
     if (!(other == type))
@@ -80,8 +82,8 @@ void all_reduce(const std::vector<Tensor*>& tensors) {
       if (tensors[i] == tensors[j])
         throw Error(Status::invalid_argument, text("all_reduce: tensors ", j, " and ", i, " are the same"));
   }
-  if (type.dtype == DType::u8)
-    throw Error(Status::unsupported, "all_reduce: tensors are u8, need f32, f64, i32 or i64");
+  if (type.dtype == DType::u8 || type.dtype == DType::bf16 || type.dtype == DType::f16)
+    throw Error(Status::unsupported, text("all_reduce: tensors are ", name_of(type.dtype), ", need f32, f64, i32 or i64"));
   std::vector<std::byte> sum = tensors[0]->to_host();
   for (size_t i = 1; i < tensors.size(); ++i) {
     const std::vector<std::byte> addend = tensors[i]->to_host();
@@ -90,7 +92,7 @@ void all_reduce(const std::vector<Tensor*>& tensors) {
       case DType::f64: add_bytes<double>(sum, addend); break;
       case DType::i32: add_bytes<int32_t>(sum, addend); break;
       case DType::i64: add_bytes<int64_t>(sum, addend); break;
-      case DType::u8: break;
+      default: break;
     }
   }
   for (Tensor* tensor : tensors) tensor->write(sum.data());

@@ -19,7 +19,7 @@ struct Branch {
 // 11689512 as 11,689,512.
 std::string grouped(int64_t n) {
   std::string digits = std::to_string(n);
-  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, ",");
+  for (size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
 }
 

@@ -22,6 +22,6 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 }  // namespace
 
 extern const OpDef add_op;
-const OpDef add_op{.name = "add", .infer = infer, .gradient = gradient};
+const OpDef add_op{.name = "add", .infer = infer, .gradient = gradient, .computes_low = true};
 
 }  // namespace troika

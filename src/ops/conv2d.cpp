@@ -65,12 +65,12 @@ std::vector<TensorType> infer_input_gradient(const OpInputs& in) {
 
 Cost input_gradient_cost(const OpInputs& in) { return {operations(in.shape(1), in.shape(0))}; }
 
-// Inputs: x, dy. Outputs: dweight of `weight_shape`, and dbias [k] where `bias`.
+// Inputs: x, dy. Outputs, f32 whatever x is: dweight of `weight_shape`, and dbias [k] where `bias`.
 std::vector<TensorType> infer_weight_gradient(const OpInputs& in) {
   in.need_inputs(2, 2);
   const Shape weight(in.node.attributes.list("weight_shape"));
-  std::vector<TensorType> types = {{in.types[1].dtype, weight}};
-  if (in.node.attributes.flag("bias")) types.push_back({in.types[1].dtype, {weight[0]}});
+  std::vector<TensorType> types = {{DType::f32, weight}};
+  if (in.node.attributes.flag("bias")) types.push_back({DType::f32, {weight[0]}});
   return types;
 }
 
@@ -81,7 +81,8 @@ Cost weight_gradient_cost(const OpInputs& in) {
 }  // namespace
 
 extern const OpDef conv2d_op, conv2d_input_gradient_op, conv2d_weight_gradient_op;
-const OpDef conv2d_op{.name = "conv2d", .infer = infer, .gradient = gradient, .cost = cost};
+const OpDef conv2d_op{
+    .name = "conv2d", .infer = infer, .gradient = gradient, .cost = cost, .computes_low = true, .f32_inputs = {2}};
 const OpDef conv2d_input_gradient_op{
     .name = "conv2d_input_gradient", .infer = infer_input_gradient, .cost = input_gradient_cost};
 const OpDef conv2d_weight_gradient_op{

@@ -5,10 +5,11 @@
 namespace troika {
 namespace {
 
+// Inputs: x, labels, and a loss scale f32 [2] or none, whose first number the gradient is multiplied by.
 // Outputs: loss f64 [1] (a sum, so that shards add up), correct i64 [1] (samples whose largest output is their label;
 // of equal ones the first counts), probabilities [n, classes].
 std::vector<TensorType> infer(const OpInputs& in) {
-  in.need_inputs(2, 2);
+  in.need_inputs(2, 3);
   if (in.shape(0).rank() != 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, classes]"));
   if (in.types[1] != TensorType{DType::i32, {in.shape(0)[0]}})
     in.fail(text("labels are ", name_of(in.types[1].dtype), in.shape(1), ", needs i32[", in.shape(0)[0], "]"));
@@ -17,11 +18,17 @@ std::vector<TensorType> infer(const OpInputs& in) {
 
 // Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale (softmax(x) - onehot(label)).
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
-  return {b.append("cross_entropy_gradient", node, {node.outputs[2], node.inputs[1]}, node.attributes), kNoValue};
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = node.outputs[2];
+  std::vector<ValueId> gradients(node.inputs.size(), kNoValue);
+  gradients[0] = b.append("cross_entropy_gradient", node, inputs, node.attributes);
+  return gradients;
 }
 
+// Inputs: probabilities, labels, and the loss scale or none.
+
 std::vector<TensorType> infer_gradient(const OpInputs& in) {
-  in.need_inputs(2, 2);
+  in.need_inputs(2, 3);
   return {in.types[0]};
 }
 

@@ -25,6 +25,6 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 }  // namespace
 
 extern const OpDef dropout_op;
-const OpDef dropout_op{.name = "dropout", .infer = infer, .gradient = gradient};
+const OpDef dropout_op{.name = "dropout", .infer = infer, .gradient = gradient, .computes_low = true};
 
 }  // namespace troika

@@ -47,14 +47,14 @@ Cost input_gradient_cost(const OpInputs& in) {
   return {2.0 * static_cast<double>(in.shape(1)[0]) * static_cast<double>(in.shape(0).elements())};
 }
 
-// Inputs: x, dy. Outputs: dweight = dy^T x [out, in], and dbias [out] where `bias`.
+// Inputs: x, dy. Outputs, f32 whatever x is: dweight = dy^T x [out, in], and dbias [out] where `bias`.
 std::vector<TensorType> infer_weight_gradient(const OpInputs& in) {
   in.need_inputs(2, 2);
   const Shape &x = in.shape(0), &dy = in.shape(1);
   int64_t features = 1;
   for (int i = 1; i < x.rank(); ++i) features *= x[i];
-  std::vector<TensorType> types = {{in.types[1].dtype, {dy[1], features}}};
-  if (in.node.attributes.flag("bias")) types.push_back({in.types[1].dtype, {dy[1]}});
+  std::vector<TensorType> types = {{DType::f32, {dy[1], features}}};
+  if (in.node.attributes.flag("bias")) types.push_back({DType::f32, {dy[1]}});
   return types;
 }
 
@@ -65,7 +65,8 @@ Cost weight_gradient_cost(const OpInputs& in) {
 }  // namespace
 
 extern const OpDef linear_op, linear_input_gradient_op, linear_weight_gradient_op;
-const OpDef linear_op{.name = "linear", .infer = infer, .gradient = gradient, .cost = cost};
+const OpDef linear_op{
+    .name = "linear", .infer = infer, .gradient = gradient, .cost = cost, .computes_low = true, .f32_inputs = {2}};
 const OpDef linear_input_gradient_op{
     .name = "linear_input_gradient", .infer = infer_input_gradient, .cost = input_gradient_cost};
 const OpDef linear_weight_gradient_op{

@@ -5,9 +5,10 @@
 namespace troika {
 namespace {
 
+// Inputs: x, target, and a loss scale f32 [2] or none, whose first number the gradient is multiplied by.
 // Output: loss f64 [1], a sum over samples, so that shards add up.
 std::vector<TensorType> infer(const OpInputs& in) {
-  in.need_inputs(2, 2);
+  in.need_inputs(2, 3);
   if (in.shape(0).rank() != 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, values]"));
   if (!(in.types[0] == in.types[1]))
     in.fail(text("targets have shape ", in.shape(1), ", the model's output ", in.shape(0)));
@@ -16,11 +17,13 @@ std::vector<TensorType> infer(const OpInputs& in) {
 
 // Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale 2 (x - target) / k.
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
-  return {b.append("mean_squared_error_gradient", node, node.inputs, node.attributes), kNoValue};
+  std::vector<ValueId> gradients(node.inputs.size(), kNoValue);
+  gradients[0] = b.append("mean_squared_error_gradient", node, node.inputs, node.attributes);
+  return gradients;
 }
 
 std::vector<TensorType> infer_gradient(const OpInputs& in) {
-  in.need_inputs(2, 2);
+  in.need_inputs(2, 3);
   return {in.types[0]};
 }
 

@@ -46,6 +46,10 @@ struct OpDef {
 
   // The op only names its input's elements by another shape: a view, with no kernel.
   bool is_view = false;
+
+  // In mixed precision: whether the op computes in bf16 or f16, and which of its inputs stay f32 then. Others take f32.
+  bool computes_low = false;
+  std::vector<int> f32_inputs = {};
 };
 
 // The op of that name; throws INTERNAL where there is none.

@@ -71,12 +71,12 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
 
 extern const OpDef max_pool2d_op, max_pool2d_gradient_op, avg_pool2d_op, avg_pool2d_gradient_op, adaptive_avg_pool2d_op,
     adaptive_avg_pool2d_gradient_op;
-const OpDef max_pool2d_op{.name = "max_pool2d", .infer = infer_max, .gradient = max_gradient};
+const OpDef max_pool2d_op{.name = "max_pool2d", .infer = infer_max, .gradient = max_gradient, .computes_low = true};
 const OpDef max_pool2d_gradient_op{.name = "max_pool2d_gradient", .infer = infer_gradient};
-const OpDef avg_pool2d_op{.name = "avg_pool2d", .infer = infer_avg, .gradient = avg_gradient};
+const OpDef avg_pool2d_op{.name = "avg_pool2d", .infer = infer_avg, .gradient = avg_gradient, .computes_low = true};
 const OpDef avg_pool2d_gradient_op{.name = "avg_pool2d_gradient", .infer = infer_gradient};
 const OpDef adaptive_avg_pool2d_op{
-    .name = "adaptive_avg_pool2d", .infer = infer_adaptive, .gradient = adaptive_gradient};
+    .name = "adaptive_avg_pool2d", .infer = infer_adaptive, .gradient = adaptive_gradient, .computes_low = true};
 const OpDef adaptive_avg_pool2d_gradient_op{.name = "adaptive_avg_pool2d_gradient", .infer = infer_gradient};
 
 }  // namespace troika

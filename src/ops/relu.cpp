@@ -22,7 +22,7 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
 }  // namespace
 
 extern const OpDef relu_op, relu_gradient_op;
-const OpDef relu_op{.name = "relu", .infer = infer, .gradient = gradient};
+const OpDef relu_op{.name = "relu", .infer = infer, .gradient = gradient, .computes_low = true};
 const OpDef relu_gradient_op{.name = "relu_gradient", .infer = infer_gradient};
 
 }  // namespace troika

@@ -27,6 +27,6 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 }  // namespace
 
 extern const OpDef reshape_op;
-const OpDef reshape_op{.name = "reshape", .infer = infer, .gradient = gradient, .is_view = true};
+const OpDef reshape_op{.name = "reshape", .infer = infer, .gradient = gradient, .is_view = true, .computes_low = true};
 
 }  // namespace troika

@@ -6,13 +6,16 @@ namespace troika {
 namespace {
 
 // Inputs: learning_rates f32 [groups], then for each parameter: parameter, gradient, and momentum where `momentum` > 0.
-// Attributes: group (index into learning_rates), momentum, weight_decay, nesterov.
+// Attributes: group (index into learning_rates), momentum, weight_decay, nesterov, scaled. Where `scaled`, two more inputs
+// stand at the end, loss_scale f32 [2] and is_finite i32 [1]: gradients are divided by loss_scale[0], and nothing changes where
+// is_finite is 0.
 // g = gradient + weight_decay * p;  m = momentum * m + g;  g = nesterov ? g + momentum * m : m;  p -= rate * g
 std::vector<TensorType> infer(const OpInputs& in) {
   const size_t stride = in.node.attributes.real("momentum") > 0 ? 3 : 2;
-  if (in.node.inputs.size() % stride != 1)
-    in.fail(text("has ", in.node.inputs.size(), " inputs, needs 1 + a multiple of ", stride));
-  for (size_t i = 1; i < in.types.size(); ++i)
+  const size_t extra = in.node.attributes.flag("scaled") ? 2 : 0, n = in.node.inputs.size();
+  if (n < 1 + extra || (n - extra) % stride != 1)
+    in.fail(text("has ", n, " inputs, needs ", 1 + extra, " + a multiple of ", stride));
+  for (size_t i = 1; i < n - extra; ++i)
     if (!(in.types[i] == in.types[i - (i - 1) % stride]))
       in.fail("gradient or momentum differs in shape from its parameter");
   return {};

@@ -33,6 +33,10 @@ struct Window {
     const int64_t span = in + 2 * padding[axis] - dilation[axis] * (kernel[axis] - 1) - 1;
     return span < 0 ? 0 : span / stride[axis] + 1;
   }
+  // How far the windows of `out` outputs reach into the input, from its begin; behind its end where they reach into padding.
+  int64_t reach(int axis, int64_t out) const {
+    return (out - 1) * stride[axis] + dilation[axis] * (kernel[axis] - 1) + 1 - padding[axis];
+  }
 
   // Throws where the settings make no window.
   void check(const OpInputs& in) const {

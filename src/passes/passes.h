@@ -17,12 +17,26 @@ void to_inference(Graph& graph);
 enum class Loss : int32_t { cross_entropy = 1, mean_squared_error = 2 };
 
 // Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]} the outputs. `scale`
-// is what one sample weighs in the gradient.
-void append_loss(Graph& graph, Loss loss, double scale);
+// is what one sample weighs in the gradient. `is_scaled`: the gradient is multiplied by the state kLossScale as well.
+void append_loss(Graph& graph, Loss loss, double scale, bool is_scaled = false);
+
+// The name of the loss scale: f32 [2], {scale, good steps since it last changed}; state of the trainer, not of the model.
+constexpr const char* kLossScale = "(loss scale)";
+
+// Mixed precision: ops that say so compute in `low` (bf16 or f16), by casts of what they read; parameters, statistics,
+// losses and the outputs stay f32. Before autodiff, whose casts follow from the forward ones.
+void mixed_precision(Graph& graph, DType low);
+
+// Lets convolutions and linear layers, forward and backward, round their f32 factors to TF32 where the device can.
+void allow_tf32(Graph& graph);
 
 // Merges neighbours that one kernel computes in one pass, before the backward pass exists, so that gradients are those of
 // the merged ops: relu into what it follows, a residual add into batch_norm2d, a flattening into linear.
 void fuse(Graph& graph);
+
+// Cuts from an input image the rows and columns that end, through convolutions and pooling, behind the last whole window of
+// a later layer, so that no layer computes them. What is left keeps its values, and so do all gradients.
+void crop_unread(Graph& graph);
 
 // Appends the backward pass of outputs[0] for the parameters named, whose gradients become values of Role::gradient named
 // as the parameter.
@@ -43,6 +57,10 @@ struct UpdateGroup {
 struct SgdSettings {
   double momentum = 0;
   bool nesterov = false;
+  // Dynamic loss scaling: gradients are divided by the scale, a step with one that is not finite changes nothing, and
+  // is_finite becomes the graph's last output (where it has any).
+  bool is_scaled = false;
+  int64_t scale_interval = 2000;  // good steps until the scale doubles
 };
 
 // Appends sgd_update nodes. `rates` is the number of learning rates. Momentum becomes Role::optimizer_state named as the

@@ -13,6 +13,16 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
       if (graph.value(id).role == role && graph.value(id).name == name) return id;
     throw Error(Status::internal, text("sgd: no value '", name, "' in graph '", graph.name(), "'"));
   };
+  ValueId scale = kNoValue, is_finite = kNoValue;
+  if (settings.is_scaled) {
+    const auto found = graph.find(kLossScale);
+    scale = found ? *found : graph.add_value(kLossScale, {DType::f32, {2}}, Role::buffer);
+    std::vector<ValueId> gradients;
+    for (const UpdateGroup& group : groups)
+      for (const std::string& name : group.parameters) gradients.push_back(find(name, Role::gradient));
+    is_finite = append_node(graph, "check_finite", "sgd", gradients)[0];
+    if (!graph.outputs.empty()) graph.outputs.push_back(is_finite);
+  }
   for (const UpdateGroup& group : groups) {
     std::vector<ValueId> inputs = {learning_rates};
     for (const std::string& name : group.parameters) {
@@ -21,12 +31,17 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
       if (settings.momentum > 0)
         inputs.push_back(graph.add_value(name, graph.type(inputs[inputs.size() - 2]), Role::optimizer_state));
     }
-    append_node(graph, "sgd_update", "sgd", inputs,
-                {{"group", group.rate_index},
-                 {"momentum", settings.momentum},
-                 {"nesterov", int64_t{settings.nesterov}},
-                 {"weight_decay", group.weight_decay}});
+    if (settings.is_scaled) inputs.insert(inputs.end(), {scale, is_finite});
+    Attributes attributes = {{"group", group.rate_index},
+                             {"momentum", settings.momentum},
+                             {"nesterov", int64_t{settings.nesterov}},
+                             {"weight_decay", group.weight_decay}};
+    if (settings.is_scaled) attributes.set("scaled", int64_t{1});
+    append_node(graph, "sgd_update", "sgd", inputs, attributes);
   }
+  if (settings.is_scaled)
+    append_node(graph, "update_loss_scale", "sgd", {scale, is_finite},
+                {{"backoff", 0.5}, {"growth", 2.0}, {"interval", settings.scale_interval}});
 }
 
 }  // namespace troika

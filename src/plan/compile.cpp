@@ -2,8 +2,8 @@
 #include "plan/compile.h"
 
 #include <chrono>
-#include <cstdlib>
 
+#include "core/environment.h"
 #include "core/text.h"
 
 namespace troika {
@@ -12,7 +12,7 @@ namespace {
 // Runs passes one by one; after each the graph is verified, timed, and where TROIKA_DUMP names it, printed to the log.
 class PassManager {
  public:
-  PassManager(Graph& graph, const Log& log) : graph_(graph), log_(log), dump_(std::getenv("TROIKA_DUMP")) {}
+  PassManager(Graph& graph, const Log& log) : graph_(graph), log_(log), dumped_(dumped_pass()) {}
 
   template <typename Pass>
   void run(const char* name, Pass&& pass) {
@@ -23,7 +23,7 @@ class PassManager {
       const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
       log_.write(LogLevel::debug, text("pass ", name, ": ", graph_.nodes().size(), " nodes, ", took.count(), " ms"));
     }
-    if (dump_ && std::string(dump_) == name) dump();
+    if (dumped_ == name) dump();
   }
 
  private:
@@ -34,7 +34,7 @@ class PassManager {
 
   Graph& graph_;
   const Log& log_;
-  const char* dump_;
+  const std::string dumped_;  // the name of a pass
 };
 
 }  // namespace
@@ -56,8 +56,15 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   if (!trains) passes.run("inference", to_inference);
   if (r.mode != Mode::predict)
     passes.run("loss",
-               [&](Graph& g) { append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0); });
-  if (r.fuse) passes.run("fuse", fuse);
+               [&](Graph& g) {
+                 append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0,
+                             trains && r.sgd.is_scaled);
+               });
+  if (r.fuse) {
+    passes.run("fuse", fuse);
+    passes.run("crop_unread", crop_unread);
+  }
+  if (r.compute != DType::f32) passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.compute); });
   if (trains) {
     passes.run("autodiff", [&](Graph& g) { autodiff(g, r.trainable); });
     passes.run("data_parallel", [&](Graph& g) {
@@ -66,6 +73,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
     });
     passes.run("sgd", update);
   }
+  if (r.allow_tf32) passes.run("allow_tf32", allow_tf32);
   passes.run("dead_code", remove_dead_code);
   return graph;
 }

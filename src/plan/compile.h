@@ -21,6 +21,8 @@ struct CompileRequest {
   Loss loss = Loss::cross_entropy;
   bool is_mean = true;  // the loss is the mean over global_batch samples, else the sum
   bool fuse = true;
+  DType compute = DType::f32;  // bf16 or f16: mixed precision
+  bool allow_tf32 = false;     // f32 products may be made with 10 bits of fraction
   // For training:
   std::vector<std::string> trainable;
   std::vector<Bucket> buckets;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "device/kernel.h"
+#include "device/backend.h"
 #include "plan/state_table.h"
 
 namespace troika {
@@ -27,10 +27,17 @@ struct PlanStep {
   size_t index;  // into launches, or the bucket
 };
 
+// Steps [first, last), all launches, that the device repeats with one call.
+struct RecordedRun {
+  size_t first, last;
+  std::unique_ptr<Recording> recording;
+};
+
 struct Plan {
   std::string name;  // "train batch 128 of 256"
   std::vector<Launch> launches;
   std::vector<PlanStep> steps;
+  std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;
   std::map<std::string, Location> inputs;  // "x", "target", "learning_rates", "dropout_counter": what the step is fed
   std::vector<Location> outputs;

@@ -15,6 +15,7 @@ std::byte* Bases::address(const Location& location) const {
 }
 
 void bind(Plan& plan, const Bases& bases) {
+  plan.recorded.clear();
   std::vector<void*> inputs, outputs;
   for (Launch& launch : plan.launches) {
     inputs.clear();
@@ -25,9 +26,32 @@ void bind(Plan& plan, const Bases& bases) {
   }
 }
 
+void record(Plan& plan, Device& device) {
+  std::vector<RecordedRun> recorded;
+  for (size_t first = 0; first < plan.steps.size(); ++first) {
+    size_t last = first;
+    while (last < plan.steps.size() && plan.steps[last].kind == PlanStep::launch) ++last;
+    if (first == last) continue;
+    recorded.push_back({first, last, device.record([&] {
+                          for (size_t i = first; i < last; ++i) plan.launches[plan.steps[i].index].kernel->run();
+                        })});
+    first = last;
+  }
+  plan.recorded = std::move(recorded);
+}
+
 void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, Communicator* communicator,
              Deadline deadline, std::vector<TraceEvent>* trace) {
-  for (const PlanStep& step : plan.steps) {
+  auto recorded = plan.recorded.begin();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const PlanStep& step = plan.steps[i];
+    if (!trace && recorded != plan.recorded.end() && recorded->first == i) {
+      recorded->recording->run();
+      if (communicator) communicator->progress();
+      i = recorded->last - 1;
+      ++recorded;
+      continue;
+    }
     TraceEvent event{step, {}, {}};
     if (trace) event.begin = std::chrono::steady_clock::now();
     switch (step.kind) {

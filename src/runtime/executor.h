@@ -22,6 +22,10 @@ struct Bases {
 // Gives every kernel of the plan its addresses. Again whenever memory has moved.
 void bind(Plan& plan, const Bases& bases);
 
+// Records the launches between collectives, on a device that can. Behind a first run on the same addresses, in
+// which kernels load what they need.
+void record(Plan& plan, Device& device);
+
 // When something began and ended, for traces.
 struct TraceEvent {
   PlanStep step;

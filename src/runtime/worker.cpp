@@ -1,31 +1,22 @@
 // The worker's loop.
 #include "runtime/worker.h"
 
-#include <pthread.h>
-#include <signal.h>
-
+#include <system_error>
 #include <utility>
 
+#include "core/block_signals.h"
 #include "core/text.h"
 
 namespace troika {
 
 Worker::Worker(std::shared_ptr<Device> device) : device_(std::move(device)) {
-  // The host's signal handlers must not run on our threads.
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
+  const BlockSignals blocked;
   try {
     thread_ = std::thread([this] { loop(); });
   } catch (const std::system_error& e) {
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
     throw Error(Status::out_of_memory,
                 text("device ", device_->id(), ": its worker thread could not be started: ", e.what()));
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &old, nullptr);
-    throw;
   }
-  pthread_sigmask(SIG_SETMASK, &old, nullptr);
 }
 
 Worker::~Worker() {

@@ -18,7 +18,6 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian, and is copied as it is");
 
-constexpr std::string_view kWhat = "weights file";
 constexpr uint64_t kLargestRead = uint64_t{1} << 30;  // Linux moves at most 2 GiB a call
 
 // Closes a descriptor unless it has been released.
@@ -39,8 +38,8 @@ class OpenFile {
 
 }  // namespace
 
-SafetensorsReader::SafetensorsReader(const std::string& path, const FileSystem& file_system)
-    : file_system_(file_system), label_(text(kWhat, " '", printable(path), "'")) {
+SafetensorsReader::SafetensorsReader(const std::string& path, std::string_view what, const FileSystem& file_system)
+    : file_system_(file_system), label_(text(what, " '", printable(path), "'")) {
   // O_NONBLOCK: opening a FIFO must not wait for somebody to write.
   do {
     file_ = file_system_.open(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
@@ -131,8 +130,8 @@ void SafetensorsWriter::set_metadata(std::string key, std::string value) {
   metadata_.insert_or_assign(std::move(key), std::move(value));
 }
 
-void SafetensorsWriter::write(const std::string& path, const FileSystem& file_system) const {
-  const std::string label = text(kWhat, " '", printable(path), "'");
+void SafetensorsWriter::write(const std::string& path, std::string_view what, const FileSystem& file_system) const {
+  const std::string label = text(what, " '", printable(path), "'");
   std::vector<const Tensor*> order;  // strictest alignment first, then by name, which the map has sorted already
   for (const auto& [name, tensor] : tensors_) order.push_back(&tensor);
   std::stable_sort(order.begin(), order.end(), [](const Tensor* a, const Tensor* b) {
@@ -156,7 +155,7 @@ void SafetensorsWriter::write(const std::string& path, const FileSystem& file_sy
     throw Error(Status::invalid_argument, text(label, ": header would be ", head.size() - 8, " bytes, the largest is ",
                                                kMaxHeaderBytes, "; shorten names or metadata"));
 
-  AtomicFile file(kWhat, path, head.size() + data_bytes, file_system);
+  AtomicFile file(what, path, head.size() + data_bytes, file_system);
   file.write(head.data(), head.size());
   std::vector<char> filled;
   for (const Tensor* tensor : order) {

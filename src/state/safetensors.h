@@ -18,8 +18,9 @@ namespace troika {
 // never a signal. Reading from several threads is fine.
 class SafetensorsReader {
  public:
-  // Throws NOT_FOUND, IO or CORRUPT. The file system must outlive this object.
-  explicit SafetensorsReader(const std::string& path, const FileSystem& file_system = FileSystem::real());
+  // Throws NOT_FOUND, IO or CORRUPT, naming `what` and the path. The file system must outlive this object.
+  explicit SafetensorsReader(const std::string& path, std::string_view what = "weights file",
+                             const FileSystem& file_system = FileSystem::real());
   ~SafetensorsReader();
   SafetensorsReader(const SafetensorsReader&) = delete;
   SafetensorsReader& operator=(const SafetensorsReader&) = delete;
@@ -63,8 +64,10 @@ class SafetensorsWriter {
   void set_metadata(std::string key, std::string value);
 
   // Writes the file atomically: at `path` is what was there before, or the whole new file. Throws INVALID_ARGUMENT
-  // where the header grows too large, IO, and what a fill throws; the previous file then is unchanged.
-  void write(const std::string& path, const FileSystem& file_system = FileSystem::real()) const;
+  // where the header grows too large, IO, and what a fill throws; the previous file then is unchanged. Messages name
+  // `what` and the path.
+  void write(const std::string& path, std::string_view what = "weights file",
+             const FileSystem& file_system = FileSystem::real()) const;
 
  private:
   struct Tensor {

@@ -9,12 +9,13 @@
 #include <map>
 
 #include "core/text.h"
+#include "state/utf8.h"
 #include "train/weights_file.h"
 
 namespace troika {
 namespace {
 
-constexpr const char* kFormat = "troika.checkpoint.1";
+constexpr std::string_view kWhat = "training state";
 
 // The shortest decimal that reads back as the same number.
 std::string print_number(double value) {
@@ -50,7 +51,9 @@ std::map<std::string, std::string> settings_of(const Trainer& trainer) {
       {"schedule_min", print_number(o.schedule.minimum)},
       {"warmup_steps", std::to_string(o.schedule.warmup_steps)},
       {"seed", std::to_string(o.seed)},
+      {"precision", o.allow_tf32 ? "tf32" : std::string(name_of(o.compute))},
   };
+  if (o.sgd.is_scaled) settings["loss_scale_interval"] = std::to_string(o.sgd.scale_interval);
   for (size_t g = 0; g < o.groups.size(); ++g)
     settings[text("group", g)] = text(o.groups[g].pattern, o.groups[g].is_frozen ? " frozen" : "", " weight_decay ",
                                       print_number(o.groups[g].weight_decay.value_or(o.weight_decay)));
@@ -62,7 +65,7 @@ std::map<std::string, std::string> settings_of(const Trainer& trainer) {
 void save_checkpoint(Trainer& trainer, const std::string& path) {
   trainer.check_usable();
   SafetensorsWriter writer;
-  writer.set_metadata("format", kFormat);
+  writer.set_metadata("format", kTrainingStateFormat);
   for (const auto& [key, value] : settings_of(trainer)) writer.set_metadata(key, value);
   const TrainingState state = trainer.state();
   writer.set_metadata("step", std::to_string(state.step));
@@ -70,28 +73,31 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
     writer.set_metadata("epoch", std::to_string(state.position.epoch));
     writer.set_metadata("batch", std::to_string(state.position.batch));
     writer.set_metadata("batches", std::to_string(state.position.batches));
-    writer.set_metadata("loader_seed", std::to_string(state.loader_seed));
+    if (state.shuffle_seed) writer.set_metadata("loader_seed", std::to_string(*state.shuffle_seed));
   }
   std::vector<std::string> rates;
   for (double rate : state.learning_rates) rates.push_back(print_number(rate));
   writer.set_metadata("learning_rates", join(rates, " "));
+  if (trainer.options().sgd.is_scaled)
+    writer.set_metadata("loss_scale", text(print_number(static_cast<double>(state.loss_scale[0])), ' ',
+                                           print_number(static_cast<double>(state.loss_scale[1]))));
   writer.set_metadata("devices", std::to_string(trainer.replica_count()));  // to be read by people
 
   std::lock_guard lock(trainer.model()->parameters()->mutex());
   trainer.refresh_store();
-  add_parameters(writer, *trainer.model(), "model/");
+  add_parameters(writer, *trainer.model(), kModelPrefix);
   std::map<std::string, std::vector<float>> momentum;
   if (trainer.has_momentum())
     for (const std::string& name : trainer.trainable()) {
       momentum[name] = trainer.read_momentum(name);
-      writer.add("momentum/" + name, "F32", trainer.state_table().find(name).type.shape, momentum[name].data());
+      writer.add(kMomentumPrefix + name, "F32", trainer.state_table().find(name).type.shape, momentum[name].data());
     }
-  writer.write(path);
+  writer.write(path, kWhat);
 }
 
 void load_checkpoint(Trainer& trainer, const std::string& path) {
   trainer.check_usable();
-  const SafetensorsReader reader(path);
+  const SafetensorsReader reader(path, kWhat);
   const std::string& label = reader.label();
   auto find = [&](const std::string& key) -> const std::string* {
     auto found = reader.metadata().find(key);
@@ -102,9 +108,9 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
     if (!value) throw Error(Status::corrupt, text(label, ": metadata '", key, "' is missing"));
     return *value;
   };
-  if (!find("format") || *find("format") != kFormat)
-    throw Error(Status::mismatch, text(label, " is no training state: metadata 'format' is '",
-                                       find("format") ? *find("format") : "", "', needs '", kFormat, "'"));
+  if (!is_training_state(reader))
+    throw Error(Status::mismatch, text("file '", printable(path), "' is no training state: metadata 'format' is '",
+                                       find("format") ? *find("format") : "", "', needs '", kTrainingStateFormat, "'"));
   const auto settings = settings_of(trainer);
   for (const auto& [key, value] : settings)
     if (require(key) != value)
@@ -120,7 +126,7 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
     state.position.epoch = parse_number<int64_t>(require("epoch"), label, "epoch");
     state.position.batch = parse_number<int64_t>(require("batch"), label, "batch");
     state.position.batches = parse_number<int64_t>(require("batches"), label, "batches");
-    state.loader_seed = parse_number<uint64_t>(require("loader_seed"), label, "loader_seed");
+    if (find("loader_seed")) state.shuffle_seed = parse_number<uint64_t>(*find("loader_seed"), label, "loader_seed");
   }
   if (state.step < 0 || state.position.epoch < 0 || state.position.batch < 0)
     throw Error(Status::corrupt, text(label, ": step, epoch or batch is below 0"));
@@ -138,20 +144,32 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
     throw Error(Status::mismatch, text(label, " has ", state.learning_rates.size(), " learning rates, the trainer ",
                                        trainer.options().groups.size() + 1));
 
+  if (trainer.options().sgd.is_scaled) {
+    const std::string& scale = require("loss_scale");  // "65536 12"
+    const size_t space = std::min(scale.find(' '), scale.size());
+    state.loss_scale[0] = parse_number<float>(scale.substr(0, space), label, "loss_scale");
+    state.loss_scale[1] = parse_number<float>(scale.substr(std::min(space + 1, scale.size())), label, "loss_scale");
+    if (!(state.loss_scale[0] >= 1) || !std::isfinite(state.loss_scale[0]) || !(state.loss_scale[1] >= 0))
+      throw Error(Status::corrupt,
+                  text(label, ": metadata 'loss_scale' is '", scale, "', needs a scale of at least 1"));
+  } else if (find("loss_scale")) {
+    throw Error(Status::mismatch, text(label, ": has a loss scale, the trainer has none"));
+  }
+
   LoadReport report;
-  const auto values = read_parameters(reader, *trainer.model(), "model/", report);
+  const auto values = read_parameters(reader, *trainer.model(), kModelPrefix, report);
   std::vector<std::vector<float>> momentum;
   size_t known = static_cast<size_t>(report.loaded);
   if (trainer.has_momentum())
     for (const std::string& name : trainer.trainable()) {
-      const TensorEntry* entry = reader.find("momentum/" + name);
+      const TensorEntry* entry = reader.find(kMomentumPrefix + name);
       const Shape& shape = trainer.state_table().find(name).type.shape;
       momentum.emplace_back(static_cast<size_t>(shape.elements()));
       if (!entry)
-        report.missing.push_back("momentum/" + name);
+        report.missing.push_back(kMomentumPrefix + name);
       else if (entry->shape != shape || entry->dtype != "F32")
         report.mismatching.push_back(
-            text("momentum/", name, ": file ", entry->dtype, " ", entry->shape, ", model F32 ", shape));
+            text(kMomentumPrefix, name, ": file ", entry->dtype, " ", entry->shape, ", model F32 ", shape));
       else
         reader.read(*entry, momentum.back().data(), momentum.back().size() * sizeof(float)), ++known;
     }

@@ -1,24 +1,32 @@
 // Training and evaluating over a loader's epoch.
 #include <algorithm>
 
+#include "core/stopwatch.h"
 #include "core/text.h"
 #include "train/trainer.h"
 
 namespace troika {
-
-using Clock = std::chrono::steady_clock;
-
 namespace {
 
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+// What a call over an epoch has seen so far.
+struct Tally {
+  const bool is_training;
+  const Stopwatch stopwatch{};
+  double loss_sum = 0;
+  int64_t samples = 0, correct = 0;
+
+  double mean_loss() const { return samples ? loss_sum / static_cast<double>(samples) : 0; }
+  Progress progress(const BatchPosition& at) const {
+    return {at.batch + 1, at.batches, at.epoch, samples, correct, mean_loss(), stopwatch.seconds(), is_training};
+  }
+  Metrics metrics() const { return {mean_loss(), samples, correct, stopwatch.seconds()}; }
+};
 
 }  // namespace
 
 bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
-  const auto begin = Clock::now();
-  double loss_sum = 0;
+  Tally tally{true};
   bool goes_on = true;
-  metrics = {};
   while (goes_on) {
     const BatchPosition at = loader.tell();
     if (stop_requested_) {
@@ -39,23 +47,13 @@ bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
       loader.seek(at);
       throw;
     }
-    loss_sum += options_.reduction == Reduction::mean ? result.loss * static_cast<double>(result.samples) : result.loss;
-    metrics.samples += result.samples;
-    metrics.correct += result.correct;
-    if (progress_) {
-      Progress p{at.batch + 1,
-                 at.batches,
-                 at.epoch,
-                 metrics.samples,
-                 metrics.correct,
-                 loss_sum / static_cast<double>(metrics.samples),
-                 seconds_since(begin),
-                 true};
-      goes_on = progress_(p);
-    }
+    const bool is_mean = options_.reduction == Reduction::mean;
+    tally.loss_sum += is_mean ? result.loss * static_cast<double>(result.samples) : result.loss;
+    tally.samples += result.samples;
+    tally.correct += result.correct;
+    if (progress_) goes_on = progress_(tally.progress(at));
   }
-  metrics.loss = metrics.samples ? loss_sum / static_cast<double>(metrics.samples) : 0;
-  metrics.seconds = seconds_since(begin);
+  metrics = tally.metrics();
   return goes_on;
 }
 
@@ -69,10 +67,8 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
                   text("model '", model_->name(), "' is not on ", *device, "; it is on ", join(devices_, ", ")));
     ranks = {static_cast<size_t>(found - devices_.begin())};
   }
-  const auto begin = Clock::now();
-  double loss_sum = 0;
+  Tally tally{false};
   bool goes_on = true;
-  metrics = {};
   loader.rewind();
   while (goes_on) {
     if (take_stop_request()) {
@@ -90,24 +86,13 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
     start_and_wait(ranks, view, nullptr);
     for (size_t rank : ranks) {
       if (replicas_[rank]->is_idle()) continue;
-      loss_sum += replicas_[rank]->results().loss;
-      metrics.correct += replicas_[rank]->results().correct;
+      tally.loss_sum += replicas_[rank]->results().loss;
+      tally.correct += replicas_[rank]->results().correct;
     }
-    metrics.samples += view.n;
-    if (progress_) {
-      Progress p{at.batch + 1,
-                 at.batches,
-                 at.epoch,
-                 metrics.samples,
-                 metrics.correct,
-                 loss_sum / static_cast<double>(metrics.samples),
-                 seconds_since(begin),
-                 false};
-      goes_on = progress_(p);
-    }
+    tally.samples += view.n;
+    if (progress_) goes_on = progress_(tally.progress(at));
   }
-  metrics.loss = metrics.samples ? loss_sum / static_cast<double>(metrics.samples) : 0;
-  metrics.seconds = seconds_since(begin);
+  metrics = tally.metrics();
   return goes_on;
 }
 

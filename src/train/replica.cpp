@@ -2,6 +2,7 @@
 #include "train/replica.h"
 
 #include <cstring>
+#include <thread>
 
 #include "core/text.h"
 
@@ -76,7 +77,10 @@ void Replica::grow_arena(size_t bytes) {
   try {
     arena_ = device_->allocate(bytes, "the plan's arena");
     bases_.arena = arena_.get();
-    for (Entry& entry : plans_) bind(*entry.plan, bases_);
+    for (Entry& entry : plans_) {
+      bind(*entry.plan, bases_);
+      entry.runs = 0;
+    }
     arena_bytes_ = bytes;
   } catch (...) {
     // Plans that point into the old arena are compiled again when they are needed.
@@ -102,7 +106,8 @@ void Replica::wait() {
 
 void Replica::run() {
   try {
-    const Plan& plan = *current_->plan;
+    Plan& plan = *current_->plan;
+    if (++current_->runs == 2 && device_->can_record() && !collects_trace_) record(plan, *device_);
     auto feed = [&](const char* name, const void* data, size_t bytes) {
       auto input = plan.inputs.find(name);
       if (input == plan.inputs.end() || !data) return;
@@ -118,6 +123,8 @@ void Replica::run() {
     execute(plan, bases_, *buckets_, communicator_.get(), arguments_.deadline, collects_trace_ ? &trace_ : nullptr);
     if (collects_trace_) traced_plan_ = &plan;
 
+    if (!arguments_.wants_results) return;
+    await_device();
     if (arguments_.output && !plan.outputs.empty()) {
       device_->copy_to_host(arguments_.output, bases_.address(plan.outputs[0]), plan.output_types[0].bytes());
     } else {
@@ -125,12 +132,30 @@ void Replica::run() {
       arguments_.correct = 0;
       if (!plan.outputs.empty())
         device_->copy_to_host(&arguments_.loss, bases_.address(plan.outputs[0]), sizeof arguments_.loss);
-      if (plan.outputs.size() > 1)
+      if (plan.outputs.size() > 1 && plan.output_types[1].dtype == DType::i64)
         device_->copy_to_host(&arguments_.correct, bases_.address(plan.outputs[1]), sizeof arguments_.correct);
+      if (!plan.outputs.empty() && plan.output_types.back().dtype == DType::i32) {
+        int32_t is_finite = 1;
+        device_->copy_to_host(&is_finite, bases_.address(plan.outputs.back()), sizeof is_finite);
+        arguments_.is_finite = is_finite != 0;
+      }
     }
   } catch (const std::exception& e) {
     abort(e.what());
     throw;
+  }
+}
+
+void Replica::await_device() {
+  constexpr int kSpins = 2000;  // a step takes from tens of microseconds to seconds: look often first, then sleep
+  for (int looks = 0; !device_->is_idle(); ++looks) {
+    if (communicator_) communicator_->progress();  // throws where another rank is lost
+    if (std::chrono::steady_clock::now() >= arguments_.deadline)
+      throw Error(Status::comm, text("device ", device_->id(), ": its work did not end before the deadline"));
+    if (looks < kSpins)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 

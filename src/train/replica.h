@@ -20,9 +20,11 @@ struct RunArguments {
   const std::vector<float>* learning_rates = nullptr;
   int64_t dropout_counter[2] = {0, 0};  // {seed, step}
   Deadline deadline;
+  bool wants_results = true;  // else the run ends when its launches have been handed to the device
   // Results
   double loss = 0;  // sum over this replica's samples
   int64_t correct = 0;
+  bool is_finite = true;    // with loss scaling: every gradient was
   float* output = nullptr;  // predict: the network's output, row-major
 };
 
@@ -70,10 +72,12 @@ class Replica {
     int64_t local_batch, global_batch;
     std::unique_ptr<Plan> plan;
     uint64_t last_use;
+    int runs = 0;  // on the arena's present place
   };
 
   void run();
   void grow_arena(size_t bytes);
+  void await_device();
 
   const int rank_;
   std::shared_ptr<Device> device_;

@@ -1,144 +1,13 @@
-// Attaching, stepping and predicting.
+// Plans, stepping and predicting.
 #include "train/trainer.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <chrono>
 
-#include "comm/communicators.h"
+#include "core/stopwatch.h"
 #include "core/text.h"
-#include "models/initializer.h"
 
 namespace troika {
-
-using Clock = std::chrono::steady_clock;
-
-namespace {
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-}  // namespace
-
-Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
-                 TrainerOptions options, bool for_inference)
-    : context_(std::move(context)),
-      model_(std::move(model)),
-      devices_(std::move(devices)),
-      options_(std::move(options)),
-      for_inference_(for_inference),
-      state_table_({}, false) {
-  if (!model_->is_complete())
-    throw Error(Status::invalid_argument,
-                text("model '", model_->name(), "': has no output yet; set it before attaching"));
-  if (devices_.empty())
-    throw Error(Status::invalid_argument, text("model '", model_->name(), "': the list of devices is empty"));
-  for (DeviceId device : devices_) context_->backends().require(device);
-  input_shape_ = model_->input_shape();
-  outputs_ = model_->output_shape().elements();
-
-  // Parameters: trainable ones in buckets, then groups of equal settings within each bucket.
-  std::vector<NamedBytes> sizes;
-  ParameterStore& store = *model_->parameters();
-  for (size_t i = 0; i < store.size(); ++i) {
-    const Parameter& p = store.entry(i);
-    if (p.is_buffer || for_inference_ || settings_of(p.name).is_frozen) continue;
-    trainable_.push_back(p.name);
-    sizes.push_back({p.name, p.type.bytes()});
-  }
-  for (const ParameterGroup& group : options_.groups) {
-    bool matches = false;
-    for (size_t i = 0; i < store.size(); ++i)
-      matches = matches || (!store.entry(i).is_buffer && matches_pattern(group.pattern, store.entry(i).name));
-    if (!matches)
-      throw Error(Status::not_found, text("parameter group '", group.pattern, "': no parameter of model '",
-                                          model_->name(), "' matches it"));
-  }
-  if (trainable_.empty() && !for_inference_)
-    throw Error(Status::invalid_argument,
-                text("model '", model_->name(), "': every parameter is frozen; nothing is left to train"));
-  buckets_ = make_buckets(sizes, static_cast<size_t>(options_.bucket_bytes));
-  for (const Bucket& bucket : buckets_) {
-    bool is_first = true;  // an update waits for its own bucket alone
-    for (const std::string& name : bucket.parameters) {
-      const Settings s = settings_of(name);
-      if (is_first || update_groups_.back().rate_index != s.group + 1 ||
-          update_groups_.back().weight_decay != s.weight_decay)
-        update_groups_.push_back({{}, s.group + 1, s.weight_decay});
-      update_groups_.back().parameters.push_back(name);
-      is_first = false;
-    }
-  }
-  state_table_ = make_state_table(*this);
-
-  base_rates_.push_back(options_.learning_rate);
-  for (const ParameterGroup& group : options_.groups) base_rates_.push_back(group.learning_rate.value_or(-1));
-  step_rates_.resize(base_rates_.size());
-
-  if (!for_inference_) {
-    // What cannot be trained at all is refused here, not at the first step.
-    build_graph(compile_request(Mode::train, static_cast<int64_t>(devices_.size()), 0, devices_.size()),
-                context_->log());
-    initialize_default(*model_, context_->seed(), true);
-  }
-
-  const int n = static_cast<int>(devices_.size());
-  std::vector<std::unique_ptr<Communicator>> communicators;
-  if (n > 1 && !for_inference_) communicators = create_local_communicators(n, static_cast<int>(buckets_.size()));
-  for (int rank = 0; rank < n; ++rank) {
-    const DeviceShare share = context_->cpu_share(rank, n);
-    replicas_.push_back(std::make_unique<Replica>(
-        rank, context_->backends().open(devices_[static_cast<size_t>(rank)], share), options_.collect_trace));
-    if (!communicators.empty()) replicas_.back()->set_communicator(std::move(communicators[static_cast<size_t>(rank)]));
-    all_ranks_.push_back(static_cast<size_t>(rank));
-  }
-  if (!for_inference_) store.set_owner(this);
-}
-
-Trainer::~Trainer() {
-  ParameterStore& store = *model_->parameters();
-  if (!store.is_owner(this)) return;
-  try {
-    store.set_owner(nullptr);  // pulls the newest values
-  } catch (const std::exception& e) {
-    store.drop_owner();
-    try {
-      context_->log().write(LogLevel::error,
-                            text("model '", model_->name(), "': the last values could not be read back: ", e.what()));
-    } catch (const std::bad_alloc&) {  // no memory to say so either
-    }
-  }
-}
-
-Trainer::Settings Trainer::settings_of(const std::string& name) const {
-  for (size_t g = 0; g < options_.groups.size(); ++g) {
-    const ParameterGroup& group = options_.groups[g];
-    if (!matches_pattern(group.pattern, name)) continue;
-    return {group.learning_rate ? static_cast<int>(g) : -1, group.is_frozen,
-            group.weight_decay.value_or(options_.weight_decay)};
-  }
-  return {-1, false, options_.weight_decay};
-}
-
-StateTable Trainer::make_state_table(const Trainer& t) {
-  const ParameterStore& store = *t.model_->parameters();
-  std::vector<StateEntry> entries;
-  auto add = [&](const std::string& name, int bucket) {
-    const Parameter& p = store.entry(store.index_of(name));
-    StateEntry entry;
-    entry.name = name;
-    entry.type = p.type;
-    entry.is_buffer = p.is_buffer;
-    entry.bucket = bucket;
-    entry.is_decided = p.is_buffer;
-    entries.push_back(entry);
-  };
-  for (size_t b = 0; b < t.buckets_.size(); ++b)
-    for (const std::string& name : t.buckets_[b].parameters) add(name, static_cast<int>(b));
-  for (size_t i = 0; i < store.size(); ++i)
-    if (std::find(t.trainable_.begin(), t.trainable_.end(), store.entry(i).name) == t.trainable_.end())
-      add(store.entry(i).name, -1);
-  return StateTable(std::move(entries), t.has_momentum());
-}
 
 CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const {
   const Range range =
@@ -155,6 +24,8 @@ CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t 
   request.trainable = trainable_;
   request.buckets = buckets_;
   request.sgd = options_.sgd;
+  request.compute = options_.compute;
+  request.allow_tf32 = options_.allow_tf32;
   request.groups = update_groups_;
   request.rates = static_cast<int64_t>(base_rates_.size());
   return request;
@@ -195,6 +66,10 @@ void Trainer::upload_state() {
     }
     uploaded_version_ = store.version();
     buffers_are_synced_ = true;
+  }
+  if (options_.sgd.is_scaled && !loss_scale_is_uploaded_) {
+    for (auto& replica : replicas_) replica->upload(state_table_, Role::buffer, kLossScale, loss_scale_.data());
+    loss_scale_is_uploaded_ = true;
   }
   if (!host_momentum_.empty()) {
     for (size_t i = 0; i < trainable_.size(); ++i)
@@ -259,14 +134,25 @@ void Trainer::check_targets(const BatchView& batch) const {
                                                  model_->name(), "' has classes 0 to ", outputs - 1));
 }
 
+void Trainer::check_order(const Batch& batch) const {
+  if (!expects_order_ || !batch.has_position || batch.at != position_ || batch.shuffle_seed == shuffle_seed_) return;
+  auto order = [](const std::optional<uint64_t>& seed) {
+    return seed ? text("shuffled with seed ", *seed) : std::string("in the dataset's order");
+  };
+  throw Error(Status::invalid_argument,
+              text("batch: its samples come ", order(batch.shuffle_seed), ", those of the training state ",
+                   order(shuffle_seed_), "; create the loader with the same shuffle and seed"));
+}
+
 BatchView Trainer::view_of(const Batch& b) const {
   return {b.size(), b.inputs.data(), b.labels.empty() ? nullptr : b.labels.data(),
           b.values.empty() ? nullptr : b.values.data(), b.value_size};
 }
 
-void Trainer::start_and_wait(const std::vector<size_t>& ranks, const BatchView& batch, float* output) {
+void Trainer::start_and_wait(const std::vector<size_t>& ranks, const BatchView& batch, float* output,
+                             bool wants_results) {
   const int64_t n = batch.n, features = input_shape_.elements(), outputs = outputs_;
-  const auto deadline = Clock::now() + std::chrono::milliseconds(options_.deadline_ms);
+  const Deadline deadline = Deadline::clock::now() + std::chrono::milliseconds(options_.deadline_ms);
   size_t started = 0;
   std::exception_ptr first_error;
   auto note = [&](Replica& replica) {
@@ -293,6 +179,7 @@ void Trainer::start_and_wait(const std::vector<size_t>& ranks, const BatchView& 
     a.dropout_counter[0] = static_cast<int64_t>(options_.seed);
     a.dropout_counter[1] = step_;
     a.deadline = deadline;
+    a.wants_results = wants_results;
     a.output = output ? output + range.begin * outputs : nullptr;
     started = i + 1;
     if (replicas_[ranks[i]]->is_idle()) continue;
@@ -315,13 +202,29 @@ void Trainer::start_and_wait(const std::vector<size_t>& ranks, const BatchView& 
   if (first_error) std::rethrow_exception(first_error);
 }
 
-bool Trainer::step(const Batch& batch, StepResult& result) {
+// Follows what update_loss_scale did on every replica, by the same arithmetic.
+void Trainer::note_loss_scale(StepResult& result) {
+  if (!options_.sgd.is_scaled) return;
+  auto& [scale, good] = loss_scale_;
+  result.loss_scale = static_cast<double>(last_loss_scale_ = scale);
+  result.is_skipped = !replicas_[0]->results().is_finite;
+  if (result.is_skipped) {
+    scale = std::max(scale * 0.5f, 1.0f);
+    good = 0;
+  } else if (++good >= static_cast<float>(options_.sgd.scale_interval)) {
+    scale *= 2;
+    good = 0;
+  }
+}
+
+bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   check_usable();
   if (take_stop_request()) return false;
-  const auto begin = Clock::now();
+  const Stopwatch stopwatch;
   const BatchView view = view_of(batch);
   check_batch(batch.shape);
   check_targets(view);
+  check_order(batch);
   prepare(Mode::train, view.n, all_ranks_);
 
   for (size_t g = 0; g < base_rates_.size(); ++g)
@@ -329,7 +232,7 @@ bool Trainer::step(const Batch& batch, StepResult& result) {
         static_cast<float>(options_.schedule.at(step_, base_rates_[g] < 0 ? base_rates_[0] : base_rates_[g]));
   try {
     model_->parameters()->mark_newer(this);
-    start_and_wait(all_ranks_, view, nullptr);
+    start_and_wait(all_ranks_, view, nullptr, wants_results || options_.sgd.is_scaled);
   } catch (...) {
     broken_ = std::current_exception();
     throw;
@@ -340,6 +243,7 @@ bool Trainer::step(const Batch& batch, StepResult& result) {
     result.loss += replica->results().loss;
     result.correct += replica->results().correct;
   }
+  note_loss_scale(result);
   result.samples = view.n;
   if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
   result.learning_rate = options_.schedule.at(step_, base_rates_[0]);
@@ -348,10 +252,11 @@ bool Trainer::step(const Batch& batch, StepResult& result) {
   has_gradients_ = true;
   if (batch.has_position) {
     position_ = batch.next;
-    loader_seed_ = batch.shuffle_seed;
+    shuffle_seed_ = batch.shuffle_seed;
     has_position_ = true;
+    expects_order_ = false;
   }
-  result.seconds = seconds_since(begin);
+  result.seconds = stopwatch.seconds();
   return true;
 }
 

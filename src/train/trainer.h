@@ -1,10 +1,12 @@
 // A model attached to devices: compile once, step many.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@ struct StepResult {
   double loss = 0;
   int64_t samples = 0, correct = 0, step = 0;
   double learning_rate = 0, seconds = 0;
+  bool is_skipped = false;  // a gradient was not finite: nothing has changed but the loss scale
+  double loss_scale = 1;    // that the step used
 };
 
 struct Metrics {
@@ -48,8 +52,9 @@ struct TrainingState {
   int64_t step = 0;
   BatchPosition position;  // after the last batch
   bool has_position = false;
-  uint64_t loader_seed = 0;
-  std::vector<double> learning_rates;  // base rates: the trainer's, then each group's
+  std::optional<uint64_t> shuffle_seed;  // the loader's; none: the dataset's order
+  std::vector<double> learning_rates;    // base rates: the trainer's, then each group's
+  std::array<float, 2> loss_scale{1, 0};  // scale, and good steps since it last changed
 };
 
 class Trainer : public ParameterOwner {
@@ -65,7 +70,8 @@ class Trainer : public ParameterOwner {
 
   // ---- one batch ----
   // False: a stop was requested, and nothing was done.
-  bool step(const Batch& batch, StepResult& result);
+  // Without `wants_results` the call need not wait for the devices, and the result has no loss.
+  bool step(const Batch& batch, StepResult& result, bool wants_results = true);
   // The network's output for `shape[0]` samples, row-major, over all replicas. Gives its shape.
   Shape predict(const Shape& shape, const float* inputs, std::vector<float>& output);
 
@@ -97,6 +103,8 @@ class Trainer : public ParameterOwner {
   // Takes over a state: momentum by trainable parameter (none without momentum), values by entry of the model's store.
   void restore(const TrainingState& state, std::vector<std::vector<float>> momentum,
                const std::vector<std::vector<std::byte>>& values);
+  // A loader that stands where the restored state does must go on in its order, or the next step refuses its batch.
+  void expect_order() { expects_order_ = has_position_; }
   void refresh_store();  // brings the model's host copies up to date, from within a call of this trainer
 
   // ---- insight ----
@@ -122,9 +130,12 @@ class Trainer : public ParameterOwner {
   void upload_state();
   void sync_buffers();
   void pull_unlocked(ParameterStore& store);
-  void start_and_wait(const std::vector<size_t>& ranks, const BatchView& batch, float* output);
+  void start_and_wait(const std::vector<size_t>& ranks, const BatchView& batch, float* output,
+                      bool wants_results = true);
+  void note_loss_scale(StepResult& result);
   void check_batch(const Shape& shape) const;
   void check_targets(const BatchView& batch) const;
+  void check_order(const Batch& batch) const;
   bool take_stop_request() { return stop_requested_.exchange(false); }
   BatchView view_of(const Batch& batch) const;
 
@@ -147,9 +158,13 @@ class Trainer : public ParameterOwner {
   int64_t step_ = 0;
   BatchPosition position_;
   bool has_position_ = false;
-  uint64_t loader_seed_ = 0;
+  std::optional<uint64_t> shuffle_seed_;  // as in TrainingState
+  bool expects_order_ = false;
 
   uint64_t uploaded_version_ = 0;                  // of the store
+  std::array<float, 2> loss_scale_{1, 0};          // as every replica holds it after the last step
+  float last_loss_scale_ = 1;                      // of the last step's gradients
+  bool loss_scale_is_uploaded_ = false;
   std::vector<std::vector<float>> host_momentum_;  // to upload, by trainable parameter; empty: none
   bool buffers_are_synced_ = true;
   bool has_gradients_ = false;

@@ -43,6 +43,9 @@ struct TrainerOptions {
   int64_t deadline_ms = 600000;
   bool collect_trace = false;
   bool fuse = true;
+  DType compute = DType::f32;
+  bool allow_tf32 = false;
+  double loss_scale = 0;  // at the start, where sgd.is_scaled
 };
 
 }  // namespace troika

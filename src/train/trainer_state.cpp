@@ -10,7 +10,9 @@ namespace troika {
 void Trainer::pull() {
   ParameterStore& store = *model_->parameters();
   if (busy_.exchange(true))
-    throw Error(Status::busy, text("model '", model_->name(), "': its trainer is in a call on another thread"));
+    throw Error(Status::busy,
+                text("model '", model_->name(),
+                     "': another call of its trainer is in progress (perhaps on this thread, in a callback)"));
   struct Release {
     std::atomic<bool>& flag;
     ~Release() { flag = false; }
@@ -90,6 +92,8 @@ void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) 
   if (!has_gradients_)
     throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
   replicas_[0]->download(state_table_, Role::gradient, name, data);
+  if (options_.sgd.is_scaled)
+    for (size_t i = 0; i < bytes / sizeof(float); ++i) data[i] /= last_loss_scale_;
 }
 
 std::vector<float> Trainer::read_momentum(const std::string& name) {
@@ -128,7 +132,7 @@ void Trainer::check_replicas() {
   }
 }
 
-TrainingState Trainer::state() const { return {step_, position_, has_position_, loader_seed_, base_rates_}; }
+TrainingState Trainer::state() const { return {step_, position_, has_position_, shuffle_seed_, base_rates_, loss_scale_}; }
 
 void Trainer::restore(const TrainingState& state, std::vector<std::vector<float>> momentum,
                       const std::vector<std::vector<std::byte>>& values) {
@@ -142,9 +146,12 @@ void Trainer::restore(const TrainingState& state, std::vector<std::vector<float>
   step_ = state.step;
   position_ = state.position;
   has_position_ = state.has_position;
-  loader_seed_ = state.loader_seed;
+  shuffle_seed_ = state.shuffle_seed;
+  expects_order_ = false;
   base_rates_ = state.learning_rates;
   host_momentum_ = std::move(momentum);
+  loss_scale_ = state.loss_scale;
+  loss_scale_is_uploaded_ = false;
   has_gradients_ = false;
 }
 

@@ -44,6 +44,11 @@ std::string summarize(const LoadReport& report) {
   return join(parts, ", ");
 }
 
+bool is_training_state(const SafetensorsReader& reader) {
+  const auto format = reader.metadata().find("format");
+  return format != reader.metadata().end() && format->second == kTrainingStateFormat;
+}
+
 void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& prefix) {
   ParameterStore& store = *model.parameters();
   std::lock_guard lock(store.mutex());
@@ -90,17 +95,20 @@ std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& rea
 void load_weights(Model& model, const std::string& path, const LoadOptions& options, LoadReport& report) {
   const SafetensorsReader reader(path);
   ParameterStore& store = *model.parameters();
-  const auto values = read_parameters(reader, model, options.strip_prefix, report);
+  const bool is_state = options.strip_prefix.empty() && is_training_state(reader);
+  const std::string names_prefix = is_state ? kModelPrefix : options.strip_prefix;
+  const auto values = read_parameters(reader, model, names_prefix, report);
   for (const TensorEntry& entry : reader.entries())
-    if (!entry.name.starts_with(options.strip_prefix) ||
-        !store.contains(entry.name.substr(options.strip_prefix.size())))
+    if (!(is_state && entry.name.starts_with(kMomentumPrefix)) &&
+        (!entry.name.starts_with(names_prefix) || !store.contains(entry.name.substr(names_prefix.size()))))
       report.unexpected.push_back(entry.name);
 
   const bool differs = !report.missing.empty() || !report.unexpected.empty();
   if (!report.mismatching.empty() || report.loaded == 0 || (differs && !options.allow_partial)) {
-    const std::string prefix = options.strip_prefix.empty() ? find_prefix(reader, model) : "";
+    const std::string prefix = names_prefix.empty() ? find_prefix(reader, model) : "";
     report.loaded = 0;
-    throw Error(Status::mismatch, text(reader.label(), " does not fit model '", model.name(), "': ", summarize(report),
+    throw Error(Status::mismatch, text(reader.label(), is_state ? ", a training state," : "", " does not fit model '",
+                                       model.name(), "': ", summarize(report),
                                        prefix.empty() ? ""
                                                       : text("; every name in it begins with '", prefix,
                                                              "', which strip_prefix can remove")));

@@ -21,10 +21,17 @@ struct LoadOptions {
 
 void save_weights(Model& model, const std::string& path);
 
-// Checks the whole file before anything is changed; `report` is filled for MISMATCH too.
+// Checks the whole file before anything is changed; `report` is filled for MISMATCH too. Of a training state the model's
+// values are taken.
 void load_weights(Model& model, const std::string& path, const LoadOptions& options, LoadReport& report);
 
 // ---- shared with checkpoints ----
+
+constexpr const char* kTrainingStateFormat = "troika.checkpoint.1";  // its metadata 'format'
+constexpr const char* kModelPrefix = "model/";                       // before the names of parameters and buffers
+constexpr const char* kMomentumPrefix = "momentum/";                 // before the names of trainable parameters
+
+bool is_training_state(const SafetensorsReader& reader);
 
 // Adds every parameter and buffer under `prefix` + name; values are read when the file is written.
 void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& prefix);

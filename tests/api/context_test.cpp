@@ -98,7 +98,7 @@ TEST_F(ContextApi, cuts_a_long_message_at_a_characters_end) {
   while (path.size() < 3000) path += "\xC3\xA4\xE2\x82\xAC/";  // two and three bytes
   char buffer[8];
   expect_refused(troika_file_inspect(path.c_str(), buffer, sizeof buffer, nullptr, &error_), TROIKA_ERROR_NOT_FOUND,
-                 "weights file '");
+                 "file '");
   troika_file_inspect(path.c_str(), buffer, sizeof buffer, nullptr, &error_);
   const std::string message = error_.message;
   EXPECT_LT(message.size(), static_cast<size_t>(TROIKA_ERROR_MESSAGE_BYTES));
@@ -117,7 +117,7 @@ TEST_F(FileApi, refuses_what_cannot_be_inspected) {
   int64_t size = 77;
   expect_refused(troika_file_inspect(nullptr, buffer, 64, &size, &error_), kInvalid,
                  "troika_file_inspect: argument 'path' is NULL");
-  expect_refused(troika_file_inspect("", buffer, 64, &size, &error_), TROIKA_ERROR_NOT_FOUND, "weights file ''");
+  expect_refused(troika_file_inspect("", buffer, 64, &size, &error_), TROIKA_ERROR_NOT_FOUND, "file ''");
   expect_refused(troika_file_inspect((folder.path() / "none\nnone").c_str(), buffer, 64, &size, &error_),
                  TROIKA_ERROR_NOT_FOUND, "none");
   expect_refused(troika_file_inspect(folder.path().c_str(), buffer, 64, &size, &error_), TROIKA_ERROR_IO,

@@ -1,11 +1,8 @@
-// The C functions of model.h.
+// The C functions of model.h, but for files and prediction.
 #include <cmath>
-#include <fstream>
 #include <functional>
-#include <memory>
 
 #include "api/api_test.h"
-#include "support/temp_directory.h"
 
 namespace troika::test {
 namespace {
@@ -335,81 +332,6 @@ TEST_F(ModelApi, prints_into_the_callers_buffer) {
   expect_refused(troika_model_print(nullptr, small, 4, &size, &error_), kInvalid, "argument 'model' is NULL");
   expect_refused(troika_model_print(model_, nullptr, 4, &size, &error_), kInvalid, "buffer of 4 bytes");
   expect_refused(troika_model_print(model_, small, -4, &size, &error_), kInvalid, "buffer of -4 bytes");
-}
-
-TEST_F(ModelApi, saves_and_loads_or_says_why_not) {
-  const TempDirectory folder;
-  const std::string path = folder.path() / "weights";
-  make_model();
-  expect_refused(troika_model_save(model_, path.c_str(), &error_), TROIKA_ERROR_NOT_INITIALIZED,
-                 "parameter 'fc.weight' has no value yet");
-  EXPECT_FALSE(std::filesystem::exists(path));
-  expect_ok(troika_model_initialize_default(model_, 1, &error_));
-  expect_ok(troika_model_save(model_, path.c_str(), &error_));
-  expect_refused(troika_model_save(model_, nullptr, &error_), kInvalid, "argument 'path' is NULL");
-  expect_refused(troika_model_save(nullptr, path.c_str(), &error_), kInvalid, "argument 'model' is NULL");
-  expect_refused(troika_model_save(model_, (path + "/below").c_str(), &error_), TROIKA_ERROR_IO, "below");
-
-  const auto report = std::make_unique<troika_load_report>();
-  report->struct_size = sizeof *report;
-  expect_ok(troika_model_load(model_, path.c_str(), nullptr, report.get(), &error_));
-  EXPECT_EQ(report->loaded, 2);
-  expect_refused(troika_model_load(model_, nullptr, nullptr, nullptr, &error_), kInvalid, "argument 'path' is NULL");
-  expect_refused(troika_model_load(nullptr, path.c_str(), nullptr, nullptr, &error_), kInvalid,
-                 "argument 'model' is NULL");
-  expect_refused(troika_model_load(model_, (path + "2").c_str(), nullptr, nullptr, &error_), TROIKA_ERROR_NOT_FOUND,
-                 "weights2");
-  troika_load_options options = TROIKA_LOAD_OPTIONS_INIT;
-  options.allow_partial = 2;
-  expect_refused(troika_model_load(model_, path.c_str(), &options, nullptr, &error_), kInvalid,
-                 "options.allow_partial is 2, need 0 or 1");
-  options = TROIKA_LOAD_OPTIONS_INIT;
-  options.struct_size = 0;
-  expect_refused(troika_model_load(model_, path.c_str(), &options, nullptr, &error_), kInvalid,
-                 "troika_load_options: struct_size is 0");
-  options = TROIKA_LOAD_OPTIONS_INIT;
-  options.strip_prefix = "none.";
-  expect_refused(troika_model_load(model_, path.c_str(), &options, report.get(), &error_), TROIKA_ERROR_MISMATCH,
-                 "does not fit model 'net'");
-  EXPECT_EQ(report->unexpected, 2);
-  report->struct_size = 3;
-  expect_refused(troika_model_load(model_, path.c_str(), nullptr, report.get(), &error_), kInvalid,
-                 "out_report->struct_size is 3");
-}
-
-TEST_F(ModelApi, predicts_or_says_why_not) {
-  make_model();
-  tensor_ = make_tensor(TROIKA_F32, {2, 1, 4, 4});
-  troika_tensor output = garbage<troika_tensor>();
-  const auto refuse = [&](troika_device device, troika_tensor input, troika_status status, const std::string& message) {
-    expect_refused(troika_model_predict(model_, device, input, &output, &error_), status, message);
-    EXPECT_EQ(output, nullptr);
-    output = garbage<troika_tensor>();
-  };
-  refuse(kCpu0, tensor_, TROIKA_ERROR_NOT_INITIALIZED, "parameter 'fc.weight' has no value yet");
-  expect_ok(troika_model_initialize_default(model_, 1, &error_));
-  refuse({5, 0}, tensor_, kInvalid, "device.kind is 5");
-  refuse({TROIKA_DEVICE_CPU, 9999}, tensor_, TROIKA_ERROR_DEVICE_UNAVAILABLE, "cpu:9999");
-  refuse(kCpu0, nullptr, kInvalid, "argument 'input' is NULL");
-  refuse(kCpu0, cast<troika_tensor>(model_), kInvalid, "'input' is not a live handle");
-  for (const auto& dims :
-       std::vector<std::vector<int64_t>>{{}, {2}, {2, 1, 4}, {2, 1, 4, 5}, {0, 1, 4, 4}, {2, 1, 4, 4, 1}}) {
-    troika_tensor wrong = make_tensor(TROIKA_F32, dims);
-    refuse(kCpu0, wrong, kInvalid, "batch");
-    troika_tensor_destroy(wrong);
-  }
-  troika_tensor integers = make_tensor(TROIKA_I32, {2, 1, 4, 4});
-  refuse(kCpu0, integers, kInvalid, "input is i32, needs f32");
-  troika_tensor_destroy(integers);
-  expect_refused(troika_model_predict(nullptr, kCpu0, tensor_, &output, &error_), kInvalid, "argument 'model' is NULL");
-  expect_refused(troika_model_predict(model_, kCpu0, tensor_, nullptr, &error_), kInvalid,
-                 "argument 'out_output' is NULL");
-  troika_model unfinished = nullptr;
-  expect_ok(troika_model_create_empty(context_, "unfinished", &unfinished, &error_));
-  expect_refused(troika_model_predict(unfinished, kCpu0, tensor_, &output, &error_), kInvalid, "model 'unfinished'");
-  troika_model_destroy(unfinished);
-  expect_ok(troika_model_predict(model_, kCpu2, tensor_, &output, &error_));
-  troika_tensor_destroy(output);
 }
 
 }  // namespace

@@ -149,6 +149,31 @@ TEST_F(Threads, callbacks_stop_a_call_and_may_not_reenter) {
   EXPECT_EQ(answers.statuses.size(), 4u);
 }
 
+TEST_F(Threads, are_told_that_a_callback_may_be_the_call_in_progress) {
+  make_trainer();
+  struct Call {
+    troika_trainer trainer;
+    troika_model model;
+    troika_error trainer_error, model_error;
+  } call{trainer_, model_, {}, {}};
+  const auto callback = [](const troika_progress*, void* user) -> int32_t {
+    auto& c = *static_cast<Call*>(user);
+    float values[48];
+    EXPECT_EQ(troika_trainer_check_replicas(c.trainer, &c.trainer_error), TROIKA_ERROR_BUSY);
+    EXPECT_EQ(troika_model_get_parameter(c.model, "fc.weight", values, sizeof values, &c.model_error),
+              TROIKA_ERROR_BUSY);
+    return 1;
+  };
+  expect_ok(troika_trainer_set_progress(trainer_, callback, &call, &error_));
+  EXPECT_EQ(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_), TROIKA_STOPPED);
+  EXPECT_STREQ(
+      call.trainer_error.message,
+      "troika_trainer_check_replicas: another call of this trainer is in progress (perhaps on this thread, in a "
+      "callback)");
+  EXPECT_STREQ(call.model_error.message,
+               "model 'net': another call of its trainer is in progress (perhaps on this thread, in a callback)");
+}
+
 // One training run in a context of its own; gives the loss of every step.
 std::vector<double> train_alone(uint64_t seed) {
   troika_error error{};

@@ -1,7 +1,8 @@
-// The C functions of trainer.h, and batches of the caller's own.
+// The C functions of trainer.h, but for attaching.
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 #include "api/api_test.h"
 #include "support/temp_directory.h"
@@ -43,93 +44,6 @@ class TrainerApi : public ApiTest {
   troika_batch batch_ = nullptr;
   TempDirectory folder_;
 };
-
-TEST_F(TrainerApi, attaches_or_says_why_not) {
-  make_model();
-  const troika_device devices[] = {kCpu0, kCpu1};
-  const auto attach = [&](troika_model model, const troika_device* list, int32_t n) {
-    troika_trainer trainer = garbage<troika_trainer>();
-    const troika_status status = troika_model_attach(model, list, n, nullptr, &trainer, &error_);
-    EXPECT_EQ(trainer, nullptr);
-    return status;
-  };
-  expect_refused(attach(nullptr, devices, 2), kInvalid, "troika_model_attach: argument 'model' is NULL");
-  expect_refused(attach(cast<troika_model>(context_), devices, 2), kInvalid, "'model' is not a live handle");
-  expect_refused(attach(model_, nullptr, 2), kInvalid, "argument 'devices' is NULL");
-  for (int32_t n : {0, -1, 1025})
-    expect_refused(attach(model_, devices, n), kInvalid, "n is " + std::to_string(n) + ", need 1 to 1024 devices");
-  expect_refused(troika_model_attach(model_, devices, 2, nullptr, nullptr, &error_), kInvalid,
-                 "argument 'out_trainer' is NULL");
-  const troika_device unknown[] = {kCpu0, {3, 0}}, far[] = {kCpu0, {TROIKA_DEVICE_CPU, 5000}},
-                      gpu[] = {kCpu0, {TROIKA_DEVICE_CUDA, 999}};
-  expect_refused(attach(model_, unknown, 2), kInvalid, "device.kind is 3");
-  expect_refused(attach(model_, far, 2), TROIKA_ERROR_DEVICE_UNAVAILABLE, "cpu:5000");
-  expect_refused(attach(model_, gpu, 2), TROIKA_ERROR_DEVICE_UNAVAILABLE, "cuda:999");
-  troika_model unfinished = nullptr;
-  expect_ok(troika_model_create_empty(context_, "unfinished", &unfinished, &error_));
-  expect_refused(attach(unfinished, devices, 2), kInvalid, "model 'unfinished': has no output yet");
-  troika_model_destroy(unfinished);
-}
-
-TEST_F(TrainerApi, refuses_options_and_names_the_field) {
-  make_model();
-  const troika_device devices[] = {kCpu0};
-  const auto refuse = [&](const std::string& message, const std::function<void(troika_trainer_options&)>& change) {
-    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
-    change(options);
-    troika_trainer trainer = garbage<troika_trainer>();
-    expect_refused(troika_model_attach(model_, devices, 1, &options, &trainer, &error_), kInvalid, message);
-    EXPECT_EQ(trainer, nullptr);
-  };
-  const std::string at = "troika_model_attach: options.";
-  for (int32_t v : {0, 3}) {
-    refuse(at + "loss is " + std::to_string(v), [&](auto& o) { o.loss = v; });
-    refuse(at + "reduction is " + std::to_string(v), [&](auto& o) { o.reduction = v; });
-  }
-  for (int32_t v : {0, 2}) refuse(at + "precision is " + std::to_string(v), [&](auto& o) { o.precision = v; });
-  for (int32_t v : {0, 4}) refuse(at + "schedule is " + std::to_string(v), [&](auto& o) { o.schedule = v; });
-  for (double v : {-0.1, double(NAN), double(INFINITY)}) {
-    refuse(at + "learning_rate is", [&](auto& o) { o.learning_rate = v; });
-    refuse(at + "momentum is", [&](auto& o) { o.momentum = v; });
-    refuse(at + "weight_decay is", [&](auto& o) { o.weight_decay = v; });
-    refuse(at + "schedule_gamma is", [&](auto& o) { o.schedule_gamma = v; });
-    refuse(at + "schedule_min is", [&](auto& o) { o.schedule_min = v; });
-  }
-  refuse(at + "momentum is 1", [](auto& o) { o.momentum = 1; });
-  refuse(at + "nesterov is 2", [](auto& o) { o.nesterov = 2; });
-  refuse(at + "nesterov is 1, needs options.momentum above 0", [](auto& o) { o.nesterov = 1; });
-  refuse(at + "schedule_period is 0", [](auto& o) { o.schedule = TROIKA_SCHEDULE_STEP; });
-  refuse(at + "schedule_period is -4", [](auto& o) { o.schedule_period = -4; });
-  refuse(at + "warmup_steps is -1", [](auto& o) { o.warmup_steps = -1; });
-  refuse(at + "bucket_bytes is -1", [](auto& o) { o.bucket_bytes = -1; });
-  refuse(at + "group_count is -1", [](auto& o) { o.group_count = -1; });
-  refuse(at + "deadline_ms is 0", [](auto& o) { o.deadline_ms = 0; });
-  refuse(at + "collect_trace is 2", [](auto& o) { o.collect_trace = 2; });
-  refuse(at + "fuse is -1", [](auto& o) { o.fuse = -1; });
-  refuse("troika_trainer_options: struct_size is 0", [](auto& o) { o.struct_size = 0; });
-  refuse("argument 'options.groups' is NULL", [](auto& o) { o.group_count = 1; });
-
-  troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;
-  const auto refuse_group = [&](const std::string& message,
-                                const std::function<void(troika_parameter_group&)>& change) {
-    group = TROIKA_PARAMETER_GROUP_INIT;
-    group.pattern = "fc.*";
-    change(group);
-    refuse(message, [&](auto& o) {
-      o.groups = &group;
-      o.group_count = 1;
-    });
-  };
-  refuse_group("options.groups[0].pattern", [](auto& g) { g.pattern = nullptr; });
-  refuse_group("options.groups[0].frozen is 2", [](auto& g) { g.frozen = 2; });
-  refuse_group("options.groups[0].learning_rate is", [](auto& g) { g.learning_rate = NAN; });
-  refuse_group("options.groups[0].weight_decay is", [](auto& g) { g.weight_decay = INFINITY; });
-  refuse_group("troika_parameter_group: struct_size is 0", [](auto& g) { g.struct_size = 0; });
-  refuse_group("every parameter is frozen", [](auto& g) { g.frozen = 1; });
-  make_loader();
-  expect_ok(troika_model_attach(model_, devices, 1, nullptr, &trainer_, &error_));
-  expect_ok(step());
-}
 
 // What is true of every call on a trainer.
 TEST_F(TrainerApi, calls_refuse_what_is_no_trainer) {
@@ -260,37 +174,6 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
   EXPECT_EQ(result.samples, 77);
 }
 
-TEST_F(TrainerApi, batches_of_the_callers_own_need_matching_tensors) {
-  troika_tensor inputs = make_tensor(TROIKA_F32, {2, 4}), labels = make_tensor(TROIKA_I32, {2}),
-                values = make_tensor(TROIKA_F32, {2, 3}), three = make_tensor(TROIKA_I32, {3}),
-                flat = make_tensor(TROIKA_F32, {2}), wide = make_tensor(TROIKA_I64, {2});
-  troika_batch batch = garbage<troika_batch>();
-  const auto refuse = [&](troika_tensor x, troika_tensor t, const std::string& message) {
-    expect_refused(troika_batch_create(x, t, &batch, &error_), kInvalid, message);
-    EXPECT_EQ(batch, nullptr);
-    batch = garbage<troika_batch>();
-  };
-  refuse(nullptr, labels, "argument 'inputs' is NULL");
-  refuse(inputs, nullptr, "argument 'targets' is NULL");
-  refuse(cast<troika_tensor>(context_), labels, "'inputs' is not a live handle");
-  refuse(labels, labels, "inputs are i32[2], need f32[n, ...]");
-  refuse(flat, labels, "inputs are f32[2], need f32[n, ...]");
-  refuse(inputs, three, "targets are i32[3], need i32[2] or f32[2, k]");
-  refuse(inputs, wide, "targets are i64[2]");
-  refuse(inputs, flat, "targets are f32[2]");
-  expect_refused(troika_batch_create(inputs, labels, nullptr, &error_), kInvalid, "argument 'out_batch' is NULL");
-  expect_ok(troika_batch_create(inputs, values, &batch_, &error_));
-  troika_batch_info info{};
-  info.struct_size = sizeof info;
-  expect_ok(troika_batch_describe(batch_, &info, &error_));
-  EXPECT_EQ(info.value_size, 3);
-  EXPECT_EQ(info.labels, nullptr);
-  expect_refused(troika_batch_describe(batch_, nullptr, &error_), kInvalid, "argument 'out_info' is NULL");
-  expect_refused(troika_batch_describe(cast<troika_batch>(inputs), &info, &error_), kInvalid,
-                 "'batch' is not a live handle");
-  for (troika_tensor t : {inputs, labels, values, three, flat, wide}) troika_tensor_destroy(t);
-}
-
 TEST_F(TrainerApi, stays_as_it_was_after_every_refused_step) {
   make_trainer();
   expect_ok(step());
@@ -357,52 +240,26 @@ TEST_F(TrainerApi, refuses_an_epoch_of_another_shape_and_keeps_the_loaders_place
   troika_dataset_destroy(dataset);
 }
 
-TEST_F(TrainerApi, answers_detached_after_the_model_was_attached_again) {
+TEST_F(TrainerApi, saves_a_state_whose_parameters_a_model_loads) {
   make_trainer();
   expect_ok(step());
-  troika_trainer newer = nullptr;
-  const troika_device devices[] = {kCpu2};
-  expect_ok(troika_model_attach(model_, devices, 1, nullptr, &newer, &error_));
-  const std::vector<float> before = weights();
-  troika_tensor input = make_tensor(TROIKA_F32, {2, 1, 4, 4}), output = garbage<troika_tensor>();
-  troika_model model = garbage<troika_model>();
-  float values[48];
   const std::string path = folder_.path() / "state";
-  const auto refuse = [&](troika_status status) {
-    expect_refused(status, TROIKA_ERROR_DETACHED, "model 'net' was attached again");
-  };
-  refuse(step());
-  refuse(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_));
-  refuse(troika_trainer_evaluate(trainer_, loader_, nullptr, &error_));
-  refuse(troika_trainer_evaluate_on(trainer_, kCpu0, loader_, nullptr, &error_));
-  refuse(troika_trainer_predict(trainer_, input, &output, &error_));
-  EXPECT_EQ(output, nullptr);
-  refuse(troika_trainer_get_parameter(trainer_, "fc.weight", kCpu0, values, 192, &error_));
-  refuse(troika_trainer_get_gradient(trainer_, "fc.weight", values, 192, &error_));
-  refuse(troika_trainer_check_replicas(trainer_, &error_));
-  refuse(troika_trainer_unwrap(trainer_, &model, &error_));
-  EXPECT_EQ(model, nullptr);
-  refuse(troika_trainer_explain(trainer_, 2, nullptr, 0, nullptr, &error_));
-  refuse(troika_trainer_save(trainer_, path.c_str(), &error_));
-  EXPECT_FALSE(std::filesystem::exists(path));
-  refuse(troika_trainer_load(trainer_, path.c_str(), nullptr, &error_));
-  EXPECT_EQ(weights(), before);
-  troika_trainer_destroy(trainer_);
-  trainer_ = newer;
-  EXPECT_EQ(weights(), before) << "the old trainer's end changes nothing";
+  expect_ok(troika_trainer_save(trainer_, path.c_str(), &error_));
+  const std::vector<float> expected = weights();
   expect_ok(step());
-  EXPECT_NE(weights(), before);
-  troika_tensor_destroy(input);
-}
+  EXPECT_NE(weights(), expected);
+  const auto report = std::make_unique<troika_load_report>();
+  report->struct_size = sizeof *report;
+  expect_ok(troika_model_load(model_, path.c_str(), nullptr, report.get(), &error_));
+  EXPECT_EQ(report->loaded, 2);
+  EXPECT_STREQ(report->names, "");
+  EXPECT_EQ(weights(), expected);
 
-TEST_F(TrainerApi, keeps_its_model_where_attaching_again_is_refused) {
-  make_trainer();
-  expect_ok(step());
-  troika_trainer other = nullptr;
-  const troika_device wrong[] = {{TROIKA_DEVICE_CPU, 5000}};
-  expect_refused(troika_model_attach(model_, wrong, 1, nullptr, &other, &error_), TROIKA_ERROR_DEVICE_UNAVAILABLE,
-                 "cpu:5000");
-  expect_ok(step());
+  troika_model other = nullptr;
+  expect_ok(troika_model_create(context_, "d2l_lenet", nullptr, &other, &error_));
+  expect_refused(troika_model_load(other, path.c_str(), nullptr, report.get(), &error_), TROIKA_ERROR_MISMATCH,
+                 "', a training state, does not fit model 'd2l_lenet': 8 missing");
+  troika_model_destroy(other);
 }
 
 TEST_F(TrainerApi, has_no_gradient_of_a_frozen_parameter) {

@@ -65,6 +65,10 @@ def figures_of(folder):
     return [{key: row[key] for key in columns} for row in rows_of(folder)]
 
 
+def contents_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
 def same_files(a, b, *names):
     for name in names:
         assert (a / name).read_bytes() == (b / name).read_bytes(), f"{name} differs between {a.name} and {b.name}"
@@ -83,6 +87,19 @@ def wait_for_epoch(process, epoch):
             time.sleep(0.2 * event["seconds"])
             return
     raise AssertionError(f"the run ended before epoch {epoch}: {process.stderr.read()}")
+
+
+def stop_long_run(process, epoch=1):
+    """Ends a run as Ctrl-C does, in the epoch behind `epoch`, or in its first one; gives its last JSON line."""
+    if epoch:
+        wait_for_epoch(process, epoch)
+    else:
+        process.stdout.readline()  # it has begun
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate(timeout=TIME_LIMIT_S)
+    assert process.returncode == 130, f"exit status {process.returncode}: {errors}"
+    return json.loads(rest.splitlines()[-1])
 
 
 # ---- tests: functions whose names are sentences; each gets a folder of its own ----
@@ -152,6 +169,33 @@ def bad_values_are_one_line(folder):
     assert not (folder / "run").exists()
 
 
+def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
+    train = ["train", "--model", "mlp", "--synthetic", 100, "--out", folder / "run"]
+    evaluate = ["evaluate", "--weights", folder / "w", "--model", "mlp", "--synthetic", 100]
+    bench = ["bench", "--model", "mlp"]
+    for command, option, value, rest in (
+            (train, "--schedule", "foo", "is 'foo'; give constant, step or cosine"),
+            (train, "--lr", "abc", "is 'abc'; give a number"),
+            (train, "--lr", "-1", "is -1; give a number of at least 0"),
+            (train, "--lr", "nan", "is nan; give a number of at least 0"),
+            (train, "--momentum", "1.5", "is 1.5; give at least 0 and below 1"),
+            (train, "--batch", "0", "is 0; give at least 1"),
+            (train, "--batch", "many", "is 'many'; give a whole number of at most 2147483647"),
+            (train, "--batch", "2147483648", "is '2147483648'; give a whole number of at most 2147483647"),
+            (train, "--seed", "-1", "is '-1'; give a whole number from 0 to 18446744073709551615"),
+            (train, "--limit-train", "-3", "is -3; give at least 1, or 0 for all"),
+            (train, "--limit-test", "few", "is 'few'; give a whole number of at most 9223372036854775807"),
+            (evaluate, "--limit-test", "-1", "is -1; give at least 1, or 0 for all"),
+            (evaluate, "--batch", "0", "is 0; give at least 1"),
+            (bench, "--steps", "0", "is 0; give at least 1"),
+            (bench, "--windows", "0", "is 0; give at least 1"),
+            (bench, "--batch", "-8", "is -8; give at least 1"),
+            (bench, "--size", "-1", "is -1; give at least 1, or 0 for the model's default"),
+            (bench, "--precision", "f8", "is 'f8'; give f32, tf32, bf16 or f16")):
+        assert refuse(*command, option, value) == f"troika: {option} {rest}"
+    assert not (folder / "run").exists()
+
+
 def a_run_leaves_every_file(folder):
     out = folder / "run"
     text = run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "plain")
@@ -194,9 +238,9 @@ def progress_off_prints_nothing_and_json_prints_objects(folder):
 def a_used_folder_is_not_overwritten(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    before = contents_of(out)
     assert "--resume" in refuse("train", *SMALL, "--epochs", 1, "--out", out)
-    assert before == {path.name: path.read_bytes() for path in out.iterdir()}
+    assert contents_of(out) == before
 
 
 def a_resumed_run_equals_an_uninterrupted_one(folder):
@@ -211,9 +255,14 @@ def a_resumed_run_equals_an_uninterrupted_one(folder):
 def a_finished_run_resumes_to_nothing(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
-    run("train", "--resume", out)
-    assert before == {path.name: path.read_bytes() for path in out.iterdir()}
+    before = contents_of(out)
+    for epochs in ([], ["--epochs", 1, "--devices", "cpu:0"]):
+        text = run("train", "--resume", out, *epochs)
+        assert re.fullmatch(r"nothing to do: '.*' is trained to epoch 2, --epochs is \d; give more to go on\n",
+                            text), text
+        assert contents_of(out) == before
+    text = run("train", "--resume", out, "--epochs", 1, "--progress", "json")
+    assert [json.loads(line)["event"] for line in text.splitlines()] == ["done"], text
 
 
 def resuming_on_other_devices_goes_on(folder):
@@ -272,19 +321,47 @@ def a_run_killed_before_its_first_checkpoint_resumes_from_the_start(folder):
 def ctrl_c_saves_a_checkpoint_in_the_middle_of_an_epoch(folder):
     whole, stopped = folder / "whole", folder / "stopped"
     run("train", *LONG, "--epochs", 3, "--out", whole, "--progress", "off")
-    process = start_long_run(*LONG, "--epochs", 3, "--out", stopped)
-    wait_for_epoch(process, 1)
-    process.send_signal(signal.SIGINT)
-    rest, errors = process.communicate(timeout=TIME_LIMIT_S)
-    assert process.returncode == 130, f"exit status {process.returncode}: {errors}"
-    last = json.loads(rest.splitlines()[-1])
+    last = stop_long_run(start_long_run(*LONG, "--epochs", 3, "--out", stopped))
     assert last["event"] == "stopped" and f"troika train --resume {stopped}" in last["message"], last
+    assert last["checkpoint"] == str(stopped / "checkpoint.safetensors") and "weights" not in last, last
+    # Where it stops is a matter of chance; that it stops twice in one epoch, too.
+    stop_long_run(start_long_run("--resume", stopped), epoch=None)
+    copy = folder / "copy"
+    shutil.copytree(stopped, copy)
     run("train", "--resume", stopped, "--progress", "off")
     same_files(whole, stopped, "weights.safetensors", "checkpoint.safetensors")
-    # The epoch that was stopped has training figures of its second part alone; the others agree in everything.
-    assert [row["epoch"] for row in rows_of(stopped)] == ["1", "2", "3"]
+    assert figures_of(whole) == figures_of(stopped), "the epoch that was stopped has figures of all its parts"
+    assert all(float(row["seconds"]) > 0 and float(row["images_per_second"]) > 0 for row in rows_of(stopped))
+    a_part_that_is_not_known_leaves_its_cells_empty(whole, copy)
+
+
+def a_part_that_is_not_known_leaves_its_cells_empty(whole, stopped):
+    """Of a run that was stopped in the middle of an epoch, with the sums of its first part lost."""
+    options = json.loads((stopped / "run.json").read_text())
+    assert options.pop("last_stop")["samples"] > 0
+    (stopped / "run.json").write_text(json.dumps(options))
+    text = run("train", "--resume", stopped, "--progress", "plain")
+    assert re.search(r"loss -  train -  test [01]\.\d{4}  - img/s  - s  ETA", text), text
+    same_files(whole, stopped, "weights.safetensors")
+    lost = [row for row in rows_of(stopped) if row["loss"] == ""]
+    assert len(lost) == 1, lost
+    assert [lost[0][key] for key in ("train_accuracy", "images_per_second", "seconds")] == ["", "", ""], lost
+    assert float(lost[0]["learning_rate"]) > 0
     for a, b in zip(figures_of(whole), figures_of(stopped)):
         assert (a["test_loss"], a["test_accuracy"], a["step"]) == (b["test_loss"], b["test_accuracy"], b["step"])
+
+
+def leftovers_of_killed_processes_are_removed(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    stale = [f".metrics.csv.tmp.{gone.pid}", f".weights.safetensors.tmp.{gone.pid}.0123abcd"]
+    others = [f".metrics.csv.tmp.{os.getpid()}", f".notes.tmp.{gone.pid}", ".metrics.csv.tmp.mine", "notes.txt"]
+    for name in stale + others:
+        (out / name).write_text("x")
+    run("train", "--resume", out, "--epochs", 2, "--progress", "off")
+    assert {path.name for path in out.iterdir()} == RUN_FILES | set(others), sorted(path.name for path in out.iterdir())
 
 
 def inspect_shows_weights_and_checkpoint(folder):
@@ -305,12 +382,17 @@ def evaluate_agrees_with_the_last_row(folder):
     row = rows_of(out)[-1]
     assert abs(float(match[1]) - float(row["test_loss"])) < 1e-3, (text, row)
     assert abs(float(match[2]) - float(row["test_accuracy"])) < 1e-4, (text, row)
+    of_checkpoint = run("evaluate", "--weights", out / "checkpoint.safetensors", "--model", "mlp", "--synthetic", 500,
+                        "--device", "cpu:0")
+    assert of_checkpoint.split("  ")[:3] == text.split("  ")[:3], (of_checkpoint, text)
 
 
 def evaluate_refuses_weights_of_another_model(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
-    refuse("evaluate", "--weights", out / "weights.safetensors", "--model", "d2l_lenet", "--synthetic", 500)
+    for name, kind in (("weights", ""), ("checkpoint", ", a training state,")):
+        line = refuse("evaluate", "--weights", out / f"{name}.safetensors", "--model", "d2l_lenet", "--synthetic", 500)
+        assert f"{name}.safetensors'{kind} does not fit model 'd2l_lenet'" in line, line
 
 
 def bench_prints_one_line(folder):
@@ -335,7 +417,7 @@ class Skip(Exception):
 
 TESTS = [value for value in list(globals().values())
          if callable(value) and getattr(value, "__code__", None) and value.__code__.co_varnames[:1] == ("folder",)
-         and value.__name__ not in ("rows_of", "figures_of")]
+         and value.__name__ not in ("rows_of", "figures_of", "contents_of")]
 
 
 def main():

@@ -1,6 +1,7 @@
 // Cases, family by family.
 #include "conformance/cases.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -46,7 +47,12 @@ void add_conv2d(std::vector<Case>& cases) {
            {.x = {3, 50, 5, 4}, .out = 20, .kernel = {5, 4}},                     // the whole image
            {.x = {1, 16, 9, 14}, .out = 16, .kernel = {1, 1}, .stride = {5, 5}},  // 3 columns are left over
            {.x = {3, 1, 8, 10}, .out = 3, .kernel = {3, 3}, .stride = {4, 4}},    // padding behind is negative
-           {.x = {3, 32, 14, 13}, .out = 32, .kernel = {3, 3}, .padding = {1, 1}, .relu = true},  // Winograd's
+           // Winograd's: tiles cut at both ends, more than a group of tiles, a slab of channels, a chunk of groups.
+           {.x = {3, 32, 14, 13}, .out = 32, .kernel = {3, 3}, .padding = {1, 1}, .relu = true},
+           {.x = {9, 32, 11, 9}, .out = 48, .kernel = {3, 3}, .bias = false},
+           {.x = {5, 32, 12, 15}, .out = 32, .kernel = {3, 3}, .padding = {2, 1}, .relu = true},
+           {.x = {3, 64, 14, 10}, .out = 32, .kernel = {3, 3}, .padding = {2, 2}},
+           {.x = {12, 512, 7, 12}, .out = 16, .kernel = {3, 3}, .padding = {1, 0}, .relu = true},
            {.x = {1, 16, 4, 6}, .out = 50, .kernel = {5, 5}, .padding = {2, 2}},
            {.x = {1, 3, 3, 2}, .out = 16, .kernel = {5, 5}, .padding = {2, 2}},  // larger than the image
            {.x = {3, 16, 5, 3},
@@ -239,6 +245,70 @@ void add_losses(std::vector<Case>& cases) {
     cases.push_back({"mean_squared_error", {f32(shape), f32(shape)}, {{"scale", 1.0 / 5}}});
 }
 
+// The numbers {scale, good steps}.
+double draw_scale(Random& r) { return std::ldexp(1.0, static_cast<int>(r.integer(12))); }
+
+void add_loss_scaling(std::vector<Case>& cases) {
+  const TensorType scale{DType::f32, {2}}, flag{DType::i32, {1}};
+  Case loss{"cross_entropy", {f32({5, 4}), TensorType{DType::i32, {5}}, scale}, {{"scale", 0.2}}};
+  loss.numbers[1] = [](Random& r) { return static_cast<double>(r.integer(4)); };
+  loss.numbers[2] = draw_scale;
+  cases.push_back(loss);
+  Case squares{"mean_squared_error", {f32({5, 4}), f32({5, 4}), scale}, {{"scale", 0.2}}};
+  squares.numbers[2] = draw_scale;
+  cases.push_back(squares);
+  for (double bad : {0.0, HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+    Case c{"check_finite", {f32({300, 130}), f32({7}), f32({3, 2, 5, 5})}, {}};
+    if (bad != 0) c.numbers[1] = [bad](Random& r) { return r.integer(3) ? bad : r.normal(); };
+    cases.push_back(c);
+  }
+  for (double finite : {0.0, 1.0}) {
+    for (int64_t interval : {1, 1000}) {
+      Case c{"update_loss_scale", {scale, flag}, {{"backoff", 0.5}, {"growth", 2.0}, {"interval", interval}}};
+      c.numbers = {{0, draw_scale}, {1, [finite](Random&) { return finite; }}};
+      cases.push_back(c);
+    }
+    for (double momentum : {0.0, 0.9}) {
+      Case c{"sgd_update",
+             {f32({1})},
+             {{"group", int64_t{0}}, {"momentum", momentum}, {"nesterov", int64_t{0}}, {"scaled", int64_t{1}}, {"weight_decay", 0.01}}};
+      for (const Shape& shape : std::vector<Shape>{{5}, {17, 3, 3, 2}})
+        for (int k = 0; k < (momentum > 0 ? 3 : 2); ++k) c.inputs.push_back(f32(shape));
+      c.numbers = {{c.inputs.size(), draw_scale}, {c.inputs.size() + 1, [finite](Random&) { return finite; }}};
+      c.inputs.insert(c.inputs.end(), {scale, flag});
+      cases.push_back(c);
+    }
+  }
+}
+
+void add_casts(std::vector<Case>& cases) {
+  for (DType from : {DType::f32, DType::bf16, DType::f16})
+    for (DType to : {DType::bf16, DType::f16, DType::f32})
+      if (from != to && (from == DType::f32 || to == DType::f32)) {
+        Case c{"cast", {TensorType{from, {3, 17, 5, 4}}}, {{"dtype", static_cast<int64_t>(to)}}};
+        c.numbers[0] = [](Random& r) { return r.normal() * std::ldexp(1.0, static_cast<int>(r.integer(40)) - 20); };
+        cases.push_back(c);
+      }
+  cases.push_back({"crop", {f32({3, 1, 28, 27})}, {{"size", Pair{26, 25}}}});
+  cases.push_back({"crop", {f32({2, 3, 7, 5})}, {{"size", Pair{1, 5}}}});
+}
+
+// The cases of ops that compute in 16 bits, again in bf16 and f16; of the largest family every third.
+void add_low_precision(std::vector<Case>& cases) {
+  const size_t n = cases.size();
+  for (DType low : {DType::bf16, DType::f16})
+    for (size_t i = 0; i < n; ++i) {
+      const OpDef& op = op_def(cases[i].op);
+      if (!op.computes_low || op.is_view || (cases[i].op == "conv2d" && i % 3 != 0)) continue;
+      Case c = cases[i];
+      for (size_t k = 0; k < c.inputs.size(); ++k)
+        if (c.inputs[k] && c.inputs[k]->dtype == DType::f32 &&
+            !std::count(op.f32_inputs.begin(), op.f32_inputs.end(), static_cast<int>(k)))
+          c.inputs[k]->dtype = low;
+      cases.push_back(c);
+    }
+}
+
 void add_sgd_update(std::vector<Case>& cases) {
   for (double momentum : {0.0, 0.9})
     for (int64_t nesterov : {0, 1})
@@ -265,6 +335,9 @@ const std::vector<Case>& all_cases() {
     add_elementwise(c);
     add_losses(c);
     add_sgd_update(c);
+    add_loss_scaling(c);
+    add_casts(c);
+    add_low_precision(c);
     return c;
   }();
   return cases;
@@ -276,7 +349,7 @@ std::string name_of(const Case& c) {
   alone.nodes().resize(1);
   const std::string printed = print_graph(alone);
   std::string name = c.op;
-  for (const auto& input : c.inputs) name += input ? text(' ', input->shape) : " _";
+  for (const auto& input : c.inputs) name += input ? text(' ', input->dtype == DType::f32 ? "" : name_of(input->dtype), input->shape) : " _";
   const size_t brace = printed.rfind(" {", printed.rfind("return")), line = printed.rfind("\n  return");
   if (brace != std::string::npos && brace < line && brace > 20) name += printed.substr(brace, line - brace);
   return name;
@@ -309,7 +382,7 @@ Values draw(const Case& c, const CaseGraph& g, Random& random) {
     values[id] = Array(type.shape);
     for (double& v : values[id].data) {
       v = number ? number(random) : random.normal();
-      if (type.dtype == DType::f32) v = static_cast<double>(static_cast<float>(v));
+      v = as_held(v, type.dtype);
     }
   };
   for (size_t i = 0; i < g.inputs.size(); ++i) {

@@ -15,7 +15,7 @@ class Gradients : public ::testing::TestWithParam<size_t> {};
 double objective(const Case& c, const CaseGraph& g, Values values) {
   evaluate_reference(g.graph, g.graph.nodes()[0], values);
   const Array& y = values[g.outputs[0]];
-  if (is_loss(c.op)) return y[0] * c.attributes.real("scale");
+  if (is_loss(c.op)) return y[0] * c.attributes.real("scale") * (c.inputs.size() > 2 ? values[g.inputs[2]][0] : 1);
   double sum = 0;
   for (int64_t i = 0; i < y.elements(); ++i) sum += y[i] * values[g.dy][i];
   return sum;
@@ -24,7 +24,7 @@ double objective(const Case& c, const CaseGraph& g, Values values) {
 bool is_differentiable(const Case& c, size_t input) {
   if (!c.inputs[input] || c.inputs[input]->dtype != DType::f32) return false;
   if (c.op == "batch_norm2d") return input <= 2 || input == 6;  // the rest is state
-  return !(c.op == "mean_squared_error" && input == 1);         // targets
+  return !is_loss(c.op) || input == 0;                          // the rest is targets and the loss scale
 }
 
 TEST_P(Gradients, EqualFiniteDifferences) {

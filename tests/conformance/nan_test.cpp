@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "conformance/cases.h"
+#include "conformance/node_runner.h"
 #include "models/zoo.h"
 #include "train/trainer.h"
 
@@ -24,6 +26,37 @@ double loss_with_a_nan(const std::string& model_name, bool fuse) {
   StepResult result;
   trainer.step(batch, result);
   return result.loss;
+}
+
+TEST(NaN, in_an_image_reaches_the_maximum_of_every_window_that_covers_it) {
+  NodeRunner runner(2);
+  for (const Case& c : all_cases()) {
+    if (c.op != "max_pool2d") continue;
+    const CaseGraph g = build(c);
+    const Node& node = g.graph.nodes().front();
+    const ValueId image = node.inputs[0];
+    Random random(1);
+    Values values = draw(c, g, random);
+    for (int64_t i = values[image].elements() / 2 % 37; i < values[image].elements(); i += 37)
+      values[image][i] = std::numeric_limits<double>::quiet_NaN();
+    evaluate_reference(g.graph, node, values, true);
+    const Array& expected = values[node.outputs[0]];
+    runner.run([&] {
+      std::vector<LayoutPtr> layouts = runner.image_layouts(g.graph.type(image));
+      layouts.push_back(nullptr);
+      for (const LayoutPtr& layout : layouts) {
+        const auto result = runner.run_node(g.graph, node, {runner.hold(g.graph.type(image), values[image], layout)});
+        const Array found = runner.read(result.outputs[0]);
+        int64_t lost = 0, differing = 0;
+        for (int64_t i = 0; i < expected.elements(); ++i) {
+          lost += std::isnan(expected[i]) && !std::isnan(found[i]);
+          differing += !std::isnan(expected[i]) && found[i] != expected[i];
+        }
+        EXPECT_EQ(lost, 0) << name_of(c) << " in " << (layout ? layout->name() : "rows") << " of " << result.kernel;
+        EXPECT_EQ(differing, 0) << name_of(c) << " in " << (layout ? layout->name() : "rows");
+      }
+    });
+  }
 }
 
 TEST(NaN, in_the_input_reaches_the_loss_fused_or_not) {

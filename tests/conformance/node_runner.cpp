@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/onednn_layout.h"
+#include "core/float16.h"
 
 namespace troika {
 namespace {
@@ -16,6 +17,22 @@ void store(const Array& array, std::byte* memory) {
   for (size_t i = 0; i < array.data.size(); ++i) {
     const auto value = static_cast<Number>(array.data[i]);
     std::memcpy(memory + i * sizeof value, &value, sizeof value);
+  }
+}
+
+// 16-bit numbers, by the function that makes them of a float, and back.
+void store_16(const Array& array, std::byte* memory, uint16_t (*of_float)(float)) {
+  for (size_t i = 0; i < array.data.size(); ++i) {
+    const uint16_t value = of_float(static_cast<float>(array.data[i]));
+    std::memcpy(memory + i * sizeof value, &value, sizeof value);
+  }
+}
+
+void load_16(const std::byte* memory, Array& array, float (*to_float)(uint16_t)) {
+  for (size_t i = 0; i < array.data.size(); ++i) {
+    uint16_t value;
+    std::memcpy(&value, memory + i * sizeof value, sizeof value);
+    array.data[i] = static_cast<double>(to_float(value));
   }
 }
 
@@ -66,6 +83,8 @@ Held NodeRunner::hold(const TensorType& type, const Array& array, const LayoutPt
     case DType::i32: store<int32_t>(array, plain.memory.get()); break;
     case DType::i64: store<int64_t>(array, plain.memory.get()); break;
     case DType::u8: store<uint8_t>(array, plain.memory.get()); break;
+    case DType::bf16: store_16(array, plain.memory.get(), bf16_of_float); break;
+    case DType::f16: store_16(array, plain.memory.get(), f16_of_float); break;
   }
   return reorder(plain, layout);
 }
@@ -93,6 +112,8 @@ Array NodeRunner::read(const Held& held) {
     case DType::i32: load<int32_t>(plain.memory.get(), array); break;
     case DType::i64: load<int64_t>(plain.memory.get(), array); break;
     case DType::u8: load<uint8_t>(plain.memory.get(), array); break;
+    case DType::bf16: load_16(plain.memory.get(), array, float_of_bf16); break;
+    case DType::f16: load_16(plain.memory.get(), array, float_of_f16); break;
   }
   return array;
 }
@@ -118,7 +139,11 @@ size_t NodeRunner::shares(const Graph& graph, const Node& node, const std::vecto
 
 NodeRunner::Result NodeRunner::run_node(const Graph& graph, const Node& node, const std::vector<Held>& inputs,
                                         int share) {
-  KernelChoice choice = select(graph, node, inputs);
+  return run_node(graph, node, inputs, select(graph, node, inputs), share);
+}
+
+NodeRunner::Result NodeRunner::run_node(const Graph& graph, const Node& node, const std::vector<Held>& inputs,
+                                        KernelChoice choice, int share) {
   Result result;
   result.kernel = choice.name;
   if (choice.input_layouts.size() != node.inputs.size() || choice.output_layouts.size() != node.outputs.size())

@@ -41,6 +41,9 @@ class NodeRunner {
   };
   // Inputs are copied, so that they do not change. `shares`: the output may_share[share] lies on its input; -1: none.
   Result run_node(const Graph& graph, const Node& node, const std::vector<Held>& inputs, int share = -1);
+  // ... by that kernel, whatever the device would choose.
+  Result run_node(const Graph& graph, const Node& node, const std::vector<Held>& inputs, KernelChoice choice,
+                  int share = -1);
   size_t shares(const Graph& graph, const Node& node, const std::vector<Held>& inputs);
 
   // Empty, or what is wrong: padding of a blocked layout that is not 0.

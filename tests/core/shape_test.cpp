@@ -55,18 +55,21 @@ TEST(CheckedElements, RefusesARankAboveTheLargest) {
 }
 
 TEST(DType, ReadsBackItsOwnName) {
-  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8})
+  for (DType dtype : {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::bf16, DType::f16})
     EXPECT_EQ(parse_dtype(name_of(dtype)), dtype);
 }
 
 TEST(DType, TellsWhichNamesThereAre) {
-  EXPECT_THROWS(Status::invalid_argument, "dtype: found 'f16', need one of f32, f64, i32, i64, u8", parse_dtype("f16"));
+  EXPECT_THROWS(Status::invalid_argument, "dtype: found 'f8', need one of f32, f64, i32, i64, u8, bf16, f16",
+                parse_dtype("f8"));
 }
 
 TEST(DType, KnowsItsSize) {
   EXPECT_EQ(size_of(DType::u8), 1u);
   EXPECT_EQ(size_of(DType::f32), 4u);
   EXPECT_EQ(size_of(DType::i64), 8u);
+  EXPECT_EQ(size_of(DType::bf16), 2u);
+  EXPECT_EQ(size_of(DType::f16), 2u);
 }
 
 }  // namespace

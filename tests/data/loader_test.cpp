@@ -145,6 +145,10 @@ TEST(Loader, marks_its_batches_with_the_seed_of_the_shuffle) {
   const Batch* batch = loader.next();
   EXPECT_TRUE(batch->has_position);
   EXPECT_EQ(batch->shuffle_seed, 11u);
+  EXPECT_EQ(batch->at, (BatchPosition{0, 0, 3}));
+  EXPECT_EQ(loader.next()->at, (BatchPosition{0, 1, 3}));
+  Loader in_order(counting_dataset(5), options_of(2, false));
+  EXPECT_EQ(in_order.next()->shuffle_seed, std::nullopt) << "a seed that nothing is shuffled with";
 }
 
 // Resume in the middle of an epoch: a fresh loader that seeks gives what the old one would have given.

@@ -124,6 +124,11 @@ TEST(AllReduce, LeavesOneTensorAsItIs) {
   EXPECT_EQ(values_of<float>(*a), (std::vector<float>{1, 2}));
 }
 
+TEST(AllReduce, RefusesAnEmptyList) {
+  EXPECT_THROWS(Status::invalid_argument, "all_reduce: the list of tensors is empty, need at least 1",
+                (all_reduce({}), 0));
+}
+
 TEST(AllReduce, RefusesTensorsThatDifferOrAreOne) {
   const auto a = tensor_of<float>(DType::f32, {1, 2}), b = tensor_of<float>(DType::f32, {1, 2, 3}),
              c = tensor_of<int32_t>(DType::i32, {1, 2});

@@ -59,33 +59,34 @@ graph "d2l_lenet" {
   %16 : f32[10, 128] parameter "fc2.weight"
   %17 : f32[10] parameter "fc2.bias"
   %19 : i32[2] input "target"
-  %40 : f32[1] input "learning_rates"
-  (%4 : f32[2, 20, 26, 26]) = conv2d(%0, %1, %2) "conv1" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=1, stride=[1, 1]}
-  (%5 : f32[2, 20, 13, 13]) = avg_pool2d(%4) "pool1" {count_include_pad=1, kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
-  (%9 : f32[2, 50, 9, 9]) = conv2d(%5, %6, %7) "conv2" {dilation=[1, 1], groups=1, kernel=[5, 5], padding=[0, 0], relu=1, stride=[1, 1]}
+  %41 : f32[1] input "learning_rates"
+  (%23 : f32[2, 1, 26, 26]) = crop(%0) "x" {size=[26, 26]}
+  (%4 : f32[2, 20, 24, 24]) = conv2d(%23, %1, %2) "conv1" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=1, stride=[1, 1]}
+  (%5 : f32[2, 20, 12, 12]) = avg_pool2d(%4) "pool1" {count_include_pad=1, kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%9 : f32[2, 50, 8, 8]) = conv2d(%5, %6, %7) "conv2" {dilation=[1, 1], groups=1, kernel=[5, 5], padding=[0, 0], relu=1, stride=[1, 1]}
   (%10 : f32[2, 50, 4, 4]) = avg_pool2d(%9) "pool2" {count_include_pad=1, kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
   (%15 : f32[2, 128]) = linear(%10, %12, %13) "fc1" {relu=1}
   (%18 : f32[2, 10]) = linear(%15, %16, %17) "fc2"
   (%20 : f64[1], %21 : i64[1], %22 : f32[2, 10]) = cross_entropy(%18, %19) "loss" {scale=0.25}
-  (%23 : f32[2, 10]) = cross_entropy_gradient(%22, %19) "loss" {scale=0.25}
-  (%24 : f32[10, 128] gradient "fc2.weight", %25 : f32[10] gradient "fc2.bias") = linear_weight_gradient(%15, %23) "fc2" {bias=1}
-  (%26 : f32[2, 128]) = linear_input_gradient(%16, %23) "fc2" {input_shape=[2, 128]}
-  (%27 : f32[2, 128]) = relu_gradient(%15, %26) "fc1"
-  (%28 : f32[128, 800] gradient "fc1.weight", %29 : f32[128] gradient "fc1.bias") = linear_weight_gradient(%10, %27) "fc1" {bias=1}
-  () = all_reduce(%25, %24, %29, %28) "bucket0" {bucket=0}
-  (%30 : f32[2, 50, 4, 4]) = linear_input_gradient(%12, %27) "fc1" {input_shape=[2, 50, 4, 4]}
-  (%31 : f32[2, 50, 9, 9]) = avg_pool2d_gradient(%30) "pool2" {count_include_pad=1, input_shape=[2, 50, 9, 9], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
-  (%32 : f32[2, 50, 9, 9]) = relu_gradient(%9, %31) "conv2"
-  (%33 : f32[50, 20, 5, 5] gradient "conv2.weight", %34 : f32[50] gradient "conv2.bias") = conv2d_weight_gradient(%5, %32) "conv2" {bias=1, dilation=[1, 1], groups=1, kernel=[5, 5], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[50, 20, 5, 5]}
-  () = all_reduce(%34, %33) "bucket1" {bucket=1}
-  (%35 : f32[2, 20, 13, 13]) = conv2d_input_gradient(%6, %32) "conv2" {dilation=[1, 1], groups=1, input_shape=[2, 20, 13, 13], kernel=[5, 5], padding=[0, 0], relu=0, stride=[1, 1]}
-  (%36 : f32[2, 20, 26, 26]) = avg_pool2d_gradient(%35) "pool1" {count_include_pad=1, input_shape=[2, 20, 26, 26], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
-  (%37 : f32[2, 20, 26, 26]) = relu_gradient(%4, %36) "conv1"
-  (%38 : f32[20, 1, 3, 3] gradient "conv1.weight", %39 : f32[20] gradient "conv1.bias") = conv2d_weight_gradient(%0, %37) "conv1" {bias=1, dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[20, 1, 3, 3]}
-  () = all_reduce(%39, %38) "bucket2" {bucket=2}
-  () = sgd_update(%40, %17, %25, %16, %24, %13, %29, %12, %28) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = sgd_update(%40, %7, %34, %6, %33) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = sgd_update(%40, %2, %39, %1, %38) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  (%24 : f32[2, 10]) = cross_entropy_gradient(%22, %19) "loss" {scale=0.25}
+  (%25 : f32[10, 128] gradient "fc2.weight", %26 : f32[10] gradient "fc2.bias") = linear_weight_gradient(%15, %24) "fc2" {bias=1}
+  (%27 : f32[2, 128]) = linear_input_gradient(%16, %24) "fc2" {input_shape=[2, 128]}
+  (%28 : f32[2, 128]) = relu_gradient(%15, %27) "fc1"
+  (%29 : f32[128, 800] gradient "fc1.weight", %30 : f32[128] gradient "fc1.bias") = linear_weight_gradient(%10, %28) "fc1" {bias=1}
+  () = all_reduce(%26, %25, %30, %29) "bucket0" {bucket=0}
+  (%31 : f32[2, 50, 4, 4]) = linear_input_gradient(%12, %28) "fc1" {input_shape=[2, 50, 4, 4]}
+  (%32 : f32[2, 50, 8, 8]) = avg_pool2d_gradient(%31) "pool2" {count_include_pad=1, input_shape=[2, 50, 8, 8], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%33 : f32[2, 50, 8, 8]) = relu_gradient(%9, %32) "conv2"
+  (%34 : f32[50, 20, 5, 5] gradient "conv2.weight", %35 : f32[50] gradient "conv2.bias") = conv2d_weight_gradient(%5, %33) "conv2" {bias=1, dilation=[1, 1], groups=1, kernel=[5, 5], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[50, 20, 5, 5]}
+  () = all_reduce(%35, %34) "bucket1" {bucket=1}
+  (%36 : f32[2, 20, 12, 12]) = conv2d_input_gradient(%6, %33) "conv2" {dilation=[1, 1], groups=1, input_shape=[2, 20, 12, 12], kernel=[5, 5], padding=[0, 0], relu=0, stride=[1, 1]}
+  (%37 : f32[2, 20, 24, 24]) = avg_pool2d_gradient(%36) "pool1" {count_include_pad=1, input_shape=[2, 20, 24, 24], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%38 : f32[2, 20, 24, 24]) = relu_gradient(%4, %37) "conv1"
+  (%39 : f32[20, 1, 3, 3] gradient "conv1.weight", %40 : f32[20] gradient "conv1.bias") = conv2d_weight_gradient(%23, %38) "conv1" {bias=1, dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[20, 1, 3, 3]}
+  () = all_reduce(%40, %39) "bucket2" {bucket=2}
+  () = sgd_update(%41, %17, %26, %16, %25, %13, %30, %12, %29) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%41, %7, %35, %6, %34) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%41, %2, %40, %1, %39) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
   return %20, %21
 }
 )");
@@ -119,7 +120,7 @@ TEST(BuildGraph, WeighsASampleByTheWholeBatchWhereTheLossIsAMean) {
 }
 
 TEST(BuildGraph, EvaluatesWithTheLossAndPredictsWithout) {
-  const std::vector<std::string> forward = {"conv2d", "avg_pool2d", "conv2d", "avg_pool2d", "linear", "linear"};
+  const std::vector<std::string> forward = {"crop", "conv2d", "avg_pool2d", "conv2d", "avg_pool2d", "linear", "linear"};
   EXPECT_EQ(ops_of(Lenet(Mode::predict, 3, 0, 1).graph()), forward);
   auto with_loss = forward;
   with_loss.push_back("cross_entropy");
@@ -143,15 +144,15 @@ TEST(BuildGraph, LeavesTheModelsGraphAlone) {
 TEST(BuildGraph, TellsTheLogOfEveryPass) {
   std::vector<std::string> lines;
   Lenet(Mode::train, 2, 4, 2).graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
-  ASSERT_EQ(lines.size(), 7u);
-  const char* passes[] = {"rebatch", "loss", "fuse", "autodiff", "data_parallel", "sgd", "dead_code"};
+  ASSERT_EQ(lines.size(), 8u);
+  const char* passes[] = {"rebatch", "loss", "fuse", "crop_unread", "autodiff", "data_parallel", "sgd", "dead_code"};
   for (size_t i = 0; i < lines.size(); ++i)
     EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
 }
 
 TEST(BuildGraph, DumpsTheGraphBehindThePassThatIsAskedFor) {
   std::string dumped;
-  ::setenv("TROIKA_DUMP", "fuse", 1);
+  ::setenv("TROIKA_DUMP", "crop_unread", 1);
   const Graph graph =
       Lenet(Mode::evaluate, 2, 0, 1)
           .graph(Log([&](LogLevel, const char* line) { dumped += std::string(line) + "\n"; }, LogLevel::error));

@@ -165,15 +165,65 @@ TEST_F(Resume, refuses_a_state_of_another_run_and_names_the_difference) {
   expect_refused(other_layers, path("state"), TROIKA_ERROR_MISMATCH, "model/bn.");
 }
 
+TEST_F(Resume, refuses_samples_in_another_order) {
+  RunOptions options;
+  TrainingRun run(options);
+  run.step(7);  // to batch 2 of the second epoch
+  ASSERT_EQ(run.save(path("state")), TROIKA_OK);
+  const auto expect_refused_step = [](TrainingRun& other, const std::string& message) {
+    const std::vector<float> before = other.parameters();
+    EXPECT_EQ(other.try_step(), TROIKA_ERROR_INVALID_ARGUMENT);
+    EXPECT_EQ(std::string(other.error.message), message);
+    EXPECT_EQ(other.parameters(), before);
+  };
+  options.loader_seed = 4;
+  TrainingRun other_seed(options);
+  ASSERT_EQ(other_seed.load(path("state")), TROIKA_OK) << other_seed.error.message;
+  expect_refused_step(other_seed,
+                      "batch: its samples come shuffled with seed 4, those of the training state shuffled with seed 3; "
+                      "create the loader with the same shuffle and seed");
+  options.loader_seed = 3;
+  options.shuffles = false;
+  TrainingRun in_order(options);
+  ASSERT_EQ(in_order.load(path("state")), TROIKA_OK) << in_order.error.message;
+  expect_refused_step(in_order,
+                      "batch: its samples come in the dataset's order, those of the training state shuffled with seed "
+                      "3; create the loader with the same shuffle and seed");
+  in_order.step(3);
+  ASSERT_EQ(in_order.save(path("in order")), TROIKA_OK);
+  options.loader_seed = 4;  // which nothing is shuffled with
+  TrainingRun also_in_order(options);
+  ASSERT_EQ(also_in_order.load(path("in order")), TROIKA_OK) << also_in_order.error.message;
+  EXPECT_EQ(also_in_order.try_step(), TROIKA_OK) << also_in_order.error.message;
+}
+
+TEST_F(Resume, goes_on_in_any_order_where_the_place_is_another_or_was_not_asked_for) {
+  RunOptions options;
+  TrainingRun run(options);
+  run.step(7);
+  ASSERT_EQ(run.save(path("state")), TROIKA_OK);
+  options.loader_seed = 4;
+  TrainingRun elsewhere(options), alone(options);
+  ASSERT_EQ(elsewhere.load(path("state")), TROIKA_OK);
+  elsewhere.seek(2, 0);
+  EXPECT_EQ(elsewhere.try_step(), TROIKA_OK) << elsewhere.error.message;
+  elsewhere.seek(1, 2);
+  EXPECT_EQ(elsewhere.try_step(), TROIKA_OK) << "it went on elsewhere: " << elsewhere.error.message;
+  ASSERT_EQ(alone.load_alone(path("state")), TROIKA_OK);
+  alone.seek(1, 2);
+  EXPECT_EQ(alone.try_step(), TROIKA_OK) << alone.error.message;
+}
+
 TEST_F(Resume, refuses_what_is_no_state) {
   TrainingRun run{RunOptions{}};
   run.step(2);
-  expect_refused(run, path("nowhere"), TROIKA_ERROR_NOT_FOUND, "nowhere");
+  const auto named = [&](const char* what, const char* name) { return what + (" '" + path(name)) + "'"; };
+  expect_refused(run, path("nowhere"), TROIKA_ERROR_NOT_FOUND, named("training state", "nowhere"));
   expect_refused(run, folder_.path().string(), TROIKA_ERROR_IO, "is a directory");
   write_whole(path("text"), "this is no safetensors file, but some text");
-  expect_refused(run, path("text"), TROIKA_ERROR_CORRUPT, "text");
+  expect_refused(run, path("text"), TROIKA_ERROR_CORRUPT, named("training state", "text"));
   write_whole(path("weights"), std::string("\2\0\0\0\0\0\0\0{}", 10));
-  expect_refused(run, path("weights"), TROIKA_ERROR_MISMATCH, "is no training state");
+  expect_refused(run, path("weights"), TROIKA_ERROR_MISMATCH, named("file", "weights") + " is no training state");
 }
 
 TEST_F(Resume, refuses_a_file_that_was_cut_anywhere) {
@@ -223,6 +273,7 @@ TEST_F(Resume, keeps_the_previous_file_where_the_disk_is_full) {
 TEST_F(Resume, refuses_a_place_where_nothing_can_be_written) {
   TrainingRun run{RunOptions{}};
   EXPECT_EQ(run.save(path("no/such/folder")), TROIKA_ERROR_IO);
+  EXPECT_EQ(std::string(run.error.message).find("training state '"), 0u) << run.error.message;
   EXPECT_EQ(run.save("/dev/full"), TROIKA_ERROR_IO) << run.error.message;
   EXPECT_EQ(run.save(folder_.path().string()), TROIKA_ERROR_IO);
   EXPECT_EQ(run.save(""), TROIKA_ERROR_IO);

@@ -31,6 +31,8 @@ struct RunOptions {
   bool has_batch_norm = true;  // which normalises each device's own samples
   double momentum = 0.9;
   uint64_t seed = 11;
+  bool shuffles = true;
+  uint64_t loader_seed = 3;
   int32_t devices = 1;
 };
 
@@ -48,8 +50,8 @@ class TrainingRun {
     ok(troika_dataset_create_synthetic(context_, image, 3, 37, 3, 5, &dataset_, &error));
     troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
     batches.batch = 8;
-    batches.shuffle = 1;
-    batches.seed = 3;
+    batches.shuffle = options.shuffles ? 1 : 0;
+    batches.seed = options.loader_seed;
     ok(troika_loader_create(dataset_, &batches, &loader_, &error));
 
     troika_trainer_options settings = TROIKA_TRAINER_OPTIONS_INIT;
@@ -84,12 +86,29 @@ class TrainingRun {
     }
   }
 
+  // One step on the loader's next batch, which may be refused.
+  troika_status try_step() {
+    troika_batch batch = nullptr;
+    while (ok(troika_loader_next(loader_, &batch, &error)) != TROIKA_OK) continue;
+    return troika_trainer_step(trainer_, batch, nullptr, &error);
+  }
+
   troika_status save(const std::string& path) { return troika_trainer_save(trainer_, path.c_str(), &error); }
+  // The loader goes where the saved run stood.
   troika_status load(const std::string& path) {
     troika_loader_position position{};
     const troika_status status = troika_trainer_load(trainer_, path.c_str(), &position, &error);
     if (status == TROIKA_OK) ok(troika_loader_seek(loader_, &position, &error));
     return status;
+  }
+
+  // The loader stays where it is.
+  troika_status load_alone(const std::string& path) {
+    return troika_trainer_load(trainer_, path.c_str(), nullptr, &error);
+  }
+  void seek(int64_t epoch, int64_t batch) {
+    const troika_loader_position position{epoch, batch, 0};
+    ok(troika_loader_seek(loader_, &position, &error));
   }
 
   // Every parameter and buffer of floats, one behind the other.

@@ -1,4 +1,5 @@
 // Weights files: one with torchvision's names for ResNet-18 loads; what does not fit is reported name by name.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
@@ -235,6 +236,22 @@ TEST_F(Weights, of_another_network_altogether_are_refused_even_in_part) {
   EXPECT_EQ(report_->missing, 102);
   EXPECT_EQ(report_->unexpected, 2);
   EXPECT_EQ(names().back(), '\n') << "whole lines only";
+}
+
+TEST_F(Weights, that_differ_in_more_names_than_the_report_holds_are_counted_in_its_last_line) {
+  std::vector<Entry> entries;
+  for (int i = 0; i < 1000; ++i) entries.push_back({"other." + std::to_string(i), {1}});
+  write_file(file_, entries);
+  EXPECT_EQ(load(), TROIKA_ERROR_MISMATCH);
+  EXPECT_EQ(report_->missing, 102);
+  EXPECT_EQ(report_->unexpected, 1000);
+  std::string text = names();
+  EXPECT_GT(text.size(), sizeof report_->names - 50) << "room is used";
+  ASSERT_EQ(text.back(), '\n') << "whole lines only";
+  text.pop_back();
+  const std::string last = text.substr(text.rfind('\n') + 1);
+  const auto shown = std::count(text.begin(), text.end(), '\n');
+  EXPECT_EQ(last, "... and " + std::to_string(1102 - shown) + " more");
 }
 
 TEST_F(Weights, round_trip_byte_for_byte) {

@@ -177,11 +177,11 @@ TEST(SafetensorsWriter, KeepsThePreviousFileWhicheverSystemCallFails) {
   writer.add("b", "F32", Shape{6}, kSix.data());
   write_whole(path, "old");
   FaultFileSystem counting;
-  writer.write(path, counting);
+  writer.write(path, "weights file", counting);
   const size_t calls = counting.calls().size();
   for (size_t k = 0; k < calls; ++k) {
     write_whole(path, "old");
-    const auto error = error_of([&] { writer.write(path, FaultFileSystem(Fault::fail, k, ENOSPC)); });
+    const auto error = error_of([&] { writer.write(path, "weights file", FaultFileSystem(Fault::fail, k, ENOSPC)); });
     const bool is_unchanged =
         error && std::string(error->what()).find("the previous file is unchanged") != std::string::npos;
     EXPECT_EQ(read_whole(path) == "old", is_unchanged) << k;
@@ -229,7 +229,7 @@ TEST(SafetensorsReader, GoesOnAfterInterruptsAndShortReads) {
   FaultFileSystem file_system;
   file_system.interrupts = true;
   file_system.largest_transfer = 3;
-  EXPECT_EQ(data_of(SafetensorsReader(path, file_system), "w"), kSixBytes);
+  EXPECT_EQ(data_of(SafetensorsReader(path, "weights file", file_system), "w"), kSixBytes);
 }
 
 TEST(SafetensorsReader, SaysWhichCallFailedAndClosesTheFile) {
@@ -240,7 +240,7 @@ TEST(SafetensorsReader, SaysWhichCallFailedAndClosesTheFile) {
   writer.write(path);
   for (size_t k = 0; k < 4; ++k) {  // open, pread, pread, then the data
     const FaultFileSystem file_system(Fault::fail, k, EIO);
-    const auto error = error_of([&] { data_of(SafetensorsReader(path, file_system), "w"); });
+    const auto error = error_of([&] { data_of(SafetensorsReader(path, "weights file", file_system), "w"); });
     ASSERT_TRUE(error) << k;
     EXPECT_EQ(error->status(), Status::io);
     EXPECT_EQ(error->what(),
@@ -308,7 +308,8 @@ TEST(SafetensorsReader, BooksNoMemoryForAHeaderThatTheFileDoesNotHold) {
   TempDirectory directory;
   write_whole(directory.path() / "w", std::string("\0\xe1\xf5\x05\0\0\0\0{}", 10));  // 100,000,000
   const FaultFileSystem file_system;
-  const auto error = error_of([&] { SafetensorsReader reader((directory.path() / "w").string(), file_system); });
+  const auto error =
+      error_of([&] { SafetensorsReader reader((directory.path() / "w").string(), "weights file", file_system); });
   ASSERT_TRUE(error);
   EXPECT_EQ(error->status(), Status::corrupt);
   EXPECT_EQ(file_system.calls(), (std::vector<std::string>{"open", "pread", "close"}));

@@ -191,6 +191,14 @@ TEST(Trainer, RefusesToTrainNothing) {
                 Training(2, options).step());
 }
 
+TEST(Trainer, RefusesAModelWithoutParameters) {
+  Training t(1);
+  t.model = std::make_shared<Model>("bare");
+  t.model->set_output(t.model->add_flatten("flatten", t.model->add_input("x", {1, 4, 4})));
+  EXPECT_THROWS(Status::invalid_argument, "model 'bare': has no parameters; nothing is there to train",
+                Trainer(t.context, t.model, devices(2), {}));
+}
+
 // ---- a replica that fails ----
 
 // Throws at the last gradient of device `bad`, when other buckets are on their way already.

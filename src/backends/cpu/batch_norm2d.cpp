@@ -156,6 +156,21 @@ void spread(const Number* values, const ImageView& v, int64_t c_block, float pad
   }
 }
 
+// y = (x - mean) * scale + bias of every chunk, with `residual` and `relu` as in `apply`. mean, scale, bias [c].
+void apply_chunks(const float* x, const float* residual, float* y, const ImageView& v, const float* mean,
+                  const double* scale, const float* bias, bool relu) {
+  const int64_t m = v.spatial * v.block;
+  parallel_for(v.n * v.c_blocks, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t chunk = begin; chunk < end; ++chunk) {
+      float mu[kLanes], a[kLanes], b[kLanes];
+      spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
+      spread(scale, v, chunk % v.c_blocks, 0.0f, a);
+      spread(bias, v, chunk % v.c_blocks, 0.0f, b);
+      apply(x + chunk * m, residual ? residual + chunk * m : nullptr, y + chunk * m, m, mu, a, b, relu);
+    }
+  });
+}
+
 bool is_supported(const std::optional<ImageView>& view) {
   return view && (view->block == 1 || view->block == 4 || view->block == 8 || view->block == 16);
 }
@@ -229,15 +244,7 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
       running_var[channel] = static_cast<float>((1 - momentum) * running_var[channel] + momentum * unbiased);
     }
     ++*static_cast<int64_t*>(in[5]);
-    parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t chunk = begin; chunk < end; ++chunk) {
-        float mu[kLanes], a[kLanes], b[kLanes];
-        spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
-        spread(scale, v, chunk % v.c_blocks, 0.0f, a);
-        spread(bias, v, chunk % v.c_blocks, 0.0f, b);
-        apply(x + chunk * m, residual ? residual + chunk * m : nullptr, y + chunk * m, m, mu, a, b, relu);
-      }
-    });
+    apply_chunks(x, residual, y, v, mean, scale, bias, relu);
   };
   KernelChoice choice;
   choice.kernel = make_kernel(body);
@@ -323,7 +330,6 @@ KernelChoice select_batch_norm2d_inference(const CpuDevice&, const KernelRequest
   const ImageView v = *image_view(request.graph.type(node.inputs[0]), layout);
   const double eps = node.attributes.real("eps");
   const bool relu = node.attributes.flag("relu");
-  const int64_t chunks = v.n * v.c_blocks, m = v.spatial * v.block;
   auto body = [=](void* const* in, void* const* out, void* scratch) {
     const auto* x = static_cast<const float*>(in[0]);
     const auto *weight = static_cast<const float*>(in[1]), *bias = static_cast<const float*>(in[2]);
@@ -332,15 +338,7 @@ KernelChoice select_batch_norm2d_inference(const CpuDevice&, const KernelRequest
     auto* y = static_cast<float*>(out[0]);
     auto* scale = static_cast<double*>(scratch);
     for (int64_t c = 0; c < v.channels; ++c) scale[c] = weight[c] / std::sqrt(var[c] + eps);
-    parallel_for(chunks, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t chunk = begin; chunk < end; ++chunk) {
-        float mu[kLanes], a[kLanes], b[kLanes];
-        spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
-        spread(scale, v, chunk % v.c_blocks, 0.0f, a);
-        spread(bias, v, chunk % v.c_blocks, 0.0f, b);
-        apply(x + chunk * m, residual ? residual + chunk * m : nullptr, y + chunk * m, m, mu, a, b, relu);
-      }
-    });
+    apply_chunks(x, residual, y, v, mean, scale, bias, relu);
   };
   KernelChoice choice;
   choice.kernel = make_kernel(body);

@@ -1,5 +1,6 @@
 // conv2d and its gradients by oneDNN; layouts are left to oneDNN, so that blocked ones flow from layer to layer.
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/winograd_conv2d.h"
 #include "ops/window.h"
 
 namespace troika::cpu {
@@ -66,20 +67,8 @@ KernelChoice select_conv2d(const CpuDevice& device, const KernelRequest& request
       first_fast(fills_blocks_badly(weight, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
         return conv_forward(device.engine(), user_scratchpad(), settings_of(node, x, weight, y, bias, tag));
       });
-  std::vector<OnednnKernel::Argument> arguments = {
-      {DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
-      {DNNL_ARG_WEIGHTS, pd.weights_desc(), OnednnKernel::Argument::input, 1},
-      {DNNL_ARG_DST, pd.dst_desc(), OnednnKernel::Argument::output, 0}};
-  if (bias) arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc(), OnednnKernel::Argument::input, 2});
-  KernelChoice choice;
-  auto kernel = std::make_unique<OnednnKernel>(device, dnnl::convolution_forward(pd), pd.scratchpad_desc(), arguments);
-  if (node.attributes.flag("relu")) kernel->append_relu(pd.dst_desc().get_size());
-  choice.kernel = std::move(kernel);
-  choice.name = text("cpu:onednn:", pd.impl_info_str());
-  choice.input_layouts = {layout_of(pd.src_desc(), x), layout_of(pd.weights_desc(), weight), nullptr};
-  choice.output_layouts = {layout_of(pd.dst_desc(), y)};
-  choice.scratch_bytes = pd.scratchpad_desc().get_size();
-  return choice;
+  if (const int64_t block = winograd_block(node, x, weight, y, pd)) return winograd_conv2d(request, block);
+  return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS}, {DNNL_ARG_DST});
 }
 
 KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelRequest& request) {
@@ -92,17 +81,9 @@ KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelR
         return conv_backward_data(device.engine(), user_scratchpad(), settings,
                                   conv_forward(device.engine(), user_scratchpad(), settings));
       });
-  KernelChoice choice;
-  choice.kernel = std::make_unique<OnednnKernel>(
-      device, dnnl::convolution_backward_data(pd), pd.scratchpad_desc(),
-      std::vector<OnednnKernel::Argument>{{DNNL_ARG_WEIGHTS, pd.weights_desc(), OnednnKernel::Argument::input, 0},
-                                          {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, 1},
-                                          {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), OnednnKernel::Argument::output, 0}});
-  choice.name = text("cpu:onednn:", pd.impl_info_str());
-  choice.input_layouts = {layout_of(pd.weights_desc(), weight), layout_of(pd.diff_dst_desc(), dy)};
-  choice.output_layouts = {layout_of(pd.diff_src_desc(), dx)};
-  choice.scratch_bytes = pd.scratchpad_desc().get_size();
-  return choice;
+  if (const int64_t block = winograd_block(node, dx, weight, dy, pd))
+    return winograd_conv2d_input_gradient(request, block);
+  return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
 KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
@@ -116,20 +97,10 @@ KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const Kernel
         return conv_backward_weights(device.engine(), user_scratchpad(), settings,
                                      conv_forward(device.engine(), user_scratchpad(), settings));
       });
-  std::vector<OnednnKernel::Argument> arguments = {
-      {DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
-      {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, 1},
-      {DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc(), OnednnKernel::Argument::output, 0}};
-  if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc(), OnednnKernel::Argument::output, 1});
-  KernelChoice choice;
-  choice.kernel =
-      std::make_unique<OnednnKernel>(device, dnnl::convolution_backward_weights(pd), pd.scratchpad_desc(), arguments);
-  choice.name = text("cpu:onednn:", pd.impl_info_str());
-  choice.input_layouts = {layout_of(pd.src_desc(), x), layout_of(pd.diff_dst_desc(), dy)};
-  choice.output_layouts = {layout_of(pd.diff_weights_desc(), weight)};
-  if (bias) choice.output_layouts.push_back(nullptr);
-  choice.scratch_bytes = pd.scratchpad_desc().get_size();
-  return choice;
+  if (const int64_t block = winograd_block(node, x, weight, dy, pd))
+    return winograd_conv2d_weight_gradient(request, block);
+  return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST},
+                       {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS});
 }
 
 }  // namespace troika::cpu

@@ -12,6 +12,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/low_precision.h"
 #include "backends/cpu/threads.h"
 
 namespace troika::cpu {
@@ -73,6 +74,7 @@ KernelChoice CpuDevice::select(const KernelRequest& request) {
 #include "backends/cpu/kernels.def"
 #undef TROIKA_KERNEL
   };
+  if (request.node.op != "cast" && is_low_precision(request)) return select_widened(*this, request);
   for (const Entry& entry : kKernels)
     if (entry.op == request.node.op)
       return check(text(request.node.op, " '", request.node.name, "' on ", id()),

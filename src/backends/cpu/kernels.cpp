@@ -40,6 +40,33 @@ KernelChoice uniform_choice(const KernelRequest& request, const LayoutPtr& layou
   return choice;
 }
 
+KernelChoice onednn_choice(const CpuDevice& device, const KernelRequest& request, const dnnl::primitive_desc& primitive,
+                           const std::vector<int>& inputs, const std::vector<int>& outputs) {
+  const Node& node = request.node;
+  KernelChoice choice;
+  std::vector<OnednnKernel::Argument> arguments;
+  auto add = [&](OnednnKernel::Argument::Kind kind, int onednn_index, ValueId value, std::vector<LayoutPtr>& layouts) {
+    const size_t index = layouts.size();
+    layouts.push_back(nullptr);
+    if (value == kNoValue) return;
+    const Desc desc = primitive.query_md(dnnl::query::exec_arg_md, onednn_index);
+    arguments.push_back({onednn_index, desc, kind, index});
+    layouts.back() = layout_of(desc, request.graph.type(value).shape);
+  };
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    add(OnednnKernel::Argument::input, inputs.at(i), node.inputs[i], choice.input_layouts);
+  for (size_t i = 0; i < node.outputs.size(); ++i)
+    add(OnednnKernel::Argument::output, outputs.at(i), node.outputs[i], choice.output_layouts);
+  const Desc scratch = primitive.scratchpad_desc();
+  auto kernel = std::make_unique<OnednnKernel>(device, dnnl::primitive(primitive), scratch, arguments);
+  if (node.attributes.flag("relu"))
+    kernel->append_relu(primitive.query_md(dnnl::query::exec_arg_md, outputs.at(0)).get_size());
+  choice.kernel = std::move(kernel);
+  choice.name = text("cpu:onednn:", primitive.impl_info_str());
+  choice.scratch_bytes = scratch.get_size();
+  return choice;
+}
+
 namespace {
 
 // A reorder between layouts of other dims, by way of the plain tensor, which lies at the front of the scratch.

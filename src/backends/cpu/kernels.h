@@ -78,4 +78,9 @@ inline size_t bytes_in(const TensorType& type, const LayoutPtr& layout) {
 KernelChoice uniform_choice(const KernelRequest& request, const LayoutPtr& layout, std::string name,
                             std::unique_ptr<Kernel> kernel);
 
+// The answer of a oneDNN primitive, whose layouts are its own. `inputs` and `outputs` are what oneDNN calls the node's
+// (DNNL_ARG_SRC ...), in the node's order; those that the node does not have are passed over.
+KernelChoice onednn_choice(const CpuDevice& device, const KernelRequest& request, const dnnl::primitive_desc& primitive,
+                           const std::vector<int>& inputs, const std::vector<int>& outputs);
+
 }  // namespace troika::cpu

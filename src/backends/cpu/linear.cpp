@@ -52,21 +52,7 @@ KernelChoice select_linear(const CpuDevice& device, const KernelRequest& request
   const auto pd = linear_forward(device.engine(), user_scratchpad(), input_desc(x, request.input_layouts[0]),
                                  any_desc(weight_dims(image_dims(x.shape), weight[0])),
                                  bias ? plain_desc({weight[0]}) : Desc(), plain_desc(y.shape));
-  std::vector<OnednnKernel::Argument> arguments = {
-      {DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
-      {DNNL_ARG_WEIGHTS, pd.weights_desc(), OnednnKernel::Argument::input, 1},
-      {DNNL_ARG_DST, pd.dst_desc(), OnednnKernel::Argument::output, 0}};
-  if (bias) arguments.push_back({DNNL_ARG_BIAS, pd.bias_desc(), OnednnKernel::Argument::input, 2});
-  KernelChoice choice;
-  auto kernel =
-      std::make_unique<OnednnKernel>(device, dnnl::inner_product_forward(pd), pd.scratchpad_desc(), arguments);
-  if (node.attributes.flag("relu")) kernel->append_relu(pd.dst_desc().get_size());
-  choice.kernel = std::move(kernel);
-  choice.name = text("cpu:onednn:", pd.impl_info_str());
-  choice.input_layouts = {layout_of(pd.src_desc(), x.shape), layout_of(pd.weights_desc(), weight), nullptr};
-  choice.output_layouts = {layout_of(pd.dst_desc(), y.shape)};
-  choice.scratch_bytes = pd.scratchpad_desc().get_size();
-  return choice;
+  return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS}, {DNNL_ARG_DST});
 }
 
 KernelChoice select_linear_input_gradient(const CpuDevice& device, const KernelRequest& request) {
@@ -79,17 +65,7 @@ KernelChoice select_linear_input_gradient(const CpuDevice& device, const KernelR
       linear_forward(device.engine(), user_scratchpad(), dx_desc, weight_desc, Desc(), plain_desc(dy.shape));
   const auto pd =
       linear_backward_data(device.engine(), user_scratchpad(), dx_desc, weight_desc, plain_desc(dy.shape), hint);
-  KernelChoice choice;
-  choice.kernel = std::make_unique<OnednnKernel>(
-      device, dnnl::inner_product_backward_data(pd), pd.scratchpad_desc(),
-      std::vector<OnednnKernel::Argument>{{DNNL_ARG_WEIGHTS, pd.weights_desc(), OnednnKernel::Argument::input, 0},
-                                          {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, 1},
-                                          {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), OnednnKernel::Argument::output, 0}});
-  choice.name = text("cpu:onednn:", pd.impl_info_str());
-  choice.input_layouts = {layout_of(pd.weights_desc(), weight), layout_of(pd.diff_dst_desc(), dy.shape)};
-  choice.output_layouts = {layout_of(pd.diff_src_desc(), dx.shape)};
-  choice.scratch_bytes = pd.scratchpad_desc().get_size();
-  return choice;
+  return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
 KernelChoice select_linear_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
@@ -104,20 +80,8 @@ KernelChoice select_linear_weight_gradient(const CpuDevice& device, const Kernel
       linear_forward(device.engine(), user_scratchpad(), x_desc, weight_desc, bias_desc, plain_desc(dy.shape));
   const auto pd = linear_backward_weights(device.engine(), user_scratchpad(), x_desc, weight_desc, bias_desc,
                                           plain_desc(dy.shape), hint);
-  std::vector<OnednnKernel::Argument> arguments = {
-      {DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
-      {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, 1},
-      {DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc(), OnednnKernel::Argument::output, 0}};
-  if (bias) arguments.push_back({DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc(), OnednnKernel::Argument::output, 1});
-  KernelChoice choice;
-  choice.kernel =
-      std::make_unique<OnednnKernel>(device, dnnl::inner_product_backward_weights(pd), pd.scratchpad_desc(), arguments);
-  choice.name = text("cpu:onednn:", pd.impl_info_str());
-  choice.input_layouts = {layout_of(pd.src_desc(), x.shape), layout_of(pd.diff_dst_desc(), dy.shape)};
-  choice.output_layouts = {layout_of(pd.diff_weights_desc(), weight)};
-  if (bias) choice.output_layouts.push_back(nullptr);
-  choice.scratch_bytes = pd.scratchpad_desc().get_size();
-  return choice;
+  return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST},
+                       {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS});
 }
 
 }  // namespace troika::cpu

@@ -43,13 +43,15 @@ KernelChoice select_cross_entropy_gradient(const CpuDevice&, const KernelRequest
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
   const int64_t n = x[0], classes = x[1];
   const float scale = static_cast<float>(request.node.attributes.real("scale"));
+  const bool is_scaled = request.node.inputs.size() > 2;
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto* probabilities = static_cast<const float*>(in[0]);
     const auto* labels = static_cast<const int32_t*>(in[1]);
     auto* dx = static_cast<float*>(out[0]);
+    const float factor = is_scaled ? scale * *static_cast<const float*>(in[2]) : scale;
     for (int64_t i = 0; i < n; ++i)
       for (int64_t c = 0; c < classes; ++c)
-        dx[i * classes + c] = scale * (probabilities[i * classes + c] - (labels[i] == c ? 1.0f : 0.0f));
+        dx[i * classes + c] = factor * (probabilities[i * classes + c] - (labels[i] == c ? 1.0f : 0.0f));
   };
   KernelChoice choice = uniform_choice(request, nullptr, "cpu:cross_entropy_gradient", make_kernel(body));
   choice.may_share = {{0, 0}};
@@ -75,11 +77,13 @@ KernelChoice select_mean_squared_error(const CpuDevice&, const KernelRequest& re
 KernelChoice select_mean_squared_error_gradient(const CpuDevice&, const KernelRequest& request) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
   const int64_t elements = x.elements();
+  const bool is_scaled = request.node.inputs.size() > 2;
   const float scale = static_cast<float>(2.0 * request.node.attributes.real("scale") / static_cast<double>(x[1]));
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
     auto* dx = static_cast<float*>(out[0]);
-    for (int64_t i = 0; i < elements; ++i) dx[i] = scale * (output[i] - target[i]);
+    const float factor = is_scaled ? scale * *static_cast<const float*>(in[2]) : scale;
+    for (int64_t i = 0; i < elements; ++i) dx[i] = factor * (output[i] - target[i]);
   };
   return uniform_choice(request, nullptr, "cpu:mean_squared_error_gradient", make_kernel(body));
 }

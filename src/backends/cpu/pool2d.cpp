@@ -1,6 +1,9 @@
 // Max and average pooling by oneDNN, in the layout in which the image comes; adaptive pooling by own loops.
+#include <cmath>
+
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
+#include "core/split.h"
 #include "ops/window.h"
 
 namespace troika::cpu {
@@ -34,19 +37,8 @@ KernelChoice forward(const CpuDevice& device, const KernelRequest& request, dnnl
   const Shape& y = request.graph.type(node.outputs[0]).shape;
   const auto pd = pool_forward(device.engine(), user_scratchpad(),
                                settings_of(node, desc_of(x, request.input_layouts[0]), x.shape, y, algorithm));
-  std::vector<OnednnKernel::Argument> arguments = {{DNNL_ARG_SRC, pd.src_desc(), OnednnKernel::Argument::input, 0},
-                                                   {DNNL_ARG_DST, pd.dst_desc(), OnednnKernel::Argument::output, 0}};
-  KernelChoice choice;
-  choice.output_layouts = {layout_of(pd.dst_desc(), y)};
-  if (node.outputs.size() > 1) {  // where the maxima stood, in oneDNN's own form
-    arguments.push_back({DNNL_ARG_WORKSPACE, pd.workspace_desc(), OnednnKernel::Argument::output, 1});
-    choice.output_layouts.push_back(std::make_shared<OnednnLayout>(pd.workspace_desc()));
-  }
-  choice.kernel = std::make_unique<OnednnKernel>(device, dnnl::pooling_forward(pd), pd.scratchpad_desc(), arguments);
-  choice.name = text("cpu:onednn:", pd.impl_info_str());
-  choice.input_layouts = {layout_of(pd.src_desc(), x.shape)};
-  choice.scratch_bytes = pd.scratchpad_desc().get_size();
-  return choice;
+  // The workspace says where the maxima stood, in oneDNN's own form.
+  return onednn_choice(device, request, pd, {DNNL_ARG_SRC}, {DNNL_ARG_DST, DNNL_ARG_WORKSPACE});
 }
 
 // dy is the last input; max pooling has its indices before it.
@@ -71,21 +63,69 @@ KernelChoice backward(const CpuDevice& device, const KernelRequest& request, dnn
   settings.y = dy_desc;
   const auto hint = pool_forward(device.engine(), user_scratchpad(), settings);
   const auto pd = pool_backward(device.engine(), user_scratchpad(), settings, hint);
-  std::vector<OnednnKernel::Argument> arguments = {
-      {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), OnednnKernel::Argument::input, dy_index},
-      {DNNL_ARG_DIFF_SRC, pd.diff_src_desc(), OnednnKernel::Argument::output, 0}};
-  KernelChoice choice;
-  if (is_max) {
-    arguments.push_back({DNNL_ARG_WORKSPACE, pd.workspace_desc(), OnednnKernel::Argument::input, 0});
-    choice.input_layouts.push_back(std::make_shared<OnednnLayout>(pd.workspace_desc()));
-  }
-  choice.input_layouts.push_back(layout_of(pd.diff_dst_desc(), dy.shape));
-  choice.output_layouts = {layout_of(pd.diff_src_desc(), dx.shape)};
-  choice.kernel = std::make_unique<OnednnKernel>(device, dnnl::pooling_backward(pd), pd.scratchpad_desc(), arguments);
-  choice.name = text("cpu:onednn:", pd.impl_info_str());
-  choice.scratch_bytes = pd.scratchpad_desc().get_size();
-  return choice;
+  return onednn_choice(
+      device, request, pd,
+      is_max ? std::vector<int>{DNNL_ARG_WORKSPACE, DNNL_ARG_DIFF_DST} : std::vector<int>{DNNL_ARG_DIFF_DST},
+      {DNNL_ARG_DIFF_SRC});
 }
+
+TROIKA_VECTORIZE bool has_nan(const float* x, int64_t n) {
+  int found = 0;
+  for (int64_t i = 0; i < n; ++i) found |= x[i] != x[i];
+  return found != 0;
+}
+
+// oneDNN's max pooling takes a number where the maximum so far is less, which NaN never makes true: one in the image would
+// be lost, and with it the sign that training has failed. Behind the primitive, windows that cover one become NaN, as
+// PyTorch's do. Images without one, which is every image of a training that goes well, are only looked through.
+class MaxPoolKernel : public Kernel {
+ public:
+  MaxPoolKernel(std::unique_ptr<Kernel> pool, const Window& window, const ImageView& view, const Shape& x,
+                const Shape& y)
+      : pool_(std::move(pool)), window_(window), view_(view), x_shape_(x), y_shape_(y) {}
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    pool_->bind(inputs, outputs, scratch);
+    x_ = static_cast<const float*>(inputs[0]);
+    y_ = static_cast<float*>(outputs[0]);
+  }
+  void run() override {
+    pool_->run();
+    constexpr int64_t kGrain = 16384;  // floats a thread at least
+    const int64_t floats = view_.spatial * view_.block;
+    parallel_for(view_.n * view_.c_blocks, kGrain / floats, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane)
+        if (has_nan(x_ + plane * floats, floats)) spread_nan(plane);
+    });
+  }
+
+ private:
+  // Plane [h, w][block] of x -> [out_h, out_w][block] of y.
+  void spread_nan(int64_t plane) {
+    const int64_t h = x_shape_[2], w = x_shape_[3], block = view_.block;
+    const auto rows_of = [&](int axis, int64_t i) {
+      const int64_t begin = i * window_.stride[axis] - window_.padding[axis];
+      return Range{std::max<int64_t>(begin, 0), std::min(begin + window_.kernel[axis], x_shape_[axis + 2])};
+    };
+    float* to = y_ + plane * y_shape_[2] * y_shape_[3] * block;
+    for (int64_t i = 0; i < y_shape_[2]; ++i)
+      for (int64_t j = 0; j < y_shape_[3]; ++j, to += block) {
+        const Range rows = rows_of(0, i), columns = rows_of(1, j);
+        for (int64_t r = rows.begin; r < rows.end; ++r)
+          for (int64_t c = columns.begin; c < columns.end; ++c) {
+            const float* from = x_ + ((plane * h + r) * w + c) * block;
+            for (int64_t b = 0; b < block; ++b)
+              if (std::isnan(from[b])) to[b] = from[b];
+          }
+      }
+  }
+
+  const std::unique_ptr<Kernel> pool_;
+  const Window window_;
+  const ImageView view_;  // of x; y has its blocks
+  const Shape x_shape_, y_shape_;
+  const float* x_ = nullptr;
+  float* y_ = nullptr;
+};
 
 // Window i of `out` over `in`, as PyTorch cuts it.
 struct Cut {
@@ -96,7 +136,14 @@ struct Cut {
 }  // namespace
 
 KernelChoice select_max_pool2d(const CpuDevice& device, const KernelRequest& request) {
-  return forward(device, request, dnnl::algorithm::pooling_max);
+  const Node& node = request.node;
+  const TensorType &x = request.graph.type(node.inputs[0]), &y = request.graph.type(node.outputs[0]);
+  KernelRequest viewed = request;
+  if (!image_view(x, viewed.input_layouts[0])) viewed.input_layouts[0] = nullptr;
+  KernelChoice choice = forward(device, viewed, dnnl::algorithm::pooling_max);
+  const ImageView view = image_view(x, choice.input_layouts[0]).value();
+  choice.kernel = std::make_unique<MaxPoolKernel>(std::move(choice.kernel), Window::of(node), view, x.shape, y.shape);
+  return choice;
 }
 KernelChoice select_max_pool2d_gradient(const CpuDevice& device, const KernelRequest& request) {
   return backward(device, request, dnnl::algorithm::pooling_max);

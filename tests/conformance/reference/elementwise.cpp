@@ -1,4 +1,4 @@
-// relu, add, reshape, dropout and fill.
+// relu, add, reshape, cast, crop, dropout and fill.
 #include <array>
 #include <cstdint>
 
@@ -23,6 +23,17 @@ void add(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& ou
 }
 
 void reshape(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { out[0]->data = in[0]->data; }
+
+// What the type of the output cannot hold is cut off there.
+void cast(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { out[0]->data = in[0]->data; }
+
+void crop(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const Shape& y = out[0]->shape;
+  for (int64_t n = 0; n < y[0]; ++n)
+    for (int64_t c = 0; c < y[1]; ++c)
+      for (int64_t h = 0; h < y[2]; ++h)
+        for (int64_t w = 0; w < y[3]; ++w) out[0]->at(n, c, h, w) = in[0]->at(n, c, h, w);
+}
 
 void fill(const Node& node, const ReferenceInputs&, const ReferenceOutputs& out) {
   for (double& v : out[0]->data) v = node.attributes.real("value");
@@ -73,6 +84,8 @@ void add_elementwise_references(ReferenceTable& table) {
   table["relu_gradient"] = relu_gradient;
   table["add"] = add;
   table["reshape"] = reshape;
+  table["cast"] = cast;
+  table["crop"] = crop;
   table["fill"] = fill;
   table["dropout"] = dropout;
 }

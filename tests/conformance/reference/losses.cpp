@@ -22,11 +22,16 @@ void cross_entropy(const Node&, const ReferenceInputs& in, const ReferenceOutput
   }
 }
 
+// What a sample weighs, times the loss scale where there is one.
+double scale_of(const Node& node, const ReferenceInputs& in) {
+  return node.attributes.real("scale") * (in.size() > 2 ? (*in[2])[0] : 1);
+}
+
 void cross_entropy_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &probabilities = *in[0], &labels = *in[1];
   const int64_t classes = probabilities.shape[1];
   for (int64_t i = 0; i < probabilities.elements(); ++i)
-    (*out[0])[i] = node.attributes.real("scale") *
+    (*out[0])[i] = scale_of(node, in) *
                    (probabilities[i] - (static_cast<int64_t>(labels[i / classes]) == i % classes ? 1 : 0));
 }
 
@@ -40,7 +45,7 @@ void mean_squared_error(const Node&, const ReferenceInputs& in, const ReferenceO
 void mean_squared_error_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   for (int64_t i = 0; i < in[0]->elements(); ++i)
     (*out[0])[i] =
-        node.attributes.real("scale") * 2 * ((*in[0])[i] - (*in[1])[i]) / static_cast<double>(in[0]->shape[1]);
+        scale_of(node, in) * 2 * ((*in[0])[i] - (*in[1])[i]) / static_cast<double>(in[0]->shape[1]);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// sgd_update, line by line as torch.optim.SGD describes it (dampening 0).
+// sgd_update, line by line as torch.optim.SGD describes it (dampening 0), and dynamic loss scaling.
+#include <cmath>
+
 #include "conformance/reference/reference.h"
 
 namespace troika {
@@ -8,10 +10,14 @@ void sgd_update(const Node& node, const ReferenceInputs& in, const ReferenceOutp
   const double momentum = node.attributes.real("momentum"), decay = node.attributes.real("weight_decay");
   const double rate = (*in[0])[node.attributes.integer("group")];
   const size_t stride = momentum > 0 ? 3 : 2;
-  for (size_t k = 1; k < in.size(); k += stride)
+  const bool is_scaled = node.attributes.flag("scaled");
+  const size_t end = in.size() - (is_scaled ? 2 : 0);
+  if (is_scaled && (*in[end + 1])[0] == 0) return;
+  const double scale = is_scaled ? (*in[end])[0] : 1;
+  for (size_t k = 1; k < end; k += stride)
     for (int64_t i = 0; i < in[k]->elements(); ++i) {
       double& p = (*in[k])[i];
-      double g = (*in[k + 1])[i] + decay * p;
+      double g = (*in[k + 1])[i] / scale + decay * p;
       if (momentum > 0) {
         double& m = (*in[k + 2])[i];
         m = momentum * m + g;
@@ -21,8 +27,32 @@ void sgd_update(const Node& node, const ReferenceInputs& in, const ReferenceOutp
     }
 }
 
+void check_finite(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  (*out[0])[0] = 1;
+  for (const Array* gradient : in)
+    for (double v : gradient->data)
+      if (!std::isfinite(v)) (*out[0])[0] = 0;
+}
+
+void update_loss_scale(const Node& node, const ReferenceInputs& in, const ReferenceOutputs&) {
+  double &scale = (*in[0])[0], &good = (*in[0])[1];
+  if ((*in[1])[0] == 0) {
+    scale = std::fmax(scale * node.attributes.real("backoff"), 1);
+    good = 0;
+    return;
+  }
+  good += 1;
+  if (good < static_cast<double>(node.attributes.integer("interval"))) return;
+  scale *= node.attributes.real("growth");
+  good = 0;
+}
+
 }  // namespace
 
-void add_optimizer_references(ReferenceTable& table) { table["sgd_update"] = sgd_update; }
+void add_optimizer_references(ReferenceTable& table) {
+  table["sgd_update"] = sgd_update;
+  table["check_finite"] = check_finite;
+  table["update_loss_scale"] = update_loss_scale;
+}
 
 }  // namespace troika

@@ -1,4 +1,6 @@
 // Max, average and adaptive average pooling, and their gradients.
+#include <cmath>
+
 #include "conformance/reference/reference.h"
 #include "ops/window.h"
 
@@ -39,10 +41,12 @@ void max_pool2d(const Node& node, const ReferenceInputs& in, const ReferenceOutp
   for_each_window(
       x.shape, out[0]->shape,
       [&](int64_t plane, int64_t at, Covered c) {
-        int64_t best = -1;  // of equal ones the first in reading order, as PyTorch
+        int64_t best = -1;  // of equal ones the first in reading order, of NaN the last, as PyTorch
         for (int64_t h = c.h0; h < c.h1; ++h)
-          for (int64_t w = c.w0; w < c.w1; ++w)
-            if (best < 0 || x[plane + h * x.shape[3] + w] > x[plane + best]) best = h * x.shape[3] + w;
+          for (int64_t w = c.w0; w < c.w1; ++w) {
+            const double value = x[plane + h * x.shape[3] + w];
+            if (best < 0 || value > x[plane + best] || std::isnan(value)) best = h * x.shape[3] + w;
+          }
         (*out[0])[at] = x[plane + best];
         (*out[1])[at] = static_cast<double>(best);
       },

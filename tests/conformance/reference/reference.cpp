@@ -2,6 +2,7 @@
 #include "conformance/reference/reference.h"
 
 #include "core/error.h"
+#include "core/float16.h"
 
 namespace troika {
 
@@ -36,8 +37,18 @@ void evaluate_reference(const Graph& graph, const Node& node, Values& values, bo
   if (!rounds) return;
   for (const auto* ids : {&node.inputs, &node.outputs})
     for (ValueId id : *ids)
-      if (id != kNoValue && graph.type(id).dtype == DType::f32)
-        for (double& v : values[id].data) v = static_cast<double>(static_cast<float>(v));
+      if (id != kNoValue)
+        for (double& v : values[id].data) v = as_held(v, graph.type(id).dtype);
+}
+
+double as_held(double value, DType dtype) {
+  const float single = static_cast<float>(value);
+  switch (dtype) {
+    case DType::f32: return static_cast<double>(single);
+    case DType::bf16: return static_cast<double>(float_of_bf16(bf16_of_float(single)));
+    case DType::f16: return static_cast<double>(float_of_f16(f16_of_float(single)));
+    default: return value;
+  }
 }
 
 void evaluate_reference(const Graph& graph, Values& values, bool rounds) {

@@ -33,6 +33,9 @@ using ReferenceTable = std::map<std::string, ReferenceKernel>;
 
 const ReferenceTable& reference_kernels();
 
+// The number as a value of that type holds it.
+double as_held(double value, DType dtype);
+
 // One array a value of a graph, by its id.
 using Values = std::vector<Array>;
 

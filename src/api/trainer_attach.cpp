@@ -1,0 +1,133 @@
+// troika_model_attach, and the options of a trainer.
+#include "api/context_handle.h"
+#include "api/model_handle.h"
+#include "api/tensor_handle.h"
+#include "api/trainer_handle.h"
+
+using namespace troika;
+using namespace troika::api;
+
+namespace {
+
+constexpr troika_trainer_options kDefaults = TROIKA_TRAINER_OPTIONS_INIT;
+constexpr troika_parameter_group kGroupDefaults = TROIKA_PARAMETER_GROUP_INIT;
+
+// One field of the options in its range, or an error that names it.
+class FieldCheck {
+ public:
+  explicit FieldCheck(std::string where) : where_(std::move(where)) {}
+  void integer(const char* field, int64_t value, int64_t least, int64_t most) const {
+    if (value < least || value > most)
+      throw Error(Status::invalid_argument, text(where_, field, " is ", value, ", need ", least, " to ", most));
+  }
+  void real(const char* field, double value, double least, double below) const {
+    if (!(value >= least && value < below))
+      throw Error(Status::invalid_argument,
+                  text(where_, field, " is ", value, ", need at least ", least, " and below ", below));
+  }
+
+ private:
+  std::string where_;
+};
+
+TrainerOptions read_trainer_options(const troika_trainer_options* given, const Context& context) {
+  const troika_trainer_options o = read_options(given, kDefaults, "troika_trainer_options");
+  const FieldCheck check("troika_model_attach: options.");
+  constexpr double kLarge = 1e30;
+  check.integer("loss", o.loss, TROIKA_LOSS_CROSS_ENTROPY, TROIKA_LOSS_MEAN_SQUARED_ERROR);
+  check.integer("reduction", o.reduction, TROIKA_REDUCTION_MEAN, TROIKA_REDUCTION_SUM);
+  check.integer("precision", o.precision, TROIKA_PRECISION_F32, TROIKA_PRECISION_F16);
+  check.real("learning_rate", o.learning_rate, 0, kLarge);
+  check.real("momentum", o.momentum, 0, 1);
+  check.real("weight_decay", o.weight_decay, 0, kLarge);
+  check.integer("nesterov", o.nesterov, 0, 1);
+  if (o.nesterov && o.momentum == 0)
+    throw Error(Status::invalid_argument, "troika_model_attach: options.nesterov is 1, needs options.momentum above 0");
+  check.integer("schedule", o.schedule, TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_COSINE);
+  check.integer("schedule_period", o.schedule_period, o.schedule == TROIKA_SCHEDULE_CONSTANT ? 0 : 1, INT64_MAX);
+  check.real("schedule_gamma", o.schedule_gamma, 0, kLarge);
+  check.real("schedule_min", o.schedule_min, 0, kLarge);
+  check.integer("warmup_steps", o.warmup_steps, 0, INT64_MAX);
+  check.integer("bucket_bytes", o.bucket_bytes, 0, INT64_MAX);
+  check.integer("group_count", o.group_count, 0, 4096);
+  check.integer("deadline_ms", o.deadline_ms, 1, INT32_MAX);
+  check.integer("collect_trace", o.collect_trace, 0, 1);
+  check.integer("fuse", o.fuse, 0, 1);
+  constexpr double kLargestScale = 16777216;  // 2^24; a loss of one sample then still fits f32 by far
+  if (!(o.loss_scale == TROIKA_UNSET || o.loss_scale == 0)) check.real("loss_scale", o.loss_scale, 1, kLargestScale + 1);
+  check.integer("loss_scale_interval", o.loss_scale_interval, 1, 1 << 24);
+
+  TrainerOptions options;
+  options.loss = static_cast<Loss>(o.loss);
+  options.reduction = static_cast<Reduction>(o.reduction);
+  options.learning_rate = o.learning_rate;
+  options.weight_decay = o.weight_decay;
+  options.sgd.momentum = o.momentum;
+  options.sgd.nesterov = o.nesterov == 1;
+  options.schedule = {static_cast<ScheduleKind>(o.schedule), o.schedule_period, o.schedule_gamma, o.schedule_min,
+                      o.warmup_steps};
+  options.bucket_bytes = o.bucket_bytes;
+  options.seed = o.seed ? o.seed : context.seed();
+  options.deadline_ms = o.deadline_ms;
+  options.collect_trace = o.collect_trace == 1;
+  options.fuse = o.fuse == 1;
+  options.compute = o.precision == TROIKA_PRECISION_BF16  ? DType::bf16
+                    : o.precision == TROIKA_PRECISION_F16 ? DType::f16
+                                                          : DType::f32;
+  options.allow_tf32 = o.precision == TROIKA_PRECISION_TF32;
+  options.loss_scale = o.loss_scale != TROIKA_UNSET ? o.loss_scale : o.precision == TROIKA_PRECISION_F16 ? 65536 : 0;
+  options.sgd.is_scaled = options.loss_scale > 0;
+  options.sgd.scale_interval = o.loss_scale_interval;
+  if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
+  const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
+  for (int32_t i = 0; i < o.group_count; ++i) {
+    // Each element has the size that it says, so that an old caller's array of smaller structs is walked rightly.
+    const auto* at = reinterpret_cast<const troika_parameter_group*>(bytes);
+    const auto g = read_options(at, kGroupDefaults, "troika_parameter_group");
+    bytes += at->struct_size;
+    const std::string where = text("troika_model_attach: options.groups[", i, "].");
+    required(g.pattern, "troika_model_attach", text("options.groups[", i, "].pattern").c_str());
+    FieldCheck(where).integer("frozen", g.frozen, 0, 1);
+    ParameterGroup group{g.pattern, g.frozen == 1, {}, {}};
+    if (!(g.learning_rate < 0))
+      FieldCheck(where).real("learning_rate", g.learning_rate, 0, kLarge), group.learning_rate = g.learning_rate;
+    if (!(g.weight_decay < 0))
+      FieldCheck(where).real("weight_decay", g.weight_decay, 0, kLarge), group.weight_decay = g.weight_decay;
+    options.groups.push_back(std::move(group));
+  }
+  return options;
+}
+
+}  // namespace
+
+void troika_parameter_group_init(troika_parameter_group* group) {
+  if (group) *group = kGroupDefaults;
+}
+
+void troika_trainer_options_init(troika_trainer_options* options) {
+  if (options) *options = kDefaults;
+}
+
+troika_status troika_model_attach(troika_model model, const troika_device* devices, int32_t n,
+                                  const troika_trainer_options* options, troika_trainer* out_trainer,
+                                  troika_error* error) {
+  constexpr const char* kName = "troika_model_attach";
+  return guard(error, [&] {
+    *required(out_trainer, kName, "out_trainer") = nullptr;
+    ModelObject& object = *object_of(model, kName, "model");
+    if (n < 1 || n > 1024) throw Error(Status::invalid_argument, text(kName, ": n is ", n, ", need 1 to 1024 devices"));
+    required(devices, kName, "devices");
+    std::vector<DeviceId> ids;
+    for (int32_t i = 0; i < n; ++i) {
+      check_device_kind(devices[i], kName);
+      ids.push_back(device_id(devices[i]));
+    }
+    TrainerOptions settings = read_trainer_options(options, *object.context);
+    Exclusive exclusive(object.model->busy(), kName, "model");
+    // The model changes hands with the last thing that can fail.
+    auto attached = std::make_shared<TrainerObject>(TrainerObject{object.context, nullptr});
+    auto handle = std::make_unique<troika_trainer_s>(attached);
+    attached->trainer = std::make_shared<Trainer>(object.context, object.model, std::move(ids), std::move(settings));
+    *out_trainer = handle.release();
+  });
+}

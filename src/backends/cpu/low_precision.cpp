@@ -1,0 +1,177 @@
+// Casts, and f32 kernels between casts.
+#include "backends/cpu/low_precision.h"
+
+#include <cstring>
+
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/threads.h"
+#include "core/float16.h"
+#include "core/text.h"
+
+namespace troika::cpu {
+namespace {
+
+constexpr int64_t kGrain = 16384;
+
+template <typename From, typename To, typename Convert>
+void convert_range(const void* source, void* target, int64_t n, Convert convert_one) {
+  const auto* in = static_cast<const From*>(source);
+  auto* out = static_cast<To*>(target);
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = convert_one(in[i]);
+  });
+}
+
+bool is_low(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
+
+size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// A 16-bit argument: in f32 and plain, and, where the inner kernel wants another layout, in that too. Offsets into the scratch.
+struct Bridge {
+  size_t index;
+  DType dtype;
+  int64_t elements;
+  size_t plain_offset, laid_offset;
+  std::unique_ptr<Kernel> reorder;  // null: the inner kernel takes the plain one
+  size_t reorder_scratch_offset;
+};
+
+class WidenedKernel : public Kernel {
+ public:
+  WidenedKernel(std::unique_ptr<Kernel> inner, size_t inner_scratch_offset, std::vector<Bridge> inputs,
+                std::vector<Bridge> outputs)
+      : inner_(std::move(inner)),
+        inner_scratch_offset_(inner_scratch_offset),
+        in_bridges_(std::move(inputs)),
+        out_bridges_(std::move(outputs)) {}
+
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    scratch_ = static_cast<std::byte*>(scratch);
+    inputs_.assign(inputs.begin(), inputs.end());
+    outputs_.assign(outputs.begin(), outputs.end());
+    std::vector<void*> inner_inputs = inputs_, inner_outputs = outputs_;
+    for (Bridge& b : in_bridges_) {
+      inner_inputs[b.index] = at(b.reorder ? b.laid_offset : b.plain_offset);
+      bind_reorder(b, b.plain_offset, b.laid_offset);
+    }
+    for (Bridge& b : out_bridges_) {
+      inner_outputs[b.index] = at(b.reorder ? b.laid_offset : b.plain_offset);
+      bind_reorder(b, b.laid_offset, b.plain_offset);
+    }
+    inner_->bind(inner_inputs, inner_outputs, at(inner_scratch_offset_));
+  }
+
+  void run() override {
+    for (const Bridge& b : in_bridges_) {
+      convert(b.dtype, inputs_[b.index], DType::f32, at(b.plain_offset), b.elements);
+      if (b.reorder) b.reorder->run();
+    }
+    inner_->run();
+    for (const Bridge& b : out_bridges_) {
+      if (b.reorder) b.reorder->run();
+      convert(DType::f32, at(b.plain_offset), b.dtype, outputs_[b.index], b.elements);
+    }
+  }
+
+ private:
+  std::byte* at(size_t offset) const { return scratch_ + offset; }
+
+  void bind_reorder(Bridge& b, size_t from, size_t to) {
+    if (!b.reorder) return;
+    void *const in[] = {at(from)}, *const out[] = {at(to)};
+    b.reorder->bind(in, out, at(b.reorder_scratch_offset));
+  }
+
+  const std::unique_ptr<Kernel> inner_;
+  const size_t inner_scratch_offset_;
+  std::vector<Bridge> in_bridges_, out_bridges_;
+  std::vector<void*> inputs_, outputs_;
+  std::byte* scratch_ = nullptr;
+};
+
+}  // namespace
+
+void convert(DType from, const void* source, DType to, void* target, int64_t n) {
+  if (from == to)
+    std::memcpy(target, source, static_cast<size_t>(n) * size_of(to));
+  else if (from == DType::bf16 && to == DType::f32)
+    convert_range<uint16_t, float>(source, target, n, float_of_bf16);
+  else if (from == DType::f16 && to == DType::f32)
+    convert_range<uint16_t, float>(source, target, n, float_of_f16);
+  else if (from == DType::f32 && to == DType::bf16)
+    convert_range<float, uint16_t>(source, target, n, bf16_of_float);
+  else if (from == DType::f32 && to == DType::f16)
+    convert_range<float, uint16_t>(source, target, n, f16_of_float);
+  else
+    throw Error(Status::internal, text("the CPU cannot cast ", name_of(from), " to ", name_of(to)));
+}
+
+bool is_low_precision(const KernelRequest& request) {
+  auto any = [&](const std::vector<ValueId>& ids) {
+    return std::any_of(ids.begin(), ids.end(),
+                       [&](ValueId id) { return id != kNoValue && is_low(request.graph.type(id).dtype); });
+  };
+  return any(request.node.inputs) || any(request.node.outputs);
+}
+
+KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
+  // The node alone, with f32 for every 16-bit value.
+  Graph graph(request.graph.name());
+  Node node = request.node;
+  auto widen = [&](ValueId& id) {
+    if (id == kNoValue) return;
+    TensorType type = request.graph.type(id);
+    if (is_low(type.dtype)) type.dtype = DType::f32;
+    id = graph.add_value("", type);
+  };
+  for (ValueId& id : node.inputs) widen(id);
+  for (ValueId& id : node.outputs) widen(id);
+  KernelChoice inner = device.select({graph, node, request.input_layouts});
+
+  size_t scratch = 0;
+  auto reserve = [&](size_t bytes) {
+    scratch += aligned(bytes);
+    return scratch - aligned(bytes);
+  };
+  KernelChoice choice;
+  choice.name = text(inner.name, " (in f32)");
+  choice.input_layouts = inner.input_layouts;
+  choice.output_layouts = inner.output_layouts;
+  auto bridge = [&](const std::vector<ValueId>& ids, std::vector<LayoutPtr>& layouts, bool is_input) {
+    std::vector<Bridge> bridges;
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] == kNoValue || !is_low(request.graph.type(ids[i]).dtype)) continue;
+      TensorType type = request.graph.type(ids[i]);
+      Bridge b{i, type.dtype, type.shape.elements(), 0, 0, nullptr, 0};
+      type.dtype = DType::f32;
+      b.plain_offset = reserve(type.bytes());
+      if (layouts[i]) {
+        b.laid_offset = reserve(layouts[i]->bytes());
+        KernelChoice reorder = device.select_reorder(type, is_input ? nullptr : layouts[i], is_input ? layouts[i] : nullptr);
+        b.reorder = std::move(reorder.kernel);
+        b.reorder_scratch_offset = reserve(reorder.scratch_bytes);
+        layouts[i] = nullptr;
+      }
+      bridges.push_back(std::move(b));
+    }
+    return bridges;
+  };
+  std::vector<Bridge> inputs = bridge(request.node.inputs, choice.input_layouts, true);
+  std::vector<Bridge> outputs = bridge(request.node.outputs, choice.output_layouts, false);
+  const size_t inner_scratch_offset = reserve(inner.scratch_bytes);
+  choice.scratch_bytes = scratch;
+  choice.kernel = std::make_unique<WidenedKernel>(std::move(inner.kernel), inner_scratch_offset, std::move(inputs),
+                                                  std::move(outputs));
+  return choice;
+}
+
+KernelChoice select_cast(const CpuDevice&, const KernelRequest& request) {
+  const TensorType from = request.graph.type(request.node.inputs[0]), to = request.graph.type(request.node.outputs[0]);
+  auto body = [from, to](void* const* in, void* const* out, void*) {
+    convert(from.dtype, in[0], to.dtype, out[0], to.shape.elements());
+  };
+  return uniform_choice(request, nullptr, text("cpu:cast_", name_of(from.dtype), '_', name_of(to.dtype)),
+                        make_kernel(body));
+}
+
+}  // namespace troika::cpu

@@ -1,0 +1,207 @@
+// batch_norm2d and its inference form: a launch for the statistics, and one that applies them, with residual and ReLU
+// in the same pass. The second goes through the slices from their ends, which the caches still hold.
+#include "backends/cuda/batch_norm2d.cuh"
+
+namespace troika::cuda {
+namespace {
+
+struct Statistics {
+  float *mean, *inv_std, *running_mean, *running_var;
+  int64_t* batches;
+  double eps, momentum;
+  double share, unbiased_share;  // of a value in the mean, and of its squared difference in the running variance
+};
+
+// Mean and sum of squared differences of a slice's channels go to `pairs` [slices][channels].
+//
+// A thread sums x - center, where the center is its first value. As that is one of its n, their squares around it are
+// at most n times those around their mean, however large that is: what rounding costs is bounded likewise. Threads, and
+// then slices, add up the same way, around the mean of the first of them (Chan, Golub and LeVeque 1979).
+template <typename T, int V>
+__global__ void __launch_bounds__(kBlock, kBlocksEach)
+    statistics_kernel(const Pack<T, V>* x, Tiling t, float2* pairs, unsigned* arrived, Statistics to) {
+  constexpr int kN = 4;
+  const Share s = share_of(t);
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) ++*to.batches;
+  const auto values = static_cast<float>(s.count);
+  float center[V] = {}, sum[V] = {}, squares[V] = {};
+  if (s.count > 0) {
+    LoadedPacks<Pack<T, V>, kN> loaded;
+    int64_t at = s.at;
+    int left = s.count;
+    loaded.load(x, at, s.stride, left);
+    const Pack<T, V> first = loaded[0];
+#pragma unroll
+    for (int v = 0; v < V; ++v) center[v] = to_float(first.v[v]);
+    for (; left > 0; left -= kN, at += kN * s.stride, loaded.load(x, at, s.stride, left)) {
+#pragma unroll
+      for (int i = 0; i < kN; ++i)
+        if (i < left) {
+          const Pack<T, V> p = loaded[i];
+#pragma unroll
+          for (int v = 0; v < V; ++v) {
+            const float d = to_float(p.v[v]) - center[v];
+            sum[v] += d;
+            squares[v] += d * d;
+          }
+        }
+    }
+    const float share = 1 / values;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const float offset = sum[v] * share;
+      center[v] += offset;  // the mean
+      squares[v] -= sum[v] * offset;
+    }
+  }
+  __shared__ float shifts[kMostTile];
+  const int first_channel = (s.pack - blockIdx.x * t.lanes) * V;  // of the pack, in the tile
+  if (threadIdx.x < t.lanes) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) shifts[first_channel + v] = center[v];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    const float d = center[v] - shifts[first_channel + v];
+    sum[v] = s.count > 0 ? values * d : 0;
+    squares[v] += sum[v] * d;
+  }
+
+  const int width = t.lanes * V, channel = blockIdx.x * width + threadIdx.x;
+  const bool has_channel = threadIdx.x < width && channel < t.channels;
+  const float2 total = sum_rows(t, sum, squares);
+  if (has_channel) {
+    const float offset = total.x / static_cast<float>(t.rows_of(blockIdx.y));
+    pairs[int64_t{blockIdx.y} * t.channels + channel] = {shifts[threadIdx.x] + offset, total.y - total.x * offset};
+  }
+  if (!is_last_of_tile(arrived)) return;
+
+  const float running_mean = has_channel ? to.running_mean[channel] : 0;
+  const float running_var = has_channel ? to.running_var[channel] : 0;
+  const float shift = __ldcg(&pairs[min(blockIdx.x * width + threadIdx.x % width, t.channels - 1)]).x;
+  const double2 sums = fold_slices(t, pairs, width, [&](float2 p, int slice) {
+    const float d = p.x - shift, weighted = static_cast<float>(t.rows_of(slice)) * d;
+    return float2{weighted, p.y + weighted * d};
+  });
+  if (!has_channel) return;
+  const double offset = sums.x * to.share, mean = shift + offset;
+  const double difference = sums.y - sums.x * offset, around_mean = difference < 0 ? 0 : difference;  // NaN stays
+  to.mean[channel] = static_cast<float>(mean);
+  to.inv_std[channel] = 1 / sqrtf(static_cast<float>(around_mean * to.share + to.eps));
+  to.running_mean[channel] = static_cast<float>((1 - to.momentum) * running_mean + to.momentum * mean);
+  to.running_var[channel] =
+      static_cast<float>((1 - to.momentum) * running_var + to.momentum * around_mean * to.unbiased_share);
+}
+
+// What turns x into xhat * weight + bias, [channels] each.
+struct Affine {
+  const float *mean, *spread, *weight, *bias;
+  bool has_variance;  // `spread` is the variance, else 1 / standard deviation
+  float eps;
+};
+
+// y = (x - mean) * scale + bias, plus the residual where there is one, cut at 0 where `relu`. The difference first: it
+// is what is small, and its rounding decides on which side of a ReLU a value falls. y may be x or the residual.
+template <typename T, int V>
+__global__ void __launch_bounds__(kBlock, kBlocksEach)
+    normalize_kernel(const Pack<T, V>* x, const Pack<T, V>* residual, Pack<T, V>* y, Tiling t, Affine f, bool relu) {
+  constexpr int kN = 4;
+  const Share s = backwards(share_of(t));
+  if (s.count == 0) return;
+  LoadedPacks<Pack<T, V>, kN> loaded, loaded_residual;
+  int64_t at = s.at;
+  int left = s.count;
+  const auto fetch = [&] {
+    loaded.load(x, at, s.stride, left);
+    if (residual) loaded_residual.load(residual, at, s.stride, left);
+  };
+  fetch();
+  float mean[V], scale[V], weight[V], bias[V];
+  load_channels(mean, f.mean, s.pack);
+  load_channels(scale, f.spread, s.pack);
+  load_channels(weight, f.weight, s.pack);
+  load_channels(bias, f.bias, s.pack);
+#pragma unroll
+  for (int v = 0; v < V; ++v) scale[v] = weight[v] * (f.has_variance ? 1 / sqrtf(scale[v] + f.eps) : scale[v]);
+  const float least = relu ? 0 : -INFINITY;
+  for (; left > 0; left -= kN, at += kN * s.stride, fetch()) {
+#pragma unroll
+    for (int i = 0; i < kN; ++i)
+      if (i < left) {
+        const Pack<T, V> p = loaded[i], r = loaded_residual[i];
+        Pack<T, V> result;
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          float value = (to_float(p.v[v]) - mean[v]) * scale[v] + bias[v];
+          if (residual) value += to_float(r.v[v]);
+          result.v[v] = from_float<T>(value < least ? least : value);
+        }
+        y[at + i * s.stride] = result;
+      }
+  }
+}
+
+template <typename T, int V>
+std::unique_ptr<Kernel> make_batch_norm2d(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
+  const Attributes& attributes = request.node.attributes;
+  const double eps = attributes.real("eps"), momentum = attributes.real("momentum");
+  const bool relu = attributes.flag("relu");
+  const auto count = static_cast<double>(t.rows());
+  return make_kernel(
+      device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
+        using P = Pack<T, V>;
+        const Statistics to = {a.out<float>(1),
+                               a.out<float>(2),
+                               static_cast<float*>(a.inputs[3]),
+                               static_cast<float*>(a.inputs[4]),
+                               static_cast<int64_t*>(a.inputs[5]),
+                               eps,
+                               momentum,
+                               1 / count,
+                               1 / (count - 1)};
+        const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
+        statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), t, static_cast<float2*>(a.scratch),
+                                                                 reinterpret_cast<unsigned*>(arrived.get()), to);
+        normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
+      });
+}
+
+template <typename T, int V>
+std::unique_ptr<Kernel> make_batch_norm2d_inference(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
+  const auto eps = static_cast<float>(request.node.attributes.real("eps"));
+  const bool relu = request.node.attributes.flag("relu");
+  return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+    using P = Pack<T, V>;
+    const Affine f = {a.in<float>(3), a.in<float>(4), a.in<float>(1), a.in<float>(2), true, eps};
+    normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
+  });
+}
+
+}  // namespace
+
+KernelChoice select_batch_norm2d(CudaDevice& device, const KernelRequest& request) {
+  const Shape& x = input_type(request, 0).shape;
+  if (x[0] * x[2] * x[3] == 1)
+    throw Error(Status::invalid_argument, text("batch_norm2d '", request.node.name, "' on ", device.id(),
+                                               ": training needs more than 1 value a channel, this device's shard of ",
+                                               x, " has 1; use a larger batch or fewer devices"));
+  size_t scratch_bytes = 0;
+  KernelChoice choice = choose_by_pack(device, request, {6}, [&](auto zero, auto pack, const Tiling& t) {
+    scratch_bytes = t.pairs_bytes();
+    return make_batch_norm2d<decltype(zero), pack>(device, request, t);
+  });
+  choice.scratch_bytes = scratch_bytes;
+  if (has_input(request, 6)) choice.may_share = {{0, 6}};
+  return choice;
+}
+
+KernelChoice select_batch_norm2d_inference(CudaDevice& device, const KernelRequest& request) {
+  KernelChoice choice = choose_by_pack(device, request, {6}, [&](auto zero, auto pack, const Tiling& t) {
+    return make_batch_norm2d_inference<decltype(zero), pack>(device, request, t);
+  });
+  choice.may_share = {{0, 0}, {0, 6}};
+  return choice;
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,147 @@
+// batch_norm2d's gradient: a launch for its sums, which writes dz where that is wanted, and one for dx.
+#include "backends/cuda/batch_norm2d.cuh"
+
+namespace troika::cuda {
+namespace {
+
+// dz = dy where y > 0; without y, everywhere. NaN in y lets dy through.
+template <typename T, int V>
+__device__ float before_relu(const Pack<T, V>& dy, const Pack<T, V>& y, bool has_y, int v) {
+  const float d = to_float(dy.v[v]), cut = to_float(y.v[v]) <= 0 ? 0 : d;
+  return has_y ? cut : d;
+}
+
+struct ParameterGradients {
+  const float *weight, *mean, *inv_std;
+  float *dweight, *dbias;
+  float* factors;  // a, b, c [3][channels] of dx = a dz + b (x - mean) + c
+  double share;    // of a value in the mean
+};
+
+// Sums of dz and dz (x - mean), which make the parameters' gradients; writes dz where it is given, which may be dy.
+template <typename T, int V>
+__global__ void __launch_bounds__(kBlock, kBlocksEach)
+    gradient_sums_kernel(const Pack<T, V>* x, const Pack<T, V>* y, const Pack<T, V>* dy, Pack<T, V>* dz, Tiling t,
+                         float2* pairs, unsigned* arrived, ParameterGradients to) {
+  constexpr int kN = 2;
+  const Share s = share_of(t);
+  float sum[V] = {}, product[V] = {};
+  if (s.count > 0) {
+    LoadedPacks<Pack<T, V>, kN> loaded_x, loaded_y, loaded_dy;
+    int64_t at = s.at;
+    int left = s.count;
+    const auto fetch = [&] {
+      loaded_x.load(x, at, s.stride, left);
+      loaded_dy.load(dy, at, s.stride, left);
+      if (y) loaded_y.load(y, at, s.stride, left);
+    };
+    fetch();
+    float mean[V];
+    load_channels(mean, to.mean, s.pack);
+    for (; left > 0; left -= kN, at += kN * s.stride, fetch()) {
+#pragma unroll
+      for (int i = 0; i < kN; ++i)
+        if (i < left) {
+          const Pack<T, V> px = loaded_x[i], py = loaded_y[i], pdy = loaded_dy[i];
+          Pack<T, V> result;
+#pragma unroll
+          for (int v = 0; v < V; ++v) {
+            const float d = before_relu(pdy, py, y, v);
+            sum[v] += d;
+            product[v] += d * (to_float(px.v[v]) - mean[v]);
+            result.v[v] = from_float<T>(d);
+          }
+          if (dz) dz[at + i * s.stride] = result;
+        }
+    }
+  }
+
+  const int width = t.lanes * V, channel = blockIdx.x * width + threadIdx.x;
+  const bool has_channel = threadIdx.x < width && channel < t.channels;
+  const float2 total = sum_rows(t, sum, product);
+  if (has_channel) pairs[int64_t{blockIdx.y} * t.channels + channel] = total;
+  if (!is_last_of_tile(arrived)) return;
+
+  const double weight = has_channel ? to.weight[channel] : 0, inverse = has_channel ? to.inv_std[channel] : 0;
+  const double2 sums = fold_slices(t, pairs, width, [](float2 p, int) { return p; });
+  if (!has_channel) return;
+  const double a = weight * inverse;
+  to.dbias[channel] = static_cast<float>(sums.x);
+  to.dweight[channel] = static_cast<float>(sums.y * inverse);
+  to.factors[channel] = static_cast<float>(a);
+  to.factors[t.channels + channel] = static_cast<float>(-a * inverse * inverse * sums.y * to.share);
+  to.factors[2 * int64_t{t.channels} + channel] = static_cast<float>(-a * sums.x * to.share);
+}
+
+// dx = a dz + b (x - mean) + c. dx may be x or dy.
+template <typename T, int V>
+__global__ void __launch_bounds__(kBlock, kBlocksEach)
+    gradient_kernel(const Pack<T, V>* x, const Pack<T, V>* y, const Pack<T, V>* dy, Pack<T, V>* dx, Tiling t,
+                    const float* mean_of, const float* factors) {
+  constexpr int kN = 2;
+  const Share s = backwards(share_of(t));
+  if (s.count == 0) return;
+  LoadedPacks<Pack<T, V>, kN> loaded_x, loaded_y, loaded_dy;
+  int64_t at = s.at;
+  int left = s.count;
+  const auto fetch = [&] {
+    loaded_x.load(x, at, s.stride, left);
+    loaded_dy.load(dy, at, s.stride, left);
+    if (y) loaded_y.load(y, at, s.stride, left);
+  };
+  fetch();
+  float mean[V], a[V], b[V], c[V];
+  load_channels(mean, mean_of, s.pack);
+  load_channels(a, factors, s.pack);
+  load_channels(b, factors + t.channels, s.pack);
+  load_channels(c, factors + 2 * int64_t{t.channels}, s.pack);
+  for (; left > 0; left -= kN, at += kN * s.stride, fetch()) {
+#pragma unroll
+    for (int i = 0; i < kN; ++i)
+      if (i < left) {
+        const Pack<T, V> px = loaded_x[i], py = loaded_y[i], pdy = loaded_dy[i];
+        Pack<T, V> result;
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const float d = before_relu(pdy, py, y, v);
+          result.v[v] = from_float<T>(a[v] * d + b[v] * (to_float(px.v[v]) - mean[v]) + c[v]);
+        }
+        dx[at + i * s.stride] = result;
+      }
+  }
+}
+
+// Where dz is wanted, the sums' pass writes it, and the second reads it in place of dy and y.
+template <typename T, int V>
+std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
+  const bool writes_dz = request.node.attributes.flag("residual");
+  const auto count = static_cast<double>(t.rows());
+  return make_kernel(
+      device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
+        using P = Pack<T, V>;
+        auto* factors = reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + t.pairs_bytes());
+        const ParameterGradients to = {a.in<float>(1),  a.in<float>(2), a.in<float>(3), a.out<float>(1),
+                                       a.out<float>(2), factors,        1 / count};
+        const P *y = a.in<P>(4), *dy = a.in<P>(5);
+        P* dz = writes_dz ? a.out<P>(3) : nullptr;
+        gradient_sums_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
+            a.in<P>(0), y, dy, dz, t, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to);
+        gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), dz ? nullptr : y, dz ? dz : dy, a.out<P>(0),
+                                                               t, to.mean, factors);
+      });
+}
+
+}  // namespace
+
+KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request) {
+  size_t scratch_bytes = 0;
+  KernelChoice choice = choose_by_pack(device, request, {4, 5}, [&](auto zero, auto pack, const Tiling& t) {
+    scratch_bytes = t.pairs_bytes() + 3 * static_cast<size_t>(t.channels) * sizeof(float);
+    return make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
+  });
+  choice.scratch_bytes = scratch_bytes;
+  choice.may_share = {{request.node.attributes.flag("residual") ? 3 : 0, 5}};
+  return choice;
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,92 @@
+// Which communicator sums the gradients of a list of GPUs: the one list that names the CUDA backend's.
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/shared_gpu_group.h"
+#include "comm/nccl/nccl_communicator.h"
+#include "comm/nccl/nccl_library.h"
+#include "core/text.h"
+
+#include <algorithm>
+#include <thread>
+
+namespace troika::cuda {
+namespace {
+
+constexpr auto kTimeToJoin = std::chrono::minutes(2);
+
+// A rank whose GPU is current in every call, from whichever thread it comes.
+class OnGpu : public Communicator {
+ public:
+  OnGpu(std::shared_ptr<CudaDevice> device, std::unique_ptr<Communicator> inner)
+      : device_(std::move(device)), inner_(std::move(inner)) {}
+  ~OnGpu() override {
+    try {
+      const ContextGuard guard(device_->context());
+      inner_.reset();
+    } catch (const Error&) {  // the driver is gone, and everything with it
+    }
+  }
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  void start_all_reduce(int slot, float* data, int64_t count) override { inner_->start_all_reduce(slot, data, count); }
+  void progress() override { inner_->progress(); }
+  void wait(int slot, Deadline deadline) override { inner_->wait(slot, deadline); }
+  void abort(const std::string& reason) override {
+    const ContextGuard guard(device_->context());
+    inner_->abort(reason);
+  }
+
+ private:
+  const std::shared_ptr<CudaDevice> device_;
+  std::unique_ptr<Communicator> inner_;
+};
+
+// One thread a rank: joining is collective.
+std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::shared_ptr<CudaDevice>>& devices, int slots) {
+  const nccl::Library& library = nccl::Library::get();
+  ncclUniqueId id{};
+  library.check(library.get_unique_id(&id), "a group's id");
+  const int size = static_cast<int>(devices.size());
+  const Deadline deadline = std::chrono::steady_clock::now() + kTimeToJoin;
+  std::vector<std::unique_ptr<Communicator>> communicators(devices.size());
+  std::vector<std::exception_ptr> errors(devices.size());
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto i = static_cast<size_t>(rank);
+      try {
+        const ContextGuard guard(devices[i]->context());
+        communicators[i] = std::make_unique<OnGpu>(
+            devices[i], std::make_unique<nccl::NcclCommunicator>(
+                            rank, size, id, nccl::Rank{devices[i]->id().index, devices[i]->stream()}, slots, deadline));
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+  return communicators;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Communicator>> CudaDevice::create_communicators(
+    const std::vector<std::shared_ptr<Device>>& devices, int slots) {
+  std::vector<std::shared_ptr<CudaDevice>> gpus;
+  for (const auto& device : devices) gpus.push_back(std::dynamic_pointer_cast<CudaDevice>(device));
+  const bool is_one = std::all_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu->id() == gpus[0]->id(); });
+  if (is_one) {
+    const auto group = SharedGpuGroup::create(gpus, slots);
+    std::vector<std::unique_ptr<Communicator>> communicators;
+    for (int rank = 0; rank < static_cast<int>(gpus.size()); ++rank) communicators.push_back(group->communicator(rank));
+    return communicators;
+  }
+  for (size_t i = 0; i < gpus.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (gpus[i]->id() == gpus[j]->id())
+        throw Error(Status::unsupported, text("device ", gpus[i]->id(), " is listed twice beside other GPUs; list one GPU "
+                                              "several times, or each once"));
+  return create_nccl(gpus, slots);
+}
+
+}  // namespace troika::cuda

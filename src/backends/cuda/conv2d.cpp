@@ -1,0 +1,174 @@
+// conv2d and its gradients: cuDNN's engines, beside own kernels for images of one channel and for small convolutions.
+#include "backends/cuda/convolution_graph.h"
+#include "backends/cuda/direct_conv2d.h"
+#include "backends/cuda/epilogue.h"
+#include "backends/cuda/fastest_way.h"
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/stem_conv2d.h"
+
+namespace troika::cuda {
+namespace {
+
+// Operations above which the direct kernels are not worth a try.
+constexpr double kMostDirect = 1e9;
+
+bool is_last_resort(const Convolution& v) {
+  return 2.0 * static_cast<double>(v.y_elements()) * static_cast<double>(v.c / v.groups * v.taps()) > kMostDirect;
+}
+
+bool has_graph(const Convolution& v) { return reach_of(v, 0) && reach_of(v, 1); }
+
+// Whether cuDNN's graph of the input gradient leaves part of dx as it was.
+bool leaves_border(const Convolution& v) {
+  return has_graph(v) && (reach_of(v, 0)->size < v.x_size[0] || reach_of(v, 1)->size < v.x_size[1]);
+}
+
+Problem problem_of(const CudaDevice& device, const KernelRequest& r, const Convolution& v, DType dtype) {
+  auto pair = [](const int64_t(&p)[2]) { return text(p[0], 'x', p[1]); };
+  const bool tf32 = dtype == DType::f32 && r.node.attributes.flag("tf32");
+  Problem problem;
+  problem.what = text(r.node.op, " '", r.node.name, "' on ", device.id());
+  problem.text = text(r.node.op, ' ', name_of(dtype), ' ', v.n, 'x', v.c, 'x', pair(v.x_size), " -> ", v.k, 'x',
+                      pair(v.y_size), ", kernel ", pair(v.kernel), ", stride ", pair(v.stride), ", padding ",
+                      pair(v.padding), ", dilation ", pair(v.dilation), ", groups ", v.groups, tf32 ? ", tf32" : "");
+  problem.tensor_cores = dtype != DType::f32 || tf32;
+  return problem;
+}
+
+std::vector<size_t> bytes_of(const KernelRequest& r, const std::vector<ValueId>& values) {
+  std::vector<size_t> bytes;
+  for (ValueId id : values)
+    if (id != kNoValue) bytes.push_back(r.graph.type(id).bytes());
+  return bytes;
+}
+
+}  // namespace
+
+KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
+  const TensorType &x = input_type(request, 0), &y = output_type(request, 0);
+  const Convolution v = Convolution::of(request.node, x.shape, y.shape);
+  const DType dtype = x.dtype;
+  const bool bias = has_input(request, 2), relu = request.node.attributes.flag("relu");
+  if (is_stem(v)) {
+    auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+      stem_conv2d(dtype, v, a.inputs[0], a.inputs[1], a.in<float>(2), relu, a.outputs[0], stream);
+    });
+    return nhwc_choice(request, stem_kernel_name(dtype, v), std::move(kernel));
+  }
+
+  // Tensors: x, weights, y, and the bias where there is one.
+  const auto finish = [=](void* const* t, cudaStream_t stream) {
+    add_bias_relu(dtype, t[2], bias ? static_cast<const float*>(t[3]) : nullptr, relu, v.pixels(), v.k, stream);
+  };
+  const auto direct = [=](void* const* t, cudaStream_t stream) {
+    direct_conv2d(dtype, v, t[0], t[1], t[2], stream);
+    finish(t, stream);
+  };
+  std::vector<Way> ways;
+  if (has_graph(v)) {
+    Way plain{.name = "", .describe = forward_graph(v, dtype, false)};
+    if (bias || relu) plain.launch = finish;
+    ways.push_back(plain);
+    // cuDNN's own ReLU would turn NaN into 0 and hide that training failed.
+    if (bias && !relu && dtype != DType::f32)
+      ways.push_back({.name = "bias", .describe = forward_graph(v, dtype, true)});
+  }
+  ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort(v)});
+
+  Problem problem = problem_of(device, request, v, dtype);
+  problem.text += text(bias ? ", bias" : "", relu ? ", relu" : "");
+  const Node& node = request.node;
+  problem.tensor_bytes = bytes_of(request, {node.inputs[0], node.inputs[1], node.outputs[0], node.inputs[2]});
+  auto way = std::make_unique<FastestWay>(device, problem, ways);
+  const std::string name = way->kernel_name();
+  const size_t scratch_bytes = way->scratch_bytes();
+  auto kernel = make_kernel(device, [way = std::move(way)](const Arguments& a, cudaStream_t stream) {
+    way->run({a.inputs[0], a.inputs[1], a.outputs[0], a.inputs[2]}, a.scratch, stream);
+  });
+  KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
+  choice.scratch_bytes = scratch_bytes;
+  return choice;
+}
+
+KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelRequest& request) {
+  const TensorType &dy = input_type(request, 1), &dx = output_type(request, 0);
+  const Convolution v = Convolution::of(request.node, dx.shape, dy.shape);
+  const DType dtype = dy.dtype;
+
+  // Tensors: weights, dy, dx.
+  const auto direct = [=](void* const* t, cudaStream_t stream) {
+    direct_conv2d_input_gradient(dtype, v, t[0], t[1], t[2], stream);
+  };
+  std::vector<Way> ways;
+  if (has_graph(v)) ways.push_back({.name = "", .describe = input_gradient_graph(v, dtype)});
+  ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort(v)});
+
+  Problem problem = problem_of(device, request, v, dtype);
+  const Node& node = request.node;
+  problem.tensor_bytes = bytes_of(request, {node.inputs[0], node.inputs[1], node.outputs[0]});
+  auto way = std::make_unique<FastestWay>(device, problem, ways);
+  const std::string name = way->kernel_name();
+  const size_t scratch_bytes = way->scratch_bytes(), border_bytes = leaves_border(v) ? dx.bytes() : 0;
+  auto kernel = make_kernel(device, [way = std::move(way), border_bytes](const Arguments& a, cudaStream_t stream) {
+    if (border_bytes) check_launch(cudaMemsetAsync(a.outputs[0], 0, border_bytes, stream));
+    way->run({a.inputs[0], a.inputs[1], a.outputs[0]}, a.scratch, stream);
+  });
+  KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
+  choice.scratch_bytes = scratch_bytes;
+  return choice;
+}
+
+KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelRequest& request) {
+  const TensorType &x = input_type(request, 0), &dy = input_type(request, 1);
+  const Convolution v = Convolution::of(request.node, x.shape, dy.shape);
+  const DType dtype = x.dtype;
+  const bool bias = request.node.outputs.size() > 1;
+  if (is_stem(v)) {
+    auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+      stem_weight_gradient(dtype, v, a.inputs[0], a.inputs[1], a.out<float>(0), bias ? a.out<float>(1) : nullptr,
+                           a.scratch, stream);
+    });
+    KernelChoice choice = nhwc_choice(request, stem_kernel_name(dtype, v), std::move(kernel));
+    choice.scratch_bytes = stem_weight_gradient_scratch_bytes(dtype, v, bias);
+    return choice;
+  }
+
+  // Tensors: x, dy, dweights in f32, and dweights in x's type where the way has it so.
+  const int64_t elements = v.weight_elements();
+  const auto convert = [=](void* const* t, cudaStream_t stream) {
+    widen(dtype, t[3], static_cast<float*>(t[2]), elements, stream);
+  };
+  const auto direct = [=](void* const* t, cudaStream_t stream) {
+    direct_conv2d_weight_gradient(dtype, v, t[0], t[1], static_cast<float*>(t[2]), stream);
+  };
+  std::vector<Way> ways;
+  if (has_graph(v)) {
+    ways.push_back({.name = "", .describe = weight_gradient_graph(v, dtype, DType::f32, 3)});
+    constexpr double kHandicap = 1.25;
+    if (dtype != DType::f32)
+      ways.push_back({.name = "rounded",
+                      .describe = weight_gradient_graph(v, dtype, dtype, 4),
+                      .launch = convert,
+                      .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
+                      .handicap = kHandicap});
+  }
+  ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort(v)});
+
+  Problem problem = problem_of(device, request, v, dtype);
+  const Node& node = request.node;
+  problem.tensor_bytes = bytes_of(request, {node.inputs[0], node.inputs[1], node.outputs[0]});
+  auto way = std::make_unique<FastestWay>(device, problem, ways);
+  const std::string name = way->kernel_name();
+  const size_t way_bytes = way->scratch_bytes();  // before those of the bias's sums
+  auto kernel = make_kernel(device, [=, way = std::move(way)](const Arguments& a, cudaStream_t stream) {
+    way->run({a.inputs[0], a.inputs[1], a.outputs[0]}, a.scratch, stream);
+    if (bias)
+      sum_rows(dtype, a.inputs[1], a.out<float>(1), v.pixels(), v.k, static_cast<std::byte*>(a.scratch) + way_bytes,
+               stream);
+  });
+  KernelChoice choice = nhwc_choice(request, name, std::move(kernel));
+  choice.scratch_bytes = way_bytes + (bias ? sum_rows_scratch_bytes(dtype, v.pixels(), v.k) : 0);
+  return choice;
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,89 @@
+// What must be there before a GPU can be used, and one line for each thing that is not.
+#include "backends/cuda/cuda_backend.h"
+
+#include "backends/cuda/check.h"
+#include "backends/cuda/cuda_device.h"
+#include "backends/cuda/plan_cache.h"
+#include "core/environment.h"
+#include "core/text.h"
+
+namespace troika::cuda {
+namespace {
+
+constexpr int kLeastMajor = 8;  // compute capability: Ampere
+
+std::string version_text(int version) { return text(version / 1000, '.', version % 1000 / 10); }
+std::string cudnn_text(size_t version) { return text(version / 10000, '.', version / 100 % 100, '.', version % 100); }
+
+class CudaBackend : public Backend {
+ public:
+  explicit CudaBackend(int count) : count_(count) {}
+  DeviceKind kind() const override { return DeviceKind::cuda; }
+  int device_count() const override { return count_; }
+
+  DeviceInfo describe(int index) const override {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, index), text("device cuda:", index));
+    DeviceInfo info;
+    info.name = properties.name;
+    info.cores = properties.multiProcessorCount;
+    info.memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
+    const PrimaryContext context(index);
+    const ContextGuard guard(context);
+    size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), text("device cuda:", index));
+    info.free_bytes = static_cast<int64_t>(free);
+    return info;
+  }
+
+  std::shared_ptr<Device> open(int index, const DeviceShare&) const override {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, index), text("device cuda:", index));
+    if (properties.major < kLeastMajor)
+      throw Error(Status::device_unavailable,
+                  text("device cuda:", index, ": ", properties.name, " has compute capability ", properties.major, '.',
+                       properties.minor, ", need ", kLeastMajor, ".0 or later"));
+    const std::string folder = cache_folder();
+    const std::string machine = text(properties.name, ", cuDNN ", cudnnGetVersion());
+    std::string file = properties.name;
+    for (char& c : file)
+      if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+    auto plans = folder.empty() ? std::make_shared<PlanCache>()
+                                : std::make_shared<PlanCache>(text(folder, "/engines-", file, ".json"), machine);
+    return std::make_shared<CudaDevice>(index, std::move(plans));
+  }
+
+ private:
+  const int count_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> create_cuda_backend(std::string& reason) {
+  int driver = 0;
+  cudaError_t status = cudaDriverGetVersion(&driver);
+  if (status != cudaSuccess || driver == 0) {
+    reason = "there is no NVIDIA driver: libcuda.so.1 was not found by the loader";
+    return nullptr;
+  }
+  if (driver / 1000 < CUDART_VERSION / 1000) {
+    reason = text("the NVIDIA driver supports CUDA ", version_text(driver), ", need ", CUDART_VERSION / 1000, ".0 or later");
+    return nullptr;
+  }
+  const size_t cudnn = cudnnGetVersion();
+  if (cudnn / 10000 != CUDNN_MAJOR || cudnn < CUDNN_VERSION) {
+    reason = text("libcudnn is of version ", cudnn_text(cudnn), ", need ", cudnn_text(CUDNN_VERSION), " or a later ",
+                  CUDNN_MAJOR, ".x");
+    return nullptr;
+  }
+  int count = 0;
+  status = cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    reason = text("there is no NVIDIA GPU: ", status == cudaSuccess ? "none is visible" : cudaGetErrorString(status));
+    return nullptr;
+  }
+  return std::make_unique<CudaBackend>(count);
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,61 @@
+// One replica on a GPU: a stream, library handles, staging memory for copies, and the choice of kernels.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include <memory>
+
+#include "backends/cuda/context_guard.h"
+#include "backends/cuda/staging.h"
+#include "comm/communicator.h"
+#include "device/backend.h"
+
+namespace troika::cuda {
+
+class PlanCache;
+
+class CudaDevice : public Device, public CommunicatorFactory, public std::enable_shared_from_this<CudaDevice> {
+ public:
+  // What a device that is only planned for knows of itself: kernels are chosen and named, and nothing can run. For machines
+  // without a GPU.
+  struct PlanOnly {};
+
+  CudaDevice(int index, std::shared_ptr<PlanCache> plans);
+  CudaDevice(int index, PlanOnly);
+  ~CudaDevice() override;
+
+  DeviceId id() const override { return {DeviceKind::cuda, index_}; }
+  Buffer allocate(size_t bytes, const std::string& purpose) override;
+  void copy_from_host(void* destination, const void* source, size_t bytes) override;
+  void copy_to_host(void* destination, const void* source, size_t bytes) override;
+  void enter_thread() override;
+  bool is_idle() override;
+  bool can_record() const override { return true; }
+  std::unique_ptr<Recording> record(const std::function<void()>& launches) override;
+  KernelChoice select(const KernelRequest& request) override;
+  KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
+  std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,
+                                                                  int slots) override;
+
+  bool is_plan_only() const { return !context_; }
+  cudaStream_t stream() const { return stream_; }
+  cudnnHandle_t cudnn() const { return cudnn_; }
+  cublasLtHandle_t cublas() const { return cublas_; }
+  const std::shared_ptr<PlanCache>& plans() const { return plans_; }
+  int multiprocessors() const { return multiprocessors_; }
+  const PrimaryContext& context() const { return *context_; }
+
+ private:
+  const int index_;
+  std::shared_ptr<PrimaryContext> context_;  // null: plan only
+  std::shared_ptr<PlanCache> plans_;
+  cudaStream_t stream_ = nullptr;
+  cudnnHandle_t cudnn_ = nullptr;
+  cublasLtHandle_t cublas_ = nullptr;
+  int multiprocessors_ = 132;  // an H100's, where none is there to ask
+  std::unique_ptr<Staging> staging_;
+};
+
+}  // namespace troika::cuda

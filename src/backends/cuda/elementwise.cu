@@ -1,0 +1,152 @@
+// relu, relu_gradient, add, cast and fill: flat loops over images as they lie, 16 bytes a thread at a time.
+#include "backends/cuda/elements.cuh"
+#include "backends/cuda/grid.cuh"
+#include "backends/cuda/kernels.h"
+
+namespace troika::cuda {
+namespace {
+
+// Elements of which neither type has more than 16 bytes.
+template <typename From, typename To>
+constexpr int kCommonPack = kPack<From> < kPack<To> ? kPack<From> : kPack<To>;
+
+// y = f(x), element by element; y may be x. What does not fill a pack comes last.
+template <typename From, typename To, typename F>
+__global__ void __launch_bounds__(kThreads) map_kernel(const From* x, To* y, int64_t n, F f) {
+  constexpr int kN = kCommonPack<From, To>;
+  const int64_t first = first_index(), step = index_step(), packs = n / kN;
+  for (int64_t i = first; i < packs; i += step) {
+    const auto a = reinterpret_cast<const Pack<From, kN>*>(x)[i];
+    Pack<To, kN> result;
+#pragma unroll
+    for (int k = 0; k < kN; ++k) result.v[k] = f(a.v[k]);
+    reinterpret_cast<Pack<To, kN>*>(y)[i] = result;
+  }
+  for (int64_t i = packs * kN + first; i < n; i += step) y[i] = f(x[i]);
+}
+
+// y = f(a, b), the same way; y may be a or b.
+template <typename T, typename F>
+__global__ void __launch_bounds__(kThreads) map_pair_kernel(const T* a, const T* b, T* y, int64_t n, F f) {
+  constexpr int kN = kPack<T>;
+  const int64_t first = first_index(), step = index_step(), packs = n / kN;
+  for (int64_t i = first; i < packs; i += step) {
+    const auto p = reinterpret_cast<const Pack<T, kN>*>(a)[i], q = reinterpret_cast<const Pack<T, kN>*>(b)[i];
+    Pack<T, kN> result;
+#pragma unroll
+    for (int k = 0; k < kN; ++k) result.v[k] = f(p.v[k], q.v[k]);
+    reinterpret_cast<Pack<T, kN>*>(y)[i] = result;
+  }
+  for (int64_t i = packs * kN + first; i < n; i += step) y[i] = f(a[i], b[i]);
+}
+
+__global__ void __launch_bounds__(kThreads) fill_kernel(float* y, int64_t n, float value) {
+  for (int64_t i = first_index(); i < n; i += index_step()) y[i] = value;
+}
+
+// Comparisons with NaN are false, and leave it in place.
+struct Relu {
+  template <typename T>
+  __device__ T operator()(T x) const {
+    return to_float(x) < 0 ? from_float<T>(0) : x;
+  }
+};
+
+struct ReluGradient {
+  template <typename T>
+  __device__ T operator()(T y, T dy) const {
+    return to_float(y) <= 0 ? from_float<T>(0) : dy;
+  }
+};
+
+struct Add {
+  bool relu;
+
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    const float sum = to_float(a) + to_float(b);
+    return from_float<T>(relu && sum < 0 ? 0 : sum);
+  }
+};
+
+template <typename To>
+struct Cast {
+  template <typename From>
+  __device__ To operator()(From x) const {
+    return from_float<To>(to_float(x));
+  }
+};
+
+template <typename From, typename To, typename F>
+std::unique_ptr<Kernel> make_map(const CudaDevice& device, int64_t n, F f) {
+  return make_kernel(device, [n, f](const Arguments& a, cudaStream_t stream) {
+    const unsigned blocks = blocks_for(n / kCommonPack<From, To>);
+    map_kernel<<<blocks, kThreads, 0, stream>>>(a.in<From>(0), a.out<To>(0), n, f);
+  });
+}
+
+template <typename T, typename F>
+std::unique_ptr<Kernel> make_map_pair(const CudaDevice& device, int64_t n, F f) {
+  return make_kernel(device, [n, f](const Arguments& a, cudaStream_t stream) {
+    map_pair_kernel<<<blocks_for(n / kPack<T>), kThreads, 0, stream>>>(a.in<T>(0), a.in<T>(1), a.out<T>(0), n, f);
+  });
+}
+
+}  // namespace
+
+KernelChoice select_relu(CudaDevice& device, const KernelRequest& request) {
+  const TensorType& type = output_type(request, 0);
+  auto kernel = with_type(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return make_map<T, T>(device, type.shape.elements(), Relu{});
+  });
+  KernelChoice choice = nhwc_choice(request, "cuda:own:relu", std::move(kernel));
+  choice.may_share = {{0, 0}};
+  return choice;
+}
+
+KernelChoice select_relu_gradient(CudaDevice& device, const KernelRequest& request) {
+  const TensorType& type = output_type(request, 0);
+  if (input_type(request, 0) != type)
+    throw Error(Status::internal, text("relu_gradient '", request.node.name, "': output is ",
+                                       name_of(input_type(request, 0).dtype), input_type(request, 0).shape,
+                                       ", its gradient ", name_of(type.dtype), type.shape, ", need the same"));
+  auto kernel = with_type(type.dtype, [&](auto zero) {
+    return make_map_pair<decltype(zero)>(device, type.shape.elements(), ReluGradient{});
+  });
+  KernelChoice choice = nhwc_choice(request, "cuda:own:relu_gradient", std::move(kernel));
+  choice.may_share = {{0, 1}, {0, 0}};
+  return choice;
+}
+
+KernelChoice select_add(CudaDevice& device, const KernelRequest& request) {
+  const TensorType& type = output_type(request, 0);
+  auto kernel = with_type(type.dtype, [&](auto zero) {
+    return make_map_pair<decltype(zero)>(device, type.shape.elements(), Add{request.node.attributes.flag("relu")});
+  });
+  KernelChoice choice = nhwc_choice(request, "cuda:own:add", std::move(kernel));
+  choice.may_share = {{0, 0}, {0, 1}};
+  return choice;
+}
+
+KernelChoice select_cast(CudaDevice& device, const KernelRequest& request) {
+  const int64_t n = output_type(request, 0).shape.elements();
+  const DType from = input_type(request, 0).dtype, to = output_type(request, 0).dtype;
+  auto kernel = with_type(from, [&](auto source) {
+    return with_type(to, [&](auto target) {
+      return make_map<decltype(source), decltype(target)>(device, n, Cast<decltype(target)>{});
+    });
+  });
+  return nhwc_choice(request, text("cuda:own:", name_of(from), "_to_", name_of(to)), std::move(kernel));
+}
+
+KernelChoice select_fill(CudaDevice& device, const KernelRequest& request) {
+  const auto value = static_cast<float>(request.node.attributes.real("value"));
+  const int64_t n = output_type(request, 0).shape.elements();
+  auto kernel = make_kernel(device, [n, value](const Arguments& a, cudaStream_t stream) {
+    fill_kernel<<<blocks_for(n), kThreads, 0, stream>>>(a.out<float>(0), n, value);
+  });
+  return nhwc_choice(request, "cuda:own:fill", std::move(kernel));
+}
+
+}  // namespace troika::cuda

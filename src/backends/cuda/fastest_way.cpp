@@ -1,0 +1,213 @@
+// Measuring ways and engines against each other, in recordings, as a step runs them.
+#include "backends/cuda/fastest_way.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "backends/cuda/check.h"
+#include "backends/cuda/plan_cache.h"
+#include "core/text.h"
+
+namespace troika::cuda {
+namespace {
+
+constexpr size_t kAligned = 256;
+
+size_t aligned(size_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
+
+// The text that the plan cache keeps: the engine's name, behind the way's where that has one.
+std::string text_of(const Way& way, const std::string& engine) {
+  if (!way.describe) return way.name;
+  return way.name.empty() ? engine : text(way.name, ':', engine);
+}
+
+// A pair of events that take the time on a stream.
+class StopWatch {
+ public:
+  explicit StopWatch(cudaStream_t stream) : stream_(stream) {
+    check_launch(cudaEventCreate(&start_));
+    check_launch(cudaEventCreate(&stop_));
+  }
+  ~StopWatch() {
+    if (start_) cudaEventDestroy(start_);
+    if (stop_) cudaEventDestroy(stop_);
+  }
+  StopWatch(const StopWatch&) = delete;
+  StopWatch& operator=(const StopWatch&) = delete;
+
+  template <typename Work>
+  double milliseconds(Work&& work) {
+    check_launch(cudaEventRecord(start_, stream_));
+    work();
+    check_launch(cudaEventRecord(stop_, stream_));
+    check_launch(cudaEventSynchronize(stop_));
+    float elapsed = 0;
+    check_launch(cudaEventElapsedTime(&elapsed, start_, stop_));
+    return elapsed;
+  }
+
+ private:
+  const cudaStream_t stream_;
+  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+};
+
+// Memory of the size of a problem's tensors, and the time that work on it takes.
+class Bench {
+ public:
+  Bench(CudaDevice& device, const Problem& problem) : device_(device), watch_(device.stream()) {
+    for (size_t bytes : problem.tensor_bytes) tensors_.push_back(filled(bytes));
+  }
+
+  std::vector<void*> tensors() const {
+    std::vector<void*> addresses;
+    for (const Buffer& tensor : tensors_) addresses.push_back(tensor.get());
+    return addresses;
+  }
+
+  void* scratch(size_t bytes) {
+    if (bytes > scratch_bytes_) {
+      scratch_.reset();
+      scratch_ = filled(bytes);
+      scratch_bytes_ = bytes;
+    }
+    return scratch_.get();
+  }
+
+  // Of one run. Infinite where the work is hopeless beside `best`.
+  template <typename Work>
+  double milliseconds(double best, Work&& work) {
+    constexpr double kHopeless = 4, kHostMilliseconds = 0.1;
+    constexpr int kRuns = 4;
+    work();  // loads the engine's code, which a recording may not
+    if (watch_.milliseconds(work) > kHopeless * best + kHostMilliseconds) return kNever;
+    const auto recording = device_.record([&] {
+      for (int i = 0; i < kRuns; ++i) work();
+    });
+    recording->run();
+    std::array<double, 5> times;
+    for (double& time : times) time = watch_.milliseconds([&] { recording->run(); });
+    std::nth_element(times.begin(), times.begin() + 2, times.end());
+    return times[2] / kRuns;
+  }
+
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+
+ private:
+  // Bytes that are small numbers in each of the types: multiplying zeros takes less power, and so less time.
+  Buffer filled(size_t bytes) {
+    constexpr int kByte = 0x3c;
+    Buffer buffer = device_.allocate(bytes, "measuring cuDNN's engines");
+    check_launch(cudaMemsetAsync(buffer.get(), kByte, bytes, device_.stream()));
+    return buffer;
+  }
+
+  CudaDevice& device_;
+  StopWatch watch_;
+  std::vector<Buffer> tensors_;
+  Buffer scratch_{nullptr, [](std::byte*) {}};
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace
+
+FastestWay::FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
+  if (device.is_plan_only() || recall(device, problem, ways)) return;
+  measure(device, problem, ways);
+}
+
+bool FastestWay::recall(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
+  const auto remembered = device.plans()->find(problem.text);
+  if (!remembered) return false;
+  for (const Way& way : ways) {
+    const std::string prefix = text_of(way, "");
+    if (!way.describe) {
+      if (*remembered != prefix) continue;
+    } else {
+      if (!remembered->starts_with(text(prefix, "eng"))) continue;
+      plan_ = CudnnPlan::build(device, way.describe, problem.tensor_cores, remembered->substr(prefix.size()));
+      if (!plan_) continue;
+    }
+    way_ = way;
+    return true;
+  }
+  return false;
+}
+
+void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
+  std::optional<Bench> bench;
+  try {
+    bench.emplace(device, problem);
+  } catch (const Error& error) {  // no room to measure in: then the first that cuDNN names
+    if (error.status() != Status::out_of_memory) throw;
+  }
+  FastestWay best;
+  double best_time = Bench::kNever;
+  std::string reason;  // of the last that failed
+  auto consider = [&](const Way& way, std::optional<CudnnPlan> plan) {
+    FastestWay candidate;
+    candidate.way_ = way;
+    candidate.plan_ = std::move(plan);
+    double time = 0;
+    if (bench) try {
+        candidate.tensors_ = bench->tensors();
+        void* const scratch = bench->scratch(candidate.scratch_bytes());
+        time = way.handicap * bench->milliseconds(best_time / way.handicap, [&] {
+          candidate.launch(scratch, device.stream());
+          check_launch(cudaGetLastError());
+        });
+      } catch (const Error& error) {
+        reason = text(": ", error.what());
+        return;
+      }
+    if (time >= best_time) return;
+    best = std::move(candidate);
+    best_time = time;
+  };
+  for (const Way& way : ways) {
+    if (way.is_last_resort && best_time < Bench::kNever) continue;
+    if (!bench && best_time < Bench::kNever) break;
+    if (!way.describe)
+      consider(way, std::nullopt);
+    else
+      for (CudnnPlan& plan : CudnnPlan::candidates(device, way.describe, problem.tensor_cores))
+        consider(way, std::move(plan));
+  }
+  if (best_time == Bench::kNever)
+    throw Error(Status::unsupported,
+                text(problem.what, ": neither cuDNN nor a kernel of our own computes ", problem.text, reason));
+  way_ = best.way_;
+  plan_ = std::move(best.plan_);
+  if (!bench) return;
+  device.plans()->store(problem.text, text_of(way_, plan_ ? plan_->engine() : ""));
+  // The same engine alone: the measured one keeps all others of its graph.
+  if (plan_)
+    if (auto alone = CudnnPlan::build(device, way_.describe, problem.tensor_cores, plan_->engine()))
+      plan_ = std::move(alone);
+}
+
+std::string FastestWay::kernel_name() const {
+  if (plan_) return text("cuda:cudnn:", plan_->engine());
+  return way_.name.empty() ? "cuda:cudnn:any" : text("cuda:own:", way_.name);
+}
+
+size_t FastestWay::scratch_bytes() const {
+  return (plan_ ? aligned(plan_->workspace_bytes()) : 0) + aligned(way_.scratch_bytes);
+}
+
+void FastestWay::run(std::initializer_list<void*> tensors, void* scratch, cudaStream_t stream) {
+  if (!plan_ && !way_.launch) throw Error(Status::internal, "a kernel that was only planned cannot run");
+  tensors_.assign(tensors);
+  launch(scratch, stream);
+}
+
+void FastestWay::launch(void* scratch, cudaStream_t stream) {
+  const size_t own = tensors_.size();
+  if (way_.scratch_bytes)
+    tensors_.push_back(static_cast<std::byte*>(scratch) + (plan_ ? aligned(plan_->workspace_bytes()) : 0));
+  if (plan_) plan_->run(tensors_, scratch);
+  if (way_.launch) way_.launch(tensors_.data(), stream);
+  tensors_.resize(own);
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,132 @@
+// cuBLASLt counts columns first: it is asked for the transposed product, with the operands exchanged.
+#include "backends/cuda/matmul.h"
+
+#include "backends/cuda/check.h"
+#include "core/text.h"
+
+namespace troika::cuda {
+namespace {
+
+constexpr const char* kWhat = "a matrix product";
+constexpr uint64_t kMostWorkspace = 32 << 20;
+constexpr uint32_t kAlignment = 16;  // of addresses, in bytes; memory gives 64
+
+cudaDataType_t type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return CUDA_R_32F;
+    case DType::bf16: return CUDA_R_16BF;
+    case DType::f16: return CUDA_R_16F;
+    default: throw Error(Status::internal, text("cuBLASLt was asked for a product of ", name_of(dtype)));
+  }
+}
+
+template <typename T>
+void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, const T& value) {
+  check(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value), kWhat);
+}
+
+// What the choice of a kernel may come out as.
+class Preference {
+ public:
+  Preference() { check(cublasLtMatmulPreferenceCreate(&preference_), kWhat); }
+  ~Preference() { cublasLtMatmulPreferenceDestroy(preference_); }
+  Preference(const Preference&) = delete;
+  Preference& operator=(const Preference&) = delete;
+
+  template <typename T>
+  void set(cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+    check(cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof value), kWhat);
+  }
+  cublasLtMatmulPreference_t get() const { return preference_; }
+
+ private:
+  cublasLtMatmulPreference_t preference_ = nullptr;
+};
+
+// A row-major matrix is a column-major one with rows and columns exchanged.
+cublasLtMatrixLayout_t make_layout(DType dtype, int64_t rows, int64_t columns) {
+  cublasLtMatrixLayout_t layout = nullptr;
+  check(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
+                                   columns),
+        kWhat);
+  return layout;
+}
+
+cublasLtEpilogue_t epilogue_of(Product::Epilogue epilogue) {
+  switch (epilogue) {
+    case Product::Epilogue::add_bias: return CUBLASLT_EPILOGUE_BIAS;
+    case Product::Epilogue::sum_a: return CUBLASLT_EPILOGUE_BGRADB;  // cuBLASLt's B is our a
+    default: return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+}
+
+const char* suffix_of(Product::Epilogue epilogue) {
+  switch (epilogue) {
+    case Product::Epilogue::add_bias: return "_bias";
+    case Product::Epilogue::sum_a: return "_sums";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& p) {
+  std::unique_ptr<Matmul> made(new Matmul);
+  made->handle_ = device.cublas();
+  made->has_vector_ = p.epilogue != Product::Epilogue::none;
+  const cublasComputeType_t compute = p.tf32 && p.in == DType::f32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  check(cublasLtMatmulDescCreate(&made->operation_, compute, CUDA_R_32F), kWhat);
+  set(made->operation_, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(made->operation_, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+  set(made->operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p.epilogue));
+  if (made->has_vector_) {
+    set(made->operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(type_of(p.out)));
+    // The choice looks at the address for its alignment alone.
+    set(made->operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(uintptr_t{kAlignment}));
+  }
+  made->a_ = p.transpose_a ? make_layout(p.in, p.k, p.m) : make_layout(p.in, p.m, p.k);
+  made->b_ = p.transpose_b ? make_layout(p.in, p.n, p.k) : make_layout(p.in, p.k, p.n);
+  made->d_ = make_layout(p.out, p.m, p.n);
+
+  Preference preference;
+  preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
+  for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    preference.set(attribute, kAlignment);
+  // Partial sums stay f32.
+  const uint32_t schemes =
+      p.out == DType::f32 ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+  preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
+
+  cublasLtMatmulHeuristicResult_t result{};
+  int found = 0;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      made->handle_, made->operation_, made->b_, made->a_, made->d_, made->d_, preference.get(), 1, &result, &found);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return nullptr;
+  check(status, kWhat);
+  if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) return nullptr;
+  made->algorithm_ = result.algo;
+  made->workspace_bytes_ = result.workspaceSize;
+  int32_t id = -1;
+  size_t written = 0;
+  check(cublasLtMatmulAlgoConfigGetAttribute(&result.algo, CUBLASLT_ALGO_CONFIG_ID, &id, sizeof id, &written), kWhat);
+  made->name_ = text("algo", id, suffix_of(p.epilogue));
+  return made;
+}
+
+Matmul::~Matmul() {
+  if (d_) cublasLtMatrixLayoutDestroy(d_);
+  if (b_) cublasLtMatrixLayoutDestroy(b_);
+  if (a_) cublasLtMatrixLayoutDestroy(a_);
+  if (operation_) cublasLtMatmulDescDestroy(operation_);
+}
+
+void Matmul::run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream) {
+  const float one = 1, zero = 0;
+  if (has_vector_) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
+  check(cublasLtMatmul(handle_, operation_, &one, b, b_, a, a_, &zero, d, d_, d, d_, &algorithm_, workspace,
+                       workspace_bytes_, stream),
+        kWhat);
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,51 @@
+// Matrix products by cuBLASLt, row-major.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backends/cuda/cuda_device.h"
+#include "core/dtype.h"
+
+namespace troika::cuda {
+
+// d[m, n] = a[m, k] b[k, n]; a lies [k, m] where transposed, and b [n, k].
+struct Product {
+  int64_t m, n, k;
+  bool transpose_a = false, transpose_b = false;
+  DType in, out;  // of a and b, of d; sums are f32
+  bool tf32 = false;
+  // What is done besides, with a vector of type `out`.
+  enum class Epilogue {
+    none,
+    add_bias,  // d[i, j] += vector[j]
+    sum_a,     // vector[i] = the sum over k of a[i, k]
+  } epilogue = Epilogue::none;
+};
+
+class Matmul {
+ public:
+  // Null where cuBLASLt has no kernel for it.
+  static std::unique_ptr<Matmul> create(const CudaDevice& device, const Product& product);
+  ~Matmul();
+  Matmul(const Matmul&) = delete;
+  Matmul& operator=(const Matmul&) = delete;
+
+  const std::string& name() const { return name_; }  // "algo66", and what is done besides
+  bool has_epilogue() const { return has_vector_; }
+  size_t workspace_bytes() const { return workspace_bytes_; }
+  void run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream);
+
+ private:
+  Matmul() = default;
+
+  cublasLtHandle_t handle_ = nullptr;
+  cublasLtMatmulDesc_t operation_ = nullptr;
+  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
+  cublasLtMatmulAlgo_t algorithm_{};
+  bool has_vector_ = false;
+  std::string name_;
+  size_t workspace_bytes_ = 0;
+};
+
+}  // namespace troika::cuda

@@ -1,0 +1,52 @@
+// Reading and writing the file of engines.
+#include "backends/cuda/plan_cache.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+
+namespace troika::cuda {
+
+using Json = nlohmann::json;
+
+PlanCache::PlanCache(std::string path, std::string machine) : path_(std::move(path)), machine_(std::move(machine)) {
+  std::ifstream file(path_);
+  const Json json = Json::parse(file, nullptr, false);
+  if (!json.is_object() || json.value("machine", Json()) != Json(machine_)) return;
+  const auto engines = json.find("engines");
+  if (engines == json.end() || !engines->is_object()) return;
+  for (const auto& [problem, engine] : engines->items())
+    if (engine.is_string()) engines_[problem] = engine.get<std::string>();
+}
+
+std::optional<std::string> PlanCache::find(const std::string& problem) const {
+  std::lock_guard lock(mutex_);
+  const auto found = engines_.find(problem);
+  if (found == engines_.end()) return std::nullopt;
+  return found->second;
+}
+
+void PlanCache::store(const std::string& problem, const std::string& engine) {
+  std::lock_guard lock(mutex_);
+  engines_[problem] = engine;
+  if (!path_.empty()) write();
+}
+
+void PlanCache::write() const {
+  const std::string temporary = text(path_, ".tmp.", getpid());
+  {
+    std::ofstream file(temporary, std::ios::trunc);
+    file << Json{{"machine", machine_}, {"engines", engines_}}.dump(1) << '\n';
+    if (!file.flush()) {
+      std::remove(temporary.c_str());
+      return;
+    }
+  }
+  if (std::rename(temporary.c_str(), path_.c_str()) != 0) std::remove(temporary.c_str());
+}
+
+}  // namespace troika::cuda

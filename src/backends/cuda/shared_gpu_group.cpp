@@ -1,0 +1,132 @@
+// Who waits for whom in the sum of replicas that share a GPU.
+#include "backends/cuda/shared_gpu_group.h"
+
+#include "backends/cuda/check.h"
+#include "core/split.h"
+#include "core/text.h"
+
+namespace troika::cuda {
+
+// One rank's end. An event is waited for only when its rank has recorded it, which the host's counters tell; so the host waits
+// for other ranks to get there, never for the GPU.
+class SharedGpuCommunicator : public Communicator {
+ public:
+  SharedGpuCommunicator(std::shared_ptr<SharedGpuGroup> group, int rank) : group_(std::move(group)), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(group_->devices_.size()); }
+
+  void start_all_reduce(int slot, float* data, int64_t count) override {
+    std::lock_guard lock(group_->mutex_);
+    check_usable();
+    SharedGpuGroup::Slot& s = group_->slots_[static_cast<size_t>(slot)];
+    SharedGpuGroup::RankSlot& own = s.ranks[static_cast<size_t>(rank_)];
+    check_launch(cudaEventRecord(own.ready, stream()));
+    own.data = data;
+    own.is_summed = false;
+    ++own.rounds;
+    s.count = count;
+    ++s.started;
+    group_->changed_.notify_all();
+  }
+
+  void progress() override {
+    std::lock_guard lock(group_->mutex_);
+    for (SharedGpuGroup::Slot& s : group_->slots_) sum_where_all_have_started(s);
+  }
+
+  void wait(int slot, Deadline deadline) override {
+    std::unique_lock lock(group_->mutex_);
+    SharedGpuGroup::Slot& s = group_->slots_[static_cast<size_t>(slot)];
+    const int64_t target = s.ranks[static_cast<size_t>(rank_)].rounds * size();
+    auto reached = [&](const int64_t& counter) {
+      return group_->changed_.wait_until(lock, deadline, [&] { return group_->is_aborted_ || counter >= target; });
+    };
+    const bool in_time = reached(s.started) && (check_usable(), sum_where_all_have_started(s), reached(s.summed));
+    check_usable();
+    if (!in_time)
+      throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": bucket ", slot, " was started ", s.started,
+                                     " times by the deadline, need ", target));
+    for (const SharedGpuGroup::RankSlot& other : s.ranks) check_launch(cudaStreamWaitEvent(stream(), other.done, 0));
+  }
+
+  void abort(const std::string& reason) override {
+    std::lock_guard lock(group_->mutex_);
+    if (!group_->is_aborted_) group_->abort_reason_ = reason;
+    group_->is_aborted_ = true;
+    group_->changed_.notify_all();
+  }
+
+ private:
+  cudaStream_t stream() const { return group_->devices_[static_cast<size_t>(rank_)]->stream(); }
+
+  void check_usable() const {
+    if (group_->is_aborted_)
+      throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": the group was aborted: ", group_->abort_reason_));
+  }
+
+  // Under the mutex.
+  void sum_where_all_have_started(SharedGpuGroup::Slot& s) {
+    SharedGpuGroup::RankSlot& own = s.ranks[static_cast<size_t>(rank_)];
+    if (own.is_summed || s.started < own.rounds * size()) return;
+    own.is_summed = true;
+    const cudaStream_t side = group_->streams_[static_cast<size_t>(rank_)];
+    float* data[kMostShared];
+    size_t n = 0;
+    for (const SharedGpuGroup::RankSlot& other : s.ranks) {
+      check_launch(cudaStreamWaitEvent(side, other.ready, 0));
+      data[n++] = other.data;
+    }
+    const Range slice = balanced_split(s.count, size(), rank_);
+    if (slice.size() > 0) launch_sum(data, size(), slice.begin, slice.size(), side);
+    check_launch(cudaEventRecord(own.done, side));
+    ++s.summed;
+    group_->changed_.notify_all();
+  }
+
+  const std::shared_ptr<SharedGpuGroup> group_;
+  const int rank_;
+};
+
+std::shared_ptr<SharedGpuGroup> SharedGpuGroup::create(std::vector<std::shared_ptr<CudaDevice>> devices, int slots) {
+  if (devices.size() > kMostShared)
+    throw Error(Status::unsupported, text("device ", devices[0]->id(), " is asked to hold ", devices.size(),
+                                          " replicas, at most ", kMostShared, " can share it"));
+  return std::shared_ptr<SharedGpuGroup>(new SharedGpuGroup(std::move(devices), slots));
+}
+
+SharedGpuGroup::SharedGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots)
+    : devices_(std::move(devices)), streams_(devices_.size(), nullptr), slots_(static_cast<size_t>(slots)) {
+  const ContextGuard guard(devices_[0]->context());
+  const std::string what = text("device ", devices_[0]->id(), ": a group of ", devices_.size(), " replicas");
+  for (cudaStream_t& stream : streams_) check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), what);
+  for (Slot& slot : slots_) {
+    slot.ranks.resize(devices_.size());
+    for (RankSlot& rank : slot.ranks) {
+      check(cudaEventCreateWithFlags(&rank.ready, cudaEventDisableTiming), what);
+      check(cudaEventCreateWithFlags(&rank.done, cudaEventDisableTiming), what);
+    }
+  }
+}
+
+SharedGpuGroup::~SharedGpuGroup() {
+  try {
+    const ContextGuard guard(devices_[0]->context());
+    for (cudaStream_t stream : streams_) {
+      cudaStreamSynchronize(stream);
+      cudaStreamDestroy(stream);
+    }
+    for (Slot& slot : slots_)
+      for (RankSlot& rank : slot.ranks) {
+        cudaEventDestroy(rank.ready);
+        cudaEventDestroy(rank.done);
+      }
+  } catch (const Error&) {  // the driver is gone, and everything with it
+  }
+}
+
+std::unique_ptr<Communicator> SharedGpuGroup::communicator(int rank) {
+  return std::make_unique<SharedGpuCommunicator>(shared_from_this(), rank);
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,244 @@
+// Forward: weights wait in shared memory, a thread makes a pack of channels of 4 neighbouring pixels. Gradient: a thread adds
+// up a pack of channels under 9 taps over its share of the pixels; then blocks' and chunks' sums in a fixed order.
+#include "backends/cuda/stem_conv2d.h"
+
+#include "backends/cuda/epilogue.h"
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/pack_width.cuh"
+
+namespace troika::cuda {
+namespace {
+
+constexpr int kMostKernel = 11;
+constexpr int kTileChannels = 64;  // whose weights a block holds
+constexpr int kRun = 4;            // pixels of a row that a thread makes
+constexpr int kTaps = 9;           // that a thread adds up
+
+// The convolution in 32 bits, and how a block's threads share it: `lanes` runs or pixels at a time, `width` packs of channels.
+struct Stem {
+  int x_size[2], y_size[2], kernel[2], stride[2], padding[2], dilation[2];
+  int k;
+  unsigned pixels, runs;  // of all images
+  int runs_of_row;
+  int width, lanes;
+
+  Stem(const Convolution& v, int pack) : k(static_cast<int>(v.k)) {
+    for (int i = 0; i < 2; ++i) {
+      x_size[i] = static_cast<int>(v.x_size[i]);
+      y_size[i] = static_cast<int>(v.y_size[i]);
+      kernel[i] = static_cast<int>(v.kernel[i]);
+      stride[i] = static_cast<int>(v.stride[i]);
+      padding[i] = static_cast<int>(v.padding[i]);
+      dilation[i] = static_cast<int>(v.dilation[i]);
+    }
+    runs_of_row = (y_size[1] + kRun - 1) / kRun;
+    pixels = static_cast<unsigned>(v.pixels());
+    runs = static_cast<unsigned>(v.n * v.y_size[0]) * static_cast<unsigned>(runs_of_row);
+    width = std::min(k, kTileChannels) / pack;
+    lanes = kThreads / width;
+  }
+  unsigned tiles(int pack) const { return static_cast<unsigned>((k / pack + width - 1) / width); }
+};
+
+__device__ inline bool is_below(int i, int size) { return static_cast<unsigned>(i) < static_cast<unsigned>(size); }
+
+template <typename T, int kN>
+__global__ void __launch_bounds__(kThreads)
+    stem_kernel(const T* x, const T* weights, const float* bias, bool relu, T* y, Stem s) {
+  // [tap, part of a pack, column, up to 4 channels]: neighbouring threads read neighbouring 16 bytes.
+  extern __shared__ __align__(16) float held[];
+  constexpr int kPart = kN < 4 ? kN : 4;
+  const int tile = s.width * kN, taps = s.kernel[0] * s.kernel[1];
+  const int first_channel = static_cast<int>(blockIdx.y) * tile;
+  for (int i = static_cast<int>(threadIdx.x); i < tile * taps; i += kThreads) {
+    const int c = i % tile, tap = i / tile, channel = first_channel + c;
+    const int part = c % kN / kPart, column = c / kN;
+    held[tap * tile + (part * s.width + column) * kPart + c % kPart] =
+        channel < s.k ? to_float(weights[int64_t{channel} * taps + tap]) : 0.0f;
+  }
+  __syncthreads();
+  const int lane = static_cast<int>(threadIdx.x) / s.width, column = static_cast<int>(threadIdx.x) % s.width;
+  const int channel = first_channel + column * kN;
+  if (lane >= s.lanes || channel >= s.k) return;
+  float start[kN];
+#pragma unroll
+  for (int k = 0; k < kN; ++k) start[k] = bias ? bias[channel + k] : 0.0f;
+
+  for (unsigned run = blockIdx.x * s.lanes + lane; run < s.runs; run += gridDim.x * s.lanes) {
+    const unsigned row = run / s.runs_of_row, image = row / s.y_size[0];  // row: of all images
+    const int y_column = static_cast<int>(run % s.runs_of_row) * kRun;
+    const int first_row = static_cast<int>(row % s.y_size[0]) * s.stride[0] - s.padding[0];
+    const int first_column = y_column * s.stride[1] - s.padding[1];
+    const T* const x_image = x + int64_t{image} * s.x_size[0] * s.x_size[1];
+    float sum[kRun][kN];
+#pragma unroll
+    for (int r = 0; r < kRun; ++r)
+#pragma unroll
+      for (int k = 0; k < kN; ++k) sum[r][k] = start[k];
+    for (int p = 0; p < s.kernel[0]; ++p) {
+      const int x_row = first_row + p * s.dilation[0];
+      if (!is_below(x_row, s.x_size[0])) continue;
+      for (int q = 0; q < s.kernel[1]; ++q) {
+        const int x_column = first_column + q * s.dilation[1];
+        float a[kRun];
+#pragma unroll
+        for (int r = 0; r < kRun; ++r) {
+          const int at = x_column + r * s.stride[1];
+          a[r] = is_below(at, s.x_size[1]) ? to_float(x_image[int64_t{x_row} * s.x_size[1] + at]) : 0.0f;
+        }
+        const float* const tap = held + (p * s.kernel[1] + q) * tile;
+#pragma unroll
+        for (int part = 0; part < kN / kPart; ++part) {
+          const auto w = *reinterpret_cast<const Pack<float, kPart>*>(tap + (part * s.width + column) * kPart);
+#pragma unroll
+          for (int k = 0; k < kPart; ++k)
+#pragma unroll
+            for (int r = 0; r < kRun; ++r) sum[r][part * kPart + k] = fmaf(a[r], w.v[k], sum[r][part * kPart + k]);
+        }
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < kRun; ++r) {
+      if (y_column + r >= s.y_size[1]) break;
+      Pack<T, kN> result;
+#pragma unroll
+      for (int k = 0; k < kN; ++k) result.v[k] = from_float<T>(relu && sum[r][k] < 0 ? 0.0f : sum[r][k]);
+      const int64_t pixel = int64_t{row} * s.y_size[1] + y_column + r;
+      *reinterpret_cast<Pack<T, kN>*>(y + pixel * s.k + channel) = result;
+    }
+  }
+}
+
+// partials[chunk] of the pixels: [k, taps], then [k] sums of dy alone where `bias`, as if of one tap more that sees ones.
+// Grid: chunks, tiles of channels, groups of taps.
+template <typename T, int kN>
+__global__ void __launch_bounds__(kThreads)
+    stem_gradient_kernel(const T* x, const T* dy, float* partials, unsigned pixels_of_chunk, bool bias, Stem s) {
+  __shared__ float shared[kThreads * kN], halves[kThreads];
+  const int tile = s.width * kN, taps = s.kernel[0] * s.kernel[1];
+  const int first_tap = static_cast<int>(blockIdx.z) * kTaps, first_channel = static_cast<int>(blockIdx.y) * tile;
+  const int lane = static_cast<int>(threadIdx.x) / s.width, column = static_cast<int>(threadIdx.x) % s.width;
+  const int channel = first_channel + column * kN;
+  int row_of[kTaps], column_of[kTaps];  // in x, from where the pixel's window would begin without padding
+#pragma unroll
+  for (int t = 0; t < kTaps; ++t) {
+    const int tap = first_tap + t;
+    constexpr int kNowhere = -(1 << 30);
+    row_of[t] = tap < taps ? tap / s.kernel[1] * s.dilation[0] - s.padding[0] : kNowhere;
+    column_of[t] = tap % s.kernel[1] * s.dilation[1] - s.padding[1];
+  }
+  const int ones = taps - first_tap;  // the place of the tap that sees ones, in this group where below kTaps
+
+  float sum[kTaps][kN] = {};
+  if (lane < s.lanes && channel < s.k) {
+    const unsigned begin = blockIdx.x * pixels_of_chunk, end = min(begin + pixels_of_chunk, s.pixels);
+    for (unsigned pixel = begin + lane; pixel < end; pixel += s.lanes) {
+      const unsigned row = pixel / s.y_size[1], image = row / s.y_size[0];
+      const int x_row = static_cast<int>(row % s.y_size[0]) * s.stride[0];
+      const int x_column = static_cast<int>(pixel % s.y_size[1]) * s.stride[1];
+      const T* const x_image = x + int64_t{image} * s.x_size[0] * s.x_size[1];
+      const auto g = *reinterpret_cast<const Pack<T, kN>*>(dy + int64_t{pixel} * s.k + channel);
+#pragma unroll
+      for (int t = 0; t < kTaps; ++t) {
+        const int i = x_row + row_of[t], j = x_column + column_of[t];
+        float a = is_below(i, s.x_size[0]) && is_below(j, s.x_size[1]) ? to_float(x_image[int64_t{i} * s.x_size[1] + j])
+                                                                       : 0.0f;
+        if (t == ones) a = 1;
+#pragma unroll
+        for (int k = 0; k < kN; ++k) sum[t][k] = fmaf(a, to_float(g.v[k]), sum[t][k]);
+      }
+    }
+  }
+
+  const int parts = kThreads / tile, c = static_cast<int>(threadIdx.x) % tile;
+  const int part = static_cast<int>(threadIdx.x) / tile;
+  const int64_t row_length = int64_t{s.k} * (taps + (bias ? 1 : 0));
+#pragma unroll
+  for (int t = 0; t < kTaps; ++t) {
+    const int tap = first_tap + t;
+    if (tap > taps || (tap == taps && !bias)) break;  // the same for the whole block
+    if (lane < s.lanes) {
+#pragma unroll
+      for (int k = 0; k < kN; ++k) shared[(lane * s.width + column) * kN + k] = sum[t][k];
+    }
+    __syncthreads();
+    float total = 0;
+    if (part < parts)
+      for (int l = part; l < s.lanes; l += parts) total += shared[l * tile + c];
+    halves[threadIdx.x] = total;
+    __syncthreads();
+    if (part == 0 && first_channel + c < s.k) {
+      total = 0;
+      for (int i = 0; i < parts; ++i) total += halves[i * tile + c];
+      const int64_t at = tap < taps ? int64_t{first_channel + c} * taps + tap : int64_t{s.k} * taps + first_channel + c;
+      partials[blockIdx.x * row_length + at] = total;
+    }
+  }
+}
+
+// Chunks of the pixels of y: enough to fill a GPU, few enough that their sums are soon added up.
+struct Chunks {
+  unsigned pixels, count;
+
+  explicit Chunks(int64_t all) {
+    constexpr int64_t kPixels = 1024, kMost = 512;
+    const int64_t wanted = std::clamp<int64_t>(all / kPixels, 1, kMost);
+    pixels = static_cast<unsigned>((all + wanted - 1) / wanted);
+    count = static_cast<unsigned>((all + pixels - 1) / pixels);
+  }
+};
+
+}  // namespace
+
+bool is_stem(const Convolution& v) {
+  constexpr int64_t kMost = int64_t{1} << 29;  // what is counted in 32 bits stays far from their end
+  for (int i = 0; i < 2; ++i)
+    if (v.kernel[i] > kMostKernel || v.x_size[i] > kMost || v.y_size[i] * v.stride[i] > kMost) return false;
+  return v.c == 1 && v.pixels() < kMost && v.k < kMost;
+}
+
+std::string stem_kernel_name(DType dtype, const Convolution& v) {
+  return with_type(dtype, [&](auto zero) {
+    return with_pack<decltype(zero)>(v.k, [](auto pack) { return text("cuda:own:stem_vec", decltype(pack)::value); });
+  });
+}
+
+void stem_conv2d(DType dtype, const Convolution& v, const void* x, const void* weights, const float* bias, bool relu,
+                 void* y, cudaStream_t stream) {
+  with_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_pack<T>(v.k, [&](auto pack) {
+      constexpr int kN = decltype(pack)::value;
+      constexpr int64_t kMostBlocks = 2048;  // a block loads the weights once
+      const Stem s(v, kN);
+      const dim3 grid(blocks_for(s.runs, s.lanes, kMostBlocks), s.tiles(kN));
+      const size_t held_bytes = static_cast<size_t>(s.width * kN * v.taps()) * sizeof(float);
+      stem_kernel<T, kN><<<grid, kThreads, held_bytes, stream>>>(
+          static_cast<const T*>(x), static_cast<const T*>(weights), bias, relu, static_cast<T*>(y), s);
+    });
+  });
+}
+
+void stem_weight_gradient(DType dtype, const Convolution& v, const void* x, const void* dy, float* dweights,
+                          float* dbias, void* scratch, cudaStream_t stream) {
+  const Chunks chunks(v.pixels());
+  auto* const partials = static_cast<float*>(scratch);
+  with_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    with_pack<T>(v.k, [&](auto pack) {
+      constexpr int kN = decltype(pack)::value;
+      const Stem s(v, kN);
+      const int64_t taps = v.taps() + (dbias ? 1 : 0);
+      const dim3 grid(chunks.count, s.tiles(kN), static_cast<unsigned>((taps + kTaps - 1) / kTaps));
+      stem_gradient_kernel<T, kN><<<grid, kThreads, 0, stream>>>(static_cast<const T*>(x), static_cast<const T*>(dy),
+                                                                 partials, chunks.pixels, dbias != nullptr, s);
+    });
+  });
+  sum_partials(partials, chunks.count, dweights, v.weight_elements(), dbias, dbias ? v.k : 0, stream);
+}
+
+size_t stem_weight_gradient_scratch_bytes(DType dtype, const Convolution& v, bool bias) {
+  return Chunks(v.pixels()).count * static_cast<size_t>(v.weight_elements() + (bias ? v.k : 0)) * sizeof(float);
+}
+
+}  // namespace troika::cuda

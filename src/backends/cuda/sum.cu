@@ -1,0 +1,44 @@
+// The sum of one bucket over replicas that share a GPU.
+#include "backends/cuda/elements.cuh"
+#include "backends/cuda/grid.cuh"
+#include "backends/cuda/kernels.h"
+#include "backends/cuda/shared_gpu_group.h"
+
+namespace troika::cuda {
+namespace {
+
+struct Buffers {
+  float* data[kMostShared];
+};
+
+// Each element by one thread, in the order of ranks; so the same bits in every buffer.
+template <int kWidth>
+__global__ void sum_kernel(Buffers buffers, int size, int64_t begin, int64_t packs) {
+  using Values = Pack<float, kWidth>;
+  for (int64_t i = first_index(); i < packs; i += index_step()) {
+    Values sum = reinterpret_cast<const Values*>(buffers.data[0] + begin)[i];
+    for (int r = 1; r < size; ++r) {
+      const Values addend = reinterpret_cast<const Values*>(buffers.data[r] + begin)[i];
+      for (int k = 0; k < kWidth; ++k) sum.v[k] += addend.v[k];
+    }
+    for (int r = 0; r < size; ++r) reinterpret_cast<Values*>(buffers.data[r] + begin)[i] = sum;
+  }
+}
+
+}  // namespace
+
+void launch_sum(float* const* data, int size, int64_t begin, int64_t count, cudaStream_t stream) {
+  Buffers buffers{};
+  bool is_aligned = count % 4 == 0;
+  for (int r = 0; r < size; ++r) {
+    buffers.data[r] = data[r];
+    is_aligned = is_aligned && reinterpret_cast<uintptr_t>(data[r] + begin) % sizeof(Pack<float, 4>) == 0;
+  }
+  if (is_aligned)
+    sum_kernel<4><<<blocks_for(count / 4), kThreads, 0, stream>>>(buffers, size, begin, count / 4);
+  else
+    sum_kernel<1><<<blocks_for(count), kThreads, 0, stream>>>(buffers, size, begin, count);
+  check_launch(cudaGetLastError());
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,112 @@
+// All-reduce by NCCL, with deadlines and without a blocking call.
+#include "comm/nccl/nccl_communicator.h"
+
+#include <thread>
+
+#include "comm/nccl/nccl_library.h"
+#include "core/error.h"
+#include "core/text.h"
+
+namespace troika::nccl {
+namespace {
+
+void check(cudaError_t status, int rank) {
+  if (status != cudaSuccess)
+    throw Error(Status::comm, text("rank ", rank, ": CUDA: ", cudaGetErrorString(status)));
+}
+
+}  // namespace
+
+NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, Rank own, int slots, Deadline deadline)
+    : rank_(rank), size_(size), own_(own), slots_(static_cast<size_t>(slots)) {
+  const Library& library = Library::get();
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  try {
+    const ncclResult_t result = library.init_rank(&comm_, size, id, rank, &config);
+    library.check(result, text("rank ", rank, " of ", size, ": joining the group"));
+    settle(result, "joining the group", deadline);
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), rank_);
+    for (Slot& slot : slots_) {
+      check(cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming), rank_);
+      check(cudaEventCreateWithFlags(&slot.done, cudaEventDisableTiming), rank_);
+    }
+  } catch (...) {
+    if (comm_) library.abort(comm_);
+    for (Slot& slot : slots_) {
+      if (slot.ready) cudaEventDestroy(slot.ready);
+      if (slot.done) cudaEventDestroy(slot.done);
+    }
+    if (stream_) cudaStreamDestroy(stream_);
+    throw;
+  }
+}
+
+// Finalize and destroy are collective; a rank that goes alone must not wait for the others, so the communicator is aborted,
+// once its own work is done.
+NcclCommunicator::~NcclCommunicator() {
+  cudaStreamSynchronize(stream_);
+  if (!is_aborted_) Library::get().abort(comm_);
+  for (Slot& slot : slots_) {
+    cudaEventDestroy(slot.ready);
+    cudaEventDestroy(slot.done);
+  }
+  cudaStreamDestroy(stream_);
+}
+
+void NcclCommunicator::require_usable() const {
+  if (is_aborted_) throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", abort_reason_));
+}
+
+// A call that is in progress ends before the next, and before anything is launched behind it.
+void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline deadline) {
+  const Library& library = Library::get();
+  while (result == ncclInProgress) {
+    library.check(library.get_async_error(comm_, &result), text("rank ", rank_, ": ", what));
+    library.check(result, text("rank ", rank_, ": ", what));
+    if (result != ncclInProgress) break;
+    if (std::chrono::steady_clock::now() >= deadline)
+      throw Error(Status::comm, text("rank ", rank_, " of ", size_, ": ", what, " did not end before the deadline"));
+    std::this_thread::yield();
+  }
+}
+
+void NcclCommunicator::start_all_reduce(int slot, float* data, int64_t count) {
+  std::lock_guard lock(mutex_);
+  require_usable();
+  Slot& s = slots_[static_cast<size_t>(slot)];
+  check(cudaEventRecord(s.ready, own_.stream), rank_);
+  check(cudaStreamWaitEvent(stream_, s.ready, 0), rank_);
+  const Library& library = Library::get();
+  // A sum, not an average: averages are kept from NCCL's fastest paths. The loss has the 1 / batch.
+  const ncclResult_t result =
+      library.all_reduce(data, data, static_cast<size_t>(count), ncclFloat, ncclSum, comm_, stream_);
+  library.check(result, text("rank ", rank_, ": all-reduce of bucket ", slot));
+  settle(result, "all-reduce", std::chrono::steady_clock::now() + std::chrono::seconds(60));
+  check(cudaEventRecord(s.done, stream_), rank_);
+}
+
+void NcclCommunicator::wait(int slot, Deadline) {
+  std::lock_guard lock(mutex_);
+  require_usable();
+  check(cudaStreamWaitEvent(own_.stream, slots_[static_cast<size_t>(slot)].done, 0), rank_);
+}
+
+void NcclCommunicator::progress() {
+  std::lock_guard lock(mutex_);
+  require_usable();
+  ncclResult_t state = ncclSuccess;
+  const Library& library = Library::get();
+  library.check(library.get_async_error(comm_, &state), text("rank ", rank_, " of ", size_));
+  library.check(state, text("rank ", rank_, " of ", size_));
+}
+
+void NcclCommunicator::abort(const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  if (is_aborted_) return;
+  is_aborted_ = true;
+  abort_reason_ = reason;
+  Library::get().abort(comm_);  // ends its kernels on the GPU too
+}
+
+}  // namespace troika::nccl

@@ -1,0 +1,52 @@
+// One rank of a group of GPUs that sum their gradients by NCCL.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <mutex>
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace troika::nccl {
+
+// What a rank brings: its GPU, which is current on every thread that calls, and the stream that its launches go to.
+struct Rank {
+  int device;
+  cudaStream_t stream;
+};
+
+// The collectives run on a stream of their own, beside the launches that follow; wait makes the launches wait, not the host.
+class NcclCommunicator : public Communicator {
+ public:
+  // Collective: every rank, with one id, each from its own thread or process. Non-blocking inside, COMM at the deadline.
+  NcclCommunicator(int rank, int size, const ncclUniqueId& id, Rank own, int slots, Deadline deadline);
+  ~NcclCommunicator() override;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void start_all_reduce(int slot, float* data, int64_t count) override;
+  // COMM where NCCL has met an error since: a rank that is lost, a broken connection.
+  void progress() override;
+  void wait(int slot, Deadline deadline) override;
+  void abort(const std::string& reason) override;
+
+ private:
+  void require_usable() const;
+  void settle(ncclResult_t result, const char* what, Deadline deadline);
+
+  const int rank_, size_;
+  const Rank own_;
+  ncclComm_t comm_ = nullptr;
+  cudaStream_t stream_ = nullptr;
+  struct Slot {
+    cudaEvent_t ready = nullptr, done = nullptr;
+  };
+  std::vector<Slot> slots_;
+  mutable std::mutex mutex_;  // NCCL may not be called while it aborts
+  bool is_aborted_ = false;
+  std::string abort_reason_;
+};
+
+}  // namespace troika::nccl

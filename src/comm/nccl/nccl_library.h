@@ -1,0 +1,34 @@
+// NCCL, opened at run time: which of its functions are used, and what a failure of theirs means.
+#pragma once
+
+#include <nccl.h>
+
+#include <string>
+
+namespace troika::nccl {
+
+// The functions of libnccl.so.2 that this room calls. Another package of the process may have opened an older library first,
+// so each is looked up, and the version is checked.
+struct Library {
+  decltype(&ncclGetVersion) get_version;
+  decltype(&ncclGetUniqueId) get_unique_id;
+  decltype(&ncclCommInitRankConfig) init_rank;
+  decltype(&ncclCommGetAsyncError) get_async_error;
+  decltype(&ncclCommFinalize) finalize;
+  decltype(&ncclCommDestroy) destroy;
+  decltype(&ncclCommAbort) abort;
+  decltype(&ncclAllReduce) all_reduce;
+  decltype(&ncclGroupStart) group_start;
+  decltype(&ncclGroupEnd) group_end;
+  decltype(&ncclGetErrorString) error_string;
+  decltype(&ncclGetLastError) last_error;
+  std::string path, version;
+
+  // DEVICE_UNAVAILABLE with path and versions where the library is missing or too old.
+  static const Library& get();
+
+  // COMM with `what` where `result` is neither success nor in progress.
+  void check(ncclResult_t result, const std::string& what) const;
+};
+
+}  // namespace troika::nccl

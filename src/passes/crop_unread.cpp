@@ -1,0 +1,75 @@
+// crop_unread: no layer computes rows and columns that a later one leaves out. LeNet pools a 9 x 9 image by 2 x 2: its last row
+// and column are not read, and so 26 x 26 of the 28 x 28 input are enough.
+#include <array>
+
+#include "ops/window.h"
+#include "passes/passes.h"
+
+namespace troika {
+namespace {
+
+using Extent = std::array<int64_t, 2>;  // height, width
+
+bool is_image(const TensorType& type) { return type.shape.rank() == 4; }
+
+bool has_window(const Node& node) {
+  return node.op == "conv2d" || node.op == "max_pool2d" || node.op == "avg_pool2d";
+}
+
+// How much of each image is read, from its upper left corner.
+std::vector<Extent> find_read(const Graph& graph) {
+  std::vector<Extent> read(graph.values().size(), Extent{0, 0});
+  auto note = [&](ValueId id, Extent e) {
+    const Shape& shape = graph.type(id).shape;
+    for (size_t axis = 0; axis < 2; ++axis)
+      read[id][axis] = std::max(read[id][axis], std::min(e[axis], shape[static_cast<int>(axis) + 2]));
+  };
+  auto note_whole = [&](ValueId id) {
+    if (id != kNoValue && is_image(graph.type(id))) note(id, {graph.type(id).shape[2], graph.type(id).shape[3]});
+  };
+  for (ValueId id : graph.outputs) note_whole(id);
+  for (size_t i = graph.nodes().size(); i-- > 0;) {
+    const Node& node = graph.nodes()[i];
+    const bool is_relu = node.op == "relu" && is_image(graph.type(node.inputs[0]));
+    const Extent& out = read[node.outputs.empty() ? 0 : node.outputs[0]];
+    if (has_window(node)) {
+      const Window window = Window::of(node);
+      note(node.inputs[0], {window.reach(0, out[0]), window.reach(1, out[1])});
+    } else if (is_relu) {
+      note(node.inputs[0], out);
+    }
+    for (size_t k = has_window(node) || is_relu ? 1 : 0; k < node.inputs.size(); ++k) note_whole(node.inputs[k]);
+  }
+  return read;
+}
+
+}  // namespace
+
+// The layers behind the cropped input follow by their own shape rules: an output can only lose rows that nothing reads. With
+// padding, some rows that nothing reads change their values.
+void crop_unread(Graph& graph) {
+  const std::vector<Extent> read = find_read(graph);
+  std::vector<Node> nodes = std::move(graph.nodes());
+  graph.nodes().clear();
+  bool is_cropped = false;
+  const ValueId values = static_cast<ValueId>(graph.values().size());
+  for (ValueId id = 0; id < values; ++id) {
+    if (graph.value(id).role != Role::input || !is_image(graph.type(id))) continue;
+    const Shape& shape = graph.type(id).shape;
+    const auto [height, width] = read[id];
+    if (height < 1 || width < 1 || (height == shape[2] && width == shape[3])) continue;
+    const ValueId cropped = append_node(graph, "crop", graph.value(id).name, {id},
+                                        {{"size", std::vector<int64_t>{height, width}}})[0];
+    for (Node& node : nodes) std::replace(node.inputs.begin(), node.inputs.end(), id, cropped);
+    is_cropped = true;
+  }
+  for (Node& node : nodes) {
+    if (is_cropped) {
+      const std::vector<TensorType> types = infer_types(graph, node);
+      for (size_t k = 0; k < types.size(); ++k) graph.value(node.outputs[k]).type = types[k];
+    }
+    graph.add_node(std::move(node));
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,42 @@
+// Batches of the caller's own tensors.
+#include "api/api_test.h"
+
+namespace troika::test {
+namespace {
+
+class BatchApi : public ApiTest {};
+
+TEST_F(BatchApi, needs_matching_tensors) {
+  troika_tensor inputs = make_tensor(TROIKA_F32, {2, 4}), labels = make_tensor(TROIKA_I32, {2}),
+                values = make_tensor(TROIKA_F32, {2, 3}), three = make_tensor(TROIKA_I32, {3}),
+                flat = make_tensor(TROIKA_F32, {2}), wide = make_tensor(TROIKA_I64, {2});
+  troika_batch batch = garbage<troika_batch>();
+  const auto refuse = [&](troika_tensor x, troika_tensor t, const std::string& message) {
+    expect_refused(troika_batch_create(x, t, &batch, &error_), kInvalid, message);
+    EXPECT_EQ(batch, nullptr);
+    batch = garbage<troika_batch>();
+  };
+  refuse(nullptr, labels, "argument 'inputs' is NULL");
+  refuse(inputs, nullptr, "argument 'targets' is NULL");
+  refuse(cast<troika_tensor>(context_), labels, "'inputs' is not a live handle");
+  refuse(labels, labels, "inputs are i32[2], need f32[n, ...]");
+  refuse(flat, labels, "inputs are f32[2], need f32[n, ...]");
+  refuse(inputs, three, "targets are i32[3], need i32[2] or f32[2, k]");
+  refuse(inputs, wide, "targets are i64[2]");
+  refuse(inputs, flat, "targets are f32[2]");
+  expect_refused(troika_batch_create(inputs, labels, nullptr, &error_), kInvalid, "argument 'out_batch' is NULL");
+  expect_ok(troika_batch_create(inputs, values, &batch, &error_));
+  troika_batch_info info{};
+  info.struct_size = sizeof info;
+  expect_ok(troika_batch_describe(batch, &info, &error_));
+  EXPECT_EQ(info.value_size, 3);
+  EXPECT_EQ(info.labels, nullptr);
+  expect_refused(troika_batch_describe(batch, nullptr, &error_), kInvalid, "argument 'out_info' is NULL");
+  expect_refused(troika_batch_describe(cast<troika_batch>(inputs), &info, &error_), kInvalid,
+                 "'batch' is not a live handle");
+  troika_batch_destroy(batch);
+  for (troika_tensor t : {inputs, labels, values, three, flat, wide}) troika_tensor_destroy(t);
+}
+
+}  // namespace
+}  // namespace troika::test

@@ -1,0 +1,92 @@
+// Tests of mixed_precision: which values are 16 bits wide, and where the casts stand.
+#include "passes/graph_text.h"
+#include "passes/passes.h"
+#include "support/throws.h"
+
+#include <gtest/gtest.h>
+
+namespace troika {
+namespace {
+
+constexpr const char* kNet = R"(
+graph "net" {
+  %0 : f32[2, 3, 4, 4] input "x"
+  %1 : f32[4, 3, 1, 1] parameter "conv.weight"
+  %2 : f32[4] parameter "conv.bias"
+  %3 : f32[5, 64] parameter "fc.weight"
+  %4 : i32[2] input "target"
+  (%5 : f32[2, 4, 4, 4]) = conv2d(%0, %1, %2) "conv" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
+  (%6 : f32[2, 5]) = linear(%5, %3, _) "fc"
+  (%7 : f64[1], %8 : i64[1], %9 : f32[2, 5]) = cross_entropy(%6, %4) "loss" {scale=0.5}
+  return %7, %8
+})";
+
+TEST(MixedPrecision, CastsActivationsAndWeightsAndLeavesBiasAndLossInF32) {
+  Graph graph = parse_graph(kNet);
+  mixed_precision(graph, DType::bf16);
+  verify(graph);
+  EXPECT_GRAPH(graph, R"(
+graph "net" {
+  %0 : f32[2, 3, 4, 4] input "x"
+  %1 : f32[4, 3, 1, 1] parameter "conv.weight"
+  %2 : f32[4] parameter "conv.bias"
+  %3 : f32[5, 64] parameter "fc.weight"
+  %4 : i32[2] input "target"
+  (%10 : bf16[2, 3, 4, 4]) = cast(%0) "x" {dtype=6}
+  (%11 : bf16[4, 3, 1, 1]) = cast(%1) "conv.weight" {dtype=6}
+  (%5 : bf16[2, 4, 4, 4]) = conv2d(%10, %11, %2) "conv" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
+  (%12 : bf16[5, 64]) = cast(%3) "fc.weight" {dtype=6}
+  (%6 : bf16[2, 5]) = linear(%5, %12, _) "fc"
+  (%13 : f32[2, 5]) = cast(%6) "loss" {dtype=1}
+  (%7 : f64[1], %8 : i64[1], %9 : f32[2, 5]) = cross_entropy(%13, %4) "loss" {scale=0.5}
+  return %7, %8
+})");
+}
+
+TEST(MixedPrecision, GradientsOfParametersAreF32WithoutACast) {
+  Graph graph = parse_graph(kNet);
+  mixed_precision(graph, DType::f16);
+  autodiff(graph, {"conv.weight", "conv.bias", "fc.weight"});
+  verify(graph);
+  int gradients = 0;
+  for (const Value& value : graph.values())
+    if (value.role == Role::gradient) {
+      EXPECT_EQ(value.type.dtype, DType::f32) << value.name;
+      ++gradients;
+    }
+  EXPECT_EQ(gradients, 3);
+  int casts = 0;
+  for (const Node& node : graph.nodes()) casts += node.op == "cast";
+  EXPECT_EQ(casts, 5);  // x, two weights, the logits, and the logits' gradient
+}
+
+TEST(MixedPrecision, BatchNormKeepsItsStatisticsInF32) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f32[2, 4, 3, 3] input "x"
+  %1 : f32[4] parameter "bn.weight"
+  %2 : f32[4] parameter "bn.bias"
+  %3 : f32[4] buffer "bn.running_mean"
+  %4 : f32[4] buffer "bn.running_var"
+  %5 : i64[] buffer "bn.num_batches_tracked"
+  (%6 : f32[2, 4, 3, 3], %7 : f32[4], %8 : f32[4]) = batch_norm2d(%0, %1, %2, %3, %4, %5, _) "bn" {eps=1e-05, momentum=0.1}
+  return %6
+})");
+  mixed_precision(graph, DType::bf16);
+  verify(graph);
+  EXPECT_EQ(graph.type(6).dtype, DType::bf16);
+  EXPECT_EQ(graph.type(7).dtype, DType::f32);
+  EXPECT_EQ(graph.type(graph.outputs[0]).dtype, DType::f32);  // the network's output is cast back
+  EXPECT_EQ(graph.nodes().size(), 3u);
+}
+
+TEST(AllowTf32, MarksProductsForwardAndBackwardAlone) {
+  Graph graph = parse_graph(kNet);
+  autodiff(graph, {"conv.weight", "conv.bias", "fc.weight"});
+  allow_tf32(graph);
+  for (const Node& node : graph.nodes())
+    EXPECT_EQ(node.attributes.flag("tf32"), node.op.starts_with("conv2d") || node.op.starts_with("linear")) << node.op;
+}
+
+}  // namespace
+}  // namespace troika
