@@ -62,6 +62,25 @@ ensure_meson() {
     fail "pip could not install meson $minimum_meson; install meson $minimum_meson or later yourself and run me again"
 }
 
+# Sets `cuda_options` to what meson needs to build the CUDA plug-in: cudnn-frontend's headers, from its wheel into build/tools,
+# where there is a toolkit with cuDNN and NCCL and it has none of them. Where they cannot be had, the plug-in is not built.
+ensure_cuda_headers() {
+  cuda_options=()
+  local nvcc include=
+  nvcc=$(command -v nvcc) || return 0
+  include=$(dirname "$(dirname "$(readlink -f "$nvcc")")")/include
+  [ -f "$include/cudnn.h" ] && [ -f "$include/nccl.h" ] && [ ! -f "$include/cudnn_frontend.h" ] || return 0
+  local folder=$PWD/build/tools/cudnn_frontend
+  if [ ! -f "$folder/include/cudnn_frontend.h" ]; then
+    say "installing the headers of cudnn-frontend into build/tools"
+    ensure_packages python3-venv
+    { [ -x build/tools/bin/python ] || python3 -m venv build/tools; } &&
+      build/tools/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder" \
+        'nvidia-cudnn-frontend>=1.32,<2' || { say "pip could not install them; the CUDA plug-in is not built"; return 0; }
+  fi
+  cuda_options=(-Dcudnn_frontend_path="$folder/include")
+}
+
 # configure_build DIR [MESON OPTION...]: sets up a build folder, once; later calls only change the options given.
 configure_build() {
   local folder=$1

@@ -1,0 +1,57 @@
+// Tests of the plug-in as it is loaded, on a machine without an NVIDIA driver.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "device/plugin.h"
+#include "support/temp_directory.h"
+
+namespace troika {
+namespace {
+
+bool has_driver() { return dlopen("libcuda.so.1", RTLD_LAZY) != nullptr; }
+
+TEST(CudaPlugin, LoadsWithoutADriverAndSaysThatThereIsNone) {
+  if (has_driver()) GTEST_SKIP() << "this machine has an NVIDIA driver";
+  std::string reason;
+  EXPECT_EQ(load_backend("cuda", reason), nullptr);
+  EXPECT_NE(reason.find("libtroika_cuda.so: there is no NVIDIA driver: libcuda.so.1 was not found by the loader"),
+            std::string::npos)
+      << reason;
+}
+
+TEST(CudaPlugin, MakesItsDevicesAnswerWithTheReason) {
+  if (has_driver()) GTEST_SKIP() << "this machine has an NVIDIA driver";
+  const auto registry = BackendRegistry::create();
+  EXPECT_EQ(registry->device_count(DeviceKind::cuda), 0);
+  try {
+    registry->open({DeviceKind::cuda, 0}, {});
+    FAIL() << "a GPU without a driver";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.status(), Status::device_unavailable);
+    EXPECT_NE(std::string(e.what()).find("device cuda:0 is not usable: plug-in "), std::string::npos) << e.what();
+  }
+}
+
+TEST(Plugin, ThatIsNotThereIsLookedForInPlacesThatAreNamed) {
+  std::string reason;
+  EXPECT_EQ(load_backend("abacus", reason), nullptr);
+  EXPECT_NE(reason.find("there is no plug-in libtroika_abacus.so in "), std::string::npos) << reason;
+  EXPECT_NE(reason.find("/troika-1"), std::string::npos) << reason;
+}
+
+TEST(Plugin, ThatIsNoLibraryIsRefusedWithWhatTheLoaderSaid) {
+  const TempDirectory folder;
+  const char* before = std::getenv("TROIKA_BACKEND_DIR");
+  const std::string old = before ? before : "";
+  std::filesystem::copy_file("/etc/passwd", folder.path() / "libtroika_text.so");
+  ::setenv("TROIKA_BACKEND_DIR", folder.path().c_str(), 1);
+  std::string reason;
+  EXPECT_EQ(load_backend("text", reason), nullptr);
+  EXPECT_NE(reason.find("libtroika_text.so does not load: "), std::string::npos) << reason;
+  old.empty() ? ::unsetenv("TROIKA_BACKEND_DIR") : ::setenv("TROIKA_BACKEND_DIR", old.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,126 @@
+// 16-bit training and dynamic loss scaling: N devices do what one does, and one infinity anywhere skips the step everywhere.
+#include <cmath>
+#include <limits>
+
+#include "equivalence/runs.h"
+#include "support/temp_directory.h"
+#include "support/throws.h"
+#include "train/checkpoint.h"
+
+namespace troika {
+namespace {
+
+TrainerOptions scaled_options(DType compute, double scale, int64_t interval = 2000) {
+  TrainerOptions options = momentum_options();
+  options.compute = compute;
+  options.loss_scale = scale;
+  options.sgd.is_scaled = scale > 0;
+  options.sgd.scale_interval = interval;
+  return options;
+}
+
+TEST(Precision, LowTrainsAsOneDeviceOnAnyNumberOfDevices) {
+  for (DType compute : {DType::bf16, DType::f16}) {
+    const TrainerOptions options = scaled_options(compute, compute == DType::f16 ? 256 : 0);
+    const auto batches = make_batches({7, 16, 3}, 11);
+    const Trained one = train(conv_net(), cpus(1), options, batches);
+    // Sums over other parts of a batch round at other places: to a unit of the type's last place.
+    for (int n : {2, 3, 8})
+      expect_near(one, train(conv_net(), cpus(n), options, batches), compute == DType::f16 ? 1e-2 : 6e-2,
+                  std::string(name_of(compute)) + " on " + std::to_string(n));
+  }
+}
+
+TEST(Precision, LowComesNearF32AndIsNotF32) {
+  const auto batches = make_batches({16, 16}, 12);
+  const Trained exact = train(conv_net(), cpus(1), momentum_options(), batches);
+  for (DType compute : {DType::bf16, DType::f16}) {
+    const Trained low = train(conv_net(), cpus(2), scaled_options(compute, 0), batches);
+    expect_near(exact, low, compute == DType::f16 ? 2e-2 : 1e-1, std::string(name_of(compute)));
+    EXPECT_NE(exact.losses, low.losses) << name_of(compute);
+  }
+}
+
+TEST(LossScaling, ByAPowerOfTwoChangesNoBitInF32) {
+  const auto batches = make_batches({7, 16}, 13);
+  EXPECT_EQ(train(conv_net(), cpus(2), momentum_options(), batches),
+            train(conv_net(), cpus(2), scaled_options(DType::f32, 1024), batches));
+}
+
+TEST(LossScaling, SkipsTheStepOnAllDevicesWhereOneMeetsAnInfinity) {
+  for (int n : {1, 2, 3}) {
+    const auto model = conv_net();
+    Trainer trainer(test_context(), model, cpus(n), scaled_options(DType::f32, 1024));
+    auto batches = make_batches(3, 6, 14);
+    batches[1].inputs[batches[1].inputs.size() - 1] = std::numeric_limits<float>::infinity();  // in the last rank's share
+    StepResult result;
+    trainer.step(batches[0], result);
+    EXPECT_FALSE(result.is_skipped);
+    EXPECT_EQ(result.loss_scale, 1024);
+    const Trained before = look_at(trainer);
+    trainer.step(batches[1], result);
+    EXPECT_TRUE(result.is_skipped);
+    const Trained after = look_at(trainer);
+    EXPECT_EQ(before.parameters, after.parameters);
+    EXPECT_EQ(before.momentum, after.momentum);
+    trainer.step(batches[2], result);
+    EXPECT_FALSE(result.is_skipped);
+    EXPECT_EQ(result.loss_scale, 512);
+    EXPECT_EQ(result.step, 3);
+    EXPECT_NE(look_at(trainer).parameters, after.parameters);
+    trainer.check_replicas();
+  }
+}
+
+TEST(LossScaling, DoublesBehindGoodStepsAndNeverFallsBelowOne) {
+  Trainer trainer(test_context(), conv_net(), cpus(2), scaled_options(DType::f32, 2, 2));
+  const auto good = make_batches(5, 6, 15);
+  std::vector<double> scales;
+  StepResult result;
+  for (const Batch& batch : good) {
+    trainer.step(batch, result);
+    scales.push_back(result.loss_scale);
+  }
+  EXPECT_EQ(scales, (std::vector<double>{2, 2, 4, 4, 8}));
+  Batch bad = good[0];
+  bad.inputs[0] = std::numeric_limits<float>::quiet_NaN();
+  scales.clear();
+  for (int i = 0; i < 5; ++i) {
+    trainer.step(bad, result);
+    EXPECT_TRUE(result.is_skipped);
+    scales.push_back(result.loss_scale);
+  }
+  EXPECT_EQ(scales, (std::vector<double>{8, 4, 2, 1, 1}));
+}
+
+TEST(LossScaling, OfGradientsIsTakenOutWhereTheyAreRead) {
+  const auto batches = make_batches({7}, 16);
+  const Trained plain = train(conv_net(), cpus(2), momentum_options(), batches),
+                scaled = train(conv_net(), cpus(2), scaled_options(DType::f32, 4096, 1), batches);  // grows in the step
+  EXPECT_EQ(plain.gradients, scaled.gradients);
+}
+
+TEST(LossScaling, IsPartOfTheTrainingState) {
+  const TempDirectory folder;
+  const std::string path = (folder.path() / "state.safetensors").string();
+  const auto batches = make_batches(6, 8, 17);
+  const TrainerOptions options = scaled_options(DType::f16, 64, 2);
+  StepResult result;
+  Trainer whole(test_context(), conv_net(), cpus(2), options);
+  for (int i = 0; i < 3; ++i) whole.step(batches[static_cast<size_t>(i)], result);
+  save_checkpoint(whole, path);
+  for (int i = 3; i < 6; ++i) whole.step(batches[static_cast<size_t>(i)], result);
+
+  Trainer resumed(test_context(), conv_net(), cpus(2), options);
+  load_checkpoint(resumed, path);
+  StepResult again;
+  for (int i = 3; i < 6; ++i) resumed.step(batches[static_cast<size_t>(i)], again);
+  EXPECT_EQ(again.loss_scale, result.loss_scale);
+  EXPECT_EQ(look_at(whole), look_at(resumed));
+
+  Trainer other(test_context(), conv_net(), cpus(2), scaled_options(DType::bf16, 64, 2));
+  EXPECT_THROWS(Status::mismatch, "precision is 'f16', the trainer has 'bf16'", load_checkpoint(other, path));
+}
+
+}  // namespace
+}  // namespace troika
