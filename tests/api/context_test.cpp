@@ -38,6 +38,7 @@ TEST_F(ContextApi, refuses_options_and_names_the_field) {
                    "troika_context_options: struct_size is " + std::to_string(size));
   expect_refused(troika_context_create(nullptr, nullptr, &error_), kInvalid,
                  "troika_context_create: argument 'out_context' is NULL");
+  troika_context_destroy(context_);
   expect_ok(troika_context_create(nullptr, &context_, &error_));
 }
 

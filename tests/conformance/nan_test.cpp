@@ -7,6 +7,7 @@
 #include "conformance/cases.h"
 #include "conformance/node_runner.h"
 #include "models/zoo.h"
+#include "support/test_device.h"
 #include "train/trainer.h"
 
 namespace troika {
@@ -17,7 +18,7 @@ double loss_with_a_nan(const std::string& model_name, bool fuse) {
   std::shared_ptr<Model> model = create_model(model_name, {});
   TrainerOptions options;
   options.fuse = fuse;
-  Trainer trainer(context, model, {{DeviceKind::cpu, 0}}, options);
+  Trainer trainer(context, model, test_devices(1), options);
   Batch batch;
   batch.shape = Shape{4, 1, 28, 28};
   batch.inputs.assign(4 * 784, 0.5f);

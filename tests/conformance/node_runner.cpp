@@ -4,13 +4,15 @@
 #include <cstring>
 
 #include "backends/cpu/onednn_layout.h"
+#include "backends/cuda/nhwc_layout.h"
 #include "core/float16.h"
+#include "support/test_device.h"
 
 namespace troika {
 namespace {
 
 constexpr size_t kGuardBytes = 64;
-constexpr unsigned char kGuard = 0xA5, kPoison = 0xFF;  // every float of 0xFF bytes is NaN
+constexpr std::byte kGuard{0xA5}, kPoison{0xFF};  // every float of 0xFF bytes is NaN
 
 template <typename Number>
 void store(const Array& array, std::byte* memory) {
@@ -45,47 +47,56 @@ void load(const std::byte* memory, Array& array) {
   }
 }
 
-void check_guard(const Held& held, const std::string& what) {
-  for (size_t i = 0; i < kGuardBytes; ++i)
-    if (held.memory && held.memory.get()[held.bytes + i] != std::byte{kGuard})
-      throw Error(Status::internal, text(what, ": wrote behind its end"));
-}
-
 }  // namespace
 
 NodeRunner::NodeRunner(int threads)
-    : registry_(BackendRegistry::create()),
-      device_(registry_->open({DeviceKind::cpu, 0}, {threads, {}})),
-      worker_(device_) {}
+    : registry_(BackendRegistry::create()), device_(registry_->open(test_device(), {threads, {}})), worker_(device_) {}
 
-Held NodeRunner::allocate(const TensorType& type, const LayoutPtr& layout, unsigned char poison) {
+Held NodeRunner::allocate(const TensorType& type, const LayoutPtr& layout, std::byte content) {
   Held held{type, layout, nullptr, layout ? layout->bytes() : type.bytes()};
   Buffer buffer = device_->allocate(held.bytes + kGuardBytes, "a test");
-  std::memset(buffer.get(), poison, held.bytes);
-  std::memset(buffer.get() + held.bytes, kGuard, kGuardBytes);
+  std::vector<std::byte> host(held.bytes, content);
+  host.resize(held.bytes + kGuardBytes, kGuard);
+  device_->copy_from_host(buffer.get(), host.data(), host.size());
   const auto deleter = buffer.get_deleter();
   held.memory = std::shared_ptr<std::byte>(buffer.release(), deleter);
   return held;
 }
 
+std::vector<std::byte> NodeRunner::bytes_of(const Held& held) {
+  std::vector<std::byte> host(held.bytes);
+  if (held.bytes) device_->copy_to_host(host.data(), held.memory.get(), held.bytes);
+  return host;
+}
+
+void NodeRunner::check_guard(const Held& held, const std::string& what) {
+  if (!held.memory) return;
+  std::byte guard[kGuardBytes];
+  device_->copy_to_host(guard, held.memory.get() + held.bytes, kGuardBytes);
+  for (std::byte b : guard)
+    if (b != kGuard) throw Error(Status::internal, text(what, ": wrote behind its end"));
+}
+
 Held NodeRunner::copy(const Held& held) {
   if (!held.memory) return held;
-  Held result = allocate(held.type, held.layout, 0);
-  std::memcpy(result.memory.get(), held.memory.get(), held.bytes);
+  Held result = allocate(held.type, held.layout, std::byte{0});
+  if (held.bytes) device_->copy_from_host(result.memory.get(), bytes_of(held).data(), held.bytes);
   return result;
 }
 
 Held NodeRunner::hold(const TensorType& type, const Array& array, const LayoutPtr& layout) {
-  Held plain = allocate(type, nullptr, 0);
+  std::vector<std::byte> host(type.bytes());
   switch (type.dtype) {
-    case DType::f32: store<float>(array, plain.memory.get()); break;
-    case DType::f64: store<double>(array, plain.memory.get()); break;
-    case DType::i32: store<int32_t>(array, plain.memory.get()); break;
-    case DType::i64: store<int64_t>(array, plain.memory.get()); break;
-    case DType::u8: store<uint8_t>(array, plain.memory.get()); break;
-    case DType::bf16: store_16(array, plain.memory.get(), bf16_of_float); break;
-    case DType::f16: store_16(array, plain.memory.get(), f16_of_float); break;
+    case DType::f32: store<float>(array, host.data()); break;
+    case DType::f64: store<double>(array, host.data()); break;
+    case DType::i32: store<int32_t>(array, host.data()); break;
+    case DType::i64: store<int64_t>(array, host.data()); break;
+    case DType::u8: store<uint8_t>(array, host.data()); break;
+    case DType::bf16: store_16(array, host.data(), bf16_of_float); break;
+    case DType::f16: store_16(array, host.data(), f16_of_float); break;
   }
+  const Held plain = allocate(type, nullptr, std::byte{0});
+  if (!host.empty()) device_->copy_from_host(plain.memory.get(), host.data(), host.size());
   return reorder(plain, layout);
 }
 
@@ -104,23 +115,25 @@ Held NodeRunner::reorder(const Held& from, const LayoutPtr& to) {
 }
 
 Array NodeRunner::read(const Held& held) {
-  const Held plain = reorder(held, nullptr);
+  const std::vector<std::byte> host = bytes_of(reorder(held, nullptr));
   Array array(held.type.shape);
   switch (held.type.dtype) {
-    case DType::f32: load<float>(plain.memory.get(), array); break;
-    case DType::f64: load<double>(plain.memory.get(), array); break;
-    case DType::i32: load<int32_t>(plain.memory.get(), array); break;
-    case DType::i64: load<int64_t>(plain.memory.get(), array); break;
-    case DType::u8: load<uint8_t>(plain.memory.get(), array); break;
-    case DType::bf16: load_16(plain.memory.get(), array, float_of_bf16); break;
-    case DType::f16: load_16(plain.memory.get(), array, float_of_f16); break;
+    case DType::f32: load<float>(host.data(), array); break;
+    case DType::f64: load<double>(host.data(), array); break;
+    case DType::i32: load<int32_t>(host.data(), array); break;
+    case DType::i64: load<int64_t>(host.data(), array); break;
+    case DType::u8: load<uint8_t>(host.data(), array); break;
+    case DType::bf16: load_16(host.data(), array, float_of_bf16); break;
+    case DType::f16: load_16(host.data(), array, float_of_f16); break;
   }
   return array;
 }
 
 std::vector<LayoutPtr> NodeRunner::image_layouts(const TensorType& type) const {
+  if (type.shape.rank() != 4) return {};
+  if (!is_on_cpu()) return is_compute_dtype(type.dtype) ? std::vector{cuda::nhwc(type)} : std::vector<LayoutPtr>();
+  if (type.dtype != DType::f32) return {};
   using Tag = dnnl::memory::format_tag;
-  if (type.dtype != DType::f32 || type.shape.rank() != 4) return {};
   std::vector<LayoutPtr> layouts;
   for (Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc})
     layouts.push_back(cpu::layout_of(cpu::Desc(type.shape.dims(), dnnl::memory::data_type::f32, tag), type.shape));
@@ -179,12 +192,15 @@ NodeRunner::Result NodeRunner::run_node(const Graph& graph, const Node& node, co
 
 std::string NodeRunner::find_dirty_padding(const Held& held) {
   if (!held.layout || held.type.dtype != DType::f32) return "";
-  const Held again = reorder(reorder(held, nullptr), held.layout);
-  const auto *a = reinterpret_cast<const float*>(held.memory.get()),
-             *b = reinterpret_cast<const float*>(again.memory.get());
-  for (size_t i = 0; i < held.bytes / sizeof(float); ++i)
-    if (a[i] != b[i])
-      return text("element ", i, " of layout ", held.layout->name(), " is ", a[i], ", its padding should be ", b[i]);
+  const std::vector<std::byte> found = bytes_of(held), clean = bytes_of(reorder(reorder(held, nullptr), held.layout));
+  for (size_t i = 0; i + sizeof(float) <= found.size(); i += sizeof(float)) {
+    float a, b;
+    std::memcpy(&a, &found[i], sizeof a);
+    std::memcpy(&b, &clean[i], sizeof b);
+    if (a != b)
+      return text("element ", i / sizeof a, " of layout ", held.layout->name(), " is ", a, ", its padding should be ",
+                  b);
+  }
   return "";
 }
 

@@ -1,5 +1,5 @@
-// Runs one node of a graph on a device as a plan would: kernel choice, reorders, bound memory; with every trap set that
-// memory allows (poisoned outputs and scratch, guarded ends, aliased outputs).
+// Runs one node of a graph on the test device as a plan would: kernel choice, reorders, bound memory; with every trap set
+// that memory allows (poisoned outputs and scratch, guarded ends, aliased outputs).
 #pragma once
 
 #include <functional>
@@ -17,13 +17,13 @@ namespace troika {
 struct Held {
   TensorType type;
   LayoutPtr layout;
-  std::shared_ptr<std::byte> memory;  // null: absent
+  std::shared_ptr<std::byte> memory;  // the device's, which the host may not touch; null: absent
   size_t bytes = 0;
 };
 
 class NodeRunner {
  public:
-  explicit NodeRunner(int threads);
+  explicit NodeRunner(int threads);  // of a CPU
 
   // Runs `body` on the device's worker thread, where everything else here must be called.
   void run(const std::function<void()>& body) { worker_.run(body); }
@@ -32,8 +32,11 @@ class NodeRunner {
   Held reorder(const Held& from, const LayoutPtr& to);
   Array read(const Held& held);
 
-  // The image layouts that the device's library knows for a type: none but for f32 of rank 4.
+  // The layouts beside the plain one in which the device's kernels see images of a type: as many for each type that has any.
   std::vector<LayoutPtr> image_layouts(const TensorType& type) const;
+
+  // The kernel that the device chooses for inputs that lie so.
+  KernelChoice select(const Graph& graph, const Node& node, const std::vector<Held>& inputs);
 
   struct Result {
     std::string kernel;
@@ -50,9 +53,10 @@ class NodeRunner {
   std::string find_dirty_padding(const Held& held);
 
  private:
-  Held allocate(const TensorType& type, const LayoutPtr& layout, unsigned char poison);
+  Held allocate(const TensorType& type, const LayoutPtr& layout, std::byte content);
   Held copy(const Held& held);
-  KernelChoice select(const Graph& graph, const Node& node, const std::vector<Held>& inputs);
+  std::vector<std::byte> bytes_of(const Held& held);
+  void check_guard(const Held& held, const std::string& what);
 
   std::unique_ptr<BackendRegistry> registry_;
   std::shared_ptr<Device> device_;

@@ -9,6 +9,7 @@
 #include "conformance/cases.h"
 #include "conformance/node_runner.h"
 #include "core/text.h"
+#include "support/test_device.h"
 
 namespace troika {
 namespace {
@@ -44,7 +45,14 @@ std::vector<Array> run(NodeRunner& runner, const Graph& graph, const Node& node,
   return outputs;
 }
 
-TEST(Winograd, EqualsTheReferenceInBlocksOf8And16ByAnyTeam) {
+class Winograd : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_on_cpu()) GTEST_SKIP() << "these are kernels of the CPU, tested is " << test_device();
+  }
+};
+
+TEST_F(Winograd, EqualsTheReferenceInBlocksOf8And16ByAnyTeam) {
   NodeRunner one(1), three(3);
   for (const Case& c :
        {case_of({1, 16, 1, 1}, 16, {1, 1}, true, false), case_of({2, 16, 4, 3}, 32, {2, 2}, true, true),
@@ -76,7 +84,7 @@ TEST(Winograd, EqualsTheReferenceInBlocksOf8And16ByAnyTeam) {
   }
 }
 
-TEST(Winograd, LetsNaNThroughToItsOwnSampleAlone) {
+TEST_F(Winograd, LetsNaNThroughToItsOwnSampleAlone) {
   NodeRunner runner(1);
   const Case c = case_of({2, 16, 10, 9}, 16, {1, 1}, true, true);
   const CaseGraph g = build(c);

@@ -26,7 +26,7 @@ TEST(BatchNorm, NormalisesEachShardByItself) {
   for (int n : {2, 3, 4}) {
     TrainerOptions options;  // without momentum, so that every step can be computed from what is seen before it
     const auto model = batch_norm_net();
-    Trainer trainer(test_context(), model, cpus(n), options);
+    Trainer trainer(test_context(), model, test_devices(n), options);
     for (const Batch& batch : make_batches({16, 7, 31, 16})) {
       const Named parameters = parameters_of(*model, false), buffers = parameters_of(*model, true);
       StepResult result;
@@ -40,7 +40,7 @@ TEST(BatchNorm, NormalisesEachShardByItself) {
         const Range range = balanced_split(batch.size(), n, rank);
         const auto alone = batch_norm_net();
         set_values(*alone, parameters, buffers);
-        const Trained run = train(alone, cpus(1), options, {slice(batch, range.begin, range.end)});
+        const Trained run = train(alone, test_devices(1), options, {slice(batch, range.begin, range.end)});
         const double weight = static_cast<double>(range.size()) / static_cast<double>(batch.size());
         loss += weight * run.losses[0];
         for (const auto& [name, gradient] : run.gradients) {
@@ -63,21 +63,21 @@ TEST(BatchNorm, NormalisesEachShardByItself) {
 
 TEST(BatchNorm, CountsBatchesOnceWhateverTheNumberOfDevices) {
   for (int n : {1, 3})
-    EXPECT_EQ(train(batch_norm_net(), cpus(n), {}, make_batches(4, 16)).buffers.at("bn1.num_batches_tracked"),
+    EXPECT_EQ(train(batch_norm_net(), test_devices(n), {}, make_batches(4, 16)).buffers.at("bn1.num_batches_tracked"),
               std::vector<float>{4})
         << n;
 }
 
 TEST(BatchNorm, EvaluatesByTheFirstDevicesStatisticsEverywhere) {
   const auto model = batch_norm_net();
-  Trainer trainer(test_context(), model, cpus(3), momentum_options());
+  Trainer trainer(test_context(), model, test_devices(3), momentum_options());
   StepResult result;
   for (const Batch& batch : make_batches(3, 31)) trainer.step(batch, result);
   const Batch test = make_batches(1, 31, 9)[0];
   Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, test.inputs, test.labels), {.batch = 16, .prefetch = 0});
   Metrics everywhere;
   trainer.evaluate(loader, nullptr, everywhere);
-  for (const DeviceId& device : cpus(3)) {
+  for (const DeviceId& device : test_devices(3)) {
     Metrics here;
     trainer.evaluate(loader, &device, here);
     EXPECT_EQ(here.correct, everywhere.correct) << device;
@@ -87,7 +87,7 @@ TEST(BatchNorm, EvaluatesByTheFirstDevicesStatisticsEverywhere) {
 
 TEST(BatchNorm, TrainsWithDevicesThatHaveNoSamples) {
   const auto batches = make_batches({3, 16, 1});
-  const Trained run = train(batch_norm_net(), cpus(8), momentum_options(), batches);
+  const Trained run = train(batch_norm_net(), test_devices(most_test_devices()), momentum_options(), batches);
   EXPECT_EQ(run.losses.size(), 3u);
 }
 

@@ -26,8 +26,8 @@ TEST_P(Devices, EqualOneForEveryOptimizerAndBucket) {
       if (momentum == 0 && nesterov) continue;
       TrainerOptions options = momentum_options();
       options.sgd = {momentum, nesterov};
-      const Trained oracle = train(conv_net(), cpus(1), options, batches);
-      expect_near(oracle, train(conv_net(), cpus(n), options, batches), kTolerance,
+      const Trained oracle = train(conv_net(), test_devices(1), options, batches);
+      expect_near(oracle, train(conv_net(), test_devices(n), options, batches), kTolerance,
                   text("momentum ", momentum, nesterov ? ", nesterov" : ""));
     }
 }
@@ -35,10 +35,11 @@ TEST_P(Devices, EqualOneForEveryOptimizerAndBucket) {
 TEST_P(Devices, GiveTheSameBitsForEveryBucketSize) {
   const auto batches = make_batches(3, samples);
   TrainerOptions options = momentum_options();
-  const Trained first = train(conv_net(), cpus(n), options, batches);
+  const Trained first = train(conv_net(), test_devices(n), options, batches);
   for (int64_t bucket_bytes : {int64_t{0}, int64_t{1024}, int64_t{1} << 20, int64_t{1} << 30}) {
     options.bucket_bytes = bucket_bytes;
-    EXPECT_TRUE(train(conv_net(), cpus(n), options, batches) == first) << "buckets of " << bucket_bytes << " bytes";
+    EXPECT_TRUE(train(conv_net(), test_devices(n), options, batches) == first)
+        << "buckets of " << bucket_bytes << " bytes";
   }
 }
 
@@ -47,24 +48,25 @@ TEST_P(Devices, SumTheLossesWhereAskedFor) {
   TrainerOptions options = momentum_options();
   options.reduction = Reduction::sum;
   options.learning_rate = 0.1 / static_cast<double>(samples);
-  const Trained oracle = train(conv_net(), cpus(1), options, batches);
-  expect_near(oracle, train(conv_net(), cpus(n), options, batches), kTolerance, "sum");
+  const Trained oracle = train(conv_net(), test_devices(1), options, batches);
+  expect_near(oracle, train(conv_net(), test_devices(n), options, batches), kTolerance, "sum");
   // The sum is the mean times the number of samples.
   options = momentum_options();
-  const Trained mean = train(conv_net(), cpus(n), options, {batches[0]});
+  const Trained mean = train(conv_net(), test_devices(n), options, {batches[0]});
   EXPECT_NEAR(oracle.losses[0], mean.losses[0] * static_cast<double>(samples), 1e-5 * oracle.losses[0]);
 }
 
 TEST_P(Devices, DrawTheSameDropoutMasks) {
   const auto batches = make_batches(3, samples);
-  const Trained oracle = train(dropout_net(), cpus(1), momentum_options(), batches);
-  expect_near(oracle, train(dropout_net(), cpus(n), momentum_options(), batches), kTolerance, "dropout");
+  const Trained oracle = train(dropout_net(), test_devices(1), momentum_options(), batches);
+  expect_near(oracle, train(dropout_net(), test_devices(n), momentum_options(), batches), kTolerance, "dropout");
 }
 
 TEST_P(Devices, PredictAndEvaluateAsOne) {
   const auto context = test_context();
   TrainerOptions options = momentum_options();
-  Trainer one(context, batch_norm_net(), cpus(1), options), many(context, batch_norm_net(), cpus(n), options);
+  Trainer one(context, batch_norm_net(), test_devices(1), options),
+      many(context, batch_norm_net(), test_devices(n), options);
   const Batch batch = make_batches(1, samples)[0];
   std::vector<float> expected, found;
   one.predict(batch.shape, batch.inputs.data(), expected);
@@ -88,45 +90,54 @@ TEST_P(Devices, PredictAndEvaluateAsOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Matrix, Devices, ::testing::Combine(::testing::Values(1, 2, 3, 4, 8), ::testing::Values<int64_t>(1, 3, 7, 16, 31)),
-    [](const auto& info) { return text(std::get<0>(info.param), "DevicesBatch", std::get<1>(info.param)); });
+std::vector<int> counts() {
+  std::vector<int> counts = {1, 2, 3, 4};
+  if (most_test_devices() > 4) counts.push_back(most_test_devices());
+  return counts;
+}
+
+INSTANTIATE_TEST_SUITE_P(Matrix, Devices,
+                         ::testing::Combine(::testing::ValuesIn(counts()), ::testing::Values<int64_t>(1, 3, 7, 16, 31)),
+                         [](const auto& info) {
+                           return text(std::get<0>(info.param), "DevicesBatch", std::get<1>(info.param));
+                         });
 
 TEST(Replicas, OfOneDeviceTwiceEqualOne) {
   const auto batches = make_batches(4, 7);
-  const Trained oracle = train(conv_net(), cpus(1), momentum_options(), batches);
-  const DeviceId cpu{DeviceKind::cpu, 0};
-  expect_near(oracle, train(conv_net(), {cpu, cpu}, momentum_options(), batches), kTolerance, "cpu:0 twice");
+  const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
+  const DeviceId device = test_device();
+  expect_near(oracle, train(conv_net(), {device, device}, momentum_options(), batches), kTolerance,
+              text(device, " twice"));
 }
 
 TEST(Replicas, StartFromTheSameNumbersForAnyCount) {
   Named first;
-  for (int n : {1, 2, 8}) {
+  for (int n : {1, 2, most_test_devices()}) {
     auto model = conv_net();
     initialize_default(*model, 77, false);
-    const Trainer trainer(test_context(), model, cpus(n), {});
+    const Trainer trainer(test_context(), model, test_devices(n), {});
     if (n == 1) first = parameters_of(*model, false);
     EXPECT_TRUE(parameters_of(*model, false) == first) << n;
   }
 }
 
 TEST(Replicas, GiveTheSameBitsInEveryRun) {
-  for (int n : {1, 3, 8}) {
+  for (int n : {1, 3, most_test_devices()}) {
     const auto batches = make_batches(4, 31);
-    EXPECT_TRUE(train(conv_net(), cpus(n), momentum_options(), batches) ==
-                train(conv_net(), cpus(n), momentum_options(), batches))
+    EXPECT_TRUE(train(conv_net(), test_devices(n), momentum_options(), batches) ==
+                train(conv_net(), test_devices(n), momentum_options(), batches))
         << n;
-    EXPECT_TRUE(train(dropout_net(), cpus(n), momentum_options(), batches) ==
-                train(dropout_net(), cpus(n), momentum_options(), batches))
+    EXPECT_TRUE(train(dropout_net(), test_devices(n), momentum_options(), batches) ==
+                train(dropout_net(), test_devices(n), momentum_options(), batches))
         << n;
   }
 }
 
 TEST(Replicas, StayBitIdenticalOverAHundredSteps) {
-  for (int n : {2, 8}) {
+  for (int n : {2, most_test_devices()}) {
     std::vector<int64_t> sizes;
     for (int64_t i = 0; i < 100; ++i) sizes.push_back(i % 10 == 9 ? 3 : 16);
-    train(conv_net(), cpus(n), momentum_options(), make_batches(sizes));  // looks at the replicas at its end
+    train(conv_net(), test_devices(n), momentum_options(), make_batches(sizes));  // looks at the replicas at its end
   }
 }
 
@@ -138,29 +149,29 @@ TEST(Replicas, AreMeanSquaredErrorAndItsTargetsSplitAsWell) {
   TrainerOptions options = momentum_options();
   options.loss = Loss::mean_squared_error;
   options.learning_rate = 0.01;
-  const Trained oracle = train(conv_net(), cpus(1), options, {batch, batch});
-  for (int n : {2, 8})
-    expect_near(oracle, train(conv_net(), cpus(n), options, {batch, batch}), kTolerance, text(n, " devices"));
+  const Trained oracle = train(conv_net(), test_devices(1), options, {batch, batch});
+  for (int n : {2, most_test_devices()})
+    expect_near(oracle, train(conv_net(), test_devices(n), options, {batch, batch}), kTolerance, text(n, " devices"));
 }
 
 TEST(Dropout, DrawsOtherMasksInOtherStepsAndForOtherSeeds) {
   TrainerOptions options;
   options.learning_rate = 0;
   const Batch batch = make_batches(1, 16)[0];
-  const Trained run = train(dropout_net(), cpus(2), options, {batch, batch});
+  const Trained run = train(dropout_net(), test_devices(2), options, {batch, batch});
   EXPECT_NE(run.losses[0], run.losses[1]);
   options.seed = 1;
-  EXPECT_NE(train(dropout_net(), cpus(2), options, {batch}).losses[0], run.losses[0]);
+  EXPECT_NE(train(dropout_net(), test_devices(2), options, {batch}).losses[0], run.losses[0]);
 }
 
 TEST(SampleWeights, AreThoseOfTheWholeBatchNotOfTheShards) {
   // 7 samples on 2 devices are 4 and 3. The mean of the shards' means gives each of the 3 too much.
   const Batch batch = make_batches(1, 7)[0];
   TrainerOptions options;
-  const Trained whole = train(conv_net(), cpus(1), options, {batch}),
-                two = train(conv_net(), cpus(2), options, {batch});
-  const Trained a = train(conv_net(), cpus(1), options, {slice(batch, 0, 4)}),
-                b = train(conv_net(), cpus(1), options, {slice(batch, 4, 7)});
+  const Trained whole = train(conv_net(), test_devices(1), options, {batch}),
+                two = train(conv_net(), test_devices(2), options, {batch});
+  const Trained a = train(conv_net(), test_devices(1), options, {slice(batch, 0, 4)}),
+                b = train(conv_net(), test_devices(1), options, {slice(batch, 4, 7)});
   for (const auto& [name, gradient] : whole.gradients) {
     std::vector<float> weighted, mean_of_means;
     for (size_t i = 0; i < gradient.size(); ++i) {

@@ -23,19 +23,19 @@ TEST(Precision, LowTrainsAsOneDeviceOnAnyNumberOfDevices) {
   for (DType compute : {DType::bf16, DType::f16}) {
     const TrainerOptions options = scaled_options(compute, compute == DType::f16 ? 256 : 0);
     const auto batches = make_batches({7, 16, 3}, 11);
-    const Trained one = train(conv_net(), cpus(1), options, batches);
+    const Trained one = train(conv_net(), test_devices(1), options, batches);
     // Sums over other parts of a batch round at other places: to a unit of the type's last place.
-    for (int n : {2, 3, 8})
-      expect_near(one, train(conv_net(), cpus(n), options, batches), compute == DType::f16 ? 1e-2 : 6e-2,
+    for (int n : {2, 3, most_test_devices()})
+      expect_near(one, train(conv_net(), test_devices(n), options, batches), compute == DType::f16 ? 1e-2 : 6e-2,
                   std::string(name_of(compute)) + " on " + std::to_string(n));
   }
 }
 
 TEST(Precision, LowComesNearF32AndIsNotF32) {
   const auto batches = make_batches({16, 16}, 12);
-  const Trained exact = train(conv_net(), cpus(1), momentum_options(), batches);
+  const Trained exact = train(conv_net(), test_devices(1), momentum_options(), batches);
   for (DType compute : {DType::bf16, DType::f16}) {
-    const Trained low = train(conv_net(), cpus(2), scaled_options(compute, 0), batches);
+    const Trained low = train(conv_net(), test_devices(2), scaled_options(compute, 0), batches);
     expect_near(exact, low, compute == DType::f16 ? 2e-2 : 1e-1, std::string(name_of(compute)));
     EXPECT_NE(exact.losses, low.losses) << name_of(compute);
   }
@@ -43,16 +43,17 @@ TEST(Precision, LowComesNearF32AndIsNotF32) {
 
 TEST(LossScaling, ByAPowerOfTwoChangesNoBitInF32) {
   const auto batches = make_batches({7, 16}, 13);
-  EXPECT_EQ(train(conv_net(), cpus(2), momentum_options(), batches),
-            train(conv_net(), cpus(2), scaled_options(DType::f32, 1024), batches));
+  EXPECT_EQ(train(conv_net(), test_devices(2), momentum_options(), batches),
+            train(conv_net(), test_devices(2), scaled_options(DType::f32, 1024), batches));
 }
 
 TEST(LossScaling, SkipsTheStepOnAllDevicesWhereOneMeetsAnInfinity) {
   for (int n : {1, 2, 3}) {
     const auto model = conv_net();
-    Trainer trainer(test_context(), model, cpus(n), scaled_options(DType::f32, 1024));
+    Trainer trainer(test_context(), model, test_devices(n), scaled_options(DType::f32, 1024));
     auto batches = make_batches(3, 6, 14);
-    batches[1].inputs[batches[1].inputs.size() - 1] = std::numeric_limits<float>::infinity();  // in the last rank's share
+    batches[1].inputs[batches[1].inputs.size() - 1] =
+        std::numeric_limits<float>::infinity();  // in the last rank's share
     StepResult result;
     trainer.step(batches[0], result);
     EXPECT_FALSE(result.is_skipped);
@@ -73,7 +74,7 @@ TEST(LossScaling, SkipsTheStepOnAllDevicesWhereOneMeetsAnInfinity) {
 }
 
 TEST(LossScaling, DoublesBehindGoodStepsAndNeverFallsBelowOne) {
-  Trainer trainer(test_context(), conv_net(), cpus(2), scaled_options(DType::f32, 2, 2));
+  Trainer trainer(test_context(), conv_net(), test_devices(2), scaled_options(DType::f32, 2, 2));
   const auto good = make_batches(5, 6, 15);
   std::vector<double> scales;
   StepResult result;
@@ -95,8 +96,9 @@ TEST(LossScaling, DoublesBehindGoodStepsAndNeverFallsBelowOne) {
 
 TEST(LossScaling, OfGradientsIsTakenOutWhereTheyAreRead) {
   const auto batches = make_batches({7}, 16);
-  const Trained plain = train(conv_net(), cpus(2), momentum_options(), batches),
-                scaled = train(conv_net(), cpus(2), scaled_options(DType::f32, 4096, 1), batches);  // grows in the step
+  const Trained plain = train(conv_net(), test_devices(2), momentum_options(), batches),
+                scaled = train(conv_net(), test_devices(2), scaled_options(DType::f32, 4096, 1),
+                               batches);  // grows in the step
   EXPECT_EQ(plain.gradients, scaled.gradients);
 }
 
@@ -106,19 +108,19 @@ TEST(LossScaling, IsPartOfTheTrainingState) {
   const auto batches = make_batches(6, 8, 17);
   const TrainerOptions options = scaled_options(DType::f16, 64, 2);
   StepResult result;
-  Trainer whole(test_context(), conv_net(), cpus(2), options);
+  Trainer whole(test_context(), conv_net(), test_devices(2), options);
   for (int i = 0; i < 3; ++i) whole.step(batches[static_cast<size_t>(i)], result);
   save_checkpoint(whole, path);
   for (int i = 3; i < 6; ++i) whole.step(batches[static_cast<size_t>(i)], result);
 
-  Trainer resumed(test_context(), conv_net(), cpus(2), options);
+  Trainer resumed(test_context(), conv_net(), test_devices(2), options);
   load_checkpoint(resumed, path);
   StepResult again;
   for (int i = 3; i < 6; ++i) resumed.step(batches[static_cast<size_t>(i)], again);
   EXPECT_EQ(again.loss_scale, result.loss_scale);
   EXPECT_EQ(look_at(whole), look_at(resumed));
 
-  Trainer other(test_context(), conv_net(), cpus(2), scaled_options(DType::bf16, 64, 2));
+  Trainer other(test_context(), conv_net(), test_devices(2), scaled_options(DType::bf16, 64, 2));
   EXPECT_THROWS(Status::mismatch, "precision is 'f16', the trainer has 'bf16'", load_checkpoint(other, path));
 }
 

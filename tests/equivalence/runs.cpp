@@ -23,12 +23,6 @@ std::shared_ptr<Model> finished(std::shared_ptr<Model> model, ValueId output) {
 
 }  // namespace
 
-std::vector<DeviceId> cpus(int n) {
-  std::vector<DeviceId> devices;
-  for (int i = 0; i < n; ++i) devices.push_back({DeviceKind::cpu, i});
-  return devices;
-}
-
 std::shared_ptr<Context> test_context() {
   static const auto context = std::make_shared<Context>(ContextOptions{});
   return context;

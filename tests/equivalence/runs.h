@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "data/array_dataset.h"
+#include "support/test_device.h"
 #include "train/trainer.h"
 
 namespace troika {
 
-std::vector<DeviceId> cpus(int n);  // cpu:0 to cpu:n-1
 std::shared_ptr<Context> test_context();
 
 // Nets for images of 1 x 8 x 7 with 5 classes, initialised by seed 1.

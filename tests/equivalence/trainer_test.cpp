@@ -30,7 +30,7 @@ TEST(Groups, ThatAreFrozenKeepEveryBitAndAreNotCommunicated) {
     options.groups = {frozen("conv1.*"), frozen("fc.bias")};
     const auto model = conv_net();
     const Named before = parameters_of(*model, false);
-    Trainer trainer(test_context(), model, cpus(n), options);
+    Trainer trainer(test_context(), model, test_devices(n), options);
     StepResult result;
     for (const Batch& batch : make_batches(3, 7)) trainer.step(batch, result);
     trainer.check_replicas();
@@ -52,14 +52,14 @@ TEST(Groups, ThatAreFrozenLeaveTheRestAsItWas) {
   TrainerOptions options = momentum_options();
   options.groups = {frozen("conv1.*")};
   const auto batches = make_batches(3, 7);
-  expect_near(train(conv_net(), cpus(1), options, batches), train(conv_net(), cpus(4), options, batches), kTolerance,
-              "frozen");
+  expect_near(train(conv_net(), test_devices(1), options, batches),
+              train(conv_net(), test_devices(4), options, batches), kTolerance, "frozen");
 }
 
 TEST(Groups, ThatAreAllFrozenAreRefused) {
   TrainerOptions options;
   options.groups = {frozen("*")};
-  EXPECT_THROWS(Status::invalid_argument, "frozen", Trainer(test_context(), conv_net(), cpus(2), options));
+  EXPECT_THROWS(Status::invalid_argument, "frozen", Trainer(test_context(), conv_net(), test_devices(2), options));
 }
 
 TEST(Groups, HaveTheirOwnRateAndDecay) {
@@ -70,7 +70,7 @@ TEST(Groups, HaveTheirOwnRateAndDecay) {
     options.groups = {{"conv2.*", false, 0.5, {}}, {"*.bias", false, {}, 0.0}};
     const auto model = conv_net();
     const Named before = parameters_of(*model, false);
-    const Trained run = train(model, cpus(n), options, make_batches(1, 7));
+    const Trained run = train(model, test_devices(n), options, make_batches(1, 7));
     for (const auto& [name, gradient] : run.gradients) {
       const bool is_conv2 = name.rfind("conv2.", 0) == 0, is_bias = name.find("bias") != std::string::npos;
       const double rate = is_conv2 ? 0.5 : 0.1,
@@ -99,7 +99,7 @@ TEST(LearningRate, FollowsItsSchedule) {
     options.learning_rate = 0.2;
     options.schedule = e.schedule;
     const auto model = conv_net();
-    Trainer trainer(test_context(), model, cpus(2), options);
+    Trainer trainer(test_context(), model, test_devices(2), options);
     const Batch batch = make_batches(1, 3)[0];
     for (int step = 0; step < 8; ++step) {
       EXPECT_NEAR(trainer.learning_rate(-1), e.at(step), 1e-12);
@@ -120,7 +120,7 @@ TEST(LearningRate, FollowsItsSchedule) {
 TEST(LearningRate, CanBeSetInTheMiddleOfARun) {
   Trained runs[2];
   for (int i : {0, 1}) {
-    Trainer trainer(test_context(), conv_net(), cpus(i ? 3 : 1), momentum_options());
+    Trainer trainer(test_context(), conv_net(), test_devices(i ? 3 : 1), momentum_options());
     const auto batches = make_batches(4, 7);
     StepResult result;
     trainer.step(batches[0], result);
@@ -140,7 +140,7 @@ TEST(LearningRate, CanBeSetInTheMiddleOfARun) {
 TEST(Evaluate, IsExactForAnySizeOnOneDeviceAndOnAll) {
   for (int64_t samples : {1, 7, 16, 31}) {
     const Batch test = make_batches(1, samples, 3)[0];
-    Trainer trainer(test_context(), conv_net(), cpus(4), {});
+    Trainer trainer(test_context(), conv_net(), test_devices(4), {});
     // Counted by hand from the predictions.
     std::vector<float> output;
     trainer.predict(test.shape, test.inputs.data(), output);
@@ -171,7 +171,7 @@ TEST(Evaluate, IsExactForAnySizeOnOneDeviceAndOnAll) {
 
 TEST(Evaluate, LeavesTheStateBitForBit) {
   const TempDirectory directory;
-  Trainer trainer(test_context(), batch_norm_net(), cpus(3), momentum_options());
+  Trainer trainer(test_context(), batch_norm_net(), test_devices(3), momentum_options());
   StepResult result;
   const auto batches = make_batches(4, 16);
   trainer.step(batches[0], result);
@@ -191,17 +191,18 @@ TEST(Evaluate, LeavesTheStateBitForBit) {
 
   // And the run goes on as one that never evaluated.
   trainer.step(batches[3], result);
-  const Trained without = train(batch_norm_net(), cpus(3), momentum_options(), {batches[0], batches[1], batches[3]});
+  const Trained without =
+      train(batch_norm_net(), test_devices(3), momentum_options(), {batches[0], batches[1], batches[3]});
   EXPECT_TRUE(look_at(trainer).parameters == without.parameters);
 }
 
 TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
   const auto batches = make_batches(4, 7);
   TrainerOptions options;  // without momentum, which stays with the trainer
-  const Trained whole = train(conv_net(), cpus(2), options, batches);
+  const Trained whole = train(conv_net(), test_devices(2), options, batches);
 
   const auto model = conv_net();
-  auto first = std::make_unique<Trainer>(test_context(), model, cpus(2), options);
+  auto first = std::make_unique<Trainer>(test_context(), model, test_devices(2), options);
   StepResult result;
   first->step(batches[0], result);
   first->step(batches[1], result);
@@ -209,11 +210,11 @@ TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
   first->predict(batches[3].shape, batches[3].inputs.data(), from_trainer);
   first.reset();
   {
-    Trainer inference(test_context(), model, {{DeviceKind::cpu, 5}}, {}, true);
+    Trainer inference(test_context(), model, {test_devices(6).back()}, {}, true);
     inference.predict(batches[3].shape, batches[3].inputs.data(), from_model);
     EXPECT_LE(difference(from_trainer, from_model), kTolerance);
   }
-  Trainer second(test_context(), model, cpus(2), options);
+  Trainer second(test_context(), model, test_devices(2), options);
   second.step(batches[2], result);
   second.step(batches[3], result);
   EXPECT_TRUE(look_at(second).parameters == whole.parameters);
@@ -222,13 +223,14 @@ TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
 TEST(Unwrap, ByAttachingElsewhereDetachesTheFirst) {
   const auto model = conv_net();
   const auto batches = make_batches(2, 7);
-  Trainer first(test_context(), model, cpus(1), {});
+  Trainer first(test_context(), model, test_devices(1), {});
   StepResult result;
   first.step(batches[0], result);
-  Trainer second(test_context(), model, cpus(3), {});
+  Trainer second(test_context(), model, test_devices(3), {});
   EXPECT_THROWS(Status::detached, "attached again", first.step(batches[1], result));
   second.step(batches[1], result);
-  expect_near(train(conv_net(), cpus(1), {}, batches).parameters, look_at(second).parameters, kTolerance, "parameter");
+  expect_near(train(conv_net(), test_devices(1), {}, batches).parameters, look_at(second).parameters, kTolerance,
+              "parameter");
 }
 
 TEST(Checkpoints, ResumeBitForBitAtTheSameCountAndCloselyAtAnother) {
@@ -237,15 +239,15 @@ TEST(Checkpoints, ResumeBitForBitAtTheSameCountAndCloselyAtAnother) {
   TrainerOptions options = momentum_options();
   options.schedule = {.kind = ScheduleKind::cosine, .period = 6};
   const std::vector<Batch> head(batches.begin(), batches.begin() + 3);
-  const Trained whole = train(dropout_net(), cpus(4), options, batches);
+  const Trained whole = train(dropout_net(), test_devices(4), options, batches);
   {
-    Trainer trainer(test_context(), dropout_net(), cpus(4), options);
+    Trainer trainer(test_context(), dropout_net(), test_devices(4), options);
     StepResult result;
     for (const Batch& batch : head) trainer.step(batch, result);
     save_checkpoint(trainer, directory.path() / "state");
   }
-  for (int n : {4, 2, 8}) {
-    Trainer trainer(test_context(), dropout_net(), cpus(n), options);
+  for (int n : {4, 2, most_test_devices()}) {
+    Trainer trainer(test_context(), dropout_net(), test_devices(n), options);
     load_checkpoint(trainer, directory.path() / "state");
     StepResult result;
     for (size_t i = 3; i < 6; ++i) trainer.step(batches[i], result);

@@ -22,10 +22,10 @@ TEST(Trap, AveragingWeightsInsteadOfGradientsWouldBeSeen) {
     first.push_back(slice(batch, 0, 4));
     second.push_back(slice(batch, 4, 7));
   }
-  const Trained oracle = train(conv_net(), cpus(1), momentum_options(), batches),
-                two = train(conv_net(), cpus(2), momentum_options(), batches);
-  const Trained a = train(conv_net(), cpus(1), momentum_options(), first),
-                b = train(conv_net(), cpus(1), momentum_options(), second);
+  const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches),
+                two = train(conv_net(), test_devices(2), momentum_options(), batches);
+  const Trained a = train(conv_net(), test_devices(1), momentum_options(), first),
+                b = train(conv_net(), test_devices(1), momentum_options(), second);
   for (const auto& [name, values] : oracle.parameters) {
     std::vector<float> averaged;
     for (size_t i = 0; i < values.size(); ++i)
@@ -38,13 +38,13 @@ TEST(Trap, AveragingWeightsInsteadOfGradientsWouldBeSeen) {
 // burn#3581: mean became sum under its users. The file names the mode, and another one is refused.
 TEST(Trap, MeanAndSumCannotBeMixedUpThroughACheckpoint) {
   const TempDirectory directory;
-  Trainer mean(test_context(), conv_net(), cpus(2), momentum_options());
+  Trainer mean(test_context(), conv_net(), test_devices(2), momentum_options());
   StepResult result;
   mean.step(make_batches(1, 3)[0], result);
   save_checkpoint(mean, directory.path() / "state");
   TrainerOptions options = momentum_options();
   options.reduction = Reduction::sum;
-  Trainer sum(test_context(), conv_net(), cpus(2), options);
+  Trainer sum(test_context(), conv_net(), test_devices(2), options);
   EXPECT_THROWS(Status::mismatch, "reduction", load_checkpoint(sum, directory.path() / "state"));
 }
 
@@ -52,13 +52,13 @@ TEST(Trap, MeanAndSumCannotBeMixedUpThroughACheckpoint) {
 // resumed, whatever layer it belongs to.
 TEST(Trap, NothingOfTheRegistryIsForgotten) {
   const TempDirectory directory;
-  Trainer trainer(test_context(), batch_norm_net(), cpus(3), momentum_options());
+  Trainer trainer(test_context(), batch_norm_net(), test_devices(3), momentum_options());
   StepResult result;
   for (const Batch& batch : make_batches(3, 16)) trainer.step(batch, result);
   save_checkpoint(trainer, directory.path() / "state");
   const Trained saved = look_at(trainer);
   const auto model = batch_norm_net();
-  Trainer other(test_context(), model, cpus(2), momentum_options());
+  Trainer other(test_context(), model, test_devices(2), momentum_options());
   load_checkpoint(other, directory.path() / "state");
   EXPECT_TRUE(parameters_of(*model, false) == saved.parameters);
   EXPECT_TRUE(parameters_of(*model, true) == saved.buffers);
@@ -79,7 +79,7 @@ TEST(Trap, TheLastSmallerBatchOfAnEpochIsTrainedOn) {
   const auto dataset = std::make_shared<ArrayDataset>(Shape{1, 8, 7}, all.inputs, all.labels);
   Trained runs[2];
   for (int i : {0, 1}) {
-    Trainer trainer(test_context(), conv_net(), cpus(i ? 3 : 1), momentum_options());
+    Trainer trainer(test_context(), conv_net(), test_devices(i ? 3 : 1), momentum_options());
     Loader loader(dataset, {.batch = 4, .shuffle = true, .prefetch = 2, .seed = 3});
     for (int epoch = 0; epoch < 2; ++epoch) {
       Metrics metrics;
@@ -114,17 +114,18 @@ TEST(Trap, AnOpWithoutAGradientIsAnErrorThatNamesIt) {
 // MXNet froze 1 / (first batch's size) into the update.
 TEST(Trap, EachStepIsScaledByItsOwnBatch) {
   const auto batches = make_batches({16, 3, 31, 1, 7, 16});
-  const Trained oracle = train(conv_net(), cpus(1), momentum_options(), batches);
-  for (int n : {2, 4, 8})
-    expect_near(oracle, train(conv_net(), cpus(n), momentum_options(), batches), kTolerance, text(n, " devices"));
+  const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
+  for (int n : {2, 4, most_test_devices()})
+    expect_near(oracle, train(conv_net(), test_devices(n), momentum_options(), batches), kTolerance,
+                text(n, " devices"));
   // Against definition, too: gradients of one sample twice are those of it once.
   const Batch one = make_batches(1, 1)[0];
   Batch twice = one;
   twice.shape = one.shape.with_batch(2);
   twice.inputs.insert(twice.inputs.end(), one.inputs.begin(), one.inputs.end());
   twice.labels.push_back(one.labels[0]);
-  const Trained a = train(conv_net(), cpus(2), momentum_options(), {batches[0], one}),
-                b = train(conv_net(), cpus(2), momentum_options(), {batches[0], twice});
+  const Trained a = train(conv_net(), test_devices(2), momentum_options(), {batches[0], one}),
+                b = train(conv_net(), test_devices(2), momentum_options(), {batches[0], twice});
   expect_near(a.gradients, b.gradients, kTolerance, "gradient");
 }
 
@@ -132,16 +133,16 @@ TEST(Trap, EachStepIsScaledByItsOwnBatch) {
 TEST(Trap, OptimizerStateOfManyDevicesLoadsOnOne) {
   const TempDirectory directory;
   const auto batches = make_batches(4, 16);
-  Trainer eight(test_context(), conv_net(), cpus(8), momentum_options());
+  Trainer many(test_context(), conv_net(), test_devices(most_test_devices()), momentum_options());
   StepResult result;
-  eight.step(batches[0], result);
-  eight.step(batches[1], result);
-  save_checkpoint(eight, directory.path() / "state");
-  Trainer one(test_context(), conv_net(), cpus(1), momentum_options());
+  many.step(batches[0], result);
+  many.step(batches[1], result);
+  save_checkpoint(many, directory.path() / "state");
+  Trainer one(test_context(), conv_net(), test_devices(1), momentum_options());
   load_checkpoint(one, directory.path() / "state");
   one.step(batches[2], result);
   one.step(batches[3], result);
-  const Trained whole = train(conv_net(), cpus(1), momentum_options(), batches), found = look_at(one);
+  const Trained whole = train(conv_net(), test_devices(1), momentum_options(), batches), found = look_at(one);
   expect_near(whole.parameters, found.parameters, kTolerance, "parameter");
   expect_near(whole.momentum, found.momentum, kTolerance, "momentum");
 }
@@ -157,12 +158,13 @@ TEST(Trap, AShardOfOneValueAChannelIsRefusedByNameAndTheTrainerGoesOn) {
     return model;
   };
   const auto model = make();
-  Trainer trainer(test_context(), model, cpus(2), momentum_options());
+  Trainer trainer(test_context(), model, test_devices(2), momentum_options());
   const auto batches = make_batches({4, 3, 4});
   StepResult result;
   trainer.step(batches[0], result);
   const Trained before = look_at(trainer);
-  EXPECT_THROWS(Status::invalid_argument, "'layer3.bn' on cpu:1", trainer.step(batches[1], result));  // 2 and 1
+  EXPECT_THROWS(Status::invalid_argument, text("'layer3.bn' on ", trainer.devices()[1]),
+                trainer.step(batches[1], result));  // 2 and 1
   EXPECT_TRUE(look_at(trainer) == before);
   ASSERT_TRUE(trainer.step(batches[2], result));
   EXPECT_EQ(result.step, 2);
@@ -172,8 +174,9 @@ TEST(Trap, AShardOfOneValueAChannelIsRefusedByNameAndTheTrainerGoesOn) {
 // mxnet#13909: fewer samples than devices raised.
 TEST(Trap, DevicesWithoutSamplesWeighNothing) {
   const auto batches = make_batches({16, 3, 1, 3});
-  const Trained oracle = train(dropout_net(), cpus(1), momentum_options(), batches);
-  expect_near(oracle, train(dropout_net(), cpus(8), momentum_options(), batches), kTolerance, "eight devices");
+  const Trained oracle = train(dropout_net(), test_devices(1), momentum_options(), batches);
+  expect_near(oracle, train(dropout_net(), test_devices(most_test_devices()), momentum_options(), batches), kTolerance,
+              "many devices");
 }
 
 }  // namespace

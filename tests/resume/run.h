@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "support/test_device_name.h"
+
 namespace troika::test {
 
 inline std::string read_whole(const std::filesystem::path& path) {
@@ -63,8 +65,11 @@ class TrainingRun {
     settings.warmup_steps = 3;
     settings.seed = options.seed;
     settings.bucket_bytes = 256;
-    std::vector<troika_device> devices;
-    for (int32_t i = 0; i < options.devices; ++i) devices.push_back({TROIKA_DEVICE_CPU, i});
+    troika_device device;
+    ok(troika_device_parse(test_device_name().c_str(), &device, &error));
+    std::vector<troika_device> devices(static_cast<size_t>(options.devices), device);
+    if (device.kind == TROIKA_DEVICE_CPU)  // a GPU holds them all
+      for (int32_t i = 0; i < options.devices; ++i) devices[static_cast<size_t>(i)].index = i;
     ok(troika_model_attach(model_, devices.data(), options.devices, &settings, &trainer_, &error));
   }
   ~TrainingRun() {
