@@ -36,7 +36,10 @@ TEST(Precision, LowComesNearF32AndIsNotF32) {
   const Trained exact = train(conv_net(), test_devices(1), momentum_options(), batches);
   for (DType compute : {DType::bf16, DType::f16}) {
     const Trained low = train(conv_net(), test_devices(2), scaled_options(compute, 0), batches);
-    expect_near(exact, low, compute == DType::f16 ? 2e-2 : 1e-1, std::string(name_of(compute)));
+    // Gradients of single steps differ by more, where a ReLU or a maximum falls on the other side.
+    const double tolerance = compute == DType::f16 ? 2e-2 : 5e-2;
+    expect_near(exact.parameters, low.parameters, tolerance, std::string(name_of(compute)));
+    for (size_t i = 0; i < exact.losses.size(); ++i) EXPECT_NEAR(low.losses[i], exact.losses[i], tolerance);
     EXPECT_NE(exact.losses, low.losses) << name_of(compute);
   }
 }
