@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -88,6 +89,21 @@ def counts_of_lines(output):
     return counts if seen else None
 
 
+def run_program(command, limit_s, **settings):
+    """Runs a program in a session of its own, so that nothing it started outlives it; gives its status and its output."""
+    with subprocess.Popen(command, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, start_new_session=True, **settings) as process:
+        try:
+            output, _ = process.communicate(timeout=limit_s)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return f"no end after {limit_s} s", process.communicate()[0]
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+
+
 def run_suite(test, folder, sanitize):
     """Runs one program; gives its counts and its output."""
     report_path = os.path.join(os.path.abspath(folder), f"report-{test['name'].replace('/', '-')}.json")
@@ -98,14 +114,9 @@ def run_suite(test, folder, sanitize):
     if environment.get("TROIKA_PYTHON") and os.path.basename(test["cmd"][0]).startswith("python"):
         test["cmd"][0] = environment["TROIKA_PYTHON"]  # the one that has numpy and safetensors
     try:
-        finished = subprocess.run(command_prefix(sanitize) + test["cmd"], cwd=test.get("workdir") or folder,  # as meson does
-                                  env=environment, text=True, errors="replace", stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT_S[sanitize],
-                                  check=False)
-        status, output = finished.returncode, finished.stdout
-    except subprocess.TimeoutExpired as late:
-        output = (late.stdout or b"").decode(errors="replace") if isinstance(late.stdout, bytes) else late.stdout or ""
-        status = f"no end after {TIME_LIMIT_S[sanitize]} s"
+        status, output = run_program(command_prefix(sanitize) + test["cmd"],
+                                     test.get("time_limit_s", TIME_LIMIT_S[sanitize]), env=environment,
+                                     cwd=test.get("workdir") or folder)  # as meson does
     except OSError as error:
         status, output = str(error), ""
 

@@ -127,7 +127,8 @@ TROIKA_API troika_status troika_tensor_to_dlpack(troika_tensor tensor, struct DL
  * deleter when the last hold on it ends; on failure the caller still owns it.
  *
  * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (rank, a dimension, no memory), UNSUPPORTED (strides that are
- * not row-major, an unknown dtype, a device other than the CPU), OUT_OF_MEMORY. Any thread.
+ * not row-major, an unknown dtype, a device that is neither CPU nor CUDA), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread.
+ * Memory of a GPU must be ready for any stream: work that the producer still has under way is not waited for.
  */
 TROIKA_API troika_status troika_tensor_from_dlpack(troika_context context, struct DLManagedTensor *managed,
                                                    troika_tensor *out_tensor, troika_error *error);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-enum : int32_t { kDLCPU = 1 };
+enum : int32_t { kDLCPU = 1, kDLCUDA = 2 };
 enum : uint8_t { kDLInt = 0, kDLUInt = 1, kDLFloat = 2, kDLBfloat = 4 };
 
 struct DLDevice {

@@ -161,7 +161,9 @@ troika_status troika_tensor_to_dlpack(troika_tensor tensor, struct DLManagedTens
     record->shape = t.type().shape.dims();
     DLTensor& dl = record->managed.dl_tensor;
     dl.data = t.data();
-    dl.device = {kDLCPU, 0};  // every CPU device is the same memory
+    const DeviceId device = t.device()->id();
+    dl.device = device.kind == DeviceKind::cuda ? DLDevice{kDLCUDA, device.index}
+                                                : DLDevice{kDLCPU, 0};  // every CPU device is the same memory
     dl.ndim = t.type().shape.rank();
     dl.dtype = to_dlpack(t.type().dtype);
     dl.shape = record->shape.data();
@@ -178,9 +180,9 @@ troika_status troika_tensor_from_dlpack(troika_context context, struct DLManaged
     *required(out_tensor, kName, "out_tensor") = nullptr;
     const auto& c = object_of(context, kName, "context");
     const DLTensor& dl = required(managed, kName, "managed")->dl_tensor;
-    if (dl.device.device_type != kDLCPU)
-      throw Error(Status::unsupported,
-                  text(kName, ": device type is ", dl.device.device_type, ", need ", kDLCPU, " (CPU)"));
+    if (dl.device.device_type != kDLCPU && dl.device.device_type != kDLCUDA)
+      throw Error(Status::unsupported, text(kName, ": device type is ", dl.device.device_type, ", need ", kDLCPU,
+                                            " (CPU) or ", kDLCUDA, " (CUDA)"));
     const TensorType type{from_dlpack(dl.dtype), read_shape(dl.shape, dl.ndim, kName)};
     int64_t stride = 1;
     for (int i = type.shape.rank() - 1; dl.strides && i >= 0; --i) {
@@ -192,7 +194,9 @@ troika_status troika_tensor_from_dlpack(troika_context context, struct DLManaged
     if (!dl.data && type.bytes() > 0)
       throw Error(Status::invalid_argument,
                   text(kName, ": data is NULL, ", type.shape, " needs ", type.bytes(), " bytes"));
-    auto device = open_device(*c, {TROIKA_DEVICE_CPU, 0}, kName);
+    const bool is_gpu = dl.device.device_type == kDLCUDA;
+    auto device = open_device(
+        *c, is_gpu ? troika_device{TROIKA_DEVICE_CUDA, dl.device.device_id} : troika_device{TROIKA_DEVICE_CPU, 0}, kName);
     auto object = std::make_shared<TensorObject>(TensorObject{c, nullptr});
     auto handle = std::make_unique<troika_tensor_s>(object);
     // The struct changes hands with the last thing that can fail.

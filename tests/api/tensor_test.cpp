@@ -178,8 +178,10 @@ TEST_F(TensorApi, exchanges_memory_by_dlpack) {
   dl.dtype.bits = 8;
   refuse(TROIKA_ERROR_UNSUPPORTED, "8 bits");
   dl = before;
-  dl.device.device_type = 2;
-  refuse(TROIKA_ERROR_UNSUPPORTED, "device type is 2");
+  dl.device.device_type = 4;
+  refuse(TROIKA_ERROR_UNSUPPORTED, "device type is 4");
+  dl.device = {2, 9};
+  refuse(TROIKA_ERROR_DEVICE_UNAVAILABLE, "cuda:9");
   dl = before;
   int64_t strides[] = {1, 2};
   dl.strides = strides;

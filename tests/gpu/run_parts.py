@@ -1,0 +1,121 @@
+"""Runs the parts of tests/gpu/run one after the other; prints a table and, as the last line, the sum of their tests.
+
+    run_parts.py FOLDER [PART...]          of the build in FOLDER; without names every part
+    run_parts.py --why-not [PART...]       prints why no GPU can be used here, and nothing where one can
+    run_parts.py --skip REASON [PART...]   counts the parts as skipped
+"""
+
+import ctypes
+import pathlib
+import shutil
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import run_suites  # noqa: E402  (which lies in the folder above)
+
+DEVICE = "cuda:0"
+GOLDEN = sorted((ROOT / "tests/golden").glob("*.json"))
+LOW_GOLDEN = [path for path in GOLDEN if path.stem in ("lenet", "d2l_resnet18_2_devices")]  # as in meson.build
+
+# What the sanitizers have time for: ten cases of each op, and some more convolutions, in 16 bits.
+FEW_CASES = "--gtest_filter=Cases/Kernels.*_?:Cases/Kernels.*conv2d_3?"
+SANITIZER = ["compute-sanitizer", "--report-api-errors", "no", "--error-exitcode", "99", "--tool"]
+# cuDNN's engines are not ours to check for races, and take the tool many minutes.
+OWN_KERNELS = ["--kernel-regex", "kns=troika"]
+
+# Name, limit in seconds, command; programs lie in the build folder.
+PARTS = {
+    "plans": (300, ["tests/backends/cuda/cuda_tests"]),
+    "conformance": (1200, ["tests/conformance/conformance_tests"]),
+    "equivalence": (1200, ["tests/equivalence/equivalence_tests"]),
+    "golden_f32": (900, ["tests/golden_curves", "--devices", DEVICE, *GOLDEN]),
+    "golden_bf16": (600, ["tests/golden_curves", "--devices", DEVICE, "--precision", "bf16", *LOW_GOLDEN]),
+    "golden_f16": (600, ["tests/golden_curves", "--devices", DEVICE, "--precision", "f16", *LOW_GOLDEN]),
+    "resume": (600, ["tests/resume/resume_test"]),
+    "nccl": (900, ["tests/backends/cuda/nccl_test"]),
+    "memcheck": (1800, [*SANITIZER, "memcheck", "tests/conformance/conformance_tests", FEW_CASES]),
+    "racecheck": (1800, [*SANITIZER, "racecheck", *OWN_KERNELS, "tests/conformance/conformance_tests", FEW_CASES]),
+    "training": (3600, [sys.executable, ROOT / "tests/gpu/training_test.py"]),
+}
+
+
+def why_no_gpu():
+    """Empty, or what is missing for a GPU to be used here."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "there is no NVIDIA driver: libcuda.so.1 was not found by the loader"
+    count = ctypes.c_int(0)
+    status = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    if status:
+        return f"there is no NVIDIA GPU: the driver answers with error {status}"
+    return "" if count.value > 0 else "there is no NVIDIA GPU: none is visible"
+
+
+def skipped(name, reason):
+    """The counts of a part that does not run, and its line."""
+    counts = run_suites.Counts()
+    counts.skipped = 1
+    return counts, f"skip gpu: {name}: {reason}"
+
+
+def run_part(name, folder):
+    """Runs a part; gives its counts and its output."""
+    limit_s, command = PARTS[name]
+    if command[0] == SANITIZER[0] and not shutil.which(command[0]):
+        return skipped(name, "there is no compute-sanitizer on the PATH")
+    command = [str(folder / word) if str(word).startswith("tests/") else str(word) for word in command]
+    environment = {"TROIKA_TEST_DEVICE": DEVICE, "TROIKA_BACKEND_DIR": str(folder / "src/backends/cuda"),
+                   "TROIKA_CACHE_DIR": str(folder / "cache"), "TROIKA_TOOL": str(folder / "troika")}
+    counts, output = run_suites.run_suite({"name": name, "cmd": command, "env": environment, "time_limit_s": limit_s},
+                                          str(folder), "none")
+    if command[0] == SANITIZER[0] and "Device not supported" in output:
+        return skipped(name, "compute-sanitizer does not support this device")
+    return counts, output
+
+
+def run_parts(folder, names):
+    rows, total = [], run_suites.Counts()
+    for name in names:
+        began = time.monotonic()
+        counts, output = run_part(name, folder)
+        total.add(counts)
+        rows.append((name, counts, time.monotonic() - began))
+        print(f"{'FAIL' if counts.failed else 'ok':4} {name:<12} {counts} ({rows[-1][2]:.1f} s)", flush=True)
+        lines = output.splitlines()
+        shown = lines[-80:] if counts.failed else [line for line in lines if line.startswith(("ok ", "skip "))]
+        print("".join(f"     | {line}\n" for line in shown), end="", flush=True)
+    print(f"\n{'part':<12} {'passed':>8} {'failed':>8} {'skipped':>8} {'seconds':>8}")
+    for name, counts, seconds in rows:
+        print(f"{name:<12} {counts.passed:>8} {len(counts.failed):>8} {counts.skipped:>8} {seconds:>8.1f}")
+    for name in total.failed:
+        print(f"failed: {name}")
+    print(total)
+    return 1 if total.failed or total.passed == 0 else 0
+
+
+def main():
+    mode, arguments = sys.argv[1], sys.argv[2:]
+    reason = arguments.pop(0) if mode == "--skip" else ""
+    for name in arguments:
+        if name not in PARTS:
+            sys.exit(f"run: there is no part '{name}'; there are: {' '.join(PARTS)}")
+    names = [name for name in PARTS if name in arguments or not arguments]
+    if mode == "--why-not":
+        print(why_no_gpu())
+        return 0
+    if mode == "--skip":
+        total = run_suites.Counts()
+        for name in names:
+            counts, line = skipped(name, reason)
+            total.add(counts)
+            print(line)
+        print(total)
+        return 0
+    return run_parts(pathlib.Path(mode).resolve(), names)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
