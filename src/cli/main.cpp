@@ -1,5 +1,8 @@
 // The `troika` program: runs one command, and prints one line where something fails.
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <new>
 
@@ -17,10 +20,19 @@ int fail(std::string message) {
   return 1;
 }
 
+// OpenMP's threads spin between two pieces of work, which costs nothing on an idle machine and makes a training a hundred times
+// slower beside another busy process. OpenMP reads its settings once, when it is loaded: so the program starts again with
+// this one. What the user has set stays.
+void let_threads_sleep(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
+  if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0) execv("/proc/self/exe", argv);  // returns where it cannot: go on as it is
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace troika::cli;
+  let_threads_sleep(argv);
   try {
     CommandLine line("troika", "Trains neural networks on several devices at once.",
                      [] { return std::string(troika_build_info()); });
