@@ -174,9 +174,9 @@ def check_lengths(rooms):
 
 
 def check_environment(rooms):
-    """Environment variables are read in one place, which names them all."""
+    """Environment variables are read in one place, which names them all. The tool is a program of its own."""
     for path, name in source_files():
-        if name != "core/environment.cpp" and re.search(r"\bgetenv\b", path.read_text(encoding="utf-8")):
+        if name != "core/environment.cpp" and not name.startswith("cli/") and re.search(r"\bgetenv\b", path.read_text(encoding="utf-8")):
             yield f"src/{name}: calls getenv; environment variables are read in src/core/environment.cpp"
 
 

@@ -4,6 +4,7 @@
 #include <troika/status.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -82,12 +83,24 @@ inline size_t bytes_argument(int64_t size_bytes, const char* function) {
   return static_cast<size_t>(size_bytes);
 }
 
+// The sizes that a struct had in earlier versions of its header, smallest first; hosts built against those still pass
+// them. None yet. Where a struct grows: template <> inline constexpr std::array<size_t, 1> kEarlierSizes<troika_x>{24};
+template <typename Struct>
+inline constexpr std::array<size_t, 0> kEarlierSizes{};
+
+// Whether some version's header has the struct at this size: an earlier one, this one or, where it is larger, a later one.
+template <typename Struct>
+bool is_size_of(uint32_t size) {
+  const auto& earlier = kEarlierSizes<Struct>;
+  return (size >= sizeof(Struct) && size <= 65536) || std::find(earlier.begin(), earlier.end(), size) != earlier.end();
+}
+
 // Copies what the caller's struct has into a full, defaulted one: old callers' structs are shorter, newer ones longer.
 template <typename Options>
 Options read_options(const Options* given, const Options& defaults, const char* type_name) {
   Options options = defaults;
   if (!given) return options;
-  if (given->struct_size < sizeof(uint32_t) || given->struct_size > 65536)
+  if (!is_size_of<Options>(given->struct_size))
     throw Error(Status::invalid_argument, text(type_name, ": struct_size is ", given->struct_size, ", need ",
                                                sizeof(Options), "; begin with the _INIT macro or the _init function"));
   const size_t known = given->struct_size < sizeof(Options) ? given->struct_size : sizeof(Options);
@@ -108,7 +121,7 @@ template <typename Result>
 uint32_t result_size(const Result* out, const char* function, const char* argument) {
   required(out, function, argument);
   const uint32_t size = out->struct_size == 0 ? static_cast<uint32_t>(sizeof(Result)) : out->struct_size;
-  if (size < sizeof(uint32_t) || size > 65536)
+  if (!is_size_of<Result>(size))
     throw Error(Status::invalid_argument,
                 text(function, ": ", argument, "->struct_size is ", size, ", need ", sizeof(Result)));
   return size;

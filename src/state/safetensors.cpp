@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <bit>
@@ -19,6 +20,14 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian, and is copied as it is");
 
 constexpr uint64_t kLargestRead = uint64_t{1} << 30;  // Linux moves at most 2 GiB a call
+constexpr uint64_t kSumChunkBytes = uint64_t{1} << 20;
+
+std::string print_sum(uLong sum) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string digits(8, '0');
+  for (size_t i = 0; i < digits.size(); ++i) digits[i] = kDigits[sum >> (28 - 4 * i) & 0xF];
+  return digits;
+}
 
 // Closes a descriptor unless it has been released.
 class OpenFile {
@@ -86,6 +95,24 @@ void SafetensorsReader::read(const TensorEntry& entry, void* destination, uint64
   read_at(header_.data_offset + entry.begin, destination, size);
 }
 
+void SafetensorsReader::check_sum() const {
+  const auto wanted = header_.metadata.find(kSumKey);
+  if (wanted == header_.metadata.end()) return;
+  const uint64_t data_bytes = header_.entries.empty() ? 0 : header_.entries.back().end;
+  std::vector<unsigned char> chunk(static_cast<size_t>(std::min(data_bytes, kSumChunkBytes)));
+  uLong sum = ::crc32(0, nullptr, 0);
+  for (uint64_t done = 0; done < data_bytes;) {
+    const uint64_t size = std::min(data_bytes - done, kSumChunkBytes);
+    read_at(header_.data_offset + done, chunk.data(), size);
+    sum = ::crc32_z(sum, chunk.data(), static_cast<size_t>(size));
+    done += size;
+  }
+  if (print_sum(sum) != wanted->second)
+    throw Error(Status::corrupt, text(label_, ": its data has the CRC-32 ", print_sum(sum), ", metadata '", kSumKey,
+                                      "' is '", printable_name(wanted->second),
+                                      "'; the file is damaged, or was changed and kept the metadata"));
+}
+
 void SafetensorsReader::read_at(uint64_t offset, void* destination, uint64_t size) const {
   char* next = static_cast<char*>(destination);
   while (size > 0) {
@@ -138,8 +165,24 @@ void SafetensorsWriter::write(const std::string& path, std::string_view what, co
     return safetensors_dtype_order(a->entry.dtype) > safetensors_dtype_order(b->entry.dtype);
   });
 
+  // Borrowed until the next call: a tensor's bytes, where they lie or as a fill gives them.
+  std::vector<char> filled;
+  auto data_of = [&filled](const Tensor& tensor) -> const void* {
+    if (!tensor.fill) return tensor.data;
+    filled.resize(static_cast<size_t>(tensor.entry.bytes()));
+    tensor.fill(filled.data(), filled.size());
+    return filled.data();
+  };
+
   SafetensorsHeader header;
   header.metadata = metadata_;
+  if (sums_data_) {
+    uLong sum = ::crc32(0, nullptr, 0);
+    for (const Tensor* tensor : order)
+      if (const auto size = static_cast<size_t>(tensor->entry.bytes()); size > 0)  // of NULL it gives a fresh sum
+        sum = ::crc32_z(sum, static_cast<const unsigned char*>(data_of(*tensor)), size);
+    header.metadata[kSumKey] = print_sum(sum);
+  }
   uint64_t data_bytes = 0;
   for (const Tensor* tensor : order) {
     TensorEntry entry = tensor->entry;
@@ -157,15 +200,7 @@ void SafetensorsWriter::write(const std::string& path, std::string_view what, co
 
   AtomicFile file(what, path, head.size() + data_bytes, file_system);
   file.write(head.data(), head.size());
-  std::vector<char> filled;
-  for (const Tensor* tensor : order) {
-    const uint64_t size = tensor->entry.bytes();
-    if (tensor->fill) {
-      filled.resize(static_cast<size_t>(size));
-      tensor->fill(filled.data(), size);
-    }
-    file.write(tensor->fill ? filled.data() : tensor->data, size);
-  }
+  for (const Tensor* tensor : order) file.write(data_of(*tensor), tensor->entry.bytes());
   file.commit();
 }
 

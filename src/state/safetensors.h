@@ -14,6 +14,9 @@
 
 namespace troika {
 
+// The metadata key of the data's CRC-32 (zlib's), 8 digits of lower-case hex: what a flipped bit cannot get past.
+constexpr const char* kSumKey = "crc32";
+
 // An open file whose whole header has been checked. Reads with pread, so a file that changes underneath gives an error,
 // never a signal. Reading from several threads is fine.
 class SafetensorsReader {
@@ -34,6 +37,9 @@ class SafetensorsReader {
 
   // Copies all bytes of one of this reader's entries, little-endian and row-major; `size` must be entry.bytes().
   void read(const TensorEntry& entry, void* destination, uint64_t size) const;
+
+  // Reads all data once and throws CORRUPT where its sum is not the one in the metadata; a file that has none passes.
+  void check_sum() const;
 
   // "weights file 'w.safetensors'", for messages about what it holds.
   const std::string& label() const { return label_; }
@@ -56,12 +62,16 @@ class SafetensorsWriter {
 
   // Adds a tensor; `dtype` is the format's, such as "F32" or safetensors_dtype(DType::f32).
   // Throws INVALID_ARGUMENT for a name that is taken or not allowed, an unknown dtype, or a shape that has no size.
-  // Data is borrowed until write() has returned; a fill is called once by each write(), into a buffer of its own size.
+  // Data is borrowed until write() has returned; a fill is called by each write() into a buffer of its own size: once,
+  // and with sum_data() twice for the same bytes.
   void add(std::string name, std::string_view dtype, Shape shape, const void* data);
   void add(std::string name, std::string_view dtype, Shape shape, Fill fill);
 
   // Sets one pair of strings, UTF-8. The last value of a key counts.
   void set_metadata(std::string key, std::string value);
+
+  // Has write() put the sum of all data into the metadata, for SafetensorsReader::check_sum.
+  void sum_data() { sums_data_ = true; }
 
   // Writes the file atomically: at `path` is what was there before, or the whole new file. Throws INVALID_ARGUMENT
   // where the header grows too large, IO, and what a fill throws; the previous file then is unchanged. Messages name
@@ -79,6 +89,7 @@ class SafetensorsWriter {
 
   std::map<std::string, Tensor, std::less<>> tensors_;
   std::map<std::string, std::string> metadata_;
+  bool sums_data_ = false;
 };
 
 }  // namespace troika

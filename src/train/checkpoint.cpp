@@ -32,14 +32,21 @@ Number parse_number(const std::string& source, const std::string& label, const s
   return value;
 }
 
-// Settings that must be the same for a run to go on as it was.
-std::map<std::string, std::string> settings_of(const Trainer& trainer) {
+struct Setting {
+  std::string key, value;
+  bool is_in_every_state = true;
+};
+
+// Settings that must be the same for a run to go on as it was. What others depend on comes first, so that the first
+// difference is the one to tell of.
+std::vector<Setting> settings_of(const Trainer& trainer) {
   const TrainerOptions& o = trainer.options();
-  std::map<std::string, std::string> settings = {
+  std::vector<Setting> settings = {
       {"model", trainer.model()->name()},
+      {"precision", o.allow_tf32 ? "tf32" : std::string(name_of(o.compute))},
+      {"optimizer", "sgd"},
       {"loss", o.loss == Loss::cross_entropy ? "cross_entropy" : "mean_squared_error"},
       {"reduction", o.reduction == Reduction::mean ? "mean" : "sum"},
-      {"optimizer", "sgd"},
       {"momentum", print_number(o.sgd.momentum)},
       {"nesterov", o.sgd.nesterov ? "1" : "0"},
       {"weight_decay", print_number(o.weight_decay)},
@@ -51,12 +58,13 @@ std::map<std::string, std::string> settings_of(const Trainer& trainer) {
       {"schedule_min", print_number(o.schedule.minimum)},
       {"warmup_steps", std::to_string(o.schedule.warmup_steps)},
       {"seed", std::to_string(o.seed)},
-      {"precision", o.allow_tf32 ? "tf32" : std::string(name_of(o.compute))},
   };
-  if (o.sgd.is_scaled) settings["loss_scale_interval"] = std::to_string(o.sgd.scale_interval);
+  if (o.sgd.is_scaled) settings.push_back({"loss_scale_interval", std::to_string(o.sgd.scale_interval), false});
   for (size_t g = 0; g < o.groups.size(); ++g)
-    settings[text("group", g)] = text(o.groups[g].pattern, o.groups[g].is_frozen ? " frozen" : "", " weight_decay ",
-                                      print_number(o.groups[g].weight_decay.value_or(o.weight_decay)));
+    settings.push_back({text("group", g),
+                        text(o.groups[g].pattern, o.groups[g].is_frozen ? " frozen" : "", " weight_decay ",
+                             print_number(o.groups[g].weight_decay.value_or(o.weight_decay))),
+                        false});
   return settings;
 }
 
@@ -66,7 +74,7 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
   trainer.check_usable();
   SafetensorsWriter writer;
   writer.set_metadata("format", kTrainingStateFormat);
-  for (const auto& [key, value] : settings_of(trainer)) writer.set_metadata(key, value);
+  for (const Setting& setting : settings_of(trainer)) writer.set_metadata(setting.key, setting.value);
   const TrainingState state = trainer.state();
   writer.set_metadata("step", std::to_string(state.step));
   if (state.has_position) {
@@ -92,6 +100,7 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
       momentum[name] = trainer.read_momentum(name);
       writer.add(kMomentumPrefix + name, "F32", trainer.state_table().find(name).type.shape, momentum[name].data());
     }
+  writer.sum_data();
   writer.write(path, kWhat);
 }
 
@@ -111,10 +120,12 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
   if (!is_training_state(reader))
     throw Error(Status::mismatch, text("file '", printable(path), "' is no training state: metadata 'format' is '",
                                        find("format") ? *find("format") : "", "', needs '", kTrainingStateFormat, "'"));
-  const auto settings = settings_of(trainer);
-  for (const auto& [key, value] : settings)
+  for (const auto& [key, value, is_in_every_state] : settings_of(trainer)) {
+    if (!is_in_every_state && !find(key))
+      throw Error(Status::mismatch, text(label, ": has no ", key, ", the trainer has '", value, "'"));
     if (require(key) != value)
       throw Error(Status::mismatch, text(label, ": ", key, " is '", *find(key), "', the trainer has '", value, "'"));
+  }
   if (find(text("group", trainer.options().groups.size())))
     throw Error(Status::mismatch,
                 text(label, " has more parameter groups than the trainer's ", trainer.options().groups.size()));

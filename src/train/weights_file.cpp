@@ -68,11 +68,13 @@ void save_weights(Model& model, const std::string& path) {
   add_parameters(writer, model, "");
   writer.set_metadata("format", "pt");  // the key by which PyTorch's tools know files with their names
   writer.set_metadata("model", model.name());
+  writer.sum_data();
   writer.write(path);
 }
 
 std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
                                                     const std::string& prefix, LoadReport& report) {
+  reader.check_sum();
   const ParameterStore& store = *model.parameters();
   std::vector<std::vector<std::byte>> values(store.size());
   for (size_t i = 0; i < store.size(); ++i) {

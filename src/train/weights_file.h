@@ -37,6 +37,7 @@ bool is_training_state(const SafetensorsReader& reader);
 void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& prefix);
 
 // The values that a file holds for the model's entries, by entry; empty where the file has none. Fills the report.
+// Throws CORRUPT where the data is not what was written.
 // `prefix` stands before every name in the file that counts; others are left alone.
 std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
                                                     const std::string& prefix, LoadReport& report);

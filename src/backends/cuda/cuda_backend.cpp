@@ -1,6 +1,10 @@
 // What must be there before a GPU can be used, and one line for each thing that is not.
 #include "backends/cuda/cuda_backend.h"
 
+#include <cctype>
+#include <map>
+#include <mutex>
+
 #include "backends/cuda/check.h"
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/plan_cache.h"
@@ -43,18 +47,28 @@ class CudaBackend : public Backend {
       throw Error(Status::device_unavailable,
                   text("device cuda:", index, ": ", properties.name, " has compute capability ", properties.major, '.',
                        properties.minor, ", need ", kLeastMajor, ".0 or later"));
-    const std::string folder = cache_folder();
-    const std::string machine = text(properties.name, ", cuDNN ", cudnnGetVersion());
-    std::string file = properties.name;
-    for (char& c : file)
-      if (!isalnum(static_cast<unsigned char>(c))) c = '_';
-    auto plans = folder.empty() ? std::make_shared<PlanCache>()
-                                : std::make_shared<PlanCache>(text(folder, "/engines-", file, ".json"), machine);
-    return std::make_shared<CudaDevice>(index, std::move(plans));
+    return std::make_shared<CudaDevice>(index, plans_of(index, properties.name));
   }
 
  private:
+  // One for all replicas on a GPU: with one engine for a problem they give the same bits.
+  std::shared_ptr<PlanCache> plans_of(int index, const std::string& name) const {
+    std::lock_guard lock(mutex_);
+    std::shared_ptr<PlanCache>& plans = plans_[index];
+    if (plans) return plans;
+    const std::string folder = cache_folder();
+    std::string file = name;
+    for (char& c : file)
+      if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+    plans = folder.empty() ? std::make_shared<PlanCache>()
+                           : std::make_shared<PlanCache>(text(folder, "/engines-", file, ".json"),
+                                                         text(name, ", cuDNN ", cudnnGetVersion()));
+    return plans;
+  }
+
   const int count_;
+  mutable std::mutex mutex_;
+  mutable std::map<int, std::shared_ptr<PlanCache>> plans_;
 };
 
 }  // namespace

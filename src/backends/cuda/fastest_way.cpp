@@ -112,7 +112,9 @@ class Bench {
 }  // namespace
 
 FastestWay::FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
-  if (device.is_plan_only() || recall(device, problem, ways)) return;
+  if (device.is_plan_only()) return;
+  std::lock_guard lock(device.plans()->measuring());
+  if (recall(device, problem, ways)) return;
   measure(device, problem, ways);
 }
 

@@ -21,9 +21,13 @@ class PlanCache {
   // Remembers, and writes the file, atomically. A file that cannot be written is no error: engines are measured again.
   void store(const std::string& problem, const std::string& engine);
 
+  // To be held while engines are measured: one replica measures alone, and the others take up what it found.
+  std::mutex& measuring() { return measuring_; }
+
  private:
   void write() const;
 
+  std::mutex measuring_;
   mutable std::mutex mutex_;
   std::string path_, machine_;
   std::map<std::string, std::string> engines_;
