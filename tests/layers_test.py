@@ -13,7 +13,7 @@ LISTS = {"backends/backends.cpp": "backends/", "comm/communicators.cpp": "comm/"
 VENDORS = {
     r"(oneapi/)?dnnl": ["backends/cpu"],
     r"cudnn|cublas|curand|nvrtc": ["backends/cuda"],
-    r"cuda": ["backends/cuda", "comm/nccl"],
+    r"cuda|nvtx": ["backends/cuda", "comm/nccl"],
     r"nccl": ["comm/nccl"],
     r"gloo/": ["comm/gloo"],
 }

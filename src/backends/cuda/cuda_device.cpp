@@ -3,6 +3,7 @@
 
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/plan_cache.h"
+#include "backends/cuda/ranged_kernel.h"
 
 namespace troika::cuda {
 
@@ -136,7 +137,12 @@ KernelChoice CudaDevice::select(const KernelRequest& request) {
 #undef TROIKA_KERNEL
   };
   for (const Entry& entry : kKernels)
-    if (entry.op == request.node.op) return entry.select(*this, request);
+    if (entry.op == request.node.op) {
+      KernelChoice choice = entry.select(*this, request);
+      choice.kernel = std::make_unique<RangedKernel>(std::move(choice.kernel),
+                                                     text(request.node.name, ' ', request.node.op));
+      return choice;
+    }
   throw Error(Status::unsupported,
               text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
 }
