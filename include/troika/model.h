@@ -344,9 +344,9 @@ TROIKA_API troika_status troika_model_save(troika_model model, const char *path,
  * Of a training state that `troika_trainer_save` wrote the model's values are taken.
  * `options` and `out_report` may be NULL; the report is filled for MISMATCH too.
  *
- * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format), MISMATCH (names or shapes; nothing loaded at all counts),
- * INVALID_ARGUMENT (an option), OUT_OF_MEMORY, BUSY also while the model's trainer is in a call. One thread a model at
- * a time.
+ * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format, or the sum of its data), MISMATCH (names or shapes; nothing
+ * loaded at all counts), INVALID_ARGUMENT (an option), OUT_OF_MEMORY, BUSY also while the model's trainer is in a call.
+ * One thread a model at a time.
  */
 TROIKA_API troika_status troika_model_load(troika_model model, const char *path, const troika_load_options *options,
                                            troika_load_report *out_report, troika_error *error);

@@ -2,9 +2,9 @@
  *
  * Conventions of all headers. A call that can fail returns a status and takes, last, the address of an error struct, or
  * NULL. Its comment names the errors that are its own; any call may also answer INVALID_ARGUMENT (an argument that is
- * NULL or a handle of another kind, a `struct_size` of no version), UNSUPPORTED (an option struct of a newer header
- * sets a field that this library does not know), OUT_OF_MEMORY (of the host) and INTERNAL. A failed call leaves its
- * outputs untouched, and handles among them NULL.
+ * NULL or a handle of another kind, a `struct_size` of no version, an option `reserved` that is not 0), UNSUPPORTED (an
+ * option struct of a newer header sets a field that this library does not know), OUT_OF_MEMORY (of the host) and
+ * INTERNAL. A failed call leaves its outputs untouched, and handles among them NULL.
  *
  * What goes in is read or copied during the call, unless the comment says otherwise. What comes out is "Owned", and the
  * caller destroys it, or "Borrowed until" something happens, and must not be touched after that.
@@ -25,7 +25,7 @@ typedef int32_t troika_status;
 enum {
   TROIKA_OK = 0,            /**< Success. */
   TROIKA_END_OF_DATA = 1,   /**< The loader has given every batch of this epoch. */
-  TROIKA_STEP_SKIPPED = 2,  /**< The step changed nothing, on any device. */
+  TROIKA_STEP_SKIPPED = 2,  /**< The step changed no parameter, on any device; it counts all the same. */
   TROIKA_STOPPED = 3,       /**< A stop was requested, or a callback returned non-zero. */
 
   TROIKA_ERROR_INVALID_ARGUMENT = -1,    /**< NULL, an unknown value, a wrong shape, dtype, name or size. */

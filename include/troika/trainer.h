@@ -39,7 +39,8 @@ enum {
 /**
  * Precisions of computation. Parameters, their gradients, the optimizer's state, BatchNorm's statistics and losses are f32 in
  * all of them; files do not depend on it. In BF16 and F16 activations and the factors of convolutions and linear layers are
- * 16 bits wide, and sums are made in f32. On a CPU these two save memory, not time.
+ * 16 bits wide, and sums are made in f32. On a CPU these two save no time, and often take more memory: they serve to try out
+ * there what a GPU will do.
  */
 enum {
   TROIKA_PRECISION_F32 = 1,  /**< IEEE single. */
@@ -146,7 +147,8 @@ typedef struct troika_step_result {
 /**
  * Trains on one batch: forward, loss, backward, all-reduce of gradients, update. `out_result` may be NULL; on a GPU the call
  * then returns while the step still runs, and an error of it comes with a later call. STEP_SKIPPED where loss scaling met a
- * gradient that is not finite on any device: nothing has changed but the loss scale.
+ * gradient that is not finite on any device: parameters and optimizer state are as they were and the loss scale is lower.
+ * The step counts all the same, for `step`, schedule and warm-up, and BatchNorm's running statistics have moved with it.
  * A batch of a new size compiles a plan first, which takes longer once. STOPPED, and nothing is done, after
  * `troika_trainer_request_stop`.
  *
@@ -201,8 +203,8 @@ typedef struct troika_metrics {
  * STOPPED, and an error in a step, leave it behind the last batch that was trained on. `out_metrics` may be NULL; it is
  * filled for STOPPED too.
  *
- * Errors: those of `troika_trainer_step`; BUSY also where the loader is in use. One thread a trainer, and a loader, at
- * a time.
+ * Errors: those of `troika_trainer_step`; INVALID_ARGUMENT also where the loader's dataset makes no batch at all; BUSY
+ * also where the loader is in use. One thread a trainer, and a loader, at a time.
  */
 TROIKA_API troika_status troika_trainer_train_epoch(troika_trainer trainer, troika_loader loader,
                                                     troika_metrics *out_metrics, troika_error *error);
@@ -212,8 +214,8 @@ TROIKA_API troika_status troika_trainer_train_epoch(troika_trainer trainer, troi
  * Running statistics are used, nothing is changed; the loader stands at the start of the next epoch then. STOPPED after
  * `troika_trainer_request_stop`. `out_metrics` may be NULL.
  *
- * Errors: those of `troika_trainer_step`; BUSY also where the loader is in use. One thread a trainer, and a loader, at
- * a time.
+ * Errors: those of `troika_trainer_step`; INVALID_ARGUMENT also where the loader's dataset makes no batch at all; BUSY
+ * also where the loader is in use. One thread a trainer, and a loader, at a time.
  */
 TROIKA_API troika_status troika_trainer_evaluate(troika_trainer trainer, troika_loader loader,
                                                  troika_metrics *out_metrics, troika_error *error);
@@ -305,8 +307,8 @@ TROIKA_API troika_status troika_trainer_save(troika_trainer trainer, const char 
  * moved there must have the `shuffle` and `seed` of the run that was saved: a step refuses the batch that it gives next
  * with INVALID_ARGUMENT where samples come in another order. With NULL the caller looks after their order.
  *
- * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format), MISMATCH (the message names the first difference),
- * OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
+ * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format, or the sum of its data), MISMATCH (the message names the
+ * first difference), OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_load(troika_trainer trainer, const char *path,
                                              troika_loader_position *out_position, troika_error *error);

@@ -18,7 +18,17 @@ class FieldCheck {
   explicit FieldCheck(std::string where) : where_(std::move(where)) {}
   void integer(const char* field, int64_t value, int64_t least, int64_t most) const {
     if (value < least || value > most)
-      throw Error(Status::invalid_argument, text(where_, field, " is ", value, ", need ", least, " to ", most));
+      throw Error(Status::invalid_argument,
+                  text(where_, field, " is ", value, ", need ",
+                       most == INT64_MAX ? text("at least ", least) : text(least, " to ", most)));
+  }
+  // `names` are the constants of the values 1, 2, ...
+  void constant(const char* field, int32_t value, std::vector<std::string_view> names) const {
+    if (value >= 1 && static_cast<size_t>(value) <= names.size()) return;
+    const std::string_view last = names.back();
+    names.pop_back();
+    throw Error(Status::invalid_argument,
+                text(where_, field, " is ", value, ", need ", join(names, ", "), " or ", last));
   }
   void real(const char* field, double value, double least, double below) const {
     if (!(value >= least && value < below))
@@ -34,16 +44,18 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   const troika_trainer_options o = read_options(given, kDefaults, "troika_trainer_options");
   const FieldCheck check("troika_model_attach: options.");
   constexpr double kLarge = 1e30;
-  check.integer("loss", o.loss, TROIKA_LOSS_CROSS_ENTROPY, TROIKA_LOSS_MEAN_SQUARED_ERROR);
-  check.integer("reduction", o.reduction, TROIKA_REDUCTION_MEAN, TROIKA_REDUCTION_SUM);
-  check.integer("precision", o.precision, TROIKA_PRECISION_F32, TROIKA_PRECISION_F16);
+  check.constant("loss", o.loss, {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR"});
+  check.constant("reduction", o.reduction, {"TROIKA_REDUCTION_MEAN", "TROIKA_REDUCTION_SUM"});
+  check.constant("precision", o.precision,
+                 {"TROIKA_PRECISION_F32", "TROIKA_PRECISION_TF32", "TROIKA_PRECISION_BF16", "TROIKA_PRECISION_F16"});
   check.real("learning_rate", o.learning_rate, 0, kLarge);
   check.real("momentum", o.momentum, 0, 1);
   check.real("weight_decay", o.weight_decay, 0, kLarge);
   check.integer("nesterov", o.nesterov, 0, 1);
   if (o.nesterov && o.momentum == 0)
     throw Error(Status::invalid_argument, "troika_model_attach: options.nesterov is 1, needs options.momentum above 0");
-  check.integer("schedule", o.schedule, TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_COSINE);
+  check.constant("schedule", o.schedule,
+                 {"TROIKA_SCHEDULE_CONSTANT", "TROIKA_SCHEDULE_STEP", "TROIKA_SCHEDULE_COSINE"});
   check.integer("schedule_period", o.schedule_period, o.schedule == TROIKA_SCHEDULE_CONSTANT ? 0 : 1, INT64_MAX);
   check.real("schedule_gamma", o.schedule_gamma, 0, kLarge);
   check.real("schedule_min", o.schedule_min, 0, kLarge);
@@ -54,8 +66,11 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   check.integer("collect_trace", o.collect_trace, 0, 1);
   check.integer("fuse", o.fuse, 0, 1);
   constexpr double kLargestScale = 16777216;  // 2^24; a loss of one sample then still fits f32 by far
-  if (!(o.loss_scale == TROIKA_UNSET || o.loss_scale == 0)) check.real("loss_scale", o.loss_scale, 1, kLargestScale + 1);
+  if (!(o.loss_scale == TROIKA_UNSET || o.loss_scale == 0))
+    check.real("loss_scale", o.loss_scale, 1, kLargestScale + 1);
   check.integer("loss_scale_interval", o.loss_scale_interval, 1, 1 << 24);
+  if (o.reserved != 0)
+    throw Error(Status::invalid_argument, text("troika_model_attach: options.reserved is ", o.reserved, ", need 0"));
 
   TrainerOptions options;
   options.loss = static_cast<Loss>(o.loss);

@@ -73,9 +73,10 @@ int bench(const BenchOptions& options) {
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.windows < 1) refuse_value("--windows", options.windows, "at least 1");
   if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
+  if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
   const int32_t precision = parse_precision(options.precision);
   const Context context = create_context(options.threads);
-  const std::vector<troika_device> devices = parse_devices(context, options.devices);
+  const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
   const ImageSpec spec = image_spec(options);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   model_options.classes = spec.classes;

@@ -2,6 +2,7 @@
 #include "cli/data_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
@@ -15,6 +16,7 @@ namespace {
 constexpr uint64_t kSyntheticSeed = 1;
 constexpr int kSyntheticClasses = 10;
 constexpr int kSyntheticSize = 28;
+constexpr int64_t kMnistClasses = 10;
 
 int64_t synthetic_test_samples(int64_t train_samples) { return std::max<int64_t>(1, train_samples / 5); }
 
@@ -63,6 +65,13 @@ Samples open_synthetic(const Context& context, const DataOptions& options, Split
   return samples;
 }
 
+// The file with a split's images in a directory of MNIST's format.
+std::string images_file(const std::filesystem::path& directory, Split split) {
+  const std::filesystem::path plain =
+      directory / (split == Split::train ? "train-images-idx3-ubyte" : "t10k-images-idx3-ubyte");
+  return std::filesystem::exists(plain) ? plain.string() : plain.string() + ".gz";
+}
+
 Samples open_directory(const Context& context, const DataOptions& options, Split split) {
   troika_dataset_options transforms = TROIKA_DATASET_OPTIONS_INIT;
   if (options.resize > 0) transforms.resize_height = transforms.resize_width = options.resize;
@@ -73,6 +82,7 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
   call(troika_dataset_open_directory, context.get(), directory.c_str(), split == Split::train ? "train" : "test",
        &transforms, samples.dataset.out());
   samples.info = describe(samples.dataset);
+  if (samples.info.n == 0) throw Failure("'" + images_file(directory, split) + "' is empty; need at least 1 image");
   return samples;
 }
 
@@ -86,6 +96,14 @@ std::string DataOptions::resolved_directory() const {
       "package dataset-fashion-mnist, or try --synthetic 1000");
 }
 
+int64_t DataOptions::resolved_classes(int64_t labels) const {
+  if (classes == 0) return std::max(labels, kMnistClasses);
+  if (classes < labels)
+    refuse_value("--classes", classes,
+                 formatted("at least %lld, as many as the labels need", static_cast<long long>(labels)));
+  return classes;
+}
+
 void add_data_options(const Command& command, DataOptions& options, bool with_training) {
   command.option("--data", options.directory,
                  std::string("Folder with the four IDX files of MNIST's format, plain or .gz; without it: ") +
@@ -97,6 +115,10 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
   command.option("--resize", options.resize, "Resize images to SIZE x SIZE, bilinear", "SIZE");
   command.option("--mean", options.mean, "Pixels p become (p / 255 - mean) / std");
   command.option("--std", options.std, "See --mean");
+  command.option("--classes", options.classes,
+                 with_training ? "Outputs of the model; 0: as many as the labels need, and at least 10"
+                               : "Outputs of the model; 0: those of the weights file",
+                 "N");
   if (with_training) command.option("--limit-train", options.limit_train, "Use only the first N training samples", "N");
   command.option("--limit-test", options.limit_test, "Use only the first N test samples", "N");
 }
@@ -104,6 +126,10 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
 Samples open_samples(const Context& context, const DataOptions& options, Split split) {
   if (options.synthetic < 0) refuse_value("--synthetic", options.synthetic, "at least 1, or 0 for none");
   if (options.resize < 0) refuse_value("--resize", options.resize, "at least 1, or 0 for none");
+  if (options.resize > kMaxImageSize) refuse_value("--resize", options.resize, formatted("at most %d", kMaxImageSize));
+  if (!std::isfinite(options.mean)) refuse_value("--mean", options.mean, "a finite number");
+  if (!(options.std > 0) || std::isinf(options.std)) refuse_value("--std", options.std, "a finite number above 0");
+  if (options.classes < 0) refuse_value("--classes", options.classes, "at least 1, or 0 for the default");
   if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
   if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
   Samples samples =

@@ -13,6 +13,8 @@ class Command;
 // Where Debian's package dataset-fashion-mnist puts its files.
 inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashion-mnist";
 
+inline constexpr int kMaxImageSize = 65535;  // a side, as the library has it
+
 struct DataOptions {
   std::string directory;     // empty: kFashionMnistDirectory where it exists
   int64_t synthetic = 0;     // above 0: that many synthetic training samples, no directory
@@ -20,9 +22,14 @@ struct DataOptions {
   double mean = 0, std = 1;  // pixels become (p / 255 - mean) / std
   int64_t limit_train = 0;   // above 0: only the first samples
   int64_t limit_test = 0;
+  int classes = 0;  // above 0: the model's outputs; 0: see resolved_classes
 
   // The directory to read: the one given, or the default one; throws Failure where neither is there.
   std::string resolved_directory() const;
+
+  // The model's outputs: those of --classes, or as many as the labels need, and MNIST's 10 at least, since a set's first
+  // samples need not have every label. `labels` is the largest label + 1; throws Failure where --classes is below it.
+  int64_t resolved_classes(int64_t labels) const;
 };
 
 void add_data_options(const Command& command, DataOptions& options, bool with_training);

@@ -3,17 +3,21 @@
 
 #include <cstdio>
 
+#include "cli/command_line.h"
 #include "cli/text.h"
 
 namespace troika::cli {
 namespace {
+
+constexpr int kMaxThreads = 4096;  // what the library takes
 
 void write_log_line(int32_t, const char* line, void*) { std::fprintf(stderr, "troika: note: %s\n", line); }
 
 }  // namespace
 
 Context create_context(int threads, uint64_t seed) {
-  if (threads < 0) throw Failure(formatted("--threads is %d; give at least 1, or 0 for every core", threads));
+  if (threads < 0 || threads > kMaxThreads)
+    refuse_value("--threads", threads, formatted("1 to %d, or 0 for every core", kMaxThreads));
   troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
   if (threads > 0) options.cpu_threads = threads;
   options.seed = seed;
@@ -23,7 +27,7 @@ Context create_context(int threads, uint64_t seed) {
   return context;
 }
 
-std::vector<troika_device> parse_devices(const Context& context, const std::string& text) {
+std::vector<troika_device> parse_devices(const Context& context, const std::string& option, const std::string& text) {
   if (text == "all") {
     int32_t count = 0;
     call(troika_devices_all, context.get(), static_cast<troika_device*>(nullptr), 0, &count);
@@ -33,6 +37,7 @@ std::vector<troika_device> parse_devices(const Context& context, const std::stri
   }
   std::vector<troika_device> devices;
   for (const std::string& part : split(text, ',')) {
+    if (part.empty()) refuse_value(option, text, "devices, such as cpu:0,cpu:1, or all");
     troika_device device;
     call(troika_device_parse, part.c_str(), &device);
     devices.push_back(device);

@@ -8,8 +8,8 @@
 
 namespace troika::cli {
 
-// Reads "cpu:0,cpu:1", or "all": every usable GPU, else cpu:0.
-std::vector<troika_device> parse_devices(const Context& context, const std::string& text);
+// Reads the value of `option`, such as "cpu:0,cpu:1", or "all": every usable GPU, else cpu:0.
+std::vector<troika_device> parse_devices(const Context& context, const std::string& option, const std::string& text);
 
 std::string format_device(troika_device device);
 std::string format_devices(const std::vector<troika_device>& devices);

@@ -8,6 +8,7 @@
 #include "cli/data_source.h"
 #include "cli/device_list.h"
 #include "cli/precision.h"
+#include "cli/tensor_list.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -19,12 +20,40 @@ struct EvaluateOptions {
   int batch = 256, threads = 0;
 };
 
+// The outputs of a model as its weights file has them: the first dimension of its last parameter. 0 where the file has none
+// of this name; loading says then what does not fit.
+int64_t find_classes(const Model& model, const std::string& path) {
+  int32_t entries = 0;
+  call(troika_model_count_parameters, model.get(), &entries, static_cast<int64_t*>(nullptr));
+  troika_parameter_info last{};
+  last.struct_size = sizeof last;
+  call(troika_model_describe_parameter, model.get(), entries - 1, &last);
+  for (const ListedTensor& tensor : parse_tensors(inspect_file(path)))
+    if ((tensor.name == last.name || tensor.name == std::string("model/") + last.name) && !tensor.dims.empty())
+      return tensor.dims[0];
+  return 0;
+}
+
+// The model with as many outputs as --classes says, or as its weights file has.
+Model create_model(const Context& context, const EvaluateOptions& options, troika_dataset_info info) {
+  const int64_t labels = info.classes;
+  info.classes = options.data.resolved_classes(labels);
+  Model model = create_model_for(context, options.model, info);
+  const int64_t found = options.data.classes > 0 ? 0 : find_classes(model, options.weights);
+  if (found == 0 || found == info.classes) return model;
+  if (found < labels)
+    throw Failure(formatted("'%s' has %lld classes, the labels need %lld; give the data that it was trained on",
+                            options.weights.c_str(), static_cast<long long>(found), static_cast<long long>(labels)));
+  info.classes = found;
+  return create_model_for(context, options.model, info);
+}
+
 int evaluate(const EvaluateOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   const Context context = create_context(options.threads);
-  const std::vector<troika_device> devices = parse_devices(context, options.devices);
+  const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
   const Samples test = open_samples(context, options.data, Split::test);
-  const Model model = create_model_for(context, options.model, test.info);
+  const Model model = create_model(context, options, test.info);
   call(troika_model_load, model.get(), options.weights.c_str(), static_cast<const troika_load_options*>(nullptr),
        static_cast<troika_load_report*>(nullptr));
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;

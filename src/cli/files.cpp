@@ -1,8 +1,9 @@
-// Reading whole files, and replacing them by temporary file and rename.
+// Reading whole files, replacing them by temporary file and rename, and locking folders.
 #include "cli/files.h"
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +77,21 @@ void remove_stale_temporaries(const std::filesystem::path& folder, const std::ve
     if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return is_stale(found, name); }))
       std::filesystem::remove(entry.path(), ignored);
   }
+}
+
+FolderLock::~FolderLock() {
+  if (is_taken()) ::close(file_);
+}
+
+void FolderLock::take(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / ".lock";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0) throw Failure("cannot write '" + path.string() + "': " + std::strerror(errno));
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // where there are no locks, go on without one
+    ::close(file);
+    throw Failure("'" + folder.string() + "' is in use by another process; wait for its end, or give another folder");
+  }
+  file_ = file;
 }
 
 }  // namespace troika::cli

@@ -1,5 +1,4 @@
 // `troika train`: the options of a run, those that run.json remembers, and what resuming may change.
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -14,6 +13,9 @@ namespace troika::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kLarge = 1e30;     // rates and factors stay below, as the library has it
+constexpr double kMaxPeriod = 1e9;  // epochs, so that their steps can be counted
 
 struct TrainArguments {
   TrainOptions options;
@@ -41,6 +43,7 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("gamma", options.gamma);
   visit("warmup", options.warmup_steps);
   visit("precision", options.precision);
+  visit("classes", options.data.classes);
 }
 
 // The same for how and where it runs.
@@ -52,6 +55,7 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("eval-devices", options.eval_devices);
   visit("bucket-bytes", options.bucket_bytes);
   visit("threads", options.threads);
+  visit("save-every", options.save_every);
 }
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
@@ -64,13 +68,69 @@ Json print_sums(const EpochSums& sums) {
           {"seconds", sums.seconds}};
 }
 
-EpochSums parse_sums(const Json& source) {
+// What run.json keeps for a field of this type.
+template <typename T>
+constexpr const char* needed() {
+  if constexpr (std::is_same_v<T, std::string>) return "a text";
+  if constexpr (std::is_same_v<T, bool>) return "true or false";
+  return std::is_floating_point_v<T> ? "a number"
+         : std::is_signed_v<T>       ? "a whole number"
+                                     : "a whole number of at least 0";
+}
+
+template <typename T>
+bool is_a(const Json& value) {
+  if constexpr (std::is_same_v<T, std::string>) return value.is_string();
+  if constexpr (std::is_same_v<T, bool>) return value.is_boolean();
+  if constexpr (std::is_floating_point_v<T>) return value.is_number();
+  return value.is_number_integer() && Json(value.get<T>()) == value;
+}
+
+// An object of run.json, whose fields must be there with the right type.
+class SavedObject {
+ public:
+  SavedObject(const Json& object, const std::filesystem::path& file) : object_(object), file_(file) {
+    if (!object.is_object()) fail("is no JSON object");
+  }
+
+  bool has(const std::string& name) const { return object_.contains(name); }
+
+  // The object in field `name`, which is there.
+  SavedObject inner(const std::string& name) const {
+    const Json& found = object_.at(name);
+    if (!found.is_object()) fail("has '" + name + "' " + printed(found) + ", need an object");
+    SavedObject out(found, file_);
+    out.prefix_ = name + ".";
+    return out;
+  }
+
+  template <typename T>
+  void read(const std::string& name, T& field) const {
+    const auto found = object_.find(name);
+    if (found == object_.end()) fail("has no '" + prefix_ + name + "', need " + needed<T>());
+    if (!is_a<T>(*found)) fail("has '" + prefix_ + name + "' " + printed(*found) + ", need " + needed<T>());
+    found->get_to(field);
+  }
+
+ private:
+  static std::string printed(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+  [[noreturn]] void fail(const std::string& why) const {
+    throw Failure("'" + file_.string() + "' " + why + "; mend it, or begin a new run with --out");
+  }
+
+  const Json& object_;
+  const std::filesystem::path& file_;
+  std::string prefix_;  // of its fields' names in messages
+};
+
+EpochSums parse_sums(const SavedObject& source) {
   EpochSums sums;
-  source.at("step").get_to(sums.step);
-  source.at("samples").get_to(sums.samples);
-  source.at("correct").get_to(sums.correct);
-  source.at("seconds").get_to(sums.seconds);
-  sums.loss = source.at("loss").is_null() ? NAN : source.at("loss").get<double>();  // JSON has no other name for NaN
+  source.read("step", sums.step);
+  source.read("samples", sums.samples);
+  source.read("correct", sums.correct);
+  source.read("loss", sums.loss);
+  source.read("seconds", sums.seconds);
   return sums;
 }
 
@@ -78,25 +138,31 @@ EpochSums parse_sums(const Json& source) {
 RunRecord read_run(const Command& command, TrainOptions& options, const RunFolder& folder) {
   if (!std::filesystem::exists(folder.options()))
     throw Failure("'" + folder.path.string() + "' is not a run folder: it has no run.json; begin one with --out");
-  try {
-    const Json saved = Json::parse(read_file(folder.options()));
-    visit_fixed(options, [&](const char* name, auto& field) {
-      const std::string flag = std::string("--") + name;
-      const Json given = field, before = saved.at(name);
-      saved.at(name).get_to(field);
-      if (command.was_given(flag.c_str()) && Json(field) != given)
-        throw Failure(flag + " " + shown(given) + " contradicts the run, which has " + shown(before) +
-                      "; leave it out, or begin a new run with --out");
-    });
-    visit_movable(options, [&](const char* name, auto& field) {
-      if (!command.was_given((std::string("--") + name).c_str())) saved.at(name).get_to(field);
-    });
-    RunRecord record{saved.at("dataset").get<std::string>(), {}};
-    if (saved.contains("last_stop")) record.last_stop = parse_sums(saved.at("last_stop"));
-    return record;
-  } catch (const Json::exception& e) {
-    throw Failure("'" + folder.options().string() + "' is damaged (" + e.what() + "); begin a new run with --out");
-  }
+  const std::filesystem::path file = folder.options();
+  const Json parsed = Json::parse(read_file(file), nullptr, false);  // what is no JSON is no object either
+  const SavedObject saved(parsed, file);
+  visit_fixed(options, [&](const char* name, auto& field) {
+    const std::string flag = std::string("--") + name;
+    const Json given = field;
+    saved.read(name, field);
+    if (command.was_given(flag.c_str()) && Json(field) != given)
+      throw Failure(flag + " " + shown(given) + " contradicts the run, which has " + shown(field) +
+                    "; leave it out, or begin a new run with --out");
+  });
+  visit_movable(options, [&](const char* name, auto& field) {
+    if (!command.was_given((std::string("--") + name).c_str())) saved.read(name, field);
+  });
+  int epochs = 0;  // that the run was to have so far
+  saved.read("epochs", epochs);
+  if (options.schedule == "cosine" && options.epochs > epochs && options.epochs > options.schedule_period)
+    refuse_value("--epochs", options.epochs,
+                 formatted("at most %g, where the cosine schedule ends at rate 0, or begin a new run with a longer "
+                           "--schedule-period",
+                           options.schedule_period));
+  RunRecord record;
+  saved.read("dataset", record.data);
+  if (saved.has("last_stop")) record.last_stop = parse_sums(saved.inner("last_stop"));
+  return record;
 }
 
 void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& record) {
@@ -109,23 +175,48 @@ void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& r
   write_file(folder.options(), run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+// Refuses what the library would refuse by its own names.
+void check_number(const char* option, double value) {
+  if (!(value >= 0)) refuse_value(option, value, "a number of at least 0");
+  if (!(value < kLarge)) refuse_value(option, value, formatted("a number below %g", kLarge));
+}
+
 // Refuses what the library cannot know, and fills in what follows from other options.
 void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
-  if (!(options.learning_rate >= 0)) refuse_value("--lr", options.learning_rate, "a number of at least 0");
+  check_number("--lr", options.learning_rate);
   if (!(options.momentum >= 0 && options.momentum < 1))
     refuse_value("--momentum", options.momentum, "at least 0 and below 1");
-  if (!(options.weight_decay >= 0)) refuse_value("--weight-decay", options.weight_decay, "a number of at least 0");
-  if (!(options.gamma >= 0)) refuse_value("--gamma", options.gamma, "a number of at least 0");
+  if (options.nesterov && options.momentum == 0) throw Failure("--nesterov needs --momentum above 0");
+  check_number("--weight-decay", options.weight_decay);
+  check_number("--gamma", options.gamma);
   if (options.warmup_steps < 0) refuse_value("--warmup", options.warmup_steps, "at least 0");
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
+  if (options.save_every < 0) refuse_value("--save-every", options.save_every, "at least 1, or 0 for epoch ends alone");
+  if (options.schedule_period >= kMaxPeriod)
+    refuse_value("--schedule-period", options.schedule_period, formatted("a number below %g", kMaxPeriod));
   parse_schedule(options.schedule);
   if (options.schedule == "cosine" && options.schedule_period == 0) options.schedule_period = options.epochs;
   if (options.schedule != "constant" && !(options.schedule_period > 0))
     throw Failure("--schedule " + options.schedule + " needs --schedule-period EPOCHS above 0");
   if (options.data.synthetic == 0)
     options.data.directory = std::filesystem::absolute(options.data.resolved_directory()).string();
+}
+
+// Takes the folder for this process, where none trains in it, and refuses what resuming, or a new run, would destroy.
+void claim(FolderLock& lock, const RunFolder& folder, bool is_resumed) {
+  lock.take(folder.path);
+  const std::string name = folder.path.string();
+  const std::filesystem::path trace = folder.trace();
+  if (is_resumed && !trace.empty() && trace != folder.checkpoint())
+    throw Failure("'" + name + "' has " + trace.filename().string() + " but no " +
+                  folder.checkpoint().filename().string() +
+                  " to go on from; put it back, or begin a new run with --out");
+  if (is_resumed || trace.empty()) return;
+  if (std::filesystem::exists(folder.options()))
+    throw Failure("'" + name + "' holds a run already; go on with --resume " + name + ", or give another --out");
+  throw Failure("'" + name + "' holds " + trace.filename().string() + " already; give another --out");
 }
 
 int train(const Command& command, TrainArguments& arguments) {
@@ -135,18 +226,16 @@ int train(const Command& command, TrainArguments& arguments) {
   TrainOptions& options = arguments.options;
   const bool is_resumed = !arguments.resume.empty();
   const RunFolder folder{is_resumed ? arguments.resume : arguments.out};
+  FolderLock lock;
+  if (std::filesystem::exists(folder.options())) claim(lock, folder, is_resumed);
   RunRecord begun;
-  if (is_resumed) {
-    begun = read_run(command, options, folder);
-  } else if (std::filesystem::exists(folder.options())) {
-    throw Failure("'" + folder.path.string() + "' holds a run already; go on with --resume " + folder.path.string() +
-                  ", or give another --out");
-  }
+  if (is_resumed) begun = read_run(command, options, folder);
   complete(options);
   return run_training(options, folder, mode, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {
     std::error_code error;
     std::filesystem::create_directories(folder.path, error);
     if (error) throw Failure("cannot make the folder '" + folder.path.string() + "': " + error.message());
+    if (!lock.is_taken()) claim(lock, folder, is_resumed);
     write_run(options, folder, record);
   });
 }
@@ -176,6 +265,8 @@ void add_train_command(CommandLine& line) {
                  "Epochs of one step or of the cosine's half wave; 0: all epochs (cosine)", "EPOCHS");
   command.option("--gamma", options.gamma, "Factor of the step schedule");
   command.option("--warmup", options.warmup_steps, "Steps (not epochs) of linear warm-up", "STEPS");
+  command.option("--save-every", options.save_every,
+                 "Saves a checkpoint every so many steps too; 0: at epoch ends alone", "STEPS");
   command.option("--progress", arguments->progress, "auto, bar, plain, json or off");
   command.option("--precision", options.precision, kPrecisionHelp);
   command.option("--eval-devices", options.eval_devices, "Where to evaluate: all, or one of --devices");
@@ -183,7 +274,8 @@ void add_train_command(CommandLine& line) {
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
   command.footer(
       "The run folder gets metrics.csv, accuracy.svg, loss.svg, weights.safetensors,\n"
-      "checkpoint.safetensors and run.json. Ctrl-C saves a checkpoint and exits with 130.");
+      "checkpoint.safetensors and run.json. Ctrl-C saves a checkpoint and exits with 130\n"
+      "(SIGTERM: 143); a second one ends the program at once, without saving.");
   command.action([command, arguments] { return train(command, *arguments); });
 }
 

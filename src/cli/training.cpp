@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <vector>
 
 #include "cli/command_line.h"
 #include "cli/device_list.h"
 #include "cli/files.h"
 #include "cli/precision.h"
+#include "cli/stop_signals.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -18,33 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kStoppedStatus = 130;  // as a shell reports a program that SIGINT ended
-
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
-
-volatile std::sig_atomic_t stop_requested = 0;
-
-extern "C" void note_stop_request(int) { stop_requested = 1; }
-
-// Ctrl-C (and SIGTERM) ask for a stop; a second one ends the program at once, since the default action is back by then.
-class StopSignals {
- public:
-  StopSignals() {
-    struct sigaction action {};
-    action.sa_handler = note_stop_request;
-    action.sa_flags = SA_RESETHAND | SA_RESTART;
-    for (int i = 0; i < 2; ++i) ::sigaction(kSignals[i], &action, &before_[i]);
-  }
-  ~StopSignals() {
-    for (int i = 0; i < 2; ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
-  }
-  StopSignals(const StopSignals&) = delete;
-  StopSignals& operator=(const StopSignals&) = delete;
-
- private:
-  static constexpr int kSignals[2] = {SIGINT, SIGTERM};
-  struct sigaction before_[2];
-};
 
 troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch) {
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
@@ -73,9 +47,9 @@ class Run {
         save_(save),
         progress_(mode, options.epochs),
         context_(create_context(options.threads, options.seed)),
-        devices_(parse_devices(context_, options.devices)) {
+        devices_(parse_devices(context_, "--devices", options.devices)) {
     if (options.eval_devices != "all") {
-      eval_devices_ = parse_devices(context_, options.eval_devices);
+      eval_devices_ = parse_devices(context_, "--eval-devices", options.eval_devices);
       if (eval_devices_.size() != 1)
         throw Failure("--eval-devices is '" + options.eval_devices + "'; give all, or one of --devices");
       const auto is_wanted = [&](troika_device d) {
@@ -87,7 +61,7 @@ class Run {
     }
     train_ = open_samples(context_, options.data, Split::train);
     test_ = open_samples(context_, options.data, Split::test);
-    train_.info.classes = std::max(train_.info.classes, test_.info.classes);
+    train_.info.classes = options.data.resolved_classes(std::max(train_.info.classes, test_.info.classes));
     model_ = create_model_for(context_, options.model, train_.info);
     train_loader_ = create_loader(train_, options.batch, true, options.seed);
     test_loader_ = create_loader(test_, options.batch, false, 0);
@@ -139,7 +113,7 @@ class Run {
       sums_ = {};
       write_folder();
       progress_.epoch(rows_.back(), eta_seconds());
-      if (stop_requested && position_.epoch < options_.epochs) return stop();
+      if (StopSignals::stop_requested() && position_.epoch < options_.epochs) return stop();
     }
     std::string accuracy;
     if (!rows_.empty() && !std::isnan(rows_.back().test_accuracy))
@@ -184,14 +158,21 @@ class Run {
     const double seconds_before = sums_.seconds;
     troika_batch batch = nullptr;
     while (call(troika_loader_next, train_loader_.get(), &batch) != TROIKA_END_OF_DATA) {
-      if (stop_requested) return false;
+      if (StopSignals::stop_requested()) return false;
       troika_step_result result = TROIKA_STEP_RESULT_INIT;
-      call(troika_trainer_step, trainer_.get(), batch, &result);
-      sums_.add(result);
+      const troika_status status = call(troika_trainer_step, trainer_.get(), batch, &result);
+      if (std::isfinite(result.loss))
+        sums_.add(result);
+      else if (status != TROIKA_STEP_SKIPPED)  // which loss scaling gets over
+        fail_diverged(formatted("loss is not a number in epoch %lld, at step %lld of %lld",
+                                static_cast<long long>(position_.epoch + 1),
+                                static_cast<long long>(position_.batch + 1), static_cast<long long>(steps_per_epoch_)));
       sums_.seconds = seconds_before + seconds_since(began);
       learning_rate_ = result.learning_rate;
       ++position_.batch;
       progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate());
+      if (options_.save_every > 0 && steps_done() % options_.save_every == 0 && position_.batch < steps_per_epoch_)
+        save_inside_epoch();
     }
     ++position_.epoch;
     position_.batch = 0;
@@ -204,6 +185,8 @@ class Run {
     row.epoch = position_.epoch;
     row.step = position_.epoch * steps_per_epoch_;
     if (sums_.is_whole) {
+      if (sums_.samples == 0)  // loss scaling skipped every step
+        fail_diverged(formatted("loss is not a number in epoch %lld", static_cast<long long>(position_.epoch)));
       row.loss = sums_.mean_loss();
       row.train_accuracy = static_cast<double>(sums_.correct) / static_cast<double>(sums_.samples);
       row.images_per_second = sums_.rate();
@@ -216,6 +199,8 @@ class Run {
             ? call(troika_trainer_evaluate, trainer_.get(), test_loader_.get(), &metrics)
             : call(troika_trainer_evaluate_on, trainer_.get(), eval_devices_.front(), test_loader_.get(), &metrics);
     if (status != TROIKA_STOPPED) {
+      if (std::isnan(metrics.loss))
+        fail_diverged(formatted("test loss is not a number after epoch %lld", static_cast<long long>(position_.epoch)));
       row.test_loss = metrics.loss;
       row.test_accuracy = metrics.accuracy;
     }
@@ -227,7 +212,7 @@ class Run {
     if (!progress->training)
       run->progress_.batch("test", run->position_.epoch, progress->batch, progress->batches, progress->loss,
                            static_cast<double>(progress->samples) / progress->seconds);
-    return stop_requested ? 1 : 0;
+    return StopSignals::stop_requested() ? 1 : 0;
   }
 
   // The checkpoint comes last: whatever a crash leaves, metrics and weights are as new as it is, or newer.
@@ -238,16 +223,27 @@ class Run {
     call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
   }
 
-  int stop() {
+  // The checkpoint, and in run.json the sums that the epoch's row will need.
+  void save_inside_epoch() {
     call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
     last_stop_ = {};
     if (sums_.is_whole) last_stop_ = sums_, last_stop_.step = steps_done();
     save_({describe_data(), last_stop_});
+  }
+
+  // A run whose numbers are lost leaves the files of what it had learnt before as they are.
+  [[noreturn]] void fail_diverged(const std::string& found) const {
+    throw Failure(found + "; lower --lr, or give --warmup, in a new run" +
+                  (folder_.trace().empty() ? "" : " ('" + folder_.path.string() + "' keeps what it saved before)"));
+  }
+
+  int stop() {
+    save_inside_epoch();
     progress_.stopped(formatted("stopped in epoch %lld after %lld of %lld steps; go on with: troika train --resume %s",
                                 static_cast<long long>(position_.epoch + 1), static_cast<long long>(position_.batch),
                                 static_cast<long long>(steps_per_epoch_), folder_.path.c_str()),
                       folder_.checkpoint().string(), seconds_since(began_));
-    return kStoppedStatus;
+    return StopSignals::exit_status();
   }
 
   // What the run still needs, at the pace of this process so far, evaluations included.

@@ -28,6 +28,7 @@ struct TrainOptions {
   int epochs = 10;
   int64_t bucket_bytes = 1048576;
   int threads = 0;
+  int64_t save_every = 0;  // steps; above 0: a checkpoint also inside an epoch
 };
 
 // Sums over the batches of an epoch that were trained on, up to step `step` of the run.
@@ -44,7 +45,7 @@ struct EpochSums {
 // What run.json keeps besides the options.
 struct RunRecord {
   std::string data;     // describes the data, which a resumed run must find again
-  EpochSums last_stop;  // of the epoch in which the run was stopped last; step 0: never
+  EpochSums last_stop;  // of the epoch in which a checkpoint was saved last before its end; step 0: never
 };
 
 // The names in a run folder.
@@ -55,6 +56,13 @@ struct RunFolder {
   std::filesystem::path metrics() const { return path / "metrics.csv"; }
   std::filesystem::path weights() const { return path / "weights.safetensors"; }
   std::filesystem::path checkpoint() const { return path / "checkpoint.safetensors"; }
+
+  // A file that shows that a run has trained here, the checkpoint first; empty where none has: run.json alone is no run.
+  std::filesystem::path trace() const {
+    for (const std::filesystem::path& file : {checkpoint(), metrics(), weights()})
+      if (std::filesystem::exists(file)) return file;
+    return {};
+  }
   std::vector<std::string> names() const {
     return {"run.json", "metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors"};
   }
@@ -63,9 +71,10 @@ struct RunFolder {
 // Refuses a value of --schedule that is none.
 int32_t parse_schedule(const std::string& text);
 
-// Trains and gives the exit status: 0, or 130 where Ctrl-C stopped it with a checkpoint to go on from. `begun` is the
-// record of the run that is resumed, NULL for a new one. `save` writes run.json: once everything is known to be right,
-// before the first other file is written, and after a stop.
+// Trains and gives the exit status: 0, or 130 where Ctrl-C (143 where SIGTERM) stopped it with a checkpoint to go on
+// from. Throws Failure where the loss is not a number; files of earlier epochs stay then. `begun` is the record of the
+// run that is resumed, NULL for a new one. `save` writes run.json: once everything is known to be right, before the
+// first other file is written, and behind a checkpoint inside an epoch.
 int run_training(const TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
                  const std::function<void(const RunRecord& record)>& save);
 

@@ -22,6 +22,11 @@ std::string backend_folder() {
   return folder && folder[0] == '/' ? folder : "";
 }
 
+std::string relative_backend_folder() {
+  const char* folder = secure_getenv("TROIKA_BACKEND_DIR");
+  return folder && folder[0] != '/' ? folder : "";
+}
+
 std::string cache_folder() {
   std::string folder = read_variable("TROIKA_CACHE_DIR");
   if (folder.empty()) {

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <new>
+#include <vector>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -19,9 +22,13 @@ namespace {
 
 constexpr int64_t kMaxDeflateRatio = 1032;  // no deflate stream grows by more
 constexpr int64_t kChunkBytes = int64_t{1} << 20;
+constexpr size_t kInputBytes = size_t{1} << 16;
+constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for gzip with its largest window
+constexpr std::array<uint8_t, 2> kGzipMagic = {0x1F, 0x8B};
 constexpr uint8_t kElementTypeU8 = 0x08;
 
-// A file that zlib reads, decompressing where it is gzipped. Everything it throws names the path.
+// A file, decompressed where it is gzipped: one gzip stream or several behind each other, and nothing behind the last
+// (gzread would pass over that in silence). Everything it throws names the path.
 class IdxFile {
  public:
   explicit IdxFile(const std::string& path) : path_(path) {
@@ -35,51 +42,100 @@ class IdxFile {
     file_bytes_ = static_cast<int64_t>(std::min<uintmax_t>(size, uintmax_t{1} << 50));
 
     errno = 0;
-    file_.reset(gzopen(path.c_str(), "rbe"));
+    file_.reset(std::fopen(path.c_str(), "rbe"));
     if (!file_) {
-      if (errno == 0 || errno == ENOMEM) throw std::bad_alloc();
+      if (errno == ENOMEM) throw std::bad_alloc();
       fail(errno == ENOENT ? Status::not_found : Status::io, std::strerror(errno));
     }
+    input_.resize(kInputBytes);
+    refill();
+    if (!begins_stream()) return;
+    if (inflateInit2(&stream_, kGzipWindow) != Z_OK) throw std::bad_alloc();
+    inflater_.reset(&stream_);
   }
+
+  IdxFile(const IdxFile&) = delete;
+  IdxFile& operator=(const IdxFile&) = delete;
 
   // Reads up to `n` bytes; fewer only at the end of the file.
   int64_t read(uint8_t* to, int64_t n) {
     int64_t done = 0;
     while (done < n) {
       const auto ask = static_cast<unsigned>(std::min(n - done, kChunkBytes));
-      const int got = gzread(file_.get(), to + done, ask);
-      check_error();
-      if (got <= 0) break;
+      const int64_t got = inflater_ ? inflate_some(to + done, ask) : copy_some(to + done, ask);
+      if (got == 0) break;
       done += got;
     }
     return done;
   }
 
   // The most bytes that the file can hold, decompressed.
-  int64_t most_bytes() const { return gzdirect(file_.get()) ? file_bytes_ : file_bytes_ * kMaxDeflateRatio; }
+  int64_t most_bytes() const { return inflater_ ? file_bytes_ * kMaxDeflateRatio : file_bytes_; }
 
   [[noreturn]] void fail(Status status, const std::string& why) const {
     throw Error(status, text("idx file '", path_, "': ", why));
   }
 
  private:
-  void check_error() const {
-    int code = Z_OK;
-    const char* const message = gzerror(file_.get(), &code);
-    if (code == Z_OK || code == Z_STREAM_END) return;
-    if (code == Z_ERRNO) fail(Status::io, std::strerror(errno));
-    if (code == Z_MEM_ERROR) throw std::bad_alloc();
-    if (code == Z_BUF_ERROR) fail(Status::corrupt, "is truncated inside its gzip stream");
-    fail(Status::corrupt, text("its gzip stream is damaged (", message, ")"));
+  // Keeps what was not consumed, and reads more behind it; at the end of the file nothing is added.
+  void refill() {
+    std::memmove(input_.data(), stream_.next_in ? stream_.next_in : input_.data(), stream_.avail_in);
+    const size_t got = std::fread(input_.data() + stream_.avail_in, 1, input_.size() - stream_.avail_in, file_.get());
+    if (got == 0 && std::ferror(file_.get())) fail(Status::io, std::strerror(errno));
+    stream_.next_in = input_.data();
+    stream_.avail_in += static_cast<unsigned>(got);
+  }
+
+  bool begins_stream() const {
+    return stream_.avail_in >= 2 && stream_.next_in[0] == kGzipMagic[0] && stream_.next_in[1] == kGzipMagic[1];
+  }
+
+  int64_t copy_some(uint8_t* to, unsigned n) {
+    if (stream_.avail_in == 0) refill();
+    n = std::min(n, stream_.avail_in);
+    std::memcpy(to, stream_.next_in, n);
+    stream_.next_in += n;
+    stream_.avail_in -= n;
+    return n;
+  }
+
+  // 0 only behind the last stream, whose sum and size were right.
+  int64_t inflate_some(uint8_t* to, unsigned n) {
+    stream_.next_out = to;
+    stream_.avail_out = n;
+    while (stream_.avail_out == n) {
+      if (has_ended_) {
+        if (stream_.avail_in < 2) refill();
+        if (stream_.avail_in == 0) return 0;
+        if (!begins_stream()) fail(Status::corrupt, "has trailing bytes after its gzip stream");
+        inflateReset(&stream_);
+        has_ended_ = false;
+      }
+      if (stream_.avail_in == 0) refill();
+      if (stream_.avail_in == 0) fail(Status::corrupt, "is truncated inside its gzip stream");
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      if (code == Z_MEM_ERROR) throw std::bad_alloc();
+      if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
+        fail(Status::corrupt, text("its gzip stream is damaged (", stream_.msg ? stream_.msg : "no reason given", ")"));
+      has_ended_ = code == Z_STREAM_END;
+    }
+    return n - stream_.avail_out;
   }
 
   struct Close {
-    void operator()(gzFile file) const { gzclose_r(file); }
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  struct End {
+    void operator()(z_stream* stream) const { inflateEnd(stream); }
   };
 
   std::string path_;
   int64_t file_bytes_ = 0;
-  std::unique_ptr<gzFile_s, Close> file_;
+  std::unique_ptr<std::FILE, Close> file_;
+  std::vector<uint8_t> input_;
+  z_stream stream_{};                        // its input is what was read and not consumed yet, of plain files too
+  std::unique_ptr<z_stream, End> inflater_;  // null for a plain file
+  bool has_ended_ = false;                   // the stream, not the file
 };
 
 Shape read_header(IdxFile& file) {

@@ -58,7 +58,11 @@ std::unique_ptr<Backend> load_backend(const std::string& name, std::string& reas
     }
     return nullptr;
   }
-  reason = text("there is no plug-in ", file, " in ", join(searched, " or "));
+  const std::string ignored = relative_backend_folder();
+  reason = text("there is no plug-in ", file, " in ", join(searched, " or "),
+                ignored.empty()
+                    ? ""
+                    : text("; TROIKA_BACKEND_DIR is '", ignored, "', which is ignored: it needs an absolute path"));
   return nullptr;
 }
 

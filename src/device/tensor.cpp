@@ -11,7 +11,8 @@ namespace troika {
 std::shared_ptr<Tensor> Tensor::create(std::shared_ptr<Device> device, TensorType type) {
   checked_elements(type.shape, "tensor");
   auto tensor = std::shared_ptr<Tensor>(new Tensor(std::move(device), std::move(type)));
-  tensor->owned_ = tensor->device_->allocate(tensor->bytes(), "a tensor");
+  tensor->owned_ = tensor->device_->allocate(tensor->bytes(),
+                                             text("a tensor of ", name_of(tensor->type().dtype), tensor->type().shape));
   tensor->data_ = tensor->owned_.get();
   return tensor;
 }
@@ -83,7 +84,8 @@ void all_reduce(const std::vector<Tensor*>& tensors) {
         throw Error(Status::invalid_argument, text("all_reduce: tensors ", j, " and ", i, " are the same"));
   }
   if (type.dtype == DType::u8 || type.dtype == DType::bf16 || type.dtype == DType::f16)
-    throw Error(Status::unsupported, text("all_reduce: tensors are ", name_of(type.dtype), ", need f32, f64, i32 or i64"));
+    throw Error(Status::unsupported,
+                text("all_reduce: tensors are ", name_of(type.dtype), ", need f32, f64, i32 or i64"));
   std::vector<std::byte> sum = tensors[0]->to_host();
   for (size_t i = 1; i < tensors.size(); ++i) {
     const std::vector<std::byte> addend = tensors[i]->to_host();

@@ -1,6 +1,7 @@
 // Values for parameters: block j of 128 random bits makes elements 2 j and 2 j + 1, so nothing depends on order or threads.
 #include "models/initializer.h"
 
+#include <algorithm>
 #include <array>
 #include <cfloat>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/random.h"
 #include "core/text.h"
 
@@ -41,7 +43,8 @@ template <typename Draw>
 void fill_random(ParameterStore& store, size_t i, uint64_t seed, const Draw& draw) {
   const Parameter& p = store.entry(i);
   const uint64_t key = seed ^ mixed(hash_name(p.name));
-  std::vector<float> values(static_cast<size_t>(p.type.shape.elements()));
+  std::vector<float> values;
+  resize_host(values, static_cast<size_t>(p.type.shape.elements()), "parameter", p.name);
   for (size_t at = 0; at < values.size(); at += 2) {
     const auto bits = philox(key, at / 2, 0);
     const Pair pair = draw(to_unit_double(bits[0], bits[1]), to_unit_double(bits[2], bits[3]));
@@ -52,7 +55,10 @@ void fill_random(ParameterStore& store, size_t i, uint64_t seed, const Draw& dra
 }
 
 void fill_constant(ParameterStore& store, size_t i, double value) {
-  const std::vector<float> values(static_cast<size_t>(store.entry(i).type.shape.elements()), static_cast<float>(value));
+  const Parameter& p = store.entry(i);
+  std::vector<float> values;
+  resize_host(values, static_cast<size_t>(p.type.shape.elements()), "parameter", p.name);
+  std::fill(values.begin(), values.end(), static_cast<float>(value));
   store.write(i, values.data(), values.size() * sizeof(float));
 }
 

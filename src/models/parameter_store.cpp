@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/error.h"
+#include "core/host_memory.h"
 #include "core/text.h"
 
 namespace troika {
@@ -48,10 +49,16 @@ void ParameterStore::write(size_t i, const void* data, size_t bytes) {
   if (bytes != p.type.bytes())
     throw Error(Status::invalid_argument, text("parameter '", p.name, "': data has ", bytes, " bytes, ",
                                                name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
-  p.data.resize(bytes);
+  allocate(i);
   std::memcpy(p.data.data(), data, bytes);
   p.is_initialized = true;
   ++version_;
+}
+
+std::vector<std::byte>& ParameterStore::allocate(size_t i) {
+  Parameter& p = entries_[i];
+  resize_host(p.data, p.type.bytes(), "parameter", p.name);
+  return p.data;
 }
 
 void ParameterStore::set_owner(ParameterOwner* owner) {

@@ -58,6 +58,8 @@ class ParameterStore {
   void end_refresh() { owner_is_newer_ = false; }
   // By the owner, inside pull() and upload: direct access to the host copies.
   std::vector<std::byte>& data(size_t i) { return entries_[i].data; }
+  // Memory for the host copy, which keeps what it has. Throws OUT_OF_MEMORY with the parameter's name and size.
+  std::vector<std::byte>& allocate(size_t i);
 
   std::recursive_mutex& mutex() { return mutex_; }
 

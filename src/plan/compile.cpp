@@ -55,11 +55,9 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   passes.run("rebatch", [&](Graph& g) { g = rebatch(g, r.local_batch); });
   if (!trains) passes.run("inference", to_inference);
   if (r.mode != Mode::predict)
-    passes.run("loss",
-               [&](Graph& g) {
-                 append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0,
-                             trains && r.sgd.is_scaled);
-               });
+    passes.run("loss", [&](Graph& g) {
+      append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0, trains && r.sgd.is_scaled);
+    });
   if (r.fuse) {
     passes.run("fuse", fuse);
     passes.run("crop_unread", crop_unread);
@@ -81,8 +79,8 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
 Plan compile(const CompileRequest& r, Device& device, StateTable& state, const Log& log) {
   Plan plan = lower(build_graph(r, log), device, state);
   static constexpr const char* kModes[] = {"train", "evaluate", "predict"};
-  plan.name =
-      text(kModes[static_cast<int>(r.mode)], " batch ", r.local_batch, " of ", r.global_batch, " on ", device.id());
+  plan.name = text(kModes[static_cast<int>(r.mode)], " batch ", r.local_batch,
+                   r.global_batch > 0 ? text(" of ", r.global_batch) : "", " on ", device.id());
   return plan;
 }
 

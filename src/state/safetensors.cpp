@@ -108,9 +108,9 @@ void SafetensorsReader::check_sum() const {
     done += size;
   }
   if (print_sum(sum) != wanted->second)
-    throw Error(Status::corrupt, text(label_, ": its data has the CRC-32 ", print_sum(sum), ", metadata '", kSumKey,
-                                      "' is '", printable_name(wanted->second),
-                                      "'; the file is damaged, or was changed and kept the metadata"));
+    throw Error(Status::corrupt,
+                text(label_, ": its data has the CRC-32 ", print_sum(sum), ", metadata '", kSumKey, "' is '",
+                     printable_name(wanted->second), "'; the file is damaged, or was changed and kept the metadata"));
 }
 
 void SafetensorsReader::read_at(uint64_t offset, void* destination, uint64_t size) const {

@@ -22,9 +22,20 @@ struct Tally {
   Metrics metrics() const { return {mean_loss(), samples, correct, stopwatch.seconds()}; }
 };
 
+// A loader that never gives a batch would end every epoch as if all were well.
+void check_has_batches(const Loader& loader) {
+  const int64_t n = loader.dataset().size();
+  if (n == 0) throw Error(Status::invalid_argument, "loader: its dataset has 0 samples, need at least 1");
+  if (loader.batches() == 0)
+    throw Error(Status::invalid_argument,
+                text("loader: its dataset has ", n, " samples and drop_last is set, need at least ",
+                     loader.options().batch, " for one batch"));
+}
+
 }  // namespace
 
 bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
+  check_has_batches(loader);
   Tally tally{true};
   bool goes_on = true;
   while (goes_on) {
@@ -59,6 +70,7 @@ bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
 
 bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics) {
   check_usable();
+  check_has_batches(loader);
   std::vector<size_t> ranks = all_ranks_;
   if (device) {
     const auto found = std::find(devices_.begin(), devices_.end(), *device);

@@ -58,9 +58,9 @@ void Replica::prepare(const CompileRequest& request, StateTable& state, const Lo
 }
 
 void Replica::allocate_state(const StateTable& state) {
-  Buffer parameters = device_->allocate(state.segment_bytes(Segment::parameters), "parameters");
-  Buffer gradients = device_->allocate(state.segment_bytes(Segment::gradients), "gradients");
-  Buffer optimizer = device_->allocate(state.segment_bytes(Segment::optimizer), "optimizer state");
+  Buffer parameters = device_->allocate(state.segment_bytes(Segment::parameters), "memory for parameters");
+  Buffer gradients = device_->allocate(state.segment_bytes(Segment::gradients), "memory for gradients");
+  Buffer optimizer = device_->allocate(state.segment_bytes(Segment::optimizer), "memory for optimizer state");
   parameters_ = std::move(parameters);
   gradients_ = std::move(gradients);
   optimizer_ = std::move(optimizer);

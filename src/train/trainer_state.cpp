@@ -6,6 +6,15 @@
 #include "train/trainer.h"
 
 namespace troika {
+namespace {
+
+void check_group(int group, size_t groups) {
+  if (group >= -1 && group < static_cast<int>(groups)) return;
+  throw Error(Status::invalid_argument, text("learning rate: group is ", group, ", need -1",
+                                             groups == 0 ? "; the trainer has no groups" : text(" to ", groups - 1)));
+}
+
+}  // namespace
 
 void Trainer::pull() {
   ParameterStore& store = *model_->parameters();
@@ -23,8 +32,8 @@ void Trainer::pull() {
 void Trainer::pull_unlocked(ParameterStore& store) {
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
-    store.data(i).resize(p.type.bytes());
-    replicas_[0]->download(state_table_, p.is_buffer ? Role::buffer : Role::parameter, p.name, store.data(i).data());
+    replicas_[0]->download(state_table_, p.is_buffer ? Role::buffer : Role::parameter, p.name,
+                           store.allocate(i).data());
   }
   uploaded_version_ = store.version();
 }
@@ -38,9 +47,7 @@ void Trainer::refresh_store() {
 }
 
 void Trainer::set_learning_rate(int group, double rate) {
-  if (group < -1 || group >= static_cast<int>(options_.groups.size()))
-    throw Error(Status::invalid_argument,
-                text("learning rate: group is ", group, ", need -1 to ", static_cast<int>(options_.groups.size()) - 1));
+  check_group(group, options_.groups.size());
   if (!(rate >= 0) || !std::isfinite(rate))
     throw Error(Status::invalid_argument, text("learning rate: found ", rate, ", need a finite number of at least 0"));
   if (group >= 0 && base_rates_[static_cast<size_t>(group + 1)] < 0)
@@ -51,9 +58,7 @@ void Trainer::set_learning_rate(int group, double rate) {
 }
 
 double Trainer::learning_rate(int group) const {
-  if (group < -1 || group >= static_cast<int>(options_.groups.size()))
-    throw Error(Status::invalid_argument,
-                text("learning rate: group is ", group, ", need -1 to ", static_cast<int>(options_.groups.size()) - 1));
+  check_group(group, options_.groups.size());
   const double own = base_rates_[static_cast<size_t>(group + 1)];
   return options_.schedule.at(step_, own < 0 ? base_rates_[0] : own);
 }
@@ -132,7 +137,9 @@ void Trainer::check_replicas() {
   }
 }
 
-TrainingState Trainer::state() const { return {step_, position_, has_position_, shuffle_seed_, base_rates_, loss_scale_}; }
+TrainingState Trainer::state() const {
+  return {step_, position_, has_position_, shuffle_seed_, base_rates_, loss_scale_};
+}
 
 void Trainer::restore(const TrainingState& state, std::vector<std::vector<float>> momentum,
                       const std::vector<std::vector<std::byte>>& values) {

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "core/host_memory.h"
 #include "core/text.h"
+#include "state/utf8.h"
 
 namespace troika {
 namespace {
@@ -38,8 +40,9 @@ std::string find_prefix(const SafetensorsReader& reader, const Model& model) {
 
 std::string summarize(const LoadReport& report) {
   std::vector<std::string> parts;
-  for (const std::string& part : {list_names("missing", report.missing), list_names("unexpected", report.unexpected),
-                                  list_names("mismatching", report.mismatching)})
+  // What allow_partial does not allow comes first.
+  for (const std::string& part : {list_names("mismatching", report.mismatching), list_names("missing", report.missing),
+                                  list_names("unexpected", report.unexpected)})
     if (!part.empty()) parts.push_back(part);
   return join(parts, ", ");
 }
@@ -86,7 +89,7 @@ std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& rea
       report.mismatching.push_back(text(p.name, ": file ", entry->dtype, " ", entry->shape, ", model ",
                                         safetensors_dtype(p.type.dtype), " ", p.type.shape));
     } else {
-      values[i].resize(p.type.bytes());
+      resize_host(values[i], p.type.bytes(), "parameter", p.name);
       reader.read(*entry, values[i].data(), values[i].size());
       ++report.loaded;
     }
@@ -109,6 +112,13 @@ void load_weights(Model& model, const std::string& path, const LoadOptions& opti
   if (!report.mismatching.empty() || report.loaded == 0 || (differs && !options.allow_partial)) {
     const std::string prefix = names_prefix.empty() ? find_prefix(reader, model) : "";
     report.loaded = 0;
+    if (!options.strip_prefix.empty() &&
+        std::none_of(reader.entries().begin(), reader.entries().end(),
+                     [&](const TensorEntry& e) { return e.name.starts_with(options.strip_prefix); }))
+      throw Error(Status::mismatch,
+                  text(reader.label(), ": no name in it begins with '", printable(options.strip_prefix),
+                       "', which strip_prefix is to remove",
+                       reader.entries().empty() ? "" : text("; the first is '", reader.entries()[0].name, "'")));
     throw Error(Status::mismatch, text(reader.label(), is_state ? ", a training state," : "", " does not fit model '",
                                        model.name(), "': ", summarize(report),
                                        prefix.empty() ? ""
@@ -116,9 +126,8 @@ void load_weights(Model& model, const std::string& path, const LoadOptions& opti
                                                              "', which strip_prefix can remove")));
   }
   std::lock_guard lock(store.mutex());
-  store.refresh();  // throws BUSY before anything is written
-  for (size_t i = 0; i < store.size(); ++i)
-    store.data(i).resize(store.entry(i).type.bytes());  // as does want of memory
+  store.refresh();                                              // throws BUSY before anything is written
+  for (size_t i = 0; i < store.size(); ++i) store.allocate(i);  // as does want of memory
   for (size_t i = 0; i < store.size(); ++i)
     if (!values[i].empty())
       store.write(i, values[i].data(), values[i].size());

@@ -42,7 +42,7 @@ void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& 
 std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
                                                     const std::string& prefix, LoadReport& report);
 
-// "2 missing ('a', 'b'), 1 mismatching (...)": for messages.
+// "1 mismatching (...), 2 missing ('a', 'b')": for messages.
 std::string summarize(const LoadReport& report);
 
 }  // namespace troika

@@ -94,7 +94,7 @@ void run_flow(Flow&& flow) {
       if (testing::Test::HasFailure()) return;
     }
   }
-  EXPECT_EQ(live_allocations(), before);
+  EXPECT_LE(live_allocations(), before);  // a library may give up what it had made once, when memory fails under it
 }
 
 }  // namespace troika::test

@@ -43,7 +43,7 @@ TEST_F(ModelFilesApi, saves_and_loads_or_says_why_not) {
   options = TROIKA_LOAD_OPTIONS_INIT;
   options.strip_prefix = "none.";
   expect_refused(troika_model_load(model_, path.c_str(), &options, report.get(), &error_), TROIKA_ERROR_MISMATCH,
-                 "does not fit model 'net'");
+                 "no name in it begins with 'none.', which strip_prefix is to remove");
   EXPECT_EQ(report->unexpected, 2);
   report->struct_size = 3;
   expect_refused(troika_model_load(model_, path.c_str(), nullptr, report.get(), &error_), kInvalid,

@@ -178,7 +178,9 @@ TEST_F(ModelApi, convolutions_refuse_options) {
   }
   for (int32_t groups : {0, -1, 3}) expect_refused(add([&](auto& o) { o.groups = groups; }), kInvalid, "conv2d 'conv'");
   expect_refused(add([](auto& o) { o.bias = 2; }), kInvalid, "options.bias is 2, needs 0 or 1");
-  expect_refused(add([](auto& o) { o.struct_size = 1; }), kInvalid, "troika_conv2d_options: struct_size is 1");
+  for (uint32_t size : {1, 8})
+    expect_refused(add([&](auto& o) { o.struct_size = size; }), kInvalid,
+                   "troika_conv2d_options: struct_size is " + std::to_string(size));
   expect_refused(troika_model_add_conv2d(model_, "conv", x_, nullptr, &y_, &error_), kInvalid,
                  "argument 'options' is NULL");
   EXPECT_EQ(entries(), 0);

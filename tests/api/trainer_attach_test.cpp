@@ -67,7 +67,7 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse(at + "momentum is 1", [](auto& o) { o.momentum = 1; });
   refuse(at + "nesterov is 2", [](auto& o) { o.nesterov = 2; });
   refuse(at + "nesterov is 1, needs options.momentum above 0", [](auto& o) { o.nesterov = 1; });
-  refuse(at + "schedule_period is 0", [](auto& o) { o.schedule = TROIKA_SCHEDULE_STEP; });
+  refuse(at + "schedule_period is 0, need at least 1", [](auto& o) { o.schedule = TROIKA_SCHEDULE_STEP; });
   refuse(at + "schedule_period is -4", [](auto& o) { o.schedule_period = -4; });
   refuse(at + "warmup_steps is -1", [](auto& o) { o.warmup_steps = -1; });
   refuse(at + "bucket_bytes is -1", [](auto& o) { o.bucket_bytes = -1; });
@@ -76,6 +76,12 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse(at + "collect_trace is 2", [](auto& o) { o.collect_trace = 2; });
   refuse(at + "fuse is -1", [](auto& o) { o.fuse = -1; });
   refuse("troika_trainer_options: struct_size is 0", [](auto& o) { o.struct_size = 0; });
+  refuse("troika_trainer_options: struct_size is 12", [](auto& o) { o.struct_size = 12; });
+  refuse(at + "reserved is 9, need 0", [](auto& o) { o.reserved = 9; });
+  refuse(at + "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY or TROIKA_LOSS_MEAN_SQUARED_ERROR",
+         [](auto& o) { o.loss = 9; });
+  refuse(at + "schedule is 0, need TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_STEP or TROIKA_SCHEDULE_COSINE",
+         [](auto& o) { o.schedule = 0; });
   refuse("argument 'options.groups' is NULL", [](auto& o) { o.group_count = 1; });
 
   troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;

@@ -116,9 +116,9 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
     expect_refused(troika_trainer_set_learning_rate(trainer_, -1, wrong, &error_), kInvalid, "learning rate: found");
   for (int32_t group : {-2, 0, 7}) {
     expect_refused(troika_trainer_set_learning_rate(trainer_, group, 0.1, &error_), kInvalid,
-                   "learning rate: group is " + std::to_string(group));
+                   "learning rate: group is " + std::to_string(group) + ", need -1; the trainer has no groups");
     expect_refused(troika_trainer_get_learning_rate(trainer_, group, &rate, &error_), kInvalid,
-                   "learning rate: group is " + std::to_string(group));
+                   "learning rate: group is " + std::to_string(group) + ", need -1; the trainer has no groups");
   }
   expect_refused(troika_trainer_get_learning_rate(trainer_, -1, nullptr, &error_), kInvalid,
                  "argument 'out_learning_rate' is NULL");
@@ -167,11 +167,15 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
   troika_step_result result = TROIKA_STEP_RESULT_INIT;
   troika_batch batch = nullptr;
   expect_ok(troika_loader_next(loader_, &batch, &error_));
-  result.struct_size = offsetof(troika_step_result, samples);  // of an older host
-  result.samples = 77;
+  for (uint32_t size : {7u, static_cast<uint32_t>(offsetof(troika_step_result, samples))}) {
+    result.struct_size = size;  // of no version
+    expect_refused(troika_trainer_step(trainer_, batch, &result, &error_), kInvalid,
+                   "out_result->struct_size is " + std::to_string(size));
+  }
+  result.struct_size = 0;  // for the same
   expect_ok(troika_trainer_step(trainer_, batch, &result, &error_));
   EXPECT_GT(result.loss, 0);
-  EXPECT_EQ(result.samples, 77);
+  EXPECT_EQ(result.step, 1) << "a refused call trains nothing";
 }
 
 TEST_F(TrainerApi, stays_as_it_was_after_every_refused_step) {
@@ -238,6 +242,26 @@ TEST_F(TrainerApi, refuses_an_epoch_of_another_shape_and_keeps_the_loaders_place
   expect_ok(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_));
   troika_loader_destroy(loader);
   troika_dataset_destroy(dataset);
+}
+
+TEST_F(TrainerApi, refuses_an_epoch_that_has_no_batch) {
+  make_trainer();
+  const auto refuse = [&](const std::string& message) {
+    expect_refused(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_), kInvalid, message);
+    expect_refused(troika_trainer_evaluate(trainer_, loader_, nullptr, &error_), kInvalid, message);
+    expect_refused(troika_trainer_evaluate_on(trainer_, kCpu1, loader_, nullptr, &error_), kInvalid, message);
+    troika_loader_destroy(loader_);
+  };
+  troika_loader_destroy(loader_);
+  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+  options.batch = 11;
+  options.drop_last = 1;
+  expect_ok(troika_loader_create(dataset_, &options, &loader_, &error_));
+  refuse("loader: its dataset has 10 samples and drop_last is set, need at least 11 for one batch");
+  troika_dataset_destroy(dataset_);
+  make_loader(0);
+  refuse("loader: its dataset has 0 samples, need at least 1");
+  loader_ = nullptr;
 }
 
 TEST_F(TrainerApi, saves_a_state_whose_parameters_a_model_loads) {

@@ -11,6 +11,7 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,7 +21,8 @@ import xml.etree.ElementTree
 
 TOOL = sys.argv[1] if len(sys.argv) > 1 else os.environ.get("TROIKA_TOOL", "build/troika")
 TIME_LIMIT_S = 300
-RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors", "run.json"}
+RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors", "run.json",
+             ".lock"}
 COLUMNS = ["epoch", "step", "loss", "train_accuracy", "test_loss", "test_accuracy", "images_per_second", "seconds",
            "learning_rate"]
 
@@ -89,17 +91,27 @@ def wait_for_epoch(process, epoch):
     raise AssertionError(f"the run ended before epoch {epoch}: {process.stderr.read()}")
 
 
-def stop_long_run(process, epoch=1):
+def stop_long_run(process, epoch=1, by=signal.SIGINT):
     """Ends a run as Ctrl-C does, in the epoch behind `epoch`, or in its first one; gives its last JSON line."""
     if epoch:
         wait_for_epoch(process, epoch)
     else:
         process.stdout.readline()  # it has begun
         time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(by)
     rest, errors = process.communicate(timeout=TIME_LIMIT_S)
-    assert process.returncode == 130, f"exit status {process.returncode}: {errors}"
+    assert process.returncode == 128 + by, f"exit status {process.returncode}: {errors}"
     return json.loads(rest.splitlines()[-1])
+
+
+def write_idx(folder, train_labels, test_labels):
+    """A data set of 4 x 4 images in MNIST's format; pixels tell the label."""
+    folder.mkdir()
+    for split, labels in (("train", train_labels), ("t10k", test_labels)):
+        images = b"".join(bytes([16 * label]) * 16 for label in labels)
+        (folder / f"{split}-images-idx3-ubyte").write_bytes(struct.pack(">4I", 0x803, len(labels), 4, 4) + images)
+        (folder / f"{split}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, len(labels)) + bytes(labels))
+    return folder
 
 
 # ---- tests: functions whose names are sentences; each gets a folder of its own ----
@@ -183,6 +195,19 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (train, "--batch", "many", "is 'many'; give a whole number of at most 2147483647"),
             (train, "--batch", "2147483648", "is '2147483648'; give a whole number of at most 2147483647"),
             (train, "--seed", "-1", "is '-1'; give a whole number from 0 to 18446744073709551615"),
+            (train, "--lr", "inf", "is inf; give a number below 1e+30"),
+            (train, "--weight-decay", "inf", "is inf; give a number below 1e+30"),
+            (train, "--schedule-period", "inf", "is inf; give a number below 1e+09"),
+            (train, "--threads", "100000", "is 100000; give 1 to 4096, or 0 for every core"),
+            (train, "--std", "0", "is 0; give a finite number above 0"),
+            (train, "--mean", "nan", "is nan; give a finite number"),
+            (train, "--resize", "100000", "is 100000; give at most 65535"),
+            (train, "--devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
+            (train, "--eval-devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
+            (train, "--classes", "9", "is 9; give at least 10, as many as the labels need"),
+            (train, "--save-every", "-1", "is -1; give at least 1, or 0 for epoch ends alone"),
+            (bench, "--size", "100000", "is 100000; give at most 65535"),
+            (bench, "--devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
             (train, "--limit-train", "-3", "is -3; give at least 1, or 0 for all"),
             (train, "--limit-test", "few", "is 'few'; give a whole number of at most 9223372036854775807"),
             (evaluate, "--limit-test", "-1", "is -1; give at least 1, or 0 for all"),
@@ -193,6 +218,7 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (bench, "--size", "-1", "is -1; give at least 1, or 0 for the model's default"),
             (bench, "--precision", "f8", "is 'f8'; give f32, tf32, bf16 or f16")):
         assert refuse(*command, option, value) == f"troika: {option} {rest}"
+    assert refuse(*train, "--nesterov") == "troika: --nesterov needs --momentum above 0"
     assert not (folder / "run").exists()
 
 
@@ -294,6 +320,136 @@ def a_damaged_run_folder_is_one_line(folder):
     assert "run.json" in refuse("train", "--resume", out, "--epochs", 2)
 
 
+def a_damaged_run_json_is_named_by_its_key(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    good = json.loads((out / "run.json").read_text())
+    for change, rest in (({"lr": "fast"}, "has 'lr' \"fast\", need a number"),
+                         ({"batch": 64.5}, "has 'batch' 64.5, need a whole number"),
+                         ({"batch": 2 ** 40}, "has 'batch' 1099511627776, need a whole number"),
+                         ({"nesterov": 1}, "has 'nesterov' 1, need true or false"),
+                         ({"model": None}, "has 'model' null, need a text"),
+                         ({"last_stop": 3}, "has 'last_stop' 3, need an object"),
+                         ({"last_stop": {}}, "has no 'last_stop.step', need a whole number")):
+        (out / "run.json").write_text(json.dumps(good | change))
+        assert refuse("train", "--resume", out, "--epochs", 2) == \
+            f"troika: '{out / 'run.json'}' {rest}; mend it, or begin a new run with --out"
+    (out / "run.json").write_text(json.dumps({key: good[key] for key in good if key != "seed"}))
+    assert "has no 'seed', need a whole number of at least 0; " in refuse("train", "--resume", out, "--epochs", 2)
+    for text in ("", "{\"model\": ", "[1]"):
+        (out / "run.json").write_text(text)
+        assert "run.json' is no JSON object; " in refuse("train", "--resume", out, "--epochs", 2)
+
+
+def a_run_without_its_checkpoint_is_left_as_it_is(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    (out / "checkpoint.safetensors").unlink()
+    for present in ("metrics.csv", "weights.safetensors"):
+        before = contents_of(out)
+        assert f"has {present} but no checkpoint.safetensors" in refuse("train", "--resume", out, "--epochs", 2)
+        assert "holds a run already" in refuse("train", *SMALL, "--epochs", 1, "--out", out)
+        assert contents_of(out) == before
+        (out / present).unlink()
+    run("train", "--resume", out, "--progress", "off")
+    assert len(rows_of(out)) == 1
+
+
+def a_run_that_failed_at_its_start_leaves_its_folder_free(folder):
+    out = folder / "run"
+    wild = ["1e20" if value == "0.05" else value for value in SMALL]
+    assert "loss is not a number in epoch 1" in refuse("train", *wild, "--epochs", 1, "--out", out)
+    assert {path.name for path in out.iterdir()} == {"run.json", ".lock"}, sorted(path.name for path in out.iterdir())
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    assert {path.name for path in out.iterdir()} == RUN_FILES
+    (folder / "mine").mkdir()
+    (folder / "mine" / "weights.safetensors").write_text("x")
+    assert "holds weights.safetensors already" in refuse("train", *SMALL, "--out", folder / "mine")
+
+
+def a_run_that_diverges_keeps_what_it_had(folder):
+    out = folder / "run"
+    # Rates that grow by the epoch: the first one is good, the third one is not.
+    growing = [{"cosine": "step", "6": "1"}.get(value, value) for value in SMALL]
+    line = refuse("train", *growing, "--gamma", "1e15", "--epochs", 3, "--out", out, "--progress", "off")
+    assert re.search(r"loss is not a number (in|after) epoch [23]\b.*; lower --lr", line), line
+    assert str(out) in line, line
+    epochs = len(rows_of(out))
+    assert all(row["loss"] != "" and row["test_loss"] != "" for row in rows_of(out))
+    good = run("evaluate", "--weights", out / "weights.safetensors", "--model", "mlp", "--synthetic", 500)
+    assert "nan" not in good, good
+    assert f"metadata epoch = {epochs}\n" in run("inspect", out / "checkpoint.safetensors")
+
+
+def a_folder_in_use_is_refused(folder):
+    out = folder / "run"
+    process = start_long_run(*LONG, "--epochs", 50, "--out", out)
+    process.stdout.readline()  # it has begun
+    expected = f"troika: '{out}' is in use by another process; wait for its end, or give another folder"
+    assert refuse("train", "--resume", out) == expected
+    assert refuse("train", *LONG, "--out", out) == expected
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=TIME_LIMIT_S)
+    run("train", *SMALL, "--epochs", 1, "--out", folder / "other", "--progress", "off")
+
+
+def a_cosine_schedule_that_has_ended_is_not_gone_on_with(folder):
+    out = folder / "run"
+    base = ["train", "--model", "mlp", "--synthetic", 100, "--schedule", "cosine"]
+    run(*base, "--epochs", 2, "--out", out, "--progress", "off")
+    before = contents_of(out)
+    assert refuse("train", "--resume", out, "--epochs", 3) == \
+        "troika: --epochs is 3; give at most 2, where the cosine schedule ends at rate 0, or begin a new run with a " \
+        "longer --schedule-period"
+    assert contents_of(out) == before
+    run(*base, "--schedule-period", 3, "--epochs", 2, "--out", folder / "long", "--progress", "off")
+    run("train", "--resume", folder / "long", "--epochs", 3, "--progress", "off")
+    assert float(rows_of(folder / "long")[-1]["learning_rate"]) > 0
+
+
+def a_run_has_ten_classes_or_as_many_as_it_is_told(folder):
+    data = write_idx(folder / "data", [0, 1, 2] * 20, [0, 1, 2])
+    wide = write_idx(folder / "wide", [0, 1, 2] * 20, [0, 1, 11])
+    for name, given, classes in (("ten", [], 10), ("three", ["--classes", 3], 3)):
+        weights = folder / name / "weights.safetensors"
+        run("train", "--model", "mlp", "--data", data, "--epochs", 1, *given, "--out", folder / name, "--progress", "off")
+        assert re.search(rf"^\S+\.bias F32 \[{classes}\]$", run("inspect", weights), re.MULTILINE)
+        for file in (weights, folder / name / "checkpoint.safetensors"):
+            assert "3 samples" in run("evaluate", "--weights", file, "--model", "mlp", "--data", data)
+        line = refuse("evaluate", "--weights", weights, "--model", "mlp", "--data", wide)
+        assert f"has {classes} classes, the labels need 12" in line, line
+    assert "does not fit" in refuse("evaluate", "--weights", weights, "--model", "mlp", "--data", data, "--classes", 5)
+
+
+def an_empty_data_set_is_named(folder):
+    for train, test, name in (([], [1], "train-images"), ([1], [], "t10k-images")):
+        data = write_idx(folder / name, train, test)
+        line = refuse("train", "--model", "mlp", "--data", data, "--out", folder / "run")
+        assert line == f"troika: '{data}/{name}-idx3-ubyte' is empty; need at least 1 image", line
+
+
+def save_every_saves_inside_an_epoch(folder):
+    whole, killed = folder / "whole", folder / "killed"
+    run("train", *LONG, "--epochs", 1, "--out", whole, "--progress", "off")
+    process = start_long_run(*LONG, "--epochs", 1, "--save-every", 7, "--out", killed)
+    deadline = time.monotonic() + TIME_LIMIT_S
+    while "last_stop" not in (killed / "run.json").read_text() if (killed / "run.json").exists() else True:
+        assert process.poll() is None and time.monotonic() < deadline, "the run ended before its first checkpoint"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=TIME_LIMIT_S)
+    assert not (killed / "metrics.csv").exists(), "the run was over before it was killed; make it longer"
+    assert json.loads((killed / "run.json").read_text())["last_stop"]["step"] % 7 == 0
+    run("train", "--resume", killed, "--progress", "off")
+    same_files(whole, killed, "weights.safetensors", "checkpoint.safetensors")
+
+
+def sigterm_saves_a_checkpoint_and_exits_with_143(folder):
+    out = folder / "run"
+    last = stop_long_run(start_long_run(*LONG, "--epochs", 50, "--out", out), epoch=None, by=signal.SIGTERM)
+    assert last["event"] == "stopped" and (out / "checkpoint.safetensors").exists(), last
+
+
 def a_killed_run_resumes_bit_for_bit(folder):
     whole, killed = folder / "whole", folder / "killed"
     run("train", *LONG, "--epochs", 3, "--out", whole, "--progress", "off")
@@ -369,7 +525,12 @@ def inspect_shows_weights_and_checkpoint(folder):
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     text = run("inspect", out / "weights.safetensors")
     assert re.search(r"^\S+\.weight F32 \[\d+, \d+\]$", text, re.MULTILINE), text
-    assert "metadata" in run("inspect", out / "checkpoint.safetensors")
+    assert text.endswith("\ntotal: 4 tensors, 203,530 parameters, 814,120 bytes\n"), text
+    text = run("inspect", out / "checkpoint.safetensors")
+    assert "metadata" in text and text.endswith("\ntotal: 8 tensors, 203,530 parameters, 1,628,240 bytes\n"), text
+    header = b"{}      "
+    (folder / "empty.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    assert run("inspect", folder / "empty.safetensors") == "total: 0 tensors, 0 parameters, 0 bytes\n"
 
 
 def evaluate_agrees_with_the_last_row(folder):
@@ -417,7 +578,7 @@ class Skip(Exception):
 
 TESTS = [value for value in list(globals().values())
          if callable(value) and getattr(value, "__code__", None) and value.__code__.co_varnames[:1] == ("folder",)
-         and value.__name__ not in ("rows_of", "figures_of", "contents_of")]
+         and value.__name__ not in ("rows_of", "figures_of", "contents_of", "write_idx")]
 
 
 def main():

@@ -57,7 +57,8 @@ TEST_F(Winograd, EqualsTheReferenceInBlocksOf8And16ByAnyTeam) {
   for (const Case& c :
        {case_of({1, 16, 1, 1}, 16, {1, 1}, true, false), case_of({2, 16, 4, 3}, 32, {2, 2}, true, true),
         case_of({1, 48, 3, 9}, 16, {0, 1}, false, true), case_of({3, 80, 5, 4}, 16, {1, 1}, true, false),
-        case_of({9, 16, 9, 11}, 48, {1, 1}, true, true), case_of({5, 32, 17, 14}, 16, {2, 0}, false, false)}) {
+        case_of({9, 16, 9, 11}, 48, {1, 1}, true, true), case_of({5, 32, 17, 14}, 16, {2, 0}, false, false),
+        case_of({3, 16, 53, 54}, 16, {1, 1}, true, false)}) {
     const CaseGraph g = build(c);
     Random random;
     Values values = draw(c, g, random);

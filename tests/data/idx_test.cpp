@@ -91,6 +91,24 @@ TEST(Idx, calls_trailing_bytes_corrupt) {
   EXPECT_REFUSED(read_idx(write_gzipped(directory.path() / "gzipped", bytes)), Status::corrupt, "trailing bytes");
 }
 
+TEST(Idx, calls_bytes_behind_the_gzip_stream_corrupt) {
+  TempDirectory directory;
+  const std::string gzipped = whole_file(write_gzipped(directory.path() / "whole", idx_bytes({3, 2, 2})));
+  for (const std::string& extra :
+       {std::string(1, '\0'), std::string("\x1F"), std::string("more"), std::string(100000, '\0')})
+    EXPECT_REFUSED(read_idx(write_plain(directory.path() / "bad", gzipped + extra)), Status::corrupt,
+                   "trailing bytes after its gzip stream");
+}
+
+TEST(Idx, reads_several_gzip_streams_behind_each_other) {
+  TempDirectory directory;
+  const std::string bytes = idx_bytes({300, 1000});
+  std::string gzipped;
+  for (size_t at = 0; at < bytes.size(); at += 70000)
+    gzipped += whole_file(write_gzipped(directory.path() / "part", bytes.substr(at, 70000)));
+  EXPECT_EQ(read_idx(write_plain(directory.path() / "parts", gzipped)).elements, elements_of(bytes, 12));
+}
+
 TEST(Idx, calls_a_wrong_magic_corrupt) {
   TempDirectory directory;
   const auto with = [&](size_t at, char value) {

@@ -151,6 +151,12 @@ TEST_F(Resume, refuses_a_state_of_another_run_and_names_the_difference) {
   TrainingRun no_momentum(other);
   expect_refused(no_momentum, path("state"), TROIKA_ERROR_MISMATCH, "momentum is '0.9', the trainer has '0'");
   other = options;
+  other.precision = TROIKA_PRECISION_F16;
+  TrainingRun other_precision(other);
+  expect_refused(other_precision, path("state"), TROIKA_ERROR_MISMATCH, "precision is 'f32', the trainer has 'f16'");
+  ASSERT_EQ(other_precision.save(path("scaled")), TROIKA_OK);
+  expect_refused(run, path("scaled"), TROIKA_ERROR_MISMATCH, "precision is 'f16', the trainer has 'f32'");
+  other = options;
   other.seed = 12;
   TrainingRun other_seed(other);
   expect_refused(other_seed, path("state"), TROIKA_ERROR_MISMATCH, "seed is '11', the trainer has '12'");
@@ -224,6 +230,16 @@ TEST_F(Resume, refuses_what_is_no_state) {
   expect_refused(run, path("text"), TROIKA_ERROR_CORRUPT, named("training state", "text"));
   write_whole(path("weights"), std::string("\2\0\0\0\0\0\0\0{}", 10));
   expect_refused(run, path("weights"), TROIKA_ERROR_MISMATCH, named("file", "weights") + " is no training state");
+}
+
+TEST_F(Resume, refuses_a_file_with_one_flipped_bit_of_data) {
+  TrainingRun run{RunOptions{}};
+  run.step(2);
+  ASSERT_EQ(run.save(path("state")), TROIKA_OK);
+  std::string bytes = read_whole(path("state"));
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  write_whole(path("flipped"), bytes);
+  expect_refused(run, path("flipped"), TROIKA_ERROR_CORRUPT, "metadata 'crc32' is '");
 }
 
 TEST_F(Resume, refuses_a_file_that_was_cut_anywhere) {

@@ -36,6 +36,7 @@ struct RunOptions {
   bool shuffles = true;
   uint64_t loader_seed = 3;
   int32_t devices = 1;
+  int32_t precision = TROIKA_PRECISION_F32;
 };
 
 // 37 images in batches of 8: five an epoch, the last one smaller. Momentum, weight decay, a cosine schedule with warm-up, a
@@ -65,6 +66,7 @@ class TrainingRun {
     settings.warmup_steps = 3;
     settings.seed = options.seed;
     settings.bucket_bytes = 256;
+    settings.precision = options.precision;
     troika_device device;
     ok(troika_device_parse(test_device_name().c_str(), &device, &error));
     std::vector<troika_device> devices(static_cast<size_t>(options.devices), device);

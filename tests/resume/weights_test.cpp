@@ -183,6 +183,12 @@ TEST_F(Weights, behind_a_prefix_are_refused_with_a_hint_and_load_without_it) {
   ASSERT_EQ(load(&options), TROIKA_OK) << error_.message;
   EXPECT_EQ(report_->loaded, 122);
   expect_loaded(entries);
+  options.strip_prefix = "net.";
+  EXPECT_EQ(load(&options), TROIKA_ERROR_MISMATCH);
+  EXPECT_NE(
+      std::string(error_.message).find("no name in it begins with 'net.', which strip_prefix is to remove; the first"),
+      std::string::npos)
+      << error_.message;
 }
 
 TEST_F(Weights, that_lack_some_and_have_others_are_reported_and_load_in_part_where_asked) {
@@ -217,9 +223,15 @@ TEST_F(Weights, of_other_shapes_or_types_are_refused_even_in_part) {
   auto entries = resnet18(true);
   entries[0].dims = {64, 1, 7, 7};
   entries.back().is_counter = true;
-  write_file(file_, entries);
+  auto others = entries;
+  others.push_back({"head.weight", {10, 512}});
+  write_file(file_, others);
   troika_load_options options = TROIKA_LOAD_OPTIONS_INIT;
   options.allow_partial = 1;
+  EXPECT_EQ(load(&options), TROIKA_ERROR_MISMATCH);
+  EXPECT_NE(std::string(error_.message).find("': 2 mismatching ('conv1.weight: file"), std::string::npos)
+      << "the reason comes before what is allowed: " << error_.message;
+  write_file(file_, entries);
   EXPECT_EQ(load(&options), TROIKA_ERROR_MISMATCH);
   EXPECT_EQ(report_->mismatching, 2);
   EXPECT_EQ(names(),

@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <numeric>
 
 #include "state/fault_file_system.h"
 #include "state/file_helpers.h"
 #include "support/temp_directory.h"
+#include "support/throws.h"
 
 namespace troika {
 namespace {
@@ -41,6 +43,36 @@ TEST(SafetensorsWriter, WritesTheBytesOfTheReferenceWriter) {
             std::string("\x40\0\0\0\0\0\0\0", 8) +
                 R"({"attn.0":{"dtype":"F32","shape":[1,2,3],"data_offsets":[0,24]}})" +
                 std::string("\0\0\0\0\0\0\x80\x3f\0\0\0\x40\0\0\x40\x40\0\0\x80\x40\0\0\xa0\x40", 24));
+}
+
+TEST(SafetensorsWriter, SumsItsDataSoThatAnyFlippedBitIsFound) {
+  TempDirectory directory;
+  const std::string path = (directory.path() / "w").string();
+  SafetensorsWriter writer;
+  writer.add("six", "F32", Shape{6}, kSix.data());
+  writer.add("none", "F32", Shape{0}, nullptr);
+  writer.add("two", "I64", Shape{2}, [](void* destination, uint64_t size) { std::memset(destination, '!', size); });
+  writer.sum_data();
+  writer.write(path);
+  const std::string whole = read_whole(path);
+  EXPECT_EQ(SafetensorsReader(path).metadata().at("crc32"), "c98dc178") << "zlib's, of the data in the file's order";
+  SafetensorsReader(path).check_sum();
+  for (size_t at = whole.size() - 40; at < whole.size(); ++at) {
+    std::string bad = whole;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    std::ofstream(path, std::ios::binary) << bad;
+    EXPECT_THROWS(Status::corrupt, "metadata 'crc32' is 'c98dc178'", SafetensorsReader(path).check_sum());
+  }
+}
+
+TEST(SafetensorsReader, TakesAFileWithoutASumAsItIs) {
+  TempDirectory directory;
+  const std::string path = (directory.path() / "w").string();
+  SafetensorsWriter writer;
+  writer.add("six", "F32", Shape{6}, kSix.data());
+  writer.write(path);
+  EXPECT_TRUE(SafetensorsReader(path).metadata().empty());
+  SafetensorsReader(path).check_sum();
 }
 
 TEST(SafetensorsWriter, PadsTheHeaderWithSpaces) {

@@ -1,6 +1,8 @@
-// conv2d and its gradients by Winograd's F(4x4, 3x3): tiles are transformed a chunk at a time, then multiplied group by group.
+// conv2d and its gradients by Winograd's F(4x4, 3x3).
 //
-// No sum depends on the number of threads: those over channels go on from slab to slab, those over tiles from group to group.
+// Threads wait for each other as seldom as can be, since where they share cores with others each wait may cost milliseconds:
+// each takes groups of tiles of its own, transforms and multiplies them. Where there are too few groups, or where their sums
+// would take too much memory, all transform a chunk of groups, which stays in the last cache, and then multiply it.
 #include "backends/cpu/winograd_conv2d.h"
 
 #include <algorithm>
@@ -14,8 +16,8 @@ namespace {
 
 using namespace winograd;
 
-constexpr int64_t kWeightBlock = kTaps * kSlice * kSlice;  // floats
-constexpr int64_t kTilesFloats = kPoints * kTilesPoint;    // of a slice of a group
+constexpr int64_t kWeightFloats = kTaps * kSlice * kSlice;  // of a block of weights
+constexpr int64_t kTilesFloats = kPoints * kTilesPoint;     // of a slice of a group
 constexpr int64_t kSlabFloats = kPoints * kSlabPoint;
 constexpr int64_t kBlockFloats = kPoints * kBlockPoint;
 
@@ -24,74 +26,92 @@ TiledImage tiled(const Shape& image, const Shape& out, int64_t block, int64_t to
   return {image[1], image[2], image[3], block, (out[2] + 3) / 4, (out[3] + 3) / 4, top, left};
 }
 
-// Tiles in groups, and groups in chunks whose transformed tiles stay in the last cache until they are multiplied.
-struct Cut {
-  int64_t tiles, groups, chunk;  // groups in a chunk
+struct Groups {
+  int64_t tiles, count;
 
-  // `slices` are transformed of each tile.
-  Cut(int64_t samples, const TiledImage& image, int64_t slices) {
-    constexpr int64_t kChunkFloats = 1 << 19;  // a thread
-    tiles = samples * image.tile_rows * image.tile_columns;
-    groups = (tiles + kGroup - 1) / kGroup;
-    chunk = std::clamp<int64_t>(team_size() * kChunkFloats / (slices * kTilesFloats), 1, groups);
-  }
-  Range group(int64_t i) const { return {i * kGroup, std::min((i + 1) * kGroup, tiles)}; }
+  Groups(int64_t samples, const TiledImage& image)
+      : tiles(samples * image.tile_rows * image.tile_columns), count((tiles + kGroup - 1) / kGroup) {}
+  Range operator[](int64_t i) const { return {i * kGroup, std::min((i + 1) * kGroup, tiles)}; }
 };
+
+// Groups in a chunk of 5 MiB a thread, where a group takes `floats`.
+int64_t chunk_of(const Groups& groups, int64_t floats, int64_t pieces) {
+  constexpr int64_t kChunkFloats = 5 << 18;
+  return std::clamp<int64_t>(pieces * kChunkFloats / floats, 1, groups.count);
+}
+
+// body(piece, range) for the pieces of [0, n), one a thread.
+template <typename Body>
+void for_pieces(int64_t pieces, int64_t n, Body&& body) {
+  parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) body(piece, balanced_split(n, pieces, piece));
+  });
+}
 
 // From images `input` to images `output`: forward, or, with weights rotated, the input gradient.
 struct Convolution {
   TiledImage input, output;
-  Cut cut;
+  Groups groups;
   bool is_rotated, relu;
   int64_t pieces = team_size();
 
-  int64_t scratch_floats() const {
-    return cut.chunk * input.slices() * kTilesFloats + pieces * (kSlabFloats + kTilesFloats);
-  }
+  int64_t group_floats() const { return input.slices() * kTilesFloats; }
+  // Own groups keep the threads busy for 4/5 of the time or more.
+  bool has_own_groups() const { return 5 * groups.count >= 4 * ((groups.count + pieces - 1) / pieces * pieces); }
+  int64_t chunk() const { return has_own_groups() ? pieces : chunk_of(groups, group_floats(), pieces); }
+  int64_t scratch_floats() const { return chunk() * group_floats() + pieces * (kSlabFloats + kTilesFloats); }
 
-  // Scratch: transformed tiles [groups of a chunk][input slices][36][67][16]; for each piece of the work, a slab of weights
-  // [36][65][16] and the products of a group [36][67][16].
+  // Scratch: transformed tiles [groups of a chunk, or pieces][input slices][36][67][16]; for each piece a slab of weights
+  // [36][65][16] and products [36][67][16].
   void run(const float* x, const float* weight, const float* bias, float* y, float* scratch) const {
-    float* const pieces_at = scratch + cut.chunk * input.slices() * kTilesFloats;
-    for (int64_t first = 0; first < cut.groups; first += cut.chunk) {
-      const int64_t groups = std::min(cut.chunk, cut.groups - first);
-      parallel_for(groups * input.slices(), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i)
-          transform_input(input, x, i % input.slices(), cut.group(first + i / input.slices()),
-                          scratch + i * kTilesFloats);
-      });
-      parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
-        for (int64_t piece = begin; piece < end; ++piece) {
-          const Range items = balanced_split(groups * output.slices(), pieces, piece);
-          float* const u = pieces_at + piece * (kSlabFloats + kTilesFloats);
-          for (int64_t i = items.begin; i < items.end; ++i) {
-            const int64_t group = i / output.slices(), slice = i % output.slices();
-            multiply_group(scratch + group * input.slices() * kTilesFloats, cut.group(first + group), weight, slice, u);
-            transform_output(output, u + kSlabFloats, slice, cut.group(first + group), bias, relu, y);
-          }
+    const int64_t in_slices = input.slices(), out_slices = output.slices();
+    auto transform = [&](int64_t group, int64_t slice, float* v) {
+      transform_input(input, x, slice, groups[group], v + slice * kTilesFloats);
+    };
+    auto convolve = [&](int64_t group, int64_t slice, const float* v, int64_t piece) {
+      float* const u = scratch + chunk() * group_floats() + piece * (kSlabFloats + kTilesFloats);
+      multiply_group(v, groups[group].size(), weight, slice, u);
+      transform_output(output, u + kSlabFloats, slice, groups[group], bias, relu, y);
+    };
+    if (has_own_groups())
+      return for_pieces(pieces, groups.count, [&](int64_t piece, Range own) {
+        float* const v = scratch + piece * group_floats();
+        for (int64_t group = own.begin; group < own.end; ++group) {
+          for (int64_t slice = 0; slice < in_slices; ++slice) transform(group, slice, v);
+          for (int64_t slice = 0; slice < out_slices; ++slice) convolve(group, slice, v, piece);
         }
+      });
+    for (int64_t first = 0; first < groups.count; first += chunk()) {
+      const int64_t count = std::min(chunk(), groups.count - first);
+      for_pieces(pieces, count * in_slices, [&](int64_t, Range own) {
+        for (int64_t i = own.begin; i < own.end; ++i)
+          transform(first + i / in_slices, i % in_slices, scratch + i / in_slices * group_floats());
+      });
+      for_pieces(pieces, count * out_slices, [&](int64_t piece, Range own) {
+        for (int64_t i = own.begin; i < own.end; ++i)
+          convolve(first + i / out_slices, i % out_slices, scratch + i / out_slices * group_floats(), piece);
       });
     }
   }
 
  private:
   // The products of a group for one slice of outputs, behind u, the slab of weights.
-  void multiply_group(const float* v, Range tiles, const float* weight, int64_t slice, float* u) const {
+  void multiply_group(const float* v, int64_t tiles, const float* weight, int64_t slice, float* u) const {
     float* const m = u + kSlabFloats;
     for (int64_t first = 0; first < input.slices(); first += kSlab) {
       const int64_t slices = std::min(kSlab, input.slices() - first);
       for (int64_t i = 0; i < slices; ++i) transform_block(weight, first + i, slice, u + i * kSlice * kSlice);
       for (int64_t point = 0; point < kPoints; ++point)
-        multiply(v + first * kTilesFloats + point * kTilesPoint, tiles.size(), slices, u + point * kSlabPoint,
+        multiply(v + first * kTilesFloats + point * kTilesPoint, tiles, slices, u + point * kSlabPoint,
                  m + point * kTilesPoint, first == 0);
     }
   }
 
   // Weights lie in blocks [k / 16][c / 16][9][16 c][16 k].
   void transform_block(const float* weight, int64_t in, int64_t out, float* u) const {
-    if (!is_rotated) return transform_weights(weight + (out * input.slices() + in) * kWeightBlock, u);
-    float rotated[kWeightBlock];
-    rotate_weights(weight + (in * output.slices() + out) * kWeightBlock, rotated);
+    if (!is_rotated) return transform_weights(weight + (out * input.slices() + in) * kWeightFloats, u);
+    float rotated[kWeightFloats];
+    rotate_weights(weight + (in * output.slices() + out) * kWeightFloats, rotated);
     transform_weights(rotated, u);
   }
 };
@@ -99,58 +119,101 @@ struct Convolution {
 // From the images that forward reads and the gradients of those that it writes.
 struct WeightGradient {
   TiledImage input, output;
-  Cut cut;
+  Groups groups;
+  int64_t pieces = team_size();
 
   int64_t slices() const { return input.slices() + output.slices(); }
+  int64_t group_floats() const { return slices() * kTilesFloats; }
   int64_t blocks() const { return input.slices() * output.slices(); }
-  bool is_one_chunk() const { return cut.chunk == cut.groups; }
+  // The groups are cut into parts, whose sums are added in the end: where there are many groups and the sums are small enough.
+  int64_t parts() const {
+    constexpr int64_t kMostFloats = 4 << 20;
+    return std::max<int64_t>(std::min(groups.count / 4, kMostFloats / block_floats()), 1);
+  }
+  int64_t block_floats() const { return blocks() * kBlockFloats; }
+  bool has_own_parts() const { return parts() > 1 && parts() >= pieces; }
+  int64_t chunk() const { return has_own_parts() ? pieces : chunk_of(groups, group_floats(), pieces); }
+  bool is_at_once() const { return parts() == 1 && chunk() == groups.count; }  // no sums need be kept
   int64_t scratch_floats() const {
-    return cut.chunk * slices() * kTilesFloats + cut.groups * output.channels +
-           (is_one_chunk() ? 0 : blocks() * kBlockFloats);
+    return chunk() * group_floats() + groups.count * output.channels + (is_at_once() ? 0 : parts() * block_floats());
   }
 
-  // Scratch: transformed tiles [groups of a chunk][slices of input and output][36][67][16]; sums of dy [groups][k]; where
-  // there are several chunks, what the blocks of weights have come to [blocks][36][17][16].
+  // Scratch: transformed tiles [groups of a chunk, or pieces][slices of input and output][36][67][16]; sums of dy [groups][k];
+  // sums of products [parts][blocks][36][17][16].
   void run(const float* x, const float* dy, float* dweight, float* dbias, float* scratch) const {
-    float* const sums = scratch + cut.chunk * slices() * kTilesFloats;
-    float* const blocks_at = sums + cut.groups * output.channels;
-    for (int64_t first = 0; first < cut.groups; first += cut.chunk) {
-      const int64_t groups = std::min(cut.chunk, cut.groups - first);
-      parallel_for(groups * slices(), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          const int64_t group = first + i / slices(), slice = i % slices(), out = slice - input.slices();
-          if (out < 0)
-            transform_input(input, x, slice, cut.group(group), scratch + i * kTilesFloats);
-          else
-            transform_output_gradient(output, dy, out, cut.group(group), scratch + i * kTilesFloats,
-                                      sums + group * output.channels + out * kSlice);
+    float* const dy_sums = scratch + chunk() * group_floats();
+    float* const sums = dy_sums + groups.count * output.channels;
+    auto transform = [&](int64_t group, int64_t slice, float* tiles) {
+      const int64_t out = slice - input.slices();
+      if (out < 0) return transform_input(input, x, slice, groups[group], tiles + slice * kTilesFloats);
+      transform_output_gradient(output, dy, out, groups[group], tiles + slice * kTilesFloats,
+                                dy_sums + group * output.channels + out * kSlice);
+    };
+    if (has_own_parts())
+      for_pieces(pieces, parts(), [&](int64_t piece, Range own) {
+        float* const tiles = scratch + piece * group_floats();
+        for (int64_t part = own.begin; part < own.end; ++part) {
+          float* const s = sums + part * block_floats();
+          std::fill_n(s, block_floats(), 0.0f);
+          const Range range = balanced_split(groups.count, parts(), part);
+          for (int64_t group = range.begin; group < range.end; ++group) {
+            for (int64_t slice = 0; slice < slices(); ++slice) transform(group, slice, tiles);
+            accumulate_blocks(tiles, {group, group + 1}, {0, blocks()}, s);
+          }
         }
       });
-      parallel_for(blocks(), 1, [&](int64_t begin, int64_t end) {
-        for (int64_t block = begin; block < end; ++block) {
-          alignas(64) float local[kBlockFloats];
-          float* const s = is_one_chunk() ? local : blocks_at + block * kBlockFloats;
-          if (first == 0) std::fill_n(s, kBlockFloats, 0.0f);
-          accumulate_block(scratch, block, {first, first + groups}, s);
-          if (first + groups == cut.groups) transform_weight_gradient(s, dweight + block * kWeightBlock);
+    else
+      for (int64_t part = 0; part < parts(); ++part)
+        run_chunks(transform, balanced_split(groups.count, parts(), part), scratch, sums + part * block_floats(),
+                   dweight);
+    if (parts() > 1)
+      for_pieces(pieces, blocks(), [&](int64_t, Range own) {
+        for (int64_t block = own.begin; block < own.end; ++block) {
+          float* const s = sums + block * kBlockFloats;
+          for (int64_t part = 1; part < parts(); ++part)
+            for (int64_t i = 0; i < kBlockFloats; ++i) s[i] += s[part * block_floats() + i];
+          transform_weight_gradient(s, dweight + block * kWeightFloats);
         }
       });
-    }
     for (int64_t k = 0; dbias && k < output.channels; ++k) {
       double sum = 0;
-      for (int64_t group = 0; group < cut.groups; ++group) sum += sums[group * output.channels + k];
+      for (int64_t group = 0; group < groups.count; ++group) sum += dy_sums[group * output.channels + k];
       dbias[k] = static_cast<float>(sum);
     }
   }
 
  private:
-  void accumulate_block(const float* tiles, int64_t block, Range groups, float* s) const {
-    const int64_t in = block % input.slices(), out = input.slices() + block / input.slices();
+  // All threads together, from one part of the groups; the gradient too where there is no other.
+  template <typename Transform>
+  void run_chunks(const Transform& transform, Range part, float* tiles, float* sums, float* dweight) const {
+    for (int64_t first = part.begin; first < part.end; first += chunk()) {
+      const int64_t count = std::min(chunk(), part.end - first);
+      for_pieces(pieces, count * slices(), [&](int64_t, Range own) {
+        for (int64_t i = own.begin; i < own.end; ++i)
+          transform(first + i / slices(), i % slices(), tiles + i / slices() * group_floats());
+      });
+      for_pieces(pieces, blocks(), [&](int64_t, Range own) {
+        for (int64_t block = own.begin; block < own.end; ++block) {
+          alignas(64) float local[kBlockFloats];
+          float* const s = is_at_once() ? local : sums + block * kBlockFloats;
+          if (first == part.begin) std::fill_n(s, kBlockFloats, 0.0f);
+          accumulate_blocks(tiles, {first, first + count}, {block, block + 1}, s);
+          if (first + count == groups.count && parts() == 1)
+            transform_weight_gradient(s, dweight + block * kWeightFloats);
+        }
+      });
+    }
+  }
+
+  // `tiles` begin with those of the first of `range`, s with the sums of the first block.
+  void accumulate_blocks(const float* tiles, Range range, Range own, float* s) const {
     for (int64_t point = 0; point < kPoints; ++point)
-      for (int64_t group = groups.begin; group < groups.end; ++group) {
-        const float* const slice = tiles + (group - groups.begin) * slices() * kTilesFloats + point * kTilesPoint;
-        accumulate(slice + in * kTilesFloats, slice + out * kTilesFloats, cut.group(group).size(),
-                   s + point * kBlockPoint);
+      for (int64_t group = range.begin; group < range.end; ++group) {
+        const float* const v = tiles + (group - range.begin) * group_floats() + point * kTilesPoint;
+        const float* const z = v + input.slices() * kTilesFloats;
+        for (int64_t block = own.begin; block < own.end; ++block)
+          accumulate(v + block % input.slices() * kTilesFloats, z + block / input.slices() * kTilesFloats,
+                     groups[group].size(), s + (block - own.begin) * kBlockFloats + point * kBlockPoint);
       }
   }
 };
@@ -167,10 +230,10 @@ bool is_winograd(const Node& node, const Shape& x, const Shape& y) {
 // group's weights, as much as 8 tiles; and 700 for transforming a tile of a channel. On a core of a Zen 3, direct against this
 // (and products in millions): 512 channels, 4x4, batch 4: 4.2 and 3.7 ms (151, 135); 16 channels, 28x28, batch 64: 3.2 and
 // 2.4 ms (116, 103); 64 channels of these 39.8 and 17.1 ms (1850, 800).
-int64_t work_of(const Cut& cut, int64_t in, int64_t out) {
+int64_t work_of(const Groups& groups, int64_t in, int64_t out) {
   constexpr int64_t kTransforms = 700;  // of a tile and channel
-  const int64_t rows = (cut.tiles + 5) / 6 * 6 + 8 * cut.groups;
-  return kPoints * rows * in * out + kTransforms * cut.tiles * (in + out);
+  const int64_t rows = (groups.tiles + 5) / 6 * 6 + 8 * groups.count;
+  return kPoints * rows * in * out + kTransforms * groups.tiles * (in + out);
 }
 
 LayoutPtr image_layout(const Shape& shape, int64_t block) {
@@ -204,7 +267,7 @@ int64_t winograd_block(const Node& node, const Shape& x, const Shape& weight, co
   const bool has_avx512 = offered.find("avx512") != std::string_view::npos;
 
   const TiledImage image = tiled(x, y, has_avx512 ? 16 : 8);
-  return work_of(Cut(x[0], image, image.slices()), x[1], y[1]) < kTaps * y.elements() * x[1] ? image.block : 0;
+  return work_of(Groups(x[0], image), x[1], y[1]) < kTaps * y.elements() * x[1] ? image.block : 0;
 }
 
 KernelChoice winograd_conv2d(const KernelRequest& request, int64_t block) {
@@ -213,7 +276,7 @@ KernelChoice winograd_conv2d(const KernelRequest& request, int64_t block) {
   const Shape& y = request.graph.type(node.outputs[0]).shape;
   const Window w = Window::of(node);
   const TiledImage input = tiled(x, y, block, w.padding[0], w.padding[1]), output = tiled(y, y, block);
-  const Convolution c{input, output, Cut(x[0], input, input.slices()), false, node.attributes.flag("relu")};
+  const Convolution c{input, output, Groups(x[0], input), false, node.attributes.flag("relu")};
   auto body = [c](void* const* in, void* const* out, void* scratch) {
     c.run(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<const float*>(in[2]),
           static_cast<float*>(out[0]), static_cast<float*>(scratch));
@@ -228,7 +291,7 @@ KernelChoice winograd_conv2d_input_gradient(const KernelRequest& request, int64_
   const Shape& dx = request.graph.type(node.outputs[0]).shape;
   const Window w = Window::of(node);
   const TiledImage input = tiled(dy, dx, block, 2 - w.padding[0], 2 - w.padding[1]), output = tiled(dx, dx, block);
-  const Convolution c{input, output, Cut(dx[0], input, input.slices()), true, false};
+  const Convolution c{input, output, Groups(dx[0], input), true, false};
   auto body = [c](void* const* in, void* const* out, void* scratch) {
     c.run(static_cast<const float*>(in[1]), static_cast<const float*>(in[0]), nullptr, static_cast<float*>(out[0]),
           static_cast<float*>(scratch));
@@ -244,7 +307,7 @@ KernelChoice winograd_conv2d_weight_gradient(const KernelRequest& request, int64
   const Window w = Window::of(node);
   const bool has_bias = node.outputs.size() > 1;
   const TiledImage input = tiled(x, dy, block, w.padding[0], w.padding[1]), output = tiled(dy, dy, block);
-  const WeightGradient g{input, output, Cut(x[0], input, input.slices() + output.slices())};
+  const WeightGradient g{input, output, Groups(x[0], input)};
   auto body = [g, has_bias](void* const* in, void* const* out, void* scratch) {
     g.run(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<float*>(out[0]),
           has_bias ? static_cast<float*>(out[1]) : nullptr, static_cast<float*>(scratch));

@@ -71,8 +71,9 @@ class LocalCommunicator : public Communicator {
       // A start that came since then is seen here, under the lock: nobody sleeps on a slice of its own.
       auto has_changed = [&] { return group_->aborted_ || slot.done >= before + group_->size_ || can_sum_any(); };
       if (!group_->changed_.wait_until(lock, deadline, has_changed))
-        throw Error(Status::comm, text("all_reduce ", slot_index, ": rank ", rank_, " of ", group_->size_,
-                                       " waited past the deadline; ", slot.started - before, " ranks had started it"));
+        throw Error(Status::comm,
+                    text("all_reduce ", slot_index, ": rank ", rank_, " of ", group_->size_,
+                         " waited past the deadline; ranks that had started it: ", slot.started - before));
     }
     if (slot_index == open_begin_) ++open_begin_;
     if (open_begin_ >= open_end_) open_begin_ = kNone, open_end_ = 0;

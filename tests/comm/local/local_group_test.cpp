@@ -178,8 +178,8 @@ TEST(LocalGroup, TellsRankSlotAndHowManyHadStartedAtTheDeadline) {
       c.start_all_reduce(1, data, 1);
       c.wait(1, in(150ms));
     });
-    EXPECT_EQ(errors[0], "comm: all_reduce 1: rank 0 of 3 waited past the deadline; 2 ranks had started it");
-    EXPECT_EQ(errors[1], "comm: all_reduce 1: rank 1 of 3 waited past the deadline; 2 ranks had started it");
+    EXPECT_EQ(errors[0], "comm: all_reduce 1: rank 0 of 3 waited past the deadline; ranks that had started it: 2");
+    EXPECT_EQ(errors[1], "comm: all_reduce 1: rank 1 of 3 waited past the deadline; ranks that had started it: 2");
     EXPECT_EQ(errors[2], "");
     EXPECT_LT(Clock::now() - begin, 5s);
   }

@@ -1,0 +1,25 @@
+// What a safetensors file holds, tensor by tensor.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troika::cli {
+
+struct ListedTensor {
+  std::string name, dtype;
+  std::vector<int64_t> dims;
+
+  int64_t elements() const;
+  int64_t bytes() const;
+  bool is_parameter() const;  // neither a buffer nor an optimizer's state
+};
+
+// The library's text of the file: a line for each metadata entry and each tensor.
+std::string inspect_file(const std::string& path);
+
+// The tensors of such a text.
+std::vector<ListedTensor> parse_tensors(const std::string& text);
+
+}  // namespace troika::cli
