@@ -2,7 +2,8 @@
 //
 // Threads wait for each other as seldom as can be, since where they share cores with others each wait may cost milliseconds:
 // each takes groups of tiles of its own, transforms and multiplies them. Where there are too few groups, or where their sums
-// would take too much memory, all transform a chunk of groups, which stays in the last cache, and then multiply it.
+// would take too much memory, all transform a chunk of groups, which stays in the last cache, and then multiply it. No result
+// depends on how many threads there are.
 #include "backends/cpu/winograd_conv2d.h"
 
 #include <algorithm>
@@ -218,7 +219,7 @@ struct WeightGradient {
   }
 };
 
-// Can Winograd's take it.
+// Whether Winograd's algorithm can take the convolution.
 bool is_winograd(const Node& node, const Shape& x, const Shape& y) {
   const Window w = Window::of(node);
   for (int i = 0; i < 2; ++i)
@@ -227,9 +228,9 @@ bool is_winograd(const Node& node, const Shape& x, const Shape& y) {
 }
 
 // What it takes, in products of the direct sum: 36 for a tile and a pair of channels, with tiles in rows of 6; transforming a
-// group's weights, as much as 8 tiles; and 700 for transforming a tile of a channel. On a core of a Zen 3, direct against this
-// (and products in millions): 512 channels, 4x4, batch 4: 4.2 and 3.7 ms (151, 135); 16 channels, 28x28, batch 64: 3.2 and
-// 2.4 ms (116, 103); 64 channels of these 39.8 and 17.1 ms (1850, 800).
+// group's weights, as much as 8 tiles more; and 700 for transforming a tile of a channel. On a core of a Zen 3 forward was, direct
+// and so (and millions of products): 512 channels, 4x4, batch 4: 4.2 and 3.7 ms (151, 135); 16 channels, 28x28, batch 64: 3.2
+// and 2.4 ms (116, 103); 64 of these channels: 39.8 and 17.1 ms (1850, 800).
 int64_t work_of(const Groups& groups, int64_t in, int64_t out) {
   constexpr int64_t kTransforms = 700;  // of a tile and channel
   const int64_t rows = (groups.tiles + 5) / 6 * 6 + 8 * groups.count;
