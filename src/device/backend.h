@@ -31,7 +31,7 @@ struct DeviceInfo {
   int64_t free_bytes = 0;
 };
 
-// Memory of a device, 64-byte aligned and zeroed. Freed by its deleter, which ignores null.
+// Memory of a device, 64-byte aligned and zeroed. Freed by its deleter, behind the launches that use it; null is ignored.
 using Buffer = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
 // A run of launches that the device repeats with one call, on the same addresses: a CUDA graph.

@@ -22,6 +22,7 @@ void append_loss(Graph& graph, Loss loss, double scale, bool is_scaled = false);
 
 // The name of the loss scale: f32 [2], {scale, good steps since it last changed}; state of the trainer, not of the model.
 constexpr const char* kLossScale = "(loss scale)";
+constexpr double kLossScaleGrowth = 2, kLossScaleBackoff = 0.5;  // powers of two, so that scaling rounds nothing
 
 // Mixed precision: ops that say so compute in `low` (bf16 or f16), by casts of what they read; parameters, statistics,
 // losses and the outputs stay f32. Before autodiff, whose casts follow from the forward ones.

@@ -41,7 +41,7 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
   }
   if (settings.is_scaled)
     append_node(graph, "update_loss_scale", "sgd", {scale, is_finite},
-                {{"backoff", 0.5}, {"growth", 2.0}, {"interval", settings.scale_interval}});
+                {{"backoff", kLossScaleBackoff}, {"growth", kLossScaleGrowth}, {"interval", settings.scale_interval}});
 }
 
 }  // namespace troika

@@ -164,7 +164,7 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
       throw Error(Status::corrupt,
                   text(label, ": metadata 'loss_scale' is '", scale, "', needs a scale of at least 1"));
   } else if (find("loss_scale")) {
-    throw Error(Status::mismatch, text(label, ": has a loss scale, the trainer has none"));
+    throw Error(Status::mismatch, text(label, " has a loss scale, the trainer has none"));
   }
 
   LoadReport report;

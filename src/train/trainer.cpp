@@ -209,10 +209,10 @@ void Trainer::note_loss_scale(StepResult& result) {
   result.loss_scale = static_cast<double>(last_loss_scale_ = scale);
   result.is_skipped = !replicas_[0]->results().is_finite;
   if (result.is_skipped) {
-    scale = std::max(scale * 0.5f, 1.0f);
+    scale = std::max(scale * static_cast<float>(kLossScaleBackoff), 1.0f);
     good = 0;
   } else if (++good >= static_cast<float>(options_.sgd.scale_interval)) {
-    scale *= 2;
+    scale *= static_cast<float>(kLossScaleGrowth);
     good = 0;
   }
 }

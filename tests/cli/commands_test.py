@@ -1,0 +1,173 @@
+"""Tests of the tool's commands, options and messages.
+
+Prints one line a test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names are sentences; each gets a
+folder of its own.
+"""
+
+import os
+import re
+import struct
+import subprocess
+
+from tool import (Skip, SMALL, TIME_LIMIT_S, TOOL, refuse, rows_of, run, run_tests)
+
+
+def help_names_every_command(folder):
+    text = run("--help")
+    for command in ("devices", "train", "evaluate", "inspect", "bench"):
+        assert command in text, command
+        assert "--help" in run(command, "--help")
+
+
+def version_names_the_program(folder):
+    assert re.match(r"troika .*\d+\.\d+\.\d+", run("--version"))
+
+
+def devices_lists_the_cpu_and_says_why_there_is_no_gpu(folder):
+    text = run("devices")
+    assert "cpu:0" in text, text
+    assert re.search(r"^cuda(:0 .*| +device cuda:0 is not usable: \S.*)$", text, re.MULTILINE), text
+
+
+def a_call_without_a_command_fails(folder):
+    assert "--help" in refuse()
+
+
+def an_unknown_command_is_one_line(folder):
+    assert "fly" in refuse("fly")
+
+
+def an_unknown_option_is_one_line(folder):
+    assert "troika train --help" in refuse("train", "--synthetic", 100, "--out", folder / "run", "--fast")
+
+
+def an_unknown_model_lists_the_names(folder):
+    line = refuse("train", "--model", "alexnet", "--synthetic", 100, "--out", folder / "run")
+    assert "alexnet" in line and "d2l_lenet" in line, line
+    assert not (folder / "run").exists()
+
+
+def an_unknown_device_is_one_line(folder):
+    assert "tpu" in refuse("train", "--model", "mlp", "--synthetic", 100, "--devices", "tpu:0", "--out", folder / "run")
+    assert "cuda:99" in refuse("bench", "--model", "mlp", "--batch", 8, "--devices", "cuda:99", "--steps", 1)
+    assert not (folder / "run").exists()
+
+
+def a_missing_file_is_one_line(folder):
+    for command in (["inspect", folder / "none.safetensors"],
+                    ["evaluate", "--weights", folder / "none.safetensors", "--model", "mlp", "--synthetic", 100],
+                    ["train", "--model", "mlp", "--data", folder / "none", "--out", folder / "run"],
+                    ["train", "--resume", folder / "none"]):
+        assert "none" in refuse(*command)
+
+
+def a_file_that_is_no_safetensors_is_one_line(folder):
+    (folder / "text.safetensors").write_text("this is no weights file, whatever its name says")
+    assert "text.safetensors" in refuse("inspect", folder / "text.safetensors")
+
+
+def bad_values_are_one_line(folder):
+    base = ["train", "--model", "mlp", "--synthetic", 100, "--out", folder / "run"]
+    for option, value in (("--batch", 0), ("--batch", "many"), ("--epochs", 0), ("--lr", "nan"), ("--lr", -1),
+                          ("--momentum", 1.5), ("--progress", "loud"), ("--schedule", "magic"), ("--schedule", "step"),
+                          ("--synthetic", -5), ("--threads", -1)):
+        assert len(refuse(*base, option, value)) > 20, option
+    assert "--out" in refuse("train", "--model", "mlp", "--synthetic", 100)
+    assert not (folder / "run").exists()
+
+
+def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
+    train = ["train", "--model", "mlp", "--synthetic", 100, "--out", folder / "run"]
+    evaluate = ["evaluate", "--weights", folder / "w", "--model", "mlp", "--synthetic", 100]
+    bench = ["bench", "--model", "mlp"]
+    for command, option, value, rest in (
+            (train, "--schedule", "foo", "is 'foo'; give constant, step or cosine"),
+            (train, "--lr", "abc", "is 'abc'; give a number"),
+            (train, "--lr", "-1", "is -1; give a number of at least 0"),
+            (train, "--lr", "nan", "is nan; give a number of at least 0"),
+            (train, "--momentum", "1.5", "is 1.5; give at least 0 and below 1"),
+            (train, "--batch", "0", "is 0; give at least 1"),
+            (train, "--batch", "many", "is 'many'; give a whole number of at most 2147483647"),
+            (train, "--batch", "2147483648", "is '2147483648'; give a whole number of at most 2147483647"),
+            (train, "--seed", "-1", "is '-1'; give a whole number from 0 to 18446744073709551615"),
+            (train, "--lr", "inf", "is inf; give a number below 1e+30"),
+            (train, "--weight-decay", "inf", "is inf; give a number below 1e+30"),
+            (train, "--schedule-period", "inf", "is inf; give a number below 1e+09"),
+            (train, "--threads", "100000", "is 100000; give 1 to 4096, or 0 for every core"),
+            (train, "--std", "0", "is 0; give a finite number above 0"),
+            (train, "--mean", "nan", "is nan; give a finite number"),
+            (train, "--resize", "100000", "is 100000; give at most 65535"),
+            (train, "--devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
+            (train, "--eval-devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
+            (train, "--classes", "9", "is 9; give at least 10, as many as the labels need"),
+            (train, "--save-every", "-1", "is -1; give at least 1, or 0 for epoch ends alone"),
+            (bench, "--size", "100000", "is 100000; give at most 65535"),
+            (bench, "--devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
+            (train, "--limit-train", "-3", "is -3; give at least 1, or 0 for all"),
+            (train, "--limit-test", "few", "is 'few'; give a whole number of at most 9223372036854775807"),
+            (evaluate, "--limit-test", "-1", "is -1; give at least 1, or 0 for all"),
+            (evaluate, "--batch", "0", "is 0; give at least 1"),
+            (bench, "--steps", "0", "is 0; give at least 1"),
+            (bench, "--windows", "0", "is 0; give at least 1"),
+            (bench, "--batch", "-8", "is -8; give at least 1"),
+            (bench, "--size", "-1", "is -1; give at least 1, or 0 for the model's default"),
+            (bench, "--precision", "f8", "is 'f8'; give f32, tf32, bf16 or f16")):
+        assert refuse(*command, option, value) == f"troika: {option} {rest}"
+    assert refuse(*train, "--nesterov") == "troika: --nesterov needs --momentum above 0"
+    assert not (folder / "run").exists()
+
+
+def inspect_shows_weights_and_checkpoint(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    text = run("inspect", out / "weights.safetensors")
+    assert re.search(r"^\S+\.weight F32 \[\d+, \d+\]$", text, re.MULTILINE), text
+    assert text.endswith("\ntotal: 4 tensors, 203,530 parameters, 814,120 bytes\n"), text
+    text = run("inspect", out / "checkpoint.safetensors")
+    assert "metadata" in text and text.endswith("\ntotal: 8 tensors, 203,530 parameters, 1,628,240 bytes\n"), text
+    header = b"{}      "
+    (folder / "empty.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    assert run("inspect", folder / "empty.safetensors") == "total: 0 tensors, 0 parameters, 0 bytes\n"
+
+
+def evaluate_agrees_with_the_last_row(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
+    text = run("evaluate", "--weights", out / "weights.safetensors", "--model", "mlp", "--synthetic", 500, "--device",
+               "cpu:0")
+    match = re.fullmatch(r"loss (\d+\.\d{4})  accuracy ([01]\.\d{4})  100 samples  [\d,]+ img/s\n", text)
+    assert match, text
+    row = rows_of(out)[-1]
+    assert abs(float(match[1]) - float(row["test_loss"])) < 1e-3, (text, row)
+    assert abs(float(match[2]) - float(row["test_accuracy"])) < 1e-4, (text, row)
+    of_checkpoint = run("evaluate", "--weights", out / "checkpoint.safetensors", "--model", "mlp", "--synthetic", 500,
+                        "--device", "cpu:0")
+    assert of_checkpoint.split("  ")[:3] == text.split("  ")[:3], (of_checkpoint, text)
+
+
+def evaluate_refuses_weights_of_another_model(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    for name, kind in (("weights", ""), ("checkpoint", ", a training state,")):
+        line = refuse("evaluate", "--weights", out / f"{name}.safetensors", "--model", "d2l_lenet", "--synthetic", 500)
+        assert f"{name}.safetensors'{kind} does not fit model 'd2l_lenet'" in line, line
+
+
+def bench_prints_one_line(folder):
+    text = run("bench", "--model", "d2l_lenet", "--batch", 32, "--devices", "cpu:0,cpu:1", "--precision", "f32",
+               "--steps", 2, "--windows", 3)
+    assert re.fullmatch(r"d2l_lenet batch 32 f32 cpu:0,cpu:1: \d+ img/s \(\d+-\d+\), \d+\.\d\d ms/step, "
+                        r"arena \d+\.\d MiB\n", text), text
+
+
+def a_full_output_is_an_error(folder):
+    if not os.path.exists("/dev/full"):
+        raise Skip("there is no /dev/full")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        finished = subprocess.run([TOOL, "devices"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                  timeout=TIME_LIMIT_S, check=False)
+    assert finished.returncode == 1 and finished.stderr.startswith("troika: "), finished
+
+
+if __name__ == "__main__":
+    run_tests(globals())

@@ -1,0 +1,213 @@
+"""Tests of stopping, killing and resuming a run.
+
+Prints one line a test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names are sentences; each gets a
+folder of its own.
+"""
+
+import csv
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, contents_of, figures_of, refuse, rows_of, run, run_tests,
+                  same_files, start_long_run, stop_long_run, wait_for_epoch)
+
+
+def a_resumed_run_equals_an_uninterrupted_one(folder):
+    whole, parts = folder / "whole", folder / "parts"
+    run("train", *SMALL, "--epochs", 3, "--out", whole, "--progress", "off")
+    run("train", *SMALL, "--epochs", 2, "--out", parts, "--progress", "off")
+    run("train", "--resume", parts, "--epochs", 3, "--progress", "off")
+    same_files(whole, parts, "weights.safetensors", "checkpoint.safetensors")
+    assert figures_of(whole) == figures_of(parts)
+
+
+def a_finished_run_resumes_to_nothing(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
+    before = contents_of(out)
+    for epochs in ([], ["--epochs", 1, "--devices", "cpu:0"]):
+        text = run("train", "--resume", out, *epochs)
+        assert re.fullmatch(r"nothing to do: '.*' is trained to epoch 2, --epochs is \d; give more to go on\n",
+                            text), text
+        assert contents_of(out) == before
+    text = run("train", "--resume", out, "--epochs", 1, "--progress", "json")
+    assert [json.loads(line)["event"] for line in text.splitlines()] == ["done"], text
+
+
+def resuming_on_other_devices_goes_on(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    run("train", "--resume", out, "--epochs", 2, "--devices", "cpu:0", "--progress", "off")
+    assert len(rows_of(out)) == 2
+    assert json.loads((out / "run.json").read_text())["devices"] == "cpu:0"
+
+
+def resuming_with_other_options_is_refused(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    for option, value in (("--batch", 32), ("--model", "d2l_lenet"), ("--lr", 0.5), ("--seed", 8),
+                          ("--synthetic", 400)):
+        line = refuse("train", "--resume", out, "--epochs", 2, option, value)
+        assert option in line and "contradicts" in line, line
+    run("train", "--resume", out, "--epochs", 2, "--batch", 64, "--progress", "off")
+
+
+def a_damaged_run_folder_is_one_line(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    good = (out / "checkpoint.safetensors").read_bytes()
+    (out / "checkpoint.safetensors").write_bytes(good[:len(good) // 2])
+    assert "checkpoint" in refuse("train", "--resume", out, "--epochs", 2)
+    (out / "checkpoint.safetensors").write_bytes(good)
+    (out / "run.json").write_text("{\"model\": ")
+    assert "run.json" in refuse("train", "--resume", out, "--epochs", 2)
+
+
+def a_damaged_run_json_is_named_by_its_key(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    good = json.loads((out / "run.json").read_text())
+    for change, rest in (({"lr": "fast"}, "has 'lr' \"fast\", need a number"),
+                         ({"batch": 64.5}, "has 'batch' 64.5, need a whole number"),
+                         ({"batch": 2 ** 40}, "has 'batch' 1099511627776, need a whole number"),
+                         ({"nesterov": 1}, "has 'nesterov' 1, need true or false"),
+                         ({"model": None}, "has 'model' null, need a text"),
+                         ({"last_stop": 3}, "has 'last_stop' 3, need an object"),
+                         ({"last_stop": {}}, "has no 'last_stop.step', need a whole number")):
+        (out / "run.json").write_text(json.dumps(good | change))
+        assert refuse("train", "--resume", out, "--epochs", 2) == \
+            f"troika: '{out / 'run.json'}' {rest}; mend it, or begin a new run with --out"
+    (out / "run.json").write_text(json.dumps({key: good[key] for key in good if key != "seed"}))
+    assert "has no 'seed', need a whole number of at least 0; " in refuse("train", "--resume", out, "--epochs", 2)
+    for text in ("", "{\"model\": ", "[1]"):
+        (out / "run.json").write_text(text)
+        assert "run.json' is no JSON object; " in refuse("train", "--resume", out, "--epochs", 2)
+
+
+def a_run_without_its_checkpoint_is_left_as_it_is(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    (out / "checkpoint.safetensors").unlink()
+    for present in ("metrics.csv", "weights.safetensors"):
+        before = contents_of(out)
+        assert f"has {present} but no checkpoint.safetensors" in refuse("train", "--resume", out, "--epochs", 2)
+        assert "holds a run already" in refuse("train", *SMALL, "--epochs", 1, "--out", out)
+        assert contents_of(out) == before
+        (out / present).unlink()
+    run("train", "--resume", out, "--progress", "off")
+    assert len(rows_of(out)) == 1
+
+
+def a_cosine_schedule_that_has_ended_is_not_gone_on_with(folder):
+    out = folder / "run"
+    base = ["train", "--model", "mlp", "--synthetic", 100, "--schedule", "cosine"]
+    run(*base, "--epochs", 2, "--out", out, "--progress", "off")
+    before = contents_of(out)
+    assert refuse("train", "--resume", out, "--epochs", 3) == \
+        "troika: --epochs is 3; give at most 2, where the cosine schedule ends at rate 0, or begin a new run with a " \
+        "longer --schedule-period"
+    assert contents_of(out) == before
+    run(*base, "--schedule-period", 3, "--epochs", 2, "--out", folder / "long", "--progress", "off")
+    run("train", "--resume", folder / "long", "--epochs", 3, "--progress", "off")
+    assert float(rows_of(folder / "long")[-1]["learning_rate"]) > 0
+
+
+def save_every_saves_inside_an_epoch(folder):
+    whole, killed = folder / "whole", folder / "killed"
+    run("train", *LONG, "--epochs", 1, "--out", whole, "--progress", "off")
+    process = start_long_run(*LONG, "--epochs", 1, "--save-every", 7, "--out", killed)
+    deadline = time.monotonic() + TIME_LIMIT_S
+    while "last_stop" not in (killed / "run.json").read_text() if (killed / "run.json").exists() else True:
+        assert process.poll() is None and time.monotonic() < deadline, "the run ended before its first checkpoint"
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=TIME_LIMIT_S)
+    assert not (killed / "metrics.csv").exists(), "the run was over before it was killed; make it longer"
+    assert json.loads((killed / "run.json").read_text())["last_stop"]["step"] % 7 == 0
+    run("train", "--resume", killed, "--progress", "off")
+    same_files(whole, killed, "weights.safetensors", "checkpoint.safetensors")
+
+
+def sigterm_saves_a_checkpoint_and_exits_with_143(folder):
+    out = folder / "run"
+    last = stop_long_run(start_long_run(*LONG, "--epochs", 50, "--out", out), epoch=None, by=signal.SIGTERM)
+    assert last["event"] == "stopped" and (out / "checkpoint.safetensors").exists(), last
+
+
+def a_killed_run_resumes_bit_for_bit(folder):
+    whole, killed = folder / "whole", folder / "killed"
+    run("train", *LONG, "--epochs", 3, "--out", whole, "--progress", "off")
+    process = start_long_run(*LONG, "--epochs", 3, "--out", killed)
+    wait_for_epoch(process, 1)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait(TIME_LIMIT_S) == -signal.SIGKILL, "the run was over before it was killed; make it longer"
+    process.stdout.close()
+    process.stderr.close()
+    run("train", "--resume", killed, "--progress", "off")
+    same_files(whole, killed, "weights.safetensors", "checkpoint.safetensors")
+    assert figures_of(whole) == figures_of(killed)
+
+
+def a_run_killed_before_its_first_checkpoint_resumes_from_the_start(folder):
+    whole, killed = folder / "whole", folder / "killed"
+    run("train", *SMALL, "--epochs", 1, "--out", whole, "--progress", "off")
+    killed.mkdir()
+    options = json.loads((whole / "run.json").read_text())
+    (killed / "run.json").write_text(json.dumps(options))
+    run("train", "--resume", killed, "--progress", "off")
+    same_files(whole, killed, "weights.safetensors")
+
+
+def ctrl_c_saves_a_checkpoint_in_the_middle_of_an_epoch(folder):
+    whole, stopped = folder / "whole", folder / "stopped"
+    run("train", *LONG, "--epochs", 3, "--out", whole, "--progress", "off")
+    last = stop_long_run(start_long_run(*LONG, "--epochs", 3, "--out", stopped))
+    assert last["event"] == "stopped" and f"troika train --resume {stopped}" in last["message"], last
+    assert last["checkpoint"] == str(stopped / "checkpoint.safetensors") and "weights" not in last, last
+    # Where it stops is a matter of chance; that it stops twice in one epoch, too.
+    stop_long_run(start_long_run("--resume", stopped), epoch=None)
+    copy = folder / "copy"
+    shutil.copytree(stopped, copy)
+    run("train", "--resume", stopped, "--progress", "off")
+    same_files(whole, stopped, "weights.safetensors", "checkpoint.safetensors")
+    assert figures_of(whole) == figures_of(stopped), "the epoch that was stopped has figures of all its parts"
+    assert all(float(row["seconds"]) > 0 and float(row["images_per_second"]) > 0 for row in rows_of(stopped))
+    a_part_that_is_not_known_leaves_its_cells_empty(whole, copy)
+
+
+def a_part_that_is_not_known_leaves_its_cells_empty(whole, stopped):
+    """Of a run that was stopped in the middle of an epoch, with the sums of its first part lost."""
+    options = json.loads((stopped / "run.json").read_text())
+    assert options.pop("last_stop")["samples"] > 0
+    (stopped / "run.json").write_text(json.dumps(options))
+    text = run("train", "--resume", stopped, "--progress", "plain")
+    assert re.search(r"loss -  train -  test [01]\.\d{4}  - img/s  - s  ETA", text), text
+    same_files(whole, stopped, "weights.safetensors")
+    lost = [row for row in rows_of(stopped) if row["loss"] == ""]
+    assert len(lost) == 1, lost
+    assert [lost[0][key] for key in ("train_accuracy", "images_per_second", "seconds")] == ["", "", ""], lost
+    assert float(lost[0]["learning_rate"]) > 0
+    for a, b in zip(figures_of(whole), figures_of(stopped)):
+        assert (a["test_loss"], a["test_accuracy"], a["step"]) == (b["test_loss"], b["test_accuracy"], b["step"])
+
+
+def leftovers_of_killed_processes_are_removed(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    stale = [f".metrics.csv.tmp.{gone.pid}", f".weights.safetensors.tmp.{gone.pid}.0123abcd"]
+    others = [f".metrics.csv.tmp.{os.getpid()}", f".notes.tmp.{gone.pid}", ".metrics.csv.tmp.mine", "notes.txt"]
+    for name in stale + others:
+        (out / name).write_text("x")
+    run("train", "--resume", out, "--epochs", 2, "--progress", "off")
+    assert {path.name for path in out.iterdir()} == RUN_FILES | set(others), sorted(path.name for path in out.iterdir())
+
+
+if __name__ == "__main__":
+    run_tests(globals())

@@ -1,0 +1,134 @@
+"""Running the `troika` program as a user does, and looking at what it left. The program is TROIKA_TOOL, or build/troika."""
+
+import csv
+import json
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+TOOL = os.environ.get("TROIKA_TOOL", "build/troika")
+TIME_LIMIT_S = 300
+RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors", "run.json",
+             ".lock"}
+COLUMNS = ["epoch", "step", "loss", "train_accuracy", "test_loss", "test_accuracy", "images_per_second", "seconds",
+           "learning_rate"]
+
+# A small run with everything that a resume must carry over: momentum, a schedule, and a last, smaller batch.
+SMALL = ["--model", "mlp", "--synthetic", "500", "--batch", "64", "--lr", "0.05", "--momentum", "0.9", "--schedule",
+         "cosine", "--schedule-period", "6", "--seed", "7", "--devices", "cpu:0,cpu:1", "--threads", "2"]
+# A run that is long enough to be stopped in the middle of an epoch.
+LONG = ["--model", "d2l_lenet", "--synthetic", "6000", "--batch", "50", "--lr", "0.02", "--momentum", "0.9", "--seed",
+        "3", "--devices", "cpu:0,cpu:1", "--threads", "2"]
+
+
+def run(*arguments, status=0):
+    """Runs the program to its end; gives stdout. Fails where the exit status is another."""
+    finished = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, timeout=TIME_LIMIT_S,
+                              stdin=subprocess.DEVNULL, check=False)
+    assert finished.returncode == status, \
+        f"{' '.join(map(str, arguments))}: exit status {finished.returncode}, stderr: {finished.stderr}"
+    return finished.stdout
+
+
+def refuse(*arguments):
+    """Runs the program, which must refuse with status 1 and one line on stderr; gives this line."""
+    finished = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, timeout=TIME_LIMIT_S,
+                              stdin=subprocess.DEVNULL, check=False)
+    assert finished.returncode == 1, f"exit status {finished.returncode}, stderr: {finished.stderr}"
+    lines = finished.stderr.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("troika: "), f"stderr: {finished.stderr}"
+    return lines[0]
+
+
+def rows_of(folder):
+    with open(folder / "metrics.csv", newline="", encoding="utf-8") as file:
+        reader = csv.DictReader(file)
+        rows = list(reader)
+        assert reader.fieldnames == COLUMNS, reader.fieldnames
+        return rows
+
+
+def figures_of(folder):
+    """The rows of metrics.csv without what a clock says."""
+    columns = [key for key in COLUMNS if key not in ("images_per_second", "seconds")]
+    return [{key: row[key] for key in columns} for row in rows_of(folder)]
+
+
+def contents_of(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def same_files(a, b, *names):
+    for name in names:
+        assert (a / name).read_bytes() == (b / name).read_bytes(), f"{name} differs between {a.name} and {b.name}"
+
+
+def start_long_run(*arguments):
+    return subprocess.Popen([TOOL, "train", *map(str, arguments), "--progress", "json"], text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+
+
+def wait_for_epoch(process, epoch):
+    """Waits until the JSON lines tell that an epoch is done, then a moment more, so that the next one is under way."""
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["event"] == "epoch" and event["epoch"] >= epoch:
+            time.sleep(0.2 * event["seconds"])
+            return
+    raise AssertionError(f"the run ended before epoch {epoch}: {process.stderr.read()}")
+
+
+def stop_long_run(process, epoch=1, by=signal.SIGINT):
+    """Ends a run as Ctrl-C does, in the epoch behind `epoch`, or in its first one; gives its last JSON line."""
+    if epoch:
+        wait_for_epoch(process, epoch)
+    else:
+        process.stdout.readline()  # it has begun
+        time.sleep(0.1)
+    process.send_signal(by)
+    rest, errors = process.communicate(timeout=TIME_LIMIT_S)
+    assert process.returncode == 128 + by, f"exit status {process.returncode}: {errors}"
+    return json.loads(rest.splitlines()[-1])
+
+
+def write_idx(folder, train_labels, test_labels):
+    """A data set of 4 x 4 images in MNIST's format; pixels tell the label."""
+    folder.mkdir()
+    for split, labels in (("train", train_labels), ("t10k", test_labels)):
+        images = b"".join(bytes([16 * label]) * 16 for label in labels)
+        (folder / f"{split}-images-idx3-ubyte").write_bytes(struct.pack(">4I", 0x803, len(labels), 4, 4) + images)
+        (folder / f"{split}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, len(labels)) + bytes(labels))
+    return folder
+
+
+class Skip(Exception):
+    """A test that cannot run here; the text says why."""
+
+
+def run_tests(names):
+    """Runs the functions among `names` whose one parameter is `folder`, in their order; ends the program."""
+    tests = [value for value in names.values()
+             if callable(value) and getattr(value, "__module__", "") == "__main__"
+             and value.__code__.co_varnames[:value.__code__.co_argcount] == ("folder",)]
+    failed = 0
+    for test in tests:
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="troika-cli-"))
+        try:
+            test(folder)
+            print(f"ok {test.__name__}", flush=True)
+        except Skip as reason:
+            print(f"skip {test.__name__} {reason}", flush=True)
+        except Exception:  # whatever fails, the other tests still run
+            failed += 1
+            print("\n".join("  " + line for line in traceback.format_exc().splitlines()[-6:]))
+            print(f"not ok {test.__name__}", flush=True)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,123 @@
+"""Tests of `troika train`: what a run leaves, and what it refuses.
+
+Prints one line a test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names are sentences; each gets a
+folder of its own.
+"""
+
+import json
+import re
+import signal
+import xml.etree.ElementTree
+
+from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, contents_of, refuse, rows_of, run, run_tests, start_long_run,
+                  write_idx)
+
+
+def a_run_leaves_every_file(folder):
+    out = folder / "run"
+    text = run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "plain")
+    assert {path.name for path in out.iterdir()} == RUN_FILES, sorted(path.name for path in out.iterdir())
+    lines = [line for line in text.splitlines() if line.startswith("epoch ")]
+    assert len(lines) == 2
+    for number, line in enumerate(lines, 1):
+        assert re.fullmatch(rf"epoch {number}/2  loss \d+\.\d{{4}}  train [01]\.\d{{4}}  test [01]\.\d{{4}}  "
+                            r"[\d,]+ img/s  \d+\.\d s  ETA \d+:\d\d", line), line
+
+
+def metrics_have_a_row_an_epoch(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 3, "--out", out, "--progress", "off")
+    rows = rows_of(out)
+    assert [(row["epoch"], row["step"]) for row in rows] == [("1", "8"), ("2", "16"), ("3", "24")], rows
+    for row in rows:
+        assert all(float(row[key]) > 0 for key in ("loss", "test_loss", "images_per_second", "learning_rate")), row
+        assert all(0 <= float(row[key]) <= 1 for key in ("train_accuracy", "test_accuracy")), row
+    assert float(rows[-1]["loss"]) < float(rows[0]["loss"])
+
+
+def charts_are_well_formed(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
+    for name in ("accuracy.svg", "loss.svg"):
+        root = xml.etree.ElementTree.parse(out / name).getroot()
+        assert root.tag == "{http://www.w3.org/2000/svg}svg"
+        texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert {"train", "test", "epoch"} <= set(texts), texts
+
+
+def progress_off_prints_nothing_and_json_prints_objects(folder):
+    assert run("train", *SMALL, "--epochs", 1, "--out", folder / "a", "--progress", "off") == ""
+    events = [json.loads(line) for line in
+              run("train", *SMALL, "--epochs", 2, "--out", folder / "b", "--progress", "json").splitlines()]
+    assert [event["event"] for event in events] == ["start", "epoch", "epoch", "done"], events
+
+
+def a_used_folder_is_not_overwritten(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    before = contents_of(out)
+    assert "--resume" in refuse("train", *SMALL, "--epochs", 1, "--out", out)
+    assert contents_of(out) == before
+
+
+def a_run_that_failed_at_its_start_leaves_its_folder_free(folder):
+    out = folder / "run"
+    wild = ["1e20" if value == "0.05" else value for value in SMALL]
+    assert "loss is not a number in epoch 1" in refuse("train", *wild, "--epochs", 1, "--out", out)
+    assert {path.name for path in out.iterdir()} == {"run.json", ".lock"}, sorted(path.name for path in out.iterdir())
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    assert {path.name for path in out.iterdir()} == RUN_FILES
+    (folder / "mine").mkdir()
+    (folder / "mine" / "weights.safetensors").write_text("x")
+    assert "holds weights.safetensors already" in refuse("train", *SMALL, "--out", folder / "mine")
+
+
+def a_run_that_diverges_keeps_what_it_had(folder):
+    out = folder / "run"
+    # Rates that grow by the epoch: the first one is good, the third one is not.
+    growing = [{"cosine": "step", "6": "1"}.get(value, value) for value in SMALL]
+    line = refuse("train", *growing, "--gamma", "1e15", "--epochs", 3, "--out", out, "--progress", "off")
+    assert re.search(r"loss is not a number (in|after) epoch [23]\b.*; lower --lr", line), line
+    assert str(out) in line, line
+    epochs = len(rows_of(out))
+    assert all(row["loss"] != "" and row["test_loss"] != "" for row in rows_of(out))
+    good = run("evaluate", "--weights", out / "weights.safetensors", "--model", "mlp", "--synthetic", 500)
+    assert "nan" not in good, good
+    assert f"metadata epoch = {epochs}\n" in run("inspect", out / "checkpoint.safetensors")
+
+
+def a_folder_in_use_is_refused(folder):
+    out = folder / "run"
+    process = start_long_run(*LONG, "--epochs", 50, "--out", out)
+    process.stdout.readline()  # it has begun
+    expected = f"troika: '{out}' is in use by another process; wait for its end, or give another folder"
+    assert refuse("train", "--resume", out) == expected
+    assert refuse("train", *LONG, "--out", out) == expected
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=TIME_LIMIT_S)
+    run("train", *SMALL, "--epochs", 1, "--out", folder / "other", "--progress", "off")
+
+
+def a_run_has_ten_classes_or_as_many_as_it_is_told(folder):
+    data = write_idx(folder / "data", [0, 1, 2] * 20, [0, 1, 2])
+    wide = write_idx(folder / "wide", [0, 1, 2] * 20, [0, 1, 11])
+    for name, given, classes in (("ten", [], 10), ("three", ["--classes", 3], 3)):
+        weights = folder / name / "weights.safetensors"
+        run("train", "--model", "mlp", "--data", data, "--epochs", 1, *given, "--out", folder / name, "--progress", "off")
+        assert re.search(rf"^\S+\.bias F32 \[{classes}\]$", run("inspect", weights), re.MULTILINE)
+        for file in (weights, folder / name / "checkpoint.safetensors"):
+            assert "3 samples" in run("evaluate", "--weights", file, "--model", "mlp", "--data", data)
+        line = refuse("evaluate", "--weights", weights, "--model", "mlp", "--data", wide)
+        assert f"has {classes} classes, the labels need 12" in line, line
+    assert "does not fit" in refuse("evaluate", "--weights", weights, "--model", "mlp", "--data", data, "--classes", 5)
+
+
+def an_empty_data_set_is_named(folder):
+    for train, test, name in (([], [1], "train-images"), ([1], [], "t10k-images")):
+        data = write_idx(folder / name, train, test)
+        line = refuse("train", "--model", "mlp", "--data", data, "--out", folder / "run")
+        assert line == f"troika: '{data}/{name}-idx3-ubyte' is empty; need at least 1 image", line
+
+
+if __name__ == "__main__":
+    run_tests(globals())
