@@ -5,7 +5,7 @@
 
 namespace troika::cuda {
 
-void check(cudaError_t status, const std::string& what) {
+void check(cudaError_t status, std::string_view what) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // clears it, so that the next call does not report it again
   throw Error(status == cudaErrorMemoryAllocation ? Status::out_of_memory : Status::internal,
@@ -13,7 +13,7 @@ void check(cudaError_t status, const std::string& what) {
                    "): ", cudaGetErrorString(status)));
 }
 
-void check(cudnnStatus_t status, const std::string& what) {
+void check(cudnnStatus_t status, std::string_view what) {
   if (status == CUDNN_STATUS_SUCCESS) return;
   char last[512] = "";
   cudnnGetLastErrorString(last, sizeof last);
@@ -23,7 +23,7 @@ void check(cudnnStatus_t status, const std::string& what) {
               text(what, ": cuDNN: ", cudnnGetErrorString(status), *last ? ": " : "", last));
 }
 
-void check(cublasStatus_t status, const std::string& what) {
+void check(cublasStatus_t status, std::string_view what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw Error(status == CUBLAS_STATUS_ALLOC_FAILED ? Status::out_of_memory : Status::internal,
               text(what, ": cuBLASLt: ", cublasLtGetStatusString(status)));

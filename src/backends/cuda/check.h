@@ -5,16 +5,16 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
-#include <string>
+#include <string_view>
 
 #include "core/error.h"
 
 namespace troika::cuda {
 
 // `what` begins the message: "conv2d 'stem' on cuda:0". OUT_OF_MEMORY where that is the reason, else INTERNAL.
-void check(cudaError_t status, const std::string& what);
-void check(cudnnStatus_t status, const std::string& what);
-void check(cublasStatus_t status, const std::string& what);
+void check(cudaError_t status, std::string_view what);
+void check(cudnnStatus_t status, std::string_view what);
+void check(cublasStatus_t status, std::string_view what);
 
 // The same for the hot path, whose caller builds no message.
 inline void check_launch(cudaError_t status) {
