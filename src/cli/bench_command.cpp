@@ -9,6 +9,7 @@
 #include "cli/data_source.h"
 #include "cli/device_list.h"
 #include "cli/precision.h"
+#include "cli/profile.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -20,6 +21,7 @@ constexpr int kWarmUpSteps = 3;
 struct BenchOptions {
   std::string model, devices = "cpu:0", precision = "f32";
   int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
+  bool profile = false;
 };
 
 // Images as the model's default input has them.
@@ -68,6 +70,17 @@ double run_window(const Trainer& trainer, const std::vector<Batch>& batches, con
   return static_cast<double>(options.batch) * options.steps / seconds.count();
 }
 
+// As many steps as a window has, each waited for.
+std::string profile_of(const Trainer& trainer, const std::vector<Batch>& batches, const BenchOptions& options) {
+  Profile profile;
+  for (int step = 0; step < options.steps; ++step) {
+    troika_step_result result = TROIKA_STEP_RESULT_INIT;
+    call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step % kBatches)].get(), &result);
+    profile.add(trainer);
+  }
+  return profile.table();
+}
+
 int bench(const BenchOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
@@ -86,6 +99,7 @@ int bench(const BenchOptions& options) {
   call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision = precision;
+  trainer_options.collect_trace = options.profile;
   trainer_options.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
   Trainer trainer;
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
@@ -108,6 +122,7 @@ int bench(const BenchOptions& options) {
                          options.model.c_str(), options.batch, options.precision.c_str(),
                          format_devices(devices).c_str(), median, rates.front(), rates.back(),
                          1000.0 * options.batch / median, static_cast<double>(memory.arena_bytes) / (1 << 20));
+  if (options.profile) std::cout << profile_of(trainer, batches, options);
   return 0;
 }
 
@@ -124,6 +139,8 @@ void add_bench_command(CommandLine& line) {
   command.option("--steps", options->steps, "Steps in a window");
   command.option("--windows", options->windows, "Windows; the median is reported, and the range");
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
+  command.flag("--profile", options->profile,
+               "Then each launch's best time in a window of steps; traces, and without CUDA graphs");
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");
   command.action([options] { return bench(*options); });
 }

@@ -234,6 +234,7 @@ TROIKA_INSIDE_ONEDNN(dnnl_primitive_destroy)
 TROIKA_INSIDE_ONEDNN(dnnl_primitive_execute)
 TROIKA_INSIDE_ONEDNN(dnnl_primitive_desc_destroy)
 TROIKA_INSIDE_ONEDNN(dnnl_primitive_desc_query)
+TROIKA_INSIDE_ONEDNN(dnnl_sgemm)
 TROIKA_INSIDE_ONEDNN(dnnl_primitive_desc_query_md)
 TROIKA_INSIDE_ONEDNN(dnnl_reorder_primitive_desc_create)
 #if DNNL_VERSION_MAJOR >= 3

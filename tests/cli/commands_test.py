@@ -160,6 +160,16 @@ def bench_prints_one_line(folder):
                         r"arena \d+\.\d MiB\n", text), text
 
 
+def bench_profiles_each_launch(folder):
+    lines = run("bench", "--model", "mlp", "--batch", 8, "--devices", "cpu:0,cpu:0", "--steps", 2, "--windows", 1,
+                "--profile").splitlines()[1:]
+    for replica in "01":
+        own = [line for line in lines if f"replica {replica}" in line]
+        assert sum("linear" in line for line in own) >= 4 and "wait_all_reduce" in "".join(own), own
+        times = [float(line.split()[0]) for line in own]
+        assert own[-1].endswith("sum") and abs(times[-1] - sum(times[:-1])) < 0.001 * len(times), own
+
+
 def a_full_output_is_an_error(folder):
     if not os.path.exists("/dev/full"):
         raise Skip("there is no /dev/full")

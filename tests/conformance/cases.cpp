@@ -45,6 +45,12 @@ void add_conv2d(std::vector<Case>& cases) {
            {.x = {3, 16, 10, 7}, .out = 32, .kernel = {2, 4}, .stride = {1, 2}, .padding = {1, 1}},  // even kernel
            {.x = {1, 3, 12, 15}, .out = 17, .kernel = {3, 3}, .padding = {2, 3}, .dilation = {2, 3}, .relu = true},
            {.x = {3, 50, 5, 4}, .out = 20, .kernel = {5, 4}},                     // the whole image
+           {.x = {2, 20, 40, 37},  // an input gradient in several pieces
+           .out = 17,
+           .kernel = {5, 5},
+           .stride = {1, 2},
+           .padding = {3, 4},
+           .dilation = {1, 2}},
            {.x = {1, 16, 9, 14}, .out = 16, .kernel = {1, 1}, .stride = {5, 5}},  // 3 columns are left over
            {.x = {3, 1, 8, 10}, .out = 3, .kernel = {3, 3}, .stride = {4, 4}},    // padding behind is negative
            // Winograd's: tiles cut at both ends, more than a group of tiles, a slab of channels, a chunk of groups.

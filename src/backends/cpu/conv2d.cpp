@@ -1,4 +1,5 @@
 // conv2d and its gradients by oneDNN; layouts are left to oneDNN, so that blocked ones flow from layer to layer.
+#include "backends/cpu/columns_conv2d.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/winograd_conv2d.h"
 #include "ops/window.h"
@@ -83,6 +84,7 @@ KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelR
       });
   if (const int64_t block = winograd_block(node, dx, weight, dy, pd))
     return winograd_conv2d_input_gradient(request, block);
+  if (fills_blocks_badly(weight, node.attributes.integer("groups"))) return columns_conv2d_input_gradient(request);
   return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 

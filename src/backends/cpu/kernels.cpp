@@ -3,6 +3,12 @@
 
 namespace troika::cpu {
 
+void check_onednn(dnnl_status_t status) {
+  if (status != dnnl_success)
+    throw Error(status == dnnl_out_of_memory ? Status::out_of_memory : Status::internal,
+                text("oneDNN: a primitive failed with status ", static_cast<int>(status)));
+}
+
 OnednnKernel::OnednnKernel(const CpuDevice& device, dnnl::primitive primitive, const Desc& scratchpad,
                            const std::vector<Argument>& arguments)
     : stream_(device.stream()), primitive_(std::move(primitive)), arguments_(arguments) {
@@ -22,11 +28,8 @@ void OnednnKernel::bind(std::span<void* const> inputs, std::span<void* const> ou
 }
 
 void OnednnKernel::run() {
-  const dnnl_status_t status =
-      dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(execution_.size()), execution_.data());
-  if (status != dnnl_success)
-    throw Error(status == dnnl_out_of_memory ? Status::out_of_memory : Status::internal,
-                text("oneDNN: a primitive failed with status ", static_cast<int>(status)));
+  check_onednn(
+      dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(execution_.size()), execution_.data()));
   if (relu_output_) relu_in_place(relu_output_, relu_floats_);
 }
 

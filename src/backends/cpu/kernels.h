@@ -36,6 +36,9 @@ class OnednnKernel : public Kernel {
   float* relu_output_ = nullptr;
 };
 
+// Throws where a call of oneDNN's failed.
+void check_onednn(dnnl_status_t status);
+
 // y = max(y, 0); NaN stays.
 void relu_in_place(float* y, int64_t n);
 

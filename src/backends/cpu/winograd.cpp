@@ -214,26 +214,38 @@ TROIKA_VECTORIZE void rotate_weights(const float* weight, float* rotated) {
 
 namespace {
 
+// Rows [0, kRows) of the product.
 template <typename Lanes, int kRows>
-[[gnu::always_inline]] inline void multiply_rows(const float* v, int64_t tiles, int64_t slices, const float* u,
-                                                 float* m, bool is_first) {
+[[gnu::always_inline]] inline void multiply_rows(const float* v, int64_t slices, const float* u, float* m,
+                                                 bool is_first) {
   constexpr int kWidth = sizeof(Lanes) / sizeof(float), kParts = kSlice / kWidth;
-  static_assert(kGroup % kRows == 0);
-  for (int64_t tile = 0; tile < tiles; tile += kRows, v += kRows * kSlice, m += kRows * kSlice) {
-    Lanes sum[kRows][kParts], row[kParts];
-    for (int r = 0; r < kRows; ++r)
-      for (int p = 0; p < kParts; ++p)
-        sum[r][p] = is_first ? Lanes{} : *reinterpret_cast<const Lanes*>(m + r * kSlice + p * kWidth);
-    const float *left = v, *right = u;
-    for (int64_t slice = 0; slice < slices; ++slice, left += kPoints * kTilesPoint)
-      for (int64_t c = 0; c < kSlice; ++c, right += kSlice) {
-        for (int p = 0; p < kParts; ++p) row[p] = *reinterpret_cast<const Lanes*>(right + p * kWidth);
-        for (int r = 0; r < kRows; ++r)
-          for (int p = 0; p < kParts; ++p) sum[r][p] += left[r * kSlice + c] * row[p];
-      }
-    for (int r = 0; r < kRows; ++r)
-      for (int p = 0; p < kParts; ++p) *reinterpret_cast<Lanes*>(m + r * kSlice + p * kWidth) = sum[r][p];
-  }
+  Lanes sum[kRows][kParts], row[kParts];
+  for (int r = 0; r < kRows; ++r)
+    for (int p = 0; p < kParts; ++p)
+      sum[r][p] = is_first ? Lanes{} : *reinterpret_cast<const Lanes*>(m + r * kSlice + p * kWidth);
+  for (int64_t slice = 0; slice < slices; ++slice, v += kPoints * kTilesPoint)
+    for (int64_t c = 0; c < kSlice; ++c, u += kSlice) {
+      for (int p = 0; p < kParts; ++p) row[p] = *reinterpret_cast<const Lanes*>(u + p * kWidth);
+      for (int r = 0; r < kRows; ++r)
+        for (int p = 0; p < kParts; ++p) sum[r][p] += v[r * kSlice + c] * row[p];
+    }
+  for (int r = 0; r < kRows; ++r)
+    for (int p = 0; p < kParts; ++p) *reinterpret_cast<Lanes*>(m + r * kSlice + p * kWidth) = sum[r][p];
+}
+
+// Rows in steps of kMost, the last ones in one or two steps of kFew where that leaves fewer over: 32 are 6 6 6 6 4 4.
+template <typename Lanes, int kMost, int kFew>
+[[gnu::always_inline]] inline void multiply_tiles(const float* v, int64_t tiles, int64_t slices, const float* u,
+                                                  float* m, bool is_first) {
+  static_assert(kGroup % kMost == 0 && kFew <= kMost);
+  const int64_t rest = tiles % kMost;
+  int64_t few = rest > 0 && rest <= kFew ? 1 : 0;
+  if (rest > 0 && tiles > kMost && kMost + rest <= 2 * kFew) few = 2;
+  const int64_t most = (tiles - few * kFew + kMost - 1) / kMost;
+  for (int64_t i = 0; i < most; ++i, v += kMost * kSlice, m += kMost * kSlice)
+    multiply_rows<Lanes, kMost>(v, slices, u, m, is_first);
+  for (int64_t i = 0; i < few; ++i, v += kFew * kSlice, m += kFew * kSlice)
+    multiply_rows<Lanes, kFew>(v, slices, u, m, is_first);
 }
 
 template <typename Lanes, int kRows>
@@ -259,16 +271,16 @@ template <typename Lanes, int kRows>
 #ifdef TROIKA_TARGET
 TROIKA_TARGET("arch=x86-64-v4")
 void multiply_here(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
-  multiply_rows<Lanes16, 11>(v, tiles, slices, u, m, is_first);
+  multiply_tiles<Lanes16, 11, 11>(v, tiles, slices, u, m, is_first);
 }
 TROIKA_TARGET("arch=x86-64-v3")
 void multiply_here(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
-  multiply_rows<Lanes8, 6>(v, tiles, slices, u, m, is_first);
+  multiply_tiles<Lanes8, 6, 4>(v, tiles, slices, u, m, is_first);
 }
 TROIKA_TARGET("default")
 #endif
 void multiply_here(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
-  multiply_rows<Lanes4, 3>(v, tiles, slices, u, m, is_first);
+  multiply_tiles<Lanes4, 3, 3>(v, tiles, slices, u, m, is_first);
 }
 
 #ifdef TROIKA_TARGET
