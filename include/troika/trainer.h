@@ -89,6 +89,11 @@ typedef struct troika_trainer_options {
   int32_t fuse;             /**< 0: no fused kernels, for comparison; default 1. */
   double loss_scale;        /**< Dynamic loss scaling, from this scale on; 0: none; unset: 65536 with F16, else none. */
   int32_t loss_scale_interval; /**< Good steps behind each other after which the scale doubles; default 2000. */
+  int32_t micro_batches;    /**< Each replica's samples are cut into so many parts, computed one after the other, and their
+                                 gradients added before the all-reduce: less memory. BatchNorm sees a part. 0 and 1 (default): whole. */
+  int32_t logical_shards;   /**< 0 (default): none. Else each batch is cut into so many shards, a power of 2, on any number of
+                                 devices 1, 2, 4 ... `logical_shards`: parameters get the same bits on each of these. BatchNorm
+                                 normalises by shard and tracks the first; a CPU device computes on one thread. */
   int32_t reserved;         /**< 0. */
 } troika_trainer_options;
 
@@ -96,7 +101,7 @@ typedef struct troika_trainer_options {
 #define TROIKA_TRAINER_OPTIONS_INIT                                                                                   \
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
-        0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 0    \
+        0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0, 0    \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
@@ -109,7 +114,7 @@ TROIKA_API void troika_trainer_options_init(troika_trainer_options *options);
  * trainer's calls answer DETACHED.
  *
  * One step computes what a single device computes on the whole batch: samples are split evenly (sizes differ by at most
- * one; a device may get none), gradients are summed in the order of the list with every sample weighing the same.
+ * one; a device may get none), gradients are summed in pairs, then pairs of pairs of the list, with every sample weighing the same.
  * BatchNorm alone normalises each device's own samples; running statistics are those of the first device.
  *
  * `options` may be NULL: defaults. Owned: destroy `*out_trainer` with `troika_trainer_destroy`. Errors:

@@ -245,12 +245,13 @@ troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica, tro
       throw Error(Status::not_found,
                   text(kName, ": replica is ", replica, ", there are ", t.replica_count(), ", from 0"));
     const Replica& r = t.replica(static_cast<size_t>(replica));
+    const StateTable& state = t.state_of(static_cast<size_t>(replica));
     troika_memory_info info{};
     info.plans = static_cast<int32_t>(r.plan_count());
     info.arena_bytes = static_cast<int64_t>(r.arena_bytes());
-    info.parameter_bytes = static_cast<int64_t>(t.state_table().segment_bytes(Segment::parameters));
-    info.gradient_bytes = static_cast<int64_t>(t.state_table().segment_bytes(Segment::gradients));
-    info.optimizer_bytes = static_cast<int64_t>(t.state_table().segment_bytes(Segment::optimizer));
+    info.parameter_bytes = static_cast<int64_t>(state.segment_bytes(Segment::parameters));
+    info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients));
+    info.optimizer_bytes = static_cast<int64_t>(state.segment_bytes(Segment::optimizer));
     write_result(out_info, info, kName, "out_info");
   });
 }

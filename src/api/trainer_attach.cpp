@@ -69,6 +69,8 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   if (!(o.loss_scale == TROIKA_UNSET || o.loss_scale == 0))
     check.real("loss_scale", o.loss_scale, 1, kLargestScale + 1);
   check.integer("loss_scale_interval", o.loss_scale_interval, 1, 1 << 24);
+  check.integer("micro_batches", o.micro_batches, 0, 1 << 16);
+  check.integer("logical_shards", o.logical_shards, 0, 1 << 16);
   if (o.reserved != 0)
     throw Error(Status::invalid_argument, text("troika_model_attach: options.reserved is ", o.reserved, ", need 0"));
 
@@ -93,6 +95,8 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.loss_scale = o.loss_scale != TROIKA_UNSET ? o.loss_scale : o.precision == TROIKA_PRECISION_F16 ? 65536 : 0;
   options.sgd.is_scaled = options.loss_scale > 0;
   options.sgd.scale_interval = o.loss_scale_interval;
+  options.micro_batches = std::max(o.micro_batches, 1);
+  options.logical_shards = o.logical_shards;
   if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {

@@ -18,7 +18,8 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Starts replacing data[0 .. count) by the sum over all ranks, added in the order of ranks: the same bits everywhere.
+  // Starts replacing data[0 .. count) by the sum over all ranks, added in pairs, then pairs of pairs, where the
+  // library can choose: (r0 + r1) + (r2 + r3). The same bits everywhere.
   // `slot` (0 .. slots - 1) names the operation until its wait; data must stay in place until then.
   virtual void start_all_reduce(int slot, float* data, int64_t count) = 0;
 
@@ -27,6 +28,13 @@ class Communicator {
 
   // Returns when the slot's result is there; COMM at the deadline or after an abort, naming rank and slot.
   virtual void wait(int slot, Deadline deadline) = 0;
+
+  // Hands `bytes` to rank `to` as message `slot` (any number from 0, of this pair of ranks), which may be sent again when it has
+  // been received. Data may change when the call returns, which waits for no receiver but of the same message sent before.
+  // COMM at the deadline or after an abort.
+  virtual void send(int to, int slot, const void* data, size_t bytes, Deadline deadline);
+  // Waits for message `slot` of rank `from`.
+  virtual void receive(int from, int slot, void* data, size_t bytes, Deadline deadline);
 
   // Makes every rank's waits fail with `reason`. From any thread; the group cannot be used afterwards.
   virtual void abort(const std::string& reason) = 0;

@@ -6,6 +6,14 @@
 
 namespace troika {
 
+void Communicator::send(int, int, const void*, size_t, Deadline) {
+  throw Error(Status::unsupported, "messages between ranks: this kind of device has none; need CPU devices");
+}
+
+void Communicator::receive(int, int, void*, size_t, Deadline) {
+  throw Error(Status::unsupported, "messages between ranks: this kind of device has none; need CPU devices");
+}
+
 std::vector<std::unique_ptr<Communicator>> create_local_communicators(int size, int slots) {
   const auto group = LocalGroup::create(size, slots);
   std::vector<std::unique_ptr<Communicator>> communicators;

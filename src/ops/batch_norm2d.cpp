@@ -10,17 +10,19 @@ void check(const OpInputs& in) {
   in.need_rank(0, 4, "[batch, channels, height, width]");
   const Shape channels{in.shape(0)[1]};
   for (size_t i = 1; i <= 4; ++i)
-    if (in.shape(i) != channels)
+    if ((i <= 2 || in.has(i)) && in.shape(i) != channels)
       in.fail(text("input has ", channels[0], " channels, its parameters have shape ", in.shape(i)));
   if (in.has(6) && in.shape(6) != in.shape(0))
     in.fail(text("residual has shape ", in.shape(6), ", input has ", in.shape(0)));
 }
 
-// Inputs: x, weight [c], bias [c], running_mean [c], running_var [c], num_batches_tracked [], residual or none.
+// Inputs: x, weight [c], bias [c], running_mean [c], running_var [c], num_batches_tracked [] (or none of the three: then nothing
+// is tracked), residual or none.
 // Outputs: y, mean [c], inverse standard deviation [c]. Attributes: eps, momentum, relu.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(7, 7);
   check(in);
+  if (in.has(3) != in.has(4) || in.has(3) != in.has(5)) in.fail("has some of its running statistics, needs all or none");
   const TensorType channel{DType::f32, {in.shape(0)[1]}};
   return {in.types[0], channel, channel};
 }
@@ -52,6 +54,7 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
 // Inputs as batch_norm2d, which they take over. Output: y.
 std::vector<TensorType> infer_inference(const OpInputs& in) {
   in.need_inputs(7, 7);
+  if (!in.has(3) || !in.has(4)) in.fail("has no running statistics, inference needs them");
   check(in);
   return {in.types[0]};
 }

@@ -44,6 +44,9 @@ struct OpDef {
   // Inputs that the op changes in place. They are state; such a node is never dead.
   std::vector<int> mutates = {};
 
+  // What the op does is seen by other ranks; such a node is never dead.
+  bool has_effect = false;
+
   // The op only names its input's elements by another shape: a view, with no kernel.
   bool is_view = false;
 

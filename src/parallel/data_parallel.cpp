@@ -62,7 +62,7 @@ Graph idle_graph(const Graph& model, const std::vector<std::string>& trainable) 
     if (value.role == Role::parameter) graph.add_value(value.name, value.type, value.role);
   for (const std::string& name : trainable) {
     const TensorType type = model.type(*model.find(name));
-    const ValueId gradient = append_node(graph, "fill", name, {}, {{"value", 0.0}, {"shape", type.shape.dims()}})[0];
+    const ValueId gradient = append_node(graph, "fill", name, {}, {{"value", -0.0}, {"shape", type.shape.dims()}})[0];
     graph.value(gradient).role = Role::gradient;
     graph.value(gradient).name = name;
   }

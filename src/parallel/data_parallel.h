@@ -29,7 +29,8 @@ void insert_all_reduces(Graph& graph, const std::vector<Bucket>& buckets);
 // Tells dropout where this rank's first sample stands in the whole batch.
 void set_sample_offset(Graph& graph, int64_t offset);
 
-// The graph of a rank without samples: gradients of zero, so that it takes part in the sum and the update.
+// The graph of a rank without samples: gradients of -0, the zero that changes no sum, so that it takes part in the sum and the
+// update.
 Graph idle_graph(const Graph& model, const std::vector<std::string>& trainable);
 
 }  // namespace troika

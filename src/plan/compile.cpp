@@ -2,6 +2,7 @@
 #include "plan/compile.h"
 
 #include <chrono>
+#include <map>
 
 #include "core/environment.h"
 #include "core/text.h"
@@ -37,22 +38,12 @@ class PassManager {
   const std::string dumped_;  // the name of a pass
 };
 
-}  // namespace
-
-Graph build_graph(const CompileRequest& r, const Log& log) {
+// From samples to outputs, and when training to gradients.
+StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph = r.model;
   PassManager passes(graph, log);
-  auto update = [&](Graph& g) { append_sgd(g, r.sgd, r.groups, r.rates); };
-  auto reduce = [&](Graph& g) { insert_all_reduces(g, r.buckets); };
-
-  if (trains && r.local_batch == 0) {
-    passes.run("idle", [&](Graph& g) { g = idle_graph(r.model, r.trainable); });
-    passes.run("data_parallel", reduce);
-    passes.run("sgd", update);
-    return graph;
-  }
-  passes.run("rebatch", [&](Graph& g) { g = rebatch(g, r.local_batch); });
+  passes.run("rebatch", [&](Graph& g) { g = rebatch(g, samples); });
   if (!trains) passes.run("inference", to_inference);
   if (r.mode != Mode::predict)
     passes.run("loss", [&](Graph& g) {
@@ -63,14 +54,64 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
     passes.run("crop_unread", crop_unread);
   }
   if (r.compute != DType::f32) passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.compute); });
-  if (trains) {
-    passes.run("autodiff", [&](Graph& g) { autodiff(g, r.trainable); });
-    passes.run("data_parallel", [&](Graph& g) {
-      set_sample_offset(g, r.sample_offset);
-      if (r.ranks > 1) reduce(g);
-    });
-    passes.run("sgd", update);
+  const size_t forward_nodes = graph.nodes().size();
+  if (trains) passes.run("autodiff", [&](Graph& g) { autodiff(g, r.trainable); });
+  return {std::move(graph), forward_nodes, {}};
+}
+
+// The parts of a training step, of which there are two sizes at most.
+std::vector<StepPart> build_micro_batches(const CompileRequest& r, const Log& log) {
+  std::map<int64_t, StepPart> of_size;
+  std::vector<StepPart> parts;
+  for (const MicroBatch& micro_batch : r.micro_batches) {
+    const int64_t samples = micro_batch.samples.size();
+    auto found = of_size.find(samples);
+    if (found == of_size.end()) found = of_size.emplace(samples, build_part(r, samples, log)).first;
+    parts.push_back(found->second);
+    set_sample_offset(parts.back().graph, micro_batch.samples.begin);
+    if (!micro_batch.tracks_statistics) stop_tracking(parts.back().graph);
   }
+  return parts;
+}
+
+std::vector<PipelineAction> actions_of(const CompileRequest& r, int micro_batches) {
+  const int chunks = r.stages->count() / r.positions;
+  const bool fits = r.schedule != PipelineSchedule::interleaved || micro_batches % r.positions == 0;
+  const PipelineTable table = fits ? make_pipeline_schedule(r.schedule, r.positions, micro_batches, chunks)
+                                   : make_plain_schedule(r.positions, micro_batches, chunks);
+  std::vector<PipelineAction> actions = table[static_cast<size_t>(r.position)];
+  if (r.mode != Mode::train)
+    std::erase_if(actions, [](const PipelineAction& action) { return action.phase == PipelineAction::backward; });
+  return actions;
+}
+
+// This rank's nodes of the step, in order.
+Graph build_step(const CompileRequest& r, const Log& log) {
+  std::vector<StepPart> parts;
+  if (r.mode == Mode::train)
+    parts = build_micro_batches(r, log);
+  else
+    parts.push_back(build_part(r, r.local_batch, log));
+  if (!r.stages) return unroll(parts, in_turn(parts.size()));
+  for (StepPart& part : parts) part.stages = r.stages->assign(part.graph);
+  return unroll(parts, actions_of(r, static_cast<int>(parts.size())), r.position, r.positions);
+}
+
+}  // namespace
+
+Graph build_graph(const CompileRequest& r, const Log& log) {
+  const bool trains = r.mode == Mode::train;
+  Graph graph;
+  PassManager passes(graph, log);
+  if (trains && r.local_batch == 0)
+    passes.run("idle", [&](Graph& g) { g = idle_graph(r.model, r.own_trainable); });
+  else
+    passes.run("unroll", [&](Graph& g) { g = build_step(r, log); });
+  if (trains) {
+    if (r.ranks > 1) passes.run("data_parallel", [&](Graph& g) { insert_all_reduces(g, r.buckets); });
+    passes.run("sgd", [&](Graph& g) { append_sgd(g, r.sgd, r.groups, r.rates); });
+  }
+  if (r.local_batch == 0) return graph;
   if (r.allow_tf32) passes.run("allow_tf32", allow_tf32);
   passes.run("dead_code", remove_dead_code);
   return graph;

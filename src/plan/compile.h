@@ -3,6 +3,9 @@
 
 #include "core/log.h"
 #include "parallel/data_parallel.h"
+#include "parallel/layer_stages.h"
+#include "parallel/micro_batches.h"
+#include "parallel/unroll.h"
 #include "passes/passes.h"
 #include "plan/lower.h"
 
@@ -14,17 +17,22 @@ struct CompileRequest {
   explicit CompileRequest(const Graph& graph) : model(graph) {}
   const Graph& model;
   Mode mode = Mode::train;
-  int64_t local_batch = 0;    // samples of this rank; 0: it only takes part in the all-reduce and the update
-  int64_t global_batch = 0;   // samples of all ranks
-  int64_t sample_offset = 0;  // place of this rank's first sample in the whole batch
-  int ranks = 1;
+  int64_t local_batch = 0;   // samples of this rank; 0: it only takes part in the all-reduce and the update
+  int64_t global_batch = 0;  // samples of all ranks
+  std::vector<MicroBatch> micro_batches;  // this rank's samples when training
+  int ranks = 1;  // that hold the same layers
+  // With layers split: this rank's position in its pipeline, and the order of the pipeline's actions.
+  const LayerStages* stages = nullptr;  // null: one rank has all layers
+  int position = 0, positions = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Loss loss = Loss::cross_entropy;
   bool is_mean = true;  // the loss is the mean over global_batch samples, else the sum
   bool fuse = true;
   DType compute = DType::f32;  // bf16 or f16: mixed precision
   bool allow_tf32 = false;     // f32 products may be made with 10 bits of fraction
   // For training:
-  std::vector<std::string> trainable;
+  std::vector<std::string> trainable;      // of the whole model
+  std::vector<std::string> own_trainable;  // of them, those of this rank's layers, as buckets and groups are
   std::vector<Bucket> buckets;
   SgdSettings sgd;
   std::vector<UpdateGroup> groups;

@@ -74,6 +74,10 @@ class Lowering {
         in_flight_[graph_.value(id).name] = static_cast<size_t>(node.attributes.integer("bucket"));
       return;
     }
+    if (node.op == "send" || node.op == "receive") {
+      lower_message(node);
+      return;
+    }
     if (op_def(node.op).is_view) {  // the same memory under another shape
       lying_[node.outputs[0]] = lies_as(node.inputs[0], nullptr, node.name);
       return;
@@ -93,7 +97,7 @@ class Lowering {
       inputs.push_back(lies_as(id, choice.input_layouts[i], node.name).place);
     }
     for (int i : op_def(node.op).mutates)
-      if (is_state(graph_.value(node.inputs[static_cast<size_t>(i)]).role) &&
+      if (node.inputs[static_cast<size_t>(i)] != kNoValue && is_state(graph_.value(node.inputs[static_cast<size_t>(i)]).role) &&
           !is_state(inputs[static_cast<size_t>(i)].role))
         throw Error(Status::internal,
                     text(node.op, " '", node.name, "': changes state that does not lie as its kernel needs"));
@@ -125,6 +129,27 @@ class Lowering {
       add_launch("reorder", value.name, device_.select_reorder(value.type, landing.made, layout_of(landing.id)), {from},
                  {state_place(value)}, 0);
     }
+  }
+
+  // Messages are plain: ranks may choose layouts of their own.
+  void lower_message(const Node& node) {
+    const bool is_send = node.op == "send";
+    Place place;
+    if (is_send) {
+      place = lies_as(node.inputs[0], nullptr, node.name).place;
+    } else {
+      const ValueId id = node.outputs[0];
+      place = new_block(graph_.type(id), nullptr);
+      lying_[id] = {place, nullptr};
+    }
+    plan_.steps.push_back({is_send ? PlanStep::send : PlanStep::receive, plan_.messages.size()});
+    plan_.messages.push_back({static_cast<int>(node.attributes.integer("peer")),
+                              static_cast<int>(node.attributes.integer("message")),
+                              {}});
+    message_places_.push_back(place);
+    // It is read, or written, before the next launch.
+    MemoryBlock& block = blocks_[place.block];
+    block.last = std::max(block.last, static_cast<int>(plan_.launches.size()));
   }
 
   // The sum of a bucket is awaited before the first launch that reads one of its gradients.
@@ -246,6 +271,7 @@ class Lowering {
       for (const Place& p : arguments_[i].outputs) plan_.launches[i].outputs.push_back(locate(p));
       plan_.launches[i].scratch = locate(arguments_[i].scratch);
     }
+    for (size_t i = 0; i < plan_.messages.size(); ++i) plan_.messages[i].location = locate(message_places_[i]);
     for (ValueId id = 0; id < graph_.values().size(); ++id)
       if (graph_.value(id).role == Role::input) plan_.inputs[graph_.value(id).name] = locate(lying_[id].place);
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -266,7 +292,8 @@ class Lowering {
   Device& device_;
   StateTable& state_;
   Plan plan_;
-  std::vector<Arguments> arguments_;  // one a launch
+  std::vector<Arguments> arguments_;   // one a launch
+  std::vector<Place> message_places_;  // one a message
   std::vector<MemoryBlock> blocks_;
   std::vector<size_t> same_as_;  // block whose memory a block takes over; itself otherwise
   std::vector<Lying> lying_;     // one a value

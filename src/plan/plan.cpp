@@ -41,6 +41,11 @@ std::string print_plan(const Plan& plan) {
       out << "  start all_reduce bucket " << step.index << '\n';
     } else if (step.kind == PlanStep::wait_all_reduce) {
       out << "  wait all_reduce bucket " << step.index << '\n';
+    } else if (step.kind != PlanStep::launch) {
+      const Message& m = plan.messages[step.index];
+      out << (step.kind == PlanStep::send ? "  send " : "  receive ") << m.slot
+          << (step.kind == PlanStep::send ? " to rank " : " from rank ") << m.peer << ": " << print_location(m.location)
+          << '\n';
     } else {
       const Launch& l = plan.launches[step.index];
       out << "  " << l.op << " '" << l.layer << "' by " << l.kernel_name << " (" << l.layouts << ") "

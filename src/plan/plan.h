@@ -23,8 +23,15 @@ struct Launch {
 };
 
 struct PlanStep {
-  enum Kind { launch, start_all_reduce, wait_all_reduce } kind;
-  size_t index;  // into launches, or the bucket
+  enum Kind { launch, start_all_reduce, wait_all_reduce, send, receive } kind;
+  size_t index;  // into launches or messages, or the bucket
+};
+
+// What is sent to a rank of the same pipeline, or received from it.
+struct Message {
+  int peer;
+  int slot;
+  Location location;
 };
 
 // Steps [first, last), all launches, that the device repeats with one call.
@@ -36,6 +43,7 @@ struct RecordedRun {
 struct Plan {
   std::string name;  // "train batch 128 of 256"
   std::vector<Launch> launches;
+  std::vector<Message> messages;
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;

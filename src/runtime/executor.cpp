@@ -41,7 +41,7 @@ void record(Plan& plan, Device& device) {
 }
 
 void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, Communicator* communicator,
-             Deadline deadline, std::vector<TraceEvent>* trace) {
+             Communicator* pipeline, Deadline deadline, std::vector<TraceEvent>* trace) {
   auto recorded = plan.recorded.begin();
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
@@ -68,6 +68,17 @@ void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange
         break;
       }
       case PlanStep::wait_all_reduce: communicator->wait(static_cast<int>(step.index), deadline); break;
+      case PlanStep::send:
+      case PlanStep::receive: {
+        const Message& message = plan.messages[step.index];
+        std::byte* const data = bases.address(message.location);
+        if (step.kind == PlanStep::send)
+          pipeline->send(message.peer, message.slot, data, message.location.bytes, deadline);
+        else
+          pipeline->receive(message.peer, message.slot, data, message.location.bytes, deadline);
+        if (communicator) communicator->progress();
+        break;
+      }
     }
     if (trace) {
       event.end = std::chrono::steady_clock::now();

@@ -34,7 +34,8 @@ struct TraceEvent {
 
 // Runs the plan on the calling worker thread. `communicator` is null for a plan without collectives. Events are appended
 // to `trace` where given; reserve it for plan.steps.size() and nothing is allocated.
+// `pipeline` is that of the ranks that messages go to, null for a plan without.
 void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, Communicator* communicator,
-             Deadline deadline, std::vector<TraceEvent>* trace);
+             Communicator* pipeline, Deadline deadline, std::vector<TraceEvent>* trace);
 
 }  // namespace troika

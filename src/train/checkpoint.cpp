@@ -98,7 +98,7 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
   if (trainer.has_momentum())
     for (const std::string& name : trainer.trainable()) {
       momentum[name] = trainer.read_momentum(name);
-      writer.add(kMomentumPrefix + name, "F32", trainer.state_table().find(name).type.shape, momentum[name].data());
+      writer.add(kMomentumPrefix + name, "F32", trainer.model()->parameters()->entry(trainer.model()->parameters()->index_of(name)).type.shape, momentum[name].data());
     }
   writer.sum_data();
   writer.write(path, kWhat);
@@ -174,7 +174,7 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
   if (trainer.has_momentum())
     for (const std::string& name : trainer.trainable()) {
       const TensorEntry* entry = reader.find(kMomentumPrefix + name);
-      const Shape& shape = trainer.state_table().find(name).type.shape;
+      const Shape& shape = trainer.model()->parameters()->entry(trainer.model()->parameters()->index_of(name)).type.shape;
       momentum.emplace_back(static_cast<size_t>(shape.elements()));
       if (!entry)
         report.missing.push_back(kMomentumPrefix + name);

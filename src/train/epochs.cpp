@@ -77,6 +77,9 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
     if (found == devices_.end())
       throw Error(Status::not_on_device,
                   text("model '", model_->name(), "' is not on ", *device, "; it is on ", join(devices_, ", ")));
+    if (positions() > 1)
+      throw Error(Status::unsupported, text("model '", model_->name(), "' is split by layer over ", positions(),
+                                            " devices, cannot be evaluated on ", *device, " alone; evaluate on all"));
     ranks = {static_cast<size_t>(found - devices_.begin())};
   }
   Tally tally{false};
@@ -95,12 +98,10 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
     check_targets(view);
     prepare(Mode::evaluate, view.n, ranks);
     sync_buffers();
-    start_and_wait(ranks, view, nullptr);
-    for (size_t rank : ranks) {
-      if (replicas_[rank]->is_idle()) continue;
-      tally.loss_sum += replicas_[rank]->results().loss;
-      tally.correct += replicas_[rank]->results().correct;
-    }
+    start_and_wait(Mode::evaluate, ranks, view, nullptr);
+    tally.loss_sum += sum_of_losses();
+    for (size_t rank : ranks)
+      if (!replicas_[rank]->is_idle()) tally.correct += replicas_[rank]->results().correct;
     tally.samples += view.n;
     if (progress_) goes_on = progress_(tally.progress(at));
   }

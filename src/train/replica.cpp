@@ -108,19 +108,30 @@ void Replica::run() {
   try {
     Plan& plan = *current_->plan;
     if (++current_->runs == 2 && device_->can_record() && !collects_trace_) record(plan, *device_);
-    auto feed = [&](const char* name, const void* data, size_t bytes) {
+    auto feed = [&](const std::string& name, const void* data, size_t bytes) {
       auto input = plan.inputs.find(name);
-      if (input == plan.inputs.end() || !data) return;
-      device_->copy_from_host(bases_.address(input->second), data, bytes);
+      if (input == plan.inputs.end() || !data) return size_t{0};
+      const size_t copied = std::min(bytes, input->second.bytes);
+      device_->copy_from_host(bases_.address(input->second), data, copied);
+      return copied;
     };
-    feed("x", arguments_.x, arguments_.x_bytes);
-    feed("target", arguments_.target, arguments_.target_bytes);
+    auto feed_samples = [&](const std::string& name, const void* data, size_t bytes) {  // whole, or by micro-batches
+      size_t begin = feed(name, data, bytes);
+      for (int i = 0; begin < bytes; ++i) {
+        const size_t copied = feed(name + '/' + std::to_string(i), static_cast<const std::byte*>(data) + begin, bytes - begin);
+        if (copied == 0) break;
+        begin += copied;
+      }
+    };
+    feed_samples("x", arguments_.x, arguments_.x_bytes);
+    feed_samples("target", arguments_.target, arguments_.target_bytes);
     if (arguments_.learning_rates)
       feed("learning_rates", arguments_.learning_rates->data(), arguments_.learning_rates->size() * sizeof(float));
     feed("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
 
     trace_.clear();
-    execute(plan, bases_, *buckets_, communicator_.get(), arguments_.deadline, collects_trace_ ? &trace_ : nullptr);
+    execute(plan, bases_, *buckets_, communicator_.get(), pipeline_.get(), arguments_.deadline,
+            collects_trace_ ? &trace_ : nullptr);
     if (collects_trace_) traced_plan_ = &plan;
 
     if (!arguments_.wants_results) return;
@@ -128,21 +139,29 @@ void Replica::run() {
     if (arguments_.output && !plan.outputs.empty()) {
       device_->copy_to_host(arguments_.output, bases_.address(plan.outputs[0]), plan.output_types[0].bytes());
     } else {
-      arguments_.loss = 0;
-      arguments_.correct = 0;
-      if (!plan.outputs.empty())
-        device_->copy_to_host(&arguments_.loss, bases_.address(plan.outputs[0]), sizeof arguments_.loss);
-      if (plan.outputs.size() > 1 && plan.output_types[1].dtype == DType::i64)
-        device_->copy_to_host(&arguments_.correct, bases_.address(plan.outputs[1]), sizeof arguments_.correct);
-      if (!plan.outputs.empty() && plan.output_types.back().dtype == DType::i32) {
-        int32_t is_finite = 1;
-        device_->copy_to_host(&is_finite, bases_.address(plan.outputs.back()), sizeof is_finite);
-        arguments_.is_finite = is_finite != 0;
-      }
+      read_results(plan);
     }
   } catch (const std::exception& e) {
     abort(e.what());
     throw;
+  }
+}
+
+// Outputs are told apart by their types: losses f64, counts i64, and i32 whether gradients were finite.
+void Replica::read_results(const Plan& plan) {
+  arguments_.correct = 0;
+  size_t losses = 0;
+  auto read = [&](auto& value, size_t output) {
+    device_->copy_to_host(&value, bases_.address(plan.outputs[output]), sizeof value);
+  };
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    int64_t count = 0;
+    int32_t is_finite = 1;
+    switch (plan.output_types[i].dtype) {
+      case DType::f64: read(arguments_.losses[losses++], i); break;
+      case DType::i64: read(count, i), arguments_.correct += count; break;
+      default: read(is_finite, i), arguments_.is_finite = is_finite != 0;
+    }
   }
 }
 
@@ -161,6 +180,7 @@ void Replica::await_device() {
 
 void Replica::abort(const std::string& reason) {
   if (communicator_) communicator_->abort(reason);
+  if (pipeline_) pipeline_->abort(reason);
 }
 
 void Replica::upload(const StateTable& state, Role role, const std::string& name, const void* data) {

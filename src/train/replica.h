@@ -22,10 +22,10 @@ struct RunArguments {
   Deadline deadline;
   bool wants_results = true;  // else the run ends when its launches have been handed to the device
   // Results
-  double loss = 0;  // sum over this replica's samples
-  int64_t correct = 0;
-  bool is_finite = true;    // with loss scaling: every gradient was
-  float* output = nullptr;  // predict: the network's output, row-major
+  double* losses = nullptr;  // borrowed: one a micro-batch, the sum over its samples
+  int64_t correct = 0;       // over this replica's samples
+  bool is_finite = true;     // with loss scaling: every gradient was
+  float* output = nullptr;   // predict: the network's output, row-major
 };
 
 class Replica {
@@ -34,7 +34,9 @@ class Replica {
 
   int rank() const { return rank_; }
   DeviceId device_id() const { return device_->id(); }
+  // With the ranks that hold the same layers, and with those of the same pipeline.
   void set_communicator(std::unique_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
+  void set_pipeline(std::unique_ptr<Communicator> pipeline) { pipeline_ = std::move(pipeline); }
 
   // Makes the plan of that mode and these batches current, where it exists already; a replica without samples to
   // evaluate is idle.
@@ -78,10 +80,11 @@ class Replica {
   void run();
   void grow_arena(size_t bytes);
   void await_device();
+  void read_results(const Plan& plan);
 
   const int rank_;
   std::shared_ptr<Device> device_;
-  std::unique_ptr<Communicator> communicator_;
+  std::unique_ptr<Communicator> communicator_, pipeline_;
   std::vector<Entry> plans_;
   Entry* current_ = nullptr;
   bool is_idle_ = false;

@@ -3,30 +3,59 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include "core/stopwatch.h"
 #include "core/text.h"
 
 namespace troika {
 
+std::vector<MicroBatch> Trainer::micro_batches(int64_t n, size_t rank, size_t ranks) const {
+  const auto size = static_cast<int64_t>(ranks / positions()), index = static_cast<int64_t>(rank / positions());
+  return options_.logical_shards > 0 ? cut_logical_shards(options_.logical_shards, n, size, index)
+                                     : cut_micro_batches(options_.micro_batches, balanced_split(n, size, index));
+}
+
+size_t Trainer::most_micro_batches() const {
+  return static_cast<size_t>(options_.logical_shards > 0
+                                 ? options_.logical_shards / static_cast<int64_t>(devices_.size() / positions())
+                                 : options_.micro_batches);
+}
+
+Range Trainer::samples_of(Mode mode, int64_t n, size_t rank, size_t ranks) const {
+  if (mode != Mode::train)
+    return balanced_split(n, static_cast<int64_t>(ranks / positions()),
+                          ranks == 1 ? 0 : static_cast<int64_t>(rank / positions()));
+  const std::vector<MicroBatch> parts = micro_batches(n, rank, ranks);
+  return parts.empty() ? Range{} : Range{parts.front().samples.begin, parts.back().samples.end};
+}
+
+// In the order of samples, so that with logical shards the sum does not depend on how many replicas there are.
+double Trainer::sum_of_losses() const { return std::accumulate(losses_.begin(), losses_.end(), 0.0); }
+
 CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const {
-  const Range range =
-      balanced_split(global_batch, static_cast<int64_t>(ranks), static_cast<int64_t>(ranks == 1 ? 0 : rank));
   CompileRequest request(model_->graph());
   request.mode = mode;
-  request.local_batch = range.size();
+  request.local_batch = samples_of(mode, global_batch, rank, ranks).size();
   request.global_batch = mode == Mode::train ? global_batch : 0;
-  request.sample_offset = range.begin;
-  request.ranks = static_cast<int>(ranks);
+  if (mode == Mode::train) request.micro_batches = micro_batches(global_batch, rank, ranks);
+  request.ranks = static_cast<int>(ranks / positions());
+  if (stages_) {
+    request.stages = &*stages_;
+    request.position = static_cast<int>(rank % positions());
+    request.positions = static_cast<int>(positions());
+    request.schedule = options_.pipeline_schedule;
+  }
   request.loss = options_.loss;
   request.is_mean = options_.reduction == Reduction::mean;
   request.fuse = options_.fuse;
   request.trainable = trainable_;
-  request.buckets = buckets_;
+  request.own_trainable = part_of(rank).trainable;
+  request.buckets = part_of(rank).buckets;
   request.sgd = options_.sgd;
   request.compute = options_.compute;
   request.allow_tf32 = options_.allow_tf32;
-  request.groups = update_groups_;
+  request.groups = part_of(rank).update_groups;
   request.rates = static_cast<int64_t>(base_rates_.size());
   return request;
 }
@@ -34,19 +63,16 @@ CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t 
 void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks) {
   for (size_t rank : ranks) {
     Replica& replica = *replicas_[rank];
-    if (replica.use(mode,
-                    balanced_split(global_batch, static_cast<int64_t>(ranks.size()),
-                                   ranks.size() == 1 ? 0 : static_cast<int64_t>(rank))
-                        .size(),
+    if (replica.use(mode, samples_of(mode, global_batch, rank, ranks.size()).size(),
                     mode == Mode::train ? global_batch : 0))
       continue;
     const CompileRequest request = compile_request(mode, global_batch, rank, ranks.size());
-    replica.prepare(request, state_table_, context_->log());
+    replica.prepare(request, part_of(rank).state, context_->log());
     context_->log().write(LogLevel::info, text("compiled plan ", replica.current_plan().name, ", arena ",
                                                replica.arena_bytes(), " bytes"));
   }
-  for (auto& replica : replicas_)
-    if (!replica->has_state()) replica->allocate_state(state_table_);
+  for (size_t r = 0; r < replicas_.size(); ++r)
+    if (!replicas_[r]->has_state()) replicas_[r]->allocate_state(part_of(r).state);
   upload_state();
 }
 
@@ -61,35 +87,37 @@ void Trainer::upload_state() {
       if (!p.is_initialized)
         throw Error(Status::not_initialized,
                     text("parameter '", p.name, "' has no value yet; initialize or load the model first"));
-      for (auto& replica : replicas_)
-        replica->upload(state_table_, p.is_buffer ? Role::buffer : Role::parameter, p.name, p.data.data());
+      for (size_t r = position_of(p.name); r < replicas_.size(); r += positions())
+        replicas_[r]->upload(part_of(r).state, p.is_buffer ? Role::buffer : Role::parameter, p.name, p.data.data());
     }
     uploaded_version_ = store.version();
     buffers_are_synced_ = true;
   }
   if (options_.sgd.is_scaled && !loss_scale_is_uploaded_) {
-    for (auto& replica : replicas_) replica->upload(state_table_, Role::buffer, kLossScale, loss_scale_.data());
+    for (size_t r = 0; r < replicas_.size(); ++r)
+      replicas_[r]->upload(part_of(r).state, Role::buffer, kLossScale, loss_scale_.data());
     loss_scale_is_uploaded_ = true;
   }
   if (!host_momentum_.empty()) {
     for (size_t i = 0; i < trainable_.size(); ++i)
-      for (auto& replica : replicas_)
-        replica->upload(state_table_, Role::optimizer_state, trainable_[i], host_momentum_[i].data());
+      for (size_t r = position_of(trainable_[i]); r < replicas_.size(); r += positions())
+        replicas_[r]->upload(part_of(r).state, Role::optimizer_state, trainable_[i], host_momentum_[i].data());
     host_momentum_.clear();
   }
 }
 
-// Running statistics are the first device's: the others take them before they evaluate.
+// Running statistics are the first pipeline's: the others take them before they evaluate.
 void Trainer::sync_buffers() {
   if (buffers_are_synced_) return;
   std::vector<std::byte> data;
-  for (const StateEntry& entry : state_table_.entries()) {
-    if (!entry.is_buffer) continue;
-    data.resize(entry.bytes);
-    replicas_[0]->read_segment(Segment::parameters, entry.offset, data.data(), entry.bytes);
-    for (size_t i = 1; i < replicas_.size(); ++i)
-      replicas_[i]->upload(state_table_, Role::buffer, entry.name, data.data());
-  }
+  for (size_t position = 0; position < positions(); ++position)
+    for (const StateEntry& entry : parts_[position].state.entries()) {
+      if (!entry.is_buffer) continue;
+      data.resize(entry.bytes);
+      replicas_[position]->read_segment(Segment::parameters, entry.offset, data.data(), entry.bytes);
+      for (size_t r = position + positions(); r < replicas_.size(); r += positions())
+        replicas_[r]->upload(parts_[position].state, Role::buffer, entry.name, data.data());
+    }
   buffers_are_synced_ = true;
 }
 
@@ -149,10 +177,11 @@ BatchView Trainer::view_of(const Batch& b) const {
           b.values.empty() ? nullptr : b.values.data(), b.value_size};
 }
 
-void Trainer::start_and_wait(const std::vector<size_t>& ranks, const BatchView& batch, float* output,
+void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, float* output,
                              bool wants_results) {
   const int64_t n = batch.n, features = input_shape_.elements(), outputs = outputs_;
   const Deadline deadline = Deadline::clock::now() + std::chrono::milliseconds(options_.deadline_ms);
+  std::fill(losses_.begin(), losses_.end(), 0.0);
   size_t started = 0;
   std::exception_ptr first_error;
   auto note = [&](Replica& replica) {
@@ -164,7 +193,7 @@ void Trainer::start_and_wait(const std::vector<size_t>& ranks, const BatchView& 
     }
   };
   for (size_t i = 0; i < ranks.size(); ++i) {
-    const Range range = balanced_split(n, static_cast<int64_t>(ranks.size()), static_cast<int64_t>(i));
+    const Range range = samples_of(mode, n, ranks.size() == 1 ? 0 : i, ranks.size());
     RunArguments a;
     a.x = batch.inputs ? batch.inputs + range.begin * features : nullptr;
     a.x_bytes = static_cast<size_t>(range.size() * features) * sizeof(float);
@@ -180,6 +209,7 @@ void Trainer::start_and_wait(const std::vector<size_t>& ranks, const BatchView& 
     a.dropout_counter[1] = step_;
     a.deadline = deadline;
     a.wants_results = wants_results;
+    a.losses = losses_.data() + ranks[i] * most_micro_batches();
     a.output = output ? output + range.begin * outputs : nullptr;
     started = i + 1;
     if (replicas_[ranks[i]]->is_idle()) continue;
@@ -232,23 +262,21 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
         static_cast<float>(options_.schedule.at(step_, base_rates_[g] < 0 ? base_rates_[0] : base_rates_[g]));
   try {
     model_->parameters()->mark_newer(this);
-    start_and_wait(all_ranks_, view, nullptr, wants_results || options_.sgd.is_scaled);
+    start_and_wait(Mode::train, all_ranks_, view, nullptr, wants_results || options_.sgd.is_scaled);
   } catch (...) {
     broken_ = std::current_exception();
     throw;
   }
 
   result = {};
-  for (const auto& replica : replicas_) {  // in the order of ranks
-    result.loss += replica->results().loss;
-    result.correct += replica->results().correct;
-  }
+  result.loss = sum_of_losses();
+  for (const auto& replica : replicas_) result.correct += replica->results().correct;
   note_loss_scale(result);
   result.samples = view.n;
   if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
   result.learning_rate = options_.schedule.at(step_, base_rates_[0]);
   result.step = ++step_;
-  buffers_are_synced_ = replicas_.size() == 1;
+  buffers_are_synced_ = replicas_.size() == positions();
   has_gradients_ = true;
   if (batch.has_position) {
     position_ = batch.next;
@@ -269,7 +297,7 @@ Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<floa
   BatchView view;
   view.n = shape[0];
   view.inputs = inputs;
-  start_and_wait(all_ranks_, view, output.data());
+  start_and_wait(Mode::predict, all_ranks_, view, output.data());
   std::vector<int64_t> dims = model_->output_shape().dims();
   dims.insert(dims.begin(), shape[0]);
   return Shape(dims);

@@ -13,6 +13,7 @@
 #include "data/loader.h"
 #include "models/model.h"
 #include "train/context.h"
+#include "train/model_part.h"
 #include "train/replica.h"
 #include "train/trainer_options.h"
 
@@ -97,7 +98,7 @@ class Trainer : public ParameterOwner {
 
   // ---- training state ----
   TrainingState state() const;
-  const std::vector<std::string>& trainable() const { return trainable_; }
+  const std::vector<std::string>& trainable() const { return trainable_; }  // in the model's order
   bool has_momentum() const { return options_.sgd.momentum > 0; }
   std::vector<float> read_momentum(const std::string& name);
   // Takes over a state: momentum by trainable parameter (none without momentum), values by entry of the model's store.
@@ -112,7 +113,7 @@ class Trainer : public ParameterOwner {
   std::string trace() const;
   const Replica& replica(size_t i) const { return *replicas_[i]; }
   size_t replica_count() const { return replicas_.size(); }
-  const StateTable& state_table() const { return state_table_; }
+  const StateTable& state_of(size_t replica) const { return part_of(replica).state; }
 
   std::atomic<bool>& busy() { return busy_; }
 
@@ -123,16 +124,34 @@ class Trainer : public ParameterOwner {
     double weight_decay = 0;
   };
   Settings settings_of(const std::string& name) const;
-  static StateTable make_state_table(const Trainer& trainer);
+  void check_mesh();
+  void check_groups() const;
+  void make_parts();
+  ModelPart make_part(const std::vector<std::string>& names) const;
+  StateTable make_state_table(const ModelPart& part, const std::vector<std::string>& names) const;
+  void create_replicas();
 
+  // Replica r is at position r % positions() of pipeline r / positions().
+  size_t positions() const { return parts_.size(); }
+  const ModelPart& part_of(size_t replica) const { return parts_[replica % positions()]; }
+  ModelPart& part_of(size_t replica) { return parts_[replica % positions()]; }
+  Replica& holder_of(const std::string& name) const;  // of the first pipeline: the replica with that parameter or buffer
+  size_t position_of(const std::string& name) const;
+
+  // What replica `rank`, one of `ranks`, computes of a batch of n samples.
+  std::vector<MicroBatch> micro_batches(int64_t n, size_t rank, size_t ranks) const;
+  Range samples_of(Mode mode, int64_t n, size_t rank, size_t ranks) const;
+  void check_logical_shards() const;
   CompileRequest compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const;
   void prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks);
   void upload_state();
   void sync_buffers();
   void pull_unlocked(ParameterStore& store);
-  void start_and_wait(const std::vector<size_t>& ranks, const BatchView& batch, float* output,
+  void start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, float* output,
                       bool wants_results = true);
   void note_loss_scale(StepResult& result);
+  size_t most_micro_batches() const;  // of a replica
+  double sum_of_losses() const;
   void check_batch(const Shape& shape) const;
   void check_targets(const BatchView& batch) const;
   void check_order(const Batch& batch) const;
@@ -147,11 +166,11 @@ class Trainer : public ParameterOwner {
   Shape input_shape_;                   // of a sample
   int64_t outputs_ = 0;                 // of a sample
   std::vector<std::string> trainable_;  // in the model's order
-  std::vector<Bucket> buckets_;
-  std::vector<UpdateGroup> update_groups_;
-  StateTable state_table_;
+  std::optional<LayerStages> stages_;   // none: each replica has all layers
+  std::vector<ModelPart> parts_;        // by position in a pipeline
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<size_t> all_ranks_;
+  std::vector<double> losses_;  // of the last run's micro-batches: most_micro_batches() for each replica, the rest 0
 
   std::vector<double> base_rates_;  // the trainer's, then each group's
   std::vector<float> step_rates_;   // of the step in progress

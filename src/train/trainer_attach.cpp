@@ -1,5 +1,6 @@
 // Attaching: which parameters are trained, in which buckets and groups, and a replica on each device.
 #include <algorithm>
+#include <bit>
 
 #include "comm/communicators.h"
 #include "core/text.h"
@@ -14,8 +15,7 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
       model_(std::move(model)),
       devices_(std::move(devices)),
       options_(std::move(options)),
-      for_inference_(for_inference),
-      state_table_({}, false) {
+      for_inference_(for_inference) {
   if (!model_->is_complete())
     throw Error(Status::invalid_argument,
                 text("model '", model_->name(), "': has no output yet; set it before attaching"));
@@ -24,43 +24,11 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
   for (DeviceId device : devices_) context_->backends().require(device);
   input_shape_ = model_->input_shape();
   outputs_ = model_->output_shape().elements();
-
-  // Parameters: trainable ones in buckets, then groups of equal settings within each bucket.
-  std::vector<NamedBytes> sizes;
-  ParameterStore& store = *model_->parameters();
-  bool has_parameters = false;
-  for (size_t i = 0; i < store.size(); ++i) {
-    const Parameter& p = store.entry(i);
-    has_parameters = has_parameters || !p.is_buffer;
-    if (p.is_buffer || for_inference_ || settings_of(p.name).is_frozen) continue;
-    trainable_.push_back(p.name);
-    sizes.push_back({p.name, p.type.bytes()});
-  }
-  for (const ParameterGroup& group : options_.groups) {
-    bool matches = false;
-    for (size_t i = 0; i < store.size(); ++i)
-      matches = matches || (!store.entry(i).is_buffer && matches_pattern(group.pattern, store.entry(i).name));
-    if (!matches)
-      throw Error(Status::not_found, text("parameter group '", group.pattern, "': no parameter of model '",
-                                          model_->name(), "' matches it"));
-  }
-  if (trainable_.empty() && !for_inference_)
-    throw Error(Status::invalid_argument, text("model '", model_->name(), "': ",
-                                               has_parameters ? "every parameter is frozen; nothing is left to train"
-                                                              : "has no parameters; nothing is there to train"));
-  buckets_ = make_buckets(sizes, static_cast<size_t>(options_.bucket_bytes));
-  for (const Bucket& bucket : buckets_) {
-    bool is_first = true;  // an update waits for its own bucket alone
-    for (const std::string& name : bucket.parameters) {
-      const Settings s = settings_of(name);
-      if (is_first || update_groups_.back().rate_index != s.group + 1 ||
-          update_groups_.back().weight_decay != s.weight_decay)
-        update_groups_.push_back({{}, s.group + 1, s.weight_decay});
-      update_groups_.back().parameters.push_back(name);
-      is_first = false;
-    }
-  }
-  state_table_ = make_state_table(*this);
+  if (!for_inference_) check_mesh();
+  check_groups();
+  make_parts();
+  if (options_.logical_shards > 0) check_logical_shards();
+  losses_.resize(devices_.size() * most_micro_batches());
   loss_scale_ = {static_cast<float>(options_.loss_scale), 0};
 
   base_rates_.push_back(options_.learning_rate);
@@ -73,19 +41,119 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
                 context_->log());
     initialize_default(*model_, context_->seed(), true);
   }
+  create_replicas();
+  if (!for_inference_) model_->parameters()->set_owner(this);
+}
 
+// The options' mesh over the list of devices, and what it cannot be combined with.
+void Trainer::check_mesh() {
+  const auto devices = static_cast<int>(devices_.size());
+  const auto [data, layer] = options_.mesh;
+  if (data > 0 ? data * layer != devices : devices % layer != 0)
+    throw Error(Status::invalid_argument,
+                text("mesh: data is ", data, " and layer is ", layer, ", needs ",
+                     data > 0 ? text(data * layer) : text("a multiple of ", layer), " devices; found ", devices));
+  if (layer == 1) return;
+  auto refuse = [&](const std::string& what) {
+    throw Error(Status::unsupported, text("mesh.layer is ", layer, ", which does not go together with ", what, " yet"));
+  };
+  if (options_.sgd.is_scaled) refuse("loss scaling");
+  if (options_.logical_shards > 0) refuse("logical_shards");
+  for (DeviceId device : devices_)
+    if (device.kind != DeviceKind::cpu) refuse(text("device ", device));
+  if (options_.pipeline_chunks > 1 && options_.pipeline_schedule != PipelineSchedule::interleaved)
+    throw Error(Status::invalid_argument, text("layer_chunks is ", options_.pipeline_chunks,
+                                               ", needs layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
+  stages_.emplace(model_->graph(), layer * options_.pipeline_chunks, options_.layer_cuts);
+}
+
+void Trainer::check_groups() const {
+  const ParameterStore& store = *model_->parameters();
+  for (const ParameterGroup& group : options_.groups) {
+    bool matches = false;
+    for (size_t i = 0; i < store.size(); ++i)
+      matches = matches || (!store.entry(i).is_buffer && matches_pattern(group.pattern, store.entry(i).name));
+    if (!matches)
+      throw Error(Status::not_found, text("parameter group '", group.pattern, "': no parameter of model '",
+                                          model_->name(), "' matches it"));
+  }
+}
+
+void Trainer::make_parts() {
+  const ParameterStore& store = *model_->parameters();
+  const size_t parts = stages_ ? static_cast<size_t>(options_.mesh.layer) : 1;
+  std::vector<std::vector<std::string>> names(parts);
+  bool has_parameters = false;
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    has_parameters = has_parameters || !p.is_buffer;
+    names[stages_ ? static_cast<size_t>(stages_->stage_of_state(p.name)) % parts : 0].push_back(p.name);
+    if (!p.is_buffer && !for_inference_ && !settings_of(p.name).is_frozen) trainable_.push_back(p.name);
+  }
+  if (trainable_.empty() && !for_inference_)
+    throw Error(Status::invalid_argument, text("model '", model_->name(), "': ",
+                                               has_parameters ? "every parameter is frozen; nothing is left to train"
+                                                              : "has no parameters; nothing is there to train"));
+  for (const auto& own : names) parts_.push_back(make_part(own));
+}
+
+// Trainable ones in buckets, then groups of equal settings within each bucket: an update waits for its own bucket alone.
+ModelPart Trainer::make_part(const std::vector<std::string>& names) const {
+  const ParameterStore& store = *model_->parameters();
+  ModelPart part;
+  std::vector<NamedBytes> sizes;
+  for (const std::string& name : names)
+    if (std::find(trainable_.begin(), trainable_.end(), name) != trainable_.end()) {
+      part.trainable.push_back(name);
+      sizes.push_back({name, store.entry(store.index_of(name)).type.bytes()});
+    }
+  part.buckets = make_buckets(sizes, static_cast<size_t>(options_.bucket_bytes));
+  for (const Bucket& bucket : part.buckets) {
+    bool is_first = true;
+    for (const std::string& name : bucket.parameters) {
+      const Settings s = settings_of(name);
+      if (is_first || part.update_groups.back().rate_index != s.group + 1 ||
+          part.update_groups.back().weight_decay != s.weight_decay)
+        part.update_groups.push_back({{}, s.group + 1, s.weight_decay});
+      part.update_groups.back().parameters.push_back(name);
+      is_first = false;
+    }
+  }
+  part.state = make_state_table(part, names);
+  return part;
+}
+
+size_t Trainer::position_of(const std::string& name) const {
+  return stages_ ? static_cast<size_t>(stages_->stage_of_state(name)) % positions() : 0;
+}
+
+Replica& Trainer::holder_of(const std::string& name) const { return *replicas_[position_of(name)]; }
+
+void Trainer::create_replicas() {
   const int n = static_cast<int>(devices_.size());
   std::vector<std::shared_ptr<Device>> opened;
-  for (int rank = 0; rank < n; ++rank)
-    opened.push_back(context_->backends().open(devices_[static_cast<size_t>(rank)], context_->cpu_share(rank, n)));
-  std::vector<std::unique_ptr<Communicator>> communicators;
-  if (n > 1 && !for_inference_) communicators = create_communicators(opened, static_cast<int>(buckets_.size()));
+  for (int rank = 0; rank < n; ++rank) {
+    DeviceShare share = context_->cpu_share(rank, n);
+    if (options_.logical_shards > 0) share.threads = 1;  // sums within kernels may depend on how many there are
+    opened.push_back(context_->backends().open(devices_[static_cast<size_t>(rank)], share));
+  }
   for (int rank = 0; rank < n; ++rank) {
     replicas_.push_back(std::make_unique<Replica>(rank, opened[static_cast<size_t>(rank)], options_.collect_trace));
-    if (!communicators.empty()) replicas_.back()->set_communicator(std::move(communicators[static_cast<size_t>(rank)]));
     all_ranks_.push_back(static_cast<size_t>(rank));
   }
-  if (!for_inference_) store.set_owner(this);
+  if (for_inference_) return;
+  for (size_t position = 0; position < positions() && replicas_.size() > positions(); ++position) {
+    std::vector<std::shared_ptr<Device>> group;
+    for (size_t r = position; r < opened.size(); r += positions()) group.push_back(opened[r]);
+    auto communicators = create_communicators(group, static_cast<int>(parts_[position].buckets.size()));
+    for (size_t i = 0; i < group.size(); ++i)
+      replicas_[position + i * positions()]->set_communicator(std::move(communicators[i]));
+  }
+  for (size_t first = 0; first < replicas_.size() && positions() > 1; first += positions()) {
+    const auto begin = opened.begin() + static_cast<std::ptrdiff_t>(first);
+    auto communicators = create_communicators({begin, begin + static_cast<std::ptrdiff_t>(positions())}, 0);
+    for (size_t i = 0; i < positions(); ++i) replicas_[first + i]->set_pipeline(std::move(communicators[i]));
+  }
 }
 
 Trainer::~Trainer() {
@@ -103,6 +171,22 @@ Trainer::~Trainer() {
   }
 }
 
+// Sums of gradients come out the same on any number of devices where each device's shards are a branch of the tree.
+void Trainer::check_logical_shards() const {
+  const auto devices = static_cast<int64_t>(devices_.size());
+  if (options_.micro_batches > 1)
+    throw Error(Status::invalid_argument,
+                text("logical_shards is ", options_.logical_shards, " and micro_batches is ", options_.micro_batches,
+                     "; give one of them"));
+  if (!std::has_single_bit(static_cast<uint64_t>(options_.logical_shards)))
+    throw Error(Status::invalid_argument,
+                text("logical_shards is ", options_.logical_shards, ", needs a power of 2"));
+  if (options_.logical_shards % devices != 0)
+    throw Error(Status::invalid_argument,
+                text("logical_shards is ", options_.logical_shards, ", needs 1, 2, 4 ... ", options_.logical_shards,
+                     " devices; found ", devices));
+}
+
 Trainer::Settings Trainer::settings_of(const std::string& name) const {
   for (size_t g = 0; g < options_.groups.size(); ++g) {
     const ParameterGroup& group = options_.groups[g];
@@ -113,8 +197,8 @@ Trainer::Settings Trainer::settings_of(const std::string& name) const {
   return {-1, false, options_.weight_decay};
 }
 
-StateTable Trainer::make_state_table(const Trainer& t) {
-  const ParameterStore& store = *t.model_->parameters();
+StateTable Trainer::make_state_table(const ModelPart& part, const std::vector<std::string>& names) const {
+  const ParameterStore& store = *model_->parameters();
   std::vector<StateEntry> entries;
   auto add = [&](const std::string& name, int bucket) {
     const Parameter& p = store.entry(store.index_of(name));
@@ -126,19 +210,18 @@ StateTable Trainer::make_state_table(const Trainer& t) {
     entry.is_decided = p.is_buffer;
     entries.push_back(entry);
   };
-  for (size_t b = 0; b < t.buckets_.size(); ++b)
-    for (const std::string& name : t.buckets_[b].parameters) add(name, static_cast<int>(b));
-  for (size_t i = 0; i < store.size(); ++i)
-    if (std::find(t.trainable_.begin(), t.trainable_.end(), store.entry(i).name) == t.trainable_.end())
-      add(store.entry(i).name, -1);
-  if (t.options_.sgd.is_scaled) {
+  for (size_t b = 0; b < part.buckets.size(); ++b)
+    for (const std::string& name : part.buckets[b].parameters) add(name, static_cast<int>(b));
+  for (const std::string& name : names)
+    if (std::find(part.trainable.begin(), part.trainable.end(), name) == part.trainable.end()) add(name, -1);
+  if (options_.sgd.is_scaled) {
     StateEntry scale;
     scale.name = kLossScale;
     scale.type = {DType::f32, {2}};
     scale.is_buffer = scale.is_decided = true;
     entries.push_back(scale);
   }
-  return StateTable(std::move(entries), t.has_momentum());
+  return StateTable(std::move(entries), has_momentum());
 }
 
 }  // namespace troika

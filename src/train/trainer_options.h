@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/pipeline_schedule.h"
 #include "passes/passes.h"
 
 namespace troika {
@@ -30,6 +31,12 @@ struct Schedule {
   double at(int64_t step, double rate) const;
 };
 
+// How devices share the work: data * layer of them, those of a pipeline one behind the other in the list.
+struct Mesh {
+  int data = 0;   // pipelines, each with its own samples; 0: as many as there are devices for
+  int layer = 1;  // ranks of a pipeline, each with its own layers
+};
+
 struct TrainerOptions {
   Loss loss = Loss::cross_entropy;
   Reduction reduction = Reduction::mean;
@@ -45,7 +52,13 @@ struct TrainerOptions {
   bool fuse = true;
   DType compute = DType::f32;
   bool allow_tf32 = false;
-  double loss_scale = 0;  // at the start, where sgd.is_scaled
+  int64_t micro_batches = 1;   // of each replica's samples
+  int64_t logical_shards = 0;  // of the whole batch; 0: none
+  Mesh mesh;
+  PipelineSchedule pipeline_schedule = PipelineSchedule::one_f_one_b;
+  int pipeline_chunks = 1;              // stages a rank
+  std::vector<std::string> layer_cuts;  // layers that begin a stage; empty: cut by cost
+  double loss_scale = 0;       // at the start, where sgd.is_scaled
 };
 
 }  // namespace troika

@@ -32,8 +32,8 @@ void Trainer::pull() {
 void Trainer::pull_unlocked(ParameterStore& store) {
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
-    replicas_[0]->download(state_table_, p.is_buffer ? Role::buffer : Role::parameter, p.name,
-                           store.allocate(i).data());
+    holder_of(p.name).download(parts_[position_of(p.name)].state, p.is_buffer ? Role::buffer : Role::parameter, p.name,
+                               store.allocate(i).data());
   }
   uploaded_version_ = store.version();
 }
@@ -67,10 +67,13 @@ void Trainer::read_parameter(const std::string& name, DeviceId device, void* dat
   require_attached();
   ParameterStore& store = *model_->parameters();
   const Parameter& p = store.entry(store.index_of(name));
-  const auto found = std::find(devices_.begin(), devices_.end(), device);
-  if (found == devices_.end())
-    throw Error(Status::not_on_device, text("parameter '", name, "' is not on ", device, "; model '", model_->name(),
-                                            "' is on ", join(devices_, ", ")));
+  std::vector<DeviceId> holders;
+  for (size_t r = position_of(name); r < devices_.size(); r += positions()) holders.push_back(devices_[r]);
+  const auto found = std::find(holders.begin(), holders.end(), device);
+  if (found == holders.end())
+    throw Error(Status::not_on_device, text("parameter '", name, "' is not on ", device, "; ",
+                                            positions() == 1 ? text("model '", model_->name(), "'") : "it", " is on ",
+                                            join(holders, ", ")));
   if (bytes != p.type.bytes())
     throw Error(Status::invalid_argument, text("parameter '", name, "': buffer has ", bytes, " bytes, ",
                                                name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
@@ -80,8 +83,8 @@ void Trainer::read_parameter(const std::string& name, DeviceId device, void* dat
     std::memcpy(data, p.data.data(), bytes);
     return;
   }
-  replicas_[static_cast<size_t>(found - devices_.begin())]->download(
-      state_table_, p.is_buffer ? Role::buffer : Role::parameter, name, data);
+  const size_t replica = position_of(name) + static_cast<size_t>(found - holders.begin()) * positions();
+  replicas_[replica]->download(part_of(replica).state, p.is_buffer ? Role::buffer : Role::parameter, name, data);
 }
 
 void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) {
@@ -96,19 +99,20 @@ void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) 
                                                p.type.shape, " needs ", p.type.bytes()));
   if (!has_gradients_)
     throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
-  replicas_[0]->download(state_table_, Role::gradient, name, data);
+  holder_of(name).download(parts_[position_of(name)].state, Role::gradient, name, data);
   if (options_.sgd.is_scaled)
     for (size_t i = 0; i < bytes / sizeof(float); ++i) data[i] /= last_loss_scale_;
 }
 
 std::vector<float> Trainer::read_momentum(const std::string& name) {
-  const size_t elements = static_cast<size_t>(state_table_.find(name).type.shape.elements());
+  const StateTable& state = parts_[position_of(name)].state;
+  const size_t elements = static_cast<size_t>(state.find(name).type.shape.elements());
   std::vector<float> momentum(elements, 0.0f);
   if (!host_momentum_.empty()) {
     for (size_t i = 0; i < trainable_.size(); ++i)
       if (trainable_[i] == name) return host_momentum_[i];
   } else if (replicas_[0]->has_state()) {
-    replicas_[0]->download(state_table_, Role::optimizer_state, name, momentum.data());
+    holder_of(name).download(state, Role::optimizer_state, name, momentum.data());
   }
   return momentum;
 }
@@ -117,24 +121,26 @@ void Trainer::check_replicas() {
   check_usable();
   if (!replicas_[0]->has_state()) return;
   std::vector<std::byte> first, other;
-  auto compare = [&](const StateEntry& entry, Segment segment, const char* what) {
+  auto compare = [&](size_t position, const StateEntry& entry, Segment segment, const char* what) {
     first.resize(entry.bytes);
     other.resize(entry.bytes);
-    replicas_[0]->read_segment(segment, entry.offset, first.data(), entry.bytes);
-    for (size_t i = 1; i < replicas_.size(); ++i) {
+    replicas_[position]->read_segment(segment, entry.offset, first.data(), entry.bytes);
+    for (size_t i = position + positions(); i < replicas_.size(); i += positions()) {
       replicas_[i]->read_segment(segment, entry.offset, other.data(), entry.bytes);
       if (first == other) continue;
       size_t at = 0;
       while (first[at] == other[at]) ++at;
-      throw Error(Status::mismatch, text(what, " '", entry.name, "' differs between replica 0 (", devices_[0],
-                                         ") and replica ", i, " (", devices_[i], ") at byte ", at));
+      throw Error(Status::mismatch,
+                  text(what, " '", entry.name, "' differs between replica ", position, " (", devices_[position],
+                       ") and replica ", i, " (", devices_[i], ") at byte ", at));
     }
   };
-  for (const StateEntry& entry : state_table_.entries()) {
-    if (entry.is_buffer) continue;
-    compare(entry, Segment::parameters, "parameter");
-    if (entry.bucket >= 0 && has_momentum()) compare(entry, Segment::optimizer, "momentum of");
-  }
+  for (size_t position = 0; position < positions(); ++position)
+    for (const StateEntry& entry : parts_[position].state.entries()) {
+      if (entry.is_buffer) continue;
+      compare(position, entry, Segment::parameters, "parameter");
+      if (entry.bucket >= 0 && has_momentum()) compare(position, entry, Segment::optimizer, "momentum of");
+    }
 }
 
 TrainingState Trainer::state() const {
@@ -186,7 +192,10 @@ std::string Trainer::trace() const {
         const Launch& launch = replica->traced_plan()->launches[e.step.index];
         out << launch.op << ' ' << launch.layer << '\n';
       } else {
-        out << (e.step.kind == PlanStep::start_all_reduce ? "start_all_reduce " : "wait_all_reduce ") << e.step.index
+        static constexpr const char* kNames[] = {"", "start_all_reduce ", "wait_all_reduce ", "send ", "receive "};
+        const bool is_message = e.step.kind == PlanStep::send || e.step.kind == PlanStep::receive;
+        out << kNames[e.step.kind]
+            << (is_message ? static_cast<size_t>(replica->traced_plan()->messages[e.step.index].slot) : e.step.index)
             << '\n';
       }
     }

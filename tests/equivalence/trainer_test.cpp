@@ -39,7 +39,7 @@ TEST(Groups, ThatAreFrozenKeepEveryBitAndAreNotCommunicated) {
     for (const auto& [name, values] : before) {
       const bool is_frozen = name == "conv1.weight" || name == "conv1.bias" || name == "fc.bias";
       EXPECT_EQ(values == after.at(name), is_frozen) << name;
-      EXPECT_EQ(trainer.state_table().find(name).bucket == -1, is_frozen) << name;
+      EXPECT_EQ(trainer.state_of(0).find(name).bucket == -1, is_frozen) << name;
     }
     EXPECT_THROWS(Status::not_initialized, "frozen", trainer.read_gradient("conv1.bias", gradient.data(), 16));
     const std::string plan = trainer.explain(7);

@@ -146,7 +146,7 @@ TEST(IdleGraph, GivesGradientsOfZeroForTrainableParameters) {
 graph "net" {
   %0 : f32[4, 3] parameter "fc1.weight"
   %1 : f32[5, 4] parameter "fc2.weight"
-  (%2 : f32[5, 4] gradient "fc2.weight") = fill() "fc2.weight" {shape=[5, 4], value=0.0}
+  (%2 : f32[5, 4] gradient "fc2.weight") = fill() "fc2.weight" {shape=[5, 4], value=-0.0}
   return
 })");
 }

@@ -177,9 +177,9 @@ TEST(Trainer, PutsFrozenParametersInNoBucketAndLeavesTheirBitsAlone) {
   const auto before = t.parameter("fc1.weight", 0);
   const auto trained = t.parameter("fc2.weight", 0);
   for (int i = 0; i < 4; ++i) t.step();
-  EXPECT_EQ(t.trainer->state_table().find("fc1.weight").bucket, -1);
-  EXPECT_GE(t.trainer->state_table().find("fc2.weight").bucket, 0);
-  EXPECT_EQ(t.trainer->state_table().buckets().size(), 2u);
+  EXPECT_EQ(t.trainer->state_of(0).find("fc1.weight").bucket, -1);
+  EXPECT_GE(t.trainer->state_of(0).find("fc2.weight").bucket, 0);
+  EXPECT_EQ(t.trainer->state_of(0).buckets().size(), 2u);
   for (int device : {0, 1}) EXPECT_EQ(t.parameter("fc1.weight", device), before);
   EXPECT_NE(t.parameter("fc2.weight", 0), trained);
 }

@@ -240,10 +240,11 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
       scale[channel] = weight[channel] * inverse;
       // Running variance is unbiased; of a single value a channel it stays as it is biased, 0.
       const double unbiased = count > 1 ? squares / (count - 1) : variance;
+      if (!running_mean) continue;
       running_mean[channel] = static_cast<float>((1 - momentum) * running_mean[channel] + momentum * total_mean);
       running_var[channel] = static_cast<float>((1 - momentum) * running_var[channel] + momentum * unbiased);
     }
-    ++*static_cast<int64_t*>(in[5]);
+    if (in[5]) ++*static_cast<int64_t*>(in[5]);
     apply_chunks(x, residual, y, v, mean, scale, bias, relu);
   };
   KernelChoice choice;

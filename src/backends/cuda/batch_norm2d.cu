@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
     statistics_kernel(const Pack<T, V>* x, Tiling t, float2* pairs, unsigned* arrived, Statistics to) {
   constexpr int kN = 4;
   const Share s = share_of(t);
-  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) ++*to.batches;
+  if (to.batches && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) ++*to.batches;
   const auto values = static_cast<float>(s.count);
   float center[V] = {}, sum[V] = {}, squares[V] = {};
   if (s.count > 0) {
@@ -77,8 +77,9 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   }
   if (!is_last_of_tile(arrived)) return;
 
-  const float running_mean = has_channel ? to.running_mean[channel] : 0;
-  const float running_var = has_channel ? to.running_var[channel] : 0;
+  const bool is_tracked = to.running_mean != nullptr;
+  const float running_mean = has_channel && is_tracked ? to.running_mean[channel] : 0;
+  const float running_var = has_channel && is_tracked ? to.running_var[channel] : 0;
   const float shift = __ldcg(&pairs[min(blockIdx.x * width + threadIdx.x % width, t.channels - 1)]).x;
   const double2 sums = fold_slices(t, pairs, width, [&](float2 p, int slice) {
     const float d = p.x - shift, weighted = static_cast<float>(t.rows_of(slice)) * d;
@@ -89,6 +90,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   const double difference = sums.y - sums.x * offset, around_mean = difference < 0 ? 0 : difference;  // NaN stays
   to.mean[channel] = static_cast<float>(mean);
   to.inv_std[channel] = 1 / sqrtf(static_cast<float>(around_mean * to.share + to.eps));
+  if (!is_tracked) return;
   to.running_mean[channel] = static_cast<float>((1 - to.momentum) * running_mean + to.momentum * mean);
   to.running_var[channel] =
       static_cast<float>((1 - to.momentum) * running_var + to.momentum * around_mean * to.unbiased_share);

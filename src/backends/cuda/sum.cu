@@ -11,17 +11,22 @@ struct Buffers {
   float* data[kMostShared];
 };
 
-// Each element by one thread, in the order of ranks; so the same bits in every buffer.
+// Each element by one thread, ranks in pairs, then pairs of pairs; so the same bits in every buffer.
 template <int kWidth>
 __global__ void sum_kernel(Buffers buffers, int size, int64_t begin, int64_t packs) {
   using Values = Pack<float, kWidth>;
   for (int64_t i = first_index(); i < packs; i += index_step()) {
-    Values sum = reinterpret_cast<const Values*>(buffers.data[0] + begin)[i];
-    for (int r = 1; r < size; ++r) {
-      const Values addend = reinterpret_cast<const Values*>(buffers.data[r] + begin)[i];
-      for (int k = 0; k < kWidth; ++k) sum.v[k] += addend.v[k];
-    }
-    for (int r = 0; r < size; ++r) reinterpret_cast<Values*>(buffers.data[r] + begin)[i] = sum;
+    Values sums[kMostShared];
+#pragma unroll
+    for (int r = 0; r < kMostShared; ++r)
+      if (r < size) sums[r] = reinterpret_cast<const Values*>(buffers.data[r] + begin)[i];
+#pragma unroll
+    for (int half = 1; half < kMostShared; half *= 2)
+#pragma unroll
+      for (int r = 0; r + half < kMostShared; r += 2 * half)
+        if (r + half < size)
+          for (int k = 0; k < kWidth; ++k) sums[r].v[k] += sums[r + half].v[k];
+    for (int r = 0; r < size; ++r) reinterpret_cast<Values*>(buffers.data[r] + begin)[i] = sums[0];
   }
 }
 

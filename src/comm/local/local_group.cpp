@@ -1,7 +1,9 @@
-// All-reduce among threads: slices summed in the order of ranks.
+// All-reduce among threads: slices summed in a fixed order.
 #include "comm/local/local_group.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "core/error.h"
 #include "core/split.h"
@@ -12,15 +14,27 @@ namespace {
 
 constexpr int64_t kLine = 16;  // floats in a cache line: slices meet at lines, so that ranks never write the same one
 
-// Sums column [begin, end) of `n` buffers in their order and writes the sum into each.
+constexpr int64_t kBlock = 1024;  // floats that stay in the first-level cache
+constexpr int kMostDepth = 16;    // of pairs of pairs
+
+// Elements [at, at + m) of the sum of buffers [first, first + width), of which those from n on do not exist; width is a power
+// of 2. In place where it is one buffer, else in `sums`.
+const float* sum_block(float* const* buffers, size_t n, size_t first, size_t width, int64_t at, int64_t m, float* sums) {
+  if (width == 1) return buffers[first] + at;
+  const size_t half = width / 2;
+  const float* const left = sum_block(buffers, n, first, half, at, m, sums);
+  if (first + half >= n) return left;
+  const float* const right = sum_block(buffers, n, first + half, half, at, m, sums + kBlock);
+  for (int64_t i = 0; i < m; ++i) sums[i] = left[i] + right[i];
+  return sums;
+}
+
+// Sums column [begin, end) of `n` buffers in pairs, then pairs of pairs, and writes the sum into each.
 void sum_slice(float* const* buffers, size_t n, int64_t begin, int64_t end) {
-  constexpr int64_t kBlock = 1024;  // stays in the first-level cache
-  alignas(64) float sum[kBlock];
+  alignas(64) float sums[kMostDepth * kBlock];
   for (int64_t at = begin; at < end; at += kBlock) {
     const int64_t m = std::min(kBlock, end - at);
-    for (int64_t i = 0; i < m; ++i) sum[i] = buffers[0][at + i] + buffers[1][at + i];
-    for (size_t r = 2; r < n; ++r)
-      for (int64_t i = 0; i < m; ++i) sum[i] += buffers[r][at + i];
+    const float* const sum = sum_block(buffers, n, 0, std::bit_ceil(n), at, m, sums);
     for (size_t r = 0; r < n; ++r) std::copy(sum, sum + m, buffers[r] + at);
   }
 }
@@ -79,6 +93,36 @@ class LocalCommunicator : public Communicator {
     if (open_begin_ >= open_end_) open_begin_ = kNone, open_end_ = 0;
   }
 
+  void send(int to, int slot, const void* data, size_t bytes, Deadline deadline) override {
+    std::unique_lock lock(group_->mutex_);
+    LocalGroup::Message& message = group_->messages_[{rank_, to, slot}];
+    await(lock, deadline, [&] { return !message.is_there; },
+          [&] { return text("to send message ", slot, " to rank ", to, " again, which has not received it"); });
+    lock.unlock();  // nobody else touches it until it is there
+    message.data.resize(bytes);
+    std::memcpy(message.data.data(), data, bytes);
+    lock.lock();
+    message.is_there = true;
+    lock.unlock();
+    group_->changed_.notify_all();
+  }
+
+  void receive(int from, int slot, void* data, size_t bytes, Deadline deadline) override {
+    std::unique_lock lock(group_->mutex_);
+    LocalGroup::Message& message = group_->messages_[{from, rank_, slot}];
+    await(lock, deadline, [&] { return message.is_there; },
+          [&] { return text("for message ", slot, " of rank ", from); });
+    lock.unlock();
+    if (message.data.size() != bytes)
+      throw Error(Status::internal, text("message ", slot, " of rank ", from, " has ", message.data.size(),
+                                         " bytes, rank ", rank_, " needs ", bytes));
+    std::memcpy(data, message.data.data(), bytes);
+    lock.lock();
+    message.is_there = false;
+    lock.unlock();
+    group_->changed_.notify_all();
+  }
+
   void abort(const std::string& reason) override {
     {
       std::lock_guard lock(group_->mutex_);
@@ -90,6 +134,15 @@ class LocalCommunicator : public Communicator {
   }
 
  private:
+  // Until `is_true`, helping nobody; `what` says for what in a message.
+  template <typename Condition, typename What>
+  void await(std::unique_lock<std::mutex>& lock, Deadline deadline, Condition is_true, What what) {
+    const bool in_time = group_->changed_.wait_until(lock, deadline, [&] { return group_->aborted_ || is_true(); });
+    check_abort();
+    if (!in_time)
+      throw Error(Status::comm, text("rank ", rank_, " of ", group_->size_, " waited past the deadline ", what()));
+  }
+
   bool can_sum(int slot_index) const {
     const auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
     const size_t rank = static_cast<size_t>(rank_);

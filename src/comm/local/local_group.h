@@ -1,8 +1,11 @@
 // A group whose ranks are threads of this process and whose data lie in host memory.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -12,7 +15,7 @@
 namespace troika {
 
 // Every rank sums its own slice of a bucket, once all have started it, and writes the sum into every rank's buffer: the
-// work is even, no thread is added, and each element is summed once, in the order of ranks.
+// work is even, no thread is added, and each element is summed once, in a fixed order: ranks in pairs, then pairs of pairs.
 class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
  public:
   static std::shared_ptr<LocalGroup> create(int size, int slots);
@@ -33,10 +36,18 @@ class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
     std::atomic<int64_t> done{0};     // slices summed; round k is there at k * size
   };
 
+  // A message on its way; it lies here, so that no sender waits for its receiver.
+  struct Message {
+    std::vector<std::byte> data;
+    bool is_there = false;
+  };
+  using MessageKey = std::array<int, 3>;  // {from, to, slot}
+
   LocalGroup(int size, int slots);
 
   const int size_;
   std::vector<std::unique_ptr<Slot>> slots_;
+  std::map<MessageKey, Message> messages_;  // under mutex_; what was sent once keeps its place
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> aborted_{false};

@@ -32,11 +32,13 @@ void batch_norm2d(const Node& node, const ReferenceInputs& in, const ReferenceOu
     const double inv_std = 1 / std::sqrt(squares / count + eps);
     (*out[1])[c] = mean;
     (*out[2])[c] = inv_std;
-    (*in[3])[c] = (1 - momentum) * (*in[3])[c] + momentum * mean;
-    (*in[4])[c] = (1 - momentum) * (*in[4])[c] + momentum * squares / (count - 1);
+    if (in[3]) {
+      (*in[3])[c] = (1 - momentum) * (*in[3])[c] + momentum * mean;
+      (*in[4])[c] = (1 - momentum) * (*in[4])[c] + momentum * squares / (count - 1);
+    }
     normalize(node, in, *out[0], c, mean, inv_std);
   }
-  (*in[5])[0] += 1;
+  if (in[5]) (*in[5])[0] += 1;
 }
 
 void batch_norm2d_inference(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {

@@ -1,0 +1,25 @@
+// send and receive: a value on its way from one rank to another, of the same pipeline.
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// Input: the value. Attributes: peer, the rank that receives it; message: its number among those of a step.
+std::vector<TensorType> infer_send(const OpInputs& in) {
+  in.need_inputs(1, 1);
+  return {};
+}
+
+// Attributes: peer, the rank that sends it; message; dtype and shape of the value.
+std::vector<TensorType> infer_receive(const OpInputs& in) {
+  in.need_inputs(0, 0);
+  return {{static_cast<DType>(in.node.attributes.integer("dtype")), Shape(in.node.attributes.list("shape"))}};
+}
+
+}  // namespace
+
+extern const OpDef send_op, receive_op;
+const OpDef send_op{.name = "send", .infer = infer_send, .has_effect = true};
+const OpDef receive_op{.name = "receive", .infer = infer_receive, .has_effect = true};
+
+}  // namespace troika

@@ -1,0 +1,34 @@
+// Splitting by layer: which layers make a stage of the pipeline.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace troika {
+
+// Runs of consecutive layers, in the model's order.
+class LayerStages {
+ public:
+  // Cuts the model into `stages` runs whose costliest is as cheap as can be: by the operations of layers and the elements that
+  // cross a cut. `first_layers`, where not empty, names the layer that begins each stage but the first.
+  LayerStages(const Graph& model, int stages, const std::vector<std::string>& first_layers = {});
+
+  int count() const { return count_; }
+  int stage_of(const std::string& layer) const;  // -1: no layer of the model
+  // Of the parameter or buffer. Throws INVALID_ARGUMENT where layers of several stages share it.
+  int stage_of_state(const std::string& name) const;
+
+  // The stage of each node of a graph that passes have made of the model: that of its layer, behind the model's end the last
+  // one; without a layer that of what it reads, or else of what reads it.
+  std::vector<int> assign(const Graph& graph) const;
+
+ private:
+  int count_;
+  std::map<std::string, int> of_layer_;
+  std::map<std::string, int> of_state_;
+};
+
+}  // namespace troika

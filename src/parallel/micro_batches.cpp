@@ -1,0 +1,29 @@
+// Where the batch is cut.
+#include "parallel/micro_batches.h"
+
+namespace troika {
+std::vector<MicroBatch> cut_micro_batches(int64_t micro_batches, Range own) {
+  std::vector<MicroBatch> result;
+  for (int64_t i = 0; i < micro_batches; ++i) {
+    const Range part = balanced_split(own.size(), micro_batches, i);
+    if (part.size() > 0) result.push_back({{own.begin + part.begin, own.begin + part.end}});
+  }
+  return result;
+}
+
+std::vector<MicroBatch> cut_logical_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank) {
+  std::vector<MicroBatch> result;
+  const Range own = balanced_split(logical_shards, ranks, rank);
+  for (int64_t shard = own.begin; shard < own.end; ++shard) {
+    const Range samples = balanced_split(global, logical_shards, shard);
+    if (samples.size() > 0) result.push_back({samples, shard == 0});
+  }
+  return result;
+}
+
+void stop_tracking(Graph& graph) {
+  for (Node& node : graph.nodes())
+    if (node.op == "batch_norm2d") node.inputs[3] = node.inputs[4] = node.inputs[5] = kNoValue;
+}
+
+}  // namespace troika

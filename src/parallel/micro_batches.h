@@ -1,0 +1,26 @@
+// Cutting a rank's batch into parts that go through the network one behind the other.
+#pragma once
+
+#include <vector>
+
+#include "core/split.h"
+#include "graph/graph.h"
+
+namespace troika {
+
+// Samples of a rank that go through the network together.
+struct MicroBatch {
+  Range samples;                  // in the whole batch
+  bool tracks_statistics = true;  // of BatchNorm
+};
+
+// `logical_shards` = 0: a rank's samples, [offset, offset + count) of the batch, cut into `micro_batches`. Else the batch of
+// `global` samples is cut into logical shards, whatever the number of ranks, and these are the rank's; BatchNorm tracks the
+// first of all. Those without samples, the last ones, are left out.
+std::vector<MicroBatch> cut_micro_batches(int64_t micro_batches, Range own);
+std::vector<MicroBatch> cut_logical_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank);
+
+// Lets batch_norm2d leave its running statistics alone.
+void stop_tracking(Graph& graph);
+
+}  // namespace troika

@@ -1,0 +1,204 @@
+// A network split by layer over a pipeline of devices computes what one device does in as many micro-batches.
+#include <gtest/gtest.h>
+
+#include "core/text.h"
+#include "equivalence/runs.h"
+#include "models/initializer.h"
+#include "models/zoo.h"
+#include "support/throws.h"
+#include "train/checkpoint.h"
+
+namespace troika {
+namespace {
+
+constexpr double kTolerance = 5e-6;  // as between devices
+
+TrainerOptions split(int layer, int64_t micro_batches, PipelineSchedule schedule = PipelineSchedule::one_f_one_b,
+                     int chunks = 1) {
+  TrainerOptions options = momentum_options();
+  options.mesh.layer = layer;
+  options.micro_batches = micro_batches;
+  options.pipeline_schedule = schedule;
+  options.pipeline_chunks = chunks;
+  options.deadline_ms = 60000;
+  return options;
+}
+
+class Layers : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_on_cpu()) GTEST_SKIP() << "splits by layer need CPU devices, tested is " << test_device();
+  }
+};
+
+TEST_F(Layers, EqualOneDevice) {
+  for (int64_t samples : {1, 7, 16, 31}) {
+    const auto batches = make_batches(4, samples);
+    for (const auto& net : {conv_net, dropout_net}) {
+      const Trained oracle = train(net(), test_devices(1), momentum_options(), batches);
+      for (int layer : {2, 3, 4})
+        for (int64_t micro_batches : {1, 3, 4})
+          for (auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b})
+            expect_near(oracle, train(net(), test_devices(layer), split(layer, micro_batches, schedule), batches),
+                        kTolerance, text(samples, " samples in ", micro_batches, " parts over ", layer, " devices"));
+    }
+  }
+}
+
+TEST_F(Layers, EqualOneDeviceTogetherWithASplitByData) {
+  for (int64_t samples : {1, 3, 16, 31}) {  // of the fewest, pipelines have none
+    const auto batches = make_batches(4, samples);
+    const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
+    for (auto [data, layer] : {std::pair{2, 2}, {4, 2}, {2, 4}, {2, 3}})
+      expect_near(oracle, train(conv_net(), test_devices(data * layer), split(layer, 2), batches), kTolerance,
+                  text(data, " x ", layer));
+  }
+}
+
+TEST_F(Layers, EqualOneDeviceInInterleavedOrder) {
+  for (int64_t samples : {16, 13, 3}) {  // the last too small for the schedule
+    const auto batches = make_batches(3, samples);
+    const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
+    for (auto [layer, chunks] : {std::pair{2, 2}, {2, 3}, {3, 2}})
+      expect_near(
+          oracle,
+          train(conv_net(), test_devices(layer), split(layer, 2 * layer, PipelineSchedule::interleaved, chunks), batches),
+          kTolerance, text(layer, " devices with ", chunks, " stages each"));
+  }
+}
+
+TEST_F(Layers, NormaliseMicroBatchesAsOneDeviceDoes) {
+  for (int64_t samples : {16, 31})
+    for (int parts : {1, 2, 4}) {
+      const auto batches = make_batches(4, samples);
+      TrainerOptions one = momentum_options();
+      one.micro_batches = parts;
+      Trained oracle = train(batch_norm_net(), test_devices(1), one, batches);
+      for (int layer : {2, 4}) {
+        Trained found = train(batch_norm_net(), test_devices(layer), split(layer, parts), batches);
+        for (Trained* run : {&oracle, &found})  // BatchNorm takes that bias away: only rounding is left
+          for (Named* named : {&run->parameters, &run->momentum, &run->gradients}) named->at("conv2.bias").assign(4, 0);
+        expect_near(oracle, found, 2e-5, text(parts, " parts over ", layer, " devices"));
+      }
+    }
+}
+
+TEST_F(Layers, GiveTheSameBitsByEverySchedule) {
+  const auto batches = make_batches(4, 24);
+  for (const auto& net : {conv_net, batch_norm_net, dropout_net}) {
+    const Trained first = train(net(), test_devices(2), split(2, 4, PipelineSchedule::gpipe), batches);
+    EXPECT_TRUE(train(net(), test_devices(2), split(2, 4, PipelineSchedule::one_f_one_b), batches) == first);
+    EXPECT_TRUE(train(net(), test_devices(2), split(2, 4, PipelineSchedule::interleaved, 2), batches) == first);
+  }
+}
+
+TEST_F(Layers, HoldTheirOwnParametersAlone) {
+  const auto model = conv_net();
+  TrainerOptions options = split(2, 2);
+  options.layer_cuts = {"conv2"};
+  Trainer trainer(test_context(), model, test_devices(2), options);
+  StepResult result;
+  trainer.step(make_batches(1, 8)[0], result);
+  const size_t first = trainer.state_of(0).segment_bytes(Segment::parameters),
+               second = trainer.state_of(1).segment_bytes(Segment::parameters);
+  EXPECT_EQ(trainer.state_of(0).entries().size(), 2u);
+  EXPECT_EQ(trainer.state_of(1).entries().size(), 4u);
+  Trainer whole(test_context(), conv_net(), test_devices(1), momentum_options());
+  whole.step(make_batches(1, 8)[0], result);
+  EXPECT_EQ(first + second, whole.state_of(0).segment_bytes(Segment::parameters));
+  std::vector<float> weight(4 * 9);
+  trainer.read_parameter("conv1.weight", test_devices(2)[0], weight.data(), weight.size() * sizeof(float));
+  EXPECT_THROWS(Status::not_on_device, "parameter 'conv1.weight' is not on cpu:1; it is on cpu:0",
+                trainer.read_parameter("conv1.weight", test_devices(2)[1], weight.data(), weight.size() * sizeof(float)));
+}
+
+TEST_F(Layers, PredictAndEvaluateAsOne) {
+  const Batch batch = make_batches(1, 13)[0];
+  Trainer one(test_context(), batch_norm_net(), test_devices(1), momentum_options());
+  for (auto [data, layer] : {std::pair{1, 2}, {1, 4}, {2, 2}}) {
+    Trainer many(test_context(), batch_norm_net(), test_devices(data * layer), split(layer, 2));
+    std::vector<float> expected, found;
+    one.predict(batch.shape, batch.inputs.data(), expected);
+    many.predict(batch.shape, batch.inputs.data(), found);
+    EXPECT_LE(difference(expected, found), kTolerance);
+    Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
+                  {.batch = 4, .prefetch = 0});
+    Metrics a, b;
+    one.evaluate(loader, nullptr, a);
+    many.evaluate(loader, nullptr, b);
+    EXPECT_EQ(a.correct, b.correct);
+    EXPECT_NEAR(a.loss, b.loss, 1e-6 * a.loss);
+    const DeviceId device = test_device();
+    EXPECT_THROWS(Status::unsupported, "is split by layer", many.evaluate(loader, &device, b));
+  }
+}
+
+TEST_F(Layers, GoOnFromAFileOnAnyOtherMesh) {
+  const auto batches = make_batches(6, 12);
+  const Trained whole = train(conv_net(), test_devices(1), momentum_options(), batches);
+  const std::string path = testing::TempDir() + "layers.safetensors";
+  size_t next = 0;
+  for (auto [data, layer] : {std::pair{1, 4}, {2, 2}, {1, 1}}) {
+    Trainer trainer(test_context(), conv_net(), test_devices(data * layer), split(layer, 2));
+    if (next > 0) load_checkpoint(trainer, path);
+    StepResult result;
+    for (int i = 0; i < 2; ++i) trainer.step(batches[next++], result);
+    save_checkpoint(trainer, path);
+    if (next < batches.size()) continue;
+    const Trained found = look_at(trainer);
+    expect_near(whole.parameters, found.parameters, kTolerance, "parameter");
+    expect_near(whole.momentum, found.momentum, kTolerance, "momentum");
+  }
+}
+
+TEST_F(Layers, OfAResNetEqualOneDevice) {
+  ZooOptions zoo;
+  zoo.input_channels = 1, zoo.input_height = 8, zoo.input_width = 7, zoo.classes = 5;
+  auto net = [&] {
+    std::shared_ptr<Model> model = create_model("d2l_resnet18", zoo);
+    initialize_default(*model, 3, false);
+    return model;
+  };
+  const auto batches = make_batches(2, 8);
+  TrainerOptions one = momentum_options();
+  one.micro_batches = 2;
+  const Trained oracle = train(net(), test_devices(1), one, batches);
+  const Trained found = train(net(), test_devices(4), split(4, 2), batches);
+  for (size_t i = 0; i < batches.size(); ++i) EXPECT_NEAR(oracle.losses[i], found.losses[i], 1e-3 * oracle.losses[i]);
+  expect_near(oracle.buffers, found.buffers, 1e-3, "buffer");
+}
+
+TEST_F(Layers, RefuseAMeshThatCannotWork) {
+  auto attach = [](int devices, const TrainerOptions& options) {
+    Trainer(test_context(), conv_net(), test_devices(devices), options);
+  };
+  EXPECT_THROWS(Status::invalid_argument, "model 'conv_net' has 7 layers, cannot be cut into 8 stages",
+                attach(8, split(8, 1)));
+  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 0 and layer is 2, needs a multiple of 2 devices; found 3",
+                attach(3, split(2, 1)));
+  TrainerOptions options = split(2, 2);
+  options.mesh.data = 2;
+  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2 and layer is 2, needs 4 devices; found 2", attach(2, options));
+  options = split(2, 2);
+  options.layer_cuts = {"conv9"};
+  EXPECT_THROWS(Status::not_found, "layer_cuts: model 'conv_net' has no layer 'conv9'", attach(2, options));
+  options.layer_cuts = {"conv1"};
+  EXPECT_THROWS(Status::invalid_argument, "layer_cuts: layer 'conv1' leaves the stage before it empty",
+                attach(2, options));
+  options.layer_cuts = {"conv2", "fc"};
+  EXPECT_THROWS(Status::invalid_argument, "layer_cuts names 2 layers, 2 stages need 1", attach(2, options));
+  EXPECT_THROWS(Status::invalid_argument, "layer_chunks is 2, needs layer_schedule",
+                attach(2, split(2, 2, PipelineSchedule::gpipe, 2)));
+  options = split(2, 2);
+  options.logical_shards = 2;
+  options.micro_batches = 1;
+  EXPECT_THROWS(Status::unsupported, "mesh.layer is 2, which does not go together with logical_shards yet",
+                attach(2, options));
+  options = split(2, 2);
+  options.sgd.is_scaled = true;
+  options.loss_scale = 8;
+  EXPECT_THROWS(Status::unsupported, "loss scaling", attach(2, options));
+}
+
+}  // namespace
+}  // namespace troika

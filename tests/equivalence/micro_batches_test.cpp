@@ -1,0 +1,171 @@
+// A batch in parts equals the whole batch; and logical shards give the same bits on any number of devices.
+#include <gtest/gtest.h>
+
+#include "core/text.h"
+#include "equivalence/runs.h"
+#include "support/throws.h"
+#include "train/checkpoint.h"
+
+namespace troika {
+namespace {
+
+constexpr double kTolerance = 5e-6;  // as between devices
+
+TrainerOptions in_parts(int64_t micro_batches) {
+  TrainerOptions options = momentum_options();
+  options.micro_batches = micro_batches;
+  return options;
+}
+
+TrainerOptions in_shards(int64_t logical_shards) {
+  TrainerOptions options = momentum_options();
+  options.logical_shards = logical_shards;
+  return options;
+}
+
+TEST(MicroBatches, EqualTheWholeBatch) {
+  for (int n : {1, 2, 3})
+    for (int64_t samples : {1, 7, 31}) {
+      const auto batches = make_batches(4, samples);
+      for (const auto& net : {conv_net, dropout_net}) {
+        const Trained oracle = train(net(), test_devices(1), momentum_options(), batches);
+        for (int64_t parts : {2, 3, 5})
+          expect_near(oracle, train(net(), test_devices(n), in_parts(parts), batches), kTolerance,
+                      text(samples, " samples in ", parts, " parts on ", n, " devices"));
+      }
+    }
+}
+
+TEST(MicroBatches, SumTheLossesWhereAskedFor) {
+  const auto batches = make_batches(3, 13);
+  TrainerOptions whole = momentum_options(), parts = in_parts(4);
+  whole.reduction = parts.reduction = Reduction::sum;
+  whole.learning_rate = parts.learning_rate = 0.01;
+  expect_near(train(conv_net(), test_devices(1), whole, batches), train(conv_net(), test_devices(2), parts, batches),
+              kTolerance, "sum");
+}
+
+TEST(MicroBatches, NormaliseEachPartByItselfAsSoManyDevicesDo) {
+  const auto batches = make_batches(4, 19);
+  for (int parts : {2, 3, 4}) {
+    const Trained devices = train(batch_norm_net(), test_devices(parts), momentum_options(), batches);
+    Trained found = train(batch_norm_net(), test_devices(1), in_parts(parts), batches);
+    EXPECT_EQ(found.buffers.at("bn1.num_batches_tracked"), std::vector<float>{static_cast<float>(4 * parts)});
+    found.buffers = devices.buffers;  // a device tracks every part, devices track the first one's
+    for (Named* named : {&found.gradients, &found.parameters, &found.momentum})
+      named->at("conv2.bias") = (named == &found.gradients  ? devices.gradients
+                                 : named == &found.momentum ? devices.momentum
+                                                            : devices.parameters)
+                                    .at("conv2.bias");  // BatchNorm takes that bias away: only rounding is left
+    expect_near(devices, found, 2e-5, text(parts, " parts"));
+  }
+}
+
+TEST(MicroBatches, AddTheirGradientsBeforeOneAllReduce) {
+  TrainerOptions options = in_parts(3);
+  options.collect_trace = true;
+  options.bucket_bytes = int64_t{1} << 30;
+  Trainer trainer(test_context(), conv_net(), test_devices(2), options);
+  StepResult result;
+  trainer.step(make_batches(1, 12)[0], result);
+  const std::string trace = trainer.trace();
+  size_t reductions = 0, passes = 0;
+  for (size_t at = 0; (at = trace.find("start_all_reduce", at)) != std::string::npos; ++at) ++reductions;
+  for (size_t at = 0; (at = trace.find("cross_entropy loss", at)) != std::string::npos; ++at) ++passes;
+  EXPECT_EQ(reductions, 2u) << trace;  // one a device
+  EXPECT_EQ(passes, 6u) << trace;
+}
+
+TEST(MicroBatches, TakeLessMemory) {
+  auto arena_of = [](int64_t parts) {
+    Trainer trainer(test_context(), conv_net(), test_devices(1), in_parts(parts));
+    StepResult result;
+    trainer.step(make_batches(1, 256)[0], result);
+    return static_cast<double>(trainer.replica(0).arena_bytes());
+  };
+  EXPECT_LT(arena_of(8), 0.4 * arena_of(1));
+}
+
+TEST(MicroBatches, SkipTheStepWhereOnePartIsNotFinite) {
+  TrainerOptions options = in_parts(4);
+  options.sgd.is_scaled = true;
+  options.loss_scale = 1024;
+  auto batches = make_batches(2, 16);
+  batches[0].inputs[3 * 56 * 4 + 5] = std::numeric_limits<float>::infinity();  // of the second part
+  Trainer trainer(test_context(), conv_net(), test_devices(1), options);
+  const Named before = parameters_of(*trainer.model(), false);
+  StepResult result;
+  trainer.step(batches[0], result);
+  EXPECT_TRUE(result.is_skipped);
+  EXPECT_EQ(parameters_of(*trainer.model(), false), before);
+  trainer.step(batches[1], result);
+  EXPECT_FALSE(result.is_skipped);
+}
+
+class LogicalShards : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (most_test_devices() < 8) GTEST_SKIP() << "needs 8 replicas of " << test_device();
+  }
+};
+
+TEST_F(LogicalShards, GiveTheSameBitsOnAnyNumberOfDevices) {
+  // Whole batches, uneven ones, and ones that leave shards without samples.
+  std::vector<int64_t> sizes;
+  for (int i = 0; i < 10; ++i)
+    for (int64_t samples : {16, 31, 24, 19, 17}) sizes.push_back(samples);
+  for (const auto& net : {conv_net, dropout_net, batch_norm_net}) {
+    const auto batches = make_batches(sizes);
+    const Trained one = train(net(), test_devices(1), in_shards(8), batches);
+    for (int n : {2, 4, 8}) EXPECT_TRUE(train(net(), test_devices(n), in_shards(8), batches) == one) << n << " devices";
+  }
+  const auto few = make_batches({3, 1, 7, 2, 5});
+  const Trained one = train(conv_net(), test_devices(1), in_shards(8), few);
+  for (int n : {2, 4, 8}) EXPECT_TRUE(train(conv_net(), test_devices(n), in_shards(8), few) == one) << n << " devices";
+}
+
+TEST_F(LogicalShards, EqualTheWholeBatch) {
+  const auto batches = make_batches(4, 21);
+  const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
+  for (int64_t shards : {1, 2, 4, 16})
+    expect_near(oracle, train(conv_net(), test_devices(1), in_shards(shards), batches), kTolerance,
+                text(shards, " shards"));
+}
+
+TEST_F(LogicalShards, GoOnWithTheSameBitsOnOtherDevicesFromAFile) {
+  const auto batches = make_batches(12, 29);
+  const Trained whole = train(batch_norm_net(), test_devices(4), in_shards(8), batches);
+  const std::string path = testing::TempDir() + "logical_shards.safetensors";
+  size_t next = 0;
+  for (int n : {4, 1, 8, 2}) {  // three steps on each
+    const auto model = batch_norm_net();
+    Trainer trainer(test_context(), model, test_devices(n), in_shards(8));
+    if (next > 0) load_checkpoint(trainer, path);
+    StepResult result;
+    for (int i = 0; i < 3; ++i) trainer.step(batches[next++], result);
+    save_checkpoint(trainer, path);
+    if (next < batches.size()) continue;
+    const Trained found = look_at(trainer);
+    EXPECT_EQ(found.parameters, whole.parameters);
+    EXPECT_EQ(found.buffers, whole.buffers);
+    EXPECT_EQ(found.momentum, whole.momentum);
+  }
+}
+
+TEST_F(LogicalShards, RefuseWhatWouldNotGiveTheSameBits) {
+  auto attach = [](int devices, const TrainerOptions& options) {
+    Trainer(test_context(), conv_net(), test_devices(devices), options);
+  };
+  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 6, needs a power of 2", attach(1, in_shards(6)));
+  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 8, needs 1, 2, 4 ... 8 devices; found 3",
+                attach(3, in_shards(8)));
+  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 2, needs 1, 2, 4 ... 2 devices; found 4",
+                attach(4, in_shards(2)));
+  TrainerOptions both = in_shards(2);
+  both.micro_batches = 2;
+  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 2 and micro_batches is 2; give one of them",
+                attach(1, both));
+}
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,95 @@
+// Tests of cutting a model into stages: by cost, by names, and the stages of the nodes that passes make.
+#include "parallel/layer_stages.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "models/zoo.h"
+#include "ops/op_def.h"
+#include "passes/passes.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+std::vector<double> operations_of(const Graph& model, const LayerStages& stages) {
+  std::vector<double> sums(static_cast<size_t>(stages.count()), 0);
+  for (const Node& node : model.nodes())
+    sums[static_cast<size_t>(stages.stage_of(node.name))] += cost_of(model, node).operations;
+  return sums;
+}
+
+TEST(LayerStages, AreRunsOfLayersOfAboutEqualCost) {
+  for (const char* name : {"d2l_lenet", "d2l_resnet18", "resnet50", "mlp"}) {
+    const auto model = create_model(name, {});
+    for (int count : {1, 2, 3, 4}) {
+      const LayerStages stages(model->graph(), count);
+      int last = 0;
+      for (const Node& node : model->graph().nodes()) {
+        const int stage = stages.stage_of(node.name);
+        EXPECT_TRUE(stage == last || stage == last + 1) << name << ": '" << node.name << "' is in stage " << stage;
+        last = stage;
+      }
+      EXPECT_EQ(last, count - 1) << name;
+    }
+  }
+  // The costliest stage of a deep network has little more than its share.
+  const auto model = create_model("resnet50", {});
+  for (int count : {2, 4, 8}) {
+    const auto sums = operations_of(model->graph(), LayerStages(model->graph(), count));
+    EXPECT_LT(*std::max_element(sums.begin(), sums.end()), 1.25 / count * std::accumulate(sums.begin(), sums.end(), 0.0))
+        << count << " stages";
+  }
+}
+
+TEST(LayerStages, BeginWhereAsked) {
+  const auto model = create_model("d2l_lenet", {});
+  const LayerStages stages(model->graph(), 3, {"conv2", "fc2"});
+  EXPECT_EQ(stages.stage_of("conv1"), 0);
+  EXPECT_EQ(stages.stage_of("conv2"), 1);
+  EXPECT_EQ(stages.stage_of("fc1"), 1);
+  EXPECT_EQ(stages.stage_of("fc2"), 2);
+  EXPECT_EQ(stages.stage_of_state("conv2.bias"), 1);
+  EXPECT_EQ(stages.stage_of("loss"), -1);
+}
+
+TEST(LayerStages, HaveEveryNodeOfAStepWhereItsStateLies) {
+  for (const char* name : {"d2l_resnet18", "resnet50", "d2l_lenet"})
+    for (DType compute : {DType::f32, DType::bf16}) {
+      const auto model = create_model(name, {});
+      const LayerStages stages(model->graph(), 4);
+      Graph graph = rebatch(model->graph(), 2);
+      append_loss(graph, Loss::cross_entropy, 0.5);
+      fuse(graph);
+      crop_unread(graph);
+      if (compute != DType::f32) mixed_precision(graph, compute);
+      const size_t forward = graph.nodes().size();
+      std::vector<std::string> trainable;
+      for (const Value& value : graph.values())
+        if (value.role == Role::parameter) trainable.push_back(value.name);
+      autodiff(graph, trainable);
+      const std::vector<int> of_node = stages.assign(graph);
+      int last = 0;
+      for (size_t i = 0; i < graph.nodes().size(); ++i) {
+        const Node& node = graph.nodes()[i];
+        if (i < forward && node.op != "cast") {
+          EXPECT_GE(of_node[i], last) << name << ": " << node.op << " '" << node.name << "' goes back";
+          last = of_node[i];
+        }
+        for (ValueId id : node.inputs) {
+          if (id == kNoValue || !is_state(graph.value(id).role)) continue;
+          EXPECT_EQ(of_node[i], stages.stage_of_state(graph.value(id).name))
+              << name << ": " << node.op << " '" << node.name << "' reads " << graph.value(id).name;
+        }
+        for (ValueId id : node.outputs) {
+          if (graph.value(id).role != Role::gradient) continue;
+          EXPECT_EQ(of_node[i], stages.stage_of_state(graph.value(id).name)) << graph.value(id).name;
+        }
+      }
+    }
+}
+
+}  // namespace
+}  // namespace troika
