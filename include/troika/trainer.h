@@ -65,6 +65,23 @@ typedef struct troika_parameter_group {
 /** Fills `group` as TROIKA_PARAMETER_GROUP_INIT does. NULL is ignored. Any thread. */
 TROIKA_API void troika_parameter_group_init(troika_parameter_group *group);
 
+/** In which order the micro-batches of a split by layer pass through its stages (docs/splitting-by-layer.md draws them). */
+enum {
+  TROIKA_LAYER_SCHEDULE_GPIPE = 1,       /**< All forwards, then all backwards: the activations of every micro-batch are kept. */
+  TROIKA_LAYER_SCHEDULE_1F1B = 2,        /**< One forward, one backward: of as many as there are stages at most. */
+  TROIKA_LAYER_SCHEDULE_INTERLEAVED = 3  /**< The same with several stages a device: less idle time, more messages. */
+};
+
+/**
+ * How devices share the work: data * layer * channel of them. In the list of devices those with channels of the same layers
+ * stand behind each other, then those with the next layers, then those with other samples. 0 in `layer` and `channel` is 1.
+ */
+typedef struct troika_mesh {
+  int32_t data;     /**< Parts of the batch (data parallelism); 0: as many as there are devices for. */
+  int32_t layer;    /**< Devices in a row, each with some layers (pipeline parallelism). */
+  int32_t channel;  /**< Devices that have some channels of each layer (tensor parallelism). */
+} troika_mesh;
+
 /** Options of `troika_model_attach`. Begin with TROIKA_TRAINER_OPTIONS_INIT. */
 typedef struct troika_trainer_options {
   uint32_t struct_size;     /**< sizeof(troika_trainer_options). */
@@ -94,14 +111,20 @@ typedef struct troika_trainer_options {
   int32_t logical_shards;   /**< 0 (default): none. Else each batch is cut into so many shards, a power of 2, on any number of
                                  devices 1, 2, 4 ... `logical_shards`: parameters get the same bits on each of these. BatchNorm
                                  normalises by shard and tracks the first; a CPU device computes on one thread. */
-  int32_t reserved;         /**< 0. */
+  troika_mesh mesh;         /**< Default: all devices share the batch. Splits by layer and channel need CPU devices, and exclude
+                                 loss scaling and `logical_shards`; by channel also BF16 and F16. */
+  int32_t layer_schedule;   /**< With mesh.layer above 1; default TROIKA_LAYER_SCHEDULE_1F1B. */
+  int32_t layer_chunks;     /**< Stages a device, with the interleaved schedule; default 1. 0 is 1. */
+  const char *layer_cuts;   /**< Layers that begin a stage, but for the first, separated by commas; NULL (default): cut so that
+                                 the stages cost about the same. Copied. */
 } troika_trainer_options;
 
 /** Every field at its default. */
 #define TROIKA_TRAINER_OPTIONS_INIT                                                                                   \
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
-        0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0, 0    \
+        0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
+        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL                                                                  \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
@@ -115,7 +138,8 @@ TROIKA_API void troika_trainer_options_init(troika_trainer_options *options);
  *
  * One step computes what a single device computes on the whole batch: samples are split evenly (sizes differ by at most
  * one; a device may get none), gradients are summed in pairs, then pairs of pairs of the list, with every sample weighing the same.
- * BatchNorm alone normalises each device's own samples; running statistics are those of the first device.
+ * BatchNorm alone normalises each device's own samples; running statistics are those of the first device. `options.mesh`
+ * splits the network by layer and by channel too; a step then computes the same, but that BatchNorm sees micro-batches.
  *
  * `options` may be NULL: defaults. Owned: destroy `*out_trainer` with `troika_trainer_destroy`. Errors:
  * INVALID_ARGUMENT (names the field; a model with no output, or with nothing left to train), NOT_FOUND (a group that

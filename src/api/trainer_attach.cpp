@@ -40,6 +40,18 @@ class FieldCheck {
   std::string where_;
 };
 
+// Names separated by commas.
+std::vector<std::string> read_names(const char* list, const char* field) {
+  std::vector<std::string> names;
+  std::istringstream parts(list);
+  for (std::string name; std::getline(parts, name, ',');) names.push_back(name);
+  const bool has_empty = std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); });
+  if (names.empty() || has_empty || std::string_view(list).ends_with(','))
+    throw Error(Status::invalid_argument,
+                text("troika_model_attach: options.", field, " is '", list, "', need names separated by commas"));
+  return names;
+}
+
 TrainerOptions read_trainer_options(const troika_trainer_options* given, const Context& context) {
   const troika_trainer_options o = read_options(given, kDefaults, "troika_trainer_options");
   const FieldCheck check("troika_model_attach: options.");
@@ -71,8 +83,13 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   check.integer("loss_scale_interval", o.loss_scale_interval, 1, 1 << 24);
   check.integer("micro_batches", o.micro_batches, 0, 1 << 16);
   check.integer("logical_shards", o.logical_shards, 0, 1 << 16);
-  if (o.reserved != 0)
-    throw Error(Status::invalid_argument, text("troika_model_attach: options.reserved is ", o.reserved, ", need 0"));
+  constexpr int kMostRanks = 1 << 16;
+  check.integer("mesh.data", o.mesh.data, 0, kMostRanks);
+  check.integer("mesh.layer", o.mesh.layer, 0, kMostRanks);
+  check.integer("mesh.channel", o.mesh.channel, 0, kMostRanks);
+  check.constant("layer_schedule", o.layer_schedule,
+                 {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
+  check.integer("layer_chunks", o.layer_chunks, 0, 1 << 10);
 
   TrainerOptions options;
   options.loss = static_cast<Loss>(o.loss);
@@ -97,6 +114,10 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.sgd.scale_interval = o.loss_scale_interval;
   options.micro_batches = std::max(o.micro_batches, 1);
   options.logical_shards = o.logical_shards;
+  options.mesh = {o.mesh.data, std::max(o.mesh.layer, 1), std::max(o.mesh.channel, 1)};
+  options.pipeline_schedule = static_cast<PipelineSchedule>(o.layer_schedule);
+  options.pipeline_chunks = std::max(o.layer_chunks, 1);
+  if (o.layer_cuts) options.layer_cuts = read_names(o.layer_cuts, "layer_cuts");
   if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {

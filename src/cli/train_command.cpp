@@ -44,6 +44,8 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("warmup", options.warmup_steps);
   visit("precision", options.precision);
   visit("classes", options.data.classes);
+  visit("micro-batches", options.mesh.micro_batches);
+  visit("logical-shards", options.mesh.logical_shards);
 }
 
 // The same for how and where it runs.
@@ -56,6 +58,10 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("bucket-bytes", options.bucket_bytes);
   visit("threads", options.threads);
   visit("save-every", options.save_every);
+  visit("mesh", options.mesh.mesh);
+  visit("layer-schedule", options.mesh.layer_schedule);
+  visit("layer-chunks", options.mesh.layer_chunks);
+  visit("layer-cuts", options.mesh.layer_cuts);
 }
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
@@ -270,6 +276,7 @@ void add_train_command(CommandLine& line) {
   command.option("--progress", arguments->progress, "auto, bar, plain, json or off");
   command.option("--precision", options.precision, kPrecisionHelp);
   command.option("--eval-devices", options.eval_devices, "Where to evaluate: all, or one of --devices");
+  add_mesh_options(command, options.mesh);
   command.option("--bucket-bytes", options.bucket_bytes, "Gradients are all-reduced in buckets of about this size");
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
   command.footer(

@@ -11,6 +11,6 @@ std::vector<TensorType> infer(const OpInputs&) { return {}; }
 }  // namespace
 
 extern const OpDef all_reduce_op;
-const OpDef all_reduce_op{.name = "all_reduce", .infer = infer, .mutates = {0}};
+const OpDef all_reduce_op{.name = "all_reduce", .infer = infer, .mutates = {0}, .communicates = true};
 
 }  // namespace troika

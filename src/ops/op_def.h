@@ -44,8 +44,8 @@ struct OpDef {
   // Inputs that the op changes in place. They are state; such a node is never dead.
   std::vector<int> mutates = {};
 
-  // What the op does is seen by other ranks; such a node is never dead.
-  bool has_effect = false;
+  // Other ranks take part: it has no kernel, and is never dead.
+  bool communicates = false;
 
   // The op only names its input's elements by another shape: a view, with no kernel.
   bool is_view = false;

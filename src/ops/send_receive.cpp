@@ -19,7 +19,7 @@ std::vector<TensorType> infer_receive(const OpInputs& in) {
 }  // namespace
 
 extern const OpDef send_op, receive_op;
-const OpDef send_op{.name = "send", .infer = infer_send, .has_effect = true};
-const OpDef receive_op{.name = "receive", .infer = infer_receive, .has_effect = true};
+const OpDef send_op{.name = "send", .infer = infer_send, .communicates = true};
+const OpDef receive_op{.name = "receive", .infer = infer_receive, .communicates = true};
 
 }  // namespace troika

@@ -38,6 +38,12 @@ class PassManager {
   const std::string dumped_;  // the name of a pass
 };
 
+// A bias that another rank of the channel group adds is not in the graph.
+std::vector<std::string> trainable_in(const Graph& graph, std::vector<std::string> trainable) {
+  std::erase_if(trainable, [&](const std::string& name) { return !graph.find(name); });
+  return trainable;
+}
+
 // From samples to outputs, and when training to gradients.
 StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   const bool trains = r.mode == Mode::train;
@@ -45,6 +51,8 @@ StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   PassManager passes(graph, log);
   passes.run("rebatch", [&](Graph& g) { g = rebatch(g, samples); });
   if (!trains) passes.run("inference", to_inference);
+  if (r.channel_split)
+    passes.run("channel_split", [&](Graph& g) { g = r.channel_split->apply(g, r.channel_rank); });
   if (r.mode != Mode::predict)
     passes.run("loss", [&](Graph& g) {
       append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0, trains && r.sgd.is_scaled);
@@ -55,7 +63,7 @@ StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   }
   if (r.compute != DType::f32) passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.compute); });
   const size_t forward_nodes = graph.nodes().size();
-  if (trains) passes.run("autodiff", [&](Graph& g) { autodiff(g, r.trainable); });
+  if (trains) passes.run("autodiff", [&](Graph& g) { autodiff(g, r.channel_split ? trainable_in(g, r.trainable) : r.trainable); });
   return {std::move(graph), forward_nodes, {}};
 }
 
@@ -104,7 +112,9 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   Graph graph;
   PassManager passes(graph, log);
   if (trains && r.local_batch == 0)
-    passes.run("idle", [&](Graph& g) { g = idle_graph(r.model, r.own_trainable); });
+    passes.run("idle", [&](Graph& g) {
+      g = idle_graph(r.channel_split ? r.channel_split->apply(r.model, r.channel_rank) : r.model, r.own_trainable);
+    });
   else
     passes.run("unroll", [&](Graph& g) { g = build_step(r, log); });
   if (trains) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/log.h"
+#include "parallel/channel_split.h"
 #include "parallel/data_parallel.h"
 #include "parallel/layer_stages.h"
 #include "parallel/micro_batches.h"
@@ -25,6 +26,9 @@ struct CompileRequest {
   const LayerStages* stages = nullptr;  // null: one rank has all layers
   int position = 0, positions = 1;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  // With channels split: this rank's place in its channel group.
+  const ChannelSplit* channel_split = nullptr;  // null: one rank has all channels
+  int channel_rank = 0;
   Loss loss = Loss::cross_entropy;
   bool is_mean = true;  // the loss is the mean over global_batch samples, else the sum
   bool fuse = true;

@@ -74,6 +74,10 @@ class Lowering {
         in_flight_[graph_.value(id).name] = static_cast<size_t>(node.attributes.integer("bucket"));
       return;
     }
+    if (node.op == "channel_sum") {
+      lower_channel_sum(node);
+      return;
+    }
     if (node.op == "send" || node.op == "receive") {
       lower_message(node);
       return;
@@ -147,8 +151,23 @@ class Lowering {
                               static_cast<int>(node.attributes.integer("message")),
                               {}});
     message_places_.push_back(place);
-    // It is read, or written, before the next launch.
-    MemoryBlock& block = blocks_[place.block];
+    keep(place);
+  }
+
+  void lower_channel_sum(const Node& node) {
+    const ValueId id = node.outputs[0];
+    const Place from = lies_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
+    lying_[id] = {to, nullptr};
+    plan_.steps.push_back({PlanStep::channel_sum, plan_.sums.size()});
+    plan_.sums.emplace_back();
+    sum_places_.push_back({from, to});
+    keep(from);
+    keep(to);
+  }
+
+  // What is not a launch reads and writes before the next one.
+  void keep(const Place& place) {
+    MemoryBlock& block = blocks_.at(place.block);
     block.last = std::max(block.last, static_cast<int>(plan_.launches.size()));
   }
 
@@ -272,6 +291,8 @@ class Lowering {
       plan_.launches[i].scratch = locate(arguments_[i].scratch);
     }
     for (size_t i = 0; i < plan_.messages.size(); ++i) plan_.messages[i].location = locate(message_places_[i]);
+    for (size_t i = 0; i < plan_.sums.size(); ++i)
+      plan_.sums[i] = {locate(sum_places_[i].first), locate(sum_places_[i].second)};
     for (ValueId id = 0; id < graph_.values().size(); ++id)
       if (graph_.value(id).role == Role::input) plan_.inputs[graph_.value(id).name] = locate(lying_[id].place);
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -294,6 +315,7 @@ class Lowering {
   Plan plan_;
   std::vector<Arguments> arguments_;   // one a launch
   std::vector<Place> message_places_;  // one a message
+  std::vector<std::pair<Place, Place>> sum_places_;
   std::vector<MemoryBlock> blocks_;
   std::vector<size_t> same_as_;  // block whose memory a block takes over; itself otherwise
   std::vector<Lying> lying_;     // one a value

@@ -41,6 +41,9 @@ std::string print_plan(const Plan& plan) {
       out << "  start all_reduce bucket " << step.index << '\n';
     } else if (step.kind == PlanStep::wait_all_reduce) {
       out << "  wait all_reduce bucket " << step.index << '\n';
+    } else if (step.kind == PlanStep::channel_sum) {
+      out << "  channel_sum " << print_location(plan.sums[step.index].from) << " -> "
+          << print_location(plan.sums[step.index].to) << '\n';
     } else if (step.kind != PlanStep::launch) {
       const Message& m = plan.messages[step.index];
       out << (step.kind == PlanStep::send ? "  send " : "  receive ") << m.slot

@@ -23,8 +23,8 @@ struct Launch {
 };
 
 struct PlanStep {
-  enum Kind { launch, start_all_reduce, wait_all_reduce, send, receive } kind;
-  size_t index;  // into launches or messages, or the bucket
+  enum Kind { launch, start_all_reduce, wait_all_reduce, send, receive, channel_sum } kind;
+  size_t index;  // into launches, messages or sums, or the bucket
 };
 
 // What is sent to a rank of the same pipeline, or received from it.
@@ -32,6 +32,11 @@ struct Message {
   int peer;
   int slot;
   Location location;
+};
+
+// The sum of f32 values over the ranks of a channel group.
+struct ChannelSum {
+  Location from, to;
 };
 
 // Steps [first, last), all launches, that the device repeats with one call.
@@ -44,6 +49,7 @@ struct Plan {
   std::string name;  // "train batch 128 of 256"
   std::vector<Launch> launches;
   std::vector<Message> messages;
+  std::vector<ChannelSum> sums;
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;

@@ -1,6 +1,8 @@
 // One pass over a plan's steps.
 #include "runtime/executor.h"
 
+#include <cstring>
+
 namespace troika {
 
 std::byte* Bases::address(const Location& location) const {
@@ -40,8 +42,9 @@ void record(Plan& plan, Device& device) {
   plan.recorded = std::move(recorded);
 }
 
-void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, Communicator* communicator,
-             Communicator* pipeline, Deadline deadline, std::vector<TraceEvent>* trace) {
+void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, const RankGroups& groups,
+             Deadline deadline, std::vector<TraceEvent>* trace) {
+  Communicator* const communicator = groups.data;
   auto recorded = plan.recorded.begin();
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
@@ -73,9 +76,18 @@ void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange
         const Message& message = plan.messages[step.index];
         std::byte* const data = bases.address(message.location);
         if (step.kind == PlanStep::send)
-          pipeline->send(message.peer, message.slot, data, message.location.bytes, deadline);
+          groups.pipeline->send(message.peer, message.slot, data, message.location.bytes, deadline);
         else
-          pipeline->receive(message.peer, message.slot, data, message.location.bytes, deadline);
+          groups.pipeline->receive(message.peer, message.slot, data, message.location.bytes, deadline);
+        if (communicator) communicator->progress();
+        break;
+      }
+      case PlanStep::channel_sum: {
+        const auto& [from, to] = plan.sums[step.index];
+        std::memcpy(bases.address(to), bases.address(from), from.bytes);
+        groups.channel->start_all_reduce(0, reinterpret_cast<float*>(bases.address(to)),
+                                         static_cast<int64_t>(from.bytes / sizeof(float)));
+        groups.channel->wait(0, deadline);
         if (communicator) communicator->progress();
         break;
       }

@@ -32,10 +32,16 @@ struct TraceEvent {
   std::chrono::steady_clock::time_point begin, end;
 };
 
-// Runs the plan on the calling worker thread. `communicator` is null for a plan without collectives. Events are appended
+// This rank's ends of its groups; null where it is alone.
+struct RankGroups {
+  Communicator* data = nullptr;      // ranks with the same layers and channels: buckets of gradients
+  Communicator* pipeline = nullptr;  // ranks with other layers: messages
+  Communicator* channel = nullptr;   // ranks with other channels of the same layers: sums
+};
+
+// Runs the plan on the calling worker thread. Events are appended
 // to `trace` where given; reserve it for plan.steps.size() and nothing is allocated.
-// `pipeline` is that of the ranks that messages go to, null for a plan without.
-void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, Communicator* communicator,
-             Communicator* pipeline, Deadline deadline, std::vector<TraceEvent>* trace);
+void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, const RankGroups& groups,
+             Deadline deadline, std::vector<TraceEvent>* trace);
 
 }  // namespace troika

@@ -27,6 +27,7 @@ class Context {
 
   // What CPU device number `index` of `count` that are attached together gets: its slice of threads and cores.
   DeviceShare cpu_share(int index, int count) const;
+  int cpu_threads() const { return cpu_threads_; }  // of all CPU devices together
 
  private:
   Log log_;

@@ -77,8 +77,8 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
     if (found == devices_.end())
       throw Error(Status::not_on_device,
                   text("model '", model_->name(), "' is not on ", *device, "; it is on ", join(devices_, ", ")));
-    if (positions() > 1)
-      throw Error(Status::unsupported, text("model '", model_->name(), "' is split by layer over ", positions(),
+    if (parts() > 1)
+      throw Error(Status::unsupported, text("model '", model_->name(), "' is split over ", parts(),
                                             " devices, cannot be evaluated on ", *device, " alone; evaluate on all"));
     ranks = {static_cast<size_t>(found - devices_.begin())};
   }
@@ -101,7 +101,7 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
     start_and_wait(Mode::evaluate, ranks, view, nullptr);
     tally.loss_sum += sum_of_losses();
     for (size_t rank : ranks)
-      if (!replicas_[rank]->is_idle()) tally.correct += replicas_[rank]->results().correct;
+      if (!replicas_[rank]->is_idle() && rank % channels() == 0) tally.correct += replicas_[rank]->results().correct;
     tally.samples += view.n;
     if (progress_) goes_on = progress_(tally.progress(at));
   }

@@ -1,4 +1,5 @@
-// What one rank of a pipeline holds of the model; without a split by layer there is one part, the whole.
+// What one device holds of the model: the layers of its place in a pipeline, and its channels of them. Without such splits
+// there is one part, the whole.
 #pragma once
 
 #include <string>

@@ -130,7 +130,7 @@ void Replica::run() {
     feed("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
 
     trace_.clear();
-    execute(plan, bases_, *buckets_, communicator_.get(), pipeline_.get(), arguments_.deadline,
+    execute(plan, bases_, *buckets_, {communicator_.get(), pipeline_.get(), channel_group_.get()}, arguments_.deadline,
             collects_trace_ ? &trace_ : nullptr);
     if (collects_trace_) traced_plan_ = &plan;
 
@@ -181,6 +181,7 @@ void Replica::await_device() {
 void Replica::abort(const std::string& reason) {
   if (communicator_) communicator_->abort(reason);
   if (pipeline_) pipeline_->abort(reason);
+  if (channel_group_) channel_group_->abort(reason);
 }
 
 void Replica::upload(const StateTable& state, Role role, const std::string& name, const void* data) {

@@ -34,9 +34,10 @@ class Replica {
 
   int rank() const { return rank_; }
   DeviceId device_id() const { return device_->id(); }
-  // With the ranks that hold the same layers, and with those of the same pipeline.
+  // This rank's ends of its groups (RankGroups says which).
   void set_communicator(std::unique_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
   void set_pipeline(std::unique_ptr<Communicator> pipeline) { pipeline_ = std::move(pipeline); }
+  void set_channel_group(std::unique_ptr<Communicator> group) { channel_group_ = std::move(group); }
 
   // Makes the plan of that mode and these batches current, where it exists already; a replica without samples to
   // evaluate is idle.
@@ -84,7 +85,7 @@ class Replica {
 
   const int rank_;
   std::shared_ptr<Device> device_;
-  std::unique_ptr<Communicator> communicator_, pipeline_;
+  std::unique_ptr<Communicator> communicator_, pipeline_, channel_group_;
   std::vector<Entry> plans_;
   Entry* current_ = nullptr;
   bool is_idle_ = false;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 
 #include "core/stopwatch.h"
 #include "core/text.h"
@@ -11,27 +10,32 @@
 namespace troika {
 
 std::vector<MicroBatch> Trainer::micro_batches(int64_t n, size_t rank, size_t ranks) const {
-  const auto size = static_cast<int64_t>(ranks / positions()), index = static_cast<int64_t>(rank / positions());
+  const auto size = static_cast<int64_t>(ranks / parts()), index = static_cast<int64_t>(rank / parts());
   return options_.logical_shards > 0 ? cut_logical_shards(options_.logical_shards, n, size, index)
                                      : cut_micro_batches(options_.micro_batches, balanced_split(n, size, index));
 }
 
 size_t Trainer::most_micro_batches() const {
   return static_cast<size_t>(options_.logical_shards > 0
-                                 ? options_.logical_shards / static_cast<int64_t>(devices_.size() / positions())
+                                 ? options_.logical_shards / static_cast<int64_t>(devices_.size() / parts())
                                  : options_.micro_batches);
 }
 
 Range Trainer::samples_of(Mode mode, int64_t n, size_t rank, size_t ranks) const {
   if (mode != Mode::train)
-    return balanced_split(n, static_cast<int64_t>(ranks / positions()),
-                          ranks == 1 ? 0 : static_cast<int64_t>(rank / positions()));
+    return balanced_split(n, static_cast<int64_t>(ranks / parts()),
+                          ranks == 1 ? 0 : static_cast<int64_t>(rank / parts()));
   const std::vector<MicroBatch> parts = micro_batches(n, rank, ranks);
   return parts.empty() ? Range{} : Range{parts.front().samples.begin, parts.back().samples.end};
 }
 
 // In the order of samples, so that with logical shards the sum does not depend on how many replicas there are.
-double Trainer::sum_of_losses() const { return std::accumulate(losses_.begin(), losses_.end(), 0.0); }
+double Trainer::sum_of_losses() const {
+  double sum = 0;
+  for (size_t r = 0; r < replicas_.size(); r += channels())
+    for (size_t i = 0; i < most_micro_batches(); ++i) sum += losses_[r * most_micro_batches() + i];
+  return sum;
+}
 
 CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const {
   CompileRequest request(model_->graph());
@@ -39,12 +43,16 @@ CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t 
   request.local_batch = samples_of(mode, global_batch, rank, ranks).size();
   request.global_batch = mode == Mode::train ? global_batch : 0;
   if (mode == Mode::train) request.micro_batches = micro_batches(global_batch, rank, ranks);
-  request.ranks = static_cast<int>(ranks / positions());
+  request.ranks = static_cast<int>(ranks / parts());
   if (stages_) {
     request.stages = &*stages_;
-    request.position = static_cast<int>(rank % positions());
-    request.positions = static_cast<int>(positions());
+    request.position = static_cast<int>(rank % parts() / channels());
+    request.positions = static_cast<int>(parts() / channels());
     request.schedule = options_.pipeline_schedule;
+  }
+  if (channel_split_) {
+    request.channel_split = &*channel_split_;
+    request.channel_rank = static_cast<int>(rank % channels());
   }
   request.loss = options_.loss;
   request.is_mean = options_.reduction == Reduction::mean;
@@ -87,8 +95,7 @@ void Trainer::upload_state() {
       if (!p.is_initialized)
         throw Error(Status::not_initialized,
                     text("parameter '", p.name, "' has no value yet; initialize or load the model first"));
-      for (size_t r = position_of(p.name); r < replicas_.size(); r += positions())
-        replicas_[r]->upload(part_of(r).state, p.is_buffer ? Role::buffer : Role::parameter, p.name, p.data.data());
+      write_state(p.is_buffer ? Role::buffer : Role::parameter, p.name, p.data.data());
     }
     uploaded_version_ = store.version();
     buffers_are_synced_ = true;
@@ -100,23 +107,22 @@ void Trainer::upload_state() {
   }
   if (!host_momentum_.empty()) {
     for (size_t i = 0; i < trainable_.size(); ++i)
-      for (size_t r = position_of(trainable_[i]); r < replicas_.size(); r += positions())
-        replicas_[r]->upload(part_of(r).state, Role::optimizer_state, trainable_[i], host_momentum_[i].data());
+      write_state(Role::optimizer_state, trainable_[i], host_momentum_[i].data());
     host_momentum_.clear();
   }
 }
 
-// Running statistics are the first pipeline's: the others take them before they evaluate.
+// Running statistics are those of the first share of samples: the others take them before they evaluate.
 void Trainer::sync_buffers() {
   if (buffers_are_synced_) return;
   std::vector<std::byte> data;
-  for (size_t position = 0; position < positions(); ++position)
-    for (const StateEntry& entry : parts_[position].state.entries()) {
+  for (size_t part = 0; part < parts(); ++part)
+    for (const StateEntry& entry : parts_[part].state.entries()) {
       if (!entry.is_buffer) continue;
       data.resize(entry.bytes);
-      replicas_[position]->read_segment(Segment::parameters, entry.offset, data.data(), entry.bytes);
-      for (size_t r = position + positions(); r < replicas_.size(); r += positions())
-        replicas_[r]->upload(parts_[position].state, Role::buffer, entry.name, data.data());
+      replicas_[part]->read_segment(Segment::parameters, entry.offset, data.data(), entry.bytes);
+      for (size_t r = part + parts(); r < replicas_.size(); r += parts())
+        replicas_[r]->upload(parts_[part].state, Role::buffer, entry.name, data.data());
     }
   buffers_are_synced_ = true;
 }
@@ -270,13 +276,13 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
 
   result = {};
   result.loss = sum_of_losses();
-  for (const auto& replica : replicas_) result.correct += replica->results().correct;
+  for (size_t r = 0; r < replicas_.size(); r += channels()) result.correct += replicas_[r]->results().correct;
   note_loss_scale(result);
   result.samples = view.n;
   if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
   result.learning_rate = options_.schedule.at(step_, base_rates_[0]);
   result.step = ++step_;
-  buffers_are_synced_ = replicas_.size() == positions();
+  buffers_are_synced_ = replicas_.size() == parts();
   has_gradients_ = true;
   if (batch.has_position) {
     position_ = batch.next;

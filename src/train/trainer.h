@@ -14,6 +14,7 @@
 #include "models/model.h"
 #include "train/context.h"
 #include "train/model_part.h"
+#include "train/state_slice.h"
 #include "train/replica.h"
 #include "train/trainer_options.h"
 
@@ -125,18 +126,27 @@ class Trainer : public ParameterOwner {
   };
   Settings settings_of(const std::string& name) const;
   void check_mesh();
+  void check_channel_groups() const;
   void check_groups() const;
   void make_parts();
-  ModelPart make_part(const std::vector<std::string>& names) const;
-  StateTable make_state_table(const ModelPart& part, const std::vector<std::string>& names) const;
+  ModelPart make_part(size_t index, const std::vector<std::string>& names) const;
+  StateTable make_state_table(const ModelPart& part, size_t index, const std::vector<std::string>& names) const;
   void create_replicas();
 
-  // Replica r is at position r % positions() of pipeline r / positions().
-  size_t positions() const { return parts_.size(); }
-  const ModelPart& part_of(size_t replica) const { return parts_[replica % positions()]; }
-  ModelPart& part_of(size_t replica) { return parts_[replica % positions()]; }
-  Replica& holder_of(const std::string& name) const;  // of the first pipeline: the replica with that parameter or buffer
-  size_t position_of(const std::string& name) const;
+  // Replica r has part r % parts() of the model, and share r / parts() of the samples. Part p has the layers of place
+  // p / channels() in the pipeline, and channels p % channels() of them.
+  size_t parts() const { return parts_.size(); }
+  size_t channels() const { return channel_split_ ? static_cast<size_t>(channel_split_->ranks()) : 1; }
+  const ModelPart& part_of(size_t replica) const { return parts_[replica % parts()]; }
+  ModelPart& part_of(size_t replica) { return parts_[replica % parts()]; }
+  const StateSlice& slice_of(const std::string& name, size_t part) const;
+  std::vector<size_t> holders_of(const std::string& name) const;  // parts with it, or a slice of it
+  void write_state(Role role, const std::string& name, const void* data);  // on every replica
+  void read_state(Role role, const std::string& name, void* data) const;   // from the first share's
+  void set_groups(const std::vector<std::shared_ptr<Device>>& devices);
+  // Replicas first, first + step ... (count of them) become a group.
+  void set_group(const std::vector<std::shared_ptr<Device>>& devices, size_t first, size_t step, size_t count, int slots,
+                 void (Replica::*set)(std::unique_ptr<Communicator>));
 
   // What replica `rank`, one of `ranks`, computes of a batch of n samples.
   std::vector<MicroBatch> micro_batches(int64_t n, size_t rank, size_t ranks) const;
@@ -166,11 +176,13 @@ class Trainer : public ParameterOwner {
   Shape input_shape_;                   // of a sample
   int64_t outputs_ = 0;                 // of a sample
   std::vector<std::string> trainable_;  // in the model's order
-  std::optional<LayerStages> stages_;   // none: each replica has all layers
-  std::vector<ModelPart> parts_;        // by position in a pipeline
+  std::optional<LayerStages> stages_;          // none: each replica has all layers
+  std::optional<ChannelSplit> channel_split_;  // none: each has all channels
+  std::vector<ModelPart> parts_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<size_t> all_ranks_;
-  std::vector<double> losses_;  // of the last run's micro-batches: most_micro_batches() for each replica, the rest 0
+  std::vector<double> losses_;  // of the last run's micro-batches: most_micro_batches() for each replica, the rest 0;
+                                // ranks of a channel group all have the group's
 
   std::vector<double> base_rates_;  // the trainer's, then each group's
   std::vector<float> step_rates_;   // of the step in progress

@@ -48,23 +48,27 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
 // The options' mesh over the list of devices, and what it cannot be combined with.
 void Trainer::check_mesh() {
   const auto devices = static_cast<int>(devices_.size());
-  const auto [data, layer] = options_.mesh;
-  if (data > 0 ? data * layer != devices : devices % layer != 0)
+  const auto [data, layer, channel] = options_.mesh;
+  if (data > 0 ? data * layer * channel != devices : devices % (layer * channel) != 0)
     throw Error(Status::invalid_argument,
-                text("mesh: data is ", data, " and layer is ", layer, ", needs ",
-                     data > 0 ? text(data * layer) : text("a multiple of ", layer), " devices; found ", devices));
-  if (layer == 1) return;
+                text("mesh: data is ", data, ", layer is ", layer, " and channel is ", channel, ", needs ",
+                     data > 0 ? text(data * layer * channel) : text("a multiple of ", layer * channel),
+                     " devices; found ", devices));
+  if (layer == 1 && channel == 1) return;
   auto refuse = [&](const std::string& what) {
-    throw Error(Status::unsupported, text("mesh.layer is ", layer, ", which does not go together with ", what, " yet"));
+    throw Error(Status::unsupported, text(layer > 1 ? text("mesh.layer is ", layer) : text("mesh.channel is ", channel),
+                                          ", which does not go together with ", what, " yet"));
   };
   if (options_.sgd.is_scaled) refuse("loss scaling");
+  if (options_.compute != DType::f32 && channel > 1) refuse("mixed precision");
   if (options_.logical_shards > 0) refuse("logical_shards");
   for (DeviceId device : devices_)
     if (device.kind != DeviceKind::cpu) refuse(text("device ", device));
   if (options_.pipeline_chunks > 1 && options_.pipeline_schedule != PipelineSchedule::interleaved)
     throw Error(Status::invalid_argument, text("layer_chunks is ", options_.pipeline_chunks,
                                                ", needs layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
-  stages_.emplace(model_->graph(), layer * options_.pipeline_chunks, options_.layer_cuts);
+  if (layer > 1) stages_.emplace(model_->graph(), layer * options_.pipeline_chunks, options_.layer_cuts);
+  if (channel > 1) channel_split_.emplace(model_->graph(), channel);
 }
 
 void Trainer::check_groups() const {
@@ -81,31 +85,33 @@ void Trainer::check_groups() const {
 
 void Trainer::make_parts() {
   const ParameterStore& store = *model_->parameters();
-  const size_t parts = stages_ ? static_cast<size_t>(options_.mesh.layer) : 1;
-  std::vector<std::vector<std::string>> names(parts);
+  const size_t places = stages_ ? static_cast<size_t>(options_.mesh.layer) : 1;
+  std::vector<std::vector<std::string>> names(places);
   bool has_parameters = false;
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
     has_parameters = has_parameters || !p.is_buffer;
-    names[stages_ ? static_cast<size_t>(stages_->stage_of_state(p.name)) % parts : 0].push_back(p.name);
+    names[stages_ ? static_cast<size_t>(stages_->stage_of_state(p.name)) % places : 0].push_back(p.name);
     if (!p.is_buffer && !for_inference_ && !settings_of(p.name).is_frozen) trainable_.push_back(p.name);
   }
   if (trainable_.empty() && !for_inference_)
     throw Error(Status::invalid_argument, text("model '", model_->name(), "': ",
                                                has_parameters ? "every parameter is frozen; nothing is left to train"
                                                               : "has no parameters; nothing is there to train"));
-  for (const auto& own : names) parts_.push_back(make_part(own));
+  for (size_t part = 0; part < places * channels(); ++part)
+    parts_.push_back(make_part(part, names[part / channels()]));
 }
 
 // Trainable ones in buckets, then groups of equal settings within each bucket: an update waits for its own bucket alone.
-ModelPart Trainer::make_part(const std::vector<std::string>& names) const {
+ModelPart Trainer::make_part(size_t index, const std::vector<std::string>& names) const {
   const ParameterStore& store = *model_->parameters();
   ModelPart part;
   std::vector<NamedBytes> sizes;
   for (const std::string& name : names)
-    if (std::find(trainable_.begin(), trainable_.end(), name) != trainable_.end()) {
+    if (slice_of(name, index).is_held && std::find(trainable_.begin(), trainable_.end(), name) != trainable_.end()) {
+      const TensorType& type = store.entry(store.index_of(name)).type;
       part.trainable.push_back(name);
-      sizes.push_back({name, store.entry(store.index_of(name)).type.bytes()});
+      sizes.push_back({name, TensorType{type.dtype, sliced(type.shape, slice_of(name, index))}.bytes()});
     }
   part.buckets = make_buckets(sizes, static_cast<size_t>(options_.bucket_bytes));
   for (const Bucket& bucket : part.buckets) {
@@ -119,22 +125,18 @@ ModelPart Trainer::make_part(const std::vector<std::string>& names) const {
       is_first = false;
     }
   }
-  part.state = make_state_table(part, names);
+  part.state = make_state_table(part, index, names);
   return part;
 }
-
-size_t Trainer::position_of(const std::string& name) const {
-  return stages_ ? static_cast<size_t>(stages_->stage_of_state(name)) % positions() : 0;
-}
-
-Replica& Trainer::holder_of(const std::string& name) const { return *replicas_[position_of(name)]; }
 
 void Trainer::create_replicas() {
   const int n = static_cast<int>(devices_.size());
   std::vector<std::shared_ptr<Device>> opened;
   for (int rank = 0; rank < n; ++rank) {
     DeviceShare share = context_->cpu_share(rank, n);
-    if (options_.logical_shards > 0) share.threads = 1;  // sums within kernels may depend on how many there are
+    // Sums within kernels may depend on how many threads there are.
+    if (options_.logical_shards > 0) share.threads = 1;
+    if (channel_split_) share.threads = std::max(1, context_->cpu_threads() / n);
     opened.push_back(context_->backends().open(devices_[static_cast<size_t>(rank)], share));
   }
   for (int rank = 0; rank < n; ++rank) {
@@ -142,18 +144,28 @@ void Trainer::create_replicas() {
     all_ranks_.push_back(static_cast<size_t>(rank));
   }
   if (for_inference_) return;
-  for (size_t position = 0; position < positions() && replicas_.size() > positions(); ++position) {
-    std::vector<std::shared_ptr<Device>> group;
-    for (size_t r = position; r < opened.size(); r += positions()) group.push_back(opened[r]);
-    auto communicators = create_communicators(group, static_cast<int>(parts_[position].buckets.size()));
-    for (size_t i = 0; i < group.size(); ++i)
-      replicas_[position + i * positions()]->set_communicator(std::move(communicators[i]));
+  set_groups(opened);
+}
+
+void Trainer::set_groups(const std::vector<std::shared_ptr<Device>>& devices) {
+  const size_t shares = devices.size() / parts(), places = parts() / channels();
+  for (size_t part = 0; part < parts(); ++part)
+    set_group(devices, part, parts(), shares, static_cast<int>(parts_[part].buckets.size()), &Replica::set_communicator);
+  for (size_t share = 0; share < shares; ++share) {
+    for (size_t channel = 0; channel < channels(); ++channel)
+      set_group(devices, share * parts() + channel, channels(), places, 0, &Replica::set_pipeline);
+    for (size_t place = 0; place < places; ++place)
+      set_group(devices, share * parts() + place * channels(), 1, channels(), 1, &Replica::set_channel_group);
   }
-  for (size_t first = 0; first < replicas_.size() && positions() > 1; first += positions()) {
-    const auto begin = opened.begin() + static_cast<std::ptrdiff_t>(first);
-    auto communicators = create_communicators({begin, begin + static_cast<std::ptrdiff_t>(positions())}, 0);
-    for (size_t i = 0; i < positions(); ++i) replicas_[first + i]->set_pipeline(std::move(communicators[i]));
-  }
+}
+
+void Trainer::set_group(const std::vector<std::shared_ptr<Device>>& devices, size_t first, size_t step, size_t count,
+                        int slots, void (Replica::*set)(std::unique_ptr<Communicator>)) {
+  if (count < 2) return;
+  std::vector<std::shared_ptr<Device>> members;
+  for (size_t i = 0; i < count; ++i) members.push_back(devices[first + i * step]);
+  auto communicators = create_communicators(members, slots);
+  for (size_t i = 0; i < count; ++i) (*replicas_[first + i * step].*set)(std::move(communicators[i]));
 }
 
 Trainer::~Trainer() {
@@ -197,14 +209,15 @@ Trainer::Settings Trainer::settings_of(const std::string& name) const {
   return {-1, false, options_.weight_decay};
 }
 
-StateTable Trainer::make_state_table(const ModelPart& part, const std::vector<std::string>& names) const {
+StateTable Trainer::make_state_table(const ModelPart& part, size_t index,
+                                     const std::vector<std::string>& names) const {
   const ParameterStore& store = *model_->parameters();
   std::vector<StateEntry> entries;
   auto add = [&](const std::string& name, int bucket) {
     const Parameter& p = store.entry(store.index_of(name));
     StateEntry entry;
     entry.name = name;
-    entry.type = p.type;
+    entry.type = {p.type.dtype, sliced(p.type.shape, slice_of(name, index))};
     entry.is_buffer = p.is_buffer;
     entry.bucket = bucket;
     entry.is_decided = p.is_buffer;
@@ -213,7 +226,9 @@ StateTable Trainer::make_state_table(const ModelPart& part, const std::vector<st
   for (size_t b = 0; b < part.buckets.size(); ++b)
     for (const std::string& name : part.buckets[b].parameters) add(name, static_cast<int>(b));
   for (const std::string& name : names)
-    if (std::find(part.trainable.begin(), part.trainable.end(), name) == part.trainable.end()) add(name, -1);
+    if (slice_of(name, index).is_held &&
+        std::find(part.trainable.begin(), part.trainable.end(), name) == part.trainable.end())
+      add(name, -1);
   if (options_.sgd.is_scaled) {
     StateEntry scale;
     scale.name = kLossScale;

@@ -31,10 +31,12 @@ struct Schedule {
   double at(int64_t step, double rate) const;
 };
 
-// How devices share the work: data * layer of them, those of a pipeline one behind the other in the list.
+// How devices share the work: data * layer * channel of them. In the list those with channels of the same layers come
+// behind each other, then those with the next layers, then those with other samples.
 struct Mesh {
-  int data = 0;   // pipelines, each with its own samples; 0: as many as there are devices for
-  int layer = 1;  // ranks of a pipeline, each with its own layers
+  int data = 0;     // parts of the batch; 0: as many as there are devices for
+  int layer = 1;    // ranks of a pipeline, each with its own layers
+  int channel = 1;  // ranks with some channels of each layer
 };
 
 struct TrainerOptions {

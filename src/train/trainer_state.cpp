@@ -32,8 +32,7 @@ void Trainer::pull() {
 void Trainer::pull_unlocked(ParameterStore& store) {
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
-    holder_of(p.name).download(parts_[position_of(p.name)].state, p.is_buffer ? Role::buffer : Role::parameter, p.name,
-                               store.allocate(i).data());
+    read_state(p.is_buffer ? Role::buffer : Role::parameter, p.name, store.allocate(i).data());
   }
   uploaded_version_ = store.version();
 }
@@ -68,12 +67,16 @@ void Trainer::read_parameter(const std::string& name, DeviceId device, void* dat
   ParameterStore& store = *model_->parameters();
   const Parameter& p = store.entry(store.index_of(name));
   std::vector<DeviceId> holders;
-  for (size_t r = position_of(name); r < devices_.size(); r += positions()) holders.push_back(devices_[r]);
-  const auto found = std::find(holders.begin(), holders.end(), device);
-  if (found == holders.end())
-    throw Error(Status::not_on_device, text("parameter '", name, "' is not on ", device, "; ",
-                                            positions() == 1 ? text("model '", model_->name(), "'") : "it", " is on ",
-                                            join(holders, ", ")));
+  size_t replica = devices_.size();
+  for (size_t first = 0; first < devices_.size(); first += parts())
+    for (size_t part : holders_of(name)) {
+      holders.push_back(devices_[first + part]);
+      if (replica == devices_.size() && holders.back() == device) replica = first + part;
+    }
+  if (replica == devices_.size())
+    throw Error(Status::not_on_device,
+                text("parameter '", name, "' is not on ", device, "; ",
+                     parts() == 1 ? text("model '", model_->name(), "'") : "it", " is on ", join(holders, ", ")));
   if (bytes != p.type.bytes())
     throw Error(Status::invalid_argument, text("parameter '", name, "': buffer has ", bytes, " bytes, ",
                                                name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
@@ -83,8 +86,11 @@ void Trainer::read_parameter(const std::string& name, DeviceId device, void* dat
     std::memcpy(data, p.data.data(), bytes);
     return;
   }
-  const size_t replica = position_of(name) + static_cast<size_t>(found - holders.begin()) * positions();
-  replicas_[replica]->download(part_of(replica).state, p.is_buffer ? Role::buffer : Role::parameter, name, data);
+  const Role role = p.is_buffer ? Role::buffer : Role::parameter;
+  if (slice_of(name, replica % parts()).axis < 0)
+    replicas_[replica]->download(part_of(replica).state, role, name, data);
+  else
+    read_state(role, name, data);  // the whole: a device has some of its channels
 }
 
 void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) {
@@ -99,20 +105,20 @@ void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) 
                                                p.type.shape, " needs ", p.type.bytes()));
   if (!has_gradients_)
     throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
-  holder_of(name).download(parts_[position_of(name)].state, Role::gradient, name, data);
+  read_state(Role::gradient, name, data);
   if (options_.sgd.is_scaled)
     for (size_t i = 0; i < bytes / sizeof(float); ++i) data[i] /= last_loss_scale_;
 }
 
 std::vector<float> Trainer::read_momentum(const std::string& name) {
-  const StateTable& state = parts_[position_of(name)].state;
-  const size_t elements = static_cast<size_t>(state.find(name).type.shape.elements());
+  const ParameterStore& store = *model_->parameters();
+  const auto elements = static_cast<size_t>(store.entry(store.index_of(name)).type.shape.elements());
   std::vector<float> momentum(elements, 0.0f);
   if (!host_momentum_.empty()) {
     for (size_t i = 0; i < trainable_.size(); ++i)
       if (trainable_[i] == name) return host_momentum_[i];
   } else if (replicas_[0]->has_state()) {
-    holder_of(name).download(state, Role::optimizer_state, name, momentum.data());
+    read_state(Role::optimizer_state, name, momentum.data());
   }
   return momentum;
 }
@@ -121,26 +127,89 @@ void Trainer::check_replicas() {
   check_usable();
   if (!replicas_[0]->has_state()) return;
   std::vector<std::byte> first, other;
-  auto compare = [&](size_t position, const StateEntry& entry, Segment segment, const char* what) {
+  auto compare = [&](size_t part, const StateEntry& entry, Segment segment, const char* what) {
     first.resize(entry.bytes);
     other.resize(entry.bytes);
-    replicas_[position]->read_segment(segment, entry.offset, first.data(), entry.bytes);
-    for (size_t i = position + positions(); i < replicas_.size(); i += positions()) {
+    replicas_[part]->read_segment(segment, entry.offset, first.data(), entry.bytes);
+    for (size_t i = part + parts(); i < replicas_.size(); i += parts()) {
       replicas_[i]->read_segment(segment, entry.offset, other.data(), entry.bytes);
       if (first == other) continue;
       size_t at = 0;
       while (first[at] == other[at]) ++at;
       throw Error(Status::mismatch,
-                  text(what, " '", entry.name, "' differs between replica ", position, " (", devices_[position],
+                  text(what, " '", entry.name, "' differs between replica ", part, " (", devices_[part],
                        ") and replica ", i, " (", devices_[i], ") at byte ", at));
     }
   };
-  for (size_t position = 0; position < positions(); ++position)
-    for (const StateEntry& entry : parts_[position].state.entries()) {
+  for (size_t part = 0; part < parts(); ++part)
+    for (const StateEntry& entry : parts_[part].state.entries()) {
       if (entry.is_buffer) continue;
-      compare(position, entry, Segment::parameters, "parameter");
-      if (entry.bucket >= 0 && has_momentum()) compare(position, entry, Segment::optimizer, "momentum of");
+      compare(part, entry, Segment::parameters, "parameter");
+      if (entry.bucket >= 0 && has_momentum()) compare(part, entry, Segment::optimizer, "momentum of");
     }
+  check_channel_groups();
+}
+
+// What ranks of a channel group all hold whole is the same on them.
+void Trainer::check_channel_groups() const {
+  std::vector<std::byte> first, other;
+  for (size_t part = 0; part < parts(); ++part) {
+    const size_t leader = part / channels() * channels();
+    for (const StateEntry& entry : parts_[part].state.entries()) {
+      if (part == leader || entry.is_buffer || slice_of(entry.name, part).axis >= 0) continue;
+      const StateEntry& theirs = parts_[leader].state.find(entry.name);
+      first.resize(theirs.type.bytes());
+      other.resize(entry.type.bytes());
+      replicas_[leader]->download(parts_[leader].state, Role::parameter, entry.name, first.data());
+      replicas_[part]->download(parts_[part].state, Role::parameter, entry.name, other.data());
+      if (first != other)
+        throw Error(Status::mismatch, text("parameter '", entry.name, "' differs between ", devices_[leader], " and ",
+                                           devices_[part], ", which hold channels of the same layers"));
+    }
+  }
+}
+
+const StateSlice& Trainer::slice_of(const std::string& name, size_t part) const {
+  static const StateSlice whole;
+  return channel_split_ ? channel_split_->slice_of(name, static_cast<int>(part % channels())) : whole;
+}
+
+std::vector<size_t> Trainer::holders_of(const std::string& name) const {
+  const size_t places = parts() / channels();
+  const size_t place = stages_ ? static_cast<size_t>(stages_->stage_of_state(name)) % places : 0;
+  std::vector<size_t> holders;
+  for (size_t part = place * channels(); part < (place + 1) * channels(); ++part)
+    if (slice_of(name, part).is_held) holders.push_back(part);
+  return holders;
+}
+
+void Trainer::write_state(Role role, const std::string& name, const void* data) {
+  const ParameterStore& store = *model_->parameters();
+  const TensorType& type = store.entry(store.index_of(name)).type;
+  std::vector<std::byte> own;
+  for (size_t part : holders_of(name)) {
+    const StateSlice& slice = slice_of(name, part);
+    const void* source = data;
+    if (slice.axis >= 0) {
+      own.resize(static_cast<size_t>(sliced(type.shape, slice).elements()) * size_of(type.dtype));
+      copy_part_out(type.shape, slice, size_of(type.dtype), static_cast<const std::byte*>(data), own.data());
+      source = own.data();
+    }
+    for (size_t r = part; r < replicas_.size(); r += parts()) replicas_[r]->upload(parts_[part].state, role, name, source);
+  }
+}
+
+void Trainer::read_state(Role role, const std::string& name, void* data) const {
+  const ParameterStore& store = *model_->parameters();
+  const TensorType& type = store.entry(store.index_of(name)).type;
+  std::vector<std::byte> own;
+  for (size_t part : holders_of(name)) {
+    const StateSlice& slice = slice_of(name, part);
+    if (slice.axis < 0) return replicas_[part]->download(parts_[part].state, role, name, data);
+    own.resize(static_cast<size_t>(sliced(type.shape, slice).elements()) * size_of(type.dtype));
+    replicas_[part]->download(parts_[part].state, role, name, own.data());
+    copy_part_in(type.shape, slice, size_of(type.dtype), own.data(), static_cast<std::byte*>(data));
+  }
 }
 
 TrainingState Trainer::state() const {

@@ -77,7 +77,17 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse(at + "fuse is -1", [](auto& o) { o.fuse = -1; });
   refuse("troika_trainer_options: struct_size is 0", [](auto& o) { o.struct_size = 0; });
   refuse("troika_trainer_options: struct_size is 12", [](auto& o) { o.struct_size = 12; });
-  refuse(at + "reserved is 9, need 0", [](auto& o) { o.reserved = 9; });
+  refuse(at + "micro_batches is -1", [](auto& o) { o.micro_batches = -1; });
+  refuse(at + "logical_shards is -8", [](auto& o) { o.logical_shards = -8; });
+  refuse(at + "mesh.data is -1", [](auto& o) { o.mesh.data = -1; });
+  refuse(at + "mesh.layer is -1", [](auto& o) { o.mesh.layer = -1; });
+  refuse(at + "mesh.channel is -1", [](auto& o) { o.mesh.channel = -1; });
+  refuse("mesh: data is 0, layer is 2 and channel is 1, needs a multiple of 2 devices; found 1",
+         [](auto& o) { o.mesh.layer = 2; });
+  refuse(at + "layer_schedule is 4, need TROIKA_LAYER_SCHEDULE_GPIPE", [](auto& o) { o.layer_schedule = 4; });
+  refuse(at + "layer_chunks is -1", [](auto& o) { o.layer_chunks = -1; });
+  refuse(at + "layer_cuts is 'a,,b', need names separated by commas", [](auto& o) { o.layer_cuts = "a,,b"; });
+  refuse(at + "layer_cuts is '', need names separated by commas", [](auto& o) { o.layer_cuts = ""; });
   refuse(at + "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY or TROIKA_LOSS_MEAN_SQUARED_ERROR",
          [](auto& o) { o.loss = 9; });
   refuse(at + "schedule is 0, need TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_STEP or TROIKA_SCHEDULE_COSINE",

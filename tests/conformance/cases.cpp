@@ -304,6 +304,14 @@ void add_casts(std::vector<Case>& cases) {
   cases.push_back({"crop", {f32({2, 3, 7, 5})}, {{"size", Pair{1, 5}}}});
 }
 
+void add_channels(std::vector<Case>& cases) {
+  for (const Shape& x : {Shape{3, 17, 5, 4}, Shape{1, 20, 3, 3}, Shape{7, 50}})
+    for (auto [begin, end] : {std::pair{int64_t{0}, int64_t{5}}, {3, 16}, {x[1] - 1, x[1]}, {0, x[1]}})
+      cases.push_back({"slice_channels", {f32(x)}, {{"begin", begin}, {"end", end}}});
+  for (const Shape& x : {Shape{3, 3, 5, 4}, Shape{1, 16, 3, 3}, Shape{7, 11}})
+    for (int64_t begin : {0, 4, 9}) cases.push_back({"pad_channels", {f32(x)}, {{"begin", begin}, {"channels", x[1] + 9}}});
+}
+
 // The cases of ops that compute in 16 bits, again in bf16 and f16; of the largest family every third.
 void add_low_precision(std::vector<Case>& cases) {
   const size_t n = cases.size();
@@ -348,6 +356,7 @@ const std::vector<Case>& all_cases() {
     add_sgd_update(c);
     add_loss_scaling(c);
     add_casts(c);
+    add_channels(c);
     add_low_precision(c);
     return c;
   }();

@@ -129,7 +129,7 @@ TEST_F(Layers, PredictAndEvaluateAsOne) {
     EXPECT_EQ(a.correct, b.correct);
     EXPECT_NEAR(a.loss, b.loss, 1e-6 * a.loss);
     const DeviceId device = test_device();
-    EXPECT_THROWS(Status::unsupported, "is split by layer", many.evaluate(loader, &device, b));
+    EXPECT_THROWS(Status::unsupported, "is split over", many.evaluate(loader, &device, b));
   }
 }
 
@@ -174,11 +174,11 @@ TEST_F(Layers, RefuseAMeshThatCannotWork) {
   };
   EXPECT_THROWS(Status::invalid_argument, "model 'conv_net' has 7 layers, cannot be cut into 8 stages",
                 attach(8, split(8, 1)));
-  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 0 and layer is 2, needs a multiple of 2 devices; found 3",
+  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 0, layer is 2 and channel is 1, needs a multiple of 2 devices; found 3",
                 attach(3, split(2, 1)));
   TrainerOptions options = split(2, 2);
   options.mesh.data = 2;
-  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2 and layer is 2, needs 4 devices; found 2", attach(2, options));
+  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2, layer is 2 and channel is 1, needs 4 devices; found 2", attach(2, options));
   options = split(2, 2);
   options.layer_cuts = {"conv9"};
   EXPECT_THROWS(Status::not_found, "layer_cuts: model 'conv_net' has no layer 'conv9'", attach(2, options));

@@ -20,12 +20,14 @@ struct Lenet {
   Lenet(Mode mode, int64_t local_batch, int64_t global_batch, int ranks, size_t bucket_bytes = size_t{1} << 20) {
     request.mode = mode;
     request.local_batch = local_batch;
+    if (local_batch > 0) request.micro_batches = {{{0, local_batch}}};
     request.global_batch = global_batch;
     request.ranks = ranks;
     std::vector<NamedBytes> sizes;
     for (const Value& value : model->graph().values())
       if (value.role == Role::parameter) {
         request.trainable.push_back(value.name);
+        request.own_trainable.push_back(value.name);
         sizes.push_back({value.name, value.type.bytes()});
       }
     request.buckets = make_buckets(sizes, bucket_bytes);
@@ -144,8 +146,9 @@ TEST(BuildGraph, LeavesTheModelsGraphAlone) {
 TEST(BuildGraph, TellsTheLogOfEveryPass) {
   std::vector<std::string> lines;
   Lenet(Mode::train, 2, 4, 2).graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
-  ASSERT_EQ(lines.size(), 8u);
-  const char* passes[] = {"rebatch", "loss", "fuse", "crop_unread", "autodiff", "data_parallel", "sgd", "dead_code"};
+  ASSERT_EQ(lines.size(), 9u);
+  const char* passes[] = {"rebatch", "loss", "fuse", "crop_unread", "autodiff", "unroll", "data_parallel", "sgd",
+                          "dead_code"};
   for (size_t i = 0; i < lines.size(); ++i)
     EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
 }

@@ -13,6 +13,7 @@ Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int
   const auto model = create_model(name, {});
   CompileRequest request(model->graph());
   request.local_batch = request.global_batch = batch;
+  request.micro_batches = {{{0, batch}}};
   request.compute = compute;
   request.sgd.momentum = 0.9;
   request.sgd.is_scaled = is_scaled;

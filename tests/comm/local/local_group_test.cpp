@@ -50,22 +50,23 @@ std::vector<float> numbers(int rank, int64_t count, int seed) {
   return result;
 }
 
-std::vector<float> rank_ordered_sum(int size, int64_t count, int seed) {
-  std::vector<float> sum = numbers(0, count, seed);
-  for (int rank = 1; rank < size; ++rank) {
-    const std::vector<float> addend = numbers(rank, count, seed);
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] += addend[i];
-  }
-  return sum;
+// In pairs of ranks, then pairs of pairs.
+std::vector<float> sum_in_pairs(int size, int64_t count, int seed) {
+  std::vector<std::vector<float>> sums;
+  for (int rank = 0; rank < size; ++rank) sums.push_back(numbers(rank, count, seed));
+  for (size_t half = 1; half < sums.size(); half *= 2)
+    for (size_t left = 0; left + half < sums.size(); left += 2 * half)
+      for (size_t i = 0; i < sums[left].size(); ++i) sums[left][i] += sums[left + half][i];
+  return sums[0];
 }
 
 class LocalGroupOfSize : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Ranks, LocalGroupOfSize, testing::Values(1, 2, 3, 4, 8));
 
-TEST_P(LocalGroupOfSize, SumsInTheOrderOfRanksWithTheSameBitsEverywhere) {
+TEST_P(LocalGroupOfSize, SumsInPairsOfPairsOfRanksWithTheSameBitsEverywhere) {
   const int size = GetParam();
   for (int64_t count : {1, 15, 16, 17, 1000, 100003}) {
-    const std::vector<float> expected = rank_ordered_sum(size, count, 1);
+    const std::vector<float> expected = sum_in_pairs(size, count, 1);
     expect_no_errors(on_every_rank(size, 1, [&](Communicator& c) {
       std::vector<float> data = numbers(c.rank(), count, 1);
       c.start_all_reduce(0, data.data(), count);
@@ -79,7 +80,7 @@ TEST_P(LocalGroupOfSize, KeepsSeveralSlotsInFlightOverFiftySteps) {
   const int size = GetParam(), slots = 5;
   const int64_t counts[slots] = {1, 17, 1000, 16, 4099};
   std::vector<std::vector<float>> expected;
-  for (int s = 0; s < slots; ++s) expected.push_back(rank_ordered_sum(size, counts[s], s));
+  for (int s = 0; s < slots; ++s) expected.push_back(sum_in_pairs(size, counts[s], s));
   expect_no_errors(on_every_rank(size, slots, [&](Communicator& c) {
     for (int step = 0; step < 50; ++step) {
       std::vector<std::vector<float>> data;
@@ -101,7 +102,7 @@ TEST_P(LocalGroupOfSize, SumsTheSameWhenRanksArriveUnevenly) {
   const int size = GetParam(), slots = 3;
   const int64_t count = 3001;
   std::vector<std::vector<float>> expected;
-  for (int s = 0; s < slots; ++s) expected.push_back(rank_ordered_sum(size, count, s));
+  for (int s = 0; s < slots; ++s) expected.push_back(sum_in_pairs(size, count, s));
   expect_no_errors(on_every_rank(size, slots, [&](Communicator& c) {
     std::mt19937 random(static_cast<unsigned>(c.rank()));
     auto dawdle = [&] { std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000)); };
@@ -225,6 +226,58 @@ TEST(Communicators, KnowTheirRankAndSize) {
     EXPECT_EQ(c[static_cast<size_t>(rank)]->rank(), rank);
     EXPECT_EQ(c[static_cast<size_t>(rank)]->size(), 3);
   }
+}
+
+// ---- messages ----
+
+TEST(Messages, ArriveWhateverTheOrderOfSendingAndReceiving) {
+  expect_no_errors(on_every_rank(3, 0, [](Communicator& own) {
+    const int next = (own.rank() + 1) % 3, last = (own.rank() + 2) % 3;
+    for (int round = 0; round < 50; ++round) {
+      for (int slot = 0; slot < 4; ++slot) {
+        const std::vector<float> data = numbers(own.rank(), 7 + slot, round * 10 + slot);
+        own.send(next, slot, data.data(), data.size() * sizeof(float), in(10s));
+      }
+      for (int slot = 3; slot >= 0; --slot) {
+        std::vector<float> data(static_cast<size_t>(7 + slot), -1);
+        own.receive(last, slot, data.data(), data.size() * sizeof(float), in(10s));
+        if (data != numbers(last, 7 + slot, round * 10 + slot)) throw Error(Status::internal, "other numbers came");
+      }
+    }
+  }));
+}
+
+TEST(Messages, EndAtTheDeadlineAndSayForWhat) {
+  const auto errors = on_every_rank(2, 0, [](Communicator& own) {
+    float x = 0;
+    if (own.rank() == 0) own.receive(1, 5, &x, sizeof x, in(20ms));
+    if (own.rank() == 1) {
+      own.send(0, 3, &x, sizeof x, in(20ms));
+      own.send(0, 3, &x, sizeof x, in(20ms));
+    }
+  });
+  EXPECT_EQ(errors[0], "comm: rank 0 of 2 waited past the deadline for message 5 of rank 1");
+  EXPECT_EQ(errors[1],
+            "comm: rank 1 of 2 waited past the deadline to send message 3 to rank 0 again, which has not received it");
+}
+
+TEST(Messages, AreRefusedWhereSizesDiffer) {
+  const auto errors = on_every_rank(2, 0, [](Communicator& own) {
+    const double x[2] = {1, 2};
+    double y = 0;
+    if (own.rank() == 0) own.send(1, 0, x, sizeof x, in(10s));
+    if (own.rank() == 1) own.receive(0, 0, &y, sizeof y, in(10s));
+  });
+  EXPECT_EQ(errors[1], "other: message 0 of rank 0 has 16 bytes, rank 1 needs 8");
+}
+
+TEST(Messages, EndWithTheGroup) {
+  const auto errors = on_every_rank(2, 0, [](Communicator& own) {
+    float x = 0;
+    if (own.rank() == 0) own.receive(1, 0, &x, sizeof x, in(10s));
+    if (own.rank() == 1) own.abort("rank 1 is lost");
+  });
+  EXPECT_EQ(errors[0], "comm: rank 0: the group was aborted: rank 1 is lost");
 }
 
 }  // namespace

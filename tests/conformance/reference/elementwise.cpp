@@ -35,6 +35,25 @@ void crop(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
         for (int64_t w = 0; w < y[3]; ++w) out[0]->at(n, c, h, w) = in[0]->at(n, c, h, w);
 }
 
+// y's channels are x's from `shift` on, or 0 where x has none.
+void shift_channels(const Array& x, Array& y, int64_t shift) {
+  const int64_t from = x.shape[1], to = y.shape[1], spatial = x.elements() / x.shape[0] / from;
+  for (int64_t n = 0; n < y.shape[0]; ++n)
+    for (int64_t c = 0; c < to; ++c)
+      for (int64_t i = 0; i < spatial; ++i) {
+        const int64_t channel = c + shift;
+        y[(n * to + c) * spatial + i] = channel >= 0 && channel < from ? x[(n * from + channel) * spatial + i] : 0;
+      }
+}
+
+void slice_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  shift_channels(*in[0], *out[0], node.attributes.integer("begin"));
+}
+
+void pad_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  shift_channels(*in[0], *out[0], -node.attributes.integer("begin"));
+}
+
 void fill(const Node& node, const ReferenceInputs&, const ReferenceOutputs& out) {
   for (double& v : out[0]->data) v = node.attributes.real("value");
 }
@@ -86,6 +105,8 @@ void add_elementwise_references(ReferenceTable& table) {
   table["reshape"] = reshape;
   table["cast"] = cast;
   table["crop"] = crop;
+  table["slice_channels"] = slice_channels;
+  table["pad_channels"] = pad_channels;
   table["fill"] = fill;
   table["dropout"] = dropout;
 }

@@ -1,0 +1,59 @@
+// Reading meshes.
+#include "cli/mesh.h"
+
+#include <charconv>
+
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+troika_mesh parse_mesh(const std::string& text) {
+  if (text.empty()) return {0, 1, 1};
+  const std::vector<std::string> parts = split(text, 'x');
+  int32_t sizes[3] = {};
+  bool is_right = parts.size() == 3;
+  for (size_t i = 0; is_right && i < 3; ++i) {
+    const char* const end = parts[i].data() + parts[i].size();
+    const auto read = std::from_chars(parts[i].data(), end, sizes[i]);
+    is_right = read.ec == std::errc() && read.ptr == end && sizes[i] >= 1;
+  }
+  if (!is_right) refuse_value("--mesh", text, "data x layer x channel, such as 2x2x1");
+  return {sizes[0], sizes[1], sizes[2]};
+}
+
+int32_t parse_layer_schedule(const std::string& name) {
+  if (name == "gpipe") return TROIKA_LAYER_SCHEDULE_GPIPE;
+  if (name == "1f1b") return TROIKA_LAYER_SCHEDULE_1F1B;
+  if (name == "interleaved") return TROIKA_LAYER_SCHEDULE_INTERLEAVED;
+  refuse_value("--layer-schedule", name, "gpipe, 1f1b or interleaved");
+}
+
+}  // namespace
+
+void add_mesh_options(const Command& command, MeshOptions& options) {
+  command.option("--mesh", options.mesh,
+                 "How devices share the work: data x layer x channel, such as 2x2x1; else all share the batch", "DxLxC");
+  command.option("--micro-batches", options.micro_batches,
+                 "Cuts each device's samples into so many parts, computed one after the other");
+  command.option("--layer-schedule", options.layer_schedule, "Of a split by layer: gpipe, 1f1b or interleaved");
+  command.option("--layer-chunks", options.layer_chunks, "Stages a device, with the interleaved schedule");
+  command.option("--layer-cuts", options.layer_cuts, "Layers that begin a stage, but for the first, such as layer3.0.conv1",
+                 "LAYERS");
+  command.option("--logical-shards", options.logical_shards,
+                 "Cuts each batch into so many shards on any number of devices, which then all compute the same bits");
+}
+
+void set_mesh(const MeshOptions& options, troika_trainer_options& out) {
+  if (options.micro_batches < 1) refuse_value("--micro-batches", options.micro_batches, "at least 1");
+  if (options.layer_chunks < 1) refuse_value("--layer-chunks", options.layer_chunks, "at least 1");
+  if (options.logical_shards < 0) refuse_value("--logical-shards", options.logical_shards, "a power of 2, or 0 for none");
+  out.mesh = parse_mesh(options.mesh);
+  out.micro_batches = options.micro_batches;
+  out.logical_shards = options.logical_shards;
+  out.layer_schedule = parse_layer_schedule(options.layer_schedule);
+  out.layer_chunks = options.layer_chunks;
+  out.layer_cuts = options.layer_cuts.empty() ? nullptr : options.layer_cuts.c_str();
+}
+
+}  // namespace troika::cli

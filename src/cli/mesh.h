@@ -1,0 +1,22 @@
+// What --mesh, --micro-batches and their like ask for: how devices share the work.
+#pragma once
+
+#include <string>
+
+#include "cli/client.h"
+#include "cli/command_line.h"
+
+namespace troika::cli {
+
+struct MeshOptions {
+  std::string mesh;  // "2x2x1": data x layer x channel; empty: all devices share the batch
+  int micro_batches = 1, logical_shards = 0, layer_chunks = 1;
+  std::string layer_schedule = "1f1b", layer_cuts;
+};
+
+void add_mesh_options(const Command& command, MeshOptions& options);
+
+// Refuses what the library would refuse by its own names. The options must live as long as `out`.
+void set_mesh(const MeshOptions& options, troika_trainer_options& out);
+
+}  // namespace troika::cli

@@ -1,0 +1,186 @@
+// Placement of values as they come, and the collectives between placements.
+#include "parallel/channel_split.h"
+
+#include <set>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// A value as one rank has it: whole, or its channels (axis 1) [range) of `channels`; or, once converted, both.
+struct Placed {
+  ValueId whole = kNoValue, copy = kNoValue, shard = kNoValue;
+  Range range;
+  int64_t channels = 0;
+  bool is_split = false;  // it was made in parts
+};
+
+class Splitting {
+ public:
+  Splitting(const Graph& graph, int rank, int ranks, std::map<std::string, StateSlice>& slices)
+      : graph_(graph), rank_(rank), ranks_(ranks), slices_(slices), split_(graph.name()) {}
+
+  Graph run() {
+    placed_.resize(graph_.values().size());
+    for (ValueId id = 0; id < graph_.values().size(); ++id)
+      if (graph_.value(id).role == Role::input) {
+        const Value& value = graph_.value(id);
+        placed_[id].whole = split_.add_value(value.name, value.type, value.role);
+      }
+    for (const Node& node : graph_.nodes()) append(node);
+    for (ValueId id : graph_.outputs) split_.outputs.push_back(whole(id, "output"));
+    for (const Value& value : graph_.values())  // read by no layer
+      if (is_state(value.role)) slices_.try_emplace(value.name);
+    return std::move(split_);
+  }
+
+ private:
+  bool is_split(ValueId id) const { return id != kNoValue && placed_[id].is_split; }
+
+  void append(const Node& node) {
+    static const std::set<std::string> keeping = {"relu", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"};
+    const bool is_normalization = node.op == "batch_norm2d" || node.op == "batch_norm2d_inference";
+    const bool is_flattening =
+        node.op == "reshape" && node.attributes.list("shape") == std::vector<int64_t>{-1};
+    if (node.op == "linear" || (node.op == "conv2d" && node.attributes.integer("groups") == 1))
+      is_split(node.inputs[0]) ? append_by_row(node) : append_by_column(node);
+    else if (is_split(node.inputs[0]) && (keeping.count(node.op) || is_flattening || is_normalization))
+      append_to_shard(node, is_flattening);
+    else if (node.op == "add" && is_split(node.inputs[0]) && is_split(node.inputs[1]) &&
+             placed_[node.inputs[0]].range == placed_[node.inputs[1]].range)
+      append_to_shard(node, false);
+    else
+      append_whole(node);
+  }
+
+  // Each rank makes its share of the output's channels.
+  void append_by_column(const Node& node) {
+    const int64_t channels = graph_.type(node.inputs[1]).shape[0];
+    if (channels < ranks_)
+      throw Error(Status::invalid_argument, text(node.op, " '", node.name, "' has ", channels,
+                                                 " output channels, cannot be split over ", ranks_, " devices"));
+    const Range own = balanced_split(channels, ranks_, rank_);
+    const std::vector<ValueId> inputs = {copy(node.inputs[0], node.name), slice(node.inputs[1], 0, own),
+                                         slice(node.inputs[2], 0, own)};
+    const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
+    place_shard(node.outputs[0], outputs[0], own, channels);
+  }
+
+  // Each rank reads its channels of the input; the first adds the bias.
+  void append_by_row(const Node& node) {
+    const Placed& x = placed_[node.inputs[0]];
+    std::vector<ValueId> inputs = {x.shard, slice(node.inputs[1], 1, x.range), kNoValue};
+    if (node.inputs[2] != kNoValue) {
+      if (rank_ == 0)
+        inputs[2] = slice(node.inputs[2], -1, {});
+      else
+        slices_[graph_.value(node.inputs[2]).name] = {-1, {}, false};
+    }
+    const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
+    placed_[node.outputs[0]].whole = append_node(split_, "channel_sum", node.name, outputs)[0];
+  }
+
+  void append_to_shard(const Node& node, bool is_flattening) {
+    const Placed x = placed_[node.inputs[0]];
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs)
+      inputs.push_back(id == kNoValue                        ? kNoValue
+                       : is_state(graph_.value(id).role) ? slice_channels(id, x)
+                                                         : placed_[id].shard);
+    const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
+    // A channel becomes h * w features where an image is flattened.
+    const int64_t features = is_flattening ? graph_.type(node.outputs[0]).shape[1] / x.channels : 1;
+    for (size_t i = 0; i < outputs.size(); ++i)
+      place_shard(node.outputs[i], outputs[i], {x.range.begin * features, x.range.end * features},
+                  x.channels * features);
+  }
+
+  void append_whole(const Node& node) {
+    std::vector<ValueId> inputs;
+    for (ValueId id : node.inputs)
+      inputs.push_back(id == kNoValue                        ? kNoValue
+                       : is_state(graph_.value(id).role) ? slice(id, -1, {})
+                                                         : whole(id, node.name));
+    const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
+    for (size_t i = 0; i < outputs.size(); ++i) placed_[node.outputs[i]].whole = outputs[i];
+  }
+
+  void place_shard(ValueId id, ValueId shard, Range range, int64_t channels) {
+    Placed& p = placed_[id];
+    p.shard = shard;
+    p.range = range;
+    p.channels = channels;
+    p.is_split = true;
+  }
+
+  // Each rank gives its channels, among zeros.
+  ValueId whole(ValueId id, const std::string& reader) {
+    Placed& p = placed_[id];
+    if (p.whole == kNoValue) {
+      const auto padded = append_node(split_, "pad_channels", reader, {p.shard},
+                                      {{"begin", p.range.begin}, {"channels", p.channels}});
+      p.whole = append_node(split_, "channel_sum", reader, padded)[0];
+    }
+    return p.whole;
+  }
+
+  // A whole value whose readers are split: their gradients add up over the ranks, in one sum for all of them.
+  ValueId copy(ValueId id, const std::string& reader) {
+    const ValueId of = whole(id, reader);
+    Placed& p = placed_[id];
+    if (p.copy == kNoValue) p.copy = append_node(split_, "channel_copy", reader, {of})[0];
+    return p.copy;
+  }
+
+  ValueId slice_channels(ValueId id, const Placed& x) {
+    return graph_.type(id).shape.rank() == 0 ? slice(id, -1, {}) : slice(id, 0, x.range);
+  }
+
+  // State, of which this rank holds a part.
+  ValueId slice(ValueId id, int axis, Range range) {
+    if (id == kNoValue) return kNoValue;
+    const Value& value = graph_.value(id);
+    const StateSlice slice{axis, range, true};
+    const auto [found, is_new] = slices_.try_emplace(value.name, slice);
+    if (!is_new && !(found->second == slice))
+      throw Error(Status::unsupported,
+                  text("parameter '", value.name, "' is shared by layers that a split by channel cuts differently"));
+    if (const auto same = split_.find(value.name)) return *same;
+    TensorType type = value.type;
+    if (axis >= 0) {
+      std::vector<int64_t> dims = type.shape.dims();
+      dims[static_cast<size_t>(axis)] = range.size();
+      type.shape = Shape(dims);
+    }
+    return split_.add_value(value.name, type, value.role);
+  }
+
+  const Graph& graph_;
+  const int rank_, ranks_;
+  std::map<std::string, StateSlice>& slices_;
+  Graph split_;
+  std::vector<Placed> placed_;
+};
+
+}  // namespace
+
+ChannelSplit::ChannelSplit(const Graph& model, int ranks) : slices_(static_cast<size_t>(ranks)) {
+  for (int rank = 0; rank < ranks; ++rank) Splitting(model, rank, ranks, slices_[static_cast<size_t>(rank)]).run();
+}
+
+const StateSlice& ChannelSplit::slice_of(const std::string& name, int rank) const {
+  static const StateSlice whole;
+  const auto& slices = slices_[static_cast<size_t>(rank)];
+  const auto found = slices.find(name);
+  return found == slices.end() ? whole : found->second;
+}
+
+Graph ChannelSplit::apply(const Graph& graph, int rank) const {
+  std::map<std::string, StateSlice> slices;
+  return Splitting(graph, rank, ranks(), slices).run();
+}
+
+}  // namespace troika

@@ -1,0 +1,178 @@
+// Layers split by channel over a group of devices compute what one device does; also together with the other two splits.
+#include <gtest/gtest.h>
+
+#include "core/text.h"
+#include "equivalence/runs.h"
+#include "models/initializer.h"
+#include "models/zoo.h"
+#include "support/throws.h"
+#include "train/checkpoint.h"
+
+namespace troika {
+namespace {
+
+constexpr double kTolerance = 1e-5;  // sums over input channels come in parts
+
+TrainerOptions split(int layer, int channel, int64_t micro_batches = 1) {
+  TrainerOptions options = momentum_options();
+  options.mesh.layer = layer;
+  options.mesh.channel = channel;
+  options.micro_batches = micro_batches;
+  options.deadline_ms = 60000;
+  return options;
+}
+
+class Channels : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_on_cpu()) GTEST_SKIP() << "splits by channel need CPU devices, tested is " << test_device();
+  }
+};
+
+TEST_F(Channels, EqualOneDeviceWhateverTheWidths) {
+  for (int64_t samples : {1, 7, 16}) {
+    const auto batches = make_batches(4, samples);
+    for (const auto& net : {conv_net, dropout_net}) {  // 4, 17, 19 and 5 channels
+      const Trained oracle = train(net(), test_devices(1), momentum_options(), batches);
+      for (int channel : {2, 3, 4})
+        expect_near(oracle, train(net(), test_devices(channel), split(1, channel), batches), kTolerance,
+                    text(samples, " samples, ", channel, " devices"));
+    }
+  }
+}
+
+TEST_F(Channels, NormaliseAsOneDeviceDoes) {
+  for (int64_t samples : {4, 16}) {
+    const auto batches = make_batches(4, samples);
+    Trained oracle = train(batch_norm_net(), test_devices(1), momentum_options(), batches);
+    for (int channel : {2, 4}) {
+      Trained found = train(batch_norm_net(), test_devices(channel), split(1, channel), batches);
+      for (Trained* run : {&oracle, &found})  // BatchNorm takes that bias away: only rounding is left
+        for (Named* named : {&run->parameters, &run->momentum, &run->gradients}) named->at("conv2.bias").assign(4, 0);
+      expect_near(oracle, found, 5e-5, text(channel, " devices"));
+    }
+  }
+}
+
+TEST_F(Channels, EqualOneDeviceTogetherWithDataAndLayers) {
+  for (int64_t samples : {1, 13, 16}) {
+    const auto batches = make_batches(3, samples);
+    const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
+    for (auto [data, layer, channel] : {std::array{2, 1, 2}, {1, 2, 2}, {2, 2, 2}, {4, 1, 2}, {1, 4, 2}, {1, 2, 4}, {2, 1, 4}})
+      for (int64_t micro_batches : {1, 2})
+        expect_near(oracle,
+                    train(conv_net(), test_devices(data * layer * channel), split(layer, channel, micro_batches), batches),
+                    kTolerance, text(data, " x ", layer, " x ", channel, ", ", samples, " samples in ", micro_batches));
+  }
+}
+
+TEST_F(Channels, NormaliseTogetherWithDataAndLayersAsSoManyMicroBatches) {
+  const auto batches = make_batches(3, 16);
+  TrainerOptions one = momentum_options();
+  one.micro_batches = 4;
+  Trained oracle = train(batch_norm_net(), test_devices(1), one, batches);
+  for (auto [data, layer, micro_batches] : {std::array{2, 1, 2}, {1, 2, 4}, {2, 2, 2}, {4, 1, 1}}) {
+    Trained found = train(batch_norm_net(), test_devices(data * layer * 2), split(layer, 2, micro_batches), batches);
+    found.buffers = oracle.buffers;  // the first share of samples tracks its own
+    for (Trained* run : {&oracle, &found})
+      for (Named* named : {&run->parameters, &run->momentum, &run->gradients}) named->at("conv2.bias").assign(4, 0);
+    expect_near(oracle, found, 5e-5, text(data, " x ", layer, " x 2"));
+  }
+}
+
+TEST_F(Channels, HoldTheirPartOfTheParameters) {
+  auto net = [] {
+    ZooOptions zoo;
+    zoo.hidden = 512;
+    std::shared_ptr<Model> model = create_model("mlp", zoo);
+    initialize_default(*model, 3, false);
+    return model;
+  };
+  auto bytes_of = [&](int channel) {
+    const auto model = net();
+    Trainer trainer(test_context(), model, test_devices(channel), split(1, channel));
+    Batch batch;
+    std::vector<int64_t> dims = model->input_shape().dims();
+    dims.insert(dims.begin(), 4);
+    batch.shape = Shape(dims);
+    batch.inputs.assign(static_cast<size_t>(batch.shape.elements()), 0.5f);
+    batch.labels = {0, 1, 2, 3};
+    StepResult result;
+    trainer.step(batch, result);
+    return static_cast<double>(trainer.state_of(0).segment_bytes(Segment::parameters));
+  };
+  const double whole = bytes_of(1);
+  EXPECT_LT(bytes_of(2), 0.52 * whole);
+  EXPECT_LT(bytes_of(4), 0.27 * whole);
+}
+
+TEST_F(Channels, PredictAndEvaluateAsOne) {
+  const Batch batch = make_batches(1, 13)[0];
+  Trainer one(test_context(), batch_norm_net(), test_devices(1), momentum_options());
+  for (auto [data, layer, channel] : {std::array{1, 1, 2}, {1, 1, 4}, {2, 2, 2}}) {
+    Trainer many(test_context(), batch_norm_net(), test_devices(data * layer * channel), split(layer, channel));
+    std::vector<float> expected, found;
+    one.predict(batch.shape, batch.inputs.data(), expected);
+    many.predict(batch.shape, batch.inputs.data(), found);
+    EXPECT_LE(difference(expected, found), kTolerance);
+    Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
+                  {.batch = 4, .prefetch = 0});
+    Metrics a, b;
+    one.evaluate(loader, nullptr, a);
+    many.evaluate(loader, nullptr, b);
+    EXPECT_EQ(a.samples, b.samples);
+    EXPECT_EQ(a.correct, b.correct);
+    EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
+  }
+}
+
+TEST_F(Channels, GoOnFromAFileOnAnyOtherMesh) {
+  const auto batches = make_batches(8, 12);
+  const Trained whole = train(conv_net(), test_devices(1), momentum_options(), batches);
+  const std::string path = testing::TempDir() + "channels.safetensors";
+  size_t next = 0;
+  for (auto [data, layer, channel] : {std::array{1, 1, 4}, {2, 2, 2}, {1, 1, 1}, {2, 1, 2}}) {
+    Trainer trainer(test_context(), conv_net(), test_devices(data * layer * channel), split(layer, channel));
+    if (next > 0) load_checkpoint(trainer, path);
+    StepResult result;
+    for (int i = 0; i < 2; ++i) trainer.step(batches[next++], result);
+    save_checkpoint(trainer, path);
+    if (next < batches.size()) continue;
+    const Trained found = look_at(trainer);
+    expect_near(whole.parameters, found.parameters, kTolerance, "parameter");
+    expect_near(whole.momentum, found.momentum, kTolerance, "momentum");
+  }
+}
+
+TEST_F(Channels, OfAResNetEqualOneDevice) {
+  ZooOptions zoo;
+  zoo.input_channels = 1, zoo.input_height = 8, zoo.input_width = 7, zoo.classes = 5;
+  auto net = [&] {
+    std::shared_ptr<Model> model = create_model("d2l_resnet18", zoo);
+    initialize_default(*model, 3, false);
+    return model;
+  };
+  const auto batches = make_batches(1, 8);
+  const Trained oracle = train(net(), test_devices(1), momentum_options(), batches);
+  const Trained found = train(net(), test_devices(2), split(1, 2), batches);
+  EXPECT_NEAR(oracle.losses[0], found.losses[0], 1e-4 * oracle.losses[0]);
+  expect_near(oracle.buffers, found.buffers, 1e-4, "buffer");
+}
+
+TEST_F(Channels, RefuseAMeshThatCannotWork) {
+  auto attach = [](int devices, const TrainerOptions& options) {
+    Trainer(test_context(), conv_net(), test_devices(devices), options);
+  };
+  EXPECT_THROWS(Status::invalid_argument, "conv2d 'conv1' has 4 output channels, cannot be split over 5 devices",
+                attach(5, split(1, 5)));
+  EXPECT_THROWS(Status::invalid_argument,
+                "mesh: data is 0, layer is 1 and channel is 2, needs a multiple of 2 devices; found 3",
+                attach(3, split(1, 2)));
+  TrainerOptions options = split(1, 2);
+  options.compute = DType::bf16;
+  EXPECT_THROWS(Status::unsupported, "mesh.channel is 2, which does not go together with mixed precision yet",
+                attach(2, options));
+}
+
+}  // namespace
+}  // namespace troika
