@@ -5,6 +5,7 @@
 
 #include "core/environment.h"
 #include "core/text.h"
+#include "plan/recompute_choice.h"
 
 namespace troika {
 namespace {
@@ -65,6 +66,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   if (r.compute != DType::f32) passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.compute); });
   if (trains) {
     passes.run("autodiff", [&](Graph& g) { autodiff(g, r.trainable); });
+    if (r.recompute.is_on()) passes.run("recompute", [&](Graph& g) { recompute(g, choose_dropped(g, r.recompute)); });
     passes.run("data_parallel", [&](Graph& g) {
       set_sample_offset(g, r.sample_offset);
       if (r.ranks > 1) reduce(g);

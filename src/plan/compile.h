@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "parallel/data_parallel.h"
 #include "passes/passes.h"
+#include "passes/recompute.h"
 #include "plan/lower.h"
 
 namespace troika {
@@ -26,6 +27,7 @@ struct CompileRequest {
   // For training:
   std::vector<std::string> trainable;
   std::vector<Bucket> buckets;
+  RecomputeSettings recompute;
   SgdSettings sgd;
   std::vector<UpdateGroup> groups;
   int64_t rates = 1;
