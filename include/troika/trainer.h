@@ -90,13 +90,18 @@ typedef struct troika_trainer_options {
   double loss_scale;        /**< Dynamic loss scaling, from this scale on; 0: none; unset: 65536 with F16, else none. */
   int32_t loss_scale_interval; /**< Good steps behind each other after which the scale doubles; default 2000. */
   int32_t reserved;         /**< 0. */
+  int32_t recompute_segments; /**< The forward pass in so many segments: activations within them are computed again; 0: none. */
+  int32_t reserved2;        /**< 0. */
+  const char *recompute_layers; /**< Layers whose outputs are computed again: names with `*`, `?`, by commas; NULL: none. */
+  int64_t activation_budget_bytes; /**< Computes again what it takes for activations to fit on each device; 0: no budget. */
 } troika_trainer_options;
 
 /** Every field at its default. */
 #define TROIKA_TRAINER_OPTIONS_INIT                                                                                   \
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
-        0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 0    \
+        0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 0,   \
+        0, 0, NULL, 0                                                                                                 \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */

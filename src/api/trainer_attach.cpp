@@ -40,6 +40,28 @@ class FieldCheck {
   std::string where_;
 };
 
+RecomputeSettings read_recompute(const troika_trainer_options& o, const FieldCheck& check) {
+  check.integer("recompute_segments", o.recompute_segments, 0, INT32_MAX);
+  check.integer("activation_budget_bytes", o.activation_budget_bytes, 0, INT64_MAX);
+  RecomputeSettings recompute{o.recompute_segments, {}, o.activation_budget_bytes};
+  if (o.recompute_layers) {
+    const std::string_view list = o.recompute_layers;
+    for (size_t begin = 0, end = 0; end != list.npos; begin = end + 1) {
+      end = list.find(',', begin);
+      recompute.layers.emplace_back(list.substr(begin, end - begin));
+      if (recompute.layers.back().empty())
+        throw Error(Status::invalid_argument, text("troika_model_attach: options.recompute_layers is '", list,
+                                                   "', need names or patterns separated by commas"));
+    }
+  }
+  if (recompute.budget_bytes > 0 && (recompute.segments > 0 || !recompute.layers.empty()))
+    throw Error(Status::invalid_argument,
+                text("troika_model_attach: options.activation_budget_bytes is ", recompute.budget_bytes,
+                     ", which chooses by itself, needs options.",
+                     recompute.segments > 0 ? "recompute_segments of 0" : "recompute_layers of NULL"));
+  return recompute;
+}
+
 TrainerOptions read_trainer_options(const troika_trainer_options* given, const Context& context) {
   const troika_trainer_options o = read_options(given, kDefaults, "troika_trainer_options");
   const FieldCheck check("troika_model_attach: options.");
@@ -71,6 +93,8 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   check.integer("loss_scale_interval", o.loss_scale_interval, 1, 1 << 24);
   if (o.reserved != 0)
     throw Error(Status::invalid_argument, text("troika_model_attach: options.reserved is ", o.reserved, ", need 0"));
+  if (o.reserved2 != 0)
+    throw Error(Status::invalid_argument, text("troika_model_attach: options.reserved2 is ", o.reserved2, ", need 0"));
 
   TrainerOptions options;
   options.loss = static_cast<Loss>(o.loss);
@@ -93,6 +117,7 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.loss_scale = o.loss_scale != TROIKA_UNSET ? o.loss_scale : o.precision == TROIKA_PRECISION_F16 ? 65536 : 0;
   options.sgd.is_scaled = options.loss_scale > 0;
   options.sgd.scale_interval = o.loss_scale_interval;
+  options.recompute = read_recompute(o, check);
   if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "passes/passes.h"
+#include "passes/recompute.h"
 
 namespace troika {
 
@@ -46,6 +47,7 @@ struct TrainerOptions {
   DType compute = DType::f32;
   bool allow_tf32 = false;
   double loss_scale = 0;  // at the start, where sgd.is_scaled
+  RecomputeSettings recompute;
 };
 
 }  // namespace troika
