@@ -34,6 +34,7 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
         std::max<int64_t>(1, std::llround(options.schedule_period * static_cast<double>(steps_per_epoch)));
   out.warmup_steps = options.warmup_steps;
   out.bucket_bytes = options.bucket_bytes;
+  set_recompute(options.recompute, out);
   return out;
 }
 

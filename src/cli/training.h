@@ -8,6 +8,7 @@
 
 #include "cli/data_source.h"
 #include "cli/progress.h"
+#include "cli/recompute.h"
 
 namespace troika::cli {
 
@@ -29,6 +30,7 @@ struct TrainOptions {
   int64_t bucket_bytes = 1048576;
   int threads = 0;
   int64_t save_every = 0;  // steps; above 0: a checkpoint also inside an epoch
+  RecomputeOptions recompute;
 };
 
 // Sums over the batches of an epoch that were trained on, up to step `step` of the run.
