@@ -117,6 +117,10 @@ typedef struct troika_trainer_options {
   int32_t layer_chunks;     /**< Stages a device, with the interleaved schedule; default 1. 0 is 1. */
   const char *layer_cuts;   /**< Layers that begin a stage, but for the first, separated by commas; NULL (default): cut so that
                                  the stages cost about the same. Copied. */
+  int32_t recompute_segments; /**< The forward pass in so many segments: activations within them are computed again; 0: none. */
+  int32_t reserved;         /**< 0. */
+  const char *recompute_layers; /**< Layers whose outputs are computed again: names with `*`, `?`, by commas; NULL: none. */
+  int64_t activation_budget_bytes; /**< Computes again what it takes for activations to fit on each device; 0: no budget. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -124,7 +128,7 @@ typedef struct troika_trainer_options {
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
         0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
-        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL                                                                  \
+        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0                                                    \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */

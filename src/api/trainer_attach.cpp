@@ -52,6 +52,19 @@ std::vector<std::string> read_names(const char* list, const char* field) {
   return names;
 }
 
+RecomputeSettings read_recompute(const troika_trainer_options& o, const FieldCheck& check) {
+  check.integer("recompute_segments", o.recompute_segments, 0, INT32_MAX);
+  check.integer("activation_budget_bytes", o.activation_budget_bytes, 0, INT64_MAX);
+  RecomputeSettings recompute{o.recompute_segments, {}, o.activation_budget_bytes};
+  if (o.recompute_layers) recompute.layers = read_names(o.recompute_layers, "recompute_layers");
+  if (recompute.budget_bytes > 0 && (recompute.segments > 0 || !recompute.layers.empty()))
+    throw Error(Status::invalid_argument,
+                text("troika_model_attach: options.activation_budget_bytes is ", recompute.budget_bytes,
+                     ", which chooses by itself, needs options.",
+                     recompute.segments > 0 ? "recompute_segments of 0" : "recompute_layers of NULL"));
+  return recompute;
+}
+
 TrainerOptions read_trainer_options(const troika_trainer_options* given, const Context& context) {
   const troika_trainer_options o = read_options(given, kDefaults, "troika_trainer_options");
   const FieldCheck check("troika_model_attach: options.");
@@ -90,6 +103,8 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   check.constant("layer_schedule", o.layer_schedule,
                  {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
   check.integer("layer_chunks", o.layer_chunks, 0, 1 << 10);
+  if (o.reserved != 0)
+    throw Error(Status::invalid_argument, text("troika_model_attach: options.reserved is ", o.reserved, ", need 0"));
 
   TrainerOptions options;
   options.loss = static_cast<Loss>(o.loss);
@@ -118,6 +133,7 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.pipeline_schedule = static_cast<PipelineSchedule>(o.layer_schedule);
   options.pipeline_chunks = std::max(o.layer_chunks, 1);
   if (o.layer_cuts) options.layer_cuts = read_names(o.layer_cuts, "layer_cuts");
+  options.recompute = read_recompute(o, check);
   if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {

@@ -11,6 +11,7 @@
 #include "cli/mesh.h"
 #include "cli/precision.h"
 #include "cli/profile.h"
+#include "cli/recompute.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -24,6 +25,7 @@ struct BenchOptions {
   int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
   bool profile = false;
   MeshOptions mesh;
+  RecomputeOptions recompute;
 };
 
 // Images as the model's default input has them.
@@ -89,6 +91,7 @@ int bench(const BenchOptions& options) {
   if (options.windows < 1) refuse_value("--windows", options.windows, "at least 1");
   if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
+  check_recompute(options.recompute);
   const int32_t precision = parse_precision(options.precision);
   const Context context = create_context(options.threads);
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
@@ -103,6 +106,7 @@ int bench(const BenchOptions& options) {
   trainer_options.precision = precision;
   trainer_options.collect_trace = options.profile;
   set_mesh(options.mesh, trainer_options);
+  set_recompute(options.recompute, trainer_options);
   trainer_options.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
   Trainer trainer;
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
@@ -143,6 +147,7 @@ void add_bench_command(CommandLine& line) {
   command.option("--windows", options->windows, "Windows; the median is reported, and the range");
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
   add_mesh_options(command, options->mesh);
+  add_recompute_options(command, options->recompute);
   command.flag("--profile", options->profile,
                "Then each launch's best time in a window of steps; traces, and without CUDA graphs");
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");

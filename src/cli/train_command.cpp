@@ -62,6 +62,9 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("layer-schedule", options.mesh.layer_schedule);
   visit("layer-chunks", options.mesh.layer_chunks);
   visit("layer-cuts", options.mesh.layer_cuts);
+  visit("recompute-segments", options.recompute.segments);
+  visit("recompute-layers", options.recompute.layers);
+  visit("activation-budget", options.recompute.budget_bytes);
 }
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
@@ -200,6 +203,7 @@ void complete(TrainOptions& options) {
   if (options.warmup_steps < 0) refuse_value("--warmup", options.warmup_steps, "at least 0");
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
   if (options.save_every < 0) refuse_value("--save-every", options.save_every, "at least 1, or 0 for epoch ends alone");
+  check_recompute(options.recompute);
   if (options.schedule_period >= kMaxPeriod)
     refuse_value("--schedule-period", options.schedule_period, formatted("a number below %g", kMaxPeriod));
   parse_schedule(options.schedule);
@@ -278,6 +282,7 @@ void add_train_command(CommandLine& line) {
   command.option("--eval-devices", options.eval_devices, "Where to evaluate: all, or one of --devices");
   add_mesh_options(command, options.mesh);
   command.option("--bucket-bytes", options.bucket_bytes, "Gradients are all-reduced in buckets of about this size");
+  add_recompute_options(command, options.recompute);
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
   command.footer(
       "The run folder gets metrics.csv, accuracy.svg, loss.svg, weights.safetensors,\n"

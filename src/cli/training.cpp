@@ -35,6 +35,7 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
   out.warmup_steps = options.warmup_steps;
   out.bucket_bytes = options.bucket_bytes;
   set_mesh(options.mesh, out);
+  set_recompute(options.recompute, out);
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/data_source.h"
 #include "cli/mesh.h"
 #include "cli/progress.h"
+#include "cli/recompute.h"
 
 namespace troika::cli {
 
@@ -31,6 +32,7 @@ struct TrainOptions {
   int threads = 0;
   int64_t save_every = 0;  // steps; above 0: a checkpoint also inside an epoch
   MeshOptions mesh;
+  RecomputeOptions recompute;
 };
 
 // Sums over the batches of an epoch that were trained on, up to step `step` of the run.

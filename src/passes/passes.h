@@ -70,5 +70,6 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
 
 // Helpers of the passes.
 std::vector<int> count_uses(const Graph& graph);  // by nodes and as outputs, for each value
+std::vector<ValueId> find_memory(const Graph& graph);  // for each value: itself, or of a view the value that it shows
 
 }  // namespace troika

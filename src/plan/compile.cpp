@@ -6,6 +6,7 @@
 
 #include "core/environment.h"
 #include "core/text.h"
+#include "plan/recompute_choice.h"
 
 namespace troika {
 namespace {
@@ -63,7 +64,11 @@ StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   }
   if (r.compute != DType::f32) passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.compute); });
   const size_t forward_nodes = graph.nodes().size();
-  if (trains) passes.run("autodiff", [&](Graph& g) { autodiff(g, r.channel_split ? trainable_in(g, r.trainable) : r.trainable); });
+  if (trains) {
+    const auto trainable = r.channel_split ? trainable_in(graph, r.trainable) : r.trainable;
+    passes.run("autodiff", [&](Graph& g) { autodiff(g, trainable); });
+    if (r.recompute.is_on()) passes.run("recompute", [&](Graph& g) { recompute(g, choose_dropped(g, r.recompute)); });
+  }
   return {std::move(graph), forward_nodes, {}};
 }
 

@@ -8,6 +8,7 @@
 #include "parallel/micro_batches.h"
 #include "parallel/unroll.h"
 #include "passes/passes.h"
+#include "passes/recompute.h"
 #include "plan/lower.h"
 
 namespace troika {
@@ -38,6 +39,7 @@ struct CompileRequest {
   std::vector<std::string> trainable;      // of the whole model
   std::vector<std::string> own_trainable;  // of them, those of this rank's layers, as buckets and groups are
   std::vector<Bucket> buckets;
+  RecomputeSettings recompute;
   SgdSettings sgd;
   std::vector<UpdateGroup> groups;
   int64_t rates = 1;

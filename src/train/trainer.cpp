@@ -63,6 +63,7 @@ CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t 
   request.sgd = options_.sgd;
   request.compute = options_.compute;
   request.allow_tf32 = options_.allow_tf32;
+  request.recompute = options_.recompute;
   request.groups = part_of(rank).update_groups;
   request.rates = static_cast<int64_t>(base_rates_.size());
   return request;

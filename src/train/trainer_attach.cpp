@@ -62,6 +62,7 @@ void Trainer::check_mesh() {
   if (options_.sgd.is_scaled) refuse("loss scaling");
   if (options_.compute != DType::f32 && channel > 1) refuse("mixed precision");
   if (options_.logical_shards > 0) refuse("logical_shards");
+  if (options_.recompute.budget_bytes > 0) refuse("activation_budget_bytes");
   for (DeviceId device : devices_)
     if (device.kind != DeviceKind::cpu) refuse(text("device ", device));
   if (options_.pipeline_chunks > 1 && options_.pipeline_schedule != PipelineSchedule::interleaved)

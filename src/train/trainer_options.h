@@ -7,6 +7,7 @@
 
 #include "parallel/pipeline_schedule.h"
 #include "passes/passes.h"
+#include "passes/recompute.h"
 
 namespace troika {
 
@@ -61,6 +62,7 @@ struct TrainerOptions {
   int pipeline_chunks = 1;              // stages a rank
   std::vector<std::string> layer_cuts;  // layers that begin a stage; empty: cut by cost
   double loss_scale = 0;       // at the start, where sgd.is_scaled
+  RecomputeSettings recompute;
 };
 
 }  // namespace troika

@@ -88,6 +88,16 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse(at + "layer_chunks is -1", [](auto& o) { o.layer_chunks = -1; });
   refuse(at + "layer_cuts is 'a,,b', need names separated by commas", [](auto& o) { o.layer_cuts = "a,,b"; });
   refuse(at + "layer_cuts is '', need names separated by commas", [](auto& o) { o.layer_cuts = ""; });
+  refuse(at + "reserved is 9, need 0", [](auto& o) { o.reserved = 9; });
+  refuse(at + "recompute_segments is -1, need 0 to 2147483647", [](auto& o) { o.recompute_segments = -1; });
+  refuse(at + "activation_budget_bytes is -5, need at least 0", [](auto& o) { o.activation_budget_bytes = -5; });
+  for (const char* list : {"", ",", "fc,", ",fc", "fc,,fc"})
+    refuse(at + "recompute_layers is '" + list + "', need names separated by commas",
+           [&](auto& o) { o.recompute_layers = list; });
+  refuse(at + "activation_budget_bytes is 9, which chooses by itself, needs options.recompute_segments of 0",
+         [](auto& o) { o.activation_budget_bytes = 9, o.recompute_segments = 2; });
+  refuse(at + "activation_budget_bytes is 9, which chooses by itself, needs options.recompute_layers of NULL",
+         [](auto& o) { o.activation_budget_bytes = 9, o.recompute_layers = "fc"; });
   refuse(at + "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY or TROIKA_LOSS_MEAN_SQUARED_ERROR",
          [](auto& o) { o.loss = 9; });
   refuse(at + "schedule is 0, need TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_STEP or TROIKA_SCHEDULE_COSINE",
@@ -113,6 +123,32 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse_group("every parameter is frozen", [](auto& g) { g.frozen = 1; });
   make_loader();
   expect_ok(troika_model_attach(model_, devices, 1, nullptr, &trainer_, &error_));
+  expect_ok(step());
+}
+
+TEST_F(AttachApi, computes_activations_again_as_it_is_told) {
+  make_model();
+  make_loader();
+  const troika_device devices[] = {kCpu0, kCpu1};
+  const auto attach = [&](int32_t segments, const char* layers, int64_t budget_bytes) {
+    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+    options.recompute_segments = segments;
+    options.recompute_layers = layers;
+    options.activation_budget_bytes = budget_bytes;
+    troika_trainer_destroy(trainer_);
+    trainer_ = garbage<troika_trainer>();
+    return troika_model_attach(model_, devices, 2, &options, &trainer_, &error_);
+  };
+  expect_refused(attach(0, "fc,conv*", 0), TROIKA_ERROR_NOT_FOUND,
+                 "recompute_layers 'conv*': no layer of model 'net' matches it");
+  EXPECT_EQ(trainer_, nullptr);
+  expect_refused(attach(0, nullptr, 8), TROIKA_ERROR_OUT_OF_MEMORY, "activation_budget_bytes is 8; allow more");
+  EXPECT_EQ(trainer_, nullptr);
+  for (int32_t segments : {1, 2, INT32_MAX}) {
+    expect_ok(attach(segments, "f?,*", 0));
+    expect_ok(step());
+  }
+  expect_ok(attach(0, nullptr, 4096));
   expect_ok(step());
 }
 

@@ -111,9 +111,14 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (bench, "--windows", "0", "is 0; give at least 1"),
             (bench, "--batch", "-8", "is -8; give at least 1"),
             (bench, "--size", "-1", "is -1; give at least 1, or 0 for the model's default"),
+            (train, "--recompute-segments", "-1", "is -1; give at least 0"),
+            (bench, "--activation-budget", "-1", "is -1; give at least 0"),
             (bench, "--precision", "f8", "is 'f8'; give f32, tf32, bf16 or f16")):
         assert refuse(*command, option, value) == f"troika: {option} {rest}"
     assert refuse(*train, "--nesterov") == "troika: --nesterov needs --momentum above 0"
+    for option, value in (("--recompute-segments", 2), ("--recompute-layers", "fc1")):
+        assert refuse(*bench, "--activation-budget", 1000000, option, value) == \
+            "troika: --activation-budget chooses by itself; leave out --recompute-segments and --recompute-layers"
     assert not (folder / "run").exists()
 
 
@@ -158,6 +163,20 @@ def bench_prints_one_line(folder):
                "--steps", 2, "--windows", 3)
     assert re.fullmatch(r"d2l_lenet batch 32 f32 cpu:0,cpu:1: \d+ img/s \(\d+-\d+\), \d+\.\d\d ms/step, "
                         r"arena \d+\.\d MiB\n", text), text
+
+
+def bench_computes_activations_again(folder):
+    base = ["bench", "--model", "d2l_resnet18", "--batch", 16, "--steps", 1, "--windows", 1]
+
+    def arena(*options):
+        return float(re.search(r"arena (\d+\.\d) MiB", run(*base, *options))[1])
+
+    whole = arena()
+    assert arena("--recompute-segments", 3) < whole
+    assert arena("--recompute-layers", "*.bn1") < whole
+    assert arena("--activation-budget", 40 << 20) < whole
+    assert "activation_budget_bytes is 1000; allow more" in refuse(*base, "--activation-budget", 1000)
+    assert "recompute_layers 'conv9': no layer of model 'd2l_resnet18'" in refuse(*base, "--recompute-layers", "conv9")
 
 
 def bench_profiles_each_launch(folder):

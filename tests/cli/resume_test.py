@@ -47,6 +47,18 @@ def resuming_on_other_devices_goes_on(folder):
     assert json.loads((out / "run.json").read_text())["devices"] == "cpu:0"
 
 
+def computing_activations_again_may_change_on_resuming_and_changes_no_bit(folder):
+    whole, parts = folder / "whole", folder / "parts"
+    run("train", *SMALL, "--epochs", 3, "--out", whole, "--progress", "off")
+    run("train", *SMALL, "--epochs", 1, "--out", parts, "--recompute-layers", "*", "--progress", "off")
+    run("train", "--resume", parts, "--epochs", 2, "--recompute-segments", 2, "--progress", "off")
+    assert json.loads((parts / "run.json").read_text())["recompute-layers"] == "*"
+    run("train", "--resume", parts, "--epochs", 3, "--recompute-segments", 0, "--recompute-layers", "",
+        "--activation-budget", 1 << 20, "--progress", "off")
+    same_files(whole, parts, "weights.safetensors", "checkpoint.safetensors")
+    assert figures_of(whole) == figures_of(parts)
+
+
 def resuming_with_other_options_is_refused(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")

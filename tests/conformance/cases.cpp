@@ -138,13 +138,18 @@ void add_batch_norm2d(std::vector<Case>& cases) {
                                                    {{3, 17, 9, 8}, true, true},
                                                    {{3, 3, 4, 5}, false, false, 100},
                                                    {{1, 32, 12, 11}, false, true}})
-    for (const char* op : {"batch_norm2d", "batch_norm2d_inference"}) {
+    for (const auto& [op, has_inv_std] : std::vector<std::pair<const char*, bool>>{
+             {"batch_norm2d", false}, {"batch_norm2d_inference", false}, {"batch_norm2d_inference", true}}) {
       const TensorType channel = f32({b.x[1]});
       Case c{op,
              {f32(b.x), channel, channel, channel, channel, TensorType{DType::i64, {}},
               b.residual ? std::optional(f32(b.x)) : std::nullopt},
              {{"eps", 1e-5}, {"momentum", 0.1}, {"relu", int64_t{b.relu}}}};
-      c.numbers[4] = positive;  // a variance
+      if (has_inv_std) {
+        c.inputs[5] = std::nullopt;
+        c.attributes.set("inv_std", int64_t{1});
+      }
+      c.numbers[4] = positive;  // a variance, or inv_std
       c.numbers[5] = [](Random& r) { return static_cast<double>(r.integer(1000)); };
       const double offset = b.offset;
       // Values of either side in turn, so that no channel's few values lie together by chance; the offset is a mean that dwarfs

@@ -153,6 +153,45 @@ TEST(BuildGraph, TellsTheLogOfEveryPass) {
     EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
 }
 
+TEST(BuildGraph, ComputesAgainWhatSegmentsDropBeforeTheGraphIsSplitByData) {
+  Lenet lenet(Mode::train, 2, 4, 2);
+  const Graph whole = lenet.graph();
+  lenet.request.recompute.segments = 2;
+  std::vector<std::string> lines;
+  const Graph graph = lenet.graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
+  ASSERT_EQ(lines.size(), 10u);
+  EXPECT_EQ(lines[5].find("pass recompute: "), 0u) << lines[5];
+  EXPECT_EQ(count(graph, "conv2d"), count(whole, "conv2d") + 1);
+  EXPECT_EQ(count(graph, "all_reduce"), count(whole, "all_reduce"));
+  EXPECT_EQ(count(graph, "cross_entropy"), 1);
+}
+
+TEST(BuildGraph, TellsCopiesOfDropoutTheRanksPlaceInTheBatch) {
+  Model model("net");
+  ValueId x = model.add_linear("fc1", model.add_flatten("flatten", model.add_input("x", {1, 2, 2})), 3, true);
+  model.set_output(model.add_linear("fc2", model.add_dropout("drop", x, 0.5), 2, true));
+  CompileRequest request(model.graph());
+  request.local_batch = 2;
+  request.global_batch = 5;
+  request.micro_batches = {{{3, 5}}};
+  request.trainable = {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"};
+  request.groups = {{request.trainable, 0, 0}};
+  request.recompute.layers = {"drop"};
+  const Graph graph = build_graph(request, Log());
+  EXPECT_EQ(count(graph, "dropout"), 3) << "forward, again, and backward";
+  for (const Node& node : graph.nodes())
+    if (node.op == "dropout") {
+      EXPECT_EQ(node.attributes.integer("sample_offset"), 3);
+    }
+}
+
+TEST(BuildGraph, ComputesNothingAgainWhereItDoesNotTrain) {
+  Lenet lenet(Mode::evaluate, 2, 0, 1);
+  const std::string whole = print_graph(lenet.graph());
+  lenet.request.recompute.budget_bytes = 1;
+  EXPECT_EQ(print_graph(lenet.graph()), whole);
+}
+
 TEST(BuildGraph, DumpsTheGraphBehindThePassThatIsAskedFor) {
   std::string dumped;
   ::setenv("TROIKA_DUMP", "crop_unread", 1);

@@ -1,0 +1,146 @@
+// What is computed again has the bits of what was dropped: losses, parameters, statistics, momentum and gradients are those of
+// a run that keeps everything, on any number of devices and in any precision; and the arena is smaller.
+#include <random>
+
+#include "core/text.h"
+#include "equivalence/runs.h"
+#include "models/initializer.h"
+#include "models/zoo.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+std::shared_ptr<Model> initialized(std::shared_ptr<Model> model) {
+  initialize_default(*model, 1, false);
+  return model;
+}
+
+std::shared_ptr<Model> zoo_model(const std::string& name, int64_t image_size) {
+  ZooOptions options;
+  options.classes = 5;
+  options.input_height = options.input_width = image_size;
+  return initialized(create_model(name, options));
+}
+
+// Six hidden layers, each with dropout.
+std::shared_ptr<Model> dropout_mlp() {
+  auto model = std::make_shared<Model>("dropout_mlp");
+  ValueId x = model->add_flatten("flatten", model->add_input("x", {1, 8, 7}));
+  for (int i = 1; i <= 6; ++i) {
+    x = model->add_relu(text("relu", i), model->add_linear(text("fc", i), x, 16 + i, true));
+    x = model->add_dropout(text("drop", i), x, 0.3);
+  }
+  model->set_output(model->add_linear("fc7", x, 5, true));
+  return initialized(model);
+}
+
+std::vector<Batch> batches_for(const Model& model, const std::vector<int64_t>& sizes) {
+  std::mt19937_64 engine(21);
+  std::normal_distribution<float> normal;
+  std::vector<Batch> batches;
+  for (int64_t samples : sizes) {
+    std::vector<int64_t> dims = model.input_shape().dims();
+    dims.insert(dims.begin(), samples);
+    Batch batch;
+    batch.shape = Shape(dims);
+    batch.inputs.resize(static_cast<size_t>(batch.shape.elements()));
+    for (float& v : batch.inputs) v = normal(engine);
+    for (int64_t i = 0; i < samples; ++i) batch.labels.push_back(static_cast<int32_t>(engine() % 5));
+    batches.push_back(std::move(batch));
+  }
+  return batches;
+}
+
+// Two steps of a few samples, in each of the ways and with everything kept.
+void expect_same_bits(const std::function<std::shared_ptr<Model>()>& make, TrainerOptions options, int devices,
+                      const std::vector<RecomputeSettings>& ways) {
+  const auto model = make();
+  const auto batches = batches_for(*model, {7, 7});
+  const Trained kept = train(model, test_devices(devices), options, batches);
+  for (const RecomputeSettings& way : ways) {
+    options.recompute = way;
+    EXPECT_TRUE(train(make(), test_devices(devices), options, batches) == kept)
+        << model->name() << " in " << name_of(options.compute) << " on " << devices << ": " << way.segments
+        << " segments, layers '" << join(way.layers, ",") << "'";
+  }
+}
+
+TEST(Recompute, ChangesNoBitOfSmallNets) {
+  for (DType compute : {DType::f32, DType::bf16})
+    for (bool fuse : {true, false}) {
+      TrainerOptions options = momentum_options();
+      options.compute = compute;
+      options.fuse = fuse;
+      for (int devices : {1, 2})
+        for (const auto& make : {dropout_mlp, dropout_net, conv_net, batch_norm_net})
+          expect_same_bits(make, options, devices, {{2, {}, 0}, {5, {}, 0}, {0, {"*"}, 0}, {3, {"*1"}, 0}});
+    }
+}
+
+TEST(Recompute, ChangesNoBitOfResNets) {
+  struct Net {
+    const char* name;
+    int64_t image_size;
+    DType compute;
+    int devices;
+    int64_t segments;
+  };
+  for (const Net& net : {Net{"d2l_resnet18", 16, DType::f32, 1, 3}, Net{"d2l_resnet18", 16, DType::bf16, 2, 2},
+                         Net{"resnet50", 32, DType::f32, 2, 4}, Net{"resnet50", 32, DType::bf16, 1, 6}}) {
+    TrainerOptions options = momentum_options();
+    options.compute = net.compute;
+    expect_same_bits([&] { return zoo_model(net.name, net.image_size); }, options, net.devices,
+                     {{net.segments, {}, 0}});
+  }
+}
+
+size_t arena_bytes(const TrainerOptions& options, int64_t batch) {
+  Trainer trainer(test_context(), zoo_model("d2l_resnet18", 28), test_devices(1), options);
+  trainer.explain(batch);
+  return trainer.replica(0).arena_bytes();
+}
+
+TEST(Recompute, ShrinksTheArena) {
+  constexpr int64_t kBatch = 64;
+  TrainerOptions options = momentum_options();
+  const size_t whole = arena_bytes(options, kBatch);
+  options.recompute.segments = 3;
+  const size_t in_segments = arena_bytes(options, kBatch);
+  options.recompute = {0, {"*.bn1"}, 0};
+  const size_t without_layers = arena_bytes(options, kBatch);
+  EXPECT_LT(in_segments, without_layers);
+  EXPECT_LT(without_layers, whole);
+  if (is_on_cpu()) {
+    EXPECT_LT(in_segments, whole * 7 / 10) << "scratch of kernels is in both";
+  }
+}
+
+// Activations by their shapes, as the budget counts them, come near the arena that a step takes.
+TEST(Recompute, FitsABudgetOnEachDeviceOrLeavesTheTrainerAsItWas) {
+  const auto net = [] { return zoo_model("d2l_resnet18", 28); };
+  const auto batches = batches_for(*net(), {16, 128});
+  TrainerOptions options = momentum_options();
+  options.recompute.budget_bytes = INT64_MAX;
+  const Trained kept = train(net(), test_devices(2), momentum_options(), {batches[0]});
+  EXPECT_TRUE(train(net(), test_devices(2), options, {batches[0]}) == kept) << "nothing to compute again";
+
+  options.recompute.budget_bytes = 20 << 20;  // 8 samples take 27 MiB
+  const auto model = net();
+  Trainer trainer(test_context(), model, test_devices(2), options);
+  StepResult result;
+  ASSERT_TRUE(trainer.step(batches[0], result));
+  if (is_on_cpu()) {
+    EXPECT_LT(trainer.replica(0).arena_bytes(), size_t{30} << 20) << "with scratch";
+  }
+  const Trained before = look_at(trainer);
+  EXPECT_EQ(before.parameters, kept.parameters);
+  EXPECT_EQ(before.buffers, kept.buffers);
+  EXPECT_THROWS(Status::out_of_memory, "activation_budget_bytes is 20971520", trainer.step(batches[1], result));
+  EXPECT_TRUE(look_at(trainer) == before);
+  ASSERT_TRUE(trainer.step(batches[0], result));
+  EXPECT_EQ(result.step, 2);
+}
+
+}  // namespace
+}  // namespace troika
