@@ -33,6 +33,8 @@ class Communicator {
   // been received. Data may change when the call returns, which waits for no receiver but of the same message sent before.
   // COMM at the deadline or after an abort.
   virtual void send(int to, int slot, const void* data, size_t bytes, Deadline deadline);
+  // Makes room for message `slot` of rank `from`, so that sending it allocates nothing.
+  virtual void reserve(int from, int slot, size_t bytes);
   // Waits for message `slot` of rank `from`.
   virtual void receive(int from, int slot, void* data, size_t bytes, Deadline deadline);
 

@@ -1,7 +1,8 @@
 // Placement of values as they come, and the collectives between placements.
 #include "parallel/channel_split.h"
 
-#include <set>
+#include <algorithm>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -41,13 +42,14 @@ class Splitting {
   bool is_split(ValueId id) const { return id != kNoValue && placed_[id].is_split; }
 
   void append(const Node& node) {
-    static const std::set<std::string> keeping = {"relu", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"};
+    static constexpr std::string_view kKeeping[] = {"relu", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"};
+    const bool keeps = std::count(std::begin(kKeeping), std::end(kKeeping), node.op) > 0;
     const bool is_normalization = node.op == "batch_norm2d" || node.op == "batch_norm2d_inference";
     const bool is_flattening =
         node.op == "reshape" && node.attributes.list("shape") == std::vector<int64_t>{-1};
     if (node.op == "linear" || (node.op == "conv2d" && node.attributes.integer("groups") == 1))
       is_split(node.inputs[0]) ? append_by_row(node) : append_by_column(node);
-    else if (is_split(node.inputs[0]) && (keeping.count(node.op) || is_flattening || is_normalization))
+    else if (is_split(node.inputs[0]) && (keeps || is_flattening || is_normalization))
       append_to_shard(node, is_flattening);
     else if (node.op == "add" && is_split(node.inputs[0]) && is_split(node.inputs[1]) &&
              placed_[node.inputs[0]].range == placed_[node.inputs[1]].range)

@@ -21,6 +21,12 @@ std::vector<MicroBatch> cut_logical_shards(int64_t logical_shards, int64_t globa
   return result;
 }
 
+Range samples_of_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank) {
+  const Range own = balanced_split(logical_shards, ranks, rank);
+  return {balanced_split(global, logical_shards, own.begin).begin,
+          balanced_split(global, logical_shards, own.end - 1).end};
+}
+
 void stop_tracking(Graph& graph) {
   for (Node& node : graph.nodes())
     if (node.op == "batch_norm2d") node.inputs[3] = node.inputs[4] = node.inputs[5] = kNoValue;

@@ -19,6 +19,7 @@ struct MicroBatch {
 // first of all. Those without samples, the last ones, are left out.
 std::vector<MicroBatch> cut_micro_batches(int64_t micro_batches, Range own);
 std::vector<MicroBatch> cut_logical_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank);
+Range samples_of_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank);  // of all of them
 
 // Lets batch_norm2d leave its running statistics alone.
 void stop_tracking(Graph& graph);

@@ -47,6 +47,11 @@ void Replica::prepare(const CompileRequest& request, StateTable& state, const Lo
     if (!has_state()) allocate_state(state);
     grow_arena(plan->arena_bytes);
     bind(*plan, bases_);
+    for (const PlanStep& step : plan->steps)
+      if (step.kind == PlanStep::receive) {
+        const Message& message = plan->messages[step.index];
+        pipeline_->reserve(message.peer, message.slot, message.location.bytes);
+      }
   });
   if (plans_.size() >= kMostPlans)
     plans_.erase(std::min_element(plans_.begin(), plans_.end(),

@@ -22,11 +22,11 @@ size_t Trainer::most_micro_batches() const {
 }
 
 Range Trainer::samples_of(Mode mode, int64_t n, size_t rank, size_t ranks) const {
-  if (mode != Mode::train)
-    return balanced_split(n, static_cast<int64_t>(ranks / parts()),
-                          ranks == 1 ? 0 : static_cast<int64_t>(rank / parts()));
-  const std::vector<MicroBatch> parts = micro_batches(n, rank, ranks);
-  return parts.empty() ? Range{} : Range{parts.front().samples.begin, parts.back().samples.end};
+  const auto shares = static_cast<int64_t>(ranks / parts());
+  const int64_t share = ranks == 1 ? 0 : static_cast<int64_t>(rank / parts());
+  return mode == Mode::train && options_.logical_shards > 0
+             ? samples_of_shards(options_.logical_shards, n, shares, share)
+             : balanced_split(n, shares, share);
 }
 
 // In the order of samples, so that with logical shards the sum does not depend on how many replicas there are.

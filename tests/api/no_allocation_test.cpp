@@ -13,6 +13,7 @@ struct Case {
   const char* model;
   int32_t side;  // of its images
   int32_t devices;
+  int32_t layer = 1, channel = 1, micro_batches = 1;
 };
 
 class NoAllocation : public testing::TestWithParam<Case> {};
@@ -39,12 +40,16 @@ TEST_P(NoAllocation, in_a_step) {
   batches.shuffle = 1;
   troika_loader loader = nullptr;
   ok(troika_loader_create(dataset, &batches, &loader, &error));
-  const troika_device devices[] = {{TROIKA_DEVICE_CPU, 0}, {TROIKA_DEVICE_CPU, 1}};
+  const troika_device devices[] = {{TROIKA_DEVICE_CPU, 0}, {TROIKA_DEVICE_CPU, 1}, {TROIKA_DEVICE_CPU, 2},
+                                   {TROIKA_DEVICE_CPU, 3}};
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
   options.momentum = 0.9;
   options.warmup_steps = 3;
   options.bucket_bytes = 4096;
   options.collect_trace = 1;
+  options.mesh.layer = c.layer;
+  options.mesh.channel = c.channel;
+  options.micro_batches = c.micro_batches;
   troika_trainer trainer = nullptr;
   ok(troika_model_attach(model, devices, c.devices, &options, &trainer, &error));
   ok(troika_trainer_set_progress(
@@ -77,7 +82,9 @@ INSTANTIATE_TEST_SUITE_P(Of, NoAllocation,
                          testing::Values(Case{"lenet_on_1_device", "d2l_lenet", 28, 1},
                                          Case{"lenet_on_2_devices", "d2l_lenet", 28, 2},
                                          Case{"resnet18_on_1_device", "d2l_resnet18", 8, 1},
-                                         Case{"resnet18_on_2_devices", "d2l_resnet18", 8, 2}),
+                                         Case{"resnet18_on_2_devices", "d2l_resnet18", 8, 2},
+                                         Case{"lenet_in_micro_batches", "d2l_lenet", 28, 2, 1, 1, 2},
+                                         Case{"lenet_by_layer_and_channel", "d2l_lenet", 28, 4, 2, 2, 2}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

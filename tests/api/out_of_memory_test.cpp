@@ -304,6 +304,68 @@ TEST(OutOfMemory, while_a_network_is_trained) {
   EXPECT_EQ(files, 2) << "temporary files were left behind";
 }
 
+// Two layers' places of two channel ranks each, in micro-batches.
+Result train_split(Calls& calls, const std::string& folder) {
+  Result result;
+  troika_context context = make_context(calls);
+  troika_model_options sizes = TROIKA_MODEL_OPTIONS_INIT;
+  sizes.input_height = sizes.input_width = 4;
+  sizes.hidden = 6;
+  sizes.classes = 3;
+  auto model = calls.make<troika_model>("model_create", [&](troika_model* out, troika_error* e) {
+    return troika_model_create(context, "mlp", &sizes, out, e);
+  });
+  const int64_t image[] = {1, 4, 4};
+  auto dataset = calls.make<troika_dataset>("create_synthetic", [&](troika_dataset* out, troika_error* e) {
+    return troika_dataset_create_synthetic(context, image, 3, 8, 3, 1, out, e);
+  });
+  troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
+  batches.batch = 4;
+  auto loader = calls.make<troika_loader>("loader_create", [&](troika_loader* out, troika_error* e) {
+    return troika_loader_create(dataset, &batches, out, e);
+  });
+  const troika_device devices[] = {
+      {TROIKA_DEVICE_CPU, 0}, {TROIKA_DEVICE_CPU, 1}, {TROIKA_DEVICE_CPU, 2}, {TROIKA_DEVICE_CPU, 3}};
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.momentum = 0.9;
+  options.mesh.layer = options.mesh.channel = 2;
+  options.micro_batches = 2;
+  auto trainer = calls.make<troika_trainer>("attach", [&](troika_trainer* out, troika_error* e) {
+    return troika_model_attach(model, devices, 4, &options, out, e);
+  });
+  troika_batch batch = nullptr;
+  troika_step_result step = TROIKA_STEP_RESULT_INIT;
+  calls("loader_next", [&](troika_error* e) { return troika_loader_next(loader, &batch, e); });
+  calls("step", [&](troika_error* e) { return troika_trainer_step(trainer, batch, &step, e); });
+  keep(result, step.loss);
+  troika_metrics metrics = TROIKA_METRICS_INIT;
+  calls("evaluate", [&](troika_error* e) { return troika_trainer_evaluate(trainer, loader, &metrics, e); });
+  keep(result, metrics.loss);
+  calls("check_replicas", [&](troika_error* e) { return troika_trainer_check_replicas(trainer, e); });
+  float weight[6 * 16] = {};
+  calls("get_gradient", [&](troika_error* e) {
+    return troika_trainer_get_gradient(trainer, "fc1.weight", weight, sizeof weight, e);
+  });
+  keep(result, weight);
+  const std::string checkpoint = folder + "/split.safetensors";
+  calls("save", [&](troika_error* e) { return troika_trainer_save(trainer, checkpoint.c_str(), e); });
+  calls("load", [&](troika_error* e) { return troika_trainer_load(trainer, checkpoint.c_str(), nullptr, e); });
+  calls("train_epoch", [&](troika_error* e) { return troika_trainer_train_epoch(trainer, loader, &metrics, e); });
+  keep(result, metrics.loss);
+  troika_trainer_destroy(trainer);
+  troika_loader_destroy(loader);
+  troika_dataset_destroy(dataset);
+  troika_model_destroy(model);
+  troika_context_destroy(context);
+  return result;
+}
+
+TEST(OutOfMemory, while_a_split_network_is_trained) {
+  const TempDirectory folder;
+  const std::string path = folder.path().string();
+  run_flow([&](Calls& calls) { return train_split(calls, path); });
+}
+
 TEST(OutOfMemory, while_batches_are_prefetched) {
   const TempDirectory folder;
   const std::string path = folder.path().string();

@@ -27,7 +27,11 @@ TEST(LogicalShards, AreTheSameForAnyNumberOfRanks) {
     for (int64_t ranks : {2, 4, 8}) {
       std::vector<MicroBatch> all;
       for (int64_t rank = 0; rank < ranks; ++rank)
-        for (const MicroBatch& part : cut_logical_shards(8, global, ranks, rank)) all.push_back(part);
+        for (const MicroBatch& part : cut_logical_shards(8, global, ranks, rank)) {
+          all.push_back(part);
+          const Range own = samples_of_shards(8, global, ranks, rank);
+          EXPECT_TRUE(own.begin <= part.samples.begin && part.samples.end <= own.end);
+        }
       EXPECT_EQ(ranges_of(all), ranges_of(whole)) << global << " samples on " << ranks << " ranks";
       for (size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].tracks_statistics, i == 0);
     }

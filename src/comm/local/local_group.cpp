@@ -107,6 +107,11 @@ class LocalCommunicator : public Communicator {
     group_->changed_.notify_all();
   }
 
+  void reserve(int from, int slot, size_t bytes) override {
+    std::lock_guard lock(group_->mutex_);
+    group_->messages_[{from, rank_, slot}].data.reserve(bytes);
+  }
+
   void receive(int from, int slot, void* data, size_t bytes, Deadline deadline) override {
     std::unique_lock lock(group_->mutex_);
     LocalGroup::Message& message = group_->messages_[{from, rank_, slot}];
