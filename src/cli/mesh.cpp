@@ -33,13 +33,14 @@ int32_t parse_layer_schedule(const std::string& name) {
 
 void add_mesh_options(const Command& command, MeshOptions& options) {
   command.option("--mesh", options.mesh,
-                 "How devices share the work: data x layer x channel, such as 2x2x1; else all share the batch", "DxLxC");
+                 "How devices share the work: data x layer x channel, such as 2x2x1; else all share the batch",
+                 "DxLxC");
   command.option("--micro-batches", options.micro_batches,
                  "Cuts each device's samples into so many parts, computed one after the other");
   command.option("--layer-schedule", options.layer_schedule, "Of a split by layer: gpipe, 1f1b or interleaved");
   command.option("--layer-chunks", options.layer_chunks, "Stages a device, with the interleaved schedule");
-  command.option("--layer-cuts", options.layer_cuts, "Layers that begin a stage, but for the first, such as layer3.0.conv1",
-                 "LAYERS");
+  command.option("--layer-cuts", options.layer_cuts,
+                 "Layers that begin a stage, but for the first, such as layer3.0.conv1", "LAYERS");
   command.option("--logical-shards", options.logical_shards,
                  "Cuts each batch into so many shards on any number of devices, which then all compute the same bits");
 }
@@ -47,7 +48,8 @@ void add_mesh_options(const Command& command, MeshOptions& options) {
 void set_mesh(const MeshOptions& options, troika_trainer_options& out) {
   if (options.micro_batches < 1) refuse_value("--micro-batches", options.micro_batches, "at least 1");
   if (options.layer_chunks < 1) refuse_value("--layer-chunks", options.layer_chunks, "at least 1");
-  if (options.logical_shards < 0) refuse_value("--logical-shards", options.logical_shards, "a power of 2, or 0 for none");
+  if (options.logical_shards < 0)
+    refuse_value("--logical-shards", options.logical_shards, "a power of 2, or 0 for none");
   out.mesh = parse_mesh(options.mesh);
   out.micro_batches = options.micro_batches;
   out.logical_shards = options.logical_shards;

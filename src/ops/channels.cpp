@@ -59,7 +59,6 @@ const OpDef slice_channels_op{.name = "slice_channels", .infer = infer_slice, .g
 const OpDef pad_channels_op{.name = "pad_channels", .infer = infer_pad, .gradient = pad_gradient};
 const OpDef channel_copy_op{
     .name = "channel_copy", .infer = infer_same, .gradient = copy_gradient, .communicates = true, .is_view = true};
-const OpDef channel_sum_op{
-    .name = "channel_sum", .infer = infer_same, .gradient = sum_gradient, .communicates = true};
+const OpDef channel_sum_op{.name = "channel_sum", .infer = infer_same, .gradient = sum_gradient, .communicates = true};
 
 }  // namespace troika

@@ -45,8 +45,7 @@ class Splitting {
     static constexpr std::string_view kKeeping[] = {"relu", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"};
     const bool keeps = std::count(std::begin(kKeeping), std::end(kKeeping), node.op) > 0;
     const bool is_normalization = node.op == "batch_norm2d" || node.op == "batch_norm2d_inference";
-    const bool is_flattening =
-        node.op == "reshape" && node.attributes.list("shape") == std::vector<int64_t>{-1};
+    const bool is_flattening = node.op == "reshape" && node.attributes.list("shape") == std::vector<int64_t>{-1};
     if (node.op == "linear" || (node.op == "conv2d" && node.attributes.integer("groups") == 1))
       is_split(node.inputs[0]) ? append_by_row(node) : append_by_column(node);
     else if (is_split(node.inputs[0]) && (keeps || is_flattening || is_normalization))
@@ -89,7 +88,7 @@ class Splitting {
     const Placed x = placed_[node.inputs[0]];
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs)
-      inputs.push_back(id == kNoValue                        ? kNoValue
+      inputs.push_back(id == kNoValue                    ? kNoValue
                        : is_state(graph_.value(id).role) ? slice_channels(id, x)
                                                          : placed_[id].shard);
     const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
@@ -103,7 +102,7 @@ class Splitting {
   void append_whole(const Node& node) {
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs)
-      inputs.push_back(id == kNoValue                        ? kNoValue
+      inputs.push_back(id == kNoValue                    ? kNoValue
                        : is_state(graph_.value(id).role) ? slice(id, -1, {})
                                                          : whole(id, node.name));
     const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
@@ -122,8 +121,8 @@ class Splitting {
   ValueId whole(ValueId id, const std::string& reader) {
     Placed& p = placed_[id];
     if (p.whole == kNoValue) {
-      const auto padded = append_node(split_, "pad_channels", reader, {p.shard},
-                                      {{"begin", p.range.begin}, {"channels", p.channels}});
+      const auto padded =
+          append_node(split_, "pad_channels", reader, {p.shard}, {{"begin", p.range.begin}, {"channels", p.channels}});
       p.whole = append_node(split_, "channel_sum", reader, padded)[0];
     }
     return p.whole;

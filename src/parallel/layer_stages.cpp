@@ -59,7 +59,8 @@ std::vector<size_t> cut_by_cost(const Costs& costs, size_t stages) {
       for (size_t begin = s; begin < end; ++begin) {
         const Best& before = best[s - 1][begin];
         const double own = sums[end] - sums[begin] + kCrossing * costs.cuts[begin];
-        best[s][end] = std::min(best[s][end], Best{std::max(before.most, own), before.crossing + costs.cuts[begin], begin});
+        best[s][end] =
+            std::min(best[s][end], Best{std::max(before.most, own), before.crossing + costs.cuts[begin], begin});
       }
   std::vector<size_t> begins(stages - 1);
   for (size_t s = stages, end = n; s-- > 1;) begins[s - 1] = end = best[s][end].begin;
@@ -73,13 +74,13 @@ LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::
   const auto& nodes = model.nodes();
   const auto wanted = static_cast<size_t>(stages);
   if (wanted > nodes.size())
-    throw Error(Status::invalid_argument, text("model '", model.name(), "' has ", nodes.size(), " layers, cannot be cut into ",
-                                               stages, " stages"));
+    throw Error(Status::invalid_argument, text("model '", model.name(), "' has ", nodes.size(),
+                                               " layers, cannot be cut into ", stages, " stages"));
   std::vector<size_t> begins;
   if (first_layers.empty() && stages > 1) begins = cut_by_cost(costs_of(model), wanted);
   if (!first_layers.empty() && first_layers.size() != wanted - 1)
-    throw Error(Status::invalid_argument, text("layer_cuts names ", first_layers.size(), " layers, ", stages,
-                                               " stages need ", stages - 1));
+    throw Error(Status::invalid_argument,
+                text("layer_cuts names ", first_layers.size(), " layers, ", stages, " stages need ", stages - 1));
   for (const std::string& name : first_layers) {
     const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.name == name; });
     if (found == nodes.end())

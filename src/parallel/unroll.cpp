@@ -19,8 +19,7 @@ class Unrolling {
       const size_t values = part.graph.values().size();
       new_ids_.emplace_back(values, kNoValue);
       is_constant_.emplace_back(values, false);
-      for (ValueId id = 0; id < values; ++id)
-        is_constant_.back()[id] = part.graph.value(id).role == Role::parameter;
+      for (ValueId id = 0; id < values; ++id) is_constant_.back()[id] = part.graph.value(id).role == Role::parameter;
     }
     number_messages();
   }
@@ -132,13 +131,13 @@ class Unrolling {
     if (parts_.size() == 1) return;
     std::vector<ValueId>& sums = sums_[parameter];  // by the place where each begins
     if (sums.size() != place)
-      throw Error(Status::internal, text("unroll: gradient of '", parameter, "' of part ", place, " comes at place ", sums.size()));
+      throw Error(Status::internal,
+                  text("unroll: gradient of '", parameter, "' of part ", place, " comes at place ", sums.size()));
     sums.push_back(gradient);
     for (size_t half = 1; half < parts_.size(); half *= 2) {
       const size_t left = place / (2 * half) * (2 * half), right = left + half;
       const bool is_whole = place + 1 == std::min(left + 2 * half, parts_.size());
-      if (is_whole && right <= place)
-        sums[left] = append_node(joined_, "add", layer, {sums[left], sums[right]})[0];
+      if (is_whole && right <= place) sums[left] = append_node(joined_, "add", layer, {sums[left], sums[right]})[0];
     }
     if (place + 1 < parts_.size()) return;
     Value& whole = joined_.value(sums[0]);
@@ -151,8 +150,8 @@ class Unrolling {
   Graph joined_;
   // By part:
   std::vector<std::vector<ValueId>> new_ids_;
-  std::vector<std::vector<bool>> is_constant_;  // depends on parameters alone
-  std::vector<std::vector<int>> makers_;        // the position that makes a value
+  std::vector<std::vector<bool>> is_constant_;                        // depends on parameters alone
+  std::vector<std::vector<int>> makers_;                              // the position that makes a value
   std::vector<std::map<std::pair<ValueId, int>, int64_t>> messages_;  // of a value to a position: its number
   // Of all:
   std::map<std::pair<Role, std::string>, ValueId> shared_;  // inputs and state

@@ -30,12 +30,14 @@ Shape sliced(const Shape& whole, const StateSlice& slice) {
 
 void copy_part_out(const Shape& shape, const StateSlice& slice, size_t element, const std::byte* whole,
                    std::byte* part) {
-  for_runs(shape, slice, element, [&](size_t from, size_t to, size_t bytes) { std::memcpy(part + to, whole + from, bytes); });
+  for_runs(shape, slice, element,
+           [&](size_t from, size_t to, size_t bytes) { std::memcpy(part + to, whole + from, bytes); });
 }
 
 void copy_part_in(const Shape& shape, const StateSlice& slice, size_t element, const std::byte* part,
                   std::byte* whole) {
-  for_runs(shape, slice, element, [&](size_t to, size_t from, size_t bytes) { std::memcpy(whole + to, part + from, bytes); });
+  for_runs(shape, slice, element,
+           [&](size_t to, size_t from, size_t bytes) { std::memcpy(whole + to, part + from, bytes); });
 }
 
 }  // namespace troika

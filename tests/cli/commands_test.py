@@ -113,6 +113,12 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (bench, "--size", "-1", "is -1; give at least 1, or 0 for the model's default"),
             (train, "--recompute-segments", "-1", "is -1; give at least 0"),
             (bench, "--activation-budget", "-1", "is -1; give at least 0"),
+            (bench, "--mesh", "2x2", "is '2x2'; give data x layer x channel, such as 2x2x1"),
+            (bench, "--mesh", "0x1x1", "is '0x1x1'; give data x layer x channel, such as 2x2x1"),
+            (bench, "--layer-schedule", "2f2b", "is '2f2b'; give gpipe, 1f1b or interleaved"),
+            (bench, "--layer-chunks", "0", "is 0; give at least 1"),
+            (bench, "--micro-batches", "0", "is 0; give at least 1"),
+            (bench, "--logical-shards", "-1", "is -1; give a power of 2, or 0 for none"),
             (bench, "--precision", "f8", "is 'f8'; give f32, tf32, bf16 or f16")):
         assert refuse(*command, option, value) == f"troika: {option} {rest}"
     assert refuse(*train, "--nesterov") == "troika: --nesterov needs --momentum above 0"

@@ -16,6 +16,8 @@ import time
 from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, contents_of, figures_of, refuse, rows_of, run, run_tests,
                   same_files, start_long_run, stop_long_run, wait_for_epoch)
 
+ANYWHERE = SMALL[:SMALL.index("--devices")]  # the same without its devices
+
 
 def a_resumed_run_equals_an_uninterrupted_one(folder):
     whole, parts = folder / "whole", folder / "parts"
@@ -45,6 +47,32 @@ def resuming_on_other_devices_goes_on(folder):
     run("train", "--resume", out, "--epochs", 2, "--devices", "cpu:0", "--progress", "off")
     assert len(rows_of(out)) == 2
     assert json.loads((out / "run.json").read_text())["devices"] == "cpu:0"
+
+
+def a_run_in_logical_shards_moves_between_devices_without_another_bit(folder):
+    shards = [*ANYWHERE, "--logical-shards", 4]
+    run("train", *shards, "--devices", "cpu:0", "--epochs", 3, "--out", folder / "one", "--progress", "off")
+    run("train", *shards, "--devices", "cpu:0,cpu:1,cpu:2,cpu:3", "--epochs", 1, "--out", folder / "moved",
+        "--progress", "off")
+    run("train", "--resume", folder / "moved", "--devices", "cpu:0,cpu:1", "--epochs", 2, "--progress", "off")
+    run("train", "--resume", folder / "moved", "--devices", "cpu:0", "--epochs", 3, "--progress", "off")
+    same_files(folder / "one", folder / "moved", "weights.safetensors")
+    assert figures_of(folder / "one") == figures_of(folder / "moved")
+    assert "logical_shards is 4" in refuse("train", *shards, "--devices", "cpu:0,cpu:1,cpu:2", "--out", folder / "three")
+
+
+def a_run_moves_between_meshes(folder):
+    run("train", *ANYWHERE, "--devices", "cpu:0", "--epochs", 3, "--out", folder / "one", "--progress", "off")
+    out = folder / "moved"
+    run("train", *ANYWHERE, "--devices", "cpu:0,cpu:1", "--mesh", "1x2x1", "--epochs", 1, "--out", out,
+        "--progress", "off")
+    run("train", "--resume", out, "--devices", "cpu:0,cpu:1,cpu:2,cpu:3", "--mesh", "1x2x2", "--layer-schedule", "gpipe",
+        "--epochs", 2, "--progress", "off")
+    run("train", "--resume", out, "--devices", "cpu:0,cpu:1", "--mesh", "1x1x2", "--epochs", 3, "--progress", "off")
+    for one, moved in zip(rows_of(folder / "one"), rows_of(out), strict=True):
+        assert abs(float(one["loss"]) - float(moved["loss"])) < 1e-3, (one, moved)
+    line = refuse("train", "--resume", out, "--devices", "cpu:0", "--epochs", 4)
+    assert "mesh: data is 1, layer is 1 and channel is 2, needs 2 devices; found 1" in line, line
 
 
 def computing_activations_again_may_change_on_resuming_and_changes_no_bit(folder):

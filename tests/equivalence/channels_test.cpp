@@ -58,11 +58,13 @@ TEST_F(Channels, EqualOneDeviceTogetherWithDataAndLayers) {
   for (int64_t samples : {1, 13, 16}) {
     const auto batches = make_batches(3, samples);
     const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
-    for (auto [data, layer, channel] : {std::array{2, 1, 2}, {1, 2, 2}, {2, 2, 2}, {4, 1, 2}, {1, 4, 2}, {1, 2, 4}, {2, 1, 4}})
+    for (auto [data, layer, channel] :
+         {std::array{2, 1, 2}, {1, 2, 2}, {2, 2, 2}, {4, 1, 2}, {1, 4, 2}, {1, 2, 4}, {2, 1, 4}})
       for (int64_t micro_batches : {1, 2})
-        expect_near(oracle,
-                    train(conv_net(), test_devices(data * layer * channel), split(layer, channel, micro_batches), batches),
-                    kTolerance, text(data, " x ", layer, " x ", channel, ", ", samples, " samples in ", micro_batches));
+        expect_near(
+            oracle,
+            train(conv_net(), test_devices(data * layer * channel), split(layer, channel, micro_batches), batches),
+            kTolerance, text(data, " x ", layer, " x ", channel, ", ", samples, " samples in ", micro_batches));
   }
 }
 

@@ -60,10 +60,10 @@ TEST_F(Layers, EqualOneDeviceInInterleavedOrder) {
     const auto batches = make_batches(3, samples);
     const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
     for (auto [layer, chunks] : {std::pair{2, 2}, {2, 3}, {3, 2}})
-      expect_near(
-          oracle,
-          train(conv_net(), test_devices(layer), split(layer, 2 * layer, PipelineSchedule::interleaved, chunks), batches),
-          kTolerance, text(layer, " devices with ", chunks, " stages each"));
+      expect_near(oracle,
+                  train(conv_net(), test_devices(layer), split(layer, 2 * layer, PipelineSchedule::interleaved, chunks),
+                        batches),
+                  kTolerance, text(layer, " devices with ", chunks, " stages each"));
   }
 }
 
@@ -108,8 +108,9 @@ TEST_F(Layers, HoldTheirOwnParametersAlone) {
   EXPECT_EQ(first + second, whole.state_of(0).segment_bytes(Segment::parameters));
   std::vector<float> weight(4 * 9);
   trainer.read_parameter("conv1.weight", test_devices(2)[0], weight.data(), weight.size() * sizeof(float));
-  EXPECT_THROWS(Status::not_on_device, "parameter 'conv1.weight' is not on cpu:1; it is on cpu:0",
-                trainer.read_parameter("conv1.weight", test_devices(2)[1], weight.data(), weight.size() * sizeof(float)));
+  EXPECT_THROWS(
+      Status::not_on_device, "parameter 'conv1.weight' is not on cpu:1; it is on cpu:0",
+      trainer.read_parameter("conv1.weight", test_devices(2)[1], weight.data(), weight.size() * sizeof(float)));
 }
 
 TEST_F(Layers, PredictAndEvaluateAsOne) {
@@ -174,11 +175,13 @@ TEST_F(Layers, RefuseAMeshThatCannotWork) {
   };
   EXPECT_THROWS(Status::invalid_argument, "model 'conv_net' has 7 layers, cannot be cut into 8 stages",
                 attach(8, split(8, 1)));
-  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 0, layer is 2 and channel is 1, needs a multiple of 2 devices; found 3",
+  EXPECT_THROWS(Status::invalid_argument,
+                "mesh: data is 0, layer is 2 and channel is 1, needs a multiple of 2 devices; found 3",
                 attach(3, split(2, 1)));
   TrainerOptions options = split(2, 2);
   options.mesh.data = 2;
-  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2, layer is 2 and channel is 1, needs 4 devices; found 2", attach(2, options));
+  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2, layer is 2 and channel is 1, needs 4 devices; found 2",
+                attach(2, options));
   options = split(2, 2);
   options.layer_cuts = {"conv9"};
   EXPECT_THROWS(Status::not_found, "layer_cuts: model 'conv_net' has no layer 'conv9'", attach(2, options));

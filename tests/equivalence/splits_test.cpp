@@ -70,8 +70,7 @@ TEST(Bf16, GoesThroughPipelinesAndMicroBatches) {  // a split by channel compute
     TrainerOptions options = split.options();
     options.compute = DType::bf16;
     const Trained found = train(conv_net(), test_devices(split.devices()), options, batches);
-    for (size_t i = 0; i < batches.size(); ++i)
-      EXPECT_NEAR(oracle.losses[i], found.losses[i], 0.02 * oracle.losses[i]);
+    for (size_t i = 0; i < batches.size(); ++i) EXPECT_NEAR(oracle.losses[i], found.losses[i], 0.02 * oracle.losses[i]);
     expect_near(oracle.parameters, found.parameters, 0.02, text(split.data, " x ", split.layer, ", parameter"));
   }
 }

@@ -39,7 +39,8 @@ TEST(LayerStages, AreRunsOfLayersOfAboutEqualCost) {
   const auto model = create_model("resnet50", {});
   for (int count : {2, 4, 8}) {
     const auto sums = operations_of(model->graph(), LayerStages(model->graph(), count));
-    EXPECT_LT(*std::max_element(sums.begin(), sums.end()), 1.25 / count * std::accumulate(sums.begin(), sums.end(), 0.0))
+    EXPECT_LT(*std::max_element(sums.begin(), sums.end()),
+              1.25 / count * std::accumulate(sums.begin(), sums.end(), 0.0))
         << count << " stages";
   }
 }

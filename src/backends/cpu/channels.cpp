@@ -20,7 +20,8 @@ struct Run {
 }  // namespace
 
 KernelChoice select_slice_channels(const CpuDevice&, const KernelRequest& request) {
-  const Shape &x = request.graph.type(request.node.inputs[0]).shape, &y = request.graph.type(request.node.outputs[0]).shape;
+  const Shape &x = request.graph.type(request.node.inputs[0]).shape,
+              &y = request.graph.type(request.node.outputs[0]).shape;
   const Run from = Run::of(x), to = Run::of(y);
   const int64_t n = x[0], offset = request.node.attributes.integer("begin") * from.channel;
   auto body = [=](void* const* in, void* const* out, void*) {
@@ -34,7 +35,8 @@ KernelChoice select_slice_channels(const CpuDevice&, const KernelRequest& reques
 }
 
 KernelChoice select_pad_channels(const CpuDevice&, const KernelRequest& request) {
-  const Shape &x = request.graph.type(request.node.inputs[0]).shape, &y = request.graph.type(request.node.outputs[0]).shape;
+  const Shape &x = request.graph.type(request.node.inputs[0]).shape,
+              &y = request.graph.type(request.node.outputs[0]).shape;
   const Run from = Run::of(x), to = Run::of(y);
   const int64_t n = x[0], offset = request.node.attributes.integer("begin") * to.channel;
   auto body = [=](void* const* in, void* const* out, void*) {

@@ -33,7 +33,8 @@ struct ColumnsGradient {
 
   // Scratch: columns of a piece [rows of dy][columns of dy][kh][kw][c] for each thread.
   void run(const float* weight, const float* dy, float* dx, float* scratch) const {
-    std::atomic<dnnl_status_t> status = dnnl_success;  // of the first product that failed: nothing is thrown through a team
+    std::atomic<dnnl_status_t> status =
+        dnnl_success;  // of the first product that failed: nothing is thrown through a team
     parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
       for (int64_t piece = begin; piece < end; ++piece) {
         const Range own = balanced_split(samples, pieces, piece);
@@ -68,7 +69,8 @@ struct ColumnsGradient {
     const int64_t top = row * window.stride[0] - window.padding[0],
                   left = column * window.stride[1] - window.padding[1];
     const int64_t step = window.dilation[1];
-    const int64_t first = left < 0 ? (-left + step - 1) / step : 0;  // tap of a row that lies in the image, and the last
+    const int64_t first =
+        left < 0 ? (-left + step - 1) / step : 0;  // tap of a row that lies in the image, and the last
     const int64_t last = std::min(window.kernel[1], (width - left + step - 1) / step);
     for (int64_t i = 0; i < window.kernel[0]; ++i) {
       const int64_t y = top + i * window.dilation[0];

@@ -21,7 +21,8 @@ KernelChoice choose(CudaDevice& device, const KernelRequest& request, const char
   const int64_t n = y.elements(), x_sample = x.elements() / x[0], y_sample = n / y[0];
   const int64_t offset = channels * (x_sample / x[1]);
   auto body = [=](const Arguments& a, cudaStream_t stream) {
-    shift_kernel<<<blocks_for(n), kThreads, 0, stream>>>(a.in<float>(0), a.out<float>(0), n, x_sample, y_sample, offset);
+    shift_kernel<<<blocks_for(n), kThreads, 0, stream>>>(a.in<float>(0), a.out<float>(0), n, x_sample, y_sample,
+                                                         offset);
   };
   return plain_choice(request, name, make_kernel(device, body));
 }
