@@ -165,7 +165,8 @@ void Replica::read_results(const Plan& plan) {
     switch (plan.output_types[i].dtype) {
       case DType::f64: read(arguments_.losses[losses++], i); break;
       case DType::i64: read(count, i), arguments_.correct += count; break;
-      default: read(is_finite, i), arguments_.is_finite = is_finite != 0;
+      case DType::i32: read(is_finite, i), arguments_.is_finite = is_finite != 0; break;
+      default: break;  // the network's output, which another rank hands out
     }
   }
 }

@@ -217,7 +217,8 @@ void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const 
     a.deadline = deadline;
     a.wants_results = wants_results;
     a.losses = losses_.data() + ranks[i] * most_micro_batches();
-    a.output = output ? output + range.begin * outputs : nullptr;
+    const bool leads = ranks[i] % channels() == 0;  // its channel group, whose ranks all have the output
+    a.output = output && leads ? output + range.begin * outputs : nullptr;
     started = i + 1;
     if (replicas_[ranks[i]]->is_idle()) continue;
     try {

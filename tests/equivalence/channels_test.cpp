@@ -1,6 +1,9 @@
 // Layers split by channel over a group of devices compute what one device does; also together with the other two splits.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
@@ -143,6 +146,39 @@ TEST_F(Channels, GoOnFromAFileOnAnyOtherMesh) {
     const Trained found = look_at(trainer);
     expect_near(whole.parameters, found.parameters, kTolerance, "parameter");
     expect_near(whole.momentum, found.momentum, kTolerance, "momentum");
+  }
+}
+
+// A training state's bytes but for the number of devices, which is there to be read by people.
+std::string state_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::string key = "\"devices\":\"";
+  const size_t at = bytes.find(key);
+  EXPECT_NE(at, std::string::npos);
+  bytes.at(at + key.size()) = 'N';
+  return bytes;
+}
+
+TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
+  const std::string path = testing::TempDir() + "first.safetensors", again = testing::TempDir() + "again.safetensors";
+  for (const auto& net : {conv_net, batch_norm_net}) {
+    {
+      Trainer trainer(test_context(), net(), test_devices(1), momentum_options());
+      StepResult result;
+      for (const Batch& batch : make_batches(3, 12)) trainer.step(batch, result);
+      save_checkpoint(trainer, path);
+    }
+    const std::string expected = state_bytes(path);
+    for (auto [data, layer, channel] : {std::array{2, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}}) {
+      Trainer trainer(test_context(), net(), test_devices(data * layer * channel), split(layer, channel));
+      load_checkpoint(trainer, path);
+      std::vector<float> output;  // the state goes to the devices and comes back
+      const Batch batch = make_batches(1, 4)[0];
+      trainer.predict(batch.shape, batch.inputs.data(), output);
+      save_checkpoint(trainer, again);
+      EXPECT_TRUE(state_bytes(again) == expected) << data << " x " << layer << " x " << channel;
+    }
   }
 }
 
