@@ -18,7 +18,9 @@ class FieldCheck {
     if (value < least || value > most)
       throw Error(Status::invalid_argument,
                   text(where_, field, " is ", value, ", need ",
-                       most == INT64_MAX ? text("at least ", least) : text(least, " to ", most)));
+                       most == INT64_MAX ? text("at least ", least)
+                       : most == least   ? text(least)
+                                         : text(least, " to ", most)));
   }
   // `names` are the constants of the values 1, 2, ...
   void constant(const char* field, int32_t value, std::vector<std::string_view> names) const {

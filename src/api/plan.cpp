@@ -45,6 +45,7 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   if (o.layer_chunks > 1 && o.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
     throw Error(Status::invalid_argument, text(function, ": options.layer_chunks is ", o.layer_chunks,
                                                ", needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
+  check.integer("reserved", o.reserved, 0, 0);
   check.integer("memory_bytes", o.memory_bytes, 1, INT64_MAX);
   const double operations =
       o.operations_per_second == TROIKA_UNSET ? operations_of_h200(o.precision) : o.operations_per_second;

@@ -21,6 +21,8 @@ std::shared_ptr<Model> small_model() {
   return create_model("mlp", zoo);
 }
 
+std::shared_ptr<Model> lenet() { return create_model("d2l_lenet", {}); }
+
 std::shared_ptr<Model> small_resnet() {
   ZooOptions zoo;
   zoo.input_channels = 1, zoo.input_height = 8, zoo.input_width = 8;
@@ -70,47 +72,68 @@ std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const StepSettings
 
 constexpr Mesh kMeshes[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1}, {1, 2, 2}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}};
 
-TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
-  for (const auto& net : {small_model, small_resnet})
-    for (double momentum : {0.0, 0.9})
-      for (const Mesh& mesh : kMeshes) {
-        if (net == small_model && mesh.channel > 3) continue;  // more than classes
-        SCOPED_TRACE(text(net()->name(), " on ", name_of(mesh), ", momentum ", momentum));
-        const StepSettings settings = step_of(8, 2, momentum);
-        const MeshEstimate found = estimate(*net(), settings, mesh);
-        const auto trainer = attach(net(), settings, mesh);
-        trainer->explain(8);
-        ASSERT_EQ(found.devices.size(), static_cast<size_t>(mesh.layer));
-        for (size_t r = 0; r < trainer->replica_count(); ++r) {
-          const size_t channel = r % static_cast<size_t>(mesh.channel);
-          const DeviceEstimate& device = found.devices[r / static_cast<size_t>(mesh.channel) % found.devices.size()];
-          const StateTable& state = trainer->state_of(r);
-          if (channel == 0) {
-            EXPECT_EQ(device.parameter_bytes, state.segment_bytes(Segment::parameters));
-            EXPECT_EQ(device.gradient_bytes, state.segment_bytes(Segment::gradients));
-            EXPECT_EQ(device.optimizer_bytes, state.segment_bytes(Segment::optimizer));
-            EXPECT_EQ(device.optimizer_bytes > 0, momentum > 0);
-          } else {
-            EXPECT_GE(device.parameter_bytes, state.segment_bytes(Segment::parameters));
-            EXPECT_GE(device.gradient_bytes, state.segment_bytes(Segment::gradients));
-          }
-        }
-      }
+// Every device of the first share of samples, by its place in the pipeline and in its channel group.
+void expect_state(const MeshEstimate& found, const Trainer& trainer) {
+  const auto channels = static_cast<size_t>(found.mesh.channel);
+  ASSERT_EQ(found.devices.size(), static_cast<size_t>(found.mesh.layer));
+  for (size_t r = 0; r < trainer.replica_count(); ++r) {
+    const DeviceEstimate& device = found.devices[r / channels % found.devices.size()];
+    const StateTable& state = trainer.state_of(r);
+    if (r % channels == 0) {
+      EXPECT_EQ(device.parameter_bytes, state.segment_bytes(Segment::parameters)) << r;
+      EXPECT_EQ(device.gradient_bytes, state.segment_bytes(Segment::gradients)) << r;
+      EXPECT_EQ(device.optimizer_bytes, state.segment_bytes(Segment::optimizer)) << r;
+    } else {  // has no more channels than the first
+      EXPECT_GE(device.parameter_bytes, state.segment_bytes(Segment::parameters)) << r;
+      EXPECT_GE(device.gradient_bytes, state.segment_bytes(Segment::gradients)) << r;
+    }
+  }
 }
 
-TEST(EstimateMesh, GivesActivationsNearTheArenaOfATrainer) {
-  for (const auto& net : {small_model, small_resnet})
+TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
+  auto compare = [](const auto& net, const StepSettings& settings, const Mesh& mesh) {
+    SCOPED_TRACE(text(net()->name(), " on ", name_of(mesh), ", momentum ", settings.sgd.momentum));
+    const auto trainer = attach(net(), settings, mesh);
+    trainer->explain(8);  // which decides the layouts of parameters
+    expect_state(estimate(*net(), settings, mesh), *trainer);
+  };
+  for (const Mesh& mesh : kMeshes)
+    for (double momentum : {0.0, 0.9}) compare(small_model, step_of(8, 2, momentum), mesh);
+  for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{2, 1, 2}, Mesh{1, 2, 2}}) compare(small_resnet, step_of(8, 1, 0.9), mesh);
+  StepSettings scaled = step_of(8);
+  scaled.compute = DType::f16;
+  scaled.sgd.is_scaled = true;
+  compare(small_model, scaled, {2, 1, 1});
+}
+
+TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
+  for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{1, 2, 1}}) {
+    const auto trainer = attach(lenet(), step_of(8), mesh);  // of 20 and 50 channels
+    trainer->explain(8);
+    const MeshEstimate found = estimate(*lenet(), step_of(8), mesh);
+    for (size_t r = 0; r < found.devices.size(); ++r) {
+      const size_t bytes = trainer->state_of(r).segment_bytes(Segment::parameters);
+      EXPECT_GE(bytes, found.devices[r].parameter_bytes);
+      EXPECT_LE(bytes, found.devices[r].parameter_bytes * 6 / 5);
+    }
+  }
+}
+
+// Kernels that write where they read take less than the lifetimes say, scratch and reorders more.
+TEST(EstimateMesh, GivesActivationsWithinHalfAsMuchAgainOfTheArena) {
+  for (const auto& net : {small_model, lenet})
     for (int64_t micro_batches : {1, 4})
       for (const Mesh& mesh : kMeshes) {
-        if (net == small_model && mesh.channel > 3) continue;
-        SCOPED_TRACE(text(net()->name(), " on ", name_of(mesh), " in ", micro_batches, " parts"));
         const StepSettings settings = step_of(64, micro_batches);
         const MeshEstimate found = estimate(*net(), settings, mesh);
         const auto trainer = attach(net(), settings, mesh);
         trainer->explain(64);
         for (size_t place = 0; place < found.devices.size(); ++place) {
-          const auto arena = trainer->replica(place * static_cast<size_t>(mesh.channel)).arena_bytes();
-          std::cout << net()->name() << " " << name_of(mesh) << " m " << micro_batches << " place " << place << " " << found.devices[place].activation_bytes << " arena " << arena << " ratio " << (double)arena/found.devices[place].activation_bytes << "\n";
+          const auto arena =
+              static_cast<double>(trainer->replica(place * static_cast<size_t>(mesh.channel)).arena_bytes());
+          const auto activations = static_cast<double>(found.devices[place].activation_bytes);
+          EXPECT_LT(arena, 1.5 * activations) << net()->name() << " on " << name_of(mesh) << ", place " << place;
+          EXPECT_GT(1.5 * arena, activations) << net()->name() << " on " << name_of(mesh) << ", place " << place;
         }
       }
 }
@@ -187,8 +210,10 @@ TEST(EstimateMesh, HidesSumsBehindTheBackwardPass) {
   StepSettings settings = step_of(64);
   settings.bucket_bytes = 0;
   const double alone = estimate_mesh(model->graph(), step_of(32), {1, 1, 1e9, kFast, kFast, 0}, {}).seconds;
-  // Layers take 2 * 2^20/4 operations forward and twice that backward, 2.6e-4 s each; a gradient of 16 KiB takes 16.4e-3 s.
-  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16 * 16384 / 1e6, 1e-3);
+  // A product takes 2.6e-4 s, a gradient of 16 KiB on its way 1.6e-2: sums begin behind the last layer's first product, and hide
+  // the 30 that follow.
+  const double product = 2.0 * 32 * 64 * 64 / 1e9;
+  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16 * 16384 / 1e6 - 30 * product, 1e-9);
   machine.link_bandwidth = 1e9;  // now 1.6e-5 s: the first layer's alone is left
   EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16384 / 1e9, 1e-7);
 }
@@ -204,7 +229,9 @@ TEST(EstimateMesh, HasThePublishedBubbleWhereStagesAreEqual) {
         const double bubble = estimate_mesh(model->graph(), settings, machine, {1, p, 1}).bubble;
         // Layers are equal but for the first, whose input needs no gradient, and the loss.
         EXPECT_NEAR(bubble, (p - 1.0) / (m + p - 1), 0.02) << p << " ranks, " << m << " micro-batches";
-        if (p == 1) EXPECT_EQ(bubble, 0);
+        if (p == 1) {
+          EXPECT_EQ(bubble, 0);
+        }
       }
   StepSettings settings = step_of(256, 8);
   settings.schedule = PipelineSchedule::interleaved;
@@ -222,7 +249,9 @@ TEST(EstimateMesh, NeedsLessMemoryTheMoreLayersAndChannelsAreSplit) {
     for (int n : {2, 4, 8}) {
       const DeviceEstimate now = estimate(*model, step_of(64, 4, 0.9), {1, by_layer ? n : 1, by_layer ? 1 : n}).fullest();
       EXPECT_LT(now.memory_bytes(), last.memory_bytes()) << n;
-      if (!by_layer) EXPECT_LT(now.parameter_bytes, 0.6 * last.parameter_bytes) << n;
+      if (!by_layer) {
+        EXPECT_LT(now.parameter_bytes, last.parameter_bytes * 6 / 10) << n;
+      }
       last = now;
     }
   }
@@ -247,21 +276,23 @@ TEST(ChooseMesh, GivesTheFastestThatFits) {
   const auto model = small_resnet();
   const StepSettings settings = step_of(256, 8, 0.9);
   Machine machine = machine_of(8);
+  std::vector<MeshEstimate> all;
   std::vector<size_t> needs;
-  for (const Mesh& mesh : meshes_of(8)) needs.push_back(estimate(*model, settings, mesh).fullest().memory_bytes());
+  for (const Mesh& mesh : meshes_of(8)) {
+    all.push_back(estimate(*model, settings, mesh));
+    needs.push_back(all.back().fullest().memory_bytes());
+  }
   std::sort(needs.begin(), needs.end());
   std::set<std::string> chosen;
-  for (size_t memory : needs) {
+  for (size_t memory : {needs.front(), needs[needs.size() / 2], needs.back()}) {
     machine.memory_bytes = memory;
     const MeshEstimate best = choose_mesh(model->graph(), settings, machine);
     chosen.insert(name_of(best.mesh));
     EXPECT_LE(best.fullest().memory_bytes(), memory);
-    for (const Mesh& mesh : meshes_of(8)) {
-      const MeshEstimate other = estimate(*model, settings, mesh);
+    for (const MeshEstimate& other : all)
       if (other.fullest().memory_bytes() <= memory) {
-        EXPECT_LE(best.seconds, other.seconds) << name_of(mesh) << " with " << memory;
+        EXPECT_LE(best.seconds, other.seconds) << name_of(other.mesh) << " with " << memory;
       }
-    }
   }
   EXPECT_GT(chosen.size(), 1u) << "memory changes nothing";
   machine.memory_bytes = needs.front() - 1;
@@ -273,13 +304,17 @@ TEST(ChooseMesh, GivesTheFastestThatFits) {
 }
 
 TEST(ChooseMesh, LeavesOutMeshesThatCannotWork) {
-  const auto model = small_model();
-  const Machine machine = machine_of(5);
-  EXPECT_THROWS(Status::invalid_argument, "model 'mlp' has 4 layers, cannot be cut into 5 stages",
-                estimate_mesh(model->graph(), step_of(8), machine, {1, 5, 1}));
+  const auto model = deep_model(2);  // of 64 units
+  const Machine machine = machine_of(65);
+  EXPECT_THROWS(Status::invalid_argument, "model 'deep' has 2 layers, cannot be cut into 65 stages",
+                estimate_mesh(model->graph(), step_of(130), machine, {1, 65, 1}));
   EXPECT_THROWS(Status::invalid_argument, "linear 'fc0' has 64 output channels, cannot be split over 65 devices",
-                estimate_mesh(deep_model(2)->graph(), step_of(8), machine_of(65), {1, 1, 65}));
-  EXPECT_EQ(name_of(choose_mesh(model->graph(), step_of(8), machine).mesh), "5x1x1");
+                estimate_mesh(model->graph(), step_of(130), machine, {1, 1, 65}));
+  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2, layer is 1 and channel is 1, needs 2 devices; found 65",
+                estimate_mesh(model->graph(), step_of(130), machine, {2, 1, 1}));
+  const MeshEstimate best = choose_mesh(model->graph(), step_of(130), machine);
+  EXPECT_EQ(best.mesh.layer, 1);
+  EXPECT_LT(best.mesh.channel, 65);
 }
 
 }  // namespace
