@@ -75,6 +75,8 @@ troika_plan_options read_options(const PlanOptions& options) {
   out.micro_batches = options.micro_batches;
   out.layer_schedule = parse_layer_schedule(options.layer_schedule);
   out.layer_chunks = options.layer_chunks;
+  if (out.layer_chunks > 1 && out.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
+    refuse_value("--layer-chunks", options.layer_chunks, "1, or --layer-schedule interleaved");
   out.memory_bytes = parse_bytes(options.memory);
   if (options.tflops > 0) out.operations_per_second = 1e12 * options.tflops;
   out.memory_bandwidth = 1e9 * options.memory_bandwidth;
