@@ -8,6 +8,7 @@
 #include <troika/export.h>
 #include <troika/file.h>
 #include <troika/model.h>
+#include <troika/plan.h>
 #include <troika/status.h>
 #include <troika/tensor.h>
 #include <troika/trainer.h>

@@ -1,5 +1,6 @@
 // troika_model_attach, and the options of a trainer.
 #include "api/context_handle.h"
+#include "api/field_check.h"
 #include "api/model_handle.h"
 #include "api/tensor_handle.h"
 #include "api/trainer_handle.h"
@@ -11,34 +12,6 @@ namespace {
 
 constexpr troika_trainer_options kDefaults = TROIKA_TRAINER_OPTIONS_INIT;
 constexpr troika_parameter_group kGroupDefaults = TROIKA_PARAMETER_GROUP_INIT;
-
-// One field of the options in its range, or an error that names it.
-class FieldCheck {
- public:
-  explicit FieldCheck(std::string where) : where_(std::move(where)) {}
-  void integer(const char* field, int64_t value, int64_t least, int64_t most) const {
-    if (value < least || value > most)
-      throw Error(Status::invalid_argument,
-                  text(where_, field, " is ", value, ", need ",
-                       most == INT64_MAX ? text("at least ", least) : text(least, " to ", most)));
-  }
-  // `names` are the constants of the values 1, 2, ...
-  void constant(const char* field, int32_t value, std::vector<std::string_view> names) const {
-    if (value >= 1 && static_cast<size_t>(value) <= names.size()) return;
-    const std::string_view last = names.back();
-    names.pop_back();
-    throw Error(Status::invalid_argument,
-                text(where_, field, " is ", value, ", need ", join(names, ", "), " or ", last));
-  }
-  void real(const char* field, double value, double least, double below) const {
-    if (!(value >= least && value < below))
-      throw Error(Status::invalid_argument,
-                  text(where_, field, " is ", value, ", need at least ", least, " and below ", below));
-  }
-
- private:
-  std::string where_;
-};
 
 // Names separated by commas.
 std::vector<std::string> read_names(const char* list, const char* field) {

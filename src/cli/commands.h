@@ -10,5 +10,6 @@ void add_train_command(CommandLine& line);
 void add_evaluate_command(CommandLine& line);
 void add_inspect_command(CommandLine& line);
 void add_bench_command(CommandLine& line);
+void add_plan_command(CommandLine& line);
 
 }  // namespace troika::cli

@@ -22,14 +22,14 @@ troika_mesh parse_mesh(const std::string& text) {
   return {sizes[0], sizes[1], sizes[2]};
 }
 
+}  // namespace
+
 int32_t parse_layer_schedule(const std::string& name) {
   if (name == "gpipe") return TROIKA_LAYER_SCHEDULE_GPIPE;
   if (name == "1f1b") return TROIKA_LAYER_SCHEDULE_1F1B;
   if (name == "interleaved") return TROIKA_LAYER_SCHEDULE_INTERLEAVED;
   refuse_value("--layer-schedule", name, "gpipe, 1f1b or interleaved");
 }
-
-}  // namespace
 
 void add_mesh_options(const Command& command, MeshOptions& options) {
   command.option("--mesh", options.mesh,

@@ -16,6 +16,9 @@ struct MeshOptions {
 
 void add_mesh_options(const Command& command, MeshOptions& options);
 
+// A schedule by its name.
+int32_t parse_layer_schedule(const std::string& name);
+
 // Refuses what the library would refuse by its own names. The options must live as long as `out`.
 void set_mesh(const MeshOptions& options, troika_trainer_options& out);
 

@@ -150,13 +150,7 @@ class Splitting {
       throw Error(Status::unsupported,
                   text("parameter '", value.name, "' is shared by layers that a split by channel cuts differently"));
     if (const auto same = split_.find(value.name)) return *same;
-    TensorType type = value.type;
-    if (axis >= 0) {
-      std::vector<int64_t> dims = type.shape.dims();
-      dims[static_cast<size_t>(axis)] = range.size();
-      type.shape = Shape(dims);
-    }
-    return split_.add_value(value.name, type, value.role);
+    return split_.add_value(value.name, {value.type.dtype, sliced(value.type.shape, slice)}, value.role);
   }
 
   const Graph& graph_;
@@ -167,6 +161,13 @@ class Splitting {
 };
 
 }  // namespace
+
+Shape sliced(const Shape& whole, const StateSlice& slice) {
+  if (slice.axis < 0) return whole;
+  std::vector<int64_t> dims = whole.dims();
+  dims[static_cast<size_t>(slice.axis)] = slice.range.size();
+  return Shape(dims);
+}
 
 ChannelSplit::ChannelSplit(const Graph& model, int ranks) : slices_(static_cast<size_t>(ranks)) {
   for (int rank = 0; rank < ranks; ++rank) Splitting(model, rank, ranks, slices_[static_cast<size_t>(rank)]).run();

@@ -18,6 +18,9 @@ struct StateSlice {
   bool operator==(const StateSlice&) const = default;
 };
 
+// The shape that a rank holds.
+Shape sliced(const Shape& whole, const StateSlice& slice);
+
 // How a model's layers are split. A convolution or linear layer whose input every rank has whole makes some of its output
 // channels on each (by column); one whose input is split reads each rank's channels with its slice of the weight, and the
 // ranks add up (by row, Shoeybi et al. 2019): one sum for two layers forward, and one backward. BatchNorm, ReLU and

@@ -45,7 +45,8 @@ std::vector<std::string> trainable_in(const Graph& graph, std::vector<std::strin
   return trainable;
 }
 
-// From samples to outputs, and when training to gradients.
+}  // namespace
+
 StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph = r.model;
@@ -72,6 +73,16 @@ StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   return {std::move(graph), forward_nodes, {}};
 }
 
+PipelineTable schedule_of(const CompileRequest& r, int micro_batches) {
+  if (!r.stages) return {in_turn(static_cast<size_t>(micro_batches))};
+  const int chunks = r.stages->count() / r.positions;
+  const bool fits = r.schedule != PipelineSchedule::interleaved || micro_batches % r.positions == 0;
+  return fits ? make_pipeline_schedule(r.schedule, r.positions, micro_batches, chunks)
+              : make_plain_schedule(r.positions, micro_batches, chunks);
+}
+
+namespace {
+
 // The parts of a training step, of which there are two sizes at most.
 std::vector<StepPart> build_micro_batches(const CompileRequest& r, const Log& log) {
   std::map<int64_t, StepPart> of_size;
@@ -88,11 +99,7 @@ std::vector<StepPart> build_micro_batches(const CompileRequest& r, const Log& lo
 }
 
 std::vector<PipelineAction> actions_of(const CompileRequest& r, int micro_batches) {
-  const int chunks = r.stages->count() / r.positions;
-  const bool fits = r.schedule != PipelineSchedule::interleaved || micro_batches % r.positions == 0;
-  const PipelineTable table = fits ? make_pipeline_schedule(r.schedule, r.positions, micro_batches, chunks)
-                                   : make_plain_schedule(r.positions, micro_batches, chunks);
-  std::vector<PipelineAction> actions = table[static_cast<size_t>(r.position)];
+  std::vector<PipelineAction> actions = schedule_of(r, micro_batches)[static_cast<size_t>(r.position)];
   if (r.mode != Mode::train)
     std::erase_if(actions, [](const PipelineAction& action) { return action.phase == PipelineAction::backward; });
   return actions;

@@ -45,6 +45,12 @@ struct CompileRequest {
   int64_t rates = 1;
 };
 
+// The network for one micro-batch of so many samples, from samples to outputs, and when training to gradients.
+StepPart build_part(const CompileRequest& request, int64_t samples, const Log& log);
+
+// The orders of the pipeline's positions for so many micro-batches, when training. Without stages one rank has all layers.
+PipelineTable schedule_of(const CompileRequest& request, int micro_batches);
+
 // The graph that is lowered, after every pass.
 Graph build_graph(const CompileRequest& request, const Log& log);
 

@@ -1,4 +1,4 @@
-// Liveness by shapes alone, and the candidates that are compared by it.
+// The candidates, and the cheapest that fits.
 #include "plan/recompute_choice.h"
 
 #include <algorithm>
@@ -6,35 +6,9 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "plan/memory_plan.h"
+#include "plan/graph_cost.h"
 
 namespace troika {
-
-size_t activation_bytes(const Graph& graph) {
-  const std::vector<ValueId> memory = find_memory(graph);
-  std::vector<MemoryBlock> blocks(graph.values().size());
-  std::vector<bool> exists(graph.values().size());
-  const int end = static_cast<int>(graph.nodes().size());
-  const auto touch = [&](ValueId id, int now) {
-    if (id == kNoValue || is_state(graph.value(memory[id]).role)) return;
-    MemoryBlock& block = blocks[memory[id]];
-    if (!exists[memory[id]]) block = {graph.type(memory[id]).bytes(), now, now, 0};
-    exists[memory[id]] = true;
-    block.last = now;
-  };
-  for (ValueId id = 0; id < graph.values().size(); ++id)
-    if (graph.value(id).role == Role::input) touch(id, -1);
-  for (int now = 0; now < end; ++now) {
-    const Node& node = graph.nodes()[static_cast<size_t>(now)];
-    for (ValueId id : node.inputs) touch(id, now);
-    for (ValueId id : node.outputs) touch(id, now);
-  }
-  for (ValueId id : graph.outputs) touch(id, end);
-  std::vector<MemoryBlock> used;
-  for (size_t i = 0; i < blocks.size(); ++i)
-    if (exists[i]) used.push_back(blocks[i]);
-  return plan_memory(used);
-}
 
 namespace {
 

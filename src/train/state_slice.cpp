@@ -21,13 +21,6 @@ void for_runs(const Shape& shape, const StateSlice& slice, size_t element, Copy&
 
 }  // namespace
 
-Shape sliced(const Shape& whole, const StateSlice& slice) {
-  if (slice.axis < 0) return whole;
-  std::vector<int64_t> dims = whole.dims();
-  dims[static_cast<size_t>(slice.axis)] = slice.range.size();
-  return Shape(dims);
-}
-
 void copy_part_out(const Shape& shape, const StateSlice& slice, size_t element, const std::byte* whole,
                    std::byte* part) {
   for_runs(shape, slice, element,

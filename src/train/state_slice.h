@@ -7,9 +7,6 @@
 
 namespace troika {
 
-// The shape that a rank holds.
-Shape sliced(const Shape& whole, const StateSlice& slice);
-
 // Between a whole tensor, row-major with elements of `element` bytes, and its part.
 void copy_part_out(const Shape& shape, const StateSlice& slice, size_t element, const std::byte* whole,
                    std::byte* part);

@@ -47,13 +47,7 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
 
 // The options' mesh over the list of devices, and what it cannot be combined with.
 void Trainer::check_mesh() {
-  const auto devices = static_cast<int>(devices_.size());
-  const auto [data, layer, channel] = options_.mesh;
-  if (data > 0 ? data * layer * channel != devices : devices % (layer * channel) != 0)
-    throw Error(Status::invalid_argument,
-                text("mesh: data is ", data, ", layer is ", layer, " and channel is ", channel, ", needs ",
-                     data > 0 ? text(data * layer * channel) : text("a multiple of ", layer * channel),
-                     " devices; found ", devices));
+  const auto [data, layer, channel] = spread(options_.mesh, static_cast<int>(devices_.size()));
   if (layer == 1 && channel == 1) return;
   auto refuse = [&](const std::string& what) {
     throw Error(Status::unsupported, text(layer > 1 ? text("mesh.layer is ", layer) : text("mesh.channel is ", channel),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "parallel/mesh.h"
 #include "parallel/pipeline_schedule.h"
 #include "passes/passes.h"
 #include "passes/recompute.h"
@@ -30,14 +31,6 @@ struct Schedule {
 
   // The learning rate of step `step`, counted from 0, for the base rate `rate`.
   double at(int64_t step, double rate) const;
-};
-
-// How devices share the work: data * layer * channel of them. In the list those with channels of the same layers come
-// behind each other, then those with the next layers, then those with other samples.
-struct Mesh {
-  int data = 0;     // parts of the batch; 0: as many as there are devices for
-  int layer = 1;    // ranks of a pipeline, each with its own layers
-  int channel = 1;  // ranks with some channels of each layer
 };
 
 struct TrainerOptions {

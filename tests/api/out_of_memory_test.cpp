@@ -124,6 +124,30 @@ TEST(OutOfMemory, while_a_model_is_built_and_filled) {
   });
 }
 
+TEST(OutOfMemory, while_meshes_are_planned) {
+  run_flow([](Calls& calls) {
+    Result result;
+    troika_context context = make_context(calls);
+    troika_model model = make_model(calls, context);
+    troika_plan_options options = TROIKA_PLAN_OPTIONS_INIT;
+    options.devices = 2;
+    options.batch = 8;
+    options.micro_batches = 2;
+    for (const troika_mesh& mesh : {troika_mesh{2, 1, 1}, {1, 2, 1}, {1, 1, 2}}) {
+      troika_plan plan = TROIKA_PLAN_INIT;
+      calls("plan_estimate",
+            [&](troika_error* e) { return troika_plan_estimate(model, &options, &mesh, &plan, e); });
+      keep(result, plan);
+    }
+    troika_plan best = TROIKA_PLAN_INIT;
+    calls("plan_choose", [&](troika_error* e) { return troika_plan_choose(model, &options, &best, e); });
+    keep(result, best);
+    troika_model_destroy(model);
+    troika_context_destroy(context);
+    return result;
+  });
+}
+
 TEST(OutOfMemory, while_models_of_the_zoo_are_made) {
   run_flow([](Calls& calls) {
     Result result;

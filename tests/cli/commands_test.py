@@ -14,7 +14,7 @@ from tool import (Skip, SMALL, TIME_LIMIT_S, TOOL, refuse, rows_of, run, run_tes
 
 def help_names_every_command(folder):
     text = run("--help")
-    for command in ("devices", "train", "evaluate", "inspect", "bench"):
+    for command in ("devices", "train", "evaluate", "inspect", "bench", "plan"):
         assert command in text, command
         assert "--help" in run(command, "--help")
 
@@ -193,6 +193,54 @@ def bench_profiles_each_launch(folder):
         assert sum("linear" in line for line in own) >= 4 and "wait_all_reduce" in "".join(own), own
         times = [float(line.split()[0]) for line in own]
         assert own[-1].endswith("sum") and abs(times[-1] - sum(times[:-1])) < 0.001 * len(times), own
+
+
+# A machine as slow as a laptop, so that figures do not follow the tool's defaults.
+PLAN = ["plan", "--model", "d2l_lenet", "--batch", 64, "--micro-batches", 4, "--momentum", 0.9, "--tflops", 0.1,
+        "--memory-bandwidth", 20, "--link", 10, "--latency", 5]
+PLAN_TABLE = """\
+d2l_lenet, batch 64 in f32, 4 devices of 2.00 MB
+mesh        parameters   gradients   optimizer activations       total        sent      bubble        time
+4x1x1           516 kB      516 kB      516 kB     2.14 MB     3.69 MB      774 kB       0.0 %     2.69 ms  does not fit
+2x2x1           516 kB      516 kB      516 kB     2.04 MB     3.59 MB      884 kB      44.9 %     3.95 ms  does not fit
+2x1x2           258 kB      258 kB      258 kB     1.38 MB     2.15 MB      880 kB       0.0 %     3.05 ms  does not fit
+1x4x1            896 B       896 B       896 B     4.60 MB     4.60 MB     1.56 MB      69.1 %     6.66 ms  does not fit
+1x2x2           258 kB      258 kB      258 kB     1.40 MB     2.18 MB     1.68 MB      45.4 %     5.07 ms  does not fit
+1x1x4           129 kB      129 kB      129 kB     1.46 MB     1.84 MB     1.87 MB       0.0 %     3.43 ms  <- fastest that fits
+"""
+
+
+def plan_prints_a_row_for_each_mesh(folder):
+    text = run(*PLAN, "--devices", 4, "--memory", "2MB")
+    assert text == PLAN_TABLE, text
+    marked = [line for line in run(*PLAN, "--devices", 4).splitlines() if line.endswith("<- fastest that fits")]
+    assert len(marked) == 1 and marked[0].startswith("4x1x1 "), marked
+
+
+def plan_says_why_a_mesh_cannot_work(folder):
+    lines = run("plan", "--model", "mlp", "--devices", 11).splitlines()
+    assert "1x11x1      model 'mlp' has 4 layers, cannot be cut into 11 stages" in lines, lines
+
+
+def plan_fails_where_no_mesh_fits(folder):
+    finished = subprocess.run([TOOL, *map(str, PLAN), "--devices", "2", "--memory", "1kB"], text=True, capture_output=True,
+                              timeout=TIME_LIMIT_S, check=False)
+    assert finished.returncode == 1 and finished.stdout.count("does not fit") == 3, finished
+    assert re.fullmatch(r"troika: plan: model 'd2l_lenet' fits no mesh of 2 devices with 1000 bytes each; "
+                        r"mesh 1x1x2 needs least, \d+ bytes\n", finished.stderr), finished.stderr
+
+
+def plan_refuses_values_by_their_option(folder):
+    for option, value, rest in (("--devices", 0, "is 0; give 1 to 4096"),
+                                ("--memory", "10XB", "is '10XB'; give bytes, such as 80GB, 80GiB or 512MB"),
+                                ("--batch", 0, "is 0; give at least 1"),
+                                ("--momentum", 1, "is 1; give at least 0 and below 1"),
+                                ("--precision", "f8", "is 'f8'; give f32, tf32, bf16 or f16"),
+                                ("--layer-schedule", "zigzag", "is 'zigzag'; give gpipe, 1f1b or interleaved"),
+                                ("--layer-chunks", 2, "is 2; give 1, or --layer-schedule interleaved"),
+                                ("--link", 0, "is 0; give a number of at least 0.001"),
+                                ("--tflops", "nan", "is nan; give a number of at least 0")):
+        assert refuse("plan", "--model", "mlp", option, value) == f"troika: {option} {rest}"
 
 
 def a_full_output_is_an_error(folder):

@@ -45,6 +45,7 @@ int main(void) {
   troika_dataset dataset = NULL;
   troika_loader loader = NULL;
   troika_trainer trainer = NULL;
+  troika_plan plan = TROIKA_PLAN_INIT;
 
   expect("context", troika_context_create(NULL, &context, &error), TROIKA_OK, &error);
   expect("model", troika_model_create(context, "mlp", NULL, &mlp, &error), TROIKA_OK, &error);
@@ -57,6 +58,8 @@ int main(void) {
       troika_model_create(context, "mlp", &options.known, &model, &error), troika_model_destroy(model));
   TRY(troika_trainer_options, TROIKA_TRAINER_OPTIONS_INIT, loss,
       troika_model_attach(mlp, &device, 1, &options.known, &trainer, &error), troika_trainer_destroy(trainer));
+  TRY(troika_plan_options, TROIKA_PLAN_OPTIONS_INIT, devices,
+      troika_plan_estimate(mlp, &options.known, NULL, &plan, &error), (void)0);
 #undef SET
 #define SET options.known.batch = 2
   TRY(troika_loader_options, TROIKA_LOADER_OPTIONS_INIT, batch,

@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "models/zoo.h"
+#include "plan/graph_cost.h"
 #include "support/throws.h"
 
 namespace troika {

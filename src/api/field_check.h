@@ -1,0 +1,43 @@
+// Checks of option structs, field by field.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace troika::api {
+
+// One field of the options in its range, or an error that names it.
+class FieldCheck {
+ public:
+  explicit FieldCheck(std::string where) : where_(std::move(where)) {}
+  void integer(const char* field, int64_t value, int64_t least, int64_t most) const {
+    if (value < least || value > most)
+      throw Error(Status::invalid_argument,
+                  text(where_, field, " is ", value, ", need ",
+                       most == INT64_MAX ? text("at least ", least)
+                       : most == least   ? text(least)
+                                         : text(least, " to ", most)));
+  }
+  // `names` are the constants of the values 1, 2, ...
+  void constant(const char* field, int32_t value, std::vector<std::string_view> names) const {
+    if (value >= 1 && static_cast<size_t>(value) <= names.size()) return;
+    const std::string_view last = names.back();
+    names.pop_back();
+    throw Error(Status::invalid_argument,
+                text(where_, field, " is ", value, ", need ", join(names, ", "), " or ", last));
+  }
+  void real(const char* field, double value, double least, double below) const {
+    if (!(value >= least && value < below))
+      throw Error(Status::invalid_argument,
+                  text(where_, field, " is ", value, ", need at least ", least, " and below ", below));
+  }
+
+ private:
+  std::string where_;
+};
+
+}  // namespace troika::api

@@ -1,0 +1,135 @@
+// The C functions of troika/plan.h.
+#include "plan/estimate.h"
+
+#include <troika/plan.h>
+
+#include "api/field_check.h"
+#include "api/model_handle.h"
+
+using namespace troika;
+using namespace troika::api;
+
+namespace {
+
+constexpr troika_plan_options kDefaults = TROIKA_PLAN_OPTIONS_INIT;
+constexpr int kMostDevices = 1 << 12;
+
+// Dense, by NVIDIA's data sheet of the H200 SXM.
+double operations_of_h200(int32_t precision) {
+  switch (precision) {
+    case TROIKA_PRECISION_F32: return 67e12;
+    case TROIKA_PRECISION_TF32: return 494e12;
+    default: return 989e12;
+  }
+}
+
+struct Question {
+  StepSettings settings;
+  Machine machine;
+};
+
+Question read_plan_options(const troika_plan_options* given, const char* function) {
+  const troika_plan_options o = read_options(given, kDefaults, "troika_plan_options");
+  const FieldCheck check(text(function, ": options."));
+  constexpr double kLarge = 1e30;
+  check.integer("devices", o.devices, 1, kMostDevices);
+  check.integer("batch", o.batch, 1, int64_t{1} << 40);
+  check.constant("loss", o.loss, {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR"});
+  check.constant("precision", o.precision,
+                 {"TROIKA_PRECISION_F32", "TROIKA_PRECISION_TF32", "TROIKA_PRECISION_BF16", "TROIKA_PRECISION_F16"});
+  check.real("momentum", o.momentum, 0, 1);
+  check.integer("micro_batches", o.micro_batches, 1, 1 << 16);
+  check.constant("layer_schedule", o.layer_schedule,
+                 {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
+  check.integer("layer_chunks", o.layer_chunks, 1, 1 << 10);
+  if (o.layer_chunks > 1 && o.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
+    throw Error(Status::invalid_argument, text(function, ": options.layer_chunks is ", o.layer_chunks,
+                                               ", needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
+  check.integer("reserved", o.reserved, 0, 0);
+  check.integer("memory_bytes", o.memory_bytes, 1, INT64_MAX);
+  const double operations =
+      o.operations_per_second == TROIKA_UNSET ? operations_of_h200(o.precision) : o.operations_per_second;
+  check.real("operations_per_second", operations, 1, kLarge);
+  check.real("memory_bandwidth", o.memory_bandwidth, 1, kLarge);
+  check.real("link_bandwidth", o.link_bandwidth, 1, kLarge);
+  check.real("link_latency", o.link_latency, 0, 1e9);
+
+  Question question;
+  StepSettings& settings = question.settings;
+  settings.batch = o.batch;
+  settings.micro_batches = o.micro_batches;
+  settings.loss = static_cast<Loss>(o.loss);
+  settings.compute = o.precision == TROIKA_PRECISION_BF16  ? DType::bf16
+                     : o.precision == TROIKA_PRECISION_F16 ? DType::f16
+                                                           : DType::f32;
+  settings.allow_tf32 = o.precision == TROIKA_PRECISION_TF32;
+  settings.sgd.momentum = o.momentum;
+  settings.sgd.is_scaled = o.precision == TROIKA_PRECISION_F16;
+  settings.schedule = static_cast<PipelineSchedule>(o.layer_schedule);
+  settings.chunks = o.layer_chunks;
+  question.machine = {o.devices, static_cast<size_t>(o.memory_bytes), operations,
+                      o.memory_bandwidth, o.link_bandwidth, o.link_latency};
+  return question;
+}
+
+// Parts of a mesh; 0 in `layer` and `channel` is 1.
+Mesh read_mesh(const troika_mesh* mesh, const char* function) {
+  if (!mesh) return {};
+  const FieldCheck check(text(function, ": "));
+  check.integer("mesh->data", mesh->data, 0, kMostDevices);
+  check.integer("mesh->layer", mesh->layer, 0, kMostDevices);
+  check.integer("mesh->channel", mesh->channel, 0, kMostDevices);
+  return {mesh->data, std::max(mesh->layer, 1), std::max(mesh->channel, 1)};
+}
+
+troika_plan plan_of(const MeshEstimate& estimate, const Machine& machine) {
+  const DeviceEstimate& fullest = estimate.fullest();
+  troika_plan plan{};
+  plan.fits = fullest.memory_bytes() <= machine.memory_bytes;
+  plan.mesh = {estimate.mesh.data, estimate.mesh.layer, estimate.mesh.channel};
+  plan.parameter_bytes = static_cast<int64_t>(fullest.parameter_bytes);
+  plan.gradient_bytes = static_cast<int64_t>(fullest.gradient_bytes);
+  plan.optimizer_bytes = static_cast<int64_t>(fullest.optimizer_bytes);
+  plan.activation_bytes = static_cast<int64_t>(fullest.activation_bytes);
+  plan.total_bytes = static_cast<int64_t>(fullest.memory_bytes());
+  plan.sent_bytes = static_cast<int64_t>(estimate.sent_bytes());
+  plan.bubble = estimate.bubble;
+  plan.seconds = estimate.seconds;
+  return plan;
+}
+
+// Runs `estimate` with the model's graph, what is asked of it, and writes what it gives.
+template <typename Estimate>
+troika_status answer(troika_model handle, const troika_plan_options* options, troika_plan* out_plan, const char* function,
+                     troika_error* error, Estimate&& estimate) {
+  return guard(error, [&] {
+    Model& model = *object_of(handle, function, "model")->model;
+    result_size(out_plan, function, "out_plan");
+    const Question question = read_plan_options(options, function);
+    const Exclusive exclusive(model.busy(), function, "model");
+    if (!model.is_complete())
+      throw Error(Status::invalid_argument, text("model '", model.name(), "': has no output yet; set it before planning"));
+    write_result(out_plan, plan_of(estimate(model.graph(), question), question.machine), function, "out_plan");
+  });
+}
+
+}  // namespace
+
+void troika_plan_options_init(troika_plan_options* options) {
+  if (options) *options = kDefaults;
+}
+
+troika_status troika_plan_estimate(troika_model model, const troika_plan_options* options, const troika_mesh* mesh,
+                                   troika_plan* out_plan, troika_error* error) {
+  constexpr const char* kName = "troika_plan_estimate";
+  return answer(model, options, out_plan, kName, error, [&](const Graph& graph, const Question& q) {
+    return estimate_mesh(graph, q.settings, q.machine, read_mesh(mesh, kName));
+  });
+}
+
+troika_status troika_plan_choose(troika_model model, const troika_plan_options* options, troika_plan* out_plan,
+                                 troika_error* error) {
+  return answer(model, options, out_plan, "troika_plan_choose", error, [](const Graph& graph, const Question& q) {
+    return choose_mesh(graph, q.settings, q.machine);
+  });
+}

@@ -1,0 +1,172 @@
+// `troika plan`: what a training step takes on each mesh of devices that need not be there, as a table.
+#include <charconv>
+#include <iostream>
+#include <memory>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/data_source.h"
+#include "cli/mesh.h"
+#include "cli/precision.h"
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+constexpr int kMostDevices = 4096;
+
+struct PlanOptions {
+  std::string model, memory = "141GB", precision = "f32", layer_schedule = "1f1b";
+  int devices = 1, batch = 256, micro_batches = 1, layer_chunks = 1, size = 0;
+  double momentum = 0, tflops = 0, memory_bandwidth = 4800, link = 450, latency = 2;
+};
+
+// "80GB", "80GiB", "512MB" or bytes.
+int64_t parse_bytes(const std::string& text) {
+  constexpr struct {
+    const char* name;
+    double bytes;
+  } kUnits[] = {{"", 1},     {"B", 1},     {"kB", 1e3},      {"MB", 1e6},          {"GB", 1e9},
+                {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1024.0 * (1 << 30)}};
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec == std::errc())
+    for (const auto& unit : kUnits)
+      if (std::string(read.ptr, end) == unit.name && number * unit.bytes >= 1 && number * unit.bytes < 1e18)
+        return static_cast<int64_t>(number * unit.bytes);
+  refuse_value("--memory", text, "bytes, such as 80GB, 80GiB or 512MB");
+}
+
+// Three digits and a unit: 2.75 GB.
+std::string scaled(double number, const std::vector<const char*>& units) {
+  size_t unit = 0;
+  while (number >= 999.5 && unit + 1 < units.size()) number /= 1000, ++unit;
+  const int digits = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
+  return formatted("%.*f %s", unit == 0 ? 0 : digits, number, units[unit]);
+}
+
+std::string as_bytes(int64_t bytes) { return scaled(static_cast<double>(bytes), {"B", "kB", "MB", "GB", "TB"}); }
+std::string as_time(double seconds) { return scaled(1e9 * seconds, {"ns", "us", "ms", "s"}); }
+
+troika_plan_options read_options(const PlanOptions& options) {
+  auto need = [](const char* name, double value, double least) {
+    if (!(value >= least && value < 1e15)) refuse_value(name, value, formatted("a number of at least %g", least));
+  };
+  if (options.devices < 1 || options.devices > kMostDevices)
+    refuse_value("--devices", options.devices, formatted("1 to %d", kMostDevices));
+  if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
+  if (options.micro_batches < 1) refuse_value("--micro-batches", options.micro_batches, "at least 1");
+  if (options.layer_chunks < 1) refuse_value("--layer-chunks", options.layer_chunks, "at least 1");
+  if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
+  if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
+  if (!(options.momentum >= 0 && options.momentum < 1))
+    refuse_value("--momentum", options.momentum, "at least 0 and below 1");
+  need("--tflops", options.tflops, 0);
+  need("--memory-bandwidth", options.memory_bandwidth, 1e-3);
+  need("--link", options.link, 1e-3);
+  need("--latency", options.latency, 0);
+
+  troika_plan_options out = TROIKA_PLAN_OPTIONS_INIT;
+  out.devices = options.devices;
+  out.batch = options.batch;
+  out.precision = parse_precision(options.precision);
+  out.momentum = options.momentum;
+  out.micro_batches = options.micro_batches;
+  out.layer_schedule = parse_layer_schedule(options.layer_schedule);
+  out.layer_chunks = options.layer_chunks;
+  if (out.layer_chunks > 1 && out.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
+    refuse_value("--layer-chunks", options.layer_chunks, "1, or --layer-schedule interleaved");
+  out.memory_bytes = parse_bytes(options.memory);
+  if (options.tflops > 0) out.operations_per_second = 1e12 * options.tflops;
+  out.memory_bandwidth = 1e9 * options.memory_bandwidth;
+  out.link_bandwidth = 1e9 * options.link;
+  out.link_latency = 1e-6 * options.latency;
+  return out;
+}
+
+// Every mesh of the devices: those with more parts of the batch first, then those with more layers in a row.
+std::vector<troika_mesh> meshes_of(int32_t devices) {
+  std::vector<troika_mesh> meshes;
+  for (int32_t data = devices; data > 0; --data)
+    for (int32_t layer = devices / data; devices % data == 0 && layer > 0; --layer)
+      if (devices / data % layer == 0) meshes.push_back({data, layer, devices / data / layer});
+  return meshes;
+}
+
+std::string name_of(const troika_mesh& mesh) { return formatted("%dx%dx%d", mesh.data, mesh.layer, mesh.channel); }
+
+std::string row(const std::string& mesh, const std::vector<std::string>& cells, const std::string& note) {
+  std::string line = formatted("%-10s", mesh.c_str());
+  for (const std::string& cell : cells) line += formatted(" %11s", cell.c_str());
+  if (!note.empty()) line += "  " + note;
+  return line + '\n';
+}
+
+std::string row_of(const troika_plan& plan, const troika_plan* chosen) {
+  const bool is_chosen = chosen && name_of(chosen->mesh) == name_of(plan.mesh);
+  return row(name_of(plan.mesh),
+             {as_bytes(plan.parameter_bytes), as_bytes(plan.gradient_bytes), as_bytes(plan.optimizer_bytes),
+              as_bytes(plan.activation_bytes), as_bytes(plan.total_bytes), as_bytes(plan.sent_bytes),
+              formatted("%.1f %%", 100 * plan.bubble), as_time(plan.seconds)},
+             is_chosen ? "<- fastest that fits" : plan.fits ? "" : "does not fit");
+}
+
+int plan(const PlanOptions& options) {
+  const troika_plan_options plan_options = read_options(options);
+  const Context context = create_context();
+  troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
+  if (options.size > 0) model_options.input_height = model_options.input_width = options.size;
+  Model model;
+  call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
+
+  troika_plan chosen = TROIKA_PLAN_INIT;
+  troika_error none_fits;
+  const bool fits = troika_plan_choose(model.get(), &plan_options, &chosen, &none_fits) == TROIKA_OK;
+  if (!fits && none_fits.status != TROIKA_ERROR_NOT_FOUND) check(none_fits.status, none_fits);
+
+  std::cout << formatted("%s, batch %d in %s, %d %s of %s\n", options.model.c_str(), options.batch,
+                         options.precision.c_str(), options.devices, options.devices == 1 ? "device" : "devices",
+                         as_bytes(plan_options.memory_bytes).c_str());
+  std::cout << row("mesh", {"parameters", "gradients", "optimizer", "activations", "total", "sent", "bubble", "time"}, "");
+  for (const troika_mesh& mesh : meshes_of(plan_options.devices)) {
+    troika_plan found = TROIKA_PLAN_INIT;
+    troika_error error;
+    const troika_status status = troika_plan_estimate(model.get(), &plan_options, &mesh, &found, &error);
+    if (status == TROIKA_ERROR_INVALID_ARGUMENT || status == TROIKA_ERROR_UNSUPPORTED) {
+      std::cout << row(name_of(mesh), {}, error.message);
+      continue;
+    }
+    check(status, error);
+    std::cout << row_of(found, fits ? &chosen : nullptr);
+  }
+  if (!fits) throw Failure(none_fits.message);
+  return 0;
+}
+
+}  // namespace
+
+void add_plan_command(CommandLine& line) {
+  const Command command =
+      line.add_command("plan", "Estimates memory, traffic and time of a training step on every mesh of devices, with none of them");
+  auto options = std::make_shared<PlanOptions>();
+  command.option("--model", options->model, "The model, such as resnet50");
+  command.require("--model");
+  command.option("--devices", options->devices, "How many devices there are to be");
+  command.option("--memory", options->memory, "Of a device, such as 80GB", "BYTES");
+  command.option("--batch", options->batch, "Samples a step, over all devices together");
+  command.option("--precision", options->precision, kPrecisionHelp);
+  command.option("--momentum", options->momentum, "Above 0 the optimizer keeps it for each parameter");
+  command.option("--micro-batches", options->micro_batches,
+                 "Cuts each device's samples into so many parts, computed one after the other");
+  command.option("--layer-schedule", options->layer_schedule, "Of a split by layer: gpipe, 1f1b or interleaved");
+  command.option("--layer-chunks", options->layer_chunks, "Stages a device, with the interleaved schedule");
+  command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
+  command.option("--tflops", options->tflops, "10^12 operations a second of a device; 0: an H200's in this precision", "T");
+  command.option("--memory-bandwidth", options->memory_bandwidth, "Of a device's memory", "GB/S");
+  command.option("--link", options->link, "What a device sends, while it receives as much", "GB/S");
+  command.option("--latency", options->latency, "Microseconds until a message's first byte is there", "US");
+  command.action([options] { return plan(*options); });
+}
+
+}  // namespace troika::cli

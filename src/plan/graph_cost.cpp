@@ -1,0 +1,59 @@
+// Times of nodes, sums and messages, and the lifetimes of values.
+#include "plan/graph_cost.h"
+
+#include <algorithm>
+
+#include "ops/op_def.h"
+#include "plan/memory_plan.h"
+
+namespace troika {
+
+double node_seconds(const Graph& graph, const Node& node, const Machine& machine) {
+  const OpDef& op = op_def(node.op);
+  if (op.is_view || op.communicates) return 0;
+  size_t bytes = 0;
+  for (ValueId id : node.inputs) {
+    if (id == kNoValue) continue;
+    const Role role = graph.value(id).role;
+    const bool is_written = !op.mutates.empty() && is_state(role) && role != Role::gradient;
+    bytes += graph.type(id).bytes() * (is_written ? 2 : 1);
+  }
+  for (ValueId id : node.outputs) bytes += graph.type(id).bytes();
+  return std::max(cost_of(graph, node).operations / machine.operations,
+                  static_cast<double>(bytes) / machine.memory_bandwidth);
+}
+
+double message_seconds(size_t bytes, const Machine& machine) {
+  return machine.link_latency + static_cast<double>(bytes) / machine.link_bandwidth;
+}
+
+double sum_seconds(size_t bytes, int devices, const Machine& machine) {
+  return 2.0 * (devices - 1) * (machine.link_latency + static_cast<double>(bytes) / devices / machine.link_bandwidth);
+}
+
+size_t activation_bytes(const Graph& graph) {
+  const size_t values = graph.values().size();
+  const int end = static_cast<int>(graph.nodes().size());
+  std::vector<ValueId> lies_in(values);  // a view lies in what it is a view of
+  std::vector<MemoryBlock> blocks(values);
+  for (ValueId id = 0; id < values; ++id) {
+    lies_in[id] = id;
+    if (graph.value(id).role == Role::input) blocks[id] = {graph.type(id).bytes(), -1, -1, 0};
+  }
+  for (int now = 0; now < end; ++now) {
+    const Node& node = graph.nodes()[static_cast<size_t>(now)];
+    for (ValueId id : node.inputs)
+      if (id != kNoValue) blocks[lies_in[id]].last = now;
+    for (ValueId id : node.outputs) {
+      if (op_def(node.op).is_view)
+        lies_in[id] = lies_in[node.inputs[0]];
+      else if (!is_state(graph.value(id).role))
+        blocks[id] = {graph.type(id).bytes(), now, now, 0};
+    }
+  }
+  for (ValueId id : graph.outputs) blocks[lies_in[id]].last = end;
+  std::erase_if(blocks, [](const MemoryBlock& block) { return block.bytes == 0; });  // state, and what nobody makes
+  return plan_memory(blocks);
+}
+
+}  // namespace troika

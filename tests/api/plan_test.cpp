@@ -1,0 +1,139 @@
+// Tests of troika/plan.h: what the calls give, their defaults, and every refusal.
+#include "api/api_test.h"
+
+namespace troika::test {
+namespace {
+
+class PlanTest : public ApiTest {
+ protected:
+  troika_status estimate(const troika_mesh& mesh) {
+    return troika_plan_estimate(model_, &options_, &mesh, &plan_, &error_);
+  }
+  troika_plan_options options_ = TROIKA_PLAN_OPTIONS_INIT;
+  troika_plan plan_ = TROIKA_PLAN_INIT;
+};
+
+TEST_F(PlanTest, EstimatesAMesh) {
+  make_model();  // 16 inputs, 3 classes: 48 + 3 parameters
+  options_.devices = 2;
+  options_.batch = 8;
+  options_.momentum = 0.9;
+  expect_ok(estimate({2, 1, 1}));
+  EXPECT_EQ(plan_.mesh.data, 2);
+  EXPECT_EQ(plan_.mesh.layer, 1);
+  EXPECT_EQ(plan_.mesh.channel, 1);
+  EXPECT_EQ(plan_.parameter_bytes, 192 + 64);  // each on a line of 64 bytes
+  EXPECT_EQ(plan_.gradient_bytes, 192 + 64);
+  EXPECT_EQ(plan_.optimizer_bytes, 192 + 64);
+  EXPECT_GE(plan_.activation_bytes, 4 * 64);  // 4 samples of 16 numbers
+  EXPECT_EQ(plan_.total_bytes, 3 * (192 + 64) + plan_.activation_bytes);
+  EXPECT_EQ(plan_.sent_bytes, 192 + 12);
+  EXPECT_EQ(plan_.bubble, 0);
+  EXPECT_GT(plan_.seconds, 0);
+  EXPECT_EQ(plan_.fits, 1);
+  options_.memory_bytes = plan_.total_bytes - 1;
+  expect_ok(estimate({0, 1, 1}));  // as many parts as devices
+  EXPECT_EQ(plan_.mesh.data, 2);
+  EXPECT_EQ(plan_.fits, 0);
+}
+
+TEST_F(PlanTest, AgreesWithATrainersMemory) {
+  make_trainer();
+  expect_ok(step());
+  troika_memory_info memory{};
+  expect_ok(troika_trainer_memory(trainer_, 0, &memory, &error_));
+  options_.devices = 2;
+  options_.batch = 4;
+  options_.momentum = 0.9;
+  expect_ok(estimate({2, 1, 1}));  // beside a trainer
+  EXPECT_EQ(plan_.parameter_bytes, memory.parameter_bytes);
+  EXPECT_EQ(plan_.gradient_bytes, memory.gradient_bytes);
+  EXPECT_EQ(plan_.optimizer_bytes, memory.optimizer_bytes);
+}
+
+TEST_F(PlanTest, PlansForOneDeviceByDefault) {
+  make_model();
+  expect_ok(troika_plan_estimate(model_, nullptr, nullptr, &plan_, &error_));
+  EXPECT_EQ(plan_.mesh.data, 1);
+  EXPECT_EQ(plan_.sent_bytes, 0);
+  EXPECT_EQ(plan_.fits, 1);
+  const double f32 = plan_.seconds;
+  expect_ok(troika_plan_choose(model_, nullptr, &plan_, &error_));
+  EXPECT_EQ(plan_.seconds, f32);
+  EXPECT_EQ(plan_.mesh.data, 1);
+}
+
+TEST_F(PlanTest, TakesAFasterMachineForEachPrecision) {
+  ASSERT_EQ(troika_model_create(context_, "d2l_lenet", nullptr, &model_, &error_), TROIKA_OK);
+  options_.memory_bandwidth = 1e29;  // operations alone
+  double last = 1e30;
+  for (int32_t precision : {TROIKA_PRECISION_F32, TROIKA_PRECISION_TF32, TROIKA_PRECISION_BF16}) {
+    options_.precision = precision;
+    expect_ok(estimate({1, 1, 1}));
+    EXPECT_LT(plan_.seconds, last);
+    last = plan_.seconds;
+  }
+  options_.operations_per_second = 989e12 / 4;
+  expect_ok(estimate({1, 1, 1}));
+  EXPECT_NEAR(plan_.seconds, 4 * last, 1e-3 * last);
+}
+
+TEST_F(PlanTest, ChoosesTheFastestThatFits) {
+  ASSERT_EQ(troika_model_create(context_, "d2l_lenet", nullptr, &model_, &error_), TROIKA_OK);
+  options_.devices = 4;
+  expect_ok(troika_plan_choose(model_, &options_, &plan_, &error_));
+  const troika_plan best = plan_;
+  for (const troika_mesh& mesh : {troika_mesh{4, 1, 1}, {2, 2, 1}, {2, 1, 2}, {1, 4, 1}, {1, 2, 2}, {1, 1, 4}}) {
+    expect_ok(estimate(mesh));
+    EXPECT_LE(best.seconds, plan_.seconds);
+  }
+  options_.memory_bytes = 1000;
+  expect_refused(troika_plan_choose(model_, &options_, &plan_, &error_), TROIKA_ERROR_NOT_FOUND,
+                 "plan: model 'd2l_lenet' fits no mesh of 4 devices with 1000 bytes each; mesh ");
+}
+
+TEST_F(PlanTest, RefusesWhatCannotBe) {
+  make_model();
+  auto refuse = [&](auto change, const std::string& part) {
+    const troika_plan_options before = options_;
+    change(options_);
+    expect_refused(estimate({1, 1, 1}), kInvalid, "troika_plan_estimate: options." + part);
+    expect_refused(troika_plan_choose(model_, &options_, &plan_, &error_), kInvalid, "troika_plan_choose: options." + part);
+    options_ = before;
+  };
+  refuse([](auto& o) { o.devices = 0; }, "devices is 0, need 1 to 4096");
+  refuse([](auto& o) { o.batch = 0; }, "batch is 0, need 1 to ");
+  refuse([](auto& o) { o.loss = 9; }, "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY");
+  refuse([](auto& o) { o.precision = 0; }, "precision is 0, need TROIKA_PRECISION_F32");
+  refuse([](auto& o) { o.momentum = 1; }, "momentum is 1, need at least 0 and below 1");
+  refuse([](auto& o) { o.micro_batches = 0; }, "micro_batches is 0, need 1 to 65536");
+  refuse([](auto& o) { o.layer_schedule = 4; }, "layer_schedule is 4, need TROIKA_LAYER_SCHEDULE_GPIPE");
+  refuse([](auto& o) { o.layer_chunks = 0; }, "layer_chunks is 0, need 1 to 1024");
+  refuse([](auto& o) { o.layer_chunks = 2; }, "layer_chunks is 2, needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED");
+  refuse([](auto& o) { o.reserved = 1; }, "reserved is 1, need 0");
+  refuse([](auto& o) { o.memory_bytes = 0; }, "memory_bytes is 0, need at least 1");
+  refuse([](auto& o) { o.operations_per_second = 0; }, "operations_per_second is 0, need at least 1");
+  refuse([](auto& o) { o.memory_bandwidth = -1; }, "memory_bandwidth is -1, need at least 1");
+  refuse([](auto& o) { o.link_bandwidth = 0; }, "link_bandwidth is 0, need at least 1");
+  refuse([](auto& o) { o.link_latency = -1; }, "link_latency is -1, need at least 0");
+
+  EXPECT_EQ(plan_.total_bytes, 0) << "a refused call has written its result";
+  expect_refused(estimate({-1, 1, 1}), kInvalid, "mesh->data is -1, need 0 to 4096");
+  expect_refused(estimate({2, 1, 1}), kInvalid, "mesh: data is 2, layer is 1 and channel is 1, needs 2 devices; found 1");
+  options_.devices = 8;
+  expect_refused(estimate({1, 8, 1}), kInvalid, "cannot be cut into 8 stages");
+  expect_refused(estimate({1, 1, 8}), kInvalid, "linear 'fc' has 3 output channels, cannot be split over 8 devices");
+  expect_refused(troika_plan_estimate(nullptr, &options_, nullptr, &plan_, &error_), kInvalid, "argument 'model' is NULL");
+  expect_refused(troika_plan_estimate(model_, &options_, nullptr, nullptr, &error_), kInvalid,
+                 "argument 'out_plan' is NULL");
+  plan_.struct_size = 8;
+  expect_refused(estimate({8, 1, 1}), kInvalid, "out_plan->struct_size is 8");
+}
+
+TEST_F(PlanTest, RefusesAModelWithoutOutput) {
+  ASSERT_EQ(troika_model_create_empty(context_, "net", &model_, &error_), TROIKA_OK);
+  expect_refused(estimate({1, 1, 1}), kInvalid, "model 'net': has no output yet; set it before planning");
+}
+
+}  // namespace
+}  // namespace troika::test

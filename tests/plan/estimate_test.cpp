@@ -1,0 +1,321 @@
+// Tests of estimates: against what trainers allocate, and against bytes and times worked out by hand.
+#include "plan/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/text.h"
+#include "models/zoo.h"
+#include "support/throws.h"
+#include "train/trainer.h"
+
+namespace troika {
+namespace {
+
+// 16 inputs, 8 units, ReLU, 3 classes: fc1 of 128 + 8 parameters, fc2 of 24 + 3.
+std::shared_ptr<Model> small_model() {
+  ZooOptions zoo;
+  zoo.classes = 3, zoo.input_channels = 1, zoo.input_height = 4, zoo.input_width = 4, zoo.hidden = 8;
+  return create_model("mlp", zoo);
+}
+
+std::shared_ptr<Model> lenet() { return create_model("d2l_lenet", {}); }
+
+std::shared_ptr<Model> small_resnet() {
+  ZooOptions zoo;
+  zoo.input_channels = 1, zoo.input_height = 8, zoo.input_width = 8;
+  return create_model("d2l_resnet18", zoo);
+}
+
+// Linear layers that all cost the same.
+std::shared_ptr<Model> deep_model(int layers) {
+  auto model = std::make_shared<Model>("deep");
+  ValueId x = model->add_input("x", {64});
+  for (int i = 0; i < layers; ++i) x = model->add_linear(text("fc", i), x, 64, false);
+  model->set_output(x);
+  return model;
+}
+
+StepSettings step_of(int64_t batch, int64_t micro_batches = 1, double momentum = 0) {
+  StepSettings settings;
+  settings.batch = batch;
+  settings.micro_batches = micro_batches;
+  settings.sgd.momentum = momentum;
+  return settings;
+}
+
+constexpr double kFast = 1e30;
+
+Machine machine_of(int devices) { return {devices, size_t{1} << 40, 1e12, 1e11, 1e10, 1e-6}; }
+
+MeshEstimate estimate(const Model& model, const StepSettings& settings, const Mesh& mesh) {
+  return estimate_mesh(model.graph(), settings, machine_of(mesh.data * mesh.layer * mesh.channel), mesh);
+}
+
+// ---- memory, against trainers ----
+
+std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const StepSettings& settings, const Mesh& mesh) {
+  static const auto context = std::make_shared<Context>(ContextOptions{});
+  TrainerOptions options;
+  options.mesh = mesh;
+  options.sgd = settings.sgd;
+  options.compute = settings.compute;
+  options.micro_batches = settings.micro_batches;
+  options.pipeline_schedule = settings.schedule;
+  options.pipeline_chunks = settings.chunks;
+  std::vector<DeviceId> devices;
+  for (int i = 0; i < mesh.data * mesh.layer * mesh.channel; ++i) devices.push_back({DeviceKind::cpu, i});
+  return std::make_unique<Trainer>(context, std::move(model), devices, options);
+}
+
+constexpr Mesh kMeshes[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1}, {1, 2, 2}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}};
+
+// Every device of the first share of samples, by its place in the pipeline and in its channel group.
+void expect_state(const MeshEstimate& found, const Trainer& trainer) {
+  const auto channels = static_cast<size_t>(found.mesh.channel);
+  ASSERT_EQ(found.devices.size(), static_cast<size_t>(found.mesh.layer));
+  for (size_t r = 0; r < trainer.replica_count(); ++r) {
+    const DeviceEstimate& device = found.devices[r / channels % found.devices.size()];
+    const StateTable& state = trainer.state_of(r);
+    if (r % channels == 0) {
+      EXPECT_EQ(device.parameter_bytes, state.segment_bytes(Segment::parameters)) << r;
+      EXPECT_EQ(device.gradient_bytes, state.segment_bytes(Segment::gradients)) << r;
+      EXPECT_EQ(device.optimizer_bytes, state.segment_bytes(Segment::optimizer)) << r;
+    } else {  // has no more channels than the first
+      EXPECT_GE(device.parameter_bytes, state.segment_bytes(Segment::parameters)) << r;
+      EXPECT_GE(device.gradient_bytes, state.segment_bytes(Segment::gradients)) << r;
+    }
+  }
+}
+
+TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
+  auto compare = [](const auto& net, const StepSettings& settings, const Mesh& mesh) {
+    SCOPED_TRACE(text(net()->name(), " on ", name_of(mesh), ", momentum ", settings.sgd.momentum));
+    const auto trainer = attach(net(), settings, mesh);
+    trainer->explain(8);  // which decides the layouts of parameters
+    expect_state(estimate(*net(), settings, mesh), *trainer);
+  };
+  for (const Mesh& mesh : kMeshes)
+    for (double momentum : {0.0, 0.9}) compare(small_model, step_of(8, 2, momentum), mesh);
+  for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{2, 1, 2}, Mesh{1, 2, 2}}) compare(small_resnet, step_of(8, 1, 0.9), mesh);
+  StepSettings scaled = step_of(8);
+  scaled.compute = DType::f16;
+  scaled.sgd.is_scaled = true;
+  compare(small_model, scaled, {2, 1, 1});
+}
+
+TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
+  for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{1, 2, 1}}) {
+    const auto trainer = attach(lenet(), step_of(8), mesh);  // of 20 and 50 channels
+    trainer->explain(8);
+    const MeshEstimate found = estimate(*lenet(), step_of(8), mesh);
+    for (size_t r = 0; r < found.devices.size(); ++r) {
+      const size_t bytes = trainer->state_of(r).segment_bytes(Segment::parameters);
+      EXPECT_GE(bytes, found.devices[r].parameter_bytes);
+      EXPECT_LE(bytes, found.devices[r].parameter_bytes * 6 / 5);
+    }
+  }
+}
+
+// Kernels that write where they read take less than the lifetimes say, scratch and reorders more.
+TEST(EstimateMesh, GivesActivationsWithinHalfAsMuchAgainOfTheArena) {
+  for (const auto& net : {small_model, lenet})
+    for (int64_t micro_batches : {1, 4})
+      for (const Mesh& mesh : kMeshes) {
+        const StepSettings settings = step_of(64, micro_batches);
+        const MeshEstimate found = estimate(*net(), settings, mesh);
+        const auto trainer = attach(net(), settings, mesh);
+        trainer->explain(64);
+        for (size_t place = 0; place < found.devices.size(); ++place) {
+          const auto arena =
+              static_cast<double>(trainer->replica(place * static_cast<size_t>(mesh.channel)).arena_bytes());
+          const auto activations = static_cast<double>(found.devices[place].activation_bytes);
+          EXPECT_LT(arena, 1.5 * activations) << net()->name() << " on " << name_of(mesh) << ", place " << place;
+          EXPECT_GT(1.5 * arena, activations) << net()->name() << " on " << name_of(mesh) << ", place " << place;
+        }
+      }
+}
+
+// ---- bytes sent ----
+
+TEST(EstimateMesh, CountsWhatDevicesSend) {
+  const auto model = small_model();
+  auto devices = [&](const Mesh& mesh, int64_t micro_batches = 1) {
+    return estimate(*model, step_of(8, micro_batches), mesh).devices;
+  };
+  EXPECT_EQ(devices({1, 1, 1})[0].sent_bytes(), 0u);
+  constexpr size_t kGradients = 4 * (128 + 8 + 24 + 3);
+  EXPECT_EQ(devices({2, 1, 1})[0].data_bytes, kGradients);
+  EXPECT_EQ(devices({4, 1, 1})[0].data_bytes, 2 * 3 * kGradients / 4);
+  EXPECT_EQ(devices({4, 1, 1}, 2)[0].sent_bytes(), 2 * 3 * kGradients / 4);  // sums of all micro-batches travel once
+  // The output of fc1, and its gradient, of 8 samples and 8 units.
+  for (int64_t micro_batches : {1, 4})
+    for (const DeviceEstimate& device : devices({1, 2, 1}, micro_batches)) {
+      EXPECT_EQ(device.layer_bytes, 4u * 8 * 8);
+      EXPECT_EQ(device.sent_bytes(), device.layer_bytes);
+    }
+  // One sum: the output of fc2, 8 samples of 3 classes. The first layer's input needs no gradient.
+  EXPECT_EQ(devices({1, 1, 2})[0].channel_bytes, 4u * 8 * 3);
+  EXPECT_EQ(devices({1, 1, 3})[0].channel_bytes, 2u * 2 * (4 * 8 * 3) / 3);
+  // A pipeline has 4 of the samples; each of its devices sums its own layer.
+  const auto both = devices({2, 2, 1});
+  EXPECT_EQ(both[0].layer_bytes, 4u * 4 * 8);
+  EXPECT_EQ(both[0].data_bytes, 4u * (128 + 8));
+  EXPECT_EQ(both[1].data_bytes, 4u * (24 + 3));
+  EXPECT_EQ(both[0].sent_bytes(), 4u * 4 * 8 + 4 * (128 + 8));
+}
+
+// ---- time ----
+
+TEST(EstimateMesh, TakesTheTimeOfItsOperations) {
+  Machine machine{1, 1, 1e6, kFast, kFast, 0};
+  // Products: forward, the gradients of both weights, and of fc2's input. ReLU is fused; its gradient is an operation a unit,
+  // the loss one for each number that it gives.
+  const double operations = 2.0 * 8 * (128 + 24) * 2 + 2.0 * 8 * 24 + 8 * 8 + (2 + 8 * 3) + 8 * 3;
+  EXPECT_NEAR(estimate_mesh(small_model()->graph(), step_of(8), machine, {}).seconds, operations / 1e6, 1e-9);
+}
+
+TEST(EstimateMesh, TakesTheTimeOfItsMemory) {
+  const auto model = small_model();
+  Machine machine{1, 1, kFast, 1e6, kFast, 0};
+  const double parameters = 128 + 8 + 24 + 3;
+  const double once = estimate_mesh(model->graph(), step_of(8), machine, {}).seconds;
+  // Momentum is read and written with each update.
+  EXPECT_NEAR(estimate_mesh(model->graph(), step_of(8, 1, 0.9), machine, {}).seconds - once, 2 * 4 * parameters / 1e6, 1e-9);
+  // Twice the samples take twice the time, but for what has the size of the parameters.
+  const double twice = estimate_mesh(model->graph(), step_of(16), machine, {}).seconds;
+  EXPECT_GT(twice, 1.2 * once);
+  EXPECT_LT(twice, 2 * once);
+}
+
+TEST(EstimateMesh, AddsTheSumsThatNothingHides) {
+  Machine machine{2, 1, kFast, kFast, 1e6, 1e-3};
+  StepSettings settings = step_of(8);
+  // Each parameter's gradient alone: two messages of half of it, four times.
+  settings.bucket_bytes = 0;
+  EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {}).seconds, 4 * 2 * 1e-3 + 4 * 163 / 1e6, 1e-9);
+  settings.bucket_bytes = 1 << 20;
+  EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {}).seconds, 2 * 1e-3 + 4 * 163 / 1e6, 1e-9);
+  // Behind each other: the output's sum over two devices.
+  EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {1, 1, 2}).seconds, 2 * 1e-3 + 4 * 24 / 1e6, 1e-9);
+  // The output of fc1 and its gradient, of 8 samples and 8 units.
+  EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {1, 2, 1}).seconds, 2 * (1e-3 + 4 * 64 / 1e6), 1e-9);
+}
+
+TEST(EstimateMesh, HidesSumsBehindTheBackwardPass) {
+  const auto model = deep_model(16);
+  Machine machine{2, 1, 1e9, kFast, 1e6, 0};
+  StepSettings settings = step_of(64);
+  settings.bucket_bytes = 0;
+  const double alone = estimate_mesh(model->graph(), step_of(32), {1, 1, 1e9, kFast, kFast, 0}, {}).seconds;
+  // A product takes 2.6e-4 s, a gradient of 16 KiB on its way 1.6e-2: sums begin behind the last layer's first product, and hide
+  // the 30 that follow.
+  const double product = 2.0 * 32 * 64 * 64 / 1e9;
+  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16 * 16384 / 1e6 - 30 * product, 1e-9);
+  machine.link_bandwidth = 1e9;  // now 1.6e-5 s: the first layer's alone is left
+  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16384 / 1e9, 1e-7);
+}
+
+TEST(EstimateMesh, HasThePublishedBubbleWhereStagesAreEqual) {
+  const auto model = deep_model(64);
+  for (auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b})
+    for (int p : {1, 2, 4})
+      for (int m : {1, 4, 8}) {
+        StepSettings settings = step_of(32 * m, m);
+        settings.schedule = schedule;
+        const Machine machine{p, 1, 1e9, kFast, kFast, 0};
+        const double bubble = estimate_mesh(model->graph(), settings, machine, {1, p, 1}).bubble;
+        // Layers are equal but for the first, whose input needs no gradient, and the loss.
+        EXPECT_NEAR(bubble, (p - 1.0) / (m + p - 1), 0.02) << p << " ranks, " << m << " micro-batches";
+        if (p == 1) {
+          EXPECT_EQ(bubble, 0);
+        }
+      }
+  StepSettings settings = step_of(256, 8);
+  settings.schedule = PipelineSchedule::interleaved;
+  settings.chunks = 2;
+  const Machine machine{4, 1, 1e9, kFast, kFast, 0};
+  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {1, 4, 1}).bubble, 3.0 / (2 * 8 + 3), 0.03);
+}
+
+// ---- sizes ----
+
+TEST(EstimateMesh, NeedsLessMemoryTheMoreLayersAndChannelsAreSplit) {
+  const auto model = small_resnet();
+  for (bool by_layer : {true, false}) {
+    DeviceEstimate last = estimate(*model, step_of(64, 4, 0.9), {1, 1, 1}).fullest();
+    for (int n : {2, 4, 8}) {
+      const DeviceEstimate now = estimate(*model, step_of(64, 4, 0.9), {1, by_layer ? n : 1, by_layer ? 1 : n}).fullest();
+      EXPECT_LT(now.memory_bytes(), last.memory_bytes()) << n;
+      if (!by_layer) {
+        EXPECT_LT(now.parameter_bytes, last.parameter_bytes * 6 / 10) << n;
+      }
+      last = now;
+    }
+  }
+}
+
+TEST(EstimateMesh, NeedsLessForActivationsIn16Bits) {
+  const auto model = small_resnet();
+  StepSettings settings = step_of(256);
+  const DeviceEstimate whole = estimate(*model, settings, {1, 1, 1}).devices[0];
+  for (DType dtype : {DType::bf16, DType::f16})
+    for (const Mesh& mesh : kMeshes) {
+      settings.compute = dtype;
+      settings.sgd.is_scaled = dtype == DType::f16;
+      const MeshEstimate found = estimate(*model, settings, mesh);
+      EXPECT_LT(found.fullest().activation_bytes, whole.activation_bytes) << name_of(mesh);
+    }
+}
+
+// ---- the choice ----
+
+TEST(ChooseMesh, GivesTheFastestThatFits) {
+  const auto model = small_resnet();
+  const StepSettings settings = step_of(256, 8, 0.9);
+  Machine machine = machine_of(8);
+  std::vector<MeshEstimate> all;
+  std::vector<size_t> needs;
+  for (const Mesh& mesh : meshes_of(8)) {
+    all.push_back(estimate(*model, settings, mesh));
+    needs.push_back(all.back().fullest().memory_bytes());
+  }
+  std::sort(needs.begin(), needs.end());
+  std::set<std::string> chosen;
+  for (size_t memory : {needs.front(), needs[needs.size() / 2], needs.back()}) {
+    machine.memory_bytes = memory;
+    const MeshEstimate best = choose_mesh(model->graph(), settings, machine);
+    chosen.insert(name_of(best.mesh));
+    EXPECT_LE(best.fullest().memory_bytes(), memory);
+    for (const MeshEstimate& other : all)
+      if (other.fullest().memory_bytes() <= memory) {
+        EXPECT_LE(best.seconds, other.seconds) << name_of(other.mesh) << " with " << memory;
+      }
+  }
+  EXPECT_GT(chosen.size(), 1u) << "memory changes nothing";
+  machine.memory_bytes = needs.front() - 1;
+  EXPECT_THROWS(Status::not_found,
+                text("plan: model 'd2l_resnet18' fits no mesh of 8 devices with ", needs.front() - 1, " bytes each; mesh "),
+                choose_mesh(model->graph(), settings, machine));
+  EXPECT_THROWS(Status::not_found, text(" needs least, ", needs.front(), " bytes"),
+                choose_mesh(model->graph(), settings, machine));
+}
+
+TEST(ChooseMesh, LeavesOutMeshesThatCannotWork) {
+  const auto model = deep_model(2);  // of 64 units
+  const Machine machine = machine_of(65);
+  EXPECT_THROWS(Status::invalid_argument, "model 'deep' has 2 layers, cannot be cut into 65 stages",
+                estimate_mesh(model->graph(), step_of(130), machine, {1, 65, 1}));
+  EXPECT_THROWS(Status::invalid_argument, "linear 'fc0' has 64 output channels, cannot be split over 65 devices",
+                estimate_mesh(model->graph(), step_of(130), machine, {1, 1, 65}));
+  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2, layer is 1 and channel is 1, needs 2 devices; found 65",
+                estimate_mesh(model->graph(), step_of(130), machine, {2, 1, 1}));
+  const MeshEstimate best = choose_mesh(model->graph(), step_of(130), machine);
+  EXPECT_EQ(best.mesh.layer, 1);
+  EXPECT_LT(best.mesh.channel, 65);
+}
+
+}  // namespace
+}  // namespace troika

@@ -1,0 +1,65 @@
+// Tests of what nodes, messages and sums cost, and of lifetimes.
+#include "plan/graph_cost.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+constexpr Machine kMachine{4, 0, 1e6, 1e3, 1e3, 0.5};
+
+// x [16] -> y -> z -> a view of z, the output; each of 64 bytes.
+struct Chain {
+  Graph graph{"chain"};
+  Chain() {
+    ValueId id = graph.add_value("x", {DType::f32, {1, 16}}, Role::input);
+    id = append_node(graph, "relu", "y", {id})[0];
+    id = append_node(graph, "relu", "z", {id})[0];
+    graph.outputs = append_node(graph, "reshape", "view", {id}, {{"shape", std::vector<int64_t>{4, 4}}});
+  }
+};
+
+TEST(NodeSeconds, AreOfOperationsOrOfMemoryWhicheverTakesLonger) {
+  const Chain chain;
+  const Node& relu = chain.graph.nodes()[0];
+  EXPECT_DOUBLE_EQ(node_seconds(chain.graph, relu, kMachine), (64 + 64) / 1e3);
+  Machine slow = kMachine;
+  slow.operations = 10;
+  EXPECT_DOUBLE_EQ(node_seconds(chain.graph, relu, slow), 16 / 10.0);
+  EXPECT_EQ(node_seconds(chain.graph, chain.graph.nodes()[2], kMachine), 0) << "a view";
+}
+
+TEST(NodeSeconds, CountStateThatIsWrittenTwice) {
+  Graph graph("update");
+  const TensorType type{DType::f32, {100}};
+  const ValueId rates = graph.add_value("learning_rates", {DType::f32, {1}}, Role::input);
+  const ValueId parameter = graph.add_value("w", type, Role::parameter);
+  const ValueId gradient = append_node(graph, "fill", "w", {}, {{"value", 0.0}, {"shape", std::vector<int64_t>{100}}})[0];
+  graph.value(gradient).role = Role::gradient;
+  const ValueId momentum = graph.add_value("w", type, Role::optimizer_state);
+  append_node(graph, "sgd_update", "sgd", {rates, parameter, gradient, momentum},
+              {{"group", int64_t{0}}, {"momentum", 0.9}, {"nesterov", int64_t{0}}, {"weight_decay", 0.0}});
+  EXPECT_DOUBLE_EQ(node_seconds(graph, graph.nodes().back(), kMachine), (4 + 5 * 400) / 1e3);
+}
+
+TEST(MessageSeconds, AreLatencyAndBandwidth) { EXPECT_DOUBLE_EQ(message_seconds(250, kMachine), 0.5 + 0.25); }
+
+TEST(SumSeconds, AreThoseOfARing) {
+  EXPECT_EQ(sum_seconds(1000, 1, kMachine), 0);
+  EXPECT_DOUBLE_EQ(sum_seconds(1000, 2, kMachine), 2 * (0.5 + 0.5));
+  EXPECT_DOUBLE_EQ(sum_seconds(1000, 4, kMachine), 6 * (0.5 + 0.25));
+}
+
+TEST(ActivationBytes, AreThoseThatLiveTogether) {
+  Chain chain;
+  EXPECT_EQ(activation_bytes(chain.graph), 2u * 64);  // z takes the place of x; its view none
+  chain.graph.outputs.push_back(chain.graph.nodes()[0].outputs[0]);  // y lives to the end
+  EXPECT_EQ(activation_bytes(chain.graph), 2u * 64);
+  chain.graph.outputs.push_back(0);  // and so does x
+  EXPECT_EQ(activation_bytes(chain.graph), 3u * 64);
+}
+
+}  // namespace
+}  // namespace troika
