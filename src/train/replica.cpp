@@ -147,7 +147,7 @@ void Replica::run() {
   }
 }
 
-// Outputs are told apart by their types: losses f64, counts i64, and i32 whether gradients were finite.
+// Outputs are told apart by their types: losses f64, counts i64, i32 whether gradients were finite, and their norm f32.
 void Replica::read_results(const Plan& plan) {
   arguments_.correct = 0;
   size_t losses = 0;
@@ -160,6 +160,7 @@ void Replica::read_results(const Plan& plan) {
     switch (plan.output_types[i].dtype) {
       case DType::f64: read(arguments_.losses[losses++], i); break;
       case DType::i64: read(count, i), arguments_.correct += count; break;
+      case DType::f32: read(arguments_.gradient_norm, i); break;
       default: read(is_finite, i), arguments_.is_finite = is_finite != 0;
     }
   }
