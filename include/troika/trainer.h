@@ -112,7 +112,7 @@ typedef struct troika_trainer_options {
                                  devices 1, 2, 4 ... `logical_shards`: parameters get the same bits on each of these. BatchNorm
                                  normalises by shard and tracks the first; a CPU device computes on one thread. */
   troika_mesh mesh;         /**< Default: all devices share the batch. Splits by layer and channel need CPU devices, and exclude
-                                 loss scaling and `logical_shards`; by channel also BF16 and F16. */
+                                 loss scaling, `max_gradient_norm` and `logical_shards`; by channel also BF16 and F16. */
   int32_t layer_schedule;   /**< With mesh.layer above 1; default TROIKA_LAYER_SCHEDULE_1F1B. */
   int32_t layer_chunks;     /**< Stages a device, with the interleaved schedule; default 1. 0 is 1. */
   const char *layer_cuts;   /**< Layers that begin a stage, but for the first, separated by commas; NULL (default): cut so that
@@ -121,6 +121,9 @@ typedef struct troika_trainer_options {
   int32_t reserved;         /**< 0. */
   const char *recompute_layers; /**< Layers whose outputs are computed again: names with `*`, `?`, by commas; NULL: none. */
   int64_t activation_budget_bytes; /**< Computes again what it takes for activations to fit on each device; 0: no budget. */
+  double max_gradient_norm; /**< Above 0: the gradients, summed over devices, are multiplied by min(1, max_gradient_norm /
+                                 (norm + 1e-6)), norm being the 2-norm of all of them together (PyTorch's clip_grad_norm_);
+                                 the loss scale is taken out before. 0 (default): no clipping. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -128,7 +131,7 @@ typedef struct troika_trainer_options {
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
         0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
-        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0                                                    \
+        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0                                               \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
@@ -171,11 +174,13 @@ typedef struct troika_step_result {
   double learning_rate;   /**< The rate that this step used (the trainer's, without groups). */
   double seconds;         /**< Wall-clock time of the step. */
   double loss_scale;      /**< The loss scale that this step used; 1 without loss scaling. */
+  double gradient_norm;   /**< The 2-norm of all gradients before clipping, not finite where one of them is not; 0 without
+                               `max_gradient_norm`. */
 } troika_step_result;
 
 /** All zero but `struct_size`. */
 #define TROIKA_STEP_RESULT_INIT \
-  { sizeof(troika_step_result), 0, 0.0, 0, 0, 0, 0.0, 0.0, 0.0 }
+  { sizeof(troika_step_result), 0, 0.0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0 }
 
 /**
  * Trains on one batch: forward, loss, backward, all-reduce of gradients, update. `out_result` may be NULL; on a GPU the call
@@ -308,8 +313,8 @@ TROIKA_API troika_status troika_trainer_get_parameter(troika_trainer trainer, co
                                                       void *data, int64_t size_bytes, troika_error *error);
 
 /**
- * Copies the gradient of the last step, reduced over all devices, f32 row-major in the parameter's shape, to `data` in
- * host memory of `size_bytes`.
+ * Copies the gradient of the last step, reduced over all devices and before clipping, f32 row-major in the parameter's shape,
+ * to `data` in host memory of `size_bytes`.
  *
  * Errors: NOT_FOUND (no such name), NOT_INITIALIZED (no step yet, a frozen parameter, a buffer), INVALID_ARGUMENT where
  * the size differs, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.

@@ -87,6 +87,7 @@ troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, tr
       result.learning_rate = found.learning_rate;
       result.seconds = found.seconds;
       result.loss_scale = found.loss_scale;
+      result.gradient_norm = found.gradient_norm;
       write_result(out_result, result, kName, "out_result");
     }
     return found.is_skipped ? TROIKA_STEP_SKIPPED : TROIKA_OK;

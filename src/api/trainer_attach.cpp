@@ -76,6 +76,7 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   check.constant("layer_schedule", o.layer_schedule,
                  {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
   check.integer("layer_chunks", o.layer_chunks, 0, 1 << 10);
+  check.real("max_gradient_norm", o.max_gradient_norm, 0, kLarge);
   if (o.reserved != 0)
     throw Error(Status::invalid_argument, text("troika_model_attach: options.reserved is ", o.reserved, ", need 0"));
 
@@ -100,6 +101,7 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.loss_scale = o.loss_scale != TROIKA_UNSET ? o.loss_scale : o.precision == TROIKA_PRECISION_F16 ? 65536 : 0;
   options.sgd.is_scaled = options.loss_scale > 0;
   options.sgd.scale_interval = o.loss_scale_interval;
+  options.sgd.max_gradient_norm = o.max_gradient_norm;
   options.micro_batches = std::max(o.micro_batches, 1);
   options.logical_shards = o.logical_shards;
   options.mesh = {o.mesh.data, std::max(o.mesh.layer, 1), std::max(o.mesh.channel, 1)};

@@ -37,6 +37,7 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("momentum", options.momentum);
   visit("weight-decay", options.weight_decay);
   visit("nesterov", options.nesterov);
+  visit("max-gradient-norm", options.max_gradient_norm);
   visit("seed", options.seed);
   visit("schedule", options.schedule);
   visit("schedule-period", options.schedule_period);
@@ -199,6 +200,7 @@ void complete(TrainOptions& options) {
     refuse_value("--momentum", options.momentum, "at least 0 and below 1");
   if (options.nesterov && options.momentum == 0) throw Failure("--nesterov needs --momentum above 0");
   check_number("--weight-decay", options.weight_decay);
+  check_number("--max-gradient-norm", options.max_gradient_norm);
   check_number("--gamma", options.gamma);
   if (options.warmup_steps < 0) refuse_value("--warmup", options.warmup_steps, "at least 0");
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
@@ -269,6 +271,8 @@ void add_train_command(CommandLine& line) {
   command.option("--momentum", options.momentum, "SGD's momentum");
   command.option("--weight-decay", options.weight_decay, "L2 weight decay, as PyTorch defines it");
   command.flag("--nesterov", options.nesterov, "Nesterov's momentum");
+  command.option("--max-gradient-norm", options.max_gradient_norm,
+                 "Clips the gradients of a step to this 2-norm of all of them together; 0: does not");
   command.option("--seed", options.seed, "Seed of initial parameters, dropout and the order of samples");
   command.option("--schedule", options.schedule, "Learning rate over time: constant, step or cosine");
   command.option("--schedule-period", options.schedule_period,

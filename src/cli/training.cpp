@@ -26,6 +26,7 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
   out.momentum = options.momentum;
   out.precision = parse_precision(options.precision);
   out.weight_decay = options.weight_decay;
+  out.max_gradient_norm = options.max_gradient_norm;
   out.nesterov = options.nesterov ? 1 : 0;
   out.schedule = parse_schedule(options.schedule);
   out.schedule_gamma = options.gamma;

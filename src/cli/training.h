@@ -18,7 +18,7 @@ struct TrainOptions {
   std::string model = "d2l_lenet";
   DataOptions data;
   int batch = 256;
-  double learning_rate = 0.1, momentum = 0, weight_decay = 0;
+  double learning_rate = 0.1, momentum = 0, weight_decay = 0, max_gradient_norm = 0;
   bool nesterov = false;
   uint64_t seed = 0;
   std::string schedule = "constant";

@@ -55,13 +55,18 @@ struct UpdateGroup {
   double weight_decay = 0;
 };
 
+constexpr double kClipEps = 1e-6;  // PyTorch's: the factor is max_gradient_norm / (norm + kClipEps), and at most 1
+
 struct SgdSettings {
   double momentum = 0;
   bool nesterov = false;
   // Dynamic loss scaling: gradients are divided by the scale, a step with one that is not finite changes nothing, and
-  // is_finite becomes the graph's last output (where it has any).
+  // is_finite becomes an output of the graph (where it has any).
   bool is_scaled = false;
   int64_t scale_interval = 2000;  // good steps until the scale doubles
+  // Above 0: gradients are multiplied by one factor, so that the 2-norm of all of them together is at most this; the norm
+  // before becomes an output, f32.
+  double max_gradient_norm = 0;
 };
 
 // Appends sgd_update nodes. `rates` is the number of learning rates. Momentum becomes Role::optimizer_state named as the

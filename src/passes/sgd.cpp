@@ -13,15 +13,26 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
       if (graph.value(id).role == role && graph.value(id).name == name) return id;
     throw Error(Status::internal, text("sgd: no value '", name, "' in graph '", graph.name(), "'"));
   };
-  ValueId scale = kNoValue, is_finite = kNoValue;
+  const bool is_clipped = settings.max_gradient_norm > 0, has_outputs = !graph.outputs.empty();
+  ValueId scale = kNoValue, is_finite = kNoValue, clip_factor = kNoValue;
+  std::vector<ValueId> gradients;
+  for (const UpdateGroup& group : groups)
+    for (const std::string& name : group.parameters) gradients.push_back(find(name, Role::gradient));
   if (settings.is_scaled) {
     const auto found = graph.find(kLossScale);
     scale = found ? *found : graph.add_value(kLossScale, {DType::f32, {2}}, Role::buffer);
-    std::vector<ValueId> gradients;
-    for (const UpdateGroup& group : groups)
-      for (const std::string& name : group.parameters) gradients.push_back(find(name, Role::gradient));
     is_finite = append_node(graph, "check_finite", "sgd", gradients)[0];
-    if (!graph.outputs.empty()) graph.outputs.push_back(is_finite);
+    if (has_outputs) graph.outputs.push_back(is_finite);
+  }
+  if (is_clipped) {
+    Attributes attributes = {{"eps", kClipEps}, {"max_norm", settings.max_gradient_norm}};
+    if (settings.is_scaled) {
+      gradients.push_back(scale);
+      attributes.set("scaled", int64_t{1});
+    }
+    const std::vector<ValueId> outputs = append_node(graph, "clip_factor", "sgd", gradients, attributes);
+    clip_factor = outputs[0];
+    if (has_outputs) graph.outputs.push_back(outputs[1]);
   }
   for (const UpdateGroup& group : groups) {
     std::vector<ValueId> inputs = {learning_rates};
@@ -32,11 +43,13 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
         inputs.push_back(graph.add_value(name, graph.type(inputs[inputs.size() - 2]), Role::optimizer_state));
     }
     if (settings.is_scaled) inputs.insert(inputs.end(), {scale, is_finite});
+    if (is_clipped) inputs.push_back(clip_factor);
     Attributes attributes = {{"group", group.rate_index},
                              {"momentum", settings.momentum},
                              {"nesterov", int64_t{settings.nesterov}},
                              {"weight_decay", group.weight_decay}};
     if (settings.is_scaled) attributes.set("scaled", int64_t{1});
+    if (is_clipped) attributes.set("clipped", int64_t{1});
     append_node(graph, "sgd_update", "sgd", inputs, attributes);
   }
   if (settings.is_scaled)

@@ -60,6 +60,8 @@ std::vector<Setting> settings_of(const Trainer& trainer) {
       {"seed", std::to_string(o.seed)},
   };
   if (o.sgd.is_scaled) settings.push_back({"loss_scale_interval", std::to_string(o.sgd.scale_interval), false});
+  if (o.sgd.max_gradient_norm > 0)
+    settings.push_back({"max_gradient_norm", print_number(o.sgd.max_gradient_norm), false});
   for (size_t g = 0; g < o.groups.size(); ++g)
     settings.push_back({text("group", g),
                         text(o.groups[g].pattern, o.groups[g].is_frozen ? " frozen" : "", " weight_decay ",
@@ -126,6 +128,9 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
     if (require(key) != value)
       throw Error(Status::mismatch, text(label, ": ", key, " is '", *find(key), "', the trainer has '", value, "'"));
   }
+  if (trainer.options().sgd.max_gradient_norm == 0 && find("max_gradient_norm"))
+    throw Error(Status::mismatch, text(label, ": max_gradient_norm is '", *find("max_gradient_norm"),
+                                       "', the trainer has none"));
   if (find(text("group", trainer.options().groups.size())))
     throw Error(Status::mismatch,
                 text(label, " has more parameter groups than the trainer's ", trainer.options().groups.size()));

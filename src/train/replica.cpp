@@ -152,7 +152,7 @@ void Replica::run() {
   }
 }
 
-// Outputs are told apart by their types: losses f64, counts i64, and i32 whether gradients were finite.
+// Outputs are told apart by their types: losses f64, counts i64, i32 whether gradients were finite, and their norm f32.
 void Replica::read_results(const Plan& plan) {
   arguments_.correct = 0;
   size_t losses = 0;
@@ -166,7 +166,7 @@ void Replica::read_results(const Plan& plan) {
       case DType::f64: read(arguments_.losses[losses++], i); break;
       case DType::i64: read(count, i), arguments_.correct += count; break;
       case DType::i32: read(is_finite, i), arguments_.is_finite = is_finite != 0; break;
-      default: break;  // the network's output, which another rank hands out
+      default: read(arguments_.gradient_norm, i);  // or the network's output, which another rank hands out
     }
   }
 }

@@ -25,6 +25,7 @@ struct RunArguments {
   double* losses = nullptr;  // borrowed: one a micro-batch, the sum over its samples
   int64_t correct = 0;       // over this replica's samples
   bool is_finite = true;     // with loss scaling: every gradient was
+  float gradient_norm = 0;   // before clipping; 0 without
   float* output = nullptr;   // predict: the network's output, row-major
 };
 

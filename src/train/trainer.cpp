@@ -280,6 +280,7 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   result.loss = sum_of_losses();
   for (size_t r = 0; r < replicas_.size(); r += channels()) result.correct += replicas_[r]->results().correct;
   note_loss_scale(result);
+  result.gradient_norm = static_cast<double>(replicas_[0]->results().gradient_norm);
   result.samples = view.n;
   if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
   result.learning_rate = options_.schedule.at(step_, base_rates_[0]);

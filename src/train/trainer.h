@@ -26,6 +26,7 @@ struct StepResult {
   double learning_rate = 0, seconds = 0;
   bool is_skipped = false;  // a gradient was not finite: nothing has changed but the loss scale
   double loss_scale = 1;    // that the step used
+  double gradient_norm = 0;  // before clipping; 0 without
 };
 
 struct Metrics {

@@ -54,6 +54,7 @@ void Trainer::check_mesh() {
                                           ", which does not go together with ", what, " yet"));
   };
   if (options_.sgd.is_scaled) refuse("loss scaling");
+  if (options_.sgd.max_gradient_norm > 0) refuse("max_gradient_norm");
   if (options_.compute != DType::f32 && channel > 1) refuse("mixed precision");
   if (options_.logical_shards > 0) refuse("logical_shards");
   if (options_.recompute.budget_bytes > 0) refuse("activation_budget_bytes");

@@ -61,6 +61,7 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
     refuse(at + "weight_decay is", [&](auto& o) { o.weight_decay = v; });
     refuse(at + "schedule_gamma is", [&](auto& o) { o.schedule_gamma = v; });
     refuse(at + "schedule_min is", [&](auto& o) { o.schedule_min = v; });
+    refuse(at + "max_gradient_norm is", [&](auto& o) { o.max_gradient_norm = v; });
   }
   for (double v : {-1.0, 0.5, double(NAN), 1e9}) refuse(at + "loss_scale is", [&](auto& o) { o.loss_scale = v; });
   for (int32_t v : {0, -1}) refuse(at + "loss_scale_interval is", [&](auto& o) { o.loss_scale_interval = v; });

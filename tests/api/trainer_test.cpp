@@ -224,6 +224,29 @@ TEST_F(TrainerApi, takes_a_batch_smaller_than_the_list_of_devices) {
   expect_ok(troika_trainer_check_replicas(trainer_, &error_));
 }
 
+TEST_F(TrainerApi, gives_the_norm_of_the_gradients_where_it_clips_them) {
+  make_model();
+  const troika_device devices[] = {kCpu0, kCpu1};
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  make_batch({3, 1, 4, 4}, {2, 0, 1});
+  for (double most : {0.0, 0.125}) {
+    options.max_gradient_norm = most;
+    expect_ok(troika_model_attach(model_, devices, 2, &options, &trainer_, &error_));
+    troika_step_result result = TROIKA_STEP_RESULT_INIT;
+    expect_ok(troika_trainer_step(trainer_, batch_, &result, &error_));
+    double squares = 0;
+    for (const auto& [name, size] : {std::pair{"fc.weight", 48}, {"fc.bias", 3}}) {
+      std::vector<float> gradient(static_cast<size_t>(size));
+      expect_ok(troika_trainer_get_gradient(trainer_, name, gradient.data(), size * 4, &error_));
+      for (float v : gradient) squares += static_cast<double>(v) * static_cast<double>(v);
+    }
+    EXPECT_GT(squares, 0);
+    EXPECT_NEAR(result.gradient_norm, most > 0 ? std::sqrt(squares) : 0, 1e-6 * std::sqrt(squares));
+    troika_trainer_destroy(trainer_);
+    trainer_ = nullptr;
+  }
+}
+
 TEST_F(TrainerApi, refuses_an_epoch_of_another_shape_and_keeps_the_loaders_place) {
   make_trainer();
   const int64_t other[] = {7};

@@ -92,6 +92,7 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (train, "--seed", "-1", "is '-1'; give a whole number from 0 to 18446744073709551615"),
             (train, "--lr", "inf", "is inf; give a number below 1e+30"),
             (train, "--weight-decay", "inf", "is inf; give a number below 1e+30"),
+            (train, "--max-gradient-norm", "-1", "is -1; give a number of at least 0"),
             (train, "--schedule-period", "inf", "is inf; give a number below 1e+09"),
             (train, "--threads", "100000", "is 100000; give 1 to 4096, or 0 for every core"),
             (train, "--std", "0", "is 0; give a finite number above 0"),

@@ -91,7 +91,7 @@ def resuming_with_other_options_is_refused(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     for option, value in (("--batch", 32), ("--model", "d2l_lenet"), ("--lr", 0.5), ("--seed", 8),
-                          ("--synthetic", 400)):
+                          ("--synthetic", 400), ("--max-gradient-norm", 2)):
         line = refuse("train", "--resume", out, "--epochs", 2, option, value)
         assert option in line and "contradicts" in line, line
     run("train", "--resume", out, "--epochs", 2, "--batch", 64, "--progress", "off")

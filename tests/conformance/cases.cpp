@@ -297,6 +297,39 @@ void add_loss_scaling(std::vector<Case>& cases) {
   }
 }
 
+void add_clipping(std::vector<Case>& cases) {
+  const TensorType number = f32({1}), scale = f32({2}), flag{DType::i32, {1}};
+  for (int64_t scaled : {0, 1}) {
+    // Norms above and below the largest, and infinite ones.
+    for (double max_norm : {0.5, 1e6})
+      for (double bad : {0.0, HUGE_VAL}) {
+        Case c{"clip_factor", {f32({3, 2, 5, 5}), f32({7}), f32({300, 130})}, {{"eps", 1e-6}, {"max_norm", max_norm}}};
+        if (bad != 0) c.numbers[1] = [bad](Random& r) { return r.integer(3) ? bad : r.normal(); };
+        if (scaled) {
+          c.attributes.set("scaled", scaled);
+          c.numbers[c.inputs.size()] = draw_scale;
+          c.inputs.push_back(scale);
+        }
+        cases.push_back(c);
+      }
+    for (double momentum : {0.0, 0.9}) {
+      Case c{"sgd_update",
+             {f32({1})},
+             {{"clipped", int64_t{1}}, {"group", int64_t{0}}, {"momentum", momentum}, {"nesterov", int64_t{0}}, {"weight_decay", 0.01}}};
+      for (const Shape& shape : std::vector<Shape>{{5}, {17, 3, 3, 2}})
+        for (int k = 0; k < (momentum > 0 ? 3 : 2); ++k) c.inputs.push_back(f32(shape));
+      if (scaled) {
+        c.attributes.set("scaled", scaled);
+        c.numbers = {{c.inputs.size(), draw_scale}, {c.inputs.size() + 1, [](Random&) { return 1.0; }}};
+        c.inputs.insert(c.inputs.end(), {scale, flag});
+      }
+      c.numbers[c.inputs.size()] = [](Random& r) { return 1.0 / static_cast<double>(1 + r.integer(9)); };
+      c.inputs.push_back(number);
+      cases.push_back(c);
+    }
+  }
+}
+
 void add_casts(std::vector<Case>& cases) {
   for (DType from : {DType::f32, DType::bf16, DType::f16})
     for (DType to : {DType::bf16, DType::f16, DType::f32})
@@ -360,6 +393,7 @@ const std::vector<Case>& all_cases() {
     add_losses(c);
     add_sgd_update(c);
     add_loss_scaling(c);
+    add_clipping(c);
     add_casts(c);
     add_channels(c);
     add_low_precision(c);

@@ -21,6 +21,7 @@ double reduction_length(const Graph& graph, const Node& node) {
   for (ValueId id : node.outputs) outputs = std::max(outputs, static_cast<double>(graph.type(id).shape.elements()));
   for (ValueId id : node.inputs)
     if (id != kNoValue) inputs = std::max(inputs, static_cast<double>(graph.type(id).shape.elements()));
+  if (node.op == "clip_factor") return 1;  // sums in f64
   if (op_def(node.op).cost) return std::max(1.0, cost_of(graph, node).operations / 2 / std::max(outputs, 1.0));
   if (node.op.rfind("batch_norm2d", 0) == 0) {
     const Shape& x = graph.type(node.inputs[0]).shape;
@@ -42,7 +43,7 @@ double term_size(const Graph& graph, const Node& node, int i, const Values& valu
   if (op_def(node.op).cost) return size(0) * size(1);
   if (node.op == "batch_norm2d_gradient")
     return i == 0 ? size(1) * size(3) * size(5) : size(5);  // dx = weight inv_std (dz - ...)
-  if (node.op.find("cross_entropy") == 0 || (node.op == "batch_norm2d" && i == 2)) return 0;
+  if (node.op.find("cross_entropy") == 0 || node.op == "clip_factor" || (node.op == "batch_norm2d" && i == 2)) return 0;
   double most = 0;
   const bool is_normalized = node.op.find("batch_norm2d") == 0 && i == 0;
   for (size_t k = is_normalized ? 1 : 0; k < node.inputs.size(); ++k)

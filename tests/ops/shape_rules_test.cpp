@@ -237,6 +237,31 @@ TEST(SgdUpdateShape, RefusesAGradientOfAnotherShape) {
   EXPECT_REFUSED("sgd_update 'stem': has 2 inputs, needs 1 + a multiple of 2", infer_sgd(0, {f32({1}), f32({3})}));
 }
 
+TEST(SgdUpdateShape, RefusesAClipFactorThatIsNoNumber) {
+  const auto infer_clipped = [](std::vector<std::optional<TensorType>> types) {
+    return infer("sgd_update", types, {{"clipped", int64_t{1}}, {"momentum", 0.0}});
+  };
+  EXPECT_TRUE(infer_clipped({f32({1}), f32({3}), f32({3}), f32({1})}).empty());
+  EXPECT_REFUSED("sgd_update 'stem': clip factor is f32[2], needs f32[1]",
+                 infer_clipped({f32({1}), f32({3}), f32({3}), f32({2})}));
+  EXPECT_REFUSED("sgd_update 'stem': has 3 inputs, needs 2 + a multiple of 2",
+                 infer_clipped({f32({1}), f32({3}), f32({3})}));
+}
+
+TEST(ClipFactorShape, RefusesWhatIsNoGradientAndNoLossScale) {
+  const Attributes plain = {{"eps", 1e-6}, {"max_norm", 1.0}};
+  Attributes scaled = plain;
+  scaled.set("scaled", int64_t{1});
+  const std::vector<TensorType> numbers = {f32({1}), f32({1})};
+  EXPECT_EQ(infer("clip_factor", {f32({3}), f32({2, 2})}, plain), numbers);
+  EXPECT_EQ(infer("clip_factor", {f32({3}), f32({2})}, scaled), numbers);
+  EXPECT_REFUSED("clip_factor 'stem': has no gradient, needs at least 1", infer("clip_factor", {f32({2})}, scaled));
+  EXPECT_REFUSED("clip_factor 'stem': gradient 1 is f16, needs f32",
+                 infer("clip_factor", {f32({3}), TensorType{DType::f16, {3}}}, plain));
+  EXPECT_REFUSED("clip_factor 'stem': loss scale is f32[3], needs f32[2]",
+                 infer("clip_factor", {f32({3}), f32({3})}, scaled));
+}
+
 TEST(Ops, AreFoundByTheirNames) {
   for (const OpDef* op : all_ops()) {
     EXPECT_EQ(&op_def(op->name), op);

@@ -1,4 +1,5 @@
 // cross_entropy and mean_squared_error with their gradients, in f32; sums in f64, in a fixed order.
+#include "backends/cuda/block_sum.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 
@@ -6,19 +7,6 @@ namespace troika::cuda {
 namespace {
 
 constexpr int64_t kMostParts = 1024;  // blocks whose sums the last launch adds up
-
-// The sum of the block's numbers, always in the same order, for thread 0. `slots`: shared, one a thread, whose number is a
-// power of two.
-template <typename Number>
-__device__ Number block_sum(Number value, Number* slots) {
-  slots[threadIdx.x] = value;
-  __syncthreads();
-  for (unsigned half = blockDim.x / 2; half > 0; half /= 2) {
-    if (threadIdx.x < half) slots[threadIdx.x] += slots[threadIdx.x + half];
-    __syncthreads();
-  }
-  return slots[0];
-}
 
 // One block: the sums of the parts. `corrects` and `correct` may be null.
 __global__ void __launch_bounds__(kThreads)

@@ -1,6 +1,8 @@
 // Tests of the kernels that a GPU's plan takes, by the printed plan of a device that is only planned for.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "backends/cuda/cuda_device.h"
 #include "models/zoo.h"
 #include "plan/compile.h"
@@ -9,7 +11,8 @@ namespace troika {
 namespace {
 
 // A whole training step of a model from the zoo, planned for cuda:0.
-Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int64_t batch = 8) {
+Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int64_t batch = 8,
+             double max_gradient_norm = 0) {
   const auto model = create_model(name, {});
   CompileRequest request(model->graph());
   request.local_batch = request.global_batch = batch;
@@ -17,6 +20,7 @@ Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int
   request.compute = compute;
   request.sgd.momentum = 0.9;
   request.sgd.is_scaled = is_scaled;
+  request.sgd.max_gradient_norm = max_gradient_norm;
   std::vector<NamedBytes> sizes;
   std::vector<StateEntry> entries;
   for (const Value& value : model->graph().values())
@@ -86,6 +90,16 @@ TEST(CudaPlan, UpdatesInF32WhateverItComputesIn) {
   EXPECT_EQ(count(plan, "update_loss_scale"), 1);
   EXPECT_EQ(plan.output_types.back().dtype, DType::i32);
   EXPECT_GE(count(plan, "cast"), 4);  // a weight each
+}
+
+TEST(CudaPlan, ClipsInOneLaunchBeforeTheUpdates) {
+  const Plan plan = plan_of("d2l_lenet", DType::f16, true, 8, 1.0);
+  EXPECT_EQ(count(plan, "clip_factor"), 1);
+  const auto found = std::find_if(plan.launches.begin(), plan.launches.end(),
+                                  [](const Launch& launch) { return launch.op == "clip_factor"; });
+  EXPECT_EQ(std::count_if(plan.launches.begin(), found, [](const Launch& launch) { return launch.op == "sgd_update"; }), 0);
+  EXPECT_EQ(found->kernel_name, "cuda:own:clip_factor_runs");
+  EXPECT_EQ(plan.output_types.back(), (TensorType{DType::f32, {1}}));
 }
 
 TEST(CudaPlan, TakesLessMemoryIn16Bits) {

@@ -1,4 +1,6 @@
-// sgd_update, line by line as torch.optim.SGD describes it (dampening 0), and dynamic loss scaling.
+// sgd_update, line by line as torch.optim.SGD describes it (dampening 0), dynamic loss scaling, and clipping as
+// torch.nn.utils.clip_grad_norm_ describes it.
+#include <algorithm>
 #include <cmath>
 
 #include "conformance/reference/reference.h"
@@ -10,14 +12,14 @@ void sgd_update(const Node& node, const ReferenceInputs& in, const ReferenceOutp
   const double momentum = node.attributes.real("momentum"), decay = node.attributes.real("weight_decay");
   const double rate = (*in[0])[node.attributes.integer("group")];
   const size_t stride = momentum > 0 ? 3 : 2;
-  const bool is_scaled = node.attributes.flag("scaled");
-  const size_t end = in.size() - (is_scaled ? 2 : 0);
+  const bool is_scaled = node.attributes.flag("scaled"), is_clipped = node.attributes.flag("clipped");
+  const size_t end = in.size() - (is_scaled ? 2 : 0) - (is_clipped ? 1 : 0);
   if (is_scaled && (*in[end + 1])[0] == 0) return;
-  const double scale = is_scaled ? (*in[end])[0] : 1;
+  const double scale = is_scaled ? (*in[end])[0] : 1, factor = is_clipped ? (*in.back())[0] : 1;
   for (size_t k = 1; k < end; k += stride)
     for (int64_t i = 0; i < in[k]->elements(); ++i) {
       double& p = (*in[k])[i];
-      double g = (*in[k + 1])[i] / scale + decay * p;
+      double g = (*in[k + 1])[i] / scale * factor + decay * p;
       if (momentum > 0) {
         double& m = (*in[k + 2])[i];
         m = momentum * m + g;
@@ -32,6 +34,17 @@ void check_finite(const Node&, const ReferenceInputs& in, const ReferenceOutputs
   for (const Array* gradient : in)
     for (double v : gradient->data)
       if (!std::isfinite(v)) (*out[0])[0] = 0;
+}
+
+void clip_factor(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const bool is_scaled = node.attributes.flag("scaled");
+  const double scale = is_scaled ? (*in.back())[0] : 1;
+  double squares = 0;
+  for (size_t k = 0; k < in.size() - (is_scaled ? 1 : 0); ++k)
+    for (double v : in[k]->data) squares += v / scale * (v / scale);
+  const double norm = std::sqrt(squares), factor = node.attributes.real("max_norm") / (norm + node.attributes.real("eps"));
+  (*out[0])[0] = std::isnan(factor) ? factor : std::min(factor, 1.0);
+  (*out[1])[0] = norm;
 }
 
 void update_loss_scale(const Node& node, const ReferenceInputs& in, const ReferenceOutputs&) {
@@ -52,6 +65,7 @@ void update_loss_scale(const Node& node, const ReferenceInputs& in, const Refere
 void add_optimizer_references(ReferenceTable& table) {
   table["sgd_update"] = sgd_update;
   table["check_finite"] = check_finite;
+  table["clip_factor"] = clip_factor;
   table["update_loss_scale"] = update_loss_scale;
 }
 
