@@ -105,7 +105,7 @@ TROIKA_API troika_status troika_tensor_scatter(troika_tensor tensor, const troik
  * Sums `n` tensors of one shape and dtype element by element, in the order of the list, and puts the sum into each.
  * The result has the same bits on every device. f32, f64, i32 and i64; integers wrap around.
  *
- * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `n` below 1), UNSUPPORTED (u8),
+ * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `n` below 1), UNSUPPORTED (u8, bf16, f16),
  * OUT_OF_MEMORY. Threads: writes every tensor of the list.
  */
 TROIKA_API troika_status troika_tensor_all_reduce(const troika_tensor *tensors, int32_t n, troika_error *error);

@@ -218,12 +218,15 @@ class Run {
     return StopSignals::stop_requested() ? 1 : 0;
   }
 
-  // The checkpoint comes last: whatever a crash leaves, metrics and weights are as new as it is, or newer.
+  // Behind the first epoch the checkpoint comes first: whatever a crash or a full disk leaves, it can be gone on from. Later it
+  // comes last: metrics and weights are as new as it is, or newer.
   void write_folder() {
+    const bool is_first = folder_.trace().empty();
+    if (is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
     write_metrics(folder_.metrics(), rows_);
     write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
     call(troika_model_save, model_.get(), folder_.weights().c_str());
-    call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
+    if (!is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
   }
 
   // The checkpoint, and in run.json the sums that the epoch's row will need.

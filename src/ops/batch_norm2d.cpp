@@ -51,8 +51,7 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
   return types;
 }
 
-// Inputs as batch_norm2d, which they take over. Output: y. Attribute inv_std: inputs 3 and 4 are outputs 1 and 2 of a
-// batch_norm2d, whose y is made again, bit for bit.
+// Inputs as batch_norm2d, which they take over. Output: y.
 std::vector<TensorType> infer_inference(const OpInputs& in) {
   in.need_inputs(7, 7);
   if (!in.has(3) || !in.has(4)) in.fail("has no running statistics, inference needs them");

@@ -57,7 +57,7 @@ class ForwardPass {
     return dropped;
   }
 
-  // Outputs of a forward node. The statistics of batch_norm2d are small, and what their copy needs.
+  // Outputs of a forward node. The mean and deviation of batch_norm2d are small, and kept.
   std::vector<ValueId> droppable(const Node& node) const {
     if (node.op == "batch_norm2d") return {node.outputs[0]};
     return op_def(node.op).mutates.empty() ? node.outputs : std::vector<ValueId>();

@@ -51,16 +51,9 @@ class Repeater {
   void copy(const Node& node) {
     std::vector<ValueId> inputs = node.inputs;
     for (ValueId& id : inputs) id = newest(id);
-    std::string op = node.op;
-    Attributes attributes = node.attributes;
-    if (op == "batch_norm2d") {  // by the statistics that it found; the running ones have moved
-      op = "batch_norm2d_inference";
-      attributes.set("inv_std", int64_t{1});
-      inputs[3] = node.outputs[1];
-      inputs[4] = node.outputs[2];
-      inputs[5] = kNoValue;
-    }
-    const std::vector<ValueId> outputs = append_node(graph_, op, node.name, std::move(inputs), std::move(attributes));
+    // State moves with the node alone.
+    for (int k : op_def(node.op).mutates) inputs[static_cast<size_t>(k)] = kNoValue;
+    const std::vector<ValueId> outputs = append_node(graph_, node.op, node.name, std::move(inputs), node.attributes);
     for (size_t k = 0; k < outputs.size(); ++k) again_[node.outputs[k]] = outputs[k];
   }
 

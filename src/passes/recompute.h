@@ -31,7 +31,7 @@ Dropped drop_cheap(const Graph& graph);
 
 // Takes a graph behind autodiff. Before the first backward node that reads a dropped value, copies of all forward nodes
 // that it takes to make it again from what is kept; they give the same bits. The copies are made once, and later readers
-// take theirs. Statistics do not run again: batch_norm2d keeps its mean and inverse deviation.
+// take theirs. State moves once, with the node itself: running statistics are absent in batch_norm2d's copy.
 void recompute(Graph& graph, const Dropped& dropped);
 
 }  // namespace troika

@@ -98,7 +98,7 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
     check_targets(view);
     prepare(Mode::evaluate, view.n, ranks);
     sync_buffers();
-    start_and_wait(Mode::evaluate, ranks, view, nullptr);
+    start_and_wait(Mode::evaluate, ranks, view);
     tally.loss_sum += sum_of_losses();
     for (size_t rank : ranks)
       if (!replicas_[rank]->is_idle() && rank % channels() == 0) tally.correct += replicas_[rank]->results().correct;

@@ -184,57 +184,57 @@ BatchView Trainer::view_of(const Batch& b) const {
           b.values.empty() ? nullptr : b.values.data(), b.value_size};
 }
 
-void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, float* output,
-                             bool wants_results) {
-  const int64_t n = batch.n, features = input_shape_.elements(), outputs = outputs_;
+RunArguments Trainer::arguments_of(Mode mode, const BatchView& batch, size_t rank, size_t ranks) {
+  const int64_t features = input_shape_.elements();
+  const Range range = samples_of(mode, batch.n, ranks == 1 ? 0 : rank, ranks);
+  RunArguments a;
+  a.x = batch.inputs ? batch.inputs + range.begin * features : nullptr;
+  a.x_bytes = static_cast<size_t>(range.size() * features) * sizeof(float);
+  if (batch.labels) {
+    a.target = batch.labels + range.begin;
+    a.target_bytes = static_cast<size_t>(range.size()) * sizeof(int32_t);
+  } else if (batch.values) {
+    a.target = batch.values + range.begin * batch.value_size;
+    a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
+  }
+  a.learning_rates = &step_rates_;
+  a.dropout_counter[0] = static_cast<int64_t>(options_.seed);
+  a.dropout_counter[1] = step_;
+  a.losses = losses_.data() + rank * most_micro_batches();
+  const bool leads = rank % channels() == 0;  // its channel group, whose ranks all have the output
+  a.output = batch.output && leads ? batch.output + range.begin * outputs_ : nullptr;
+  return a;
+}
+
+void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, bool wants_results) {
   const Deadline deadline = Deadline::clock::now() + std::chrono::milliseconds(options_.deadline_ms);
   std::fill(losses_.begin(), losses_.end(), 0.0);
-  size_t started = 0;
+  std::vector<size_t>::const_iterator started = ranks.begin();  // behind the last one that runs
   std::exception_ptr first_error;
-  auto note = [&](Replica& replica) {
+  auto note = [&] {  // within a catch: nobody waits for a rank that is lost
     if (!first_error) first_error = std::current_exception();
     try {
       throw;
     } catch (const std::exception& e) {
-      replica.abort(e.what());
+      for (size_t rank : ranks) replicas_[rank]->abort(e.what());
     }
   };
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const Range range = samples_of(mode, n, ranks.size() == 1 ? 0 : i, ranks.size());
-    RunArguments a;
-    a.x = batch.inputs ? batch.inputs + range.begin * features : nullptr;
-    a.x_bytes = static_cast<size_t>(range.size() * features) * sizeof(float);
-    if (batch.labels) {
-      a.target = batch.labels + range.begin;
-      a.target_bytes = static_cast<size_t>(range.size()) * sizeof(int32_t);
-    } else if (batch.values) {
-      a.target = batch.values + range.begin * batch.value_size;
-      a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
+  try {
+    for (; started != ranks.end(); ++started) {
+      RunArguments a = arguments_of(mode, batch, *started, ranks.size());
+      a.deadline = deadline;
+      a.wants_results = wants_results;
+      if (!replicas_[*started]->is_idle()) replicas_[*started]->start(a);
     }
-    a.learning_rates = &step_rates_;
-    a.dropout_counter[0] = static_cast<int64_t>(options_.seed);
-    a.dropout_counter[1] = step_;
-    a.deadline = deadline;
-    a.wants_results = wants_results;
-    a.losses = losses_.data() + ranks[i] * most_micro_batches();
-    const bool leads = ranks[i] % channels() == 0;  // its channel group, whose ranks all have the output
-    a.output = output && leads ? output + range.begin * outputs : nullptr;
-    started = i + 1;
-    if (replicas_[ranks[i]]->is_idle()) continue;
-    try {
-      replicas_[ranks[i]]->start(a);
-    } catch (...) {
-      started = i;
-      note(*replicas_[ranks[i]]);
-      break;
-    }
+  } catch (...) {
+    note();
   }
-  for (size_t i = 0; i < started; ++i) {
-    if (replicas_[ranks[i]]->is_idle()) continue;
+  for (auto rank = ranks.begin(); rank != started; ++rank) {
+    if (replicas_[*rank]->is_idle()) continue;
     try {
-      replicas_[ranks[i]]->wait();
+      replicas_[*rank]->wait();
     } catch (...) {
-      note(*replicas_[ranks[i]]);
+      note();
     }
   }
   if (first_error) std::rethrow_exception(first_error);
@@ -270,7 +270,7 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
         static_cast<float>(options_.schedule.at(step_, base_rates_[g] < 0 ? base_rates_[0] : base_rates_[g]));
   try {
     model_->parameters()->mark_newer(this);
-    start_and_wait(Mode::train, all_ranks_, view, nullptr, wants_results || options_.sgd.is_scaled);
+    start_and_wait(Mode::train, all_ranks_, view, wants_results || options_.sgd.is_scaled);
   } catch (...) {
     broken_ = std::current_exception();
     throw;
@@ -306,7 +306,8 @@ Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<floa
   BatchView view;
   view.n = shape[0];
   view.inputs = inputs;
-  start_and_wait(Mode::predict, all_ranks_, view, output.data());
+  view.output = output.data();
+  start_and_wait(Mode::predict, all_ranks_, view);
   std::vector<int64_t> dims = model_->output_shape().dims();
   dims.insert(dims.begin(), shape[0]);
   return Shape(dims);

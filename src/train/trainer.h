@@ -48,6 +48,7 @@ struct BatchView {
   const int32_t* labels = nullptr;
   const float* values = nullptr;
   int64_t value_size = 0;
+  float* output = nullptr;  // of predict
 };
 
 // What is saved besides parameters and buffers.
@@ -158,8 +159,8 @@ class Trainer : public ParameterOwner {
   void upload_state();
   void sync_buffers();
   void pull_unlocked(ParameterStore& store);
-  void start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, float* output,
-                      bool wants_results = true);
+  RunArguments arguments_of(Mode mode, const BatchView& batch, size_t rank, size_t ranks);
+  void start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, bool wants_results = true);
   void note_loss_scale(StepResult& result);
   size_t most_micro_batches() const;  // of a replica
   double sum_of_losses() const;

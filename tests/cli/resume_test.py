@@ -49,6 +49,18 @@ def resuming_on_other_devices_goes_on(folder):
     assert json.loads((out / "run.json").read_text())["devices"] == "cpu:0"
 
 
+def a_run_that_could_not_write_its_first_files_goes_on(folder):
+    whole, out = folder / "whole", folder / "run"
+    run("train", *SMALL, "--epochs", 2, "--out", whole, "--progress", "off")
+    for name in ("accuracy.svg", "loss.svg"):
+        (out / name).mkdir(parents=True)
+        assert name in refuse("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
+        (out / name).rmdir()
+        run("train", "--resume", out, "--epochs", 2, "--progress", "off")
+        same_files(whole, out, "weights.safetensors", "checkpoint.safetensors")
+        shutil.rmtree(out)
+
+
 def a_run_in_logical_shards_moves_between_devices_without_another_bit(folder):
     shards = [*ANYWHERE, "--logical-shards", 4]
     run("train", *shards, "--devices", "cpu:0", "--epochs", 3, "--out", folder / "one", "--progress", "off")

@@ -72,5 +72,18 @@ graph "net" {
   EXPECT_GRAPH(without_dead_code(kStatistics), kStatistics);
 }
 
+TEST(RemoveDeadCode, DropsABatchNormThatMovesNoStatistics) {
+  EXPECT_TRUE(without_dead_code(R"(
+graph "net" {
+  %0 : f32[2, 3, 4, 4] input "x"
+  %1 : f32[3] parameter "bn.weight"
+  %2 : f32[3] parameter "bn.bias"
+  (%3 : f32[2, 3, 4, 4], %4 : f32[3], %5 : f32[3]) = batch_norm2d(%0, %1, %2, _, _, _, _) "bn" {eps=1e-05, momentum=0.1}
+  return %0
+})")
+                  .nodes()
+                  .empty());
+}
+
 }  // namespace
 }  // namespace troika

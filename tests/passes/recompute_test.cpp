@@ -121,24 +121,24 @@ graph "net" {
   (%21 : f64[1], %22 : i64[1], %23 : f32[2, 5]) = cross_entropy(%20, %10) "loss" {scale=0.5}
 )";
 
-// One copy of each layer, whoever reads it first: BatchNorm's by the statistics that the first one found, the maxima's
-// places with the maxima, dropout from the same counter, and the view with what it shows.
-TEST(Recompute, MakesEveryLayerAgainOnceAndNeitherTheLossNorStatistics) {
+// One copy of each layer, whoever reads it first: BatchNorm's without running statistics, the maxima's places with the
+// maxima, dropout from the same counter, and the view with what it shows.
+TEST(Recompute, MakesEveryLayerAgainOnceAndMovesNoStateAgain) {
   const Graph graph = differentiated(text(kImages, "return %21, %22 }"));
   EXPECT_GRAPH(recomputed(graph, drop_layers(graph, {"*"})), text(kImages, R"(
   (%24 : f32[2, 5]) = cross_entropy_gradient(%23, %10) "loss" {scale=0.5}
   (%37 : f32[2, 4, 4, 4]) = conv2d(%0, %1, _) "conv1" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
-  (%38 : f32[2, 4, 4, 4]) = batch_norm2d_inference(%37, %2, %3, %13, %14, _, _) "bn1" {eps=1e-05, inv_std=1, momentum=0.1, relu=1}
-  (%39 : f32[2, 4, 4, 4]) = conv2d(%38, %7, _) "conv2" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=1, stride=[1, 1]}
-  (%40 : f32[2, 4, 2, 2], %41 : i32[2, 4, 2, 2]) = max_pool2d(%39) "pool" {kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
-  (%42 : f32[2, 4, 2, 2]) = dropout(%40, %8) "drop" {layer=7, probability=0.25, sample_offset=0}
-  (%43 : f32[2, 16]) = reshape(%42) "flatten" {shape=[-1]}
-  (%25 : f32[5, 16] gradient "fc.weight") = linear_weight_gradient(%43, %24) "fc" {bias=0}
+  (%38 : f32[2, 4, 4, 4], %39 : f32[4], %40 : f32[4]) = batch_norm2d(%37, %2, %3, _, _, _, _) "bn1" {eps=1e-05, momentum=0.1, relu=1}
+  (%41 : f32[2, 4, 4, 4]) = conv2d(%38, %7, _) "conv2" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=1, stride=[1, 1]}
+  (%42 : f32[2, 4, 2, 2], %43 : i32[2, 4, 2, 2]) = max_pool2d(%41) "pool" {kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%44 : f32[2, 4, 2, 2]) = dropout(%42, %8) "drop" {layer=7, probability=0.25, sample_offset=0}
+  (%45 : f32[2, 16]) = reshape(%44) "flatten" {shape=[-1]}
+  (%25 : f32[5, 16] gradient "fc.weight") = linear_weight_gradient(%45, %24) "fc" {bias=0}
   (%26 : f32[2, 16]) = linear_input_gradient(%9, %24) "fc" {input_shape=[2, 16]}
   (%27 : f32[2, 4, 2, 2]) = reshape(%26) "flatten" {shape=[4, 2, 2]}
   (%28 : f32[2, 4, 2, 2]) = dropout(%27, %8) "drop" {layer=7, probability=0.25, sample_offset=0}
-  (%29 : f32[2, 4, 4, 4]) = max_pool2d_gradient(%41, %28) "pool" {input_shape=[2, 4, 4, 4], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
-  (%30 : f32[2, 4, 4, 4]) = relu_gradient(%39, %29) "conv2"
+  (%29 : f32[2, 4, 4, 4]) = max_pool2d_gradient(%43, %28) "pool" {input_shape=[2, 4, 4, 4], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
+  (%30 : f32[2, 4, 4, 4]) = relu_gradient(%41, %29) "conv2"
   (%31 : f32[4, 4, 1, 1] gradient "conv2.weight") = conv2d_weight_gradient(%38, %30) "conv2" {bias=0, dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[4, 4, 1, 1]}
   (%32 : f32[2, 4, 4, 4]) = conv2d_input_gradient(%7, %30) "conv2" {dilation=[1, 1], groups=1, input_shape=[2, 4, 4, 4], kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1]}
   (%33 : f32[2, 4, 4, 4], %34 : f32[4] gradient "bn1.weight", %35 : f32[4] gradient "bn1.bias") = batch_norm2d_gradient(%37, %2, %13, %14, %38, %32) "bn1" {relu=1, residual=0}
@@ -159,7 +159,7 @@ TEST(Recompute, MakesWhatIsCheapAgainFromTheConvolutionsThatAreKept) {
   (%28 : f32[2, 4, 2, 2]) = dropout(%27, %8) "drop" {layer=7, probability=0.25, sample_offset=0}
   (%29 : f32[2, 4, 4, 4]) = max_pool2d_gradient(%38, %28) "pool" {input_shape=[2, 4, 4, 4], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
   (%30 : f32[2, 4, 4, 4]) = relu_gradient(%15, %29) "conv2"
-  (%41 : f32[2, 4, 4, 4]) = batch_norm2d_inference(%11, %2, %3, %13, %14, _, _) "bn1" {eps=1e-05, inv_std=1, momentum=0.1, relu=1}
+  (%41 : f32[2, 4, 4, 4], %42 : f32[4], %43 : f32[4]) = batch_norm2d(%11, %2, %3, _, _, _, _) "bn1" {eps=1e-05, momentum=0.1, relu=1}
   (%31 : f32[4, 4, 1, 1] gradient "conv2.weight") = conv2d_weight_gradient(%41, %30) "conv2" {bias=0, dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[4, 4, 1, 1]}
   (%32 : f32[2, 4, 4, 4]) = conv2d_input_gradient(%7, %30) "conv2" {dilation=[1, 1], groups=1, input_shape=[2, 4, 4, 4], kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1]}
   (%33 : f32[2, 4, 4, 4], %34 : f32[4] gradient "bn1.weight", %35 : f32[4] gradient "bn1.bias") = batch_norm2d_gradient(%11, %2, %13, %14, %41, %32) "bn1" {relu=1, residual=0}

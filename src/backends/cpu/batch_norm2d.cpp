@@ -234,10 +234,10 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
         squares += p[v.block + b] + static_cast<double>(v.spatial) * (p[b] - total_mean) * (p[b] - total_mean);
       }
       squares = std::max(squares, 0.0);
-      const double variance = squares / count;
+      const double variance = squares / count, inverse = 1.0 / std::sqrt(variance + eps);
       mean[channel] = static_cast<float>(total_mean);
-      inv_std[channel] = static_cast<float>(1.0 / std::sqrt(variance + eps));
-      scale[channel] = weight[channel] * double{inv_std[channel]};  // rounded, so that inference can make it again
+      inv_std[channel] = static_cast<float>(inverse);
+      scale[channel] = weight[channel] * inverse;
       // Running variance is unbiased; of a single value a channel it stays as it is biased, 0.
       const double unbiased = count > 1 ? squares / (count - 1) : variance;
       if (!running_mean) continue;
@@ -330,16 +330,15 @@ KernelChoice select_batch_norm2d_inference(const CpuDevice&, const KernelRequest
   const LayoutPtr layout = image_layout(request);
   const ImageView v = *image_view(request.graph.type(node.inputs[0]), layout);
   const double eps = node.attributes.real("eps");
-  const bool relu = node.attributes.flag("relu"), has_inv_std = node.attributes.flag("inv_std");
+  const bool relu = node.attributes.flag("relu");
   auto body = [=](void* const* in, void* const* out, void* scratch) {
     const auto* x = static_cast<const float*>(in[0]);
     const auto *weight = static_cast<const float*>(in[1]), *bias = static_cast<const float*>(in[2]);
-    const auto *mean = static_cast<const float*>(in[3]), *deviation = static_cast<const float*>(in[4]);
+    const auto *mean = static_cast<const float*>(in[3]), *var = static_cast<const float*>(in[4]);
     const auto* residual = static_cast<const float*>(in[6]);
     auto* y = static_cast<float*>(out[0]);
     auto* scale = static_cast<double*>(scratch);
-    for (int64_t c = 0; c < v.channels; ++c)
-      scale[c] = has_inv_std ? weight[c] * double{deviation[c]} : weight[c] / std::sqrt(deviation[c] + eps);
+    for (int64_t c = 0; c < v.channels; ++c) scale[c] = weight[c] / std::sqrt(var[c] + eps);
     apply_chunks(x, residual, y, v, mean, scale, bias, relu);
   };
   KernelChoice choice;

@@ -172,10 +172,10 @@ std::unique_ptr<Kernel> make_batch_norm2d(CudaDevice& device, const KernelReques
 template <typename T, int V>
 std::unique_ptr<Kernel> make_batch_norm2d_inference(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
   const auto eps = static_cast<float>(request.node.attributes.real("eps"));
-  const bool relu = request.node.attributes.flag("relu"), has_variance = !request.node.attributes.flag("inv_std");
+  const bool relu = request.node.attributes.flag("relu");
   return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     using P = Pack<T, V>;
-    const Affine f = {a.in<float>(3), a.in<float>(4), a.in<float>(1), a.in<float>(2), has_variance, eps};
+    const Affine f = {a.in<float>(3), a.in<float>(4), a.in<float>(1), a.in<float>(2), true, eps};
     normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
   });
 }

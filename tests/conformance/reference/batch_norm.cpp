@@ -42,10 +42,8 @@ void batch_norm2d(const Node& node, const ReferenceInputs& in, const ReferenceOu
 }
 
 void batch_norm2d_inference(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  const bool has_inv_std = node.attributes.flag("inv_std");
   for (int64_t c = 0; c < in[0]->shape[1]; ++c)
-    normalize(node, in, *out[0], c, (*in[3])[c],
-              has_inv_std ? (*in[4])[c] : 1 / std::sqrt((*in[4])[c] + node.attributes.real("eps")));
+    normalize(node, in, *out[0], c, (*in[3])[c], 1 / std::sqrt((*in[4])[c] + node.attributes.real("eps")));
 }
 
 // Inputs: x, weight, mean, inv_std, y or none, dy.
