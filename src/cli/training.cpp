@@ -82,11 +82,7 @@ class Run {
     if (describe_data() != begun.data)
       throw Failure("the data are " + describe_data() + ", the run began with " + begun.data +
                     "; give the same with --data");
-    if (std::filesystem::exists(folder_.checkpoint())) {
-      call(troika_trainer_load, trainer_.get(), folder_.checkpoint().c_str(), &position_);
-      if (position_.batch >= steps_per_epoch_) ++position_.epoch, position_.batch = 0;
-      call(troika_loader_seek, train_loader_.get(), &position_);
-    }
+    if (std::filesystem::exists(folder_.checkpoint())) load_checkpoint();
     rows_ = read_metrics(folder_.metrics(), position_.epoch);
     last_stop_ = begun.last_stop;
     if (position_.batch == 0) return;
@@ -227,6 +223,21 @@ class Run {
     write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
     call(troika_model_save, model_.get(), folder_.weights().c_str());
     if (!is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
+  }
+
+  void load_checkpoint() {
+    const std::string file = folder_.checkpoint().string();
+    try {
+      call(troika_trainer_load, trainer_.get(), file.c_str(), &position_);
+    } catch (const Failure& failure) {
+      throw Failure(std::string(failure.what()) + "; put back this run's checkpoint, or begin a new run with --out");
+    }
+    if (position_.batches != 0 && position_.batches != steps_per_epoch_)
+      throw Failure("'" + file + "' is of another run: its epochs have " + std::to_string(position_.batches) +
+                    " steps, this run's " + std::to_string(steps_per_epoch_) +
+                    "; put back this run's checkpoint, or begin a new run with --out");
+    if (position_.batch >= steps_per_epoch_) ++position_.epoch, position_.batch = 0;
+    call(troika_loader_seek, train_loader_.get(), &position_);
   }
 
   // The checkpoint, and in run.json the sums that the epoch's row will need.

@@ -61,6 +61,16 @@ def a_run_that_could_not_write_its_first_files_goes_on(folder):
         shutil.rmtree(out)
 
 
+def another_runs_checkpoint_is_refused_and_named(folder):
+    out, other = folder / "run", folder / "other"
+    for folder_of, batch in ((out, 64), (other, 20)):
+        run("train", "--model", "mlp", "--synthetic", 500, "--batch", batch, "--epochs", 1, "--out", folder_of,
+            "--progress", "off")
+    shutil.copy(other / "checkpoint.safetensors", out / "checkpoint.safetensors")
+    line = refuse("train", "--resume", out, "--epochs", 2)
+    assert "checkpoint.safetensors' is of another run: its epochs have 25 steps, this run's 8; put back" in line, line
+
+
 def a_run_in_logical_shards_moves_between_devices_without_another_bit(folder):
     shards = [*ANYWHERE, "--logical-shards", 4]
     run("train", *shards, "--devices", "cpu:0", "--epochs", 3, "--out", folder / "one", "--progress", "off")
@@ -114,7 +124,8 @@ def a_damaged_run_folder_is_one_line(folder):
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     good = (out / "checkpoint.safetensors").read_bytes()
     (out / "checkpoint.safetensors").write_bytes(good[:len(good) // 2])
-    assert "checkpoint" in refuse("train", "--resume", out, "--epochs", 2)
+    line = refuse("train", "--resume", out, "--epochs", 2)
+    assert "checkpoint" in line and "put back this run's checkpoint" in line, line
     (out / "checkpoint.safetensors").write_bytes(good)
     (out / "run.json").write_text("{\"model\": ")
     assert "run.json" in refuse("train", "--resume", out, "--epochs", 2)
