@@ -43,6 +43,8 @@ TEST_P(Gradients, EqualFiniteDifferences) {
     ASSERT_EQ(gradient.shape, c.inputs[i]->shape) << name_of(c) << ": input " << i;
     double scale = 0;
     for (double v : gradient.data) scale = std::max(scale, std::abs(v));
+    double largest = 0;  // number that the objective adds up, which may cancel
+    for (double v : values[g.inputs[i]].data) largest = std::max(largest, std::abs(v));
     int kinks = 0;
     for (int sample = 0; sample < kSamples; ++sample) {
       const int64_t at = random.integer(gradient.elements());
@@ -53,7 +55,7 @@ TEST_P(Gradients, EqualFiniteDifferences) {
       };
       const double middle = moved(0), ahead = moved(kStep), behind = moved(-kStep);
       const double magnitude = std::max({scale, std::abs(gradient[at]), 1e-3});
-      const double rounding = 1e-14 * (std::abs(middle) + 1) / kStep;  // of the objective, over the step
+      const double rounding = 1e-14 * (std::abs(middle) + largest + 1) / kStep;  // of the objective, over the step
       // A kink (ReLU at 0, a change of maximum) between the two points: the slopes of the two halves differ, and their mean
       // is off by half of that at most.
       const double bend = std::abs((ahead - middle) - (middle - behind)) / kStep;
