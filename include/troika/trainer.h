@@ -82,6 +82,12 @@ typedef struct troika_mesh {
   int32_t channel;  /**< Devices that have some channels of each layer (tensor parallelism). */
 } troika_mesh;
 
+/** How gradients travel between replicas. */
+enum {
+  TROIKA_COMPRESSION_NONE = 1, /**< f32. */
+  TROIKA_COMPRESSION_BF16 = 2  /**< Each replica's gradient is rounded to bf16, these are added in f32, and the sum is rounded. */
+};
+
 /** Options of `troika_model_attach`. Begin with TROIKA_TRAINER_OPTIONS_INIT. */
 typedef struct troika_trainer_options {
   uint32_t struct_size;     /**< sizeof(troika_trainer_options). */
@@ -112,18 +118,23 @@ typedef struct troika_trainer_options {
                                  devices 1, 2, 4 ... `logical_shards`: parameters get the same bits on each of these. BatchNorm
                                  normalises by shard and tracks the first; a CPU device computes on one thread. */
   troika_mesh mesh;         /**< Default: all devices share the batch. Splits by layer and channel need CPU devices, and exclude
-                                 loss scaling, `max_gradient_norm` and `logical_shards`; by channel also BF16 and F16. */
+                                 `logical_shards`. */
   int32_t layer_schedule;   /**< With mesh.layer above 1; default TROIKA_LAYER_SCHEDULE_1F1B. */
   int32_t layer_chunks;     /**< Stages a device, with the interleaved schedule; default 1. 0 is 1. */
   const char *layer_cuts;   /**< Layers that begin a stage, but for the first, separated by commas; NULL (default): cut so that
                                  the stages cost about the same. Copied. */
   int32_t recompute_segments; /**< The forward pass in so many segments: activations within them are computed again; 0: none. */
-  int32_t reserved;         /**< 0. */
+  int32_t sync_batch_norm;  /**< 1: BatchNorm normalises the samples of all replicas together, as one device with the whole batch
+                                 would (each micro-batch with those at its place on the others). Default 0: each its own. CPU
+                                 devices only; excludes `logical_shards`. */
   const char *recompute_layers; /**< Layers whose outputs are computed again: names with `*`, `?`, by commas; NULL: none. */
   int64_t activation_budget_bytes; /**< Computes again what it takes for activations to fit on each device; 0: no budget. */
   double max_gradient_norm; /**< Above 0: the gradients, summed over devices, are multiplied by min(1, max_gradient_norm /
                                  (norm + 1e-6)), norm being the 2-norm of all of them together (PyTorch's clip_grad_norm_);
                                  the loss scale is taken out before. 0 (default): no clipping. */
+  int32_t shard_optimizer;  /**< 1: each parameter's optimizer state is on one of the replicas alone, which updates it and sends it
+                                 to the others (ZeRO level 1). The same bits as without. Default 0. CPU devices only. */
+  int32_t gradient_compression; /**< Default TROIKA_COMPRESSION_NONE. BF16 needs CPU devices, and excludes `logical_shards`. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -131,7 +142,7 @@ typedef struct troika_trainer_options {
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
         0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
-        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0                                               \
+        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE                    \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */

@@ -252,7 +252,7 @@ troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica, tro
     info.arena_bytes = static_cast<int64_t>(r.arena_bytes());
     info.parameter_bytes = static_cast<int64_t>(state.segment_bytes(Segment::parameters));
     info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients));
-    info.optimizer_bytes = static_cast<int64_t>(state.segment_bytes(Segment::optimizer));
+    info.optimizer_bytes = static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.share_of(static_cast<size_t>(replica))));
     write_result(out_info, info, kName, "out_info");
   });
 }

@@ -77,8 +77,9 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
                  {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
   check.integer("layer_chunks", o.layer_chunks, 0, 1 << 10);
   check.real("max_gradient_norm", o.max_gradient_norm, 0, kLarge);
-  if (o.reserved != 0)
-    throw Error(Status::invalid_argument, text("troika_model_attach: options.reserved is ", o.reserved, ", need 0"));
+  check.integer("sync_batch_norm", o.sync_batch_norm, 0, 1);
+  check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
+  check.constant("gradient_compression", o.gradient_compression, {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
 
   TrainerOptions options;
   options.loss = static_cast<Loss>(o.loss);
@@ -109,6 +110,9 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.pipeline_chunks = std::max(o.layer_chunks, 1);
   if (o.layer_cuts) options.layer_cuts = read_names(o.layer_cuts, "layer_cuts");
   options.recompute = read_recompute(o, check);
+  options.syncs_statistics = o.sync_batch_norm == 1;
+  options.shards_optimizer = o.shard_optimizer == 1;
+  options.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
   if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/deadline.h"
+#include "core/split.h"
 #include "device/backend.h"
 
 namespace troika {
@@ -22,6 +23,10 @@ class Communicator {
   // library can choose: (r0 + r1) + (r2 + r3). The same bits everywhere.
   // `slot` (0 .. slots - 1) names the operation until its wait; data must stay in place until then.
   virtual void start_all_reduce(int slot, float* data, int64_t count) = 0;
+
+  // Starts giving every rank the pieces of data that each of the others owns, in place. `pieces` must stay as they are until
+  // the wait, and be the same on all ranks. Slots as those of start_all_reduce.
+  virtual void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces);
 
   // Does what can be done without waiting. Called between launches.
   virtual void progress() = 0;

@@ -1,6 +1,7 @@
 // How n samples are cut over several devices: in order, sizes differing by at most one, the larger first.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace troika {
@@ -18,5 +19,12 @@ inline Range balanced_split(int64_t n, int64_t pieces, int64_t index) {
   const int64_t begin = index * base + (index < extra ? index : extra);
   return {begin, begin + base + (index < extra ? 1 : 0)};
 }
+
+// Bytes [begin, end) of something that several ranks share, of which one rank has the newest.
+struct OwnedBytes {
+  size_t begin = 0;
+  size_t end = 0;
+  int owner = 0;
+};
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// Buckets, and the pass that starts their all-reduces.
+// Buckets, and the passes that start their collectives.
 #include "parallel/data_parallel.h"
 
 #include <algorithm>
@@ -8,6 +8,32 @@
 #include "ops/op_def.h"
 
 namespace troika {
+
+namespace {
+
+// Inserts each node behind the one of its index; in the order of indices.
+void insert_behind(Graph& graph, std::vector<std::pair<size_t, Node>> insertions) {
+  std::vector<Node> nodes;
+  size_t next = 0;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    nodes.push_back(std::move(graph.nodes()[i]));
+    for (; next < insertions.size() && insertions[next].first == i; ++next)
+      nodes.push_back(std::move(insertions[next].second));
+  }
+  graph.nodes() = std::move(nodes);
+}
+
+ValueId find_parameter(const Graph& graph, const std::string& name) {
+  for (ValueId id = 0; id < graph.values().size(); ++id)
+    if (graph.value(id).role == Role::parameter && graph.value(id).name == name) return id;
+  throw Error(Status::internal, text("all_gather: no parameter '", name, "' in graph '", graph.name(), "'"));
+}
+
+bool shares_input(const Node& a, const Node& b) {
+  return std::find_first_of(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end()) != a.inputs.end();
+}
+
+}  // namespace
 
 std::vector<Bucket> make_buckets(const std::vector<NamedBytes>& parameters, size_t bucket_bytes) {
   std::vector<Bucket> buckets;
@@ -41,14 +67,49 @@ void insert_all_reduces(Graph& graph, const std::vector<Bucket>& buckets) {
     insertions.push_back({earliest, std::move(node)});
   }
 
-  std::vector<Node> nodes;
-  size_t next = 0;
-  for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    nodes.push_back(std::move(graph.nodes()[i]));
-    for (; next < insertions.size() && insertions[next].first == i; ++next)
-      nodes.push_back(std::move(insertions[next].second));
+  insert_behind(graph, std::move(insertions));
+}
+
+void compress_gradients(Graph& graph) {
+  std::vector<Node> nodes, sums;
+  for (Node& node : graph.nodes()) {
+    if (node.op == "all_reduce") {
+      const Node rounding{"round_bf16", node.name, node.inputs, {}, {}};
+      nodes.push_back(rounding);
+      sums.push_back(rounding);
+    }
+    nodes.push_back(std::move(node));
   }
+  nodes.insert(nodes.end(), sums.begin(), sums.end());
   graph.nodes() = std::move(nodes);
+}
+
+void insert_all_gathers(Graph& graph, const std::vector<Bucket>& buckets) {
+  const auto& nodes = graph.nodes();
+  size_t earliest = nodes.size() - 1;  // behind all all_reduces, so that every rank starts both in the same order
+  while (earliest > 0 && nodes[earliest].op != "all_reduce") --earliest;
+  std::vector<std::pair<size_t, Node>> insertions;
+  for (size_t b = 0; b < buckets.size(); ++b) {
+    Node node{"all_gather", text("bucket", b), {}, {}, {{"bucket", static_cast<int64_t>(b)}}};
+    for (const std::string& name : buckets[b].parameters) node.inputs.push_back(find_parameter(graph, name));
+    for (size_t i = earliest; i < nodes.size(); ++i)
+      if (nodes[i].op == "sgd_update" && shares_input(nodes[i], node)) earliest = i;
+    insertions.push_back({earliest, std::move(node)});
+  }
+  insert_behind(graph, std::move(insertions));
+}
+
+std::map<std::string, int> assign_owners(std::vector<NamedBytes> parameters, int ranks) {
+  std::stable_sort(parameters.begin(), parameters.end(),
+                   [](const NamedBytes& a, const NamedBytes& b) { return a.bytes > b.bytes; });
+  std::vector<size_t> held(static_cast<size_t>(ranks), 0);
+  std::map<std::string, int> owners;
+  for (const NamedBytes& parameter : parameters) {
+    const auto least = std::min_element(held.begin(), held.end());
+    *least += parameter.bytes;
+    owners[parameter.name] = static_cast<int>(least - held.begin());
+  }
+  return owners;
 }
 
 void set_sample_offset(Graph& graph, int64_t offset) {

@@ -1,6 +1,7 @@
 // Splitting by data: every rank computes its own samples, gradients are summed in buckets while backward still runs.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,17 @@ std::vector<Bucket> make_buckets(const std::vector<NamedBytes>& parameters, size
 
 // Inserts an all_reduce for each bucket right behind the node that makes its last gradient, in the order of buckets.
 void insert_all_reduces(Graph& graph, const std::vector<Bucket>& buckets);
+
+// Rounds gradients to bf16 before their all_reduce, and the sums behind the last of them: two bytes an element are all that
+// has to travel.
+void compress_gradients(Graph& graph);
+
+// Inserts an all_gather for each bucket behind the last of this rank's updates in it, in the order of buckets.
+void insert_all_gathers(Graph& graph, const std::vector<Bucket>& buckets);
+
+// Who alone updates each parameter, of so many ranks: the largest first, each to the rank with the fewest bytes so far (ZeRO
+// level 1, Rajbhandari et al. 2020, with whole parameters).
+std::map<std::string, int> assign_owners(std::vector<NamedBytes> parameters, int ranks);
 
 // Tells dropout where this rank's first sample stands in the whole batch.
 void set_sample_offset(Graph& graph, int64_t offset);

@@ -33,6 +33,7 @@ class Unrolling {
       for (size_t i = is_forward ? 0 : part.forward_nodes; i < end; ++i)
         if (stage_of(part, i) == action.stage) append(place, part.graph.nodes()[i]);
     }
+    add_trained_parameters();
     for (size_t place = 0; place < parts_.size(); ++place)
       for (ValueId id : parts_[place].graph.outputs)
         if (new_ids_[place][id] != kNoValue && makers_[place][id] == position_)
@@ -125,6 +126,16 @@ class Unrolling {
     const auto [found, is_new] = shared_.try_emplace({value.role, value.name}, kNoValue);
     if (is_new) found->second = joined_.add_value(value.name, value.type, value.role);
     return found->second;
+  }
+
+  // A part without samples reads none.
+  void add_trained_parameters() {
+    for (ValueId id = 0, end = static_cast<ValueId>(joined_.values().size()); id < end; ++id) {
+      if (joined_.value(id).role != Role::gradient) continue;
+      const std::string name = joined_.value(id).name;
+      for (const Value& value : parts_[0].graph.values())
+        if (value.role == Role::parameter && value.name == name) add_value(value, 0);
+    }
   }
 
   void add_gradient(const std::string& parameter, const std::string& layer, ValueId gradient, size_t place) {

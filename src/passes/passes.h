@@ -1,6 +1,7 @@
 // Graph-to-graph passes of one rank.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,7 @@ struct SgdSettings {
   double momentum = 0;
   bool nesterov = false;
   // Dynamic loss scaling: gradients are divided by the scale, a step with one that is not finite changes nothing, and
-  // is_finite becomes an output of the graph (where it has any).
+  // is_finite becomes an output of the graph.
   bool is_scaled = false;
   int64_t scale_interval = 2000;  // good steps until the scale doubles
   // Above 0: gradients are multiplied by one factor, so that the 2-norm of all of them together is at most this; the norm
@@ -69,12 +70,20 @@ struct SgdSettings {
   double max_gradient_norm = 0;
 };
 
+// What a rank tells of its gradients where several hold the model together, each a part of it.
+struct GradientShare {
+  int rank = 0, ranks = 1;
+  // Those whose norm it gives, and whether they are finite; ranks of a channel group hold some alike. None: all of the groups.
+  std::optional<std::vector<std::string>> counted;
+};
+
 // Appends sgd_update nodes. `rates` is the number of learning rates. Momentum becomes Role::optimizer_state named as the
 // parameter.
-void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates);
+void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates,
+                const GradientShare& share = {});
 
 // Helpers of the passes.
-std::vector<int> count_uses(const Graph& graph);  // by nodes and as outputs, for each value
+std::vector<int> count_uses(const Graph& graph);       // by nodes and as outputs, for each value
 std::vector<ValueId> find_memory(const Graph& graph);  // for each value: itself, or of a view the value that it shows
 
 }  // namespace troika

@@ -5,7 +5,8 @@
 
 namespace troika {
 
-void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates) {
+void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates,
+                const GradientShare& share) {
   const ValueId learning_rates = graph.add_value("learning_rates", {DType::f32, {rates}}, Role::input);
   // Parameter and gradient have one name; by role.
   auto find = [&](const std::string& name, Role role) {
@@ -13,26 +14,36 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
       if (graph.value(id).role == role && graph.value(id).name == name) return id;
     throw Error(Status::internal, text("sgd: no value '", name, "' in graph '", graph.name(), "'"));
   };
-  const bool is_clipped = settings.max_gradient_norm > 0, has_outputs = !graph.outputs.empty();
+  const bool is_clipped = settings.max_gradient_norm > 0;
   ValueId scale = kNoValue, is_finite = kNoValue, clip_factor = kNoValue;
   std::vector<ValueId> gradients;
-  for (const UpdateGroup& group : groups)
-    for (const std::string& name : group.parameters) gradients.push_back(find(name, Role::gradient));
+  if (share.counted) {
+    for (const std::string& name : *share.counted) gradients.push_back(find(name, Role::gradient));
+  } else {
+    for (const UpdateGroup& group : groups)
+      for (const std::string& name : group.parameters) gradients.push_back(find(name, Role::gradient));
+  }
   if (settings.is_scaled) {
     const auto found = graph.find(kLossScale);
     scale = found ? *found : graph.add_value(kLossScale, {DType::f32, {2}}, Role::buffer);
     is_finite = append_node(graph, "check_finite", "sgd", gradients)[0];
-    if (has_outputs) graph.outputs.push_back(is_finite);
+    if (share.ranks > 1) is_finite = append_node(graph, "all_finite", "sgd", {is_finite})[0];
+    graph.outputs.push_back(is_finite);
   }
   if (is_clipped) {
     Attributes attributes = {{"eps", kClipEps}, {"max_norm", settings.max_gradient_norm}};
+    if (share.ranks > 1) {  // the norm of all is that of the ranks' norms
+      const ValueId norms = append_node(graph, "gradient_norm", "sgd", gradients,
+                                        {{"rank", int64_t{share.rank}}, {"ranks", int64_t{share.ranks}}})[0];
+      gradients = append_node(graph, "model_sum", "sgd", {norms});
+    }
     if (settings.is_scaled) {
       gradients.push_back(scale);
       attributes.set("scaled", int64_t{1});
     }
     const std::vector<ValueId> outputs = append_node(graph, "clip_factor", "sgd", gradients, attributes);
     clip_factor = outputs[0];
-    if (has_outputs) graph.outputs.push_back(outputs[1]);
+    graph.outputs.push_back(outputs[1]);
   }
   for (const UpdateGroup& group : groups) {
     std::vector<ValueId> inputs = {learning_rates};

@@ -47,14 +47,16 @@ std::vector<std::string> trainable_in(const Graph& graph, std::vector<std::strin
 
 }  // namespace
 
-StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
+namespace {
+
+// The network with its gradients, as rank `channel_rank` of a channel group has it, and how many nodes of it are forward.
+StepPart build_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph = r.model;
   PassManager passes(graph, log);
   passes.run("rebatch", [&](Graph& g) { g = rebatch(g, samples); });
   if (!trains) passes.run("inference", to_inference);
-  if (r.channel_split)
-    passes.run("channel_split", [&](Graph& g) { g = r.channel_split->apply(g, r.channel_rank); });
+  if (r.channel_split) passes.run("channel_split", [&](Graph& g) { g = r.channel_split->apply(g, channel_rank); });
   if (r.mode != Mode::predict)
     passes.run("loss", [&](Graph& g) {
       append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0, trains && r.sgd.is_scaled);
@@ -63,14 +65,42 @@ StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
     passes.run("fuse", fuse);
     passes.run("crop_unread", crop_unread);
   }
+  if (trains && r.syncs_statistics && r.ranks > 1)
+    passes.run("sync_batch_norm", [&](Graph& g) { sync_batch_norm(g, r.rank, r.ranks); });
   if (r.compute != DType::f32) passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.compute); });
   const size_t forward_nodes = graph.nodes().size();
   if (trains) {
     const auto trainable = r.channel_split ? trainable_in(graph, r.trainable) : r.trainable;
     passes.run("autodiff", [&](Graph& g) { autodiff(g, trainable); });
-    if (r.recompute.is_on()) passes.run("recompute", [&](Graph& g) { recompute(g, choose_dropped(g, r.recompute)); });
   }
   return {std::move(graph), forward_nodes, {}};
+}
+
+// Of activations, on the rank of the pipeline that needs most of them.
+size_t most_activation_bytes(const CompileRequest& r, StepPart part) {
+  if (r.stages) part.stages = r.stages->assign(part.graph);
+  const std::vector<StepPart> parts(std::max<size_t>(r.micro_batches.size(), 1), part);
+  const PipelineTable table = schedule_of(r, static_cast<int>(parts.size()));
+  size_t most = 0;
+  for (int position = 0; position < r.positions; ++position)
+    most = std::max(most, activation_bytes(unroll(parts, table[static_cast<size_t>(position)], position, r.positions)));
+  return most;
+}
+
+}  // namespace
+
+StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
+  StepPart part = build_network(r, samples, r.channel_rank, log);
+  if (r.mode != Mode::train || !r.recompute.is_on()) return part;
+  PassManager passes(part.graph, log);
+  passes.run("recompute", [&](Graph& g) {
+    const Graph first = r.channel_rank > 0 ? build_network(r, samples, 0, Log()).graph : g;
+    const Dropped dropped = choose_dropped(first, r.recompute, [&](const Graph& recomputed) {
+      return most_activation_bytes(r, {recomputed, part.forward_nodes, {}});
+    });
+    recompute(g, carry_over(first, dropped, g));
+  });
+  return part;
 }
 
 PipelineTable schedule_of(const CompileRequest& r, int micro_batches) {
@@ -83,15 +113,19 @@ PipelineTable schedule_of(const CompileRequest& r, int micro_batches) {
 
 namespace {
 
-// The parts of a training step, of which there are two sizes at most.
+// The parts of a training step, of which there are two sizes at most. One without samples takes part in sums alone.
 std::vector<StepPart> build_micro_batches(const CompileRequest& r, const Log& log) {
   std::map<int64_t, StepPart> of_size;
   std::vector<StepPart> parts;
   for (const MicroBatch& micro_batch : r.micro_batches) {
-    const int64_t samples = micro_batch.samples.size();
+    const int64_t samples = std::max<int64_t>(micro_batch.samples.size(), 1);
     auto found = of_size.find(samples);
-    if (found == of_size.end()) found = of_size.emplace(samples, build_part(r, samples, log)).first;
-    parts.push_back(found->second);
+    if (found == of_size.end()) {
+      found = of_size.emplace(samples, build_part(r, samples, log)).first;
+      if (r.stages) found->second.stages = r.stages->assign(found->second.graph);
+    }
+    if (micro_batch.together > 0 && r.ranks > 1) require_several_values(rebatch(r.model, 1), micro_batch.together);
+    parts.push_back(micro_batch.samples.size() > 0 ? found->second : idle_part(found->second));
     set_sample_offset(parts.back().graph, micro_batch.samples.begin);
     if (!micro_batch.tracks_statistics) stop_tracking(parts.back().graph);
   }
@@ -108,12 +142,13 @@ std::vector<PipelineAction> actions_of(const CompileRequest& r, int micro_batche
 // This rank's nodes of the step, in order.
 Graph build_step(const CompileRequest& r, const Log& log) {
   std::vector<StepPart> parts;
-  if (r.mode == Mode::train)
+  if (r.mode == Mode::train) {
     parts = build_micro_batches(r, log);
-  else
+  } else {
     parts.push_back(build_part(r, r.local_batch, log));
+    if (r.stages) parts[0].stages = r.stages->assign(parts[0].graph);
+  }
   if (!r.stages) return unroll(parts, in_turn(parts.size()));
-  for (StepPart& part : parts) part.stages = r.stages->assign(part.graph);
   return unroll(parts, actions_of(r, static_cast<int>(parts.size())), r.position, r.positions);
 }
 
@@ -123,7 +158,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph;
   PassManager passes(graph, log);
-  if (trains && r.local_batch == 0)
+  if (trains && r.local_batch == 0 && !r.syncs_statistics)
     passes.run("idle", [&](Graph& g) {
       g = idle_graph(r.channel_split ? r.channel_split->apply(r.model, r.channel_rank) : r.model, r.own_trainable);
     });
@@ -131,7 +166,9 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
     passes.run("unroll", [&](Graph& g) { g = build_step(r, log); });
   if (trains) {
     if (r.ranks > 1) passes.run("data_parallel", [&](Graph& g) { insert_all_reduces(g, r.buckets); });
-    passes.run("sgd", [&](Graph& g) { append_sgd(g, r.sgd, r.groups, r.rates); });
+    if (r.ranks > 1 && r.compresses_gradients) passes.run("compress_gradients", compress_gradients);
+    passes.run("sgd", [&](Graph& g) { append_sgd(g, r.sgd, r.groups, r.rates, r.gradient_share); });
+    if (r.shards_optimizer) passes.run("shard_optimizer", [&](Graph& g) { insert_all_gathers(g, r.buckets); });
   }
   if (r.local_batch == 0) return graph;
   if (r.allow_tf32) passes.run("allow_tf32", allow_tf32);

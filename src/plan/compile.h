@@ -6,6 +6,7 @@
 #include "parallel/data_parallel.h"
 #include "parallel/layer_stages.h"
 #include "parallel/micro_batches.h"
+#include "parallel/sync_batch_norm.h"
 #include "parallel/unroll.h"
 #include "passes/passes.h"
 #include "passes/recompute.h"
@@ -22,7 +23,8 @@ struct CompileRequest {
   int64_t local_batch = 0;   // samples of this rank; 0: it only takes part in the all-reduce and the update
   int64_t global_batch = 0;  // samples of all ranks
   std::vector<MicroBatch> micro_batches;  // this rank's samples when training
-  int ranks = 1;  // that hold the same layers
+  int ranks = 1;                          // that hold the same layers
+  int rank = 0;                           // of them, this one
   // With layers split: this rank's position in its pipeline, and the order of the pipeline's actions.
   const LayerStages* stages = nullptr;  // null: one rank has all layers
   int position = 0, positions = 1;
@@ -41,7 +43,11 @@ struct CompileRequest {
   std::vector<Bucket> buckets;
   RecomputeSettings recompute;
   SgdSettings sgd;
-  std::vector<UpdateGroup> groups;
+  std::vector<UpdateGroup> groups;  // that this rank updates
+  GradientShare gradient_share;
+  bool compresses_gradients = false;  // to bf16, for their sum over `ranks`
+  bool shards_optimizer = false;      // each parameter is updated by one of `ranks`
+  bool syncs_statistics = false;      // batch_norm2d normalises the samples of all `ranks`
   int64_t rates = 1;
 };
 

@@ -226,18 +226,16 @@ MeshEstimate choose_mesh(const Graph& model, const StepSettings& settings, const
       continue;
     }
     const size_t bytes = estimate.fullest().memory_bytes();
-    if (bytes <= machine.memory_bytes && (!fastest || estimate.seconds < fastest->seconds))
-      fastest = estimate;
+    if (bytes <= machine.memory_bytes && (!fastest || estimate.seconds < fastest->seconds)) fastest = estimate;
     if (!smallest || bytes < smallest->fullest().memory_bytes()) smallest = std::move(estimate);
   }
   if (fastest) return *fastest;
   const std::string who = text("plan: model '", model.name(), "' ");
   if (!smallest)
     throw Error(Status::not_found, text(who, "works on no mesh of ", machine.devices, " devices; ", refusal));
-  throw Error(Status::not_found,
-              text(who, "fits no mesh of ", machine.devices, " devices with ", machine.memory_bytes,
-                   " bytes each; mesh ", name_of(smallest->mesh), " needs least, ", smallest->fullest().memory_bytes(),
-                   " bytes"));
+  throw Error(Status::not_found, text(who, "fits no mesh of ", machine.devices, " devices with ", machine.memory_bytes,
+                                      " bytes each; mesh ", name_of(smallest->mesh), " needs least, ",
+                                      smallest->fullest().memory_bytes(), " bytes"));
 }
 
 }  // namespace troika

@@ -27,7 +27,8 @@ struct StepSettings {
 // One device of the first share of samples, which has most of them, and in its channel group the first, which has most channels:
 // no device with the same layers takes more.
 struct DeviceEstimate {
-  size_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;  // as the state table lays them out, in plain layouts
+  size_t parameter_bytes = 0, gradient_bytes = 0,
+         optimizer_bytes = 0;   // as the state table lays them out, in plain layouts
   size_t activation_bytes = 0;  // the arena by the lifetimes of values, without scratch, reorders and in-place kernels
   // Sent in a step: 2 (n - 1) / n of each gradient to the data group and of each sum to the channel group, n devices each, as a ring
   // does; messages to the pipeline whole.

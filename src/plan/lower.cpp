@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -43,6 +44,7 @@ class Lowering {
     }
     for (const Node& node : graph_.nodes()) lower_node(node);
     for (ValueId id : graph_.outputs) outputs_.push_back(lies_as(id, nullptr, "output").place);
+    wait_for_rest();
     if (!state_.is_placed()) state_.place();
     share_memory();
     place_arena();
@@ -74,10 +76,15 @@ class Lowering {
         in_flight_[graph_.value(id).name] = static_cast<size_t>(node.attributes.integer("bucket"));
       return;
     }
-    if (node.op == "channel_sum") {
-      lower_channel_sum(node);
+    if (node.op == "all_gather") {
+      const auto bucket = static_cast<size_t>(node.attributes.integer("bucket"));
+      plan_.steps.push_back({PlanStep::start_all_gather, bucket});
+      gathers_.push_back(bucket);
       return;
     }
+    if (node.op == "data_sum") return lower_sum(node, GroupSum::data);
+    if (node.op == "channel_sum") return lower_sum(node, GroupSum::channel);
+    if (node.op == "model_sum" || node.op == "all_finite") return lower_sum(node, GroupSum::model);
     if (node.op == "send" || node.op == "receive") {
       lower_message(node);
       return;
@@ -101,7 +108,8 @@ class Lowering {
       inputs.push_back(lies_as(id, choice.input_layouts[i], node.name).place);
     }
     for (int i : op_def(node.op).mutates)
-      if (node.inputs[static_cast<size_t>(i)] != kNoValue && is_state(graph_.value(node.inputs[static_cast<size_t>(i)]).role) &&
+      if (node.inputs[static_cast<size_t>(i)] != kNoValue &&
+          is_state(graph_.value(node.inputs[static_cast<size_t>(i)]).role) &&
           !is_state(inputs[static_cast<size_t>(i)].role))
         throw Error(Status::internal,
                     text(node.op, " '", node.name, "': changes state that does not lie as its kernel needs"));
@@ -147,19 +155,18 @@ class Lowering {
       lying_[id] = {place, nullptr};
     }
     plan_.steps.push_back({is_send ? PlanStep::send : PlanStep::receive, plan_.messages.size()});
-    plan_.messages.push_back({static_cast<int>(node.attributes.integer("peer")),
-                              static_cast<int>(node.attributes.integer("message")),
-                              {}});
+    plan_.messages.push_back(
+        {static_cast<int>(node.attributes.integer("peer")), static_cast<int>(node.attributes.integer("message")), {}});
     message_places_.push_back(place);
     keep(place);
   }
 
-  void lower_channel_sum(const Node& node) {
+  void lower_sum(const Node& node, GroupSum::Group group) {
     const ValueId id = node.outputs[0];
     const Place from = lies_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
     lying_[id] = {to, nullptr};
-    plan_.steps.push_back({PlanStep::channel_sum, plan_.sums.size()});
-    plan_.sums.emplace_back();
+    plan_.steps.push_back({PlanStep::group_sum, plan_.sums.size()});
+    plan_.sums.push_back({group, graph_.type(id).dtype, {}, {}});
     sum_places_.push_back({from, to});
     keep(from);
     keep(to);
@@ -180,6 +187,14 @@ class Lowering {
     const size_t index = bucket->second;
     plan_.steps.push_back({PlanStep::wait_all_reduce, index});
     std::erase_if(in_flight_, [&](const auto& item) { return item.second == index; });
+  }
+
+  // What no launch reads.
+  void wait_for_rest() {
+    std::set<size_t> buckets;
+    for (const auto& [gradient, bucket] : in_flight_) buckets.insert(bucket);
+    for (size_t bucket : buckets) plan_.steps.push_back({PlanStep::wait_all_reduce, bucket});
+    for (size_t bucket : gathers_) plan_.steps.push_back({PlanStep::wait_all_gather, bucket});
   }
 
   // The value in the layout that is asked for: as it lies, or through a reorder that later readers share.
@@ -291,8 +306,10 @@ class Lowering {
       plan_.launches[i].scratch = locate(arguments_[i].scratch);
     }
     for (size_t i = 0; i < plan_.messages.size(); ++i) plan_.messages[i].location = locate(message_places_[i]);
-    for (size_t i = 0; i < plan_.sums.size(); ++i)
-      plan_.sums[i] = {locate(sum_places_[i].first), locate(sum_places_[i].second)};
+    for (size_t i = 0; i < plan_.sums.size(); ++i) {
+      plan_.sums[i].from = locate(sum_places_[i].first);
+      plan_.sums[i].to = locate(sum_places_[i].second);
+    }
     for (ValueId id = 0; id < graph_.values().size(); ++id)
       if (graph_.value(id).role == Role::input) plan_.inputs[graph_.value(id).name] = locate(lying_[id].place);
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -321,6 +338,7 @@ class Lowering {
   std::vector<Lying> lying_;     // one a value
   std::map<ValueId, std::vector<std::pair<LayoutPtr, Place>>> reordered_;
   std::map<std::string, size_t> in_flight_;  // gradients on their way, by bucket
+  std::vector<size_t> gathers_;              // buckets of parameters on their way
   std::vector<Place> outputs_;
 };
 

@@ -41,9 +41,15 @@ std::string print_plan(const Plan& plan) {
       out << "  start all_reduce bucket " << step.index << '\n';
     } else if (step.kind == PlanStep::wait_all_reduce) {
       out << "  wait all_reduce bucket " << step.index << '\n';
-    } else if (step.kind == PlanStep::channel_sum) {
-      out << "  channel_sum " << print_location(plan.sums[step.index].from) << " -> "
-          << print_location(plan.sums[step.index].to) << '\n';
+    } else if (step.kind == PlanStep::start_all_gather) {
+      out << "  start all_gather bucket " << step.index << '\n';
+    } else if (step.kind == PlanStep::wait_all_gather) {
+      out << "  wait all_gather bucket " << step.index << '\n';
+    } else if (step.kind == PlanStep::group_sum) {
+      static constexpr const char* kGroups[] = {"data", "channel", "model"};
+      const GroupSum& sum = plan.sums[step.index];
+      out << "  " << kGroups[sum.group] << (sum.dtype == DType::i32 ? "_and " : "_sum ") << print_location(sum.from)
+          << " -> " << print_location(sum.to) << '\n';
     } else if (step.kind != PlanStep::launch) {
       const Message& m = plan.messages[step.index];
       out << (step.kind == PlanStep::send ? "  send " : "  receive ") << m.slot

@@ -23,7 +23,16 @@ struct Launch {
 };
 
 struct PlanStep {
-  enum Kind { launch, start_all_reduce, wait_all_reduce, send, receive, channel_sum } kind;
+  enum Kind {
+    launch,
+    start_all_reduce,
+    wait_all_reduce,
+    start_all_gather,
+    wait_all_gather,
+    send,
+    receive,
+    group_sum
+  } kind;
   size_t index;  // into launches, messages or sums, or the bucket
 };
 
@@ -34,8 +43,10 @@ struct Message {
   Location location;
 };
 
-// The sum of f32 values over the ranks of a channel group.
-struct ChannelSum {
+// The sum of f32 values over the ranks of a group, or of one i32: whether it is not 0 on all of them.
+struct GroupSum {
+  enum Group { data, channel, model } group;
+  DType dtype;
   Location from, to;
 };
 
@@ -49,7 +60,7 @@ struct Plan {
   std::string name;  // "train batch 128 of 256"
   std::vector<Launch> launches;
   std::vector<Message> messages;
-  std::vector<ChannelSum> sums;
+  std::vector<GroupSum> sums;
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;

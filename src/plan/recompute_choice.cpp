@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "plan/graph_cost.h"
 
 namespace troika {
 
@@ -19,22 +18,24 @@ struct Candidate {
   double operations = 0;  // of the whole step
 };
 
-Candidate measured(const Graph& graph, Dropped dropped, std::string name) {
+using BytesOf = std::function<size_t(const Graph&)>;
+
+Candidate measured(const Graph& graph, Dropped dropped, std::string name, const BytesOf& bytes_of) {
   Graph result = graph;
   recompute(result, dropped);
-  Candidate candidate{std::move(dropped), std::move(name), activation_bytes(result), 0};
+  Candidate candidate{std::move(dropped), std::move(name), bytes_of(result), 0};
   for (const Node& node : result.nodes()) candidate.operations += cost_of(result, node).operations;
   return candidate;
 }
 
-Dropped fit_budget(const Graph& graph, size_t budget) {
+Dropped fit_budget(const Graph& graph, size_t budget, const BytesOf& bytes_of) {
   std::vector<Candidate> candidates;
-  candidates.push_back(measured(graph, Dropped(graph.values().size()), "nothing computed again"));
-  candidates.push_back(measured(graph, drop_cheap(graph), "cheap layers computed again"));
+  candidates.push_back(measured(graph, Dropped(graph.values().size()), "nothing computed again", bytes_of));
+  candidates.push_back(measured(graph, drop_cheap(graph), "cheap layers computed again", bytes_of));
   // Segments of sqrt(n) layers need the least memory (Chen et al. 2016); a third of the nodes are forward.
   const auto most = static_cast<int64_t>(2 * std::sqrt(static_cast<double>(graph.nodes().size()) / 3));
   for (int64_t segments = 2; segments <= most; ++segments)
-    candidates.push_back(measured(graph, drop_segments(graph, segments), text(segments, " segments")));
+    candidates.push_back(measured(graph, drop_segments(graph, segments), text(segments, " segments"), bytes_of));
 
   const Candidate* best = nullptr;
   for (const Candidate& c : candidates)
@@ -51,12 +52,25 @@ Dropped fit_budget(const Graph& graph, size_t budget) {
 
 }  // namespace
 
-Dropped choose_dropped(const Graph& graph, const RecomputeSettings& settings) {
-  if (settings.budget_bytes > 0) return fit_budget(graph, static_cast<size_t>(settings.budget_bytes));
+Dropped choose_dropped(const Graph& graph, const RecomputeSettings& settings, const BytesOf& bytes_of) {
+  if (settings.budget_bytes > 0) return fit_budget(graph, static_cast<size_t>(settings.budget_bytes), bytes_of);
   Dropped dropped = drop_segments(graph, settings.segments);
   const Dropped by_layer = drop_layers(graph, settings.layers);
   for (size_t i = 0; i < dropped.size(); ++i) dropped[i] = dropped[i] || by_layer[i];
   return dropped;
+}
+
+Dropped carry_over(const Graph& from, const Dropped& dropped, const Graph& to) {
+  Dropped result(to.values().size());
+  for (size_t i = 0; i < from.nodes().size(); ++i)
+    for (size_t k = 0; k < from.nodes()[i].outputs.size(); ++k) {
+      if (!dropped[from.nodes()[i].outputs[k]]) continue;
+      if (to.nodes().at(i).op != from.nodes()[i].op)
+        throw Error(Status::internal, text("recompute: node ", i, " is ", to.nodes()[i].op, " on this rank and ",
+                                           from.nodes()[i].op, " on the first"));
+      result[to.nodes()[i].outputs.at(k)] = true;
+    }
+  return result;
 }
 
 }  // namespace troika

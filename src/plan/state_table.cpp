@@ -19,12 +19,20 @@ void StateTable::place() {
     entry.is_decided = true;
     entry.bytes = entry.layout ? entry.layout->bytes() : entry.type.bytes();
     entry.offset = offset;
-    offset += (entry.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-    if (entry.bucket >= 0) {
-      if (static_cast<size_t>(entry.bucket) == buckets_.size()) buckets_.push_back({entry.offset, 0});
-      buckets_[static_cast<size_t>(entry.bucket)].bytes = offset - buckets_[static_cast<size_t>(entry.bucket)].offset;
-      gradient_bytes_ = offset;
-    }
+    const size_t bytes = (entry.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    offset += bytes;
+    if (entry.bucket < 0) continue;
+    if (static_cast<size_t>(entry.bucket) == buckets_.size()) buckets_.push_back({entry.offset, 0, {}});
+    BucketRange& bucket = buckets_[static_cast<size_t>(entry.bucket)];
+    bucket.bytes = offset - bucket.offset;
+    gradient_bytes_ = offset;
+    entry.optimizer_offset = entry.offset;
+    if (entry.owner < 0) continue;
+    const auto owner = static_cast<size_t>(entry.owner);
+    if (owner >= owned_bytes_.size()) owned_bytes_.resize(owner + 1);
+    entry.optimizer_offset = owned_bytes_[owner];
+    owned_bytes_[owner] += bytes;
+    bucket.pieces.push_back({bucket.bytes - bytes, bucket.bytes, entry.owner});
   }
   parameter_bytes_ = offset;
   is_placed_ = true;
@@ -35,14 +43,17 @@ Location StateTable::locate(Role role, const std::string& name) const {
   const Segment segment = role == Role::gradient          ? Segment::gradients
                           : role == Role::optimizer_state ? Segment::optimizer
                                                           : Segment::parameters;
-  return {segment, entry.offset, entry.bytes};
+  return {segment, segment == Segment::optimizer ? entry.optimizer_offset : entry.offset, entry.bytes};
 }
 
-size_t StateTable::segment_bytes(Segment segment) const {
+size_t StateTable::segment_bytes(Segment segment, int share) const {
   switch (segment) {
     case Segment::parameters: return parameter_bytes_;
     case Segment::gradients: return gradient_bytes_;
-    case Segment::optimizer: return has_momentum_ ? gradient_bytes_ : 0;
+    case Segment::optimizer:
+      if (!has_momentum_) return 0;
+      if (owned_bytes_.empty()) return gradient_bytes_;
+      return static_cast<size_t>(share) < owned_bytes_.size() ? owned_bytes_[static_cast<size_t>(share)] : 0;
     default: return 0;
   }
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/split.h"
 #include "device/layout.h"
 #include "graph/graph.h"
 
@@ -24,12 +25,15 @@ struct StateEntry {
   int bucket = -1;  // -1: no gradient
   LayoutPtr layout;
   bool is_decided = false;       // the layout is; the first kernel that reads a parameter decides
-  size_t offset = 0, bytes = 0;  // in its segment; gradient and momentum have the parameter's offset in theirs
+  int owner = -1;                // the share of the samples whose rank alone has its momentum; -1: all have it
+  size_t offset = 0, bytes = 0;  // in its segment; the gradient has the parameter's offset in its own
+  size_t optimizer_offset = 0;   // of its momentum
 };
 
-// A bucket's gradients as one run of the gradient segment.
+// A bucket's gradients as one run of the gradient segment, and its parameters as the same run of theirs.
 struct BucketRange {
   size_t offset = 0, bytes = 0;
+  std::vector<OwnedBytes> pieces;  // who updates what of it, from its offset; empty: all update all
 };
 
 class StateTable {
@@ -47,7 +51,7 @@ class StateTable {
   void place();
 
   Location locate(Role role, const std::string& name) const;
-  size_t segment_bytes(Segment segment) const;
+  size_t segment_bytes(Segment segment, int share = 0) const;
   const std::vector<BucketRange>& buckets() const { return buckets_; }
 
  private:
@@ -55,6 +59,7 @@ class StateTable {
   bool has_momentum_;
   bool is_placed_ = false;
   size_t parameter_bytes_ = 0, gradient_bytes_ = 0;
+  std::vector<size_t> owned_bytes_;  // of momentum, by its owner; empty: all have it
   std::vector<BucketRange> buckets_;
 };
 

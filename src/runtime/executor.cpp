@@ -42,6 +42,28 @@ void record(Plan& plan, Device& device) {
   plan.recorded = std::move(recorded);
 }
 
+namespace {
+
+int gather_slot(size_t bucket, size_t buckets) { return static_cast<int>(buckets + bucket); }
+
+void sum_over_group(const GroupSum& sum, const Bases& bases, const RankGroups& groups, size_t buckets,
+                    Deadline deadline) {
+  Communicator& group = *(sum.group == GroupSum::data      ? groups.data
+                          : sum.group == GroupSum::channel ? groups.channel
+                                                           : groups.model);
+  const int slot = sum.group == GroupSum::data ? data_slots(buckets) - 1 : 0;
+  std::byte* const to = bases.address(sum.to);
+  std::memcpy(to, bases.address(sum.from), sum.from.bytes);
+  auto* const numbers = reinterpret_cast<float*>(to);
+  auto* const flag = reinterpret_cast<int32_t*>(to);
+  if (sum.dtype == DType::i32) *numbers = *flag != 0 ? 1.0f : 0.0f;
+  group.start_all_reduce(slot, numbers, static_cast<int64_t>(sum.from.bytes / sizeof(float)));
+  group.wait(slot, deadline);
+  if (sum.dtype == DType::i32) *flag = *numbers == static_cast<float>(group.size());
+}
+
+}  // namespace
+
 void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, const RankGroups& groups,
              Deadline deadline, std::vector<TraceEvent>* trace) {
   Communicator* const communicator = groups.data;
@@ -82,15 +104,18 @@ void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange
         if (communicator) communicator->progress();
         break;
       }
-      case PlanStep::channel_sum: {
-        const auto& [from, to] = plan.sums[step.index];
-        std::memcpy(bases.address(to), bases.address(from), from.bytes);
-        groups.channel->start_all_reduce(0, reinterpret_cast<float*>(bases.address(to)),
-                                         static_cast<int64_t>(from.bytes / sizeof(float)));
-        groups.channel->wait(0, deadline);
-        if (communicator) communicator->progress();
+      case PlanStep::start_all_gather: {
+        const BucketRange& range = buckets[step.index];
+        communicator->start_all_gather(gather_slot(step.index, buckets.size()), bases.parameters + range.offset,
+                                       range.pieces);
+        communicator->progress();
         break;
       }
+      case PlanStep::wait_all_gather: communicator->wait(gather_slot(step.index, buckets.size()), deadline); break;
+      case PlanStep::group_sum:
+        sum_over_group(plan.sums[step.index], bases, groups, buckets.size(), deadline);
+        if (communicator) communicator->progress();
+        break;
     }
     if (trace) {
       event.end = std::chrono::steady_clock::now();

@@ -37,7 +37,11 @@ struct RankGroups {
   Communicator* data = nullptr;      // ranks with the same layers and channels: buckets of gradients
   Communicator* pipeline = nullptr;  // ranks with other layers: messages
   Communicator* channel = nullptr;   // ranks with other channels of the same layers: sums
+  Communicator* model = nullptr;     // ranks that together hold the model once: sums
 };
+
+// Slots of the data group: all-reduces of buckets, all-gathers of buckets, and one for sums.
+constexpr int data_slots(size_t buckets) { return static_cast<int>(2 * buckets) + 1; }
 
 // Runs the plan on the calling worker thread. Events are appended
 // to `trace` where given; reserve it for plan.steps.size() and nothing is allocated.

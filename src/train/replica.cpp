@@ -65,7 +65,8 @@ void Replica::prepare(const CompileRequest& request, StateTable& state, const Lo
 void Replica::allocate_state(const StateTable& state) {
   Buffer parameters = device_->allocate(state.segment_bytes(Segment::parameters), "memory for parameters");
   Buffer gradients = device_->allocate(state.segment_bytes(Segment::gradients), "memory for gradients");
-  Buffer optimizer = device_->allocate(state.segment_bytes(Segment::optimizer), "memory for optimizer state");
+  const int share = communicator_ ? communicator_->rank() : 0;
+  Buffer optimizer = device_->allocate(state.segment_bytes(Segment::optimizer, share), "memory for optimizer state");
   parameters_ = std::move(parameters);
   gradients_ = std::move(gradients);
   optimizer_ = std::move(optimizer);
@@ -123,7 +124,8 @@ void Replica::run() {
     auto feed_samples = [&](const std::string& name, const void* data, size_t bytes) {  // whole, or by micro-batches
       size_t begin = feed(name, data, bytes);
       for (int i = 0; begin < bytes; ++i) {
-        const size_t copied = feed(name + '/' + std::to_string(i), static_cast<const std::byte*>(data) + begin, bytes - begin);
+        const size_t copied =
+            feed(name + '/' + std::to_string(i), static_cast<const std::byte*>(data) + begin, bytes - begin);
         if (copied == 0) break;
         begin += copied;
       }
@@ -135,8 +137,8 @@ void Replica::run() {
     feed("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
 
     trace_.clear();
-    execute(plan, bases_, *buckets_, {communicator_.get(), pipeline_.get(), channel_group_.get()}, arguments_.deadline,
-            collects_trace_ ? &trace_ : nullptr);
+    execute(plan, bases_, *buckets_, {communicator_.get(), pipeline_.get(), channel_group_.get(), model_group_.get()},
+            arguments_.deadline, collects_trace_ ? &trace_ : nullptr);
     if (collects_trace_) traced_plan_ = &plan;
 
     if (!arguments_.wants_results) return;
@@ -188,6 +190,7 @@ void Replica::abort(const std::string& reason) {
   if (communicator_) communicator_->abort(reason);
   if (pipeline_) pipeline_->abort(reason);
   if (channel_group_) channel_group_->abort(reason);
+  if (model_group_) model_group_->abort(reason);
 }
 
 void Replica::upload(const StateTable& state, Role role, const std::string& name, const void* data) {

@@ -39,6 +39,7 @@ class Replica {
   void set_communicator(std::unique_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
   void set_pipeline(std::unique_ptr<Communicator> pipeline) { pipeline_ = std::move(pipeline); }
   void set_channel_group(std::unique_ptr<Communicator> group) { channel_group_ = std::move(group); }
+  void set_model_group(std::unique_ptr<Communicator> group) { model_group_ = std::move(group); }
 
   // Makes the plan of that mode and these batches current, where it exists already; a replica without samples to
   // evaluate is idle.
@@ -86,7 +87,7 @@ class Replica {
 
   const int rank_;
   std::shared_ptr<Device> device_;
-  std::unique_ptr<Communicator> communicator_, pipeline_, channel_group_;
+  std::unique_ptr<Communicator> communicator_, pipeline_, channel_group_, model_group_;
   std::vector<Entry> plans_;
   Entry* current_ = nullptr;
   bool is_idle_ = false;

@@ -11,6 +11,7 @@ namespace troika {
 
 std::vector<MicroBatch> Trainer::micro_batches(int64_t n, size_t rank, size_t ranks) const {
   const auto size = static_cast<int64_t>(ranks / parts()), index = static_cast<int64_t>(rank / parts());
+  if (options_.syncs_statistics) return cut_aligned_micro_batches(options_.micro_batches, n, size, index);
   return options_.logical_shards > 0 ? cut_logical_shards(options_.logical_shards, n, size, index)
                                      : cut_micro_batches(options_.micro_batches, balanced_split(n, size, index));
 }
@@ -44,6 +45,7 @@ CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t 
   request.global_batch = mode == Mode::train ? global_batch : 0;
   if (mode == Mode::train) request.micro_batches = micro_batches(global_batch, rank, ranks);
   request.ranks = static_cast<int>(ranks / parts());
+  request.rank = static_cast<int>(rank / parts());
   if (stages_) {
     request.stages = &*stages_;
     request.position = static_cast<int>(rank % parts() / channels());
@@ -64,9 +66,36 @@ CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t 
   request.compute = options_.compute;
   request.allow_tf32 = options_.allow_tf32;
   request.recompute = options_.recompute;
-  request.groups = part_of(rank).update_groups;
+  request.groups = groups_of(rank);
+  request.gradient_share = gradient_share_of(rank);
+  request.compresses_gradients = options_.compresses_gradients;
+  request.shards_optimizer = shards_optimizer();
+  request.syncs_statistics = options_.syncs_statistics;
   request.rates = static_cast<int64_t>(base_rates_.size());
   return request;
+}
+
+// Without those that another share's rank updates.
+std::vector<UpdateGroup> Trainer::groups_of(size_t rank) const {
+  const ModelPart& part = part_of(rank);
+  if (!shards_optimizer()) return part.update_groups;
+  std::vector<UpdateGroup> own;
+  for (UpdateGroup group : part.update_groups) {
+    std::erase_if(group.parameters, [&](const std::string& name) {
+      return part.state.find(name).owner != static_cast<int>(rank / parts());
+    });
+    if (!group.parameters.empty()) own.push_back(std::move(group));
+  }
+  return own;
+}
+
+GradientShare Trainer::gradient_share_of(size_t rank) const {
+  GradientShare share{static_cast<int>(rank % parts()), static_cast<int>(parts()), part_of(rank).trainable};
+  // What ranks of a channel group have whole, they all have: the first counts it.
+  std::erase_if(*share.counted, [&](const std::string& name) {
+    return rank % channels() != 0 && slice_of(name, rank % parts()).axis < 0;
+  });
+  return share;
 }
 
 void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +15,8 @@
 #include "models/model.h"
 #include "train/context.h"
 #include "train/model_part.h"
-#include "train/state_slice.h"
 #include "train/replica.h"
+#include "train/state_slice.h"
 #include "train/trainer_options.h"
 
 namespace troika {
@@ -24,8 +25,8 @@ struct StepResult {
   double loss = 0;
   int64_t samples = 0, correct = 0, step = 0;
   double learning_rate = 0, seconds = 0;
-  bool is_skipped = false;  // a gradient was not finite: nothing has changed but the loss scale
-  double loss_scale = 1;    // that the step used
+  bool is_skipped = false;   // a gradient was not finite: nothing has changed but the loss scale
+  double loss_scale = 1;     // that the step used
   double gradient_norm = 0;  // before clipping; 0 without
 };
 
@@ -56,8 +57,8 @@ struct TrainingState {
   int64_t step = 0;
   BatchPosition position;  // after the last batch
   bool has_position = false;
-  std::optional<uint64_t> shuffle_seed;  // the loader's; none: the dataset's order
-  std::vector<double> learning_rates;    // base rates: the trainer's, then each group's
+  std::optional<uint64_t> shuffle_seed;   // the loader's; none: the dataset's order
+  std::vector<double> learning_rates;     // base rates: the trainer's, then each group's
   std::array<float, 2> loss_scale{1, 0};  // scale, and good steps since it last changed
 };
 
@@ -117,6 +118,7 @@ class Trainer : public ParameterOwner {
   const Replica& replica(size_t i) const { return *replicas_[i]; }
   size_t replica_count() const { return replicas_.size(); }
   const StateTable& state_of(size_t replica) const { return part_of(replica).state; }
+  int share_of(size_t replica) const { return static_cast<int>(replica / parts()); }  // of the samples
 
   std::atomic<bool>& busy() { return busy_; }
 
@@ -128,11 +130,13 @@ class Trainer : public ParameterOwner {
   };
   Settings settings_of(const std::string& name) const;
   void check_mesh();
+  void check_replication() const;
   void check_channel_groups() const;
   void check_groups() const;
   void make_parts();
   ModelPart make_part(size_t index, const std::vector<std::string>& names) const;
-  StateTable make_state_table(const ModelPart& part, size_t index, const std::vector<std::string>& names) const;
+  StateTable make_state_table(const ModelPart& part, size_t index, const std::vector<std::string>& names,
+                              const std::map<std::string, int>& owners) const;
   void create_replicas();
 
   // Replica r has part r % parts() of the model, and share r / parts() of the samples. Part p has the layers of place
@@ -142,13 +146,16 @@ class Trainer : public ParameterOwner {
   const ModelPart& part_of(size_t replica) const { return parts_[replica % parts()]; }
   ModelPart& part_of(size_t replica) { return parts_[replica % parts()]; }
   const StateSlice& slice_of(const std::string& name, size_t part) const;
-  std::vector<size_t> holders_of(const std::string& name) const;  // parts with it, or a slice of it
+  std::vector<size_t> holders_of(const std::string& name) const;           // parts with it, or a slice of it
   void write_state(Role role, const std::string& name, const void* data);  // on every replica
   void read_state(Role role, const std::string& name, void* data) const;   // from the first share's
+  bool shards_optimizer() const { return options_.shards_optimizer && !for_inference_ && devices_.size() > parts(); }
+  std::vector<UpdateGroup> groups_of(size_t rank) const;
+  GradientShare gradient_share_of(size_t rank) const;
   void set_groups(const std::vector<std::shared_ptr<Device>>& devices);
   // Replicas first, first + step ... (count of them) become a group.
-  void set_group(const std::vector<std::shared_ptr<Device>>& devices, size_t first, size_t step, size_t count, int slots,
-                 void (Replica::*set)(std::unique_ptr<Communicator>));
+  void set_group(const std::vector<std::shared_ptr<Device>>& devices, size_t first, size_t step, size_t count,
+                 int slots, void (Replica::*set)(std::unique_ptr<Communicator>));
 
   // What replica `rank`, one of `ranks`, computes of a batch of n samples.
   std::vector<MicroBatch> micro_batches(int64_t n, size_t rank, size_t ranks) const;
@@ -175,9 +182,9 @@ class Trainer : public ParameterOwner {
   const std::vector<DeviceId> devices_;
   const TrainerOptions options_;
   const bool for_inference_;
-  Shape input_shape_;                   // of a sample
-  int64_t outputs_ = 0;                 // of a sample
-  std::vector<std::string> trainable_;  // in the model's order
+  Shape input_shape_;                          // of a sample
+  int64_t outputs_ = 0;                        // of a sample
+  std::vector<std::string> trainable_;         // in the model's order
   std::optional<LayerStages> stages_;          // none: each replica has all layers
   std::optional<ChannelSplit> channel_split_;  // none: each has all channels
   std::vector<ModelPart> parts_;
@@ -194,9 +201,9 @@ class Trainer : public ParameterOwner {
   std::optional<uint64_t> shuffle_seed_;  // as in TrainingState
   bool expects_order_ = false;
 
-  uint64_t uploaded_version_ = 0;                  // of the store
-  std::array<float, 2> loss_scale_{1, 0};          // as every replica holds it after the last step
-  float last_loss_scale_ = 1;                      // of the last step's gradients
+  uint64_t uploaded_version_ = 0;          // of the store
+  std::array<float, 2> loss_scale_{1, 0};  // as every replica holds it after the last step
+  float last_loss_scale_ = 1;              // of the last step's gradients
   bool loss_scale_is_uploaded_ = false;
   std::vector<std::vector<float>> host_momentum_;  // to upload, by trainable parameter; empty: none
   bool buffers_are_synced_ = true;

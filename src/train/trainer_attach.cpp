@@ -25,6 +25,7 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
   input_shape_ = model_->input_shape();
   outputs_ = model_->output_shape().elements();
   if (!for_inference_) check_mesh();
+  if (!for_inference_) check_replication();
   check_groups();
   make_parts();
   if (options_.logical_shards > 0) check_logical_shards();
@@ -53,11 +54,7 @@ void Trainer::check_mesh() {
     throw Error(Status::unsupported, text(layer > 1 ? text("mesh.layer is ", layer) : text("mesh.channel is ", channel),
                                           ", which does not go together with ", what, " yet"));
   };
-  if (options_.sgd.is_scaled) refuse("loss scaling");
-  if (options_.sgd.max_gradient_norm > 0) refuse("max_gradient_norm");
-  if (options_.compute != DType::f32 && channel > 1) refuse("mixed precision");
   if (options_.logical_shards > 0) refuse("logical_shards");
-  if (options_.recompute.budget_bytes > 0) refuse("activation_budget_bytes");
   for (DeviceId device : devices_)
     if (device.kind != DeviceKind::cpu) refuse(text("device ", device));
   if (options_.pipeline_chunks > 1 && options_.pipeline_schedule != PipelineSchedule::interleaved)
@@ -65,6 +62,25 @@ void Trainer::check_mesh() {
                                                ", needs layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
   if (layer > 1) stages_.emplace(model_->graph(), layer * options_.pipeline_chunks, options_.layer_cuts);
   if (channel > 1) channel_split_.emplace(model_->graph(), channel);
+}
+
+// What replicas do together beside the sum of their gradients.
+void Trainer::check_replication() const {
+  const std::pair<bool, const char*> wanted[] = {{options_.syncs_statistics, "sync_batch_norm is 1"},
+                                                 {options_.shards_optimizer, "shard_optimizer is 1"},
+                                                 {options_.compresses_gradients, "gradient_compression is BF16"}};
+  for (const auto& [is_wanted, what] : wanted)
+    for (DeviceId device : devices_)
+      if (is_wanted && device.kind != DeviceKind::cpu)
+        throw Error(Status::unsupported, text(what, ", which does not go together with device ", device, " yet"));
+  if (options_.logical_shards == 0) return;
+  if (options_.syncs_statistics)
+    throw Error(Status::invalid_argument, text("sync_batch_norm is 1 and logical_shards is ", options_.logical_shards,
+                                               ", which normalise differently; give one of them"));
+  if (options_.compresses_gradients)
+    throw Error(Status::invalid_argument,
+                text("gradient_compression is BF16 and logical_shards is ", options_.logical_shards,
+                     ", whose bits it would change with the number of devices; give one of them"));
 }
 
 void Trainer::check_groups() const {
@@ -94,8 +110,7 @@ void Trainer::make_parts() {
     throw Error(Status::invalid_argument, text("model '", model_->name(), "': ",
                                                has_parameters ? "every parameter is frozen; nothing is left to train"
                                                               : "has no parameters; nothing is there to train"));
-  for (size_t part = 0; part < places * channels(); ++part)
-    parts_.push_back(make_part(part, names[part / channels()]));
+  for (size_t part = 0; part < places * channels(); ++part) parts_.push_back(make_part(part, names[part / channels()]));
 }
 
 // Trainable ones in buckets, then groups of equal settings within each bucket: an update waits for its own bucket alone.
@@ -121,7 +136,10 @@ ModelPart Trainer::make_part(size_t index, const std::vector<std::string>& names
       is_first = false;
     }
   }
-  part.state = make_state_table(part, index, names);
+  std::map<std::string, int> owners;
+  const auto shares = devices_.size() / static_cast<size_t>(options_.mesh.layer * options_.mesh.channel);
+  if (options_.shards_optimizer && shares > 1) owners = assign_owners(sizes, static_cast<int>(shares));
+  part.state = make_state_table(part, index, names, owners);
   return part;
 }
 
@@ -146,12 +164,13 @@ void Trainer::create_replicas() {
 void Trainer::set_groups(const std::vector<std::shared_ptr<Device>>& devices) {
   const size_t shares = devices.size() / parts(), places = parts() / channels();
   for (size_t part = 0; part < parts(); ++part)
-    set_group(devices, part, parts(), shares, static_cast<int>(parts_[part].buckets.size()), &Replica::set_communicator);
+    set_group(devices, part, parts(), shares, data_slots(parts_[part].buckets.size()), &Replica::set_communicator);
   for (size_t share = 0; share < shares; ++share) {
     for (size_t channel = 0; channel < channels(); ++channel)
       set_group(devices, share * parts() + channel, channels(), places, 0, &Replica::set_pipeline);
     for (size_t place = 0; place < places; ++place)
       set_group(devices, share * parts() + place * channels(), 1, channels(), 1, &Replica::set_channel_group);
+    set_group(devices, share * parts(), 1, parts(), 1, &Replica::set_model_group);
   }
 }
 
@@ -183,16 +202,13 @@ Trainer::~Trainer() {
 void Trainer::check_logical_shards() const {
   const auto devices = static_cast<int64_t>(devices_.size());
   if (options_.micro_batches > 1)
-    throw Error(Status::invalid_argument,
-                text("logical_shards is ", options_.logical_shards, " and micro_batches is ", options_.micro_batches,
-                     "; give one of them"));
+    throw Error(Status::invalid_argument, text("logical_shards is ", options_.logical_shards, " and micro_batches is ",
+                                               options_.micro_batches, "; give one of them"));
   if (!std::has_single_bit(static_cast<uint64_t>(options_.logical_shards)))
-    throw Error(Status::invalid_argument,
-                text("logical_shards is ", options_.logical_shards, ", needs a power of 2"));
+    throw Error(Status::invalid_argument, text("logical_shards is ", options_.logical_shards, ", needs a power of 2"));
   if (options_.logical_shards % devices != 0)
-    throw Error(Status::invalid_argument,
-                text("logical_shards is ", options_.logical_shards, ", needs 1, 2, 4 ... ", options_.logical_shards,
-                     " devices; found ", devices));
+    throw Error(Status::invalid_argument, text("logical_shards is ", options_.logical_shards, ", needs 1, 2, 4 ... ",
+                                               options_.logical_shards, " devices; found ", devices));
 }
 
 Trainer::Settings Trainer::settings_of(const std::string& name) const {
@@ -205,8 +221,8 @@ Trainer::Settings Trainer::settings_of(const std::string& name) const {
   return {-1, false, options_.weight_decay};
 }
 
-StateTable Trainer::make_state_table(const ModelPart& part, size_t index,
-                                     const std::vector<std::string>& names) const {
+StateTable Trainer::make_state_table(const ModelPart& part, size_t index, const std::vector<std::string>& names,
+                                     const std::map<std::string, int>& owners) const {
   const ParameterStore& store = *model_->parameters();
   std::vector<StateEntry> entries;
   auto add = [&](const std::string& name, int bucket) {
@@ -216,6 +232,7 @@ StateTable Trainer::make_state_table(const ModelPart& part, size_t index,
     entry.type = {p.type.dtype, sliced(p.type.shape, slice_of(name, index))};
     entry.is_buffer = p.is_buffer;
     entry.bucket = bucket;
+    if (const auto owner = owners.find(name); owner != owners.end()) entry.owner = owner->second;
     entry.is_decided = p.is_buffer;
     entries.push_back(entry);
   };

@@ -54,8 +54,11 @@ struct TrainerOptions {
   PipelineSchedule pipeline_schedule = PipelineSchedule::one_f_one_b;
   int pipeline_chunks = 1;              // stages a rank
   std::vector<std::string> layer_cuts;  // layers that begin a stage; empty: cut by cost
-  double loss_scale = 0;       // at the start, where sgd.is_scaled
+  double loss_scale = 0;                // at the start, where sgd.is_scaled
   RecomputeSettings recompute;
+  bool syncs_statistics = false;      // SyncBatchNorm
+  bool shards_optimizer = false;      // ZeRO level 1
+  bool compresses_gradients = false;  // to bf16, for their sum
 };
 
 }  // namespace troika

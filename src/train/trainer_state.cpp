@@ -136,16 +136,16 @@ void Trainer::check_replicas() {
       if (first == other) continue;
       size_t at = 0;
       while (first[at] == other[at]) ++at;
-      throw Error(Status::mismatch,
-                  text(what, " '", entry.name, "' differs between replica ", part, " (", devices_[part],
-                       ") and replica ", i, " (", devices_[i], ") at byte ", at));
+      throw Error(Status::mismatch, text(what, " '", entry.name, "' differs between replica ", part, " (",
+                                         devices_[part], ") and replica ", i, " (", devices_[i], ") at byte ", at));
     }
   };
   for (size_t part = 0; part < parts(); ++part)
     for (const StateEntry& entry : parts_[part].state.entries()) {
       if (entry.is_buffer) continue;
       compare(part, entry, Segment::parameters, "parameter");
-      if (entry.bucket >= 0 && has_momentum()) compare(part, entry, Segment::optimizer, "momentum of");
+      if (entry.bucket >= 0 && entry.owner < 0 && has_momentum())
+        compare(part, entry, Segment::optimizer, "momentum of");
     }
   check_channel_groups();
 }
@@ -195,7 +195,9 @@ void Trainer::write_state(Role role, const std::string& name, const void* data) 
       copy_part_out(type.shape, slice, size_of(type.dtype), static_cast<const std::byte*>(data), own.data());
       source = own.data();
     }
-    for (size_t r = part; r < replicas_.size(); r += parts()) replicas_[r]->upload(parts_[part].state, role, name, source);
+    const int owner = role == Role::optimizer_state ? parts_[part].state.find(name).owner : -1;
+    for (size_t r = part; r < replicas_.size(); r += parts())
+      if (owner < 0 || share_of(r) == owner) replicas_[r]->upload(parts_[part].state, role, name, source);
   }
 }
 
@@ -205,9 +207,11 @@ void Trainer::read_state(Role role, const std::string& name, void* data) const {
   std::vector<std::byte> own;
   for (size_t part : holders_of(name)) {
     const StateSlice& slice = slice_of(name, part);
-    if (slice.axis < 0) return replicas_[part]->download(parts_[part].state, role, name, data);
+    const int owner = role == Role::optimizer_state ? parts_[part].state.find(name).owner : -1;
+    Replica& replica = *replicas_[part + static_cast<size_t>(std::max(owner, 0)) * parts()];
+    if (slice.axis < 0) return replica.download(parts_[part].state, role, name, data);
     own.resize(static_cast<size_t>(sliced(type.shape, slice).elements()) * size_of(type.dtype));
-    replicas_[part]->download(parts_[part].state, role, name, own.data());
+    replica.download(parts_[part].state, role, name, own.data());
     copy_part_in(type.shape, slice, size_of(type.dtype), own.data(), static_cast<std::byte*>(data));
   }
 }
@@ -261,7 +265,9 @@ std::string Trainer::trace() const {
         const Launch& launch = replica->traced_plan()->launches[e.step.index];
         out << launch.op << ' ' << launch.layer << '\n';
       } else {
-        static constexpr const char* kNames[] = {"", "start_all_reduce ", "wait_all_reduce ", "send ", "receive "};
+        static constexpr const char* kNames[] = {
+            "",      "start_all_reduce ", "wait_all_reduce ", "start_all_gather ", "wait_all_gather ",
+            "send ", "receive ",          "group_sum "};
         const bool is_message = e.step.kind == PlanStep::send || e.step.kind == PlanStep::receive;
         out << kNames[e.step.kind]
             << (is_message ? static_cast<size_t>(replica->traced_plan()->messages[e.step.index].slot) : e.step.index)

@@ -44,9 +44,9 @@ void add_conv2d(std::vector<Case>& cases) {
            {.x = {3, 17, 8, 6}, .out = 17, .kernel = {3, 3}, .padding = {1, 1}, .bias = false, .relu = true},
            {.x = {3, 16, 10, 7}, .out = 32, .kernel = {2, 4}, .stride = {1, 2}, .padding = {1, 1}},  // even kernel
            {.x = {1, 3, 12, 15}, .out = 17, .kernel = {3, 3}, .padding = {2, 3}, .dilation = {2, 3}, .relu = true},
-           {.x = {3, 50, 5, 4}, .out = 20, .kernel = {5, 4}},                     // the whole image
-           {.x = {2, 20, 40, 37},  // an input gradient in several pieces
-           .out = 17,
+           {.x = {3, 50, 5, 4}, .out = 20, .kernel = {5, 4}},  // the whole image
+           {.x = {2, 20, 40, 37},                              // an input gradient in several pieces
+            .out = 17,
            .kernel = {5, 5},
            .stride = {1, 2},
            .padding = {3, 4},
@@ -152,6 +152,20 @@ void add_batch_norm2d(std::vector<Case>& cases) {
       // Values of either side in turn, so that no channel's few values lie together by chance; the offset is a mean that dwarfs
       // their deviation.
       c.numbers[0] = [offset, side = 1.0](Random& r) mutable { return offset + (side = -side) + 0.5 * r.normal(); };
+      cases.push_back(c);
+      if (b.x.elements() == 2 || std::string_view(op) != "batch_norm2d") continue;
+      // Statistics over three ranks: this one's alone, and the merged ones.
+      Case moments{"batch_norm2d_moments", {c.inputs[0]}, {{"rank", int64_t{1}}, {"ranks", int64_t{3}}}};
+      moments.numbers[0] = c.numbers[0];
+      cases.push_back(moments);
+      const int64_t row = 2 * b.x[1] + 1;
+      c.numbers[c.inputs.size()] = [row, offset, at = int64_t{0}](Random& r) mutable {
+        const int64_t place = at++ % row;
+        return place == 0         ? static_cast<double>(1 + r.integer(50))
+               : place <= row / 2 ? offset + r.normal()
+                                  : 10 * std::abs(r.normal());
+      };
+      c.inputs.push_back(f32({3, row}));
       cases.push_back(c);
     }
 }
@@ -279,7 +293,11 @@ void add_loss_scaling(std::vector<Case>& cases) {
     for (double momentum : {0.0, 0.9}) {
       Case c{"sgd_update",
              {f32({1})},
-             {{"group", int64_t{0}}, {"momentum", momentum}, {"nesterov", int64_t{0}}, {"scaled", int64_t{1}}, {"weight_decay", 0.01}}};
+             {{"group", int64_t{0}},
+              {"momentum", momentum},
+              {"nesterov", int64_t{0}},
+              {"scaled", int64_t{1}},
+              {"weight_decay", 0.01}}};
       for (const Shape& shape : std::vector<Shape>{{5}, {17, 3, 3, 2}})
         for (int k = 0; k < (momentum > 0 ? 3 : 2); ++k) c.inputs.push_back(f32(shape));
       c.numbers = {{c.inputs.size(), draw_scale}, {c.inputs.size() + 1, [finite](Random&) { return finite; }}};
@@ -307,7 +325,11 @@ void add_clipping(std::vector<Case>& cases) {
     for (double momentum : {0.0, 0.9}) {
       Case c{"sgd_update",
              {f32({1})},
-             {{"clipped", int64_t{1}}, {"group", int64_t{0}}, {"momentum", momentum}, {"nesterov", int64_t{0}}, {"weight_decay", 0.01}}};
+             {{"clipped", int64_t{1}},
+              {"group", int64_t{0}},
+              {"momentum", momentum},
+              {"nesterov", int64_t{0}},
+              {"weight_decay", 0.01}}};
       for (const Shape& shape : std::vector<Shape>{{5}, {17, 3, 3, 2}})
         for (int k = 0; k < (momentum > 0 ? 3 : 2); ++k) c.inputs.push_back(f32(shape));
       if (scaled) {
@@ -320,6 +342,18 @@ void add_clipping(std::vector<Case>& cases) {
       cases.push_back(c);
     }
   }
+}
+
+void add_gradient_passes(std::vector<Case>& cases) {
+  cases.push_back(
+      {"gradient_norm", {f32({3, 2, 5, 5}), f32({7}), f32({300, 130})}, {{"rank", int64_t{1}}, {"ranks", int64_t{4}}}});
+  cases.push_back({"gradient_norm", {}, {{"rank", int64_t{0}}, {"ranks", int64_t{2}}}});  // it counts none
+  Case rounded{"round_bf16", {f32({17, 3, 3, 2}), f32({5}), f32({4000})}, {}};
+  rounded.numbers[0] = [](Random& r) { return r.normal() * std::ldexp(1.0, static_cast<int>(r.integer(260)) - 140); };
+  rounded.numbers[1] = [](Random& r) { return r.integer(2) ? HUGE_VAL : std::nan(""); };
+  // Half way between two.
+  rounded.numbers[2] = [](Random& r) { return static_cast<double>(257 + 2 * r.integer(100)); };
+  cases.push_back(rounded);
 }
 
 void add_casts(std::vector<Case>& cases) {
@@ -339,7 +373,8 @@ void add_channels(std::vector<Case>& cases) {
     for (auto [begin, end] : {std::pair{int64_t{0}, int64_t{5}}, {3, 16}, {x[1] - 1, x[1]}, {0, x[1]}})
       cases.push_back({"slice_channels", {f32(x)}, {{"begin", begin}, {"end", end}}});
   for (const Shape& x : {Shape{3, 3, 5, 4}, Shape{1, 16, 3, 3}, Shape{7, 11}})
-    for (int64_t begin : {0, 4, 9}) cases.push_back({"pad_channels", {f32(x)}, {{"begin", begin}, {"channels", x[1] + 9}}});
+    for (int64_t begin : {0, 4, 9})
+      cases.push_back({"pad_channels", {f32(x)}, {{"begin", begin}, {"channels", x[1] + 9}}});
 }
 
 // The cases of ops that compute in 16 bits, again in bf16 and f16; of the largest family every third.
@@ -386,6 +421,7 @@ const std::vector<Case>& all_cases() {
     add_sgd_update(c);
     add_loss_scaling(c);
     add_clipping(c);
+    add_gradient_passes(c);
     add_casts(c);
     add_channels(c);
     add_low_precision(c);
@@ -400,7 +436,8 @@ std::string name_of(const Case& c) {
   alone.nodes().resize(1);
   const std::string printed = print_graph(alone);
   std::string name = c.op;
-  for (const auto& input : c.inputs) name += input ? text(' ', input->dtype == DType::f32 ? "" : name_of(input->dtype), input->shape) : " _";
+  for (const auto& input : c.inputs)
+    name += input ? text(' ', input->dtype == DType::f32 ? "" : name_of(input->dtype), input->shape) : " _";
   const size_t brace = printed.rfind(" {", printed.rfind("return")), line = printed.rfind("\n  return");
   if (brace != std::string::npos && brace < line && brace > 20) name += printed.substr(brace, line - brace);
   return name;

@@ -197,6 +197,30 @@ TEST_F(Channels, OfAResNetEqualOneDevice) {
   expect_near(oracle.buffers, found.buffers, 1e-4, "buffer");
 }
 
+// As close to f32 as one device is: partial sums are rounded where one device rounds whole ones.
+TEST_F(Channels, ComputeInBf16AndF16AsOneDeviceDoes) {
+  const auto batches = make_batches({16, 7, 3});
+  const Trained exact = train(conv_net(), test_devices(1), momentum_options(), batches);
+  auto error = [&](const Trained& run) {
+    double most = 0;
+    for (const auto& [name, values] : exact.parameters)
+      most = std::max(most, difference(values, run.parameters.at(name)));
+    return most;
+  };
+  for (DType compute : {DType::bf16, DType::f16}) {
+    TrainerOptions options = momentum_options();
+    options.compute = compute;
+    const double alone = error(train(conv_net(), test_devices(1), options, batches));
+    EXPECT_GT(alone, 1e-4);
+    for (int channel : {2, 3, 4}) {
+      TrainerOptions many = split(1, channel);
+      many.compute = compute;
+      EXPECT_LE(error(train(conv_net(), test_devices(channel), many, batches)), 2 * alone)
+          << name_of(compute) << ", " << channel << " devices";
+    }
+  }
+}
+
 TEST_F(Channels, RefuseAMeshThatCannotWork) {
   auto attach = [](int devices, const TrainerOptions& options) {
     Trainer(test_context(), conv_net(), test_devices(devices), options);
@@ -206,10 +230,6 @@ TEST_F(Channels, RefuseAMeshThatCannotWork) {
   EXPECT_THROWS(Status::invalid_argument,
                 "mesh: data is 0, layer is 1 and channel is 2, needs a multiple of 2 devices; found 3",
                 attach(3, split(1, 2)));
-  TrainerOptions options = split(1, 2);
-  options.compute = DType::bf16;
-  EXPECT_THROWS(Status::unsupported, "mesh.channel is 2, which does not go together with mixed precision yet",
-                attach(2, options));
 }
 
 }  // namespace

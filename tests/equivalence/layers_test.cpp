@@ -197,14 +197,6 @@ TEST_F(Layers, RefuseAMeshThatCannotWork) {
   options.micro_batches = 1;
   EXPECT_THROWS(Status::unsupported, "mesh.layer is 2, which does not go together with logical_shards yet",
                 attach(2, options));
-  options = split(2, 2);
-  options.sgd.is_scaled = true;
-  options.loss_scale = 8;
-  EXPECT_THROWS(Status::unsupported, "loss scaling", attach(2, options));
-  options = split(2, 2);
-  options.sgd.max_gradient_norm = 1;
-  EXPECT_THROWS(Status::unsupported, "mesh.layer is 2, which does not go together with max_gradient_norm yet",
-                attach(2, options));
 }
 
 }  // namespace

@@ -142,5 +142,63 @@ TEST(Recompute, FitsABudgetOnEachDeviceOrLeavesTheTrainerAsItWas) {
   EXPECT_EQ(result.step, 2);
 }
 
+// Ten convolutions whose outputs dwarf their weights.
+std::shared_ptr<Model> deep_net() {
+  auto model = std::make_shared<Model>("deep_net");
+  const Window window{{3, 3}, {1, 1}, {1, 1}, {1, 1}};
+  ValueId x = model->add_input("x", {1, 8, 7});
+  for (int i = 1; i <= 10; ++i)
+    x = model->add_relu(text("relu", i), model->add_conv2d(text("conv", i), x, {17, window, 1, true}));
+  x = model->add_flatten("flatten", model->add_adaptive_avg_pool2d("pool", x, 1, 1));
+  model->set_output(model->add_linear("fc", x, 5, true));
+  return initialized(model);
+}
+
+// The budget is each device's: of its own layers, its own channels, and as many micro-batches as it keeps. Devices with 5
+// channels and with 6 must choose the same, or they would not meet in the same sums.
+TEST(Recompute, FitsABudgetWithinASplitAndChangesNoBit) {
+  if (!is_on_cpu()) GTEST_SKIP() << "splits need CPU devices, tested is " << test_device();
+  const auto batches = make_batches({64, 49}, 71);
+  for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{1, 2, 1}, Mesh{1, 1, 3}, Mesh{2, 1, 2}, Mesh{1, 2, 2}}) {
+    TrainerOptions options = momentum_options();
+    options.mesh = mesh;
+    options.micro_batches = mesh.layer > 1 ? 4 : 1;
+    options.deadline_ms = 60000;
+    const auto arena = [&](const TrainerOptions& o, Trained& trained) {
+      Trainer trainer(test_context(), deep_net(), test_devices(mesh.data * mesh.layer * mesh.channel), o);
+      StepResult result;
+      for (const Batch& batch : batches) trainer.step(batch, result);
+      trained = look_at(trainer);
+      size_t most = 0;
+      for (size_t r = 0; r < trainer.replica_count(); ++r) most = std::max(most, trainer.replica(r).arena_bytes());
+      return most;
+    };
+    Trained kept, again;
+    const size_t whole = arena(options, kept);
+    options.recompute.budget_bytes = static_cast<int64_t>(whole) * 6 / 10;
+    const size_t least = arena(options, again);
+    EXPECT_LT(least, whole * 17 / 20) << name_of(mesh) << ", with scratch";
+    EXPECT_TRUE(kept == again) << name_of(mesh);
+  }
+}
+
+TEST(Recompute, RepeatsTheSameSumsOnDevicesWithUnevenChannels) {
+  if (!is_on_cpu()) GTEST_SKIP() << "splits need CPU devices, tested is " << test_device();
+  const auto batches = make_batches({16, 7}, 72);
+  for (int channel : {2, 3, 4}) {
+    TrainerOptions options = momentum_options();
+    options.mesh.channel = channel;
+    options.deadline_ms = 20000;
+    TrainerOptions in_segments = options, of_layers = options;
+    in_segments.recompute.segments = 3;
+    of_layers.recompute.layers = {"*"};
+    for (const auto& net : {conv_net, batch_norm_net, deep_net}) {
+      const Trained kept = train(net(), test_devices(channel), options, batches);
+      EXPECT_TRUE(kept == train(net(), test_devices(channel), in_segments, batches)) << channel << " devices";
+      EXPECT_TRUE(kept == train(net(), test_devices(channel), of_layers, batches)) << channel << " devices";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace troika

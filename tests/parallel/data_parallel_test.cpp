@@ -127,6 +127,62 @@ TEST(InsertAllReduces, NamesAParameterWithoutAGradient) {
   EXPECT_THROWS(Status::internal, "bucket 0: parameter 'frozen' has no gradient", with_all_reduces({{"frozen"}}));
 }
 
+// ---- what replicas share ----
+
+TEST(CompressGradients, RoundsBeforeEachSumAndBehindTheLast) {
+  Graph graph = with_all_reduces({{"c"}, {"b", "a"}});
+  compress_gradients(graph);
+  verify(graph);
+  EXPECT_GRAPH(graph, R"(
+graph "net" {
+  %0 : f32[2] input "x"
+  (%1 : f32[2] gradient "c") = relu(%0) "c"
+  () = round_bf16(%1) "bucket0"
+  () = all_reduce(%1) "bucket0" {bucket=0}
+  (%2 : f32[2]) = relu(%0) "between"
+  (%3 : f32[2] gradient "b") = relu(%2) "b"
+  (%4 : f32[2] gradient "a") = relu(%2) "a"
+  () = round_bf16(%3, %4) "bucket1"
+  () = all_reduce(%3, %4) "bucket1" {bucket=1}
+  (%5 : f32[2]) = relu(%2) "last"
+  () = round_bf16(%1) "bucket0"
+  () = round_bf16(%3, %4) "bucket1"
+  return %5
+})");
+}
+
+// This rank updates "c" and "a"; another one "b".
+TEST(InsertAllGathers, StartsEachBucketBehindItsLastUpdate) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f32[1] input "learning_rates"
+  %1 : f32[2] parameter "a"
+  %2 : f32[2] parameter "b"
+  %3 : f32[2] parameter "c"
+  (%4 : f32[2] gradient "c") = fill() "c" {shape=[2], value=0.0}
+  (%5 : f32[2] gradient "b") = fill() "b" {shape=[2], value=0.0}
+  (%6 : f32[2] gradient "a") = fill() "a" {shape=[2], value=0.0}
+  () = all_reduce(%4, %5) "bucket0" {bucket=0}
+  () = all_reduce(%6) "bucket1" {bucket=1}
+  () = sgd_update(%0, %3, %4) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%0, %1, %6) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  return
+})");
+  insert_all_gathers(graph, {{{"c", "b"}, 16}, {{"a"}, 8}});
+  verify(graph);
+  std::vector<std::string> ops;
+  for (const Node& node : graph.nodes()) ops.push_back(node.op);
+  EXPECT_EQ(ops, (std::vector<std::string>{"fill", "fill", "fill", "all_reduce", "all_reduce", "sgd_update",
+                                           "all_gather", "sgd_update", "all_gather"}));
+  EXPECT_EQ(graph.nodes()[6].inputs, (std::vector<ValueId>{3, 2}));
+}
+
+TEST(AssignOwners, GivesTheLargestToWhoHasLeast) {
+  const std::map<std::string, int> owners = assign_owners({{"a", 10}, {"b", 40}, {"c", 30}, {"d", 25}, {"e", 10}}, 2);
+  EXPECT_EQ(owners, (std::map<std::string, int>{{"b", 0}, {"c", 1}, {"d", 1}, {"a", 0}, {"e", 0}}));
+  EXPECT_EQ(assign_owners({{"a", 1}}, 3).at("a"), 0);
+}
+
 // ---- the rank without samples ----
 
 constexpr const char* kModel = R"(

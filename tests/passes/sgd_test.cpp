@@ -66,8 +66,36 @@ graph "net" {
   (%5 : f32[1], %6 : f32[1]) = clip_factor(%3, %2) "sgd" {eps=1e-06, max_norm=2.0}
   () = sgd_update(%4, %1, %3, %5) "sgd" {clipped=1, group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
   () = sgd_update(%4, %0, %2, %5) "sgd" {clipped=1, group=1, momentum=0.0, nesterov=0, weight_decay=0.0}
-  return
+  return %6
 })");
+}
+
+TEST(AppendSgd, AsksTheOtherPartsOfTheModelForTheirNormsAndInfinities) {
+  SgdSettings settings;
+  settings.max_gradient_norm = 2;
+  settings.is_scaled = true;
+  Graph graph = parse_graph(kGradients);
+  // Another rank counts "b", which this one holds as well.
+  append_sgd(graph, settings, {{{"b", "a"}, 0, 0}}, 1, {1, 3, std::vector<std::string>{"a"}});
+  verify(graph);
+  EXPECT_GRAPH(graph, R"text(
+graph "net" {
+  %0 : f32[3] parameter "a"
+  %1 : f32[2, 2] parameter "b"
+  %4 : f32[1] input "learning_rates"
+  %5 : f32[2] buffer "(loss scale)"
+  (%2 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
+  (%3 : f32[2, 2] gradient "b") = fill() "b" {shape=[2, 2], value=0.0}
+  (%6 : i32[1]) = check_finite(%2) "sgd"
+  (%7 : i32[1]) = all_finite(%6) "sgd"
+  (%8 : f32[3]) = gradient_norm(%2) "sgd" {rank=1, ranks=3}
+  (%9 : f32[3]) = model_sum(%8) "sgd"
+  (%10 : f32[1], %11 : f32[1]) = clip_factor(%9, %5) "sgd" {eps=1e-06, max_norm=2.0, scaled=1}
+  () = sgd_update(%4, %1, %3, %0, %2, %5, %7, %10) "sgd" {clipped=1, group=0, momentum=0.0, nesterov=0, scaled=1, weight_decay=0.0}
+  () = update_loss_scale(%5, %7) "sgd" {
+    backoff = 0.5, growth = 2.0, interval = 2000}
+  return %7, %11
+})text");
 }
 
 TEST(AppendSgd, ClipsWhatIsScaledByItsNormWithoutTheScaleAndGivesTheNorm) {

@@ -87,5 +87,27 @@ TEST(StateTable, NamesAnEntryThatItDoesNotHave) {
   EXPECT_THROWS(Status::internal, "state table: no entry 'nobody'", placed(false).find("nobody"));
 }
 
+TEST(StateTable, GivesMomentumThatIsOwnedToItsOwnersAlone) {
+  std::vector<StateEntry> entries = {entry("c", {5}, 0), entry("b", {16}, 0), entry("a", {17}, 1),
+                                     entry("mean", {2}, -1, true)};
+  entries[0].owner = 1;
+  entries[1].owner = 0;
+  entries[2].owner = 1;
+  StateTable table(entries, true);
+  table.place();
+  EXPECT_EQ(table.segment_bytes(Segment::optimizer, 0), 64u);
+  EXPECT_EQ(table.segment_bytes(Segment::optimizer, 1), 64u + 128u);
+  EXPECT_EQ(table.segment_bytes(Segment::optimizer, 2), 0u);  // owns none
+  EXPECT_EQ(table.locate(Role::optimizer_state, "b").offset, 0u);
+  EXPECT_EQ(table.locate(Role::optimizer_state, "a").offset, 64u);
+  EXPECT_EQ(table.locate(Role::gradient, "a").offset, 128u);
+  const std::vector<OwnedBytes>& pieces = table.buckets()[0].pieces;
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].owner, 1);
+  EXPECT_EQ(pieces[1].owner, 0);
+  EXPECT_EQ(pieces[1].begin, 64u);
+  EXPECT_EQ(pieces[1].end, 128u);
+}
+
 }  // namespace
 }  // namespace troika

@@ -1,4 +1,4 @@
-// clip_factor: the 2-norm of all gradients, as they lie. One thread adds the sums of chunks in their order: the result does not
+// clip_factor and gradient_norm: the 2-norm of gradients, as they lie. One thread adds the sums of chunks in their order: the result does not
 // depend on the number of threads.
 #include <cmath>
 
@@ -33,6 +33,46 @@ TROIKA_VECTORIZE double sum_squares(const float* v, int64_t m) {
   return sum;
 }
 
+// Of the node's first `gradients` inputs, as they lie; padding is 0. One sum of squares a chunk.
+class SquareSums {
+ public:
+  SquareSums(const KernelRequest& request, size_t gradients) {
+    for (size_t i = 0; i < gradients; ++i) {
+      const auto floats = static_cast<int64_t>(
+          bytes_in(request.graph.type(request.node.inputs[i]), request.input_layouts[i]) / sizeof(float));
+      for (int64_t begin = 0; begin < floats; begin += kChunk)
+        chunks_.push_back({i, begin, std::min(kChunk, floats - begin)});
+    }
+  }
+
+  size_t scratch_bytes() const { return chunks_.size() * sizeof(double); }
+
+  double sum(void* const* in, void* scratch) const {
+    auto* sums = static_cast<double*>(scratch);
+    parallel_for(static_cast<int64_t>(chunks_.size()), 1, [&](int64_t begin, int64_t end) {
+      for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k)
+        sums[k] = sum_squares(static_cast<const float*>(in[chunks_[k].input]) + chunks_[k].begin, chunks_[k].floats);
+    });
+    double sum = 0;
+    for (size_t k = 0; k < chunks_.size(); ++k) sum += sums[k];
+    return sum;
+  }
+
+ private:
+  std::vector<Chunk> chunks_;
+};
+
+template <typename Body>
+KernelChoice choose(const KernelRequest& request, const SquareSums& squares, std::string name, Body body) {
+  KernelChoice choice;
+  choice.kernel = make_kernel(std::move(body));
+  choice.name = std::move(name);
+  choice.scratch_bytes = squares.scratch_bytes();
+  choice.input_layouts = request.input_layouts;
+  choice.output_layouts.resize(request.node.outputs.size());
+  return choice;
+}
+
 }  // namespace
 
 KernelChoice select_clip_factor(const CpuDevice&, const KernelRequest& request) {
@@ -40,34 +80,23 @@ KernelChoice select_clip_factor(const CpuDevice&, const KernelRequest& request) 
   const double max_norm = a.real("max_norm"), eps = a.real("eps");
   const bool is_scaled = a.flag("scaled");
   const size_t gradients = request.node.inputs.size() - (is_scaled ? 1 : 0);
-  std::vector<Chunk> chunks;  // of all gradients, padding included: it is 0
-  for (size_t i = 0; i < gradients; ++i) {
-    const auto floats = static_cast<int64_t>(
-        bytes_in(request.graph.type(request.node.inputs[i]), request.input_layouts[i]) / sizeof(float));
-    for (int64_t begin = 0; begin < floats; begin += kChunk)
-      chunks.push_back({i, begin, std::min(kChunk, floats - begin)});
-  }
-  const size_t scratch_bytes = chunks.size() * sizeof(double);
-  auto body = [=, chunks = std::move(chunks)](void* const* in, void* const* out, void* scratch) {
-    auto* sums = static_cast<double*>(scratch);
-    parallel_for(static_cast<int64_t>(chunks.size()), 1, [&](int64_t begin, int64_t end) {
-      for (auto k = static_cast<size_t>(begin); k < static_cast<size_t>(end); ++k)
-        sums[k] = sum_squares(static_cast<const float*>(in[chunks[k].input]) + chunks[k].begin, chunks[k].floats);
-    });
-    double sum = 0;
-    for (size_t k = 0; k < chunks.size(); ++k) sum += sums[k];
+  const SquareSums squares(request, gradients);
+  return choose(request, squares, "cpu:clip_factor", [=](void* const* in, void* const* out, void* scratch) {
     const double scale = is_scaled ? static_cast<double>(*static_cast<const float*>(in[gradients])) : 1;
-    const double norm = std::sqrt(sum) / scale, factor = max_norm / (norm + eps);
+    const double norm = std::sqrt(squares.sum(in, scratch)) / scale, factor = max_norm / (norm + eps);
     *static_cast<float*>(out[0]) = factor > 1 ? 1 : static_cast<float>(factor);  // NaN stays
     *static_cast<float*>(out[1]) = static_cast<float>(norm);
-  };
-  KernelChoice choice;
-  choice.kernel = make_kernel(std::move(body));
-  choice.name = "cpu:clip_factor";
-  choice.scratch_bytes = scratch_bytes;
-  choice.input_layouts = request.input_layouts;
-  choice.output_layouts = {nullptr, nullptr};
-  return choice;
+  });
+}
+
+KernelChoice select_gradient_norm(const CpuDevice&, const KernelRequest& request) {
+  const auto rank = request.node.attributes.integer("rank"), ranks = request.node.attributes.integer("ranks");
+  const SquareSums squares(request, request.node.inputs.size());
+  return choose(request, squares, "cpu:gradient_norm", [=](void* const* in, void* const* out, void* scratch) {
+    auto* norms = static_cast<float*>(out[0]);
+    std::fill(norms, norms + ranks, 0.0f);
+    norms[rank] = static_cast<float>(std::sqrt(squares.sum(in, scratch)));
+  });
 }
 
 }  // namespace troika::cpu

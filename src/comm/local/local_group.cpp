@@ -19,7 +19,8 @@ constexpr int kMostDepth = 16;    // of pairs of pairs
 
 // Elements [at, at + m) of the sum of buffers [first, first + width), of which those from n on do not exist; width is a power
 // of 2. In place where it is one buffer, else in `sums`.
-const float* sum_block(float* const* buffers, size_t n, size_t first, size_t width, int64_t at, int64_t m, float* sums) {
+const float* sum_block(float* const* buffers, size_t n, size_t first, size_t width, int64_t at, int64_t m,
+                       float* sums) {
   if (width == 1) return buffers[first] + at;
   const size_t half = width / 2;
   const float* const left = sum_block(buffers, n, first, half, at, m, sums);
@@ -47,7 +48,14 @@ class LocalCommunicator : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return group_->size_; }
 
-  void start_all_reduce(int slot_index, float* data, int64_t count) override {
+  void start_all_reduce(int slot, float* data, int64_t count) override { start(slot, data, count, nullptr); }
+
+  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
+    const size_t bytes = pieces.empty() ? 0 : pieces.back().end;
+    start(slot, reinterpret_cast<float*>(data), static_cast<int64_t>(bytes / sizeof(float)), &pieces);
+  }
+
+  void start(int slot_index, float* data, int64_t count, const std::vector<OwnedBytes>* pieces) {
     auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
     bool all_started = false;
     {
@@ -56,9 +64,10 @@ class LocalCommunicator : public Communicator {
       // A rank is at most one round ahead: nobody ends a round before all have started it.
       const int64_t round = slot.rounds[static_cast<size_t>(rank_)] + 1;
       if (slot.started > (round - 1) * group_->size_ && slot.count != count)
-        throw Error(Status::internal, text("all_reduce ", slot_index, ": rank ", rank_, " has ", count,
+        throw Error(Status::internal, text("collective ", slot_index, ": rank ", rank_, " has ", count,
                                            " elements, others ", slot.count));
       slot.count = count;
+      slot.pieces = pieces;
       slot.rounds[static_cast<size_t>(rank_)] = round;
       slot.data[static_cast<size_t>(rank_)] = data;
       slot.slice_done[static_cast<size_t>(rank_)] = 0;
@@ -85,9 +94,9 @@ class LocalCommunicator : public Communicator {
       // A start that came since then is seen here, under the lock: nobody sleeps on a slice of its own.
       auto has_changed = [&] { return group_->aborted_ || slot.done >= before + group_->size_ || can_sum_any(); };
       if (!group_->changed_.wait_until(lock, deadline, has_changed))
-        throw Error(Status::comm,
-                    text("all_reduce ", slot_index, ": rank ", rank_, " of ", group_->size_,
-                         " waited past the deadline; ranks that had started it: ", slot.started - before));
+        throw Error(Status::comm, text(slot.pieces ? "all_gather " : "all_reduce ", slot_index, ": rank ", rank_,
+                                       " of ", group_->size_, " waited past the deadline; ranks that had started it: ",
+                                       slot.started - before));
     }
     if (slot_index == open_begin_) ++open_begin_;
     if (open_begin_ >= open_end_) open_begin_ = kNone, open_end_ = 0;
@@ -96,8 +105,9 @@ class LocalCommunicator : public Communicator {
   void send(int to, int slot, const void* data, size_t bytes, Deadline deadline) override {
     std::unique_lock lock(group_->mutex_);
     LocalGroup::Message& message = group_->messages_[{rank_, to, slot}];
-    await(lock, deadline, [&] { return !message.is_there; },
-          [&] { return text("to send message ", slot, " to rank ", to, " again, which has not received it"); });
+    await(
+        lock, deadline, [&] { return !message.is_there; },
+        [&] { return text("to send message ", slot, " to rank ", to, " again, which has not received it"); });
     lock.unlock();  // nobody else touches it until it is there
     message.data.resize(bytes);
     std::memcpy(message.data.data(), data, bytes);
@@ -115,8 +125,9 @@ class LocalCommunicator : public Communicator {
   void receive(int from, int slot, void* data, size_t bytes, Deadline deadline) override {
     std::unique_lock lock(group_->mutex_);
     LocalGroup::Message& message = group_->messages_[{from, rank_, slot}];
-    await(lock, deadline, [&] { return message.is_there; },
-          [&] { return text("for message ", slot, " of rank ", from); });
+    await(
+        lock, deadline, [&] { return message.is_there; },
+        [&] { return text("for message ", slot, " of rank ", from); });
     lock.unlock();
     if (message.data.size() != bytes)
       throw Error(Status::internal, text("message ", slot, " of rank ", from, " has ", message.data.size(),
@@ -172,7 +183,9 @@ class LocalCommunicator : public Communicator {
     auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
     const size_t rank = static_cast<size_t>(rank_);
     slot.slice_done[rank] = 1;
-    if (group_->size_ > 1) {
+    if (slot.pieces) {
+      gather(slot);
+    } else if (group_->size_ > 1) {
       const int64_t lines = (slot.count + kLine - 1) / kLine;
       const Range range = balanced_split(lines, group_->size_, rank_);
       sum_slice(slot.data.data(), slot.data.size(), range.begin * kLine, std::min(range.end * kLine, slot.count));
@@ -183,6 +196,16 @@ class LocalCommunicator : public Communicator {
     }
     group_->changed_.notify_all();
     return true;
+  }
+
+  // Nobody writes what it owns, or changes its buffer before all have copied.
+  void gather(const LocalGroup::Slot& slot) const {
+    auto* const own = reinterpret_cast<std::byte*>(slot.data[static_cast<size_t>(rank_)]);
+    for (const OwnedBytes& piece : *slot.pieces) {
+      if (piece.owner == rank_) continue;
+      const auto* const theirs = reinterpret_cast<const std::byte*>(slot.data[static_cast<size_t>(piece.owner)]);
+      std::memcpy(own + piece.begin, theirs + piece.begin, piece.end - piece.begin);
+    }
   }
 
   void check_abort() const {

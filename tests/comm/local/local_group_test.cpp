@@ -126,6 +126,34 @@ TEST_P(LocalGroupOfSize, SumsTheSameWhenRanksArriveUnevenly) {
 }
 
 // A rank that is quick goes on to the next round of a slot while others have not looked at the last one yet.
+TEST_P(LocalGroupOfSize, GathersWhatEachRankOwnsBesideSumsInFlight) {
+  const int size = GetParam();
+  constexpr size_t kPieces = 7, kBytes = 4096;
+  std::vector<OwnedBytes> pieces;
+  for (size_t i = 0; i < kPieces; ++i) pieces.push_back({i * kBytes, (i + 1) * kBytes, static_cast<int>(i * i) % size});
+  expect_no_errors(on_every_rank(size, 2, [&](Communicator& c) {
+    std::vector<std::byte> data(kPieces * kBytes);
+    std::vector<float> sums(1000);
+    for (int round = 1; round <= 50; ++round) {
+      for (const OwnedBytes& piece : pieces)  // what others own is poison
+        std::fill(data.begin() + static_cast<int64_t>(piece.begin), data.begin() + static_cast<int64_t>(piece.end),
+                  piece.owner == c.rank() ? std::byte(round + piece.owner) : std::byte{0xFF});
+      std::fill(sums.begin(), sums.end(), 1.0f);
+      c.start_all_reduce(0, sums.data(), static_cast<int64_t>(sums.size()));
+      c.start_all_gather(1, data.data(), pieces);
+      c.progress();
+      c.wait(0, in(60s));
+      c.wait(1, in(60s));
+      EXPECT_EQ(sums[999], static_cast<float>(size));
+      for (const OwnedBytes& piece : pieces)
+        EXPECT_EQ(std::count(data.begin() + static_cast<int64_t>(piece.begin),
+                             data.begin() + static_cast<int64_t>(piece.end), std::byte(round + piece.owner)),
+                  static_cast<int64_t>(kBytes))
+            << "rank " << c.rank() << ", round " << round << ", piece of " << piece.owner;
+    }
+  }));
+}
+
 TEST(LocalGroup, LetsAQuickRankBeginTheNextRoundEarly) {
   auto c = create_local_communicators(2, 1);
   float a = 1, b = 2;
@@ -216,7 +244,7 @@ TEST(LocalGroup, RefusesCountsThatDifferBetweenRanks) {
   auto c = create_local_communicators(2, 1);
   float a[2] = {}, b[3] = {};
   c[0]->start_all_reduce(0, a, 2);
-  EXPECT_THROWS(Status::internal, "all_reduce 0: rank 1 has 3 elements, others 2",
+  EXPECT_THROWS(Status::internal, "collective 0: rank 1 has 3 elements, others 2",
                 (c[1]->start_all_reduce(0, b, 3), 0));
 }
 

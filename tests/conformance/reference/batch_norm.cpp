@@ -1,4 +1,4 @@
-// batch_norm2d in training and inference, and its gradient.
+// batch_norm2d in training and inference, and its gradient; also cut in two, where ranks add up what each has found.
 #include <cmath>
 
 #include "conformance/reference/reference.h"
@@ -21,14 +21,47 @@ void normalize(const Node& node, const ReferenceInputs& in, Array& y, int64_t c,
   });
 }
 
+double values_in_channel(const Shape& x) { return static_cast<double>(x[0] * x[2] * x[3]); }
+
+struct Statistics {
+  double count, mean = 0, squares = 0;
+};
+
+Statistics statistics_of(const Array& x, int64_t c) {
+  Statistics s{values_in_channel(x.shape)};
+  for_each_in_channel(x.shape, c, [&](int64_t i) { s.mean += x[i] / s.count; });
+  for_each_in_channel(x.shape, c, [&](int64_t i) { s.squares += (x[i] - s.mean) * (x[i] - s.mean); });
+  return s;
+}
+
+// Of the rows {count, means, squares} of several ranks: each stands for `count` values whose mean and squares are these.
+Statistics statistics_of_rows(const Array& rows, int64_t c) {
+  const int64_t size = rows.shape[1], channels = size / 2;
+  Statistics s{0};
+  for (int64_t r = 0; r < rows.shape[0]; ++r) s.count += rows[r * size];
+  for (int64_t r = 0; r < rows.shape[0]; ++r) s.mean += rows[r * size] / s.count * rows[r * size + 1 + c];
+  for (int64_t r = 0; r < rows.shape[0]; ++r) {
+    const double difference = rows[r * size + 1 + c] - s.mean;
+    s.squares += rows[r * size + 1 + channels + c] + rows[r * size] * difference * difference;
+  }
+  return s;
+}
+
+void batch_norm2d_moments(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const int64_t channels = in[0]->shape[1], row = node.attributes.integer("rank") * (2 * channels + 1);
+  for (int64_t c = 0; c < channels; ++c) {
+    const Statistics s = statistics_of(*in[0], c);
+    (*out[0])[row] = s.count;
+    (*out[0])[row + 1 + c] = s.mean;
+    (*out[0])[row + 1 + channels + c] = s.squares;
+  }
+}
+
 void batch_norm2d(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array& x = *in[0];
   const double eps = node.attributes.real("eps"), momentum = node.attributes.real("momentum");
-  const double count = static_cast<double>(x.shape[0] * x.shape[2] * x.shape[3]);
   for (int64_t c = 0; c < x.shape[1]; ++c) {
-    double mean = 0, squares = 0;
-    for_each_in_channel(x.shape, c, [&](int64_t i) { mean += x[i] / count; });
-    for_each_in_channel(x.shape, c, [&](int64_t i) { squares += (x[i] - mean) * (x[i] - mean); });
+    const auto [count, mean, squares] = in.size() > 7 ? statistics_of_rows(*in[7], c) : statistics_of(x, c);
     const double inv_std = 1 / std::sqrt(squares / count + eps);
     (*out[1])[c] = mean;
     (*out[2])[c] = inv_std;
@@ -52,13 +85,21 @@ void batch_norm2d_gradient(const Node& node, const ReferenceInputs& in, const Re
   Array dz = dy;
   if (in[4])
     for (int64_t i = 0; i < dz.elements(); ++i) dz[i] = (*in[4])[i] > 0 ? dy[i] : 0;
-  const double count = static_cast<double>(x.shape[0] * x.shape[2] * x.shape[3]);
+  double count = values_in_channel(x.shape);
   for (int64_t c = 0; c < x.shape[1]; ++c) {
     double sum = 0, product = 0;
     auto normalized = [&](int64_t i) { return (x[i] - mean[c]) * inv_std[c]; };
     for_each_in_channel(x.shape, c, [&](int64_t i) { sum += dz[i], product += dz[i] * normalized(i); });
-    (*out[1])[c] = product;
-    (*out[2])[c] = sum;
+    if (in.size() > 6) {  // of this rank, for the parameters; of all ranks, for x
+      (*out[1])[c] = (*in[6])[1 + x.shape[1] + c] * inv_std[c];
+      (*out[2])[c] = (*in[6])[1 + c];
+      count = (*in[7])[0];
+      sum = (*in[7])[1 + c];
+      product = (*in[7])[1 + x.shape[1] + c] * inv_std[c];
+    } else {
+      (*out[1])[c] = product;
+      (*out[2])[c] = sum;
+    }
     for_each_in_channel(x.shape, c, [&](int64_t i) {
       (*out[0])[i] = weight[c] * inv_std[c] * (dz[i] - sum / count - normalized(i) * product / count);
     });
@@ -66,12 +107,34 @@ void batch_norm2d_gradient(const Node& node, const ReferenceInputs& in, const Re
   if (node.attributes.flag("residual")) *out[3] = dz;
 }
 
+// Inputs: x, mean, y or none, dy.
+void batch_norm2d_gradient_sums(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const Array &x = *in[0], &mean = *in[1];
+  Array dz = *in[3];
+  if (in[2])
+    for (int64_t i = 0; i < dz.elements(); ++i) dz[i] = (*in[2])[i] > 0 ? dz[i] : 0;
+  Array& sums = *out[0];
+  sums[0] = values_in_channel(x.shape);
+  for (int64_t c = 0; c < x.shape[1]; ++c)
+    for_each_in_channel(x.shape, c, [&](int64_t i) {
+      sums[1 + c] += dz[i];
+      sums[1 + x.shape[1] + c] += dz[i] * (x[i] - mean[c]);
+    });
+  if (node.attributes.flag("residual")) *out[1] = dz;
+}
+
+// Of one rank.
+void data_sum(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { *out[0] = *in[0]; }
+
 }  // namespace
 
 void add_batch_norm_references(ReferenceTable& table) {
   table["batch_norm2d"] = batch_norm2d;
   table["batch_norm2d_inference"] = batch_norm2d_inference;
   table["batch_norm2d_gradient"] = batch_norm2d_gradient;
+  table["batch_norm2d_gradient_sums"] = batch_norm2d_gradient_sums;
+  table["batch_norm2d_moments"] = batch_norm2d_moments;
+  table["data_sum"] = data_sum;
 }
 
 }  // namespace troika

@@ -42,9 +42,22 @@ void clip_factor(const Node& node, const ReferenceInputs& in, const ReferenceOut
   double squares = 0;
   for (size_t k = 0; k < in.size() - (is_scaled ? 1 : 0); ++k)
     for (double v : in[k]->data) squares += v / scale * (v / scale);
-  const double norm = std::sqrt(squares), factor = node.attributes.real("max_norm") / (norm + node.attributes.real("eps"));
+  const double norm = std::sqrt(squares),
+               factor = node.attributes.real("max_norm") / (norm + node.attributes.real("eps"));
   (*out[0])[0] = std::isnan(factor) ? factor : std::min(factor, 1.0);
   (*out[1])[0] = norm;
+}
+
+void gradient_norm(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  double squares = 0;
+  for (const auto* gradient : in)
+    for (double v : gradient->data) squares += v * v;
+  (*out[0])[node.attributes.integer("rank")] = std::sqrt(squares);
+}
+
+void round_bf16(const Node&, const ReferenceInputs& in, const ReferenceOutputs&) {
+  for (auto* gradient : in)
+    for (double& v : gradient->data) v = as_held(v, DType::bf16);
 }
 
 void update_loss_scale(const Node& node, const ReferenceInputs& in, const ReferenceOutputs&) {
@@ -66,6 +79,8 @@ void add_optimizer_references(ReferenceTable& table) {
   table["sgd_update"] = sgd_update;
   table["check_finite"] = check_finite;
   table["clip_factor"] = clip_factor;
+  table["gradient_norm"] = gradient_norm;
+  table["round_bf16"] = round_bf16;
   table["update_loss_scale"] = update_loss_scale;
 }
 

@@ -1,0 +1,16 @@
+// all_gather: each rank has updated some of a bucket's parameters; afterwards all have them all. In place, in the background.
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// Inputs: the bucket's parameters, which lie one behind the other. Attribute bucket: its number. They are whole at the end
+// of the step.
+std::vector<TensorType> infer(const OpInputs&) { return {}; }
+
+}  // namespace
+
+extern const OpDef all_gather_op;
+const OpDef all_gather_op{.name = "all_gather", .infer = infer, .mutates = {0}, .communicates = true};
+
+}  // namespace troika

@@ -1,0 +1,31 @@
+// What ranks of a group tell each other in few numbers. data_sum, over ranks with other samples of the batch: statistics.
+// model_sum and all_finite, over ranks that together hold the model once, layers and channels of it each: of their gradients.
+#include "core/text.h"
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// The sum over the ranks.
+std::vector<TensorType> infer_sum(const OpInputs& in) {
+  in.need_inputs(1, 1);
+  if (in.types[0].dtype != DType::f32) in.fail(text("input is ", name_of(in.types[0].dtype), ", needs f32"));
+  return {in.types[0]};
+}
+
+// 1 where every rank's is_finite is 1, else 0.
+std::vector<TensorType> infer_all_finite(const OpInputs& in) {
+  in.need_inputs(1, 1);
+  if (in.types[0] != TensorType{DType::i32, {1}})
+    in.fail(text("input is ", name_of(in.types[0].dtype), in.shape(0), ", needs i32[1]"));
+  return {in.types[0]};
+}
+
+}  // namespace
+
+extern const OpDef data_sum_op, model_sum_op, all_finite_op;
+const OpDef data_sum_op{.name = "data_sum", .infer = infer_sum, .communicates = true};
+const OpDef model_sum_op{.name = "model_sum", .infer = infer_sum, .communicates = true};
+const OpDef all_finite_op{.name = "all_finite", .infer = infer_all_finite, .communicates = true};
+
+}  // namespace troika

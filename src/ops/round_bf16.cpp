@@ -1,0 +1,21 @@
+// round_bf16: gradients to the nearest bf16, ties to even, kept as f32: what gradient compression leaves of them.
+#include "core/text.h"
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+// Inputs: gradients, f32; all are changed in place.
+std::vector<TensorType> infer(const OpInputs& in) {
+  for (size_t i = 0; i < in.types.size(); ++i)
+    if (in.types[i].dtype != DType::f32)
+      in.fail(text("gradient ", i, " is ", name_of(in.types[i].dtype), ", needs f32"));
+  return {};
+}
+
+}  // namespace
+
+extern const OpDef round_bf16_op;
+const OpDef round_bf16_op{.name = "round_bf16", .infer = infer, .mutates = {0}};
+
+}  // namespace troika
