@@ -12,6 +12,7 @@
 #include "cli/precision.h"
 #include "cli/profile.h"
 #include "cli/recompute.h"
+#include "cli/replication.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -26,6 +27,7 @@ struct BenchOptions {
   bool profile = false;
   MeshOptions mesh;
   RecomputeOptions recompute;
+  ReplicationOptions replication;
 };
 
 // Images as the model's default input has them.
@@ -107,6 +109,7 @@ int bench(const BenchOptions& options) {
   trainer_options.collect_trace = options.profile;
   set_mesh(options.mesh, trainer_options);
   set_recompute(options.recompute, trainer_options);
+  set_replication(options.replication, trainer_options);
   trainer_options.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
   Trainer trainer;
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
@@ -148,6 +151,7 @@ void add_bench_command(CommandLine& line) {
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
   add_mesh_options(command, options->mesh);
   add_recompute_options(command, options->recompute);
+  add_replication_options(command, options->replication);
   command.flag("--profile", options->profile,
                "Then each launch's best time in a window of steps; traces, and without CUDA graphs");
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");

@@ -47,6 +47,8 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("classes", options.data.classes);
   visit("micro-batches", options.mesh.micro_batches);
   visit("logical-shards", options.mesh.logical_shards);
+  visit("sync-batch-norm", options.replication.sync_batch_norm);
+  visit("compress-gradients", options.replication.compression);
 }
 
 // The same for how and where it runs.
@@ -66,6 +68,7 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("recompute-segments", options.recompute.segments);
   visit("recompute-layers", options.recompute.layers);
   visit("activation-budget", options.recompute.budget_bytes);
+  visit("shard-optimizer", options.replication.shard_optimizer);
 }
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
@@ -287,6 +290,7 @@ void add_train_command(CommandLine& line) {
   add_mesh_options(command, options.mesh);
   command.option("--bucket-bytes", options.bucket_bytes, "Gradients are all-reduced in buckets of about this size");
   add_recompute_options(command, options.recompute);
+  add_replication_options(command, options.replication);
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
   command.footer(
       "The run folder gets metrics.csv, accuracy.svg, loss.svg, weights.safetensors,\n"

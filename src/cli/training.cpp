@@ -37,6 +37,7 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
   out.bucket_bytes = options.bucket_bytes;
   set_mesh(options.mesh, out);
   set_recompute(options.recompute, out);
+  set_replication(options.replication, out);
   return out;
 }
 

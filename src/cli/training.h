@@ -10,6 +10,7 @@
 #include "cli/mesh.h"
 #include "cli/progress.h"
 #include "cli/recompute.h"
+#include "cli/replication.h"
 
 namespace troika::cli {
 
@@ -33,6 +34,7 @@ struct TrainOptions {
   int64_t save_every = 0;  // steps; above 0: a checkpoint also inside an epoch
   MeshOptions mesh;
   RecomputeOptions recompute;
+  ReplicationOptions replication;
 };
 
 // Sums over the batches of an epoch that were trained on, up to step `step` of the run.

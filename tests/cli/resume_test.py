@@ -109,6 +109,26 @@ def computing_activations_again_may_change_on_resuming_and_changes_no_bit(folder
     assert figures_of(whole) == figures_of(parts)
 
 
+def sharding_the_optimizer_may_change_on_resuming_and_changes_no_bit(folder):
+    two = [*SMALL, "--devices", "cpu:0,cpu:1"]
+    run("train", *two, "--epochs", 3, "--out", folder / "whole", "--progress", "off")
+    run("train", *two, "--epochs", 1, "--out", folder / "parts", "--shard-optimizer", "--progress", "off")
+    run("train", "--resume", folder / "parts", "--epochs", 3, "--progress", "off")
+    same_files(folder / "whole", folder / "parts", "weights.safetensors", "checkpoint.safetensors")
+
+
+def what_replicas_share_changes_the_run(folder):
+    two = [*SMALL, "--devices", "cpu:0,cpu:1", "--epochs", 1, "--progress", "off"]
+    run("train", *two, "--out", folder / "plain")
+    run("train", *two, "--out", folder / "bf16", "--compress-gradients", "bf16")
+    assert figures_of(folder / "plain") != figures_of(folder / "bf16")
+    assert "contradicts" in refuse("train", "--resume", folder / "bf16", "--epochs", 2, "--compress-gradients", "none")
+    assert "--compress-gradients is 'f16'; give none or bf16" in refuse("train", *two, "--out", folder / "f16",
+                                                                        "--compress-gradients", "f16")
+    run("train", "--model", "d2l_resnet18", "--synthetic", 40, "--batch", 16, "--devices", "cpu:0,cpu:1", "--epochs", 1,
+        "--sync-batch-norm", "--progress", "off", "--out", folder / "synchronized")
+
+
 def resuming_with_other_options_is_refused(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
