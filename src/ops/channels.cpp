@@ -1,4 +1,7 @@
-// What a split by channel adds: parts of the channels of values [n, c, ...], and sums over the ranks of a channel group.
+// What a split by channel adds: parts of the channels of values [n, c, ...], which the ranks of a channel group gather, and
+// sums over these ranks.
+#include <numeric>
+
 #include "core/text.h"
 #include "ops/op_def.h"
 
@@ -17,27 +20,40 @@ std::vector<TensorType> infer_slice(const OpInputs& in) {
   return {{in.types[0].dtype, Shape(dims)}};
 }
 
-std::vector<ValueId> slice_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return {b.append("pad_channels", node, {dy[0]},
-                   {{"begin", node.attributes.integer("begin")}, {"channels", b.type(node.inputs[0]).shape[1]}})};
-}
+// Channels of all ranks.
+int64_t sum_of(const std::vector<int64_t>& widths) { return std::accumulate(widths.begin(), widths.end(), int64_t{0}); }
 
-// Attributes begin, channels: y has so many channels, of which x's begin there and the others are 0.
-std::vector<TensorType> infer_pad(const OpInputs& in) {
+// Attributes: widths, the channels that each rank of the group has; rank, this one's place among them. Output: what all ranks
+// have, [n, width, ...] of one behind that of another, as a run of numbers. join_channels reads it.
+std::vector<TensorType> infer_gather(const OpInputs& in) {
   in.need_inputs(1, 1);
-  const int64_t begin = in.node.attributes.integer("begin"), channels = in.node.attributes.integer("channels");
-  std::vector<int64_t> dims = in.shape(0).dims();
-  if (dims.size() < 2) in.fail(text("input has shape ", in.shape(0), ", needs [batch, channels, ...]"));
-  if (begin < 0 || begin + dims[1] > channels)
-    in.fail(text("input's ", dims[1], " channels begin at ", begin, ", output has ", channels));
-  dims[1] = channels;
-  return {{in.types[0].dtype, Shape(dims)}};
+  const std::vector<int64_t>& widths = in.node.attributes.list("widths");
+  const auto rank = static_cast<size_t>(in.node.attributes.integer("rank"));
+  const Shape& x = in.shape(0);
+  if (x.rank() < 2 || rank >= widths.size() || x[1] != widths[rank])
+    in.fail(text("input has shape ", x, ", needs [batch, channels, ...] with the channels of rank ", rank));
+  return {{in.types[0].dtype, {x.elements() / x[1] * sum_of(widths)}}};
 }
 
-std::vector<ValueId> pad_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  const int64_t begin = node.attributes.integer("begin"), channels = b.type(node.inputs[0]).shape[1];
-  return {b.append("slice_channels", node, {dy[0]}, {{"begin", begin}, {"end", begin + channels}})};
+// The gradient of what is gathered comes unpacked, as join_channels has it: [n, channels, ...].
+std::vector<ValueId> gather_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
+  const std::vector<int64_t>& widths = node.attributes.list("widths");
+  const auto own = widths.begin() + node.attributes.integer("rank");
+  const int64_t begin = std::accumulate(widths.begin(), own, int64_t{0});
+  return {b.append("slice_channels", node, {dy[0]}, {{"begin", begin}, {"end", begin + *own}})};
 }
+
+// Attributes: widths, as channel_gather; shape, of the output [n, channels, ...].
+std::vector<TensorType> infer_join(const OpInputs& in) {
+  in.need_inputs(1, 1);
+  const Shape shape(in.node.attributes.list("shape"));
+  if (shape.rank() < 2 || shape.elements() != in.shape(0).elements() ||
+      shape[1] != sum_of(in.node.attributes.list("widths")))
+    in.fail(text("input has ", in.shape(0).elements(), " elements, cannot be joined to ", shape));
+  return {{in.types[0].dtype, shape}};
+}
+
+std::vector<ValueId> join_gradient(GradientBuilder&, const Node&, const std::vector<ValueId>& dy) { return {dy[0]}; }
 
 std::vector<TensorType> infer_same(const OpInputs& in) {
   in.need_inputs(1, 1);
@@ -54,9 +70,15 @@ std::vector<ValueId> sum_gradient(GradientBuilder&, const Node&, const std::vect
 
 }  // namespace
 
-extern const OpDef slice_channels_op, pad_channels_op, channel_copy_op, channel_sum_op;
-const OpDef slice_channels_op{.name = "slice_channels", .infer = infer_slice, .gradient = slice_gradient};
-const OpDef pad_channels_op{.name = "pad_channels", .infer = infer_pad, .gradient = pad_gradient};
+extern const OpDef slice_channels_op, channel_gather_op, join_channels_op, channel_copy_op, channel_sum_op;
+const OpDef slice_channels_op{.name = "slice_channels", .infer = infer_slice};
+const OpDef channel_gather_op{.name = "channel_gather",
+                              .infer = infer_gather,
+                              .gradient = gather_gradient,
+                              .communicates = true,
+                              .computes_low = true};
+const OpDef join_channels_op{
+    .name = "join_channels", .infer = infer_join, .gradient = join_gradient, .computes_low = true};
 const OpDef channel_copy_op{
     .name = "channel_copy", .infer = infer_same, .gradient = copy_gradient, .communicates = true, .is_view = true};
 const OpDef channel_sum_op{.name = "channel_sum", .infer = infer_same, .gradient = sum_gradient, .communicates = true};

@@ -16,6 +16,7 @@ struct Placed {
   ValueId whole = kNoValue, copy = kNoValue, shard = kNoValue;
   Range range;
   int64_t channels = 0;
+  int64_t cut = 0;        // channels that were shared out: each is channels / cut of these
   bool is_split = false;  // it was made in parts
 };
 
@@ -67,7 +68,7 @@ class Splitting {
     const std::vector<ValueId> inputs = {copy(node.inputs[0], node.name), slice(node.inputs[1], 0, own),
                                          slice(node.inputs[2], 0, own)};
     const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
-    place_shard(node.outputs[0], outputs[0], own, channels);
+    place_shard(node.outputs[0], outputs[0], own, channels, channels);
   }
 
   // Each rank reads its channels of the input; the first adds the bias.
@@ -96,7 +97,7 @@ class Splitting {
     const int64_t features = is_flattening ? graph_.type(node.outputs[0]).shape[1] / x.channels : 1;
     for (size_t i = 0; i < outputs.size(); ++i)
       place_shard(node.outputs[i], outputs[i], {x.range.begin * features, x.range.end * features},
-                  x.channels * features);
+                  x.channels * features, x.cut);
   }
 
   void append_whole(const Node& node) {
@@ -109,21 +110,32 @@ class Splitting {
     for (size_t i = 0; i < outputs.size(); ++i) placed_[node.outputs[i]].whole = outputs[i];
   }
 
-  void place_shard(ValueId id, ValueId shard, Range range, int64_t channels) {
+  void place_shard(ValueId id, ValueId shard, Range range, int64_t channels, int64_t cut) {
     Placed& p = placed_[id];
+    p.cut = cut;
     p.shard = shard;
     p.range = range;
     p.channels = channels;
     p.is_split = true;
   }
 
-  // Each rank gives its channels, among zeros.
+  // Of each rank; where an image is flattened a channel is several features.
+  std::vector<int64_t> widths_of(const Placed& p) const {
+    const int64_t features = p.channels / p.cut;
+    std::vector<int64_t> widths;
+    for (int rank = 0; rank < ranks_; ++rank) widths.push_back(balanced_split(p.cut, ranks_, rank).size() * features);
+    return widths;
+  }
+
+  // Each rank gives its channels to the others.
   ValueId whole(ValueId id, const std::string& reader) {
     Placed& p = placed_[id];
     if (p.whole == kNoValue) {
-      const auto padded =
-          append_node(split_, "pad_channels", reader, {p.shard}, {{"begin", p.range.begin}, {"channels", p.channels}});
-      p.whole = append_node(split_, "channel_sum", reader, padded)[0];
+      const std::vector<int64_t> widths = widths_of(p);
+      const auto packed =
+          append_node(split_, "channel_gather", reader, {p.shard}, {{"rank", int64_t{rank_}}, {"widths", widths}});
+      p.whole = append_node(split_, "join_channels", reader, packed,
+                            {{"shape", graph_.type(id).shape.dims()}, {"widths", widths}})[0];
     }
     return p.whole;
   }

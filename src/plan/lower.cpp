@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "core/error.h"
@@ -85,6 +86,7 @@ class Lowering {
     if (node.op == "data_sum") return lower_sum(node, GroupSum::data);
     if (node.op == "channel_sum") return lower_sum(node, GroupSum::channel);
     if (node.op == "model_sum" || node.op == "all_finite") return lower_sum(node, GroupSum::model);
+    if (node.op == "channel_gather") return lower_gather(node);
     if (node.op == "send" || node.op == "receive") {
       lower_message(node);
       return;
@@ -168,6 +170,27 @@ class Lowering {
     plan_.steps.push_back({PlanStep::group_sum, plan_.sums.size()});
     plan_.sums.push_back({group, graph_.type(id).dtype, {}, {}});
     sum_places_.push_back({from, to});
+    keep(from);
+    keep(to);
+  }
+
+  void lower_gather(const Node& node) {
+    const ValueId id = node.outputs[0];
+    const Place from = lies_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
+    lying_[id] = {to, nullptr};
+    ChannelGather gather{static_cast<int>(node.attributes.integer("rank")), {}, {}, {}};
+    const std::vector<int64_t>& widths = node.attributes.list("widths");
+    const size_t bytes = graph_.type(id).bytes(),
+                 channels = static_cast<size_t>(std::accumulate(widths.begin(), widths.end(), int64_t{0}));
+    size_t begin = 0;
+    for (size_t rank = 0; rank < widths.size(); ++rank) {
+      const size_t end = begin + bytes / channels * static_cast<size_t>(widths[rank]);
+      gather.pieces.push_back({begin, end, static_cast<int>(rank)});
+      begin = end;
+    }
+    plan_.steps.push_back({PlanStep::channel_gather, plan_.gathers.size()});
+    plan_.gathers.push_back(std::move(gather));
+    gather_places_.push_back({from, to});
     keep(from);
     keep(to);
   }
@@ -310,6 +333,10 @@ class Lowering {
       plan_.sums[i].from = locate(sum_places_[i].first);
       plan_.sums[i].to = locate(sum_places_[i].second);
     }
+    for (size_t i = 0; i < plan_.gathers.size(); ++i) {
+      plan_.gathers[i].from = locate(gather_places_[i].first);
+      plan_.gathers[i].to = locate(gather_places_[i].second);
+    }
     for (ValueId id = 0; id < graph_.values().size(); ++id)
       if (graph_.value(id).role == Role::input) plan_.inputs[graph_.value(id).name] = locate(lying_[id].place);
     for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -332,7 +359,7 @@ class Lowering {
   Plan plan_;
   std::vector<Arguments> arguments_;   // one a launch
   std::vector<Place> message_places_;  // one a message
-  std::vector<std::pair<Place, Place>> sum_places_;
+  std::vector<std::pair<Place, Place>> sum_places_, gather_places_;
   std::vector<MemoryBlock> blocks_;
   std::vector<size_t> same_as_;  // block whose memory a block takes over; itself otherwise
   std::vector<Lying> lying_;     // one a value

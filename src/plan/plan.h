@@ -31,9 +31,10 @@ struct PlanStep {
     wait_all_gather,
     send,
     receive,
-    group_sum
+    group_sum,
+    channel_gather
   } kind;
-  size_t index;  // into launches, messages or sums, or the bucket
+  size_t index;  // into launches, messages, sums or gathers, or the bucket
 };
 
 // What is sent to a rank of the same pipeline, or received from it.
@@ -50,6 +51,13 @@ struct GroupSum {
   Location from, to;
 };
 
+// What each rank of a channel group has, `from`, as piece of `to` on all of them.
+struct ChannelGather {
+  int rank;
+  std::vector<OwnedBytes> pieces;  // one a rank
+  Location from, to;
+};
+
 // Steps [first, last), all launches, that the device repeats with one call.
 struct RecordedRun {
   size_t first, last;
@@ -61,6 +69,7 @@ struct Plan {
   std::vector<Launch> launches;
   std::vector<Message> messages;
   std::vector<GroupSum> sums;
+  std::vector<ChannelGather> gathers;
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;

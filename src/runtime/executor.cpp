@@ -116,6 +116,16 @@ void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange
         sum_over_group(plan.sums[step.index], bases, groups, buckets.size(), deadline);
         if (communicator) communicator->progress();
         break;
+      case PlanStep::channel_gather: {
+        const ChannelGather& gather = plan.gathers[step.index];
+        std::byte* const to = bases.address(gather.to);
+        const OwnedBytes& own = gather.pieces[static_cast<size_t>(gather.rank)];
+        std::memcpy(to + own.begin, bases.address(gather.from), own.end - own.begin);
+        groups.channel->start_all_gather(0, to, gather.pieces);
+        groups.channel->wait(0, deadline);
+        if (communicator) communicator->progress();
+        break;
+      }
     }
     if (trace) {
       event.end = std::chrono::steady_clock::now();

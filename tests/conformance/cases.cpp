@@ -372,9 +372,9 @@ void add_channels(std::vector<Case>& cases) {
   for (const Shape& x : {Shape{3, 17, 5, 4}, Shape{1, 20, 3, 3}, Shape{7, 50}})
     for (auto [begin, end] : {std::pair{int64_t{0}, int64_t{5}}, {3, 16}, {x[1] - 1, x[1]}, {0, x[1]}})
       cases.push_back({"slice_channels", {f32(x)}, {{"begin", begin}, {"end", end}}});
-  for (const Shape& x : {Shape{3, 3, 5, 4}, Shape{1, 16, 3, 3}, Shape{7, 11}})
-    for (int64_t begin : {0, 4, 9})
-      cases.push_back({"pad_channels", {f32(x)}, {{"begin", begin}, {"channels", x[1] + 9}}});
+  for (const auto& [y, widths] : std::vector<std::pair<Shape, std::vector<int64_t>>>{
+           {{3, 7, 5, 4}, {4, 3}}, {{1, 17, 3, 3}, {6, 6, 5}}, {{7, 11}, {11}}, {{5, 36}, {12, 12, 8, 4}}})
+    cases.push_back({"join_channels", {f32({y.elements()})}, {{"shape", y.dims()}, {"widths", widths}}});
 }
 
 // The cases of ops that compute in 16 bits, again in bf16 and f16; of the largest family every third.

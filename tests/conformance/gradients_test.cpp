@@ -23,6 +23,7 @@ double objective(const Case& c, const CaseGraph& g, Values values) {
 
 bool is_differentiable(const Case& c, size_t input) {
   if (!c.inputs[input] || c.inputs[input]->dtype != DType::f32) return false;
+  if (c.op == "join_channels") return false;  // its gradient stays joined: channel_gather takes a slice of it
   if (c.op == "batch_norm2d" && c.inputs.size() > 7) return false;  // as if the moments did not depend on x
   if (c.op == "batch_norm2d") return input <= 2 || input == 6;      // the rest is state
   return !is_loss(c.op) || input == 0;                              // the rest is targets and the loss scale

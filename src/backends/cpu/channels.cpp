@@ -1,4 +1,4 @@
-// slice_channels and pad_channels: runs of plain values [n, c, ...], copied.
+// slice_channels and join_channels: runs of plain values [n, c, ...], copied.
 #include <algorithm>
 
 #include "backends/cpu/kernels.h"
@@ -34,22 +34,25 @@ KernelChoice select_slice_channels(const CpuDevice&, const KernelRequest& reques
   return uniform_choice(request, nullptr, "cpu:slice_channels", make_kernel(body));
 }
 
-KernelChoice select_pad_channels(const CpuDevice&, const KernelRequest& request) {
-  const Shape &x = request.graph.type(request.node.inputs[0]).shape,
-              &y = request.graph.type(request.node.outputs[0]).shape;
-  const Run from = Run::of(x), to = Run::of(y);
-  const int64_t n = x[0], offset = request.node.attributes.integer("begin") * to.channel;
+KernelChoice select_join_channels(const CpuDevice&, const KernelRequest& request) {
+  const Shape& y = request.graph.type(request.node.outputs[0]).shape;
+  const Run to = Run::of(y);
+  const int64_t n = y[0];
+  std::vector<int64_t> runs;  // floats of a sample, by rank
+  for (int64_t width : request.node.attributes.list("widths")) runs.push_back(width * to.channel);
   auto body = [=](void* const* in, void* const* out, void*) {
     parallel_for(n, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        float* const sample = static_cast<float*>(out[0]) + i * to.sample;
-        std::fill_n(sample, offset, 0.0f);
-        std::copy_n(static_cast<const float*>(in[0]) + i * from.sample, from.sample, sample + offset);
-        std::fill(sample + offset + from.sample, sample + to.sample, 0.0f);
+        const float* from = static_cast<const float*>(in[0]);
+        float* sample = static_cast<float*>(out[0]) + i * to.sample;
+        for (int64_t run : runs) {
+          sample = std::copy_n(from + i * run, run, sample);
+          from += n * run;
+        }
       }
     });
   };
-  return uniform_choice(request, nullptr, "cpu:pad_channels", make_kernel(body));
+  return uniform_choice(request, nullptr, "cpu:join_channels", make_kernel(body));
 }
 
 }  // namespace troika::cpu

@@ -35,23 +35,25 @@ void crop(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
         for (int64_t w = 0; w < y[3]; ++w) out[0]->at(n, c, h, w) = in[0]->at(n, c, h, w);
 }
 
-// y's channels are x's from `shift` on, or 0 where x has none.
-void shift_channels(const Array& x, Array& y, int64_t shift) {
+void slice_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const Array& x = *in[0];
+  Array& y = *out[0];
   const int64_t from = x.shape[1], to = y.shape[1], spatial = x.elements() / x.shape[0] / from;
   for (int64_t n = 0; n < y.shape[0]; ++n)
     for (int64_t c = 0; c < to; ++c)
-      for (int64_t i = 0; i < spatial; ++i) {
-        const int64_t channel = c + shift;
-        y[(n * to + c) * spatial + i] = channel >= 0 && channel < from ? x[(n * from + channel) * spatial + i] : 0;
-      }
+      for (int64_t i = 0; i < spatial; ++i)
+        y[(n * to + c) * spatial + i] = x[(n * from + node.attributes.integer("begin") + c) * spatial + i];
 }
 
-void slice_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  shift_channels(*in[0], *out[0], node.attributes.integer("begin"));
-}
-
-void pad_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  shift_channels(*in[0], *out[0], -node.attributes.integer("begin"));
+void join_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const Shape& y = out[0]->shape;
+  const int64_t spatial = y.elements() / (y[0] * y[1]);
+  int64_t next = 0, first = 0;  // rank by rank, sample by sample
+  for (int64_t width : node.attributes.list("widths")) {
+    for (int64_t n = 0; n < y[0]; ++n)
+      for (int64_t i = 0; i < width * spatial; ++i) (*out[0])[(n * y[1] + first) * spatial + i] = (*in[0])[next++];
+    first += width;
+  }
 }
 
 void fill(const Node& node, const ReferenceInputs&, const ReferenceOutputs& out) {
@@ -106,7 +108,7 @@ void add_elementwise_references(ReferenceTable& table) {
   table["cast"] = cast;
   table["crop"] = crop;
   table["slice_channels"] = slice_channels;
-  table["pad_channels"] = pad_channels;
+  table["join_channels"] = join_channels;
   table["fill"] = fill;
   table["dropout"] = dropout;
 }
