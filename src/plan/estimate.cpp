@@ -2,12 +2,14 @@
 #include "plan/estimate.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 
 #include "core/text.h"
 #include "parallel/pipeline_simulator.h"
 #include "plan/compile.h"
+#include "plan/memory_plan.h"
 
 namespace troika {
 namespace {
@@ -24,10 +26,49 @@ bool is_update(const Node& node) {
   return node.op == "check_finite" || node.op == "sgd_update" || node.op == "update_loss_scale";
 }
 
+// Of whole parameters over ranks, the largest first, each to the rank that has least so far: what the fullest has.
+size_t largest_share(std::vector<size_t> bytes, int ranks) {
+  std::sort(bytes.begin(), bytes.end(), std::greater<>());
+  std::vector<size_t> shares(static_cast<size_t>(ranks), 0);
+  for (size_t b : bytes) *std::min_element(shares.begin(), shares.end()) += b;
+  return *std::max_element(shares.begin(), shares.end());
+}
+
+// What attaching refuses, where it is to be asked, and what has no graph.
+void check_mesh(const Graph& model, const StepSettings& settings, const Mesh& mesh) {
+  MeshDemands demands;
+  demands.has_logical_shards = settings.logical_shards > 0;
+  demands.has_budget = settings.recompute.budget_bytes > 0;
+  if (settings.device_kind) {
+    demands.scales_loss = settings.sgd.is_scaled;
+    demands.clips_gradients = settings.sgd.max_gradient_norm > 0;
+    demands.computes_low = settings.compute != DType::f32;
+    if (*settings.device_kind != DeviceKind::cpu) demands.device = "GPUs";
+  }
+  std::string refusal = refusal_of(mesh, demands);
+  if (!refusal.empty()) throw Error(Status::unsupported, refusal);
+  if (settings.logical_shards > 0)
+    refusal = refusal_of_shards(settings.logical_shards, settings.micro_batches, mesh.data);
+  if (!refusal.empty()) throw Error(Status::invalid_argument, refusal);
+  // BatchNorm has no deviation of one value; the smallest part of all shares has fewest.
+  const int64_t parts = settings.logical_shards > 0 ? settings.logical_shards : mesh.data * settings.micro_batches;
+  if (settings.batch / parts > 1) return;
+  for (const Node& node : model.nodes()) {
+    if (node.op != "batch_norm2d") continue;
+    const Shape& x = model.type(node.inputs[0]).shape;  // [1, channels, h, w]
+    if (x.elements() == x[1])
+      throw Error(Status::invalid_argument,
+                  text("batch_norm2d '", node.name,
+                       "': training needs more than 1 value a channel, a part of the batch has 1; ",
+                       "use a larger batch or fewer parts"));
+  }
+}
+
 class MeshEstimator {
  public:
   MeshEstimator(const Graph& model, const StepSettings& settings, const Machine& machine, const Mesh& mesh)
       : model_(model), settings_(settings), machine_(machine), mesh_(spread(mesh, machine.devices)) {
+    check_mesh(model, settings, mesh_);
     if (mesh_.layer > 1) stages_.emplace(model, mesh_.layer * settings.chunks);
     if (mesh_.channel > 1) channel_split_.emplace(model, mesh_.channel);
     for (const Value& value : model.values())
@@ -58,10 +99,13 @@ class MeshEstimator {
   // As a trainer asks for the graph of the first share's rank at `position`, first of its channel group.
   CompileRequest request_of(int position) const {
     CompileRequest request(model_);
-    const Range own = balanced_split(settings_.batch, mesh_.data, 0);
+    const bool has_shards = settings_.logical_shards > 0;
+    const Range own = has_shards ? samples_of_shards(settings_.logical_shards, settings_.batch, mesh_.data, 0)
+                                 : balanced_split(settings_.batch, mesh_.data, 0);
     request.local_batch = own.size();
     request.global_batch = settings_.batch;
-    request.micro_batches = cut_micro_batches(settings_.micro_batches, own);
+    request.micro_batches = has_shards ? cut_logical_shards(settings_.logical_shards, settings_.batch, mesh_.data, 0)
+                                       : cut_micro_batches(settings_.micro_batches, own);
     request.ranks = mesh_.data;
     if (stages_) {
       request.stages = &*stages_;
@@ -74,6 +118,7 @@ class MeshEstimator {
     request.compute = settings_.compute;
     request.allow_tf32 = settings_.allow_tf32;
     request.sgd = settings_.sgd;
+    request.recompute = settings_.recompute;
     request.trainable = trainable_;
     std::vector<NamedBytes> sizes;
     for (const Value& value : model_.values())
@@ -114,6 +159,27 @@ class MeshEstimator {
     StateTable table(std::move(entries), settings_.sgd.momentum > 0);
     table.place();
     return table;
+  }
+
+  // What one rank of the data group updates at most.
+  struct OptimizerShare {
+    size_t state_bytes = 0;      // on lines of the arena
+    size_t parameter_bytes = 0;  // as they travel
+    double of_update = 1;        // of the time for all parameters
+  };
+
+  OptimizerShare optimizer_share(const StateTable& state) const {
+    const int ranks = settings_.shards_optimizer ? mesh_.data : 1;
+    std::vector<size_t> parameters, lines;
+    size_t all = 0;
+    for (const StateEntry& entry : state.entries()) {
+      if (entry.bucket < 0) continue;
+      parameters.push_back(entry.bytes);
+      lines.push_back((entry.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment);
+      all += entry.bytes;
+    }
+    const size_t most = largest_share(parameters, ranks);
+    return {largest_share(lines, ranks), most, all > 0 ? static_cast<double>(most) / static_cast<double>(all) : 1};
   }
 
   double seconds(const Graph& graph, const Node& node) const {
@@ -163,6 +229,8 @@ class MeshEstimator {
     device.gradient_bytes = state.segment_bytes(Segment::gradients);
     device.optimizer_bytes = state.segment_bytes(Segment::optimizer);
     device.activation_bytes = activation_bytes(graph);
+    const OptimizerShare share = optimizer_share(state);
+    if (device.optimizer_bytes > 0) device.optimizer_bytes = share.state_bytes;
 
     double now = 0, reduced = 0, update = 0;  // clocks of nodes and of sums of buckets, without waiting for others
     size_t gradients = 0, sums = 0;
@@ -171,6 +239,7 @@ class MeshEstimator {
       for (ValueId id : node.inputs)
         if (id != kNoValue) bytes += graph.type(id).bytes();
       if (node.op == "all_reduce") {
+        if (settings_.compresses_gradients) bytes /= 2;
         gradients += bytes;
         reduced = std::max(reduced, now) + sum_seconds(bytes, mesh_.data, machine_);
       } else if (node.op == "channel_sum") {
@@ -178,11 +247,12 @@ class MeshEstimator {
       } else if (node.op == "send") {
         device.layer_bytes += bytes;
       }
-      (is_update(node) ? update : now) += seconds(graph, node);
+      (is_update(node) ? update : now) += seconds(graph, node) * (node.op == "sgd_update" ? share.of_update : 1);
     }
-    device.data_bytes = ring_bytes(gradients, mesh_.data);
+    const int others = settings_.shards_optimizer ? mesh_.data - 1 : 0;
+    device.data_bytes = ring_bytes(gradients, mesh_.data) + static_cast<size_t>(others) * share.parameter_bytes;
     device.channel_bytes = ring_bytes(sums, mesh_.channel);
-    tail = std::max(0.0, reduced - now) + update;
+    tail = std::max(0.0, reduced - now) + update + others * message_seconds(share.parameter_bytes, machine_);
     return device;
   }
 
@@ -221,23 +291,23 @@ MeshEstimate choose_mesh(const Graph& model, const StepSettings& settings, const
     try {
       estimate = estimate_mesh(model, settings, machine, mesh);
     } catch (const Error& e) {
-      if (e.status() != Status::invalid_argument && e.status() != Status::unsupported) throw;
+      const bool cannot_work = e.status() == Status::invalid_argument || e.status() == Status::unsupported ||
+                               e.status() == Status::out_of_memory;  // of an activation budget
+      if (!cannot_work) throw;
       if (refusal.empty()) refusal = text("mesh ", name_of(mesh), ": ", e.what());
       continue;
     }
     const size_t bytes = estimate.fullest().memory_bytes();
-    if (bytes <= machine.memory_bytes && (!fastest || estimate.seconds < fastest->seconds))
-      fastest = estimate;
+    if (bytes <= machine.memory_bytes && (!fastest || estimate.seconds < fastest->seconds)) fastest = estimate;
     if (!smallest || bytes < smallest->fullest().memory_bytes()) smallest = std::move(estimate);
   }
   if (fastest) return *fastest;
   const std::string who = text("plan: model '", model.name(), "' ");
   if (!smallest)
     throw Error(Status::not_found, text(who, "works on no mesh of ", machine.devices, " devices; ", refusal));
-  throw Error(Status::not_found,
-              text(who, "fits no mesh of ", machine.devices, " devices with ", machine.memory_bytes,
-                   " bytes each; mesh ", name_of(smallest->mesh), " needs least, ", smallest->fullest().memory_bytes(),
-                   " bytes"));
+  throw Error(Status::not_found, text(who, "fits no mesh of ", machine.devices, " devices with ", machine.memory_bytes,
+                                      " bytes each; mesh ", name_of(smallest->mesh), " needs least, ",
+                                      smallest->fullest().memory_bytes(), " bytes"));
 }
 
 }  // namespace troika

@@ -1,6 +1,5 @@
 // Attaching: which parameters are trained, in which buckets and groups, and a replica on each device.
 #include <algorithm>
-#include <bit>
 
 #include "comm/communicators.h"
 #include "core/text.h"
@@ -8,6 +7,11 @@
 #include "train/trainer.h"
 
 namespace troika {
+namespace {
+
+constexpr const char* kOptions = "troika_model_attach: options.";  // how messages name a field
+
+}  // namespace
 
 Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
                  TrainerOptions options, bool for_inference)
@@ -47,24 +51,23 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
 
 // The options' mesh over the list of devices, and what it cannot be combined with.
 void Trainer::check_mesh() {
-  const auto [data, layer, channel] = spread(options_.mesh, static_cast<int>(devices_.size()));
-  if (layer == 1 && channel == 1) return;
-  auto refuse = [&](const std::string& what) {
-    throw Error(Status::unsupported, text(layer > 1 ? text("mesh.layer is ", layer) : text("mesh.channel is ", channel),
-                                          ", which does not go together with ", what, " yet"));
-  };
-  if (options_.sgd.is_scaled) refuse("loss scaling");
-  if (options_.sgd.max_gradient_norm > 0) refuse("max_gradient_norm");
-  if (options_.compute != DType::f32 && channel > 1) refuse("mixed precision");
-  if (options_.logical_shards > 0) refuse("logical_shards");
-  if (options_.recompute.budget_bytes > 0) refuse("activation_budget_bytes");
+  const Mesh mesh = spread(options_.mesh, static_cast<int>(devices_.size()));
+  MeshDemands demands;
+  demands.scales_loss = options_.sgd.is_scaled;
+  demands.clips_gradients = options_.sgd.max_gradient_norm > 0;
+  demands.computes_low = options_.compute != DType::f32;
+  demands.has_logical_shards = options_.logical_shards > 0;
+  demands.has_budget = options_.recompute.budget_bytes > 0;
   for (DeviceId device : devices_)
-    if (device.kind != DeviceKind::cpu) refuse(text("device ", device));
+    if (device.kind != DeviceKind::cpu && demands.device.empty()) demands.device = text("device ", device);
+  const std::string refusal = refusal_of(mesh, demands);
+  if (!refusal.empty()) throw Error(Status::unsupported, kOptions + refusal);
+  if (mesh.layer == 1 && mesh.channel == 1) return;
   if (options_.pipeline_chunks > 1 && options_.pipeline_schedule != PipelineSchedule::interleaved)
-    throw Error(Status::invalid_argument, text("layer_chunks is ", options_.pipeline_chunks,
-                                               ", needs layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
-  if (layer > 1) stages_.emplace(model_->graph(), layer * options_.pipeline_chunks, options_.layer_cuts);
-  if (channel > 1) channel_split_.emplace(model_->graph(), channel);
+    throw Error(Status::invalid_argument, text(kOptions, "layer_chunks is ", options_.pipeline_chunks,
+                                               ", needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
+  if (mesh.layer > 1) stages_.emplace(model_->graph(), mesh.layer * options_.pipeline_chunks, options_.layer_cuts);
+  if (mesh.channel > 1) channel_split_.emplace(model_->graph(), mesh.channel);
 }
 
 void Trainer::check_groups() const {
@@ -94,8 +97,7 @@ void Trainer::make_parts() {
     throw Error(Status::invalid_argument, text("model '", model_->name(), "': ",
                                                has_parameters ? "every parameter is frozen; nothing is left to train"
                                                               : "has no parameters; nothing is there to train"));
-  for (size_t part = 0; part < places * channels(); ++part)
-    parts_.push_back(make_part(part, names[part / channels()]));
+  for (size_t part = 0; part < places * channels(); ++part) parts_.push_back(make_part(part, names[part / channels()]));
 }
 
 // Trainable ones in buckets, then groups of equal settings within each bucket: an update waits for its own bucket alone.
@@ -146,7 +148,8 @@ void Trainer::create_replicas() {
 void Trainer::set_groups(const std::vector<std::shared_ptr<Device>>& devices) {
   const size_t shares = devices.size() / parts(), places = parts() / channels();
   for (size_t part = 0; part < parts(); ++part)
-    set_group(devices, part, parts(), shares, static_cast<int>(parts_[part].buckets.size()), &Replica::set_communicator);
+    set_group(devices, part, parts(), shares, static_cast<int>(parts_[part].buckets.size()),
+              &Replica::set_communicator);
   for (size_t share = 0; share < shares; ++share) {
     for (size_t channel = 0; channel < channels(); ++channel)
       set_group(devices, share * parts() + channel, channels(), places, 0, &Replica::set_pipeline);
@@ -179,20 +182,10 @@ Trainer::~Trainer() {
   }
 }
 
-// Sums of gradients come out the same on any number of devices where each device's shards are a branch of the tree.
 void Trainer::check_logical_shards() const {
-  const auto devices = static_cast<int64_t>(devices_.size());
-  if (options_.micro_batches > 1)
-    throw Error(Status::invalid_argument,
-                text("logical_shards is ", options_.logical_shards, " and micro_batches is ", options_.micro_batches,
-                     "; give one of them"));
-  if (!std::has_single_bit(static_cast<uint64_t>(options_.logical_shards)))
-    throw Error(Status::invalid_argument,
-                text("logical_shards is ", options_.logical_shards, ", needs a power of 2"));
-  if (options_.logical_shards % devices != 0)
-    throw Error(Status::invalid_argument,
-                text("logical_shards is ", options_.logical_shards, ", needs 1, 2, 4 ... ", options_.logical_shards,
-                     " devices; found ", devices));
+  const std::string refusal =
+      refusal_of_shards(options_.logical_shards, options_.micro_batches, static_cast<int64_t>(devices_.size()));
+  if (!refusal.empty()) throw Error(Status::invalid_argument, kOptions + refusal);
 }
 
 Trainer::Settings Trainer::settings_of(const std::string& name) const {
@@ -205,8 +198,7 @@ Trainer::Settings Trainer::settings_of(const std::string& name) const {
   return {-1, false, options_.weight_decay};
 }
 
-StateTable Trainer::make_state_table(const ModelPart& part, size_t index,
-                                     const std::vector<std::string>& names) const {
+StateTable Trainer::make_state_table(const ModelPart& part, size_t index, const std::vector<std::string>& names) const {
   const ParameterStore& store = *model_->parameters();
   std::vector<StateEntry> entries;
   auto add = [&](const std::string& name, int bucket) {

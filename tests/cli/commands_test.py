@@ -223,6 +223,29 @@ def plan_says_why_a_mesh_cannot_work(folder):
     assert "1x11x1      model 'mlp' has 4 layers, cannot be cut into 11 stages" in lines, lines
 
 
+def plan_counts_recompute_shards_and_compression(folder):
+    base = ["plan", "--model", "d2l_resnet18", "--devices", 2, "--batch", 64, "--momentum", 0.9]
+
+    def cells(*options):  # of the split by data: parameters, gradients, optimizer, activations, total, sent
+        line = next(line for line in run(*base, *options).splitlines() if line.startswith("2x1x1 "))
+        scale = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
+        return [float(number) * scale[unit] for number, unit in re.findall(r"([\d.]+) ([kMG]B)", line)]
+
+    whole = cells()
+    assert cells("--recompute-segments", 3)[3] < 0.9 * whole[3]
+    assert cells("--recompute-layers", "*.bn1")[3] < whole[3]
+    assert cells("--activation-budget", 90000000)[3] <= 90e6 < whole[3]
+    assert abs(cells("--compress-gradients")[5] / whole[5] - 0.5) < 0.01
+    sharded = cells("--shard-optimizer")
+    assert sharded[:2] == whole[:2] and 0.5 <= sharded[2] / whole[2] < 0.55, (whole, sharded)
+    assert 1.5 <= sharded[5] / whole[5] < 1.55, (whole, sharded)
+    lines = run(*base, "--activation-budget", 90000000).splitlines()
+    assert "1x2x1       mesh.layer is 2, which does not go together with activation_budget_bytes yet" in lines, lines
+    assert "works on no mesh of 2 devices; mesh 2x1x1: " in subprocess.run(
+        [TOOL, *map(str, base), "--activation-budget", "1000"], text=True, capture_output=True, timeout=TIME_LIMIT_S,
+        check=False).stderr
+
+
 def plan_fails_where_no_mesh_fits(folder):
     finished = subprocess.run([TOOL, *map(str, PLAN), "--devices", "2", "--memory", "1kB"], text=True, capture_output=True,
                               timeout=TIME_LIMIT_S, check=False)
@@ -240,6 +263,7 @@ def plan_refuses_values_by_their_option(folder):
                                 ("--layer-schedule", "zigzag", "is 'zigzag'; give gpipe, 1f1b or interleaved"),
                                 ("--layer-chunks", 2, "is 2; give 1, or --layer-schedule interleaved"),
                                 ("--link", 0, "is 0; give a number of at least 0.001"),
+                                ("--recompute-segments", -1, "is -1; give at least 0"),
                                 ("--tflops", "nan", "is nan; give a number of at least 0")):
         assert refuse("plan", "--model", "mlp", option, value) == f"troika: {option} {rest}"
 

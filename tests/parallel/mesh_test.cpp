@@ -25,9 +25,28 @@ TEST(Spread, FillsInTheData) {
 TEST(Spread, RefusesAnotherNumberOfDevices) {
   EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2, layer is 2 and channel is 1, needs 4 devices; found 3",
                 spread({2, 2, 1}, 3));
-  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 0, layer is 2 and channel is 2, needs a multiple of 4 devices; found 6",
+  EXPECT_THROWS(Status::invalid_argument,
+                "mesh: data is 0, layer is 2 and channel is 2, needs a multiple of 4 devices; found 6",
                 spread({0, 2, 2}, 6));
   EXPECT_THROWS(Status::invalid_argument, "needs 4294967296 devices; found 1", spread({1, 65536, 65536}, 1));
+}
+
+TEST(RefusalOf, NamesWhatASplitCannotDo) {
+  MeshDemands all{true, true, true, true, true, "device cuda:0"};
+  EXPECT_EQ(refusal_of({4, 1, 1}, all), "");
+  EXPECT_EQ(refusal_of({1, 2, 1}, {}), "");
+  EXPECT_EQ(refusal_of({1, 1, 2}, {}), "");
+  const std::string layer = "mesh.layer is 2, which does not go together with ";
+  EXPECT_EQ(refusal_of({1, 2, 1}, all), layer + "loss scaling yet");
+  all.scales_loss = false;
+  EXPECT_EQ(refusal_of({1, 2, 2}, all), layer + "max_gradient_norm yet");
+  all.clips_gradients = false;
+  EXPECT_EQ(refusal_of({2, 1, 3}, all), "mesh.channel is 3, which does not go together with mixed precision yet");
+  EXPECT_EQ(refusal_of({1, 2, 1}, all), layer + "logical_shards yet") << "layers are split in 16 bits, too";
+  all.has_logical_shards = false;
+  EXPECT_EQ(refusal_of({1, 2, 1}, all), layer + "activation_budget_bytes yet");
+  all.has_budget = false;
+  EXPECT_EQ(refusal_of({1, 2, 1}, all), layer + "device cuda:0 yet");
 }
 
 }  // namespace
