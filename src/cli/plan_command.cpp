@@ -101,8 +101,6 @@ std::vector<troika_mesh> meshes_of(int32_t devices) {
   return meshes;
 }
 
-std::string name_of(const troika_mesh& mesh) { return formatted("%dx%dx%d", mesh.data, mesh.layer, mesh.channel); }
-
 std::string row(const std::string& mesh, const std::vector<std::string>& cells, const std::string& note) {
   std::string line = formatted("%-10s", mesh.c_str());
   for (const std::string& cell : cells) line += formatted(" %11s", cell.c_str());

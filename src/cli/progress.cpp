@@ -52,6 +52,7 @@ void Progress::start(const RunSummary& summary) {
     print_json({{"event", "start"},
                 {"model", summary.model},
                 {"devices", summary.devices},
+                {"mesh", summary.mesh},
                 {"parameters", summary.parameters},
                 {"train_samples", summary.train_samples},
                 {"test_samples", summary.test_samples},
@@ -61,10 +62,10 @@ void Progress::start(const RunSummary& summary) {
                 {"epochs", summary.epochs}});
     return;
   }
-  std::cout << summary.model << " on " << summary.devices << ": " << with_commas(summary.parameters) << " parameters; "
-            << with_commas(summary.train_samples) << " training and " << with_commas(summary.test_samples)
-            << " test samples of " << summary.shape << "; " << summary.steps_per_epoch << " steps of " << summary.batch
-            << " an epoch" << std::endl;
+  std::cout << summary.model << " on " << summary.devices << (summary.mesh.empty() ? "" : " as ") << summary.mesh
+            << ": " << with_commas(summary.parameters) << " parameters; " << with_commas(summary.train_samples)
+            << " training and " << with_commas(summary.test_samples) << " test samples of " << summary.shape << "; "
+            << summary.steps_per_epoch << " steps of " << summary.batch << " an epoch" << std::endl;
 }
 
 void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate) {

@@ -16,7 +16,7 @@ ProgressMode parse_progress(const std::string& text);
 
 // What a run is, shown once at its start.
 struct RunSummary {
-  std::string model, devices, shape;  // shape of a sample, such as 1x28x28
+  std::string model, devices, mesh, shape;  // mesh: empty where none was given; shape: of a sample, such as 1x28x28
   int64_t parameters = 0, train_samples = 0, test_samples = 0;
   int64_t batch = 0, steps_per_epoch = 0, first_epoch = 0, epochs = 0;
 };

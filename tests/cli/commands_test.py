@@ -114,8 +114,8 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (bench, "--size", "-1", "is -1; give at least 1, or 0 for the model's default"),
             (train, "--recompute-segments", "-1", "is -1; give at least 0"),
             (bench, "--activation-budget", "-1", "is -1; give at least 0"),
-            (bench, "--mesh", "2x2", "is '2x2'; give data x layer x channel, such as 2x2x1"),
-            (bench, "--mesh", "0x1x1", "is '0x1x1'; give data x layer x channel, such as 2x2x1"),
+            (bench, "--mesh", "2x2", "is '2x2'; give data x layer x channel, such as 2x2x1, or auto"),
+            (bench, "--mesh", "0x1x1", "is '0x1x1'; give data x layer x channel, such as 2x2x1, or auto"),
             (bench, "--layer-schedule", "2f2b", "is '2f2b'; give gpipe, 1f1b or interleaved"),
             (bench, "--layer-chunks", "0", "is 0; give at least 1"),
             (bench, "--micro-batches", "0", "is 0; give at least 1"),
@@ -184,6 +184,21 @@ def bench_computes_activations_again(folder):
     assert arena("--activation-budget", 40 << 20) < whole
     assert "activation_budget_bytes is 1000; allow more" in refuse(*base, "--activation-budget", 1000)
     assert "recompute_layers 'conv9': no layer of model 'd2l_resnet18'" in refuse(*base, "--recompute-layers", "conv9")
+
+
+def bench_takes_the_mesh_that_is_planned(folder):
+    base = ["bench", "--steps", 1, "--windows", 1, "--threads", 2, "--devices", "cpu:0,cpu:1", "--mesh", "auto"]
+    for options, mesh in ((["--model", "mlp", "--batch", 4], "1x1x2"),  # whose gradients are more than its activations
+                          (["--model", "d2l_lenet", "--batch", 64], "2x1x1"),
+                          (["--model", "mlp", "--batch", 4, "--precision", "bf16"], "1x2x1"),  # where channels are not split
+                          (["--model", "mlp", "--batch", 4, "--logical-shards", 2], "2x1x1"),
+                          (["--model", "mlp", "--batch", 4, "--activation-budget", 1000000], "2x1x1")):
+        text = run(*base, *options)
+        assert f" cpu:0,cpu:1 as {mesh}: " in text, text
+    assert "works on no mesh of 2 devices; mesh 2x1x1: logical_shards is 3, need a power of 2" in \
+        refuse(*base, "--model", "mlp", "--logical-shards", 3)
+    assert refuse(*base, "--model", "mlp", "--layer-cuts", "fc2") == \
+        "troika: --mesh auto cuts between layers by itself; leave out --layer-cuts"
 
 
 def bench_profiles_each_launch(folder):

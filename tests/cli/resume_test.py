@@ -97,6 +97,24 @@ def a_run_moves_between_meshes(folder):
     assert "mesh: data is 1, layer is 1 and channel is 2, needs 2 devices; found 1" in line, line
 
 
+def a_run_keeps_the_mesh_that_was_chosen_for_it(folder):
+    base = ["train", "--model", "mlp", "--synthetic", 100, "--batch", 4, "--threads", 2, "--devices", "cpu:0,cpu:1"]
+    out, given = folder / "run", folder / "given"
+    text = run(*base, "--mesh", "auto", "--epochs", 1, "--out", out)
+    assert text.startswith("mlp on cpu:0,cpu:1 as 1x1x2: "), text
+    assert json.loads((out / "run.json").read_text())["mesh"] == "1x1x2"
+    text = run("train", "--resume", out, "--epochs", 2, "--progress", "json")
+    assert json.loads(text.splitlines()[0])["mesh"] == "1x1x2", text
+    run(*base, "--mesh", "1x1x2", "--epochs", 2, "--out", given, "--progress", "off")
+    same_files(out, given, "weights.safetensors", "checkpoint.safetensors")
+    run("train", "--resume", out, "--epochs", 3, "--mesh", "auto", "--devices", "cpu:0", "--progress", "off")
+    assert json.loads((out / "run.json").read_text())["mesh"] == "1x1x1"
+    run(*base, "--mesh", "auto", "--max-gradient-norm", 1, "--epochs", 1, "--out", folder / "clipped", "--progress", "off")
+    assert json.loads((folder / "clipped" / "run.json").read_text())["mesh"] == "2x1x1", "splits refuse clipping"
+    assert refuse(*base, "--mesh", "auto", "--eval-devices", "cpu:0", "--out", folder / "none") == \
+        "troika: --eval-devices is 'cpu:0'; give all with --mesh auto, which may split the model over the devices"
+
+
 def computing_activations_again_may_change_on_resuming_and_changes_no_bit(folder):
     whole, parts = folder / "whole", folder / "parts"
     run("train", *SMALL, "--epochs", 3, "--out", whole, "--progress", "off")
