@@ -141,7 +141,7 @@ int bench(BenchOptions& options) {
 void add_bench_command(CommandLine& line) {
   const Command command = line.add_command("bench", "Measures the training step alone, on synthetic batches in memory");
   auto options = std::make_shared<BenchOptions>();
-  command.option("--model", options->model, "The model, such as d2l_lenet");
+  command.option("--model", options->model, kModelHelp);
   command.require("--model");
   command.option("--batch", options->batch, "Samples a step, over all devices together");
   command.option("--devices", options->devices, "Such as cpu:0,cpu:1");

@@ -159,7 +159,7 @@ void add_plan_command(CommandLine& line) {
   const Command command = line.add_command(
       "plan", "Estimates memory, traffic and time of a training step on every mesh of devices, with none of them");
   auto options = std::make_shared<PlanOptions>();
-  command.option("--model", options->model, "The model, such as resnet50");
+  command.option("--model", options->model, kModelHelp);
   command.require("--model");
   command.option("--devices", options->devices, "How many devices there are to be");
   command.option("--memory", options->memory, "Of a device, such as 80GB", "BYTES");

@@ -30,8 +30,10 @@ class Progress {
 
   void start(const RunSummary& summary);
 
-  // While an epoch runs: `phase` is "train" or "test", `rate` images a second. Draws at most ten times a second.
-  void batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate);
+  // While an epoch runs: `phase` is "train" or "test", `rate` images a second, `eta_seconds` what the run still needs. Draws at
+  // most ten times a second.
+  void batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate,
+             double eta_seconds);
 
   // One line for a finished epoch; `eta_seconds` is what the run still needs.
   void epoch(const EpochMetrics& metrics, double eta_seconds);

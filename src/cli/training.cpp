@@ -175,7 +175,8 @@ class Run {
       sums_.seconds = seconds_before + seconds_since(began);
       learning_rate_ = result.learning_rate;
       ++position_.batch;
-      progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate());
+      progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate(),
+                      eta_seconds());
       if (options_.save_every > 0 && steps_done() % options_.save_every == 0 && position_.batch < steps_per_epoch_)
         save_inside_epoch();
     }
@@ -216,7 +217,7 @@ class Run {
     auto* run = static_cast<Run*>(user);
     if (!progress->training)
       run->progress_.batch("test", run->position_.epoch, progress->batch, progress->batches, progress->loss,
-                           static_cast<double>(progress->samples) / progress->seconds);
+                           static_cast<double>(progress->samples) / progress->seconds, run->eta_seconds());
     return StopSignals::stop_requested() ? 1 : 0;
   }
 

@@ -19,6 +19,14 @@ def help_names_every_command(folder):
         assert "--help" in run(command, "--help")
 
 
+def help_lists_every_model(folder):
+    names = refuse("train", "--model", "none", "--synthetic", 10, "--out", folder / "run").split("it has ")[1].split(", ")
+    assert "resnet34" in names and "resnet50" in names, names
+    for command in ("train", "evaluate", "bench", "plan"):
+        text = " ".join(run(command, "--help").split())
+        assert f"{', '.join(names[:-1])} or {names[-1]}" in text, text
+
+
 def version_names_the_program(folder):
     assert re.match(r"troika .*\d+\.\d+\.\d+", run("--version"))
 

@@ -170,6 +170,22 @@ def a_damaged_run_json_is_named_by_its_key(folder):
         assert "run.json' is no JSON object; " in refuse("train", "--resume", out, "--epochs", 2)
 
 
+def a_run_of_an_earlier_version_has_the_defaults_of_newer_options(folder):
+    out, whole = folder / "run", folder / "whole"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    run("train", *SMALL, "--epochs", 2, "--out", whole, "--progress", "off")
+    options = json.loads((out / "run.json").read_text())
+    newer = ["precision", "classes", "max-gradient-norm", "micro-batches", "logical-shards", "save-every", "mesh",
+             "layer-schedule", "layer-chunks", "layer-cuts", "recompute-segments", "recompute-layers", "activation-budget"]
+    (out / "run.json").write_text(json.dumps({key: options[key] for key in options if key not in newer}))
+    assert refuse("train", "--resume", out, "--epochs", 2, "--micro-batches", 2) == \
+        "troika: --micro-batches 2 contradicts the run, which has 1; leave it out, or begin a new run with --out"
+    run("train", "--resume", out, "--epochs", 2, "--progress", "off")
+    same_files(whole, out, "weights.safetensors", "checkpoint.safetensors")
+    written = json.loads((out / "run.json").read_text())
+    assert {key: written[key] for key in newer} == {key: options[key] for key in newer}, written
+
+
 def a_run_without_its_checkpoint_is_left_as_it_is(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
