@@ -114,8 +114,9 @@ typedef struct troika_trainer_options {
                                  any number of devices 1, 2, 4 ... `logical_shards`: parameters get the same bits on each of
                                  these. BatchNorm normalises by shard and tracks the first; a CPU device computes on one thread.
                                  Not with `micro_batches` above 1. */
-  troika_mesh mesh;         /**< Default: all devices share the batch. Splits by layer and channel need CPU devices, and exclude
-                                 loss scaling, `max_gradient_norm` and `logical_shards`; by channel also BF16 and F16. */
+  troika_mesh mesh;         /**< Default: all devices share the batch. Splits by layer and channel need CPU devices, and exclude loss
+                                 scaling, `max_gradient_norm`, `logical_shards` and `activation_budget_bytes`; by channel also
+                                 BF16 and F16. `troika_plan_choose` finds the fastest mesh that fits. */
   int32_t layer_schedule;   /**< With mesh.layer above 1; default TROIKA_LAYER_SCHEDULE_1F1B. */
   int32_t layer_chunks;     /**< Stages a device, 0 to 1024; default 1. 0 is 1; above 1 with mesh.layer above 1 it needs the
                                  interleaved schedule, and `mesh.layer * layer_chunks` layers at least. */
