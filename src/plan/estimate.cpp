@@ -23,7 +23,8 @@ size_t ring_bytes(size_t bytes, int devices) {
 }
 
 bool is_update(const Node& node) {
-  return node.op == "check_finite" || node.op == "sgd_update" || node.op == "update_loss_scale";
+  return node.op == "check_finite" || node.op == "clip_factor" || node.op == "sgd_update" ||
+         node.op == "update_loss_scale";
 }
 
 // Of whole parameters over ranks, the largest first, each to the rank that has least so far: what the fullest has.

@@ -313,6 +313,15 @@ TEST(EstimateMesh, TakesTheTimeOfItsMemory) {
   // Momentum is read and written with each update.
   EXPECT_NEAR(estimate_mesh(model->graph(), step_of(8, 1, 0.9), machine, {}).seconds - once, 2 * 4 * parameters / 1e6,
               1e-9);
+  // Clipping reads each gradient once more, behind its sum.
+  StepSettings clipped = step_of(8);
+  clipped.sgd.max_gradient_norm = 1;
+  const double reading = 4 * parameters / 1e6;
+  EXPECT_NEAR(estimate_mesh(model->graph(), clipped, machine, {}).seconds - once, reading, 0.05 * reading);
+  machine = {2, 1, kFast, 1e6, 1e3, 0};  // sums outlast the backward pass
+  const double summed = estimate_mesh(model->graph(), step_of(8), machine, {}).seconds;
+  EXPECT_NEAR(estimate_mesh(model->graph(), clipped, machine, {}).seconds - summed, reading, 0.05 * reading);
+  machine = {1, 1, kFast, 1e6, kFast, 0};
   // Twice the samples take twice the time, but for what has the size of the parameters.
   const double twice = estimate_mesh(model->graph(), step_of(16), machine, {}).seconds;
   EXPECT_GT(twice, 1.2 * once);
