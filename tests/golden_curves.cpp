@@ -328,6 +328,10 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   return compare;
 }
 
+constexpr const char* kUsage =
+    "usage: golden_curves FILE... [--devices cpu:0,cpu:1] [--precision f32|tf32|bf16|f16]\n"
+    "Trains each file's network by its recipe and compares every figure with the file's (golden/README.md).\n";
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -335,6 +339,7 @@ int main(int argc, char** argv) {
   std::vector<troika_device> devices;
   int32_t precision = TROIKA_PRECISION_F32;
   for (int i = 1; i < argc; ++i) {
+    if (std::string(argv[i]) == "--help") return std::fputs(kUsage, stdout), 0;
     if (std::string(argv[i]) == "--devices") {
       std::istringstream list(i + 1 < argc ? argv[++i] : "");
       for (std::string text; std::getline(list, text, ',');) {
@@ -349,13 +354,16 @@ int main(int argc, char** argv) {
       const std::string name = i + 1 < argc ? argv[++i] : "";
       const auto found = std::find(std::begin(kPrecisions), std::end(kPrecisions), name);
       if (found == std::end(kPrecisions))
-        return std::fprintf(stderr, "golden_curves: --precision is '%s'; give f32, tf32, bf16 or f16\n", name.c_str()), 1;
+        return std::fprintf(stderr, "golden_curves: --precision is '%s'; give f32, tf32, bf16 or f16\n", name.c_str()),
+               1;
       precision = TROIKA_PRECISION_F32 + static_cast<int32_t>(found - std::begin(kPrecisions));
+    } else if (argv[i][0] == '-') {
+      return std::fprintf(stderr, "golden_curves: there is no option '%s'; see --help\n", argv[i]), 1;
     } else {
       files.push_back(argv[i]);
     }
   }
-  if (files.empty()) return std::fprintf(stderr, "usage: golden_curves FILE... [--devices cpu:0,cpu:1] [--precision bf16]\n"), 1;
+  if (files.empty()) return std::fputs(kUsage, stderr), 1;
   int failed = 0;
   for (const std::string& path : files) {
     const std::string name = path.substr(path.rfind('/') + 1);

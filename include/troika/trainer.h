@@ -106,21 +106,25 @@ typedef struct troika_trainer_options {
   int64_t bucket_bytes;     /**< About the size of a bucket of the all-reduce; default 1 MiB; 0: each gradient alone. */
   uint64_t seed;            /**< Dropout's seed; 0 (default): the context's. */
   const troika_parameter_group *groups; /**< `group_count` groups; copied. NULL with 0. */
-  int32_t group_count;      /**< Default 0. */
-  int32_t deadline_ms;      /**< A step that takes longer fails with COMM; default 600000. */
+  int32_t group_count;      /**< 0 (default) to 4096. */
+  int32_t deadline_ms;      /**< A step that takes longer fails with COMM; 1 to 2^31 - 1 milliseconds, default 600000. */
   int32_t collect_trace;    /**< 1: record every launch and collective, for `troika_trainer_trace`. Default 0. */
   int32_t fuse;             /**< 0: no fused kernels, for comparison; default 1. */
-  double loss_scale;        /**< Dynamic loss scaling, from this scale on; 0: none; unset: 65536 with F16, else none. */
-  int32_t loss_scale_interval; /**< Good steps behind each other after which the scale doubles; default 2000. */
+  double loss_scale;        /**< Dynamic loss scaling, from this scale on, 1 to 2^24; 0: none, in F16 too. TROIKA_UNSET (default):
+                                 as `precision` needs it, 65536 with F16 and none else. */
+  int32_t loss_scale_interval; /**< Good steps behind each other after which the scale doubles; 1 to 2^24, default 2000. */
   int32_t micro_batches;    /**< Each replica's samples are cut into so many parts, computed one after the other, and their
-                                 gradients added before the all-reduce: less memory. BatchNorm sees a part. 0 and 1 (default): whole. */
-  int32_t logical_shards;   /**< 0 (default): none. Else each batch is cut into so many shards, a power of 2, on any number of
-                                 devices 1, 2, 4 ... `logical_shards`: parameters get the same bits on each of these. BatchNorm
-                                 normalises by shard and tracks the first; a CPU device computes on one thread. */
+                                 gradients added before the all-reduce: less memory. BatchNorm sees a part. 0 to 65536; 0 and 1
+                                 (default): whole. Parts that get no sample are left out. */
+  int32_t logical_shards;   /**< 0 (default): none. Else each batch is cut into so many shards, a power of 2 of at most 65536, on
+                                 any number of devices 1, 2, 4 ... `logical_shards`: parameters get the same bits on each of
+                                 these. BatchNorm normalises by shard and tracks the first; a CPU device computes on one thread.
+                                 Not with `micro_batches` above 1. */
   troika_mesh mesh;         /**< Default: all devices share the batch. Splits by layer and channel need CPU devices, and exclude
-                                 `logical_shards`. */
+                                 `logical_shards`. `troika_plan_choose` finds the fastest mesh that fits. */
   int32_t layer_schedule;   /**< With mesh.layer above 1; default TROIKA_LAYER_SCHEDULE_1F1B. */
-  int32_t layer_chunks;     /**< Stages a device, with the interleaved schedule; default 1. 0 is 1. */
+  int32_t layer_chunks;     /**< Stages a device, 0 to 1024; default 1. 0 is 1; above 1 with mesh.layer above 1 it needs the
+                                 interleaved schedule, and `mesh.layer * layer_chunks` layers at least. */
   const char *layer_cuts;   /**< Layers that begin a stage, but for the first, separated by commas; NULL (default): cut so that
                                  the stages cost about the same. Copied. */
   int32_t recompute_segments; /**< The forward pass in so many segments: activations within them are computed again; 0: none. */

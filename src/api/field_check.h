@@ -1,6 +1,8 @@
 // Checks of option structs, field by field.
 #pragma once
 
+#include <algorithm>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,11 +18,10 @@ class FieldCheck {
   explicit FieldCheck(std::string where) : where_(std::move(where)) {}
   void integer(const char* field, int64_t value, int64_t least, int64_t most) const {
     if (value < least || value > most)
-      throw Error(Status::invalid_argument,
-                  text(where_, field, " is ", value, ", need ",
-                       most == INT64_MAX ? text("at least ", least)
-                       : most == least   ? text(least)
-                                         : text(least, " to ", most)));
+      throw Error(Status::invalid_argument, text(where_, field, " is ", value, ", need ",
+                                                 most == INT64_MAX ? text("at least ", least)
+                                                 : most == least   ? text(least)
+                                                                   : text(least, " to ", most)));
   }
   // `names` are the constants of the values 1, 2, ...
   void constant(const char* field, int32_t value, std::vector<std::string_view> names) const {
@@ -34,6 +35,21 @@ class FieldCheck {
     if (!(value >= least && value < below))
       throw Error(Status::invalid_argument,
                   text(where_, field, " is ", value, ", need at least ", least, " and below ", below));
+  }
+  // Names separated by commas.
+  std::vector<std::string> names(const char* field, const char* list) const {
+    std::vector<std::string> names;
+    std::istringstream parts(list);
+    for (std::string name; std::getline(parts, name, ',');) names.push_back(name);
+    const bool has_empty =
+        std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); });
+    if (names.empty() || has_empty || std::string_view(list).ends_with(','))
+      throw Error(Status::invalid_argument, text(where_, field, " is '", list, "', need names separated by commas"));
+    return names;
+  }
+  // A value that another option forbids: `needed` names that one.
+  [[noreturn]] void conflict(const char* field, const std::string& value, std::string_view needed) const {
+    throw Error(Status::invalid_argument, text(where_, field, " is ", value, ", needs ", needed));
   }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "api/field_check.h"
 #include "api/model_handle.h"
+#include "api/recompute_fields.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -43,9 +44,8 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
                  {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
   check.integer("layer_chunks", o.layer_chunks, 1, 1 << 10);
   if (o.layer_chunks > 1 && o.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
-    throw Error(Status::invalid_argument, text(function, ": options.layer_chunks is ", o.layer_chunks,
-                                               ", needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
-  check.integer("reserved", o.reserved, 0, 0);
+    check.conflict("layer_chunks", text(o.layer_chunks), "options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED");
+  if (o.device_kind != 0) check.constant("device_kind", o.device_kind, {"TROIKA_DEVICE_CPU", "TROIKA_DEVICE_CUDA"});
   check.integer("memory_bytes", o.memory_bytes, 1, INT64_MAX);
   const double operations =
       o.operations_per_second == TROIKA_UNSET ? operations_of_h200(o.precision) : o.operations_per_second;
@@ -53,6 +53,10 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   check.real("memory_bandwidth", o.memory_bandwidth, 1, kLarge);
   check.real("link_bandwidth", o.link_bandwidth, 1, kLarge);
   check.real("link_latency", o.link_latency, 0, 1e9);
+  check.integer("logical_shards", o.logical_shards, 0, 1 << 16);
+  check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
+  check.constant("gradient_compression", o.gradient_compression, {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
+  check.real("max_gradient_norm", o.max_gradient_norm, 0, kLarge);
 
   Question question;
   StepSettings& settings = question.settings;
@@ -65,10 +69,16 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   settings.allow_tf32 = o.precision == TROIKA_PRECISION_TF32;
   settings.sgd.momentum = o.momentum;
   settings.sgd.is_scaled = o.precision == TROIKA_PRECISION_F16;
+  settings.sgd.max_gradient_norm = o.max_gradient_norm;
   settings.schedule = static_cast<PipelineSchedule>(o.layer_schedule);
   settings.chunks = o.layer_chunks;
-  question.machine = {o.devices, static_cast<size_t>(o.memory_bytes), operations,
-                      o.memory_bandwidth, o.link_bandwidth, o.link_latency};
+  settings.logical_shards = o.logical_shards;
+  settings.recompute = read_recompute(o, check);
+  settings.shards_optimizer = o.shard_optimizer == 1;
+  settings.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
+  if (o.device_kind != 0) settings.device_kind = static_cast<DeviceKind>(o.device_kind);
+  question.machine = {
+      o.devices, static_cast<size_t>(o.memory_bytes), operations, o.memory_bandwidth, o.link_bandwidth, o.link_latency};
   return question;
 }
 
@@ -100,15 +110,16 @@ troika_plan plan_of(const MeshEstimate& estimate, const Machine& machine) {
 
 // Runs `estimate` with the model's graph, what is asked of it, and writes what it gives.
 template <typename Estimate>
-troika_status answer(troika_model handle, const troika_plan_options* options, troika_plan* out_plan, const char* function,
-                     troika_error* error, Estimate&& estimate) {
+troika_status answer(troika_model handle, const troika_plan_options* options, troika_plan* out_plan,
+                     const char* function, troika_error* error, Estimate&& estimate) {
   return guard(error, [&] {
     Model& model = *object_of(handle, function, "model")->model;
     result_size(out_plan, function, "out_plan");
     const Question question = read_plan_options(options, function);
     const Exclusive exclusive(model.busy(), function, "model");
     if (!model.is_complete())
-      throw Error(Status::invalid_argument, text("model '", model.name(), "': has no output yet; set it before planning"));
+      throw Error(Status::invalid_argument,
+                  text("model '", model.name(), "': has no output yet; set it before planning"));
     write_result(out_plan, plan_of(estimate(model.graph(), question), question.machine), function, "out_plan");
   });
 }
@@ -129,7 +140,6 @@ troika_status troika_plan_estimate(troika_model model, const troika_plan_options
 
 troika_status troika_plan_choose(troika_model model, const troika_plan_options* options, troika_plan* out_plan,
                                  troika_error* error) {
-  return answer(model, options, out_plan, "troika_plan_choose", error, [](const Graph& graph, const Question& q) {
-    return choose_mesh(graph, q.settings, q.machine);
-  });
+  return answer(model, options, out_plan, "troika_plan_choose", error,
+                [](const Graph& graph, const Question& q) { return choose_mesh(graph, q.settings, q.machine); });
 }

@@ -2,6 +2,7 @@
 #include "api/context_handle.h"
 #include "api/field_check.h"
 #include "api/model_handle.h"
+#include "api/recompute_fields.h"
 #include "api/tensor_handle.h"
 #include "api/trainer_handle.h"
 
@@ -12,31 +13,6 @@ namespace {
 
 constexpr troika_trainer_options kDefaults = TROIKA_TRAINER_OPTIONS_INIT;
 constexpr troika_parameter_group kGroupDefaults = TROIKA_PARAMETER_GROUP_INIT;
-
-// Names separated by commas.
-std::vector<std::string> read_names(const char* list, const char* field) {
-  std::vector<std::string> names;
-  std::istringstream parts(list);
-  for (std::string name; std::getline(parts, name, ',');) names.push_back(name);
-  const bool has_empty = std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); });
-  if (names.empty() || has_empty || std::string_view(list).ends_with(','))
-    throw Error(Status::invalid_argument,
-                text("troika_model_attach: options.", field, " is '", list, "', need names separated by commas"));
-  return names;
-}
-
-RecomputeSettings read_recompute(const troika_trainer_options& o, const FieldCheck& check) {
-  check.integer("recompute_segments", o.recompute_segments, 0, INT32_MAX);
-  check.integer("activation_budget_bytes", o.activation_budget_bytes, 0, INT64_MAX);
-  RecomputeSettings recompute{o.recompute_segments, {}, o.activation_budget_bytes};
-  if (o.recompute_layers) recompute.layers = read_names(o.recompute_layers, "recompute_layers");
-  if (recompute.budget_bytes > 0 && (recompute.segments > 0 || !recompute.layers.empty()))
-    throw Error(Status::invalid_argument,
-                text("troika_model_attach: options.activation_budget_bytes is ", recompute.budget_bytes,
-                     ", which chooses by itself, needs options.",
-                     recompute.segments > 0 ? "recompute_segments of 0" : "recompute_layers of NULL"));
-  return recompute;
-}
 
 TrainerOptions read_trainer_options(const troika_trainer_options* given, const Context& context) {
   const troika_trainer_options o = read_options(given, kDefaults, "troika_trainer_options");
@@ -108,7 +84,7 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.mesh = {o.mesh.data, std::max(o.mesh.layer, 1), std::max(o.mesh.channel, 1)};
   options.pipeline_schedule = static_cast<PipelineSchedule>(o.layer_schedule);
   options.pipeline_chunks = std::max(o.layer_chunks, 1);
-  if (o.layer_cuts) options.layer_cuts = read_names(o.layer_cuts, "layer_cuts");
+  if (o.layer_cuts) options.layer_cuts = check.names("layer_cuts", o.layer_cuts);
   options.recompute = read_recompute(o, check);
   options.syncs_statistics = o.sync_batch_norm == 1;
   options.shards_optimizer = o.shard_optimizer == 1;

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/auto_mesh.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/data_source.h"
@@ -87,7 +88,7 @@ std::string profile_of(const Trainer& trainer, const std::vector<Batch>& batches
   return profile.table();
 }
 
-int bench(const BenchOptions& options) {
+int bench(BenchOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.windows < 1) refuse_value("--windows", options.windows, "at least 1");
@@ -111,6 +112,7 @@ int bench(const BenchOptions& options) {
   set_recompute(options.recompute, trainer_options);
   set_replication(options.replication, trainer_options);
   trainer_options.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
+  settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, trainer_options);
   Trainer trainer;
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
        trainer.out());
@@ -125,12 +127,13 @@ int bench(const BenchOptions& options) {
   const size_t middle = rates.size() / 2;
   const double median = rates.size() % 2 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
 
+  const std::string mesh = options.mesh.mesh.empty() ? "" : " as " + options.mesh.mesh;
   troika_memory_info memory{};
   memory.struct_size = sizeof memory;
   call(troika_trainer_memory, trainer.get(), 0, &memory);
   std::cout << formatted("%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB\n",
                          options.model.c_str(), options.batch, options.precision.c_str(),
-                         format_devices(devices).c_str(), median, rates.front(), rates.back(),
+                         (format_devices(devices) + mesh).c_str(), median, rates.front(), rates.back(),
                          1000.0 * options.batch / median, static_cast<double>(memory.arena_bytes) / (1 << 20));
   if (options.profile) std::cout << profile_of(trainer, batches, options);
   return 0;
@@ -141,7 +144,7 @@ int bench(const BenchOptions& options) {
 void add_bench_command(CommandLine& line) {
   const Command command = line.add_command("bench", "Measures the training step alone, on synthetic batches in memory");
   auto options = std::make_shared<BenchOptions>();
-  command.option("--model", options->model, "The model, such as d2l_lenet");
+  command.option("--model", options->model, kModelHelp);
   command.require("--model");
   command.option("--batch", options->batch, "Samples a step, over all devices together");
   command.option("--devices", options->devices, "Such as cpu:0,cpu:1");

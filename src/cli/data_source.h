@@ -13,6 +13,10 @@ class Command;
 // Where Debian's package dataset-fashion-mnist puts its files.
 inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashion-mnist";
 
+// What --model takes.
+inline constexpr const char* kModelHelp =
+    "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, resnet34, resnet50 or mlp";
+
 inline constexpr int kMaxImageSize = 65535;  // a side, as the library has it
 
 struct DataOptions {

@@ -77,7 +77,7 @@ void add_evaluate_command(CommandLine& line) {
       line.add_command("evaluate", "Prints loss and accuracy of a weights file on the test samples");
   auto options = std::make_shared<EvaluateOptions>();
   command.option("--weights", options->weights, "The weights, a .safetensors file, or a run's checkpoint", "FILE");
-  command.option("--model", options->model, "The model, such as d2l_lenet");
+  command.option("--model", options->model, kModelHelp);
   command.require("--weights");
   command.require("--model");
   add_data_options(command, options->data, false);

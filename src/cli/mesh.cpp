@@ -9,7 +9,7 @@ namespace troika::cli {
 namespace {
 
 troika_mesh parse_mesh(const std::string& text) {
-  if (text.empty()) return {0, 1, 1};
+  if (text.empty() || text == "auto") return {0, 1, 1};
   const std::vector<std::string> parts = split(text, 'x');
   int32_t sizes[3] = {};
   bool is_right = parts.size() == 3;
@@ -18,11 +18,13 @@ troika_mesh parse_mesh(const std::string& text) {
     const auto read = std::from_chars(parts[i].data(), end, sizes[i]);
     is_right = read.ec == std::errc() && read.ptr == end && sizes[i] >= 1;
   }
-  if (!is_right) refuse_value("--mesh", text, "data x layer x channel, such as 2x2x1");
+  if (!is_right) refuse_value("--mesh", text, "data x layer x channel, such as 2x2x1, or auto");
   return {sizes[0], sizes[1], sizes[2]};
 }
 
 }  // namespace
+
+std::string name_of(const troika_mesh& mesh) { return formatted("%dx%dx%d", mesh.data, mesh.layer, mesh.channel); }
 
 int32_t parse_layer_schedule(const std::string& name) {
   if (name == "gpipe") return TROIKA_LAYER_SCHEDULE_GPIPE;
@@ -32,9 +34,11 @@ int32_t parse_layer_schedule(const std::string& name) {
 }
 
 void add_mesh_options(const Command& command, MeshOptions& options) {
-  command.option("--mesh", options.mesh,
-                 "How devices share the work: data x layer x channel, such as 2x2x1; else all share the batch",
-                 "DxLxC");
+  command.option(
+      "--mesh", options.mesh,
+      "How devices share the work: data x layer x channel, such as 2x2x1; auto: the fastest that fits, as planned; "
+      "else all share the batch",
+      "DxLxC");
   command.option("--micro-batches", options.micro_batches,
                  "Cuts each device's samples into so many parts, computed one after the other");
   command.option("--layer-schedule", options.layer_schedule, "Of a split by layer: gpipe, 1f1b or interleaved");
@@ -50,6 +54,8 @@ void set_mesh(const MeshOptions& options, troika_trainer_options& out) {
   if (options.layer_chunks < 1) refuse_value("--layer-chunks", options.layer_chunks, "at least 1");
   if (options.logical_shards < 0)
     refuse_value("--logical-shards", options.logical_shards, "a power of 2, or 0 for none");
+  if (options.is_auto() && !options.layer_cuts.empty())
+    throw Failure("--mesh auto cuts between layers by itself; leave out --layer-cuts");
   out.mesh = parse_mesh(options.mesh);
   out.micro_batches = options.micro_batches;
   out.logical_shards = options.logical_shards;

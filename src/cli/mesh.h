@@ -9,17 +9,22 @@
 namespace troika::cli {
 
 struct MeshOptions {
-  std::string mesh;  // "2x2x1": data x layer x channel; empty: all devices share the batch
+  std::string mesh;  // "2x2x1": data x layer x channel; "auto" until it is chosen; empty: all devices share the batch
   int micro_batches = 1, logical_shards = 0, layer_chunks = 1;
   std::string layer_schedule = "1f1b", layer_cuts;
+
+  bool is_auto() const { return mesh == "auto"; }
 };
 
 void add_mesh_options(const Command& command, MeshOptions& options);
 
+std::string name_of(const troika_mesh& mesh);  // "2x2x1"
+
 // A schedule by its name.
 int32_t parse_layer_schedule(const std::string& name);
 
-// Refuses what the library would refuse by its own names. The options must live as long as `out`.
+// Refuses what the library would refuse by its own names. The options must live as long as `out`. A mesh that is still to be
+// chosen is not set (cli/auto_mesh.h).
 void set_mesh(const MeshOptions& options, troika_trainer_options& out);
 
 }  // namespace troika::cli

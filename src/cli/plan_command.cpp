@@ -8,6 +8,8 @@
 #include "cli/data_source.h"
 #include "cli/mesh.h"
 #include "cli/precision.h"
+#include "cli/replication.h"
+#include "cli/recompute.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -17,6 +19,9 @@ constexpr int kMostDevices = 4096;
 
 struct PlanOptions {
   std::string model, memory = "141GB", precision = "f32", layer_schedule = "1f1b";
+  bool shard_optimizer = false;
+  std::string compression = "none";
+  RecomputeOptions recompute;
   int devices = 1, batch = 256, micro_batches = 1, layer_chunks = 1, size = 0;
   double momentum = 0, tflops = 0, memory_bandwidth = 4800, link = 450, latency = 2;
 };
@@ -26,7 +31,7 @@ int64_t parse_bytes(const std::string& text) {
   constexpr struct {
     const char* name;
     double bytes;
-  } kUnits[] = {{"", 1},     {"B", 1},     {"kB", 1e3},      {"MB", 1e6},          {"GB", 1e9},
+  } kUnits[] = {{"", 1},      {"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
                 {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1024.0 * (1 << 30)}};
   double number = 0;
   const char* const end = text.data() + text.size();
@@ -62,6 +67,7 @@ troika_plan_options read_options(const PlanOptions& options) {
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
   if (!(options.momentum >= 0 && options.momentum < 1))
     refuse_value("--momentum", options.momentum, "at least 0 and below 1");
+  check_recompute(options.recompute);
   need("--tflops", options.tflops, 0);
   need("--memory-bandwidth", options.memory_bandwidth, 1e-3);
   need("--link", options.link, 1e-3);
@@ -77,6 +83,9 @@ troika_plan_options read_options(const PlanOptions& options) {
   out.layer_chunks = options.layer_chunks;
   if (out.layer_chunks > 1 && out.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
     refuse_value("--layer-chunks", options.layer_chunks, "1, or --layer-schedule interleaved");
+  out.shard_optimizer = options.shard_optimizer ? 1 : 0;
+  out.gradient_compression = parse_compression(options.compression);
+  set_recompute(options.recompute, out);
   out.memory_bytes = parse_bytes(options.memory);
   if (options.tflops > 0) out.operations_per_second = 1e12 * options.tflops;
   out.memory_bandwidth = 1e9 * options.memory_bandwidth;
@@ -94,8 +103,6 @@ std::vector<troika_mesh> meshes_of(int32_t devices) {
   return meshes;
 }
 
-std::string name_of(const troika_mesh& mesh) { return formatted("%dx%dx%d", mesh.data, mesh.layer, mesh.channel); }
-
 std::string row(const std::string& mesh, const std::vector<std::string>& cells, const std::string& note) {
   std::string line = formatted("%-10s", mesh.c_str());
   for (const std::string& cell : cells) line += formatted(" %11s", cell.c_str());
@@ -109,7 +116,9 @@ std::string row_of(const troika_plan& plan, const troika_plan* chosen) {
              {as_bytes(plan.parameter_bytes), as_bytes(plan.gradient_bytes), as_bytes(plan.optimizer_bytes),
               as_bytes(plan.activation_bytes), as_bytes(plan.total_bytes), as_bytes(plan.sent_bytes),
               formatted("%.1f %%", 100 * plan.bubble), as_time(plan.seconds)},
-             is_chosen ? "<- fastest that fits" : plan.fits ? "" : "does not fit");
+             is_chosen   ? "<- fastest that fits"
+             : plan.fits ? ""
+                         : "does not fit");
 }
 
 int plan(const PlanOptions& options) {
@@ -128,12 +137,14 @@ int plan(const PlanOptions& options) {
   std::cout << formatted("%s, batch %d in %s, %d %s of %s\n", options.model.c_str(), options.batch,
                          options.precision.c_str(), options.devices, options.devices == 1 ? "device" : "devices",
                          as_bytes(plan_options.memory_bytes).c_str());
-  std::cout << row("mesh", {"parameters", "gradients", "optimizer", "activations", "total", "sent", "bubble", "time"}, "");
+  std::cout << row("mesh", {"parameters", "gradients", "optimizer", "activations", "total", "sent", "bubble", "time"},
+                   "");
   for (const troika_mesh& mesh : meshes_of(plan_options.devices)) {
     troika_plan found = TROIKA_PLAN_INIT;
     troika_error error;
     const troika_status status = troika_plan_estimate(model.get(), &plan_options, &mesh, &found, &error);
-    if (status == TROIKA_ERROR_INVALID_ARGUMENT || status == TROIKA_ERROR_UNSUPPORTED) {
+    if (status == TROIKA_ERROR_INVALID_ARGUMENT || status == TROIKA_ERROR_UNSUPPORTED ||
+        status == TROIKA_ERROR_OUT_OF_MEMORY) {  // nothing fits the activation budget
       std::cout << row(name_of(mesh), {}, error.message);
       continue;
     }
@@ -147,10 +158,10 @@ int plan(const PlanOptions& options) {
 }  // namespace
 
 void add_plan_command(CommandLine& line) {
-  const Command command =
-      line.add_command("plan", "Estimates memory, traffic and time of a training step on every mesh of devices, with none of them");
+  const Command command = line.add_command(
+      "plan", "Estimates memory, traffic and time of a training step on every mesh of devices, with none of them");
   auto options = std::make_shared<PlanOptions>();
-  command.option("--model", options->model, "The model, such as resnet50");
+  command.option("--model", options->model, kModelHelp);
   command.require("--model");
   command.option("--devices", options->devices, "How many devices there are to be");
   command.option("--memory", options->memory, "Of a device, such as 80GB", "BYTES");
@@ -161,8 +172,13 @@ void add_plan_command(CommandLine& line) {
                  "Cuts each device's samples into so many parts, computed one after the other");
   command.option("--layer-schedule", options->layer_schedule, "Of a split by layer: gpipe, 1f1b or interleaved");
   command.option("--layer-chunks", options->layer_chunks, "Stages a device, with the interleaved schedule");
+  add_recompute_options(command, options->recompute);
+  command.flag("--shard-optimizer", options->shard_optimizer,
+               "The optimizer's state of each parameter lies on one of the devices that share the batch");
+  command.option("--compress-gradients", options->compression, kCompressionHelp);
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
-  command.option("--tflops", options->tflops, "10^12 operations a second of a device; 0: an H200's in this precision", "T");
+  command.option("--tflops", options->tflops, "10^12 operations a second of a device; 0: an H200's in this precision",
+                 "T");
   command.option("--memory-bandwidth", options->memory_bandwidth, "Of a device's memory", "GB/S");
   command.option("--link", options->link, "What a device sends, while it receives as much", "GB/S");
   command.option("--latency", options->latency, "Microseconds until a message's first byte is there", "US");

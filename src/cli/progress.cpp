@@ -52,6 +52,7 @@ void Progress::start(const RunSummary& summary) {
     print_json({{"event", "start"},
                 {"model", summary.model},
                 {"devices", summary.devices},
+                {"mesh", summary.mesh},
                 {"parameters", summary.parameters},
                 {"train_samples", summary.train_samples},
                 {"test_samples", summary.test_samples},
@@ -61,21 +62,23 @@ void Progress::start(const RunSummary& summary) {
                 {"epochs", summary.epochs}});
     return;
   }
-  std::cout << summary.model << " on " << summary.devices << ": " << with_commas(summary.parameters) << " parameters; "
-            << with_commas(summary.train_samples) << " training and " << with_commas(summary.test_samples)
-            << " test samples of " << summary.shape << "; " << summary.steps_per_epoch << " steps of " << summary.batch
-            << " an epoch" << std::endl;
+  std::cout << summary.model << " on " << summary.devices << (summary.mesh.empty() ? "" : " as ") << summary.mesh
+            << ": " << with_commas(summary.parameters) << " parameters; " << with_commas(summary.train_samples)
+            << " training and " << with_commas(summary.test_samples) << " test samples of " << summary.shape << "; "
+            << summary.steps_per_epoch << " steps of " << summary.batch << " an epoch" << std::endl;
 }
 
-void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate) {
+void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate,
+                     double eta_seconds) {
   if (mode_ != ProgressMode::bar) return;
   const auto now = std::chrono::steady_clock::now();
   if (is_bar_shown_ && done < total && now - last_draw_ < std::chrono::milliseconds(100)) return;
   last_draw_ = now;
   const std::string head =
       formatted("epoch %lld/%lld %-5s ", static_cast<long long>(epoch), static_cast<long long>(epochs_), phase);
-  const std::string tail = formatted(" %lld/%lld  loss %.4f  %s img/s", static_cast<long long>(done),
-                                     static_cast<long long>(total), loss, with_commas(std::llround(rate)).c_str());
+  const std::string tail =
+      formatted(" %lld/%lld  loss %.4f  %s img/s  ETA %s", static_cast<long long>(done), static_cast<long long>(total),
+                loss, with_commas(std::llround(rate)).c_str(), as_clock(eta_seconds).c_str());
   const int room = terminal_columns() - static_cast<int>(head.size() + tail.size()) - 3;
   std::string bar;
   if (room >= 5) {

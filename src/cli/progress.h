@@ -16,7 +16,7 @@ ProgressMode parse_progress(const std::string& text);
 
 // What a run is, shown once at its start.
 struct RunSummary {
-  std::string model, devices, shape;  // shape of a sample, such as 1x28x28
+  std::string model, devices, mesh, shape;  // mesh: empty where none was given; shape: of a sample, such as 1x28x28
   int64_t parameters = 0, train_samples = 0, test_samples = 0;
   int64_t batch = 0, steps_per_epoch = 0, first_epoch = 0, epochs = 0;
 };
@@ -30,8 +30,10 @@ class Progress {
 
   void start(const RunSummary& summary);
 
-  // While an epoch runs: `phase` is "train" or "test", `rate` images a second. Draws at most ten times a second.
-  void batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate);
+  // While an epoch runs: `phase` is "train" or "test", `rate` images a second, `eta_seconds` what the run still needs. Draws at
+  // most ten times a second.
+  void batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate,
+             double eta_seconds);
 
   // One line for a finished epoch; `eta_seconds` is what the run still needs.
   void epoch(const EpochMetrics& metrics, double eta_seconds);

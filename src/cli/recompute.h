@@ -32,8 +32,9 @@ inline void check_recompute(const RecomputeOptions& options) {
     throw Failure("--activation-budget chooses by itself; leave out --recompute-segments and --recompute-layers");
 }
 
-// The options must live as long as `out`.
-inline void set_recompute(const RecomputeOptions& options, troika_trainer_options& out) {
+// `out`: the options of a trainer, or of a plan. `options` must live as long.
+template <typename Options>
+void set_recompute(const RecomputeOptions& options, Options& out) {
   out.recompute_segments = options.segments;
   out.recompute_layers = options.layers.empty() ? nullptr : options.layers.c_str();
   out.activation_budget_bytes = options.budget_bytes;

@@ -13,21 +13,25 @@ struct ReplicationOptions {
   std::string compression = "none";
 };
 
+inline constexpr const char* kCompressionHelp = "How gradients travel between devices: none (f32) or bf16";
+
+inline int32_t parse_compression(const std::string& name) {
+  if (name != "none" && name != "bf16") throw Failure("--compress-gradients is '" + name + "'; give none or bf16");
+  return name == "bf16" ? TROIKA_COMPRESSION_BF16 : TROIKA_COMPRESSION_NONE;
+}
+
 inline void add_replication_options(const Command& command, ReplicationOptions& options) {
   command.flag("--sync-batch-norm", options.sync_batch_norm,
                "BatchNorm normalises the samples of all devices together, not each device's by themselves");
   command.flag("--shard-optimizer", options.shard_optimizer,
                "Each parameter's momentum is on one device alone, which updates it for all (ZeRO level 1)");
-  command.option("--compress-gradients", options.compression, "How gradients travel between devices: none (f32) or bf16");
+  command.option("--compress-gradients", options.compression, kCompressionHelp);
 }
 
-// Refuses what the library would refuse by its own names.
 inline void set_replication(const ReplicationOptions& options, troika_trainer_options& out) {
-  if (options.compression != "none" && options.compression != "bf16")
-    throw Failure("--compress-gradients is '" + options.compression + "'; give none or bf16");
   out.sync_batch_norm = options.sync_batch_norm;
   out.shard_optimizer = options.shard_optimizer;
-  out.gradient_compression = options.compression == "bf16" ? TROIKA_COMPRESSION_BF16 : TROIKA_COMPRESSION_NONE;
+  out.gradient_compression = parse_compression(options.compression);
 }
 
 }  // namespace troika::cli

@@ -1,4 +1,5 @@
 // `troika train`: the options of a run, those that run.json remembers, and what resuming may change.
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -69,6 +70,25 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("recompute-layers", options.recompute.layers);
   visit("activation-budget", options.recompute.budget_bytes);
   visit("shard-optimizer", options.replication.shard_optimizer);
+}
+
+// The options of the first version: run.json has them in any case.
+constexpr const char* kFirstOptions[] = {
+    "model",        "synthetic", "resize", "mean",     "std",          "limit-train", "limit-test",  "batch",
+    "lr",           "momentum",  "seed",   "nesterov", "schedule",     "gamma",       "warmup",      "schedule-period",
+    "weight-decay", "data",      "epochs", "devices",  "eval-devices", "threads",     "bucket-bytes"};
+
+// Options that a run.json of an earlier version lacks: its run had their defaults.
+void add_newer_options(Json& run) {
+  if (!run.is_object()) return;
+  TrainOptions defaults;
+  const auto add = [&](const char* name, auto& field) {
+    const bool is_first =
+        std::find(std::begin(kFirstOptions), std::end(kFirstOptions), std::string(name)) != std::end(kFirstOptions);
+    if (!is_first && !run.contains(name)) run[name] = field;
+  };
+  visit_fixed(defaults, add);
+  visit_movable(defaults, add);
 }
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
@@ -152,7 +172,8 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
   if (!std::filesystem::exists(folder.options()))
     throw Failure("'" + folder.path.string() + "' is not a run folder: it has no run.json; begin one with --out");
   const std::filesystem::path file = folder.options();
-  const Json parsed = Json::parse(read_file(file), nullptr, false);  // what is no JSON is no object either
+  Json parsed = Json::parse(read_file(file), nullptr, false);  // what is no JSON is no object either
+  add_newer_options(parsed);
   const SavedObject saved(parsed, file);
   visit_fixed(options, [&](const char* name, auto& field) {
     const std::string flag = std::string("--") + name;
@@ -262,7 +283,7 @@ void add_train_command(CommandLine& line) {
       line.add_command("train", "Trains a model, and leaves metrics, charts, weights and a checkpoint");
   const auto arguments = std::make_shared<TrainArguments>();
   TrainOptions& options = arguments->options;
-  command.option("--model", options.model, "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, ..., mlp");
+  command.option("--model", options.model, kModelHelp);
   add_data_options(command, options.data, true);
   command.option("--devices", options.devices, "Such as cpu:0,cpu:1, or all");
   command.option("--batch", options.batch, "Samples a step, over all devices together");

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "cli/auto_mesh.h"
 #include "cli/command_line.h"
 #include "cli/device_list.h"
 #include "cli/files.h"
@@ -44,7 +45,7 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
 // One run: everything that lives from its first step to its last.
 class Run {
  public:
-  Run(const TrainOptions& options, const RunFolder& folder, ProgressMode mode,
+  Run(TrainOptions& options, const RunFolder& folder, ProgressMode mode,
       const std::function<void(const RunRecord&)>& save)
       : options_(options),
         folder_(folder),
@@ -53,6 +54,9 @@ class Run {
         context_(create_context(options.threads, options.seed)),
         devices_(parse_devices(context_, "--devices", options.devices)) {
     if (options.eval_devices != "all") {
+      if (options.mesh.is_auto())
+        throw Failure("--eval-devices is '" + options.eval_devices +
+                      "'; give all with --mesh auto, which may split the model over the devices");
       eval_devices_ = parse_devices(context_, "--eval-devices", options.eval_devices);
       if (eval_devices_.size() != 1)
         throw Failure("--eval-devices is '" + options.eval_devices + "'; give all, or one of --devices");
@@ -71,7 +75,8 @@ class Run {
     test_loader_ = create_loader(test_, options.batch, false, 0);
     call(troika_loader_tell, train_loader_.get(), &position_);
     steps_per_epoch_ = position_.batches;
-    const troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_);
+    troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_);
+    settle_mesh(options.mesh, context_, options.threads, model_, devices_, options.batch, attach_options);
     call(troika_model_attach, model_.get(), devices_.data(), static_cast<int32_t>(devices_.size()), &attach_options,
          trainer_.out());
     call(troika_trainer_set_progress, trainer_.get(), &Run::on_evaluated_batch, static_cast<void*>(this));
@@ -141,6 +146,7 @@ class Run {
     RunSummary summary;
     summary.model = options_.model;
     summary.devices = format_devices(devices_);
+    summary.mesh = options_.mesh.mesh;
     summary.shape = as_shape(train_.info.dims, train_.info.rank);
     summary.parameters = parameters;
     summary.train_samples = train_.info.n;
@@ -170,7 +176,8 @@ class Run {
       sums_.seconds = seconds_before + seconds_since(began);
       learning_rate_ = result.learning_rate;
       ++position_.batch;
-      progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate());
+      progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate(),
+                      eta_seconds());
       if (options_.save_every > 0 && steps_done() % options_.save_every == 0 && position_.batch < steps_per_epoch_)
         save_inside_epoch();
     }
@@ -211,7 +218,7 @@ class Run {
     auto* run = static_cast<Run*>(user);
     if (!progress->training)
       run->progress_.batch("test", run->position_.epoch, progress->batch, progress->batches, progress->loss,
-                           static_cast<double>(progress->samples) / progress->seconds);
+                           static_cast<double>(progress->samples) / progress->seconds, run->eta_seconds());
     return StopSignals::stop_requested() ? 1 : 0;
   }
 
@@ -304,7 +311,7 @@ int32_t parse_schedule(const std::string& text) {
   refuse_value("--schedule", text, "constant, step or cosine");
 }
 
-int run_training(const TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
+int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
                  const std::function<void(const RunRecord& record)>& save) {
   Run run(options, folder, mode, save);
   if (begun) run.resume(*begun);

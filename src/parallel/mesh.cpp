@@ -27,4 +27,12 @@ std::vector<Mesh> meshes_of(int devices) {
   return meshes;
 }
 
+std::string refusal_of(const Mesh& mesh, const MeshDemands& demands) {
+  if (mesh.layer == 1 && mesh.channel == 1) return {};
+  const std::string what = demands.has_logical_shards ? "logical_shards" : demands.device;
+  if (what.empty()) return {};
+  return text(mesh.layer > 1 ? text("mesh.layer is ", mesh.layer) : text("mesh.channel is ", mesh.channel),
+              ", which does not go together with ", what, " yet");
+}
+
 }  // namespace troika

@@ -1,7 +1,12 @@
 // Where the batch is cut.
 #include "parallel/micro_batches.h"
 
+#include <bit>
+
+#include "core/text.h"
+
 namespace troika {
+
 std::vector<MicroBatch> cut_micro_batches(int64_t micro_batches, Range own) {
   std::vector<MicroBatch> result;
   for (int64_t i = 0; i < micro_batches; ++i) {
@@ -39,6 +44,15 @@ Range samples_of_shards(int64_t logical_shards, int64_t global, int64_t ranks, i
   const Range own = balanced_split(logical_shards, ranks, rank);
   return {balanced_split(global, logical_shards, own.begin).begin,
           balanced_split(global, logical_shards, own.end - 1).end};
+}
+
+std::string refusal_of_shards(int64_t logical_shards, int64_t micro_batches, int64_t devices) {
+  const std::string found = text("logical_shards is ", logical_shards);
+  if (micro_batches > 1) return text(found, ", needs options.micro_batches of 1; found ", micro_batches);
+  if (!std::has_single_bit(static_cast<uint64_t>(logical_shards))) return text(found, ", need a power of 2");
+  if (logical_shards % devices != 0)
+    return text(found, ", needs 1, 2, 4 ... ", logical_shards, " devices; found ", devices);
+  return {};
 }
 
 void stop_tracking(Graph& graph) {

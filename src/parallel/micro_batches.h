@@ -1,6 +1,7 @@
 // Cutting a rank's batch into parts that go through the network one behind the other.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "core/split.h"
@@ -23,6 +24,10 @@ std::vector<MicroBatch> cut_micro_batches(int64_t micro_batches, Range own);
 std::vector<MicroBatch> cut_aligned_micro_batches(int64_t micro_batches, int64_t global, int64_t ranks, int64_t rank);
 std::vector<MicroBatch> cut_logical_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank);
 Range samples_of_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank);  // of all of them
+
+// What is wrong with this number of logical shards: "logical_shards is 6, need a power of 2". Empty: nothing. Sums of gradients come
+// out the same on any number of devices where each device's shards are a branch of the tree.
+std::string refusal_of_shards(int64_t logical_shards, int64_t micro_batches, int64_t devices);
 
 // Lets batch_norm2d leave its running statistics alone.
 void stop_tracking(Graph& graph);

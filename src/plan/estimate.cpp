@@ -2,6 +2,7 @@
 #include "plan/estimate.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -21,13 +22,43 @@ size_t ring_bytes(size_t bytes, int devices) {
 }
 
 bool is_update(const Node& node) {
-  return node.op == "check_finite" || node.op == "sgd_update" || node.op == "update_loss_scale";
+  return node.op == "check_finite" || node.op == "clip_factor" || node.op == "gradient_norm" ||
+         node.op == "sgd_update" || node.op == "update_loss_scale";
+}
+
+// What attaching refuses, where it is to be asked, and what has no graph.
+void check_mesh(const Graph& model, const StepSettings& settings, const Mesh& mesh) {
+  MeshDemands demands;
+  demands.has_logical_shards = settings.logical_shards > 0;
+  const bool has_gpus = settings.device_kind && *settings.device_kind != DeviceKind::cpu;
+  if (has_gpus) demands.device = "GPUs";
+  std::string refusal = refusal_of(mesh, demands);
+  if (has_gpus && (settings.shards_optimizer || settings.compresses_gradients))
+    refusal = text(settings.shards_optimizer ? "shard_optimizer is 1" : "gradient_compression is BF16",
+                   ", which does not go together with GPUs yet");
+  if (!refusal.empty()) throw Error(Status::unsupported, refusal);
+  if (settings.logical_shards > 0)
+    refusal = refusal_of_shards(settings.logical_shards, settings.micro_batches, mesh.data);
+  if (!refusal.empty()) throw Error(Status::invalid_argument, refusal);
+  // BatchNorm has no deviation of one value; the smallest part of all shares has fewest.
+  const int64_t parts = settings.logical_shards > 0 ? settings.logical_shards : mesh.data * settings.micro_batches;
+  if (settings.batch / parts > 1) return;
+  for (const Node& node : model.nodes()) {
+    if (node.op != "batch_norm2d") continue;
+    const Shape& x = model.type(node.inputs[0]).shape;  // [1, channels, h, w]
+    if (x.elements() == x[1])
+      throw Error(Status::invalid_argument,
+                  text("batch_norm2d '", node.name,
+                       "': training needs more than 1 value a channel, a part of the batch has 1; ",
+                       "use a larger batch or fewer parts"));
+  }
 }
 
 class MeshEstimator {
  public:
   MeshEstimator(const Graph& model, const StepSettings& settings, const Machine& machine, const Mesh& mesh)
       : model_(model), settings_(settings), machine_(machine), mesh_(spread(mesh, machine.devices)) {
+    check_mesh(model, settings, mesh_);
     if (mesh_.layer > 1) stages_.emplace(model, mesh_.layer * settings.chunks);
     if (mesh_.channel > 1) channel_split_.emplace(model, mesh_.channel);
     for (const Value& value : model.values())
@@ -58,10 +89,13 @@ class MeshEstimator {
   // As a trainer asks for the graph of the first share's rank at `position`, first of its channel group.
   CompileRequest request_of(int position) const {
     CompileRequest request(model_);
-    const Range own = balanced_split(settings_.batch, mesh_.data, 0);
+    const bool has_shards = settings_.logical_shards > 0;
+    const Range own = has_shards ? samples_of_shards(settings_.logical_shards, settings_.batch, mesh_.data, 0)
+                                 : balanced_split(settings_.batch, mesh_.data, 0);
     request.local_batch = own.size();
     request.global_batch = settings_.batch;
-    request.micro_batches = cut_micro_batches(settings_.micro_batches, own);
+    request.micro_batches = has_shards ? cut_logical_shards(settings_.logical_shards, settings_.batch, mesh_.data, 0)
+                                       : cut_micro_batches(settings_.micro_batches, own);
     request.ranks = mesh_.data;
     if (stages_) {
       request.stages = &*stages_;
@@ -74,6 +108,7 @@ class MeshEstimator {
     request.compute = settings_.compute;
     request.allow_tf32 = settings_.allow_tf32;
     request.sgd = settings_.sgd;
+    request.recompute = settings_.recompute;
     request.trainable = trainable_;
     std::vector<NamedBytes> sizes;
     for (const Value& value : model_.values())
@@ -83,6 +118,7 @@ class MeshEstimator {
       }
     request.buckets = make_buckets(sizes, settings_.bucket_bytes);
     for (const Bucket& bucket : request.buckets) request.groups.push_back({bucket.parameters, 0, 0});
+    request.compresses_gradients = settings_.compresses_gradients;
     return request;
   }
 
@@ -98,11 +134,19 @@ class MeshEstimator {
 
   StateTable state_of(const CompileRequest& request) const {
     std::vector<StateEntry> entries;
+    std::map<std::string, int> owners;
+    if (settings_.shards_optimizer && mesh_.data > 1) {
+      std::vector<NamedBytes> sizes;
+      for (const std::string& name : request.own_trainable)
+        sizes.push_back({name, type_of(model_.value(*model_.find(name))).bytes()});
+      owners = assign_owners(sizes, mesh_.data);
+    }
     auto add = [&](const Value& value, int bucket) {
       StateEntry entry;
       entry.name = value.name;
       entry.type = type_of(value);
       entry.bucket = bucket;
+      if (const auto owner = owners.find(value.name); owner != owners.end()) entry.owner = owner->second;
       entries.push_back(entry);
     };
     for (size_t b = 0; b < request.buckets.size(); ++b)
@@ -116,9 +160,34 @@ class MeshEstimator {
     return table;
   }
 
+  // What one rank of the data group updates at most.
+  struct OptimizerShare {
+    size_t state_bytes = 0;      // on lines of the arena
+    size_t parameter_bytes = 0;  // as they travel
+    double of_update = 1;        // of the time for all parameters
+  };
+
+  OptimizerShare optimizer_share(const StateTable& state) const {
+    OptimizerShare most;
+    size_t all = 0;
+    for (int rank = 0; rank < mesh_.data; ++rank) {
+      size_t own = 0;
+      for (const StateEntry& entry : state.entries())
+        if (entry.bucket >= 0 && (entry.owner < 0 || entry.owner == rank)) own += entry.bytes;
+      most.state_bytes = std::max(most.state_bytes, state.segment_bytes(Segment::optimizer, rank));
+      most.parameter_bytes = std::max(most.parameter_bytes, own);
+    }
+    for (const StateEntry& entry : state.entries()) all += entry.bucket >= 0 ? entry.bytes : 0;
+    most.of_update = static_cast<double>(most.parameter_bytes) / static_cast<double>(std::max<size_t>(all, 1));
+    return most;
+  }
+
   double seconds(const Graph& graph, const Node& node) const {
-    return node.op == "channel_sum" ? sum_seconds(graph.type(node.inputs[0]).bytes(), mesh_.channel, machine_)
-                                    : node_seconds(graph, node, machine_);
+    if (node.op == "channel_sum") return sum_seconds(graph.type(node.inputs[0]).bytes(), mesh_.channel, machine_);
+    // A sum in a ring is two such rounds.
+    if (node.op == "channel_gather")
+      return sum_seconds(graph.type(node.outputs[0]).bytes(), mesh_.channel, machine_) / 2;
+    return node_seconds(graph, node, machine_);
   }
 
   // What a micro-batch costs each stage, and the messages from it.
@@ -161,8 +230,9 @@ class MeshEstimator {
     DeviceEstimate device;
     device.parameter_bytes = state.segment_bytes(Segment::parameters);
     device.gradient_bytes = state.segment_bytes(Segment::gradients);
-    device.optimizer_bytes = state.segment_bytes(Segment::optimizer);
     device.activation_bytes = activation_bytes(graph);
+    const OptimizerShare share = optimizer_share(state);
+    device.optimizer_bytes = share.state_bytes;
 
     double now = 0, reduced = 0, update = 0;  // clocks of nodes and of sums of buckets, without waiting for others
     size_t gradients = 0, sums = 0;
@@ -171,18 +241,22 @@ class MeshEstimator {
       for (ValueId id : node.inputs)
         if (id != kNoValue) bytes += graph.type(id).bytes();
       if (node.op == "all_reduce") {
+        if (settings_.compresses_gradients) bytes /= 2;
         gradients += bytes;
         reduced = std::max(reduced, now) + sum_seconds(bytes, mesh_.data, machine_);
       } else if (node.op == "channel_sum") {
         sums += bytes;
+      } else if (node.op == "channel_gather") {
+        sums += graph.type(node.outputs[0]).bytes() / 2;
       } else if (node.op == "send") {
         device.layer_bytes += bytes;
       }
-      (is_update(node) ? update : now) += seconds(graph, node);
+      (is_update(node) ? update : now) += seconds(graph, node) * (node.op == "sgd_update" ? share.of_update : 1);
     }
-    device.data_bytes = ring_bytes(gradients, mesh_.data);
+    const int others = settings_.shards_optimizer ? mesh_.data - 1 : 0;
+    device.data_bytes = ring_bytes(gradients, mesh_.data) + static_cast<size_t>(others) * share.parameter_bytes;
     device.channel_bytes = ring_bytes(sums, mesh_.channel);
-    tail = std::max(0.0, reduced - now) + update;
+    tail = std::max(0.0, reduced - now) + update + others * message_seconds(share.parameter_bytes, machine_);
     return device;
   }
 
@@ -221,7 +295,9 @@ MeshEstimate choose_mesh(const Graph& model, const StepSettings& settings, const
     try {
       estimate = estimate_mesh(model, settings, machine, mesh);
     } catch (const Error& e) {
-      if (e.status() != Status::invalid_argument && e.status() != Status::unsupported) throw;
+      const bool cannot_work = e.status() == Status::invalid_argument || e.status() == Status::unsupported ||
+                               e.status() == Status::out_of_memory;  // of an activation budget
+      if (!cannot_work) throw;
       if (refusal.empty()) refusal = text("mesh ", name_of(mesh), ": ", e.what());
       continue;
     }

@@ -1,12 +1,15 @@
 // What a training step takes on a mesh of devices that need not be there: bytes, bubble and time, from the graphs of its ranks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "device/backend.h"
 #include "parallel/mesh.h"
 #include "parallel/pipeline_schedule.h"
 #include "passes/passes.h"
+#include "passes/recompute.h"
 #include "plan/graph_cost.h"
 
 namespace troika {
@@ -15,6 +18,7 @@ namespace troika {
 struct StepSettings {
   int64_t batch = 0;  // samples of all devices together
   int64_t micro_batches = 1;
+  int64_t logical_shards = 0;  // of the whole batch; 0: none
   Loss loss = Loss::cross_entropy;
   DType compute = DType::f32;
   bool allow_tf32 = false;
@@ -22,16 +26,23 @@ struct StepSettings {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   int chunks = 1;
   size_t bucket_bytes = size_t{1} << 20;
+  RecomputeSettings recompute;
+  // Each parameter's optimizer state lies on one rank of its data group, which updates it and sends it to the others: whole
+  // parameters, the largest first, each to the rank that has least so far.
+  bool shards_optimizer = false;
+  bool compresses_gradients = false;  // their sums travel in 2 bytes an element
+  // A mesh that attaching refuses on such devices cannot work; empty: any whose graphs can be made.
+  std::optional<DeviceKind> device_kind;
 };
 
 // One device of the first share of samples, which has most of them, and in its channel group the first, which has most channels:
 // no device with the same layers takes more.
 struct DeviceEstimate {
-  size_t parameter_bytes = 0, gradient_bytes = 0,
-         optimizer_bytes = 0;   // as the state table lays them out, in plain layouts
+  // As the state table lays them out, in plain layouts; of sharded optimizer state the largest share.
+  size_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
   size_t activation_bytes = 0;  // the arena by the lifetimes of values, without scratch, reorders and in-place kernels
   // Sent in a step: 2 (n - 1) / n of each gradient to the data group and of each sum to the channel group, n devices each, as a ring
-  // does; messages to the pipeline whole.
+  // does; messages to the pipeline whole; updated parameters, where the optimizer is sharded, to each other of the data group.
   size_t data_bytes = 0, layer_bytes = 0, channel_bytes = 0;
 
   size_t memory_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes + activation_bytes; }
@@ -45,7 +56,7 @@ struct MeshEstimate {
   // addition of its gradients where there are several.
   double bubble = 0;
   // The latest device: when simulate_pipeline ends its last backward, then what is left of its buckets' sums, which begin where
-  // the backward pass makes their last gradient and run one behind the other, then the update.
+  // the backward pass makes their last gradient and run one behind the other, then the update, and the messages with parameters.
   double seconds = 0;
 
   const DeviceEstimate& fullest() const;  // takes most memory

@@ -1,6 +1,5 @@
 // Attaching: which parameters are trained, in which buckets and groups, and a replica on each device.
 #include <algorithm>
-#include <bit>
 
 #include "comm/communicators.h"
 #include "core/text.h"
@@ -8,6 +7,11 @@
 #include "train/trainer.h"
 
 namespace troika {
+namespace {
+
+constexpr const char* kOptions = "troika_model_attach: options.";  // how messages name a field
+
+}  // namespace
 
 Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
                  TrainerOptions options, bool for_inference)
@@ -48,20 +52,18 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
 
 // The options' mesh over the list of devices, and what it cannot be combined with.
 void Trainer::check_mesh() {
-  const auto [data, layer, channel] = spread(options_.mesh, static_cast<int>(devices_.size()));
-  if (layer == 1 && channel == 1) return;
-  auto refuse = [&](const std::string& what) {
-    throw Error(Status::unsupported, text(layer > 1 ? text("mesh.layer is ", layer) : text("mesh.channel is ", channel),
-                                          ", which does not go together with ", what, " yet"));
-  };
-  if (options_.logical_shards > 0) refuse("logical_shards");
+  const Mesh mesh = spread(options_.mesh, static_cast<int>(devices_.size()));
+  MeshDemands demands{options_.logical_shards > 0, {}};
   for (DeviceId device : devices_)
-    if (device.kind != DeviceKind::cpu) refuse(text("device ", device));
+    if (device.kind != DeviceKind::cpu && demands.device.empty()) demands.device = text("device ", device);
+  const std::string refusal = refusal_of(mesh, demands);
+  if (!refusal.empty()) throw Error(Status::unsupported, kOptions + refusal);
+  if (mesh.layer == 1 && mesh.channel == 1) return;
   if (options_.pipeline_chunks > 1 && options_.pipeline_schedule != PipelineSchedule::interleaved)
-    throw Error(Status::invalid_argument, text("layer_chunks is ", options_.pipeline_chunks,
-                                               ", needs layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
-  if (layer > 1) stages_.emplace(model_->graph(), layer * options_.pipeline_chunks, options_.layer_cuts);
-  if (channel > 1) channel_split_.emplace(model_->graph(), channel);
+    throw Error(Status::invalid_argument, text(kOptions, "layer_chunks is ", options_.pipeline_chunks,
+                                               ", needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
+  if (mesh.layer > 1) stages_.emplace(model_->graph(), mesh.layer * options_.pipeline_chunks, options_.layer_cuts);
+  if (mesh.channel > 1) channel_split_.emplace(model_->graph(), mesh.channel);
 }
 
 // What replicas do together beside the sum of their gradients.
@@ -72,14 +74,16 @@ void Trainer::check_replication() const {
   for (const auto& [is_wanted, what] : wanted)
     for (DeviceId device : devices_)
       if (is_wanted && device.kind != DeviceKind::cpu)
-        throw Error(Status::unsupported, text(what, ", which does not go together with device ", device, " yet"));
+        throw Error(Status::unsupported,
+                    text(kOptions, what, ", which does not go together with device ", device, " yet"));
   if (options_.logical_shards == 0) return;
   if (options_.syncs_statistics)
-    throw Error(Status::invalid_argument, text("sync_batch_norm is 1 and logical_shards is ", options_.logical_shards,
-                                               ", which normalise differently; give one of them"));
+    throw Error(Status::invalid_argument,
+                text(kOptions, "sync_batch_norm is 1 and logical_shards is ", options_.logical_shards,
+                     ", which normalise differently; give one of them"));
   if (options_.compresses_gradients)
     throw Error(Status::invalid_argument,
-                text("gradient_compression is BF16 and logical_shards is ", options_.logical_shards,
+                text(kOptions, "gradient_compression is BF16 and logical_shards is ", options_.logical_shards,
                      ", whose bits it would change with the number of devices; give one of them"));
 }
 
@@ -198,17 +202,10 @@ Trainer::~Trainer() {
   }
 }
 
-// Sums of gradients come out the same on any number of devices where each device's shards are a branch of the tree.
 void Trainer::check_logical_shards() const {
-  const auto devices = static_cast<int64_t>(devices_.size());
-  if (options_.micro_batches > 1)
-    throw Error(Status::invalid_argument, text("logical_shards is ", options_.logical_shards, " and micro_batches is ",
-                                               options_.micro_batches, "; give one of them"));
-  if (!std::has_single_bit(static_cast<uint64_t>(options_.logical_shards)))
-    throw Error(Status::invalid_argument, text("logical_shards is ", options_.logical_shards, ", needs a power of 2"));
-  if (options_.logical_shards % devices != 0)
-    throw Error(Status::invalid_argument, text("logical_shards is ", options_.logical_shards, ", needs 1, 2, 4 ... ",
-                                               options_.logical_shards, " devices; found ", devices));
+  const std::string refusal =
+      refusal_of_shards(options_.logical_shards, options_.micro_batches, static_cast<int64_t>(devices_.size()));
+  if (!refusal.empty()) throw Error(Status::invalid_argument, kOptions + refusal);
 }
 
 Trainer::Settings Trainer::settings_of(const std::string& name) const {

@@ -98,7 +98,8 @@ TEST_F(PlanTest, RefusesWhatCannotBe) {
     const troika_plan_options before = options_;
     change(options_);
     expect_refused(estimate({1, 1, 1}), kInvalid, "troika_plan_estimate: options." + part);
-    expect_refused(troika_plan_choose(model_, &options_, &plan_, &error_), kInvalid, "troika_plan_choose: options." + part);
+    expect_refused(troika_plan_choose(model_, &options_, &plan_, &error_), kInvalid,
+                   "troika_plan_choose: options." + part);
     options_ = before;
   };
   refuse([](auto& o) { o.devices = 0; }, "devices is 0, need 1 to 4096");
@@ -109,25 +110,93 @@ TEST_F(PlanTest, RefusesWhatCannotBe) {
   refuse([](auto& o) { o.micro_batches = 0; }, "micro_batches is 0, need 1 to 65536");
   refuse([](auto& o) { o.layer_schedule = 4; }, "layer_schedule is 4, need TROIKA_LAYER_SCHEDULE_GPIPE");
   refuse([](auto& o) { o.layer_chunks = 0; }, "layer_chunks is 0, need 1 to 1024");
-  refuse([](auto& o) { o.layer_chunks = 2; }, "layer_chunks is 2, needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED");
-  refuse([](auto& o) { o.reserved = 1; }, "reserved is 1, need 0");
+  refuse([](auto& o) { o.layer_chunks = 2; },
+         "layer_chunks is 2, needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED");
+  refuse([](auto& o) { o.device_kind = 3; }, "device_kind is 3, need TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA");
   refuse([](auto& o) { o.memory_bytes = 0; }, "memory_bytes is 0, need at least 1");
   refuse([](auto& o) { o.operations_per_second = 0; }, "operations_per_second is 0, need at least 1");
   refuse([](auto& o) { o.memory_bandwidth = -1; }, "memory_bandwidth is -1, need at least 1");
   refuse([](auto& o) { o.link_bandwidth = 0; }, "link_bandwidth is 0, need at least 1");
   refuse([](auto& o) { o.link_latency = -1; }, "link_latency is -1, need at least 0");
+  refuse([](auto& o) { o.logical_shards = -1; }, "logical_shards is -1, need 0 to 65536");
+  refuse([](auto& o) { o.shard_optimizer = 2; }, "shard_optimizer is 2, need 0 to 1");
+  refuse([](auto& o) { o.gradient_compression = 3; }, "gradient_compression is 3, need TROIKA_COMPRESSION_NONE");
+  refuse([](auto& o) { o.max_gradient_norm = -1; }, "max_gradient_norm is -1, need at least 0");
+  refuse([](auto& o) { o.recompute_segments = -1; }, "recompute_segments is -1, need 0 to 2147483647");
+  refuse([](auto& o) { o.activation_budget_bytes = -1; }, "activation_budget_bytes is -1, need at least 0");
+  refuse([](auto& o) { o.recompute_layers = "fc,"; }, "recompute_layers is 'fc,', need names separated by commas");
+  refuse([](auto& o) { o.activation_budget_bytes = 9, o.recompute_layers = "fc"; },
+         "activation_budget_bytes is 9, which chooses by itself, needs options.recompute_layers of NULL");
 
   EXPECT_EQ(plan_.total_bytes, 0) << "a refused call has written its result";
   expect_refused(estimate({-1, 1, 1}), kInvalid, "mesh->data is -1, need 0 to 4096");
-  expect_refused(estimate({2, 1, 1}), kInvalid, "mesh: data is 2, layer is 1 and channel is 1, needs 2 devices; found 1");
+  expect_refused(estimate({2, 1, 1}), kInvalid,
+                 "mesh: data is 2, layer is 1 and channel is 1, needs 2 devices; found 1");
   options_.devices = 8;
   expect_refused(estimate({1, 8, 1}), kInvalid, "cannot be cut into 8 stages");
   expect_refused(estimate({1, 1, 8}), kInvalid, "linear 'fc' has 3 output channels, cannot be split over 8 devices");
-  expect_refused(troika_plan_estimate(nullptr, &options_, nullptr, &plan_, &error_), kInvalid, "argument 'model' is NULL");
+  expect_refused(troika_plan_estimate(nullptr, &options_, nullptr, &plan_, &error_), kInvalid,
+                 "argument 'model' is NULL");
   expect_refused(troika_plan_estimate(model_, &options_, nullptr, nullptr, &error_), kInvalid,
                  "argument 'out_plan' is NULL");
   plan_.struct_size = 8;
   expect_refused(estimate({8, 1, 1}), kInvalid, "out_plan->struct_size is 8");
+}
+
+TEST_F(PlanTest, CountsRecomputeShardsAndCompression) {
+  ASSERT_EQ(troika_model_create(context_, "d2l_resnet18", nullptr, &model_, &error_), TROIKA_OK);
+  options_.devices = 2;
+  options_.momentum = 0.9;
+  expect_ok(estimate({2, 1, 1}));
+  const troika_plan whole = plan_;
+  options_.recompute_segments = 3;
+  expect_ok(estimate({2, 1, 1}));
+  EXPECT_LT(plan_.activation_bytes, whole.activation_bytes);
+  EXPECT_GT(plan_.seconds, whole.seconds);
+  const int64_t in_segments = plan_.activation_bytes;
+  options_.recompute_segments = 0;
+  options_.activation_budget_bytes = in_segments;
+  expect_ok(estimate({2, 1, 1}));
+  EXPECT_LE(plan_.activation_bytes, in_segments);
+  options_.activation_budget_bytes = 1;
+  expect_refused(estimate({2, 1, 1}), TROIKA_ERROR_OUT_OF_MEMORY, "activation_budget_bytes is 1; allow more");
+  options_.activation_budget_bytes = 0;
+  options_.recompute_layers = "nothing";
+  expect_refused(estimate({2, 1, 1}), TROIKA_ERROR_NOT_FOUND,
+                 "recompute_layers 'nothing': no layer of model 'd2l_resnet18'");
+  options_.recompute_layers = nullptr;
+  options_.gradient_compression = TROIKA_COMPRESSION_BF16;
+  expect_ok(estimate({2, 1, 1}));
+  EXPECT_EQ(2 * plan_.sent_bytes, whole.sent_bytes);
+  options_.gradient_compression = TROIKA_COMPRESSION_NONE;
+  options_.shard_optimizer = 1;
+  expect_ok(estimate({2, 1, 1}));
+  EXPECT_LT(plan_.optimizer_bytes, whole.optimizer_bytes);
+  EXPECT_GE(plan_.optimizer_bytes, whole.optimizer_bytes / 2);
+  EXPECT_GT(plan_.sent_bytes, whole.sent_bytes);
+}
+
+TEST_F(PlanTest, ChoosesWhatAttachingTakes) {
+  ASSERT_EQ(troika_model_create(context_, "mlp", nullptr, &model_, &error_), TROIKA_OK);
+  options_.devices = 2;
+  options_.link_bandwidth = 1e6;  // too slow for the gradients
+  expect_ok(troika_plan_choose(model_, &options_, &plan_, &error_));
+  EXPECT_EQ(plan_.mesh.data, 1);
+  options_.device_kind = TROIKA_DEVICE_CPU;
+  const troika_device devices[] = {kCpu0, kCpu1};
+  troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
+  for (int32_t shards : {0, 2}) {
+    options_.logical_shards = trainer_options.logical_shards = shards;
+    expect_ok(troika_plan_choose(model_, &options_, &plan_, &error_));
+    EXPECT_EQ(plan_.mesh.data, shards > 0 ? 2 : 1);
+    trainer_options.mesh = plan_.mesh;
+    expect_ok(troika_model_attach(model_, devices, 2, &trainer_options, &trainer_, &error_));
+    troika_trainer_destroy(trainer_);
+    trainer_ = nullptr;
+  }
+  options_.device_kind = TROIKA_DEVICE_CUDA;
+  expect_refused(estimate({1, 2, 1}), TROIKA_ERROR_UNSUPPORTED,
+                 "mesh.layer is 2, which does not go together with logical_shards");
 }
 
 TEST_F(PlanTest, RefusesAModelWithoutOutput) {

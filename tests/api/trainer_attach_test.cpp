@@ -79,7 +79,12 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse("troika_trainer_options: struct_size is 0", [](auto& o) { o.struct_size = 0; });
   refuse("troika_trainer_options: struct_size is 12", [](auto& o) { o.struct_size = 12; });
   refuse(at + "micro_batches is -1", [](auto& o) { o.micro_batches = -1; });
+  refuse(at + "micro_batches is 65537, need 0 to 65536", [](auto& o) { o.micro_batches = 65537; });
   refuse(at + "logical_shards is -8", [](auto& o) { o.logical_shards = -8; });
+  refuse(at + "logical_shards is 131072, need 0 to 65536", [](auto& o) { o.logical_shards = 131072; });
+  refuse(at + "logical_shards is 6, need a power of 2", [](auto& o) { o.logical_shards = 6; });
+  refuse(at + "logical_shards is 4, needs options.micro_batches of 1; found 2",
+         [](auto& o) { o.logical_shards = 4, o.micro_batches = 2; });
   refuse(at + "mesh.data is -1", [](auto& o) { o.mesh.data = -1; });
   refuse(at + "mesh.layer is -1", [](auto& o) { o.mesh.layer = -1; });
   refuse(at + "mesh.channel is -1", [](auto& o) { o.mesh.channel = -1; });
@@ -87,6 +92,7 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
          [](auto& o) { o.mesh.layer = 2; });
   refuse(at + "layer_schedule is 4, need TROIKA_LAYER_SCHEDULE_GPIPE", [](auto& o) { o.layer_schedule = 4; });
   refuse(at + "layer_chunks is -1", [](auto& o) { o.layer_chunks = -1; });
+  refuse(at + "layer_chunks is 1025, need 0 to 1024", [](auto& o) { o.layer_chunks = 1025; });
   refuse(at + "layer_cuts is 'a,,b', need names separated by commas", [](auto& o) { o.layer_cuts = "a,,b"; });
   refuse(at + "layer_cuts is '', need names separated by commas", [](auto& o) { o.layer_cuts = ""; });
   refuse(at + "sync_batch_norm is 2, need 0 to 1", [](auto& o) { o.sync_batch_norm = 2; });

@@ -19,6 +19,14 @@ def help_names_every_command(folder):
         assert "--help" in run(command, "--help")
 
 
+def help_lists_every_model(folder):
+    names = refuse("train", "--model", "none", "--synthetic", 10, "--out", folder / "run").split("it has ")[1].split(", ")
+    assert "resnet34" in names and "resnet50" in names, names
+    for command in ("train", "evaluate", "bench", "plan"):
+        text = " ".join(run(command, "--help").split())
+        assert f"{', '.join(names[:-1])} or {names[-1]}" in text, text
+
+
 def version_names_the_program(folder):
     assert re.match(r"troika .*\d+\.\d+\.\d+", run("--version"))
 
@@ -114,8 +122,8 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (bench, "--size", "-1", "is -1; give at least 1, or 0 for the model's default"),
             (train, "--recompute-segments", "-1", "is -1; give at least 0"),
             (bench, "--activation-budget", "-1", "is -1; give at least 0"),
-            (bench, "--mesh", "2x2", "is '2x2'; give data x layer x channel, such as 2x2x1"),
-            (bench, "--mesh", "0x1x1", "is '0x1x1'; give data x layer x channel, such as 2x2x1"),
+            (bench, "--mesh", "2x2", "is '2x2'; give data x layer x channel, such as 2x2x1, or auto"),
+            (bench, "--mesh", "0x1x1", "is '0x1x1'; give data x layer x channel, such as 2x2x1, or auto"),
             (bench, "--layer-schedule", "2f2b", "is '2f2b'; give gpipe, 1f1b or interleaved"),
             (bench, "--layer-chunks", "0", "is 0; give at least 1"),
             (bench, "--micro-batches", "0", "is 0; give at least 1"),
@@ -186,6 +194,21 @@ def bench_computes_activations_again(folder):
     assert "recompute_layers 'conv9': no layer of model 'd2l_resnet18'" in refuse(*base, "--recompute-layers", "conv9")
 
 
+def bench_takes_the_mesh_that_is_planned(folder):
+    base = ["bench", "--steps", 1, "--windows", 1, "--threads", 2, "--devices", "cpu:0,cpu:1", "--mesh", "auto"]
+    for options, mesh in ((["--model", "mlp", "--batch", 4], "1x1x2"),  # whose gradients are more than its activations
+                          (["--model", "d2l_lenet", "--batch", 64], "2x1x1"),
+                          (["--model", "mlp", "--batch", 4, "--precision", "bf16"], "1x2x1"),  # where channels are not split
+                          (["--model", "mlp", "--batch", 4, "--logical-shards", 2], "2x1x1"),
+                          (["--model", "mlp", "--batch", 4, "--activation-budget", 1000000], "2x1x1")):
+        text = run(*base, *options)
+        assert f" cpu:0,cpu:1 as {mesh}: " in text, text
+    assert "works on no mesh of 2 devices; mesh 2x1x1: logical_shards is 3, need a power of 2" in \
+        refuse(*base, "--model", "mlp", "--logical-shards", 3)
+    assert refuse(*base, "--model", "mlp", "--layer-cuts", "fc2") == \
+        "troika: --mesh auto cuts between layers by itself; leave out --layer-cuts"
+
+
 def bench_profiles_each_launch(folder):
     lines = run("bench", "--model", "mlp", "--batch", 8, "--devices", "cpu:0,cpu:0", "--steps", 2, "--windows", 1,
                 "--profile").splitlines()[1:]
@@ -223,6 +246,29 @@ def plan_says_why_a_mesh_cannot_work(folder):
     assert "1x11x1      model 'mlp' has 4 layers, cannot be cut into 11 stages" in lines, lines
 
 
+def plan_counts_recompute_shards_and_compression(folder):
+    base = ["plan", "--model", "d2l_resnet18", "--devices", 2, "--batch", 64, "--momentum", 0.9]
+
+    def cells(*options):  # of the split by data: parameters, gradients, optimizer, activations, total, sent
+        line = next(line for line in run(*base, *options).splitlines() if line.startswith("2x1x1 "))
+        scale = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
+        return [float(number) * scale[unit] for number, unit in re.findall(r"([\d.]+) ([kMG]B)", line)]
+
+    whole = cells()
+    assert cells("--recompute-segments", 3)[3] < 0.9 * whole[3]
+    assert cells("--recompute-layers", "*.bn1")[3] < whole[3]
+    assert cells("--activation-budget", 90000000)[3] <= 90e6 < whole[3]
+    assert abs(cells("--compress-gradients", "bf16")[5] / whole[5] - 0.5) < 0.01
+    sharded = cells("--shard-optimizer")
+    assert sharded[:2] == whole[:2] and 0.5 <= sharded[2] / whole[2] < 0.55, (whole, sharded)
+    assert 1.5 <= sharded[5] / whole[5] < 1.55, (whole, sharded)
+    lines = run(*base, "--activation-budget", 90000000).splitlines()
+    assert any(line.startswith("1x2x1       model 'd2l_resnet18': activations of a batch of 64 need at least") for line in lines), lines
+    assert "works on no mesh of 2 devices; mesh 2x1x1: " in subprocess.run(
+        [TOOL, *map(str, base), "--activation-budget", "1000"], text=True, capture_output=True, timeout=TIME_LIMIT_S,
+        check=False).stderr
+
+
 def plan_fails_where_no_mesh_fits(folder):
     finished = subprocess.run([TOOL, *map(str, PLAN), "--devices", "2", "--memory", "1kB"], text=True, capture_output=True,
                               timeout=TIME_LIMIT_S, check=False)
@@ -240,6 +286,7 @@ def plan_refuses_values_by_their_option(folder):
                                 ("--layer-schedule", "zigzag", "is 'zigzag'; give gpipe, 1f1b or interleaved"),
                                 ("--layer-chunks", 2, "is 2; give 1, or --layer-schedule interleaved"),
                                 ("--link", 0, "is 0; give a number of at least 0.001"),
+                                ("--recompute-segments", -1, "is -1; give at least 0"),
                                 ("--tflops", "nan", "is nan; give a number of at least 0")):
         assert refuse("plan", "--model", "mlp", option, value) == f"troika: {option} {rest}"
 

@@ -97,6 +97,24 @@ def a_run_moves_between_meshes(folder):
     assert "mesh: data is 1, layer is 1 and channel is 2, needs 2 devices; found 1" in line, line
 
 
+def a_run_keeps_the_mesh_that_was_chosen_for_it(folder):
+    base = ["train", "--model", "mlp", "--synthetic", 100, "--batch", 4, "--threads", 2, "--devices", "cpu:0,cpu:1"]
+    out, given = folder / "run", folder / "given"
+    text = run(*base, "--mesh", "auto", "--epochs", 1, "--out", out)
+    assert text.startswith("mlp on cpu:0,cpu:1 as 1x1x2: "), text
+    assert json.loads((out / "run.json").read_text())["mesh"] == "1x1x2"
+    text = run("train", "--resume", out, "--epochs", 2, "--progress", "json")
+    assert json.loads(text.splitlines()[0])["mesh"] == "1x1x2", text
+    run(*base, "--mesh", "1x1x2", "--epochs", 2, "--out", given, "--progress", "off")
+    same_files(out, given, "weights.safetensors", "checkpoint.safetensors")
+    run("train", "--resume", out, "--epochs", 3, "--mesh", "auto", "--devices", "cpu:0", "--progress", "off")
+    assert json.loads((out / "run.json").read_text())["mesh"] == "1x1x1"
+    run(*base, "--mesh", "auto", "--max-gradient-norm", 1, "--epochs", 1, "--out", folder / "clipped", "--progress", "off")
+    assert json.loads((folder / "clipped" / "run.json").read_text())["mesh"] == "2x1x1", "splits refuse clipping"
+    assert refuse(*base, "--mesh", "auto", "--eval-devices", "cpu:0", "--out", folder / "none") == \
+        "troika: --eval-devices is 'cpu:0'; give all with --mesh auto, which may split the model over the devices"
+
+
 def computing_activations_again_may_change_on_resuming_and_changes_no_bit(folder):
     whole, parts = folder / "whole", folder / "parts"
     run("train", *SMALL, "--epochs", 3, "--out", whole, "--progress", "off")
@@ -110,15 +128,14 @@ def computing_activations_again_may_change_on_resuming_and_changes_no_bit(folder
 
 
 def sharding_the_optimizer_may_change_on_resuming_and_changes_no_bit(folder):
-    two = [*SMALL, "--devices", "cpu:0,cpu:1"]
-    run("train", *two, "--epochs", 3, "--out", folder / "whole", "--progress", "off")
-    run("train", *two, "--epochs", 1, "--out", folder / "parts", "--shard-optimizer", "--progress", "off")
+    run("train", *SMALL, "--epochs", 3, "--out", folder / "whole", "--progress", "off")
+    run("train", *SMALL, "--epochs", 1, "--out", folder / "parts", "--shard-optimizer", "--progress", "off")
     run("train", "--resume", folder / "parts", "--epochs", 3, "--progress", "off")
     same_files(folder / "whole", folder / "parts", "weights.safetensors", "checkpoint.safetensors")
 
 
 def what_replicas_share_changes_the_run(folder):
-    two = [*SMALL, "--devices", "cpu:0,cpu:1", "--epochs", 1, "--progress", "off"]
+    two = [*SMALL, "--epochs", 1, "--progress", "off"]  # on two devices
     run("train", *two, "--out", folder / "plain")
     run("train", *two, "--out", folder / "bf16", "--compress-gradients", "bf16")
     assert figures_of(folder / "plain") != figures_of(folder / "bf16")
@@ -170,6 +187,22 @@ def a_damaged_run_json_is_named_by_its_key(folder):
     for text in ("", "{\"model\": ", "[1]"):
         (out / "run.json").write_text(text)
         assert "run.json' is no JSON object; " in refuse("train", "--resume", out, "--epochs", 2)
+
+
+def a_run_of_an_earlier_version_has_the_defaults_of_newer_options(folder):
+    out, whole = folder / "run", folder / "whole"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    run("train", *SMALL, "--epochs", 2, "--out", whole, "--progress", "off")
+    options = json.loads((out / "run.json").read_text())
+    newer = ["precision", "classes", "max-gradient-norm", "micro-batches", "logical-shards", "save-every", "mesh",
+             "layer-schedule", "layer-chunks", "layer-cuts", "recompute-segments", "recompute-layers", "activation-budget"]
+    (out / "run.json").write_text(json.dumps({key: options[key] for key in options if key not in newer}))
+    assert refuse("train", "--resume", out, "--epochs", 2, "--micro-batches", 2) == \
+        "troika: --micro-batches 2 contradicts the run, which has 1; leave it out, or begin a new run with --out"
+    run("train", "--resume", out, "--epochs", 2, "--progress", "off")
+    same_files(whole, out, "weights.safetensors", "checkpoint.safetensors")
+    written = json.loads((out / "run.json").read_text())
+    assert {key: written[key] for key in newer} == {key: options[key] for key in newer}, written
 
 
 def a_run_without_its_checkpoint_is_left_as_it_is(folder):

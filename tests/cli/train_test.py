@@ -7,9 +7,10 @@ folder of its own.
 import json
 import re
 import signal
+import subprocess
 import xml.etree.ElementTree
 
-from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, contents_of, refuse, rows_of, run, run_tests, start_long_run,
+from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, contents_of, refuse, rows_of, run, run_tests, start_long_run,
                   write_idx)
 
 
@@ -43,6 +44,16 @@ def charts_are_well_formed(folder):
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
         assert {"train", "test", "epoch"} <= set(texts), texts
+
+
+def the_bar_tells_what_the_run_still_needs(folder):
+    finished = subprocess.run([TOOL, "train", *SMALL, "--epochs", "2", "--out", str(folder / "run"), "--progress", "bar"],
+                              text=True, capture_output=True, timeout=TIME_LIMIT_S, check=True)
+    bars = [bar.strip() for bar in finished.stderr.split("\033[K")]
+    for epoch in (1, 2):
+        for phase in ("train", "test"):
+            assert any(re.fullmatch(rf"epoch {epoch}/2 {phase:5} \[[= ]+\] \d+/\d+  loss \d+\.\d{{4}}  [\d,]+ img/s  "
+                                    r"ETA \d+:\d\d", bar) for bar in bars), (epoch, phase, bars)
 
 
 def progress_off_prints_nothing_and_json_prints_objects(folder):

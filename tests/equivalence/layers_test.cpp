@@ -190,12 +190,14 @@ TEST_F(Layers, RefuseAMeshThatCannotWork) {
                 attach(2, options));
   options.layer_cuts = {"conv2", "fc"};
   EXPECT_THROWS(Status::invalid_argument, "layer_cuts names 2 layers, 2 stages need 1", attach(2, options));
-  EXPECT_THROWS(Status::invalid_argument, "layer_chunks is 2, needs layer_schedule",
+  EXPECT_THROWS(Status::invalid_argument,
+                "troika_model_attach: options.layer_chunks is 2, needs options.layer_schedule",
                 attach(2, split(2, 2, PipelineSchedule::gpipe, 2)));
   options = split(2, 2);
   options.logical_shards = 2;
   options.micro_batches = 1;
-  EXPECT_THROWS(Status::unsupported, "mesh.layer is 2, which does not go together with logical_shards yet",
+  EXPECT_THROWS(Status::unsupported,
+                "troika_model_attach: options.mesh.layer is 2, which does not go together with logical_shards yet",
                 attach(2, options));
 }
 

@@ -156,14 +156,17 @@ TEST_F(LogicalShards, RefuseWhatWouldNotGiveTheSameBits) {
   auto attach = [](int devices, const TrainerOptions& options) {
     Trainer(test_context(), conv_net(), test_devices(devices), options);
   };
-  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 6, needs a power of 2", attach(1, in_shards(6)));
-  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 8, needs 1, 2, 4 ... 8 devices; found 3",
+  EXPECT_THROWS(Status::invalid_argument, "troika_model_attach: options.logical_shards is 6, need a power of 2",
+                attach(1, in_shards(6)));
+  EXPECT_THROWS(Status::invalid_argument,
+                "troika_model_attach: options.logical_shards is 8, needs 1, 2, 4 ... 8 devices; found 3",
                 attach(3, in_shards(8)));
   EXPECT_THROWS(Status::invalid_argument, "logical_shards is 2, needs 1, 2, 4 ... 2 devices; found 4",
                 attach(4, in_shards(2)));
   TrainerOptions both = in_shards(2);
   both.micro_batches = 2;
-  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 2 and micro_batches is 2; give one of them",
+  EXPECT_THROWS(Status::invalid_argument,
+                "troika_model_attach: options.logical_shards is 2, needs options.micro_batches of 1; found 2",
                 attach(1, both));
 }
 

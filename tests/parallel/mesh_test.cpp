@@ -25,9 +25,21 @@ TEST(Spread, FillsInTheData) {
 TEST(Spread, RefusesAnotherNumberOfDevices) {
   EXPECT_THROWS(Status::invalid_argument, "mesh: data is 2, layer is 2 and channel is 1, needs 4 devices; found 3",
                 spread({2, 2, 1}, 3));
-  EXPECT_THROWS(Status::invalid_argument, "mesh: data is 0, layer is 2 and channel is 2, needs a multiple of 4 devices; found 6",
+  EXPECT_THROWS(Status::invalid_argument,
+                "mesh: data is 0, layer is 2 and channel is 2, needs a multiple of 4 devices; found 6",
                 spread({0, 2, 2}, 6));
   EXPECT_THROWS(Status::invalid_argument, "needs 4294967296 devices; found 1", spread({1, 65536, 65536}, 1));
+}
+
+TEST(RefusalOf, NamesWhatASplitCannotDo) {
+  MeshDemands all{true, "device cuda:0"};
+  EXPECT_EQ(refusal_of({4, 1, 1}, all), "");
+  EXPECT_EQ(refusal_of({1, 2, 1}, {}), "");
+  EXPECT_EQ(refusal_of({1, 1, 2}, {}), "");
+  EXPECT_EQ(refusal_of({1, 2, 2}, all), "mesh.layer is 2, which does not go together with logical_shards yet");
+  EXPECT_EQ(refusal_of({2, 1, 3}, all), "mesh.channel is 3, which does not go together with logical_shards yet");
+  all.has_logical_shards = false;
+  EXPECT_EQ(refusal_of({1, 2, 1}, all), "mesh.layer is 2, which does not go together with device cuda:0 yet");
 }
 
 }  // namespace

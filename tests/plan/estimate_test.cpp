@@ -63,6 +63,8 @@ std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const StepSettings
   options.sgd = settings.sgd;
   options.compute = settings.compute;
   options.micro_batches = settings.micro_batches;
+  options.logical_shards = settings.logical_shards;
+  options.recompute = settings.recompute;
   options.pipeline_schedule = settings.schedule;
   options.pipeline_chunks = settings.chunks;
   std::vector<DeviceId> devices;
@@ -70,7 +72,8 @@ std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const StepSettings
   return std::make_unique<Trainer>(context, std::move(model), devices, options);
 }
 
-constexpr Mesh kMeshes[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1}, {1, 2, 2}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}};
+constexpr Mesh kMeshes[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1},
+                            {1, 2, 2}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}};
 
 // Every device of the first share of samples, by its place in the pipeline and in its channel group.
 void expect_state(const MeshEstimate& found, const Trainer& trainer) {
@@ -99,7 +102,8 @@ TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
   };
   for (const Mesh& mesh : kMeshes)
     for (double momentum : {0.0, 0.9}) compare(small_model, step_of(8, 2, momentum), mesh);
-  for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{2, 1, 2}, Mesh{1, 2, 2}}) compare(small_resnet, step_of(8, 1, 0.9), mesh);
+  for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{2, 1, 2}, Mesh{1, 2, 2}})
+    compare(small_resnet, step_of(8, 1, 0.9), mesh);
   StepSettings scaled = step_of(8);
   scaled.compute = DType::f16;
   scaled.sgd.is_scaled = true;
@@ -120,6 +124,11 @@ TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
 }
 
 // Kernels that write where they read take less than the lifetimes say, scratch and reorders more.
+void expect_arena(double arena, size_t activations, const std::string& where) {
+  EXPECT_LT(arena, 1.5 * static_cast<double>(activations)) << where;
+  EXPECT_GT(1.5 * arena, static_cast<double>(activations)) << where;
+}
+
 TEST(EstimateMesh, GivesActivationsWithinHalfAsMuchAgainOfTheArena) {
   for (const auto& net : {small_model, lenet})
     for (int64_t micro_batches : {1, 4})
@@ -128,14 +137,140 @@ TEST(EstimateMesh, GivesActivationsWithinHalfAsMuchAgainOfTheArena) {
         const MeshEstimate found = estimate(*net(), settings, mesh);
         const auto trainer = attach(net(), settings, mesh);
         trainer->explain(64);
-        for (size_t place = 0; place < found.devices.size(); ++place) {
-          const auto arena =
-              static_cast<double>(trainer->replica(place * static_cast<size_t>(mesh.channel)).arena_bytes());
-          const auto activations = static_cast<double>(found.devices[place].activation_bytes);
-          EXPECT_LT(arena, 1.5 * activations) << net()->name() << " on " << name_of(mesh) << ", place " << place;
-          EXPECT_GT(1.5 * arena, activations) << net()->name() << " on " << name_of(mesh) << ", place " << place;
-        }
+        for (size_t place = 0; place < found.devices.size(); ++place)
+          expect_arena(static_cast<double>(trainer->replica(place * static_cast<size_t>(mesh.channel)).arena_bytes()),
+                       found.devices[place].activation_bytes,
+                       text(net()->name(), " on ", name_of(mesh), ", place ", place));
       }
+}
+
+// ---- recompute ----
+
+TEST(EstimateMesh, CountsTheActivationsThatRecomputeLeaves) {
+  StepSettings settings = step_of(256);
+  for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{2, 1, 1}, Mesh{1, 2, 1}, Mesh{1, 1, 2}}) {
+    settings.recompute = {};
+    const MeshEstimate whole = estimate(*deep_model(16), settings, mesh);
+    for (const RecomputeSettings& recompute :
+         {RecomputeSettings{4, {}, 0}, RecomputeSettings{0, {"fc2", "fc3", "fc?1"}, 0}}) {
+      settings.recompute = recompute;
+      const MeshEstimate found = estimate(*deep_model(16), settings, mesh);
+      const auto trainer = attach(deep_model(16), settings, mesh);
+      trainer->explain(256);
+      EXPECT_LT(found.devices[0].activation_bytes, whole.devices[0].activation_bytes) << name_of(mesh);
+      EXPECT_GT(found.seconds, whole.seconds) << name_of(mesh);
+      expect_arena(static_cast<double>(trainer->replica(0).arena_bytes()), found.devices[0].activation_bytes,
+                   name_of(mesh));
+    }
+  }
+}
+
+TEST(EstimateMesh, TakesTheTimeOfOperationsThatAreRepeated) {
+  const auto model = deep_model(4);
+  Machine machine{1, 1, 1e6, kFast, kFast, 0};
+  StepSettings settings = step_of(8);
+  const double once = estimate_mesh(model->graph(), settings, machine, {}).seconds;
+  settings.recompute = {0, {"fc1", "fc2"}, 0};
+  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds - once, 2 * 2.0 * 8 * 64 * 64 / 1e6, 1e-9);
+  settings.recompute = {0, {"fc9"}, 0};
+  EXPECT_THROWS(Status::not_found, "recompute_layers 'fc9': no layer of model 'deep'",
+                estimate_mesh(model->graph(), settings, machine, {}));
+}
+
+TEST(EstimateMesh, KeepsToAnActivationBudgetOrSaysWhatItTakes) {
+  const auto model = small_resnet();
+  StepSettings settings = step_of(64);
+  const size_t whole = estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes;
+  settings.recompute.budget_bytes = static_cast<int64_t>(whole * 3 / 4);
+  EXPECT_LE(estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes, whole * 3 / 4);
+  for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{1, 1, 2}}) {  // on the device that needs most
+    settings.recompute.budget_bytes = 0;
+    size_t split = 0;
+    for (const DeviceEstimate& device : estimate(*model, settings, mesh).devices)
+      split = std::max(split, device.activation_bytes);
+    settings.recompute.budget_bytes = static_cast<int64_t>(split * 3 / 4);
+    for (const DeviceEstimate& device : estimate(*model, settings, mesh).devices)
+      EXPECT_LE(device.activation_bytes, split * 3 / 4) << name_of(mesh);
+  }
+  settings.recompute.budget_bytes = 1000;
+  EXPECT_THROWS(Status::out_of_memory, "activation_budget_bytes is 1000; allow more",
+                estimate(*model, settings, {2, 1, 1}));
+  EXPECT_THROWS(Status::not_found,
+                "works on no mesh of 2 devices; mesh 2x1x1: model 'd2l_resnet18': activations of a batch",
+                choose_mesh(model->graph(), settings, machine_of(2)));
+}
+
+TEST(EstimateMesh, CutsTheBatchIntoLogicalShards) {
+  const auto model = lenet();
+  StepSettings settings = step_of(64), parts = step_of(64, 4);
+  settings.logical_shards = 8;
+  const DeviceEstimate found = estimate(*model, settings, {2, 1, 1}).devices[0];
+  EXPECT_EQ(found.activation_bytes, estimate(*model, parts, {2, 1, 1}).devices[0].activation_bytes);
+  const auto trainer = attach(lenet(), settings, {2, 1, 1});
+  trainer->explain(64);
+  expect_arena(static_cast<double>(trainer->replica(0).arena_bytes()), found.activation_bytes, "8 shards on 2 devices");
+  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 8, needs 1, 2, 4 ... 8 devices; found 3",
+                estimate(*model, settings, {3, 1, 1}));
+  EXPECT_THROWS(Status::unsupported, "mesh.channel is 2, which does not go together with logical_shards yet",
+                estimate(*model, settings, {1, 1, 2}));
+  settings.logical_shards = 6;
+  EXPECT_THROWS(Status::invalid_argument, "logical_shards is 6, need a power of 2",
+                estimate(*model, settings, {2, 1, 1}));
+}
+
+// ---- sharded optimizer state, compressed gradients ----
+
+TEST(EstimateMesh, SharesTheOptimizersStateByWholeParameters) {
+  StepSettings settings = step_of(8, 1, 0.9);
+  settings.shards_optimizer = true;
+  const auto model = small_model();  // parameters of 512, 32, 96 and 12 bytes
+  constexpr size_t kGradients = 4 * (128 + 8 + 24 + 3), kLines = 512 + 64 + 128 + 64;
+  const DeviceEstimate one = estimate(*model, settings, {1, 1, 1}).devices[0];
+  EXPECT_EQ(one.optimizer_bytes, kLines);
+  EXPECT_EQ(one.sent_bytes(), 0u);
+  for (int n : {2, 4}) {
+    const DeviceEstimate device = estimate(*model, settings, {n, 1, 1}).devices[0];
+    EXPECT_EQ(device.optimizer_bytes, 512u) << "the largest parameter is alone";
+    EXPECT_EQ(device.gradient_bytes, kLines);
+    const auto others = static_cast<size_t>(n - 1);
+    EXPECT_EQ(device.data_bytes, 2 * others * kGradients / static_cast<size_t>(n) + others * 512);
+  }
+  const auto deep = deep_model(8);  // of equal layers: each of 4 ranks has 2
+  const DeviceEstimate quarter = estimate(*deep, settings, {4, 1, 1}).devices[0];
+  EXPECT_EQ(quarter.optimizer_bytes, 2u * 16384);
+  EXPECT_EQ(quarter.data_bytes, (2 * 3 + 3) * size_t{8 * 16384} / 4)
+      << "2 (n - 1) / n of gradients, (n - 1) / n of parameters";
+  settings.sgd.momentum = 0;
+  EXPECT_EQ(estimate(*deep, settings, {4, 1, 1}).devices[0].optimizer_bytes, 0u);
+}
+
+TEST(EstimateMesh, SharesTheUpdateAndGathersBehindIt) {
+  const auto model = deep_model(8);
+  StepSettings settings = step_of(64, 1, 0.9);
+  Machine machine{4, 1, kFast, 1e6, kFast, 0};  // memory alone
+  const double whole = estimate_mesh(model->graph(), settings, machine, {}).seconds;
+  settings.shards_optimizer = true;
+  // Gradients are read, parameters and momentum read and written: of 2 layers instead of 8. (And the learning rate.)
+  EXPECT_NEAR(whole - estimate_mesh(model->graph(), settings, machine, {}).seconds, 5 * 6 * 16384 / 1e6, 1e-5);
+  machine = {4, 1, kFast, kFast, 1e6, 1e-3};  // the link alone
+  settings.shards_optimizer = false;
+  const double sums = estimate_mesh(model->graph(), settings, machine, {}).seconds;
+  settings.shards_optimizer = true;
+  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds - sums, 3 * (1e-3 + 2 * 16384 / 1e6), 1e-9);
+}
+
+TEST(EstimateMesh, SendsHalfTheBytesOfCompressedGradients) {
+  const auto model = deep_model(8);
+  StepSettings settings = step_of(64);
+  Machine machine{4, 1, kFast, kFast, 1e6, 0};
+  const MeshEstimate whole = estimate_mesh(model->graph(), settings, machine, {});
+  settings.compresses_gradients = true;
+  const MeshEstimate half = estimate_mesh(model->graph(), settings, machine, {});
+  EXPECT_EQ(2 * half.sent_bytes(), whole.sent_bytes());
+  EXPECT_EQ(half.devices[0].gradient_bytes, whole.devices[0].gradient_bytes);
+  EXPECT_NEAR(2 * half.seconds, whole.seconds, 1e-9);
+  // Activations travel as they are.
+  EXPECT_EQ(estimate(*model, settings, {1, 2, 2}).sent_bytes(), estimate(*model, step_of(64), {1, 2, 2}).sent_bytes());
 }
 
 // ---- bytes sent ----
@@ -183,7 +318,17 @@ TEST(EstimateMesh, TakesTheTimeOfItsMemory) {
   const double parameters = 128 + 8 + 24 + 3;
   const double once = estimate_mesh(model->graph(), step_of(8), machine, {}).seconds;
   // Momentum is read and written with each update.
-  EXPECT_NEAR(estimate_mesh(model->graph(), step_of(8, 1, 0.9), machine, {}).seconds - once, 2 * 4 * parameters / 1e6, 1e-9);
+  EXPECT_NEAR(estimate_mesh(model->graph(), step_of(8, 1, 0.9), machine, {}).seconds - once, 2 * 4 * parameters / 1e6,
+              1e-9);
+  // Clipping reads each gradient once more, behind its sum.
+  StepSettings clipped = step_of(8);
+  clipped.sgd.max_gradient_norm = 1;
+  const double reading = 4 * parameters / 1e6;
+  EXPECT_NEAR(estimate_mesh(model->graph(), clipped, machine, {}).seconds - once, reading, 0.05 * reading);
+  machine = {2, 1, kFast, 1e6, 1e3, 0};  // sums outlast the backward pass
+  const double summed = estimate_mesh(model->graph(), step_of(8), machine, {}).seconds;
+  EXPECT_NEAR(estimate_mesh(model->graph(), clipped, machine, {}).seconds - summed, reading, 0.05 * reading);
+  machine = {1, 1, kFast, 1e6, kFast, 0};
   // Twice the samples take twice the time, but for what has the size of the parameters.
   const double twice = estimate_mesh(model->graph(), step_of(16), machine, {}).seconds;
   EXPECT_GT(twice, 1.2 * once);
@@ -199,9 +344,11 @@ TEST(EstimateMesh, AddsTheSumsThatNothingHides) {
   settings.bucket_bytes = 1 << 20;
   EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {}).seconds, 2 * 1e-3 + 4 * 163 / 1e6, 1e-9);
   // Behind each other: the output's sum over two devices.
-  EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {1, 1, 2}).seconds, 2 * 1e-3 + 4 * 24 / 1e6, 1e-9);
+  EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {1, 1, 2}).seconds, 2 * 1e-3 + 4 * 24 / 1e6,
+              1e-9);
   // The output of fc1 and its gradient, of 8 samples and 8 units.
-  EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {1, 2, 1}).seconds, 2 * (1e-3 + 4 * 64 / 1e6), 1e-9);
+  EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {1, 2, 1}).seconds, 2 * (1e-3 + 4 * 64 / 1e6),
+              1e-9);
 }
 
 TEST(EstimateMesh, HidesSumsBehindTheBackwardPass) {
@@ -213,7 +360,8 @@ TEST(EstimateMesh, HidesSumsBehindTheBackwardPass) {
   // A product takes 2.6e-4 s, a gradient of 16 KiB on its way 1.6e-2: sums begin behind the last layer's first product, and hide
   // the 30 that follow.
   const double product = 2.0 * 32 * 64 * 64 / 1e9;
-  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16 * 16384 / 1e6 - 30 * product, 1e-9);
+  EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16 * 16384 / 1e6 - 30 * product,
+              1e-9);
   machine.link_bandwidth = 1e9;  // now 1.6e-5 s: the first layer's alone is left
   EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16384 / 1e9, 1e-7);
 }
@@ -247,7 +395,8 @@ TEST(EstimateMesh, NeedsLessMemoryTheMoreLayersAndChannelsAreSplit) {
   for (bool by_layer : {true, false}) {
     DeviceEstimate last = estimate(*model, step_of(64, 4, 0.9), {1, 1, 1}).fullest();
     for (int n : {2, 4, 8}) {
-      const DeviceEstimate now = estimate(*model, step_of(64, 4, 0.9), {1, by_layer ? n : 1, by_layer ? 1 : n}).fullest();
+      const DeviceEstimate now =
+          estimate(*model, step_of(64, 4, 0.9), {1, by_layer ? n : 1, by_layer ? 1 : n}).fullest();
       EXPECT_LT(now.memory_bytes(), last.memory_bytes()) << n;
       if (!by_layer) {
         EXPECT_LT(now.parameter_bytes, last.parameter_bytes * 6 / 10) << n;
@@ -296,9 +445,10 @@ TEST(ChooseMesh, GivesTheFastestThatFits) {
   }
   EXPECT_GT(chosen.size(), 1u) << "memory changes nothing";
   machine.memory_bytes = needs.front() - 1;
-  EXPECT_THROWS(Status::not_found,
-                text("plan: model 'd2l_resnet18' fits no mesh of 8 devices with ", needs.front() - 1, " bytes each; mesh "),
-                choose_mesh(model->graph(), settings, machine));
+  EXPECT_THROWS(
+      Status::not_found,
+      text("plan: model 'd2l_resnet18' fits no mesh of 8 devices with ", needs.front() - 1, " bytes each; mesh "),
+      choose_mesh(model->graph(), settings, machine));
   EXPECT_THROWS(Status::not_found, text(" needs least, ", needs.front(), " bytes"),
                 choose_mesh(model->graph(), settings, machine));
 }
@@ -315,6 +465,49 @@ TEST(ChooseMesh, LeavesOutMeshesThatCannotWork) {
   const MeshEstimate best = choose_mesh(model->graph(), step_of(130), machine);
   EXPECT_EQ(best.mesh.layer, 1);
   EXPECT_LT(best.mesh.channel, 65);
+}
+
+TEST(ChooseMesh, LeavesOutPartsThatBatchNormCannotNormalise) {
+  ZooOptions zoo;
+  zoo.input_channels = 1, zoo.input_height = 28, zoo.input_width = 28;
+  const auto model = create_model("resnet18", zoo);  // whose last images are of 1 x 1
+  const std::string refusal = "training needs more than 1 value a channel, a part of the batch has 1";
+  EXPECT_THROWS(Status::invalid_argument, refusal, estimate(*model, step_of(4), {4, 1, 1}));
+  EXPECT_THROWS(Status::invalid_argument, refusal, estimate(*model, step_of(4, 2), {2, 1, 1}));
+  EXPECT_THROWS(Status::invalid_argument, refusal, estimate(*model, step_of(7), {4, 1, 1}));
+  EXPECT_GT(estimate(*model, step_of(8), {4, 1, 1}).seconds, 0);
+  EXPECT_LT(choose_mesh(model->graph(), step_of(4), machine_of(4)).mesh.data, 4);
+  for (const StepSettings& settings : {step_of(4), step_of(7)}) {
+    const auto trainer = attach(create_model("resnet18", zoo), settings, {4, 1, 1});
+    EXPECT_THROWS(Status::invalid_argument, "training needs more than 1 value a channel",
+                  trainer->explain(settings.batch));
+  }
+}
+
+// Whatever is asked for, the mesh that is chosen for CPU devices is one that attaching takes.
+TEST(ChooseMesh, GivesWhatAttachingTakes) {
+  StepSettings scaled = step_of(8), clipped = step_of(8), low = step_of(8), shards = step_of(8), budget = step_of(8);
+  scaled.compute = DType::f16, scaled.sgd.is_scaled = true;
+  clipped.sgd.max_gradient_norm = 1;
+  low.compute = DType::bf16;
+  shards.logical_shards = 4;
+  budget.recompute.budget_bytes = 1 << 20;
+  const Machine slow_link{4, size_t{1} << 40, 1e12, 1e11, 1e6, 0};  // on which splitting by data is the slowest
+  EXPECT_EQ(choose_mesh(deep_model(8)->graph(), step_of(8), slow_link).mesh, (Mesh{1, 4, 1}));
+  for (StepSettings settings : {step_of(8), scaled, clipped, low, shards, budget}) {
+    settings.device_kind = DeviceKind::cpu;
+    const Mesh mesh = choose_mesh(deep_model(8)->graph(), settings, slow_link).mesh;
+    EXPECT_NO_THROW(attach(deep_model(8), settings, mesh)) << name_of(mesh);
+    EXPECT_THROWS(Status::invalid_argument, "needs 8 devices; found 4",
+                  estimate_mesh(deep_model(8)->graph(), settings, slow_link, {8, 1, 1}));
+  }
+  shards.device_kind = DeviceKind::cpu;
+  EXPECT_EQ(choose_mesh(deep_model(8)->graph(), shards, slow_link).mesh, (Mesh{4, 1, 1}));
+  StepSettings plain = step_of(8);
+  plain.device_kind = DeviceKind::cuda;
+  EXPECT_EQ(choose_mesh(deep_model(8)->graph(), plain, slow_link).mesh, (Mesh{4, 1, 1}));
+  EXPECT_THROWS(Status::unsupported, "mesh.layer is 4, which does not go together with GPUs yet",
+                estimate_mesh(deep_model(8)->graph(), plain, slow_link, {1, 4, 1}));
 }
 
 }  // namespace

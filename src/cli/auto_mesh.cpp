@@ -1,0 +1,72 @@
+// What the devices can do, as far as it is known, and the plan for them.
+#include "cli/auto_mesh.h"
+
+#include <algorithm>
+
+#include "cli/text.h"
+
+namespace troika::cli {
+namespace {
+
+// Guesses for a core of a CPU; docs/planning.md has what they rest on.
+constexpr double kOperationsOfCore = 1e11, kBytesOfCore = 1e10;  // a second
+constexpr double kCpuLatency = 2e-5;                             // seconds, until another thread has woken up
+
+troika_device_info describe(const Context& context, troika_device device) {
+  troika_device_info info{};
+  info.struct_size = sizeof info;
+  call(troika_device_describe, context.get(), device, &info);
+  return info;
+}
+
+// CPU devices share the host's cores and memory. Of GPUs the defaults hold, but for the least memory that one has.
+void set_machine(const Context& context, int threads, const std::vector<troika_device>& devices,
+                 troika_plan_options& out) {
+  const auto count = static_cast<int64_t>(devices.size());
+  out.devices = static_cast<int32_t>(count);
+  out.device_kind = TROIKA_DEVICE_CPU;
+  const troika_device_info first = describe(context, devices.front());
+  out.memory_bytes = first.memory_bytes / count;
+  const double cores =
+      static_cast<double>(threads > 0 ? threads : first.cores) / static_cast<double>(count);  // of a device
+  for (troika_device device : devices) {
+    if (device.kind != TROIKA_DEVICE_CUDA) continue;
+    const int64_t bytes = describe(context, device).memory_bytes;
+    out.memory_bytes = out.device_kind == TROIKA_DEVICE_CUDA ? std::min(out.memory_bytes, bytes) : bytes;
+    out.device_kind = TROIKA_DEVICE_CUDA;
+  }
+  if (out.device_kind == TROIKA_DEVICE_CUDA) return;
+  out.operations_per_second = kOperationsOfCore * cores;
+  out.memory_bandwidth = kBytesOfCore * cores;
+  out.link_bandwidth = out.memory_bandwidth / 2;  // what is sent is read here and written there
+  out.link_latency = kCpuLatency;
+}
+
+}  // namespace
+
+void settle_mesh(MeshOptions& options, const Context& context, int threads, const Model& model,
+                 const std::vector<troika_device>& devices, int batch, troika_trainer_options& trainer_options) {
+  if (!options.is_auto()) return;
+  troika_plan_options plan_options = TROIKA_PLAN_OPTIONS_INIT;
+  set_machine(context, threads, devices, plan_options);
+  plan_options.batch = batch;
+  plan_options.loss = trainer_options.loss;
+  plan_options.precision = trainer_options.precision;
+  plan_options.momentum = trainer_options.momentum;
+  plan_options.max_gradient_norm = trainer_options.max_gradient_norm;
+  plan_options.micro_batches = trainer_options.micro_batches;
+  plan_options.logical_shards = trainer_options.logical_shards;
+  plan_options.layer_schedule = trainer_options.layer_schedule;
+  plan_options.layer_chunks = trainer_options.layer_chunks;
+  plan_options.recompute_segments = trainer_options.recompute_segments;
+  plan_options.recompute_layers = trainer_options.recompute_layers;
+  plan_options.activation_budget_bytes = trainer_options.activation_budget_bytes;
+  plan_options.shard_optimizer = trainer_options.shard_optimizer;
+  plan_options.gradient_compression = trainer_options.gradient_compression;
+  troika_plan plan = TROIKA_PLAN_INIT;
+  call(troika_plan_choose, model.get(), &plan_options, &plan);
+  options.mesh = name_of(plan.mesh);
+  trainer_options.mesh = plan.mesh;
+}
+
+}  // namespace troika::cli
