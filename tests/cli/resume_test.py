@@ -109,8 +109,8 @@ def a_run_keeps_the_mesh_that_was_chosen_for_it(folder):
     same_files(out, given, "weights.safetensors", "checkpoint.safetensors")
     run("train", "--resume", out, "--epochs", 3, "--mesh", "auto", "--devices", "cpu:0", "--progress", "off")
     assert json.loads((out / "run.json").read_text())["mesh"] == "1x1x1"
-    run(*base, "--mesh", "auto", "--max-gradient-norm", 1, "--epochs", 1, "--out", folder / "clipped", "--progress", "off")
-    assert json.loads((folder / "clipped" / "run.json").read_text())["mesh"] == "2x1x1", "splits refuse clipping"
+    run(*base, "--mesh", "auto", "--logical-shards", 2, "--epochs", 1, "--out", folder / "shards", "--progress", "off")
+    assert json.loads((folder / "shards" / "run.json").read_text())["mesh"] == "2x1x1", "splits refuse logical shards"
     assert refuse(*base, "--mesh", "auto", "--eval-devices", "cpu:0", "--out", folder / "none") == \
         "troika: --eval-devices is 'cpu:0'; give all with --mesh auto, which may split the model over the devices"
 
