@@ -33,16 +33,14 @@ TROIKA_VECTORIZE double sum_squares(const float* v, int64_t m) {
   return sum;
 }
 
-// Of the node's first `gradients` inputs, as they lie; padding is 0. One sum of squares a chunk.
+// Of the node's first `gradients` inputs. One sum of squares a chunk.
 class SquareSums {
  public:
   SquareSums(const KernelRequest& request, size_t gradients) {
-    for (size_t i = 0; i < gradients; ++i) {
-      const auto floats = static_cast<int64_t>(
-          bytes_in(request.graph.type(request.node.inputs[i]), request.input_layouts[i]) / sizeof(float));
-      for (int64_t begin = 0; begin < floats; begin += kChunk)
-        chunks_.push_back({i, begin, std::min(kChunk, floats - begin)});
-    }
+    const std::vector<int64_t> floats = floats_of_inputs(request, gradients);
+    for (size_t i = 0; i < gradients; ++i)
+      for (int64_t begin = 0; begin < floats[i]; begin += kChunk)
+        chunks_.push_back({i, begin, std::min(kChunk, floats[i] - begin)});
   }
 
   size_t scratch_bytes() const { return chunks_.size() * sizeof(double); }

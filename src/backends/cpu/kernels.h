@@ -77,6 +77,15 @@ inline size_t bytes_in(const TensorType& type, const LayoutPtr& layout) {
   return layout ? layout->bytes() : type.bytes();
 }
 
+// Floats of the node's first `count` inputs as they lie, padding included: it is 0.
+inline std::vector<int64_t> floats_of_inputs(const KernelRequest& request, size_t count) {
+  std::vector<int64_t> floats;
+  for (size_t i = 0; i < count; ++i)
+    floats.push_back(static_cast<int64_t>(
+        bytes_in(request.graph.type(request.node.inputs[i]), request.input_layouts[i]) / sizeof(float)));
+  return floats;
+}
+
 // An answer whose every input and output has one layout.
 KernelChoice uniform_choice(const KernelRequest& request, const LayoutPtr& layout, std::string name,
                             std::unique_ptr<Kernel> kernel);

@@ -18,10 +18,7 @@ TROIKA_VECTORIZE bool finite_range(const uint32_t* bits, int64_t begin, int64_t 
 }  // namespace
 
 KernelChoice select_check_finite(const CpuDevice&, const KernelRequest& request) {
-  std::vector<int64_t> floats;  // of each gradient, padding included: it is 0
-  for (size_t i = 0; i < request.node.inputs.size(); ++i)
-    floats.push_back(static_cast<int64_t>(
-        bytes_in(request.graph.type(request.node.inputs[i]), request.input_layouts[i]) / sizeof(float)));
+  const std::vector<int64_t> floats = floats_of_inputs(request, request.node.inputs.size());
   auto body = [floats](void* const* in, void* const* out, void*) {
     std::atomic<int32_t> is_finite{1};
     for (size_t i = 0; i < floats.size(); ++i)

@@ -18,10 +18,7 @@ TROIKA_VECTORIZE void round_range(uint32_t* bits, int64_t begin, int64_t end) {
 }  // namespace
 
 KernelChoice select_round_bf16(const CpuDevice&, const KernelRequest& request) {
-  std::vector<int64_t> floats;  // of each gradient, padding included: it is 0
-  for (size_t i = 0; i < request.node.inputs.size(); ++i)
-    floats.push_back(static_cast<int64_t>(
-        bytes_in(request.graph.type(request.node.inputs[i]), request.input_layouts[i]) / sizeof(float)));
+  const std::vector<int64_t> floats = floats_of_inputs(request, request.node.inputs.size());
   auto body = [floats](void* const* in, void* const*, void*) {
     for (size_t i = 0; i < floats.size(); ++i)
       parallel_for(floats[i], 16384, [&, bits = static_cast<uint32_t*>(in[i])](int64_t begin, int64_t end) {
