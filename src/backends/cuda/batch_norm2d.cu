@@ -1,16 +1,11 @@
 // batch_norm2d and its inference form: a launch for the statistics, and one that applies them, with residual and ReLU
-// in the same pass. The second goes through the slices from their ends, which the caches still hold.
-#include "backends/cuda/batch_norm2d.cuh"
+// in the same pass. The second goes through the slices from their ends, which the caches still hold. With statistics over
+// several ranks the first is a node of its own, and a small launch merges what all have found.
+#include "backends/cuda/batch_norm2d_statistics.cuh"
+#include "backends/cuda/grid.cuh"
 
 namespace troika::cuda {
 namespace {
-
-struct Statistics {
-  float *mean, *inv_std, *running_mean, *running_var;
-  int64_t* batches;
-  double eps, momentum;
-  double share, unbiased_share;  // of a value in the mean, and of its squared difference in the running variance
-};
 
 // Mean and sum of squared differences of a slice's channels go to `pairs` [slices][channels].
 //
@@ -19,7 +14,7 @@ struct Statistics {
 // then slices, add up the same way, around the mean of the first of them (Chan, Golub and LeVeque 1979).
 template <typename T, int V>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
-    statistics_kernel(const Pack<T, V>* x, Tiling t, float2* pairs, unsigned* arrived, Statistics to) {
+    statistics_kernel(const Pack<T, V>* x, Tiling t, float2* pairs, unsigned* arrived, Statistics to, MomentRows own) {
   constexpr int kN = 4;
   const Share s = share_of(t);
   if (to.batches && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) ++*to.batches;
@@ -77,9 +72,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   }
   if (!is_last_of_tile(arrived)) return;
 
-  const bool is_tracked = to.running_mean != nullptr;
-  const float running_mean = has_channel && is_tracked ? to.running_mean[channel] : 0;
-  const float running_var = has_channel && is_tracked ? to.running_var[channel] : 0;
+  const Running before = has_channel ? load_running(to, channel) : Running{0, 0};
   const float shift = __ldcg(&pairs[min(blockIdx.x * width + threadIdx.x % width, t.channels - 1)]).x;
   const double2 sums = fold_slices(t, pairs, width, [&](float2 p, int slice) {
     const float d = p.x - shift, weighted = static_cast<float>(t.rows_of(slice)) * d;
@@ -88,12 +81,35 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   if (!has_channel) return;
   const double offset = sums.x * to.share, mean = shift + offset;
   const double difference = sums.y - sums.x * offset, around_mean = difference < 0 ? 0 : difference;  // NaN stays
-  to.mean[channel] = static_cast<float>(mean);
-  to.inv_std[channel] = 1 / sqrtf(static_cast<float>(around_mean * to.share + to.eps));
-  if (!is_tracked) return;
-  to.running_mean[channel] = static_cast<float>((1 - to.momentum) * running_mean + to.momentum * mean);
-  to.running_var[channel] =
-      static_cast<float>((1 - to.momentum) * running_var + to.momentum * around_mean * to.unbiased_share);
+  if (own.rows)
+    store_moments(own, t, channel, mean, around_mean);
+  else
+    store_statistics(to, channel, mean, around_mean, before);
+}
+
+// Statistics of all ranks, from a row of each. A thread takes a channel. The shares are found here: ranks tell how many
+// values they have.
+__global__ void __launch_bounds__(kThreads)
+    merge_kernel(const float* rows, int64_t ranks, int64_t channels, Statistics to) {
+  if (to.batches && blockIdx.x == 0 && threadIdx.x == 0) ++*to.batches;
+  const int64_t size = 2 * channels + 1;
+  for (int64_t channel = first_index(); channel < channels; channel += index_step()) {
+    const float *const means = rows + 1 + channel, *const squares_of = means + channels;
+    double count = 0, mean = 0, squares = 0;
+    for (int64_t r = 0; r < ranks; ++r) {
+      const double values = rows[r * size];
+      count += values;
+      mean += values * means[r * size];
+    }
+    mean /= count;
+    for (int64_t r = 0; r < ranks; ++r) {
+      const double difference = means[r * size] - mean;
+      squares += squares_of[r * size] + rows[r * size] * difference * difference;
+    }
+    to.share = 1 / count;
+    to.unbiased_share = count > 1 ? 1 / (count - 1) : 1;
+    store_statistics(to, channel, mean, squares, load_running(to, channel));
+  }
 }
 
 // What turns x into xhat * weight + bias, [channels] each.
@@ -144,6 +160,19 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   }
 }
 
+// Without shares.
+Statistics statistics_to(const Arguments& a, double eps, double momentum) {
+  return {a.out<float>(1),
+          a.out<float>(2),
+          static_cast<float*>(a.inputs[3]),
+          static_cast<float*>(a.inputs[4]),
+          static_cast<int64_t*>(a.inputs[5]),
+          eps,
+          momentum,
+          0,
+          0};
+}
+
 template <typename T, int V>
 std::unique_ptr<Kernel> make_batch_norm2d(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
   const Attributes& attributes = request.node.attributes;
@@ -153,20 +182,44 @@ std::unique_ptr<Kernel> make_batch_norm2d(CudaDevice& device, const KernelReques
   return make_kernel(
       device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
         using P = Pack<T, V>;
-        const Statistics to = {a.out<float>(1),
-                               a.out<float>(2),
-                               static_cast<float*>(a.inputs[3]),
-                               static_cast<float*>(a.inputs[4]),
-                               static_cast<int64_t*>(a.inputs[5]),
-                               eps,
-                               momentum,
-                               1 / count,
-                               1 / (count - 1)};
+        Statistics to = statistics_to(a, eps, momentum);
+        to.share = 1 / count;
+        to.unbiased_share = 1 / (count - 1);
         const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
         statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), t, static_cast<float2*>(a.scratch),
-                                                                 reinterpret_cast<unsigned*>(arrived.get()), to);
+                                                                 reinterpret_cast<unsigned*>(arrived.get()), to,
+                                                                 MomentRows{});
         normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
       });
+}
+
+template <typename T, int V>
+std::unique_ptr<Kernel> make_batch_norm2d_moments(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
+  const Attributes& attributes = request.node.attributes;
+  const int64_t rank = attributes.integer("rank"), ranks = attributes.integer("ranks");
+  Statistics to = {};  // nowhere
+  to.share = 1 / static_cast<double>(t.rows());
+  return make_kernel(
+      device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
+        statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
+            a.in<Pack<T, V>>(0), t, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to,
+            MomentRows{a.out<float>(0), rank, ranks});
+      });
+}
+
+template <typename T, int V>
+std::unique_ptr<Kernel> make_merged_batch_norm2d(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
+  const Attributes& attributes = request.node.attributes;
+  const double eps = attributes.real("eps"), momentum = attributes.real("momentum");
+  const bool relu = attributes.flag("relu");
+  const int64_t ranks = input_type(request, 7).shape[0];
+  return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+    using P = Pack<T, V>;
+    const Statistics to = statistics_to(a, eps, momentum);
+    const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
+    merge_kernel<<<blocks_for(t.channels), kThreads, 0, stream>>>(a.in<float>(7), ranks, t.channels, to);
+    normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
+  });
 }
 
 template <typename T, int V>
@@ -182,17 +235,30 @@ std::unique_ptr<Kernel> make_batch_norm2d_inference(CudaDevice& device, const Ke
 
 }  // namespace
 
+KernelChoice select_batch_norm2d_moments(CudaDevice& device, const KernelRequest& request) {
+  size_t scratch_bytes = 0;
+  KernelChoice choice = choose_by_pack(device, request, {}, [&](auto zero, auto pack, const Tiling& t) {
+    scratch_bytes = t.pairs_bytes();
+    return make_batch_norm2d_moments<decltype(zero), pack>(device, request, t);
+  });
+  choice.scratch_bytes = scratch_bytes;
+  return choice;
+}
+
 KernelChoice select_batch_norm2d(CudaDevice& device, const KernelRequest& request) {
   const Shape& x = input_type(request, 0).shape;
-  if (x[0] * x[2] * x[3] == 1)
+  const bool is_merged = has_input(request, 7);
+  if (!is_merged && x[0] * x[2] * x[3] == 1)
     throw Error(Status::invalid_argument, text("batch_norm2d '", request.node.name, "' on ", device.id(),
                                                ": training needs more than 1 value a channel, this device's shard of ",
                                                x, " has 1; use a larger batch or fewer devices"));
   size_t scratch_bytes = 0;
   KernelChoice choice = choose_by_pack(device, request, {6}, [&](auto zero, auto pack, const Tiling& t) {
+    if (is_merged) return make_merged_batch_norm2d<decltype(zero), pack>(device, request, t);
     scratch_bytes = t.pairs_bytes();
     return make_batch_norm2d<decltype(zero), pack>(device, request, t);
   });
+  if (is_merged) choice.name += "_merged";
   choice.scratch_bytes = scratch_bytes;
   if (has_input(request, 6)) choice.may_share = {{0, 6}};
   return choice;

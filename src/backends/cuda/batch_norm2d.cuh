@@ -47,7 +47,7 @@ struct Tiling {
   __host__ __device__ int64_t first_row(int slice) const {
     return int64_t{slice} * slice_rows + (slice < longer ? slice : longer);
   }
-  int64_t rows() const { return first_row(slices); }
+  __host__ __device__ int64_t rows() const { return first_row(slices); }
   dim3 grid() const { return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(slices)); }
 
   // Of the sums that blocks leave to the last one: a pair for each channel of each slice.

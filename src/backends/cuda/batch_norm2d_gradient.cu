@@ -1,5 +1,7 @@
-// batch_norm2d's gradient: a launch for its sums, which writes dz where that is wanted, and one for dx.
+// batch_norm2d's gradient: a launch for its sums, which writes dz where that is wanted, and one for dx. With sums over
+// several ranks the first is a node of its own, and a small launch makes of all ranks' sums what the second needs.
 #include "backends/cuda/batch_norm2d.cuh"
+#include "backends/cuda/grid.cuh"
 
 namespace troika::cuda {
 namespace {
@@ -18,11 +20,23 @@ struct ParameterGradients {
   double share;    // of a value in the mean
 };
 
-// Sums of dz and dz (x - mean), which make the parameters' gradients; writes dz where it is given, which may be dy.
+// Of a channel's sums of dz and dz (x - mean): `own` make the parameters' gradients, those of all ranks dx.
+__device__ void store_gradients(const ParameterGradients& to, int64_t channels, int64_t channel, double weight,
+                                double inverse, double2 own, double2 all) {
+  const double a = weight * inverse;
+  to.dbias[channel] = static_cast<float>(own.x);
+  to.dweight[channel] = static_cast<float>(own.y * inverse);
+  to.factors[channel] = static_cast<float>(a);
+  to.factors[channels + channel] = static_cast<float>(-a * inverse * inverse * all.y * to.share);
+  to.factors[2 * channels + channel] = static_cast<float>(-a * all.x * to.share);
+}
+
+// Sums of dz and dz (x - mean), which make the parameters' gradients, or where `own_sums` is given go there as {values a
+// channel, sums of dz [channels], of dz (x - mean) [channels]}; writes dz where it is given, which may be dy.
 template <typename T, int V>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     gradient_sums_kernel(const Pack<T, V>* x, const Pack<T, V>* y, const Pack<T, V>* dy, Pack<T, V>* dz, Tiling t,
-                         float2* pairs, unsigned* arrived, ParameterGradients to) {
+                         float2* pairs, unsigned* arrived, ParameterGradients to, float* own_sums) {
   constexpr int kN = 2;
   const Share s = share_of(t);
   float sum[V] = {}, product[V] = {};
@@ -62,15 +76,26 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   if (has_channel) pairs[int64_t{blockIdx.y} * t.channels + channel] = total;
   if (!is_last_of_tile(arrived)) return;
 
-  const double weight = has_channel ? to.weight[channel] : 0, inverse = has_channel ? to.inv_std[channel] : 0;
+  const bool makes_gradients = has_channel && !own_sums;
+  const double weight = makes_gradients ? to.weight[channel] : 0, inverse = makes_gradients ? to.inv_std[channel] : 0;
   const double2 sums = fold_slices(t, pairs, width, [](float2 p, int) { return p; });
   if (!has_channel) return;
-  const double a = weight * inverse;
-  to.dbias[channel] = static_cast<float>(sums.x);
-  to.dweight[channel] = static_cast<float>(sums.y * inverse);
-  to.factors[channel] = static_cast<float>(a);
-  to.factors[t.channels + channel] = static_cast<float>(-a * inverse * inverse * sums.y * to.share);
-  to.factors[2 * int64_t{t.channels} + channel] = static_cast<float>(-a * sums.x * to.share);
+  if (!own_sums) return store_gradients(to, t.channels, channel, weight, inverse, sums, sums);
+  if (channel == 0) own_sums[0] = static_cast<float>(t.rows());
+  own_sums[1 + channel] = static_cast<float>(sums.x);
+  own_sums[1 + int64_t{t.channels} + channel] = static_cast<float>(sums.y);
+}
+
+// Parameters' gradients and factors from this rank's sums and those of all, as gradient_sums_kernel gives them. A thread
+// takes a channel. The share is found here: the sums tell how many values there are.
+__global__ void __launch_bounds__(kThreads)
+    factors_kernel(const float* own, const float* all, int64_t channels, ParameterGradients to) {
+  to.share = 1 / static_cast<double>(all[0]);
+  for (int64_t channel = first_index(); channel < channels; channel += index_step()) {
+    const int64_t sum = 1 + channel, product = sum + channels;
+    store_gradients(to, channels, channel, to.weight[channel], to.inv_std[channel], {own[sum], own[product]},
+                    {all[sum], all[product]});
+  }
 }
 
 // dx = a dz + b (x - mean) + c. dx may be x or dy.
@@ -125,20 +150,63 @@ std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const Ker
         const P *y = a.in<P>(4), *dy = a.in<P>(5);
         P* dz = writes_dz ? a.out<P>(3) : nullptr;
         gradient_sums_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
-            a.in<P>(0), y, dy, dz, t, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to);
+            a.in<P>(0), y, dy, dz, t, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to,
+            nullptr);
         gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), dz ? nullptr : y, dz ? dz : dy, a.out<P>(0),
                                                                t, to.mean, factors);
       });
 }
 
+template <typename T, int V>
+std::unique_ptr<Kernel> make_batch_norm2d_gradient_sums(CudaDevice& device, const KernelRequest& request,
+                                                        const Tiling& t) {
+  const bool writes_dz = request.node.attributes.flag("residual");
+  return make_kernel(
+      device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
+        using P = Pack<T, V>;
+        ParameterGradients to = {};
+        to.mean = a.in<float>(1);
+        gradient_sums_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
+            a.in<P>(0), a.in<P>(2), a.in<P>(3), writes_dz ? a.out<P>(1) : nullptr, t, static_cast<float2*>(a.scratch),
+            reinterpret_cast<unsigned*>(arrived.get()), to, a.out<float>(0));
+      });
+}
+
+template <typename T, int V>
+std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, const Tiling& t) {
+  return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+    using P = Pack<T, V>;
+    auto* factors = static_cast<float*>(a.scratch);
+    const ParameterGradients to = {a.in<float>(1),  a.in<float>(2), a.in<float>(3), a.out<float>(1),
+                                   a.out<float>(2), factors,        0};
+    factors_kernel<<<blocks_for(t.channels), kThreads, 0, stream>>>(a.in<float>(6), a.in<float>(7), t.channels, to);
+    gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(4), a.in<P>(5), a.out<P>(0), t, to.mean,
+                                                           factors);
+  });
+}
+
 }  // namespace
 
+KernelChoice select_batch_norm2d_gradient_sums(CudaDevice& device, const KernelRequest& request) {
+  size_t scratch_bytes = 0;
+  KernelChoice choice = choose_by_pack(device, request, {2, 3}, [&](auto zero, auto pack, const Tiling& t) {
+    scratch_bytes = t.pairs_bytes();
+    return make_batch_norm2d_gradient_sums<decltype(zero), pack>(device, request, t);
+  });
+  choice.scratch_bytes = scratch_bytes;
+  if (request.node.attributes.flag("residual")) choice.may_share = {{1, 3}};
+  return choice;
+}
+
 KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request) {
+  const bool is_summed = has_input(request, 6);
   size_t scratch_bytes = 0;
   KernelChoice choice = choose_by_pack(device, request, {4, 5}, [&](auto zero, auto pack, const Tiling& t) {
-    scratch_bytes = t.pairs_bytes() + 3 * static_cast<size_t>(t.channels) * sizeof(float);
-    return make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
+    scratch_bytes = (is_summed ? 0 : t.pairs_bytes()) + 3 * static_cast<size_t>(t.channels) * sizeof(float);
+    return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, t)
+                     : make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
   });
+  if (is_summed) choice.name += "_summed";
   choice.scratch_bytes = scratch_bytes;
   choice.may_share = {{request.node.attributes.flag("residual") ? 3 : 0, 5}};
   return choice;

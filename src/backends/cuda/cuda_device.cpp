@@ -18,7 +18,7 @@ CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans)
   check(cudnnCreate(&cudnn_), what);
   check(cudnnSetStream(cudnn_, stream_), what);
   check(cublasLtCreate(&cublas_), what);
-  staging_ = std::make_unique<Staging>(stream_);
+  staging_ = std::make_unique<Staging>(stream_, what);
 }
 
 CudaDevice::~CudaDevice() {
@@ -78,7 +78,10 @@ void CudaDevice::enter_thread() {
 bool CudaDevice::is_idle() {
   const ContextGuard guard(*context_);
   const cudaError_t status = cudaStreamQuery(stream_);
-  if (status == cudaErrorNotReady) return false;
+  if (status == cudaErrorNotReady) {
+    cudaGetLastError();  // which keeps it otherwise, for the next launch to report
+    return false;
+  }
   check(status, text("device ", id()));
   return true;
 }

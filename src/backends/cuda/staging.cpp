@@ -2,13 +2,24 @@
 #include "backends/cuda/staging.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "backends/cuda/check.h"
+#include "core/deadline.h"
+#include "core/text.h"
 
 namespace troika::cuda {
+namespace {
 
-Staging::Staging(cudaStream_t stream) : stream_(stream) {
+// Longer than steps take, whose own deadline speaks first; but not for ever.
+constexpr std::chrono::seconds kLongestWait{3600};
+
+}  // namespace
+
+Staging::Staging(cudaStream_t stream, std::string device) : stream_(stream), device_(std::move(device)) {
   try {
     for (Piece& piece : pieces_) {
       check(cudaHostAlloc(reinterpret_cast<void**>(&piece.memory), kPieceBytes, cudaHostAllocDefault), "staging memory");
@@ -31,8 +42,25 @@ void Staging::release() {
 
 Staging::Piece& Staging::next_piece() {
   Piece& piece = pieces_[next_++ % pieces_.size()];
-  check_launch(cudaEventSynchronize(piece.free));  // at once where it was never recorded
+  wait_for(piece);  // at once where it was never recorded
   return piece;
+}
+
+// cudaEventSynchronize would wait for a GPU that hangs, or for ranks that are lost, without end.
+void Staging::wait_for(const Piece& piece) const {
+  constexpr int kSpins = 2000;  // a copy takes from microseconds to the rest of a step: look often first, then sleep
+  const Deadline deadline = Deadline::clock::now() + kLongestWait;
+  for (int looks = 0;; ++looks) {
+    const cudaError_t status = cudaEventQuery(piece.free);
+    if (status != cudaErrorNotReady) return check_launch(status);
+    cudaGetLastError();  // which keeps it otherwise, for the next launch to report
+    if (Deadline::clock::now() >= deadline)
+      throw Error(Status::comm, text(device_, ": a copy did not end within ", kLongestWait.count(), " s"));
+    if (looks < kSpins)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
 }
 
 void Staging::to_device(void* destination, const void* source, size_t bytes) {
@@ -55,7 +83,7 @@ void Staging::to_host(void* destination, const void* source, size_t bytes) {
     check_launch(cudaMemcpyAsync(piece.memory, static_cast<const std::byte*>(source) + done, n, cudaMemcpyDeviceToHost,
                                  stream_));
     check_launch(cudaEventRecord(piece.free, stream_));
-    check_launch(cudaEventSynchronize(piece.free));
+    wait_for(piece);
     std::memcpy(static_cast<std::byte*>(destination) + done, piece.memory, n);
   }
 }

@@ -6,13 +6,15 @@
 #include <array>
 #include <cstddef>
 #include <mutex>
+#include <string>
 
 namespace troika::cuda {
 
-// From any thread, one copy at a time.
+// From any thread, one copy at a time. COMM where one has not ended in an hour: the work in front of it never will.
 class Staging {
  public:
-  explicit Staging(cudaStream_t stream);
+  // `device` begins messages: "device cuda:0".
+  Staging(cudaStream_t stream, std::string device);
   ~Staging();
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
@@ -28,10 +30,12 @@ class Staging {
     cudaEvent_t free = nullptr;  // has happened when the piece's last copy has ended
   };
   Piece& next_piece();
+  void wait_for(const Piece& piece) const;
   void release();
 
   std::mutex mutex_;
   const cudaStream_t stream_;
+  const std::string device_;
   std::array<Piece, 2> pieces_{};
   size_t next_ = 0;
 };

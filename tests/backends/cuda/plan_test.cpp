@@ -2,17 +2,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "backends/cuda/cuda_device.h"
 #include "models/zoo.h"
+#include "ops/op_def.h"
 #include "plan/compile.h"
+#include "support/throws.h"
 
 namespace troika {
 namespace {
 
-// A whole training step of a model from the zoo, planned for cuda:0.
+// A whole training step of a model from the zoo, planned for cuda:0. `adjust` has the last word on what is asked.
 Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int64_t batch = 8,
-             double max_gradient_norm = 0) {
+             double max_gradient_norm = 0, const std::function<void(CompileRequest&)>& adjust = {}) {
   const auto model = create_model(name, {});
   CompileRequest request(model->graph());
   request.local_batch = request.global_batch = batch;
@@ -46,6 +49,7 @@ Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int
     if (value.role == Role::buffer) add(value.name, value.type, -1);
   if (is_scaled) add(kLossScale, {DType::f32, {2}}, -1);
   StateTable state(std::move(entries), true);
+  if (adjust) adjust(request);
   cuda::CudaDevice device(0, cuda::CudaDevice::PlanOnly{});
   return compile(request, device, state, Log());
 }
@@ -100,6 +104,80 @@ TEST(CudaPlan, ClipsInOneLaunchBeforeTheUpdates) {
   EXPECT_EQ(std::count_if(plan.launches.begin(), found, [](const Launch& launch) { return launch.op == "sgd_update"; }), 0);
   EXPECT_EQ(found->kernel_name, "cuda:own:clip_factor_runs");
   EXPECT_EQ(plan.output_types.back(), (TensorType{DType::f32, {1}}));
+}
+
+bool ends_with(const std::string& name, const std::string& end) {
+  return name.size() >= end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
+}
+
+TEST(CudaPlan, MergesTheStatisticsOfSeveralRanks) {
+  for (DType compute : {DType::f32, DType::bf16, DType::f16}) {
+    const int norms = count(plan_of("d2l_resnet18", compute), "batch_norm2d");
+    const Plan plan = plan_of("d2l_resnet18", compute, false, 8, 0, [](CompileRequest& request) {
+      request.ranks = 2;
+      request.rank = 1;
+      request.global_batch = 16;
+      request.syncs_statistics = true;
+    });
+    EXPECT_GT(norms, 0);
+    for (const char* op :
+         {"batch_norm2d_moments", "batch_norm2d", "batch_norm2d_gradient_sums", "batch_norm2d_gradient"})
+      EXPECT_EQ(count(plan, op), norms) << op;
+    EXPECT_EQ(plan.sums.size(), static_cast<size_t>(2 * norms));
+    for (const Launch& launch : plan.launches) {
+      EXPECT_EQ(launch.kernel_name.find("cuda:"), 0u) << launch.op << " has " << launch.kernel_name;
+      EXPECT_EQ(ends_with(launch.kernel_name, "_merged"), launch.op == "batch_norm2d") << launch.kernel_name;
+      EXPECT_EQ(ends_with(launch.kernel_name, "_summed"), launch.op == "batch_norm2d_gradient") << launch.kernel_name;
+    }
+    // What goes round is f32 and plain: the images lie as without.
+    EXPECT_LE(count(plan, "reorder"), 1) << print_plan(plan);
+  }
+}
+
+TEST(CudaPlan, RoundsGradientsBeforeTheirSumAndBehindIt) {
+  size_t buckets = 0;
+  const Plan plan = plan_of("d2l_lenet", DType::f32, false, 8, 0, [&](CompileRequest& request) {
+    request.ranks = 2;
+    request.compresses_gradients = true;
+    buckets = request.buckets.size();
+  });
+  EXPECT_EQ(count(plan, "round_bf16"), static_cast<int>(2 * buckets));
+  for (const Launch& launch : plan.launches)
+    if (launch.op == "round_bf16") {
+      EXPECT_EQ(launch.kernel_name, "cuda:own:round_bf16_runs");
+    }
+}
+
+TEST(CudaPlan, ClipsByTheNormsOfAllRanksThatHoldTheModel) {
+  for (bool counts_any : {true, false}) {
+    const Plan plan = plan_of("d2l_lenet", DType::f32, false, 8, 1.0, [&](CompileRequest& request) {
+      request.gradient_share.rank = 1;
+      request.gradient_share.ranks = 2;
+      if (!counts_any) request.gradient_share.counted.emplace();
+    });
+    const auto norm = std::find_if(plan.launches.begin(), plan.launches.end(),
+                                   [](const Launch& launch) { return launch.op == "gradient_norm"; });
+    ASSERT_NE(norm, plan.launches.end());
+    EXPECT_EQ(norm->kernel_name, "cuda:own:gradient_norm_runs");
+    EXPECT_EQ(norm->inputs.size() > 0, counts_any);
+    EXPECT_EQ((norm + 1)->op, "clip_factor");
+    EXPECT_EQ(plan.sums.size(), 1u);
+  }
+}
+
+TEST(CudaPlan, NormalisesASingleValueAChannelWithThoseOfOtherRanksAlone) {
+  cuda::CudaDevice device(0, cuda::CudaDevice::PlanOnly{});
+  auto select = [&](bool is_merged) {
+    Graph graph;
+    auto add = [&](const char* name, Shape shape) { return graph.add_value(name, {DType::f32, shape}, Role::input); };
+    std::vector<ValueId> inputs = {
+        add("x", {1, 3, 1, 1}), add("weight", {3}), add("bias", {3}), kNoValue, kNoValue, kNoValue, kNoValue};
+    if (is_merged) inputs.push_back(add("moments", {2, 7}));
+    append_node(graph, "batch_norm2d", "bn", inputs, {{"eps", 1e-5}, {"momentum", 0.1}, {"relu", int64_t{0}}});
+    return device.select({graph, graph.nodes()[0], std::vector<LayoutPtr>(inputs.size())}).name;
+  };
+  EXPECT_EQ(select(true), "cuda:own:nhwc_vec1_merged");
+  EXPECT_THROWS(Status::invalid_argument, "'bn' on cuda:0: training needs more than 1 value a channel", select(false));
 }
 
 TEST(CudaPlan, TakesLessMemoryIn16Bits) {

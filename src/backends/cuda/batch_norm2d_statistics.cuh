@@ -1,0 +1,54 @@
+// What becomes of a channel's mean and squared differences: statistics, which batch_norm2d normalises by and tracks, or a
+// row for several ranks to merge.
+#pragma once
+
+#include "backends/cuda/batch_norm2d.cuh"
+
+namespace troika::cuda {
+
+struct Statistics {
+  float *mean, *inv_std, *running_mean, *running_var;
+  int64_t* batches;
+  double eps, momentum;
+  double share, unbiased_share;  // of a value in the mean, and of its squared difference in the running variance
+};
+
+// What is tracked of a channel, before this batch.
+struct Running {
+  float mean, var;
+};
+
+__device__ inline Running load_running(const Statistics& from, int64_t channel) {
+  if (!from.running_mean) return {0, 0};
+  return {from.running_mean[channel], from.running_var[channel]};
+}
+
+// `squares`: the sum of squared differences.
+__device__ inline void store_statistics(const Statistics& to, int64_t channel, double mean, double squares,
+                                        Running before) {
+  to.mean[channel] = static_cast<float>(mean);
+  to.inv_std[channel] = 1 / sqrtf(static_cast<float>(squares * to.share + to.eps));
+  if (!to.running_mean) return;
+  to.running_mean[channel] = static_cast<float>((1 - to.momentum) * before.mean + to.momentum * mean);
+  to.running_var[channel] =
+      static_cast<float>((1 - to.momentum) * before.var + to.momentum * squares * to.unbiased_share);
+}
+
+// A row {values a channel, means [channels], sums of squared differences [channels]} of each rank, of which this rank's is
+// written, and zeros to the others.
+struct MomentRows {
+  float* rows;  // null: statistics are wanted
+  int64_t rank, ranks;
+};
+
+__device__ inline void store_moments(const MomentRows& to, const Tiling& t, int channel, double mean, double squares) {
+  for (int64_t r = 0; r < to.ranks; ++r) {
+    float* const row = to.rows + r * (2 * int64_t{t.channels} + 1);
+    const bool is_own = r == to.rank;
+    if (channel == 0) row[0] = is_own ? static_cast<float>(t.rows()) : 0;
+    row[1 + channel] = is_own ? static_cast<float>(mean) : 0;
+    row[1 + int64_t{t.channels} + channel] = is_own ? static_cast<float>(squares) : 0;
+  }
+}
+
+}  // namespace troika::cuda
