@@ -77,6 +77,7 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
     if (in.types[i] != TensorType{DType::f32, {2 * in.shape(0)[1] + 1}})
       in.fail(text("sums are ", name_of(in.types[i].dtype), in.shape(i), ", need f32[", 2 * in.shape(0)[1] + 1, "]"));
   std::vector<TensorType> types = {in.types[0], in.types[1], in.types[1]};
+  if (in.types.size() > 6 && in.node.attributes.flag("residual")) in.fail("has sums, whose op gives dz; needs no residual");
   if (in.node.attributes.flag("residual")) types.push_back(in.types[0]);
   return types;
 }
