@@ -54,7 +54,7 @@ struct Gru {
     begin_with(has_bias ? f.in(3) : nullptr, s.rows, f.scratch(biases));
     begin_with(has_bias ? f.in(4) : nullptr, s.rows, f.scratch(biases) + s.rows);
     std::fill_n(f.scratch(zeros), s.hidden, 0.0f);
-    parallel_for(s.n, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(s.n, sample_grain(s), [&](int64_t begin, int64_t end) {
       for (int64_t step = 0; step < s.t; ++step) run_step(f, {begin, end}, step);
       for (int64_t n = begin; n < end; ++n)
         std::copy_n(f.out(0) + ((n + 1) * s.t - 1) * s.hidden, s.hidden, f.out(1) + n * s.hidden);
@@ -104,7 +104,7 @@ struct GruGradient {
     if (made.input) pack_matrix(f.in(1), s.features, 1, s.rows, s.features, f.scratch(packed_ih));
     pack_matrix(f.in(2), s.hidden, 1, s.rows, s.hidden, f.scratch(packed_hh));
     std::fill_n(f.scratch(zeros), s.hidden, 0.0f);
-    parallel_for(s.n, 1, [&](int64_t begin, int64_t end) { run_samples(f, {begin, end}); });
+    parallel_for(s.n, sample_grain(s), [&](int64_t begin, int64_t end) { run_samples(f, {begin, end}); });
     if (made.weights) {
       multiply_transposed(f.scratch(dinput), f.in(0), s.n * s.t, s.rows, s.features, f.out(0));
       multiply_transposed(f.scratch(dstate), f.scratch(before), s.n * s.t, s.rows, s.hidden, f.out(1));

@@ -53,7 +53,7 @@ struct Lstm {
     pack_matrix(f.in(2), 1, s.hidden, s.hidden, s.rows, f.scratch(packed_hh));
     for (int64_t k = 0; k < s.rows; ++k) f.scratch(bias)[k] = has_bias ? f.in(3)[k] + f.in(4)[k] : 0.0f;
     std::fill_n(f.scratch(zeros), s.hidden, 0.0f);
-    parallel_for(s.n, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(s.n, sample_grain(s), [&](int64_t begin, int64_t end) {
       for (int64_t step = 0; step < s.t; ++step) run_step(f, {begin, end}, step);
       const int64_t last = (s.t - 1) * s.hidden;
       for (int64_t n = begin; n < end; ++n) {
@@ -102,7 +102,7 @@ struct LstmGradient {
     if (made.input) pack_matrix(f.in(1), s.features, 1, s.rows, s.features, f.scratch(packed_ih));
     pack_matrix(f.in(2), s.hidden, 1, s.rows, s.hidden, f.scratch(packed_hh));
     std::fill_n(f.scratch(zeros), s.hidden, 0.0f);
-    parallel_for(s.n, 1, [&](int64_t begin, int64_t end) { run_samples(f, {begin, end}); });
+    parallel_for(s.n, sample_grain(s), [&](int64_t begin, int64_t end) { run_samples(f, {begin, end}); });
     if (made.weights) {
       multiply_transposed(f.scratch(dsums), f.in(0), s.n * s.t, s.rows, s.features, f.out(0));
       multiply_transposed(f.scratch(dsums), f.scratch(before), s.n * s.t, s.rows, s.hidden, f.out(1));

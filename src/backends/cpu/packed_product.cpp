@@ -105,7 +105,9 @@ TROIKA_VECTORIZE void add_row(const float* row, int64_t n, float* sums) {
 
 void pack_matrix(const float* matrix, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
                  float* packed) {
-  parallel_for((columns + kPanelColumns - 1) / kPanelColumns, 1, [&](int64_t begin, int64_t end) {
+  constexpr int64_t kGrain = 16384;  // floats a thread at least
+  const int64_t panel_grain = kGrain / (depth * kPanelColumns) + 1;
+  parallel_for((columns + kPanelColumns - 1) / kPanelColumns, panel_grain, [&](int64_t begin, int64_t end) {
     for (int64_t panel = begin; panel < end; ++panel) {
       const int64_t column = panel * kPanelColumns, width = std::min(kPanelColumns, columns - column);
       float* to = packed + column * depth;
@@ -139,7 +141,7 @@ void multiply_transposed(const float* a, const float* b, int64_t depth, int64_t 
 }
 
 void sum_rows(const float* a, int64_t depth, int64_t columns, float* sums) {
-  parallel_for(columns, 64, [&](int64_t begin, int64_t end) {
+  parallel_for(columns, std::max<int64_t>(64, 65536 / depth), [&](int64_t begin, int64_t end) {
     std::fill(sums + begin, sums + end, 0.0f);
     for (int64_t k = 0; k < depth; ++k) add_row(a + k * columns + begin, end - begin, sums + begin);
   });

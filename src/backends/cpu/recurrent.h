@@ -34,6 +34,12 @@ struct RecurrentShape {
   }
 };
 
+// Samples that a thread takes at least: fewer would not be worth waking it for.
+inline int64_t sample_grain(const RecurrentShape& s) {
+  constexpr int64_t kLeastProducts = 1 << 17;
+  return std::max<int64_t>(1, kLeastProducts / (s.t * s.rows * (s.features + s.hidden)));
+}
+
 // The arguments of a bound kernel, as floats.
 class Floats {
  public:
