@@ -63,6 +63,17 @@ std::unique_ptr<Model> shared_value() {
   return model;
 }
 
+// Recurrent layers of several parts on top of each other, with dropout below the last; the middle one's output is read twice.
+std::unique_ptr<Model> recurrent_layers() {
+  auto model = std::make_unique<Model>("recurrent");
+  ValueId x = model->add_lstm("lstm1", model->add_input("x", {7, 3}), 5, true);
+  x = model->add_gru("gru1", x, 4, true);
+  ValueId y = model->add_lstm("lstm2", x, 4, false);
+  x = model->add_gru("gru2", model->add_dropout("drop", model->add_sum("sum", x, y), 0.25), 6, false);
+  model->set_output(model->add_linear("fc", model->add_select_step("step", x, -2), 5, true));
+  return model;
+}
+
 constexpr int64_t kBatch = 4;
 
 // A model's graph in training with numbers for all that it is given, by role and name: the same for two graphs of a model.
@@ -218,9 +229,10 @@ TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Graphs, ::testing::Values(&small_lenet, &residual_block, &shared_value),
+INSTANTIATE_TEST_SUITE_P(Models, Graphs, ::testing::Values(&small_lenet, &residual_block, &shared_value, &recurrent_layers),
                          [](const auto& info) {
-                           return std::string(std::array{"SmallLeNet", "ResidualBlock", "SharedValue"}[info.index]);
+                           return std::string(std::array{"SmallLeNet", "ResidualBlock", "SharedValue",
+                                                         "RecurrentLayers"}[info.index]);
                          });
 
 }  // namespace

@@ -74,7 +74,7 @@ std::vector<float> units(uint32_t t, int64_t count, double scale = 1) {
   return values;
 }
 
-// tests/golden/recurrent.py says what runs.
+// tests/golden/layers/recurrent.py says what runs.
 std::shared_ptr<Model> golden_net(const Kind& kind) {
   auto model = std::make_shared<Model>("golden");
   ValueId x = ((*model).*kind.add)("rnn1", model->add_input("x", {7, 2}), 3, true);
@@ -91,7 +91,7 @@ std::shared_ptr<Model> golden_net(const Kind& kind) {
 Named named(const nlohmann::json& numbers) { return numbers.get<Named>(); }
 
 TEST_F(Sequences, FollowPyTorchForThreeSteps) {
-  std::ifstream file(TROIKA_SOURCE_DIR "/tests/golden/recurrent.json");
+  std::ifstream file(TROIKA_SOURCE_DIR "/tests/golden/layers/recurrent.json");
   const auto golden = nlohmann::json::parse(file);
   std::vector<Batch> batches;
   for (uint32_t step = 0; step < 3; ++step) {
