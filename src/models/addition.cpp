@@ -40,10 +40,11 @@ bool is_layer_output(const Graph& graph, ValueId value) {
 }
 
 Addition::Addition(Graph& graph, std::vector<Layer>& layers, ParameterStore& parameters, const char* op,
-         const std::string& name)
+                   const std::string& name)
     : graph_(graph), layers_(layers), parameters_(parameters), op_(op), name_(name) {
   check_layer_name(op, name);
-  if (!graph.outputs.empty()) fail_layer(op, name, text("model '", graph.name(), "' is complete, no layer can be added"));
+  if (!graph.outputs.empty())
+    fail_layer(op, name, text("model '", graph.name(), "' is complete, no layer can be added"));
   for (const Layer& layer : layers)
     if (layer.name == name) fail_layer(op, name, "the name is taken by another layer");
 }
@@ -115,8 +116,9 @@ void Addition::check(const Append& append, Layer& layer) const {
     if (in.value.role == Role::parameter) layer.parameters += elements;
   }
   if (total + layer.parameters > kMaxParameters)
-    fail_layer(op_, name_,
-         text("the model would have ", total + layer.parameters, " parameters, may have at most ", kMaxParameters));
+    fail_layer(
+        op_, name_,
+        text("the model would have ", total + layer.parameters, " parameters, may have at most ", kMaxParameters));
 }
 
 }  // namespace troika

@@ -72,7 +72,8 @@ ValueId Model::add_conv2d(const std::string& name, ValueId input, const ConvOpti
 ValueId Model::add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias) {
   Addition layer(graph_, layers_, *parameters_, "linear", name);
   const Shape& x = layer.input(input);
-  if (x.rank() != 2) fail_layer("linear", name, text("input has shape ", x, ", needs [batch, features]; flatten it first"));
+  if (x.rank() != 2)
+    fail_layer("linear", name, text("input has shape ", x, ", needs [batch, features]; flatten it first"));
   if (out_features < 1) fail_layer("linear", name, text("out_features is ", out_features, ", needs at least 1"));
   const int64_t in_features = x[1];
   layer.parameter("weight", {DType::f32, {out_features, in_features}});
@@ -86,8 +87,10 @@ ValueId Model::add_linear(const std::string& name, ValueId input, int64_t out_fe
 ValueId Model::add_batch_norm2d(const std::string& name, ValueId input, double eps, double momentum) {
   Addition layer(graph_, layers_, *parameters_, "batch_norm2d", name);
   const int64_t channels = channels_of(layer.input(input));
-  if (!(eps > 0) || !std::isfinite(eps)) fail_layer("batch_norm2d", name, text("eps is ", eps, ", needs a number above 0"));
-  if (!(momentum >= 0 && momentum <= 1)) fail_layer("batch_norm2d", name, text("momentum is ", momentum, ", needs 0 to 1"));
+  if (!(eps > 0) || !std::isfinite(eps))
+    fail_layer("batch_norm2d", name, text("eps is ", eps, ", needs a number above 0"));
+  if (!(momentum >= 0 && momentum <= 1))
+    fail_layer("batch_norm2d", name, text("momentum is ", momentum, ", needs 0 to 1"));
   const TensorType type{DType::f32, {channels}};
   layer.parameter("weight", type);
   layer.parameter("bias", type);

@@ -19,8 +19,8 @@ struct Layer {
 };
 
 enum class DefaultInitializer {
-  pytorch,   // a layer's weight and bias uniform within 1 / sqrt(fan_in); BatchNorm 1 and 0; LSTM and GRU uniform within
-             // 1 / sqrt(hidden), with either default
+  pytorch,  // a layer's weight and bias uniform within 1 / sqrt(fan_in); BatchNorm 1 and 0; LSTM and GRU uniform within
+            // 1 / sqrt(hidden), with either default
   tutorial,  // weights normal(0.01), biases 0; BatchNorm 1 and 0
 };
 

@@ -93,7 +93,8 @@ ValueId Model::add_select_step(const std::string& name, ValueId input, int64_t s
   const Shape& x = layer.input(input);
   if (x.rank() != 3) fail_layer("select_step", name, text("input has shape ", x, ", needs [batch, steps, features]"));
   if (step < -x[1] || step >= x[1])
-    fail_layer("select_step", name, text("step is ", step, ", input has ", x[1], " steps, needs ", -x[1], " to ", x[1] - 1));
+    fail_layer("select_step", name,
+               text("step is ", step, ", input has ", x[1], " steps, needs ", -x[1], " to ", x[1] - 1));
   const int64_t begin = step < 0 ? step + x[1] : step, features = x[2];
   // The steps of a sequence lie where an image has its channels.
   const auto append = [&](Graph& graph, const std::vector<ValueId>& given) {

@@ -62,7 +62,13 @@ std::vector<TensorType> infer_inference(const OpInputs& in) {
 }  // namespace
 
 extern const OpDef batch_norm2d_op, batch_norm2d_gradient_op, batch_norm2d_inference_op;
-const OpDef batch_norm2d_op{.name = "batch_norm2d", .infer = infer, .gradient = gradient, .mutates = {3, 4, 5}, .kept_outputs = {1, 2}, .computes_low = true, .f32_inputs = {1, 2, 3, 4}};
+const OpDef batch_norm2d_op{.name = "batch_norm2d",
+                            .infer = infer,
+                            .gradient = gradient,
+                            .mutates = {3, 4, 5},
+                            .kept_outputs = {1, 2},
+                            .computes_low = true,
+                            .f32_inputs = {1, 2, 3, 4}};
 const OpDef batch_norm2d_gradient_op{.name = "batch_norm2d_gradient", .infer = infer_gradient};
 const OpDef batch_norm2d_inference_op{.name = "batch_norm2d_inference", .infer = infer_inference, .computes_low = true, .f32_inputs = {1, 2, 3, 4}};
 

@@ -23,10 +23,10 @@ Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operation
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const Attributes made = recurrent_gradient_attributes(b, node);
-  const auto d = b.append_all("gru_gradient", node,
-                              {node.inputs[0], node.inputs[1], node.inputs[2], node.inputs[5], node.outputs[0],
-                               node.outputs[2], dy[0], dy[1]},
-                              made);
+  const auto d = b.append_all(
+      "gru_gradient", node,
+      {node.inputs[0], node.inputs[1], node.inputs[2], node.inputs[5], node.outputs[0], node.outputs[2], dy[0], dy[1]},
+      made);
   return recurrent_gradients(node, made, d);
 }
 

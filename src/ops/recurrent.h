@@ -64,7 +64,8 @@ inline std::vector<TensorType> recurrent_gradient_types(const OpInputs& in, size
   return types;
 }
 
-inline std::vector<ValueId> recurrent_gradients(const Node& node, const Attributes& made, const std::vector<ValueId>& d) {
+inline std::vector<ValueId> recurrent_gradients(const Node& node, const Attributes& made,
+                                                const std::vector<ValueId>& d) {
   std::vector<ValueId> gradients(node.inputs.size(), kNoValue);
   size_t next = 0;
   if (made.flag("weights"))

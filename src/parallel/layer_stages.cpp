@@ -83,8 +83,8 @@ LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::
   const size_t layers = nodes.empty() ? 0 : layer_of.back() + 1;
   const auto wanted = static_cast<size_t>(stages);
   if (wanted > layers)
-    throw Error(Status::invalid_argument, text("model '", model.name(), "' has ", layers,
-                                               " layers, cannot be cut into ", stages, " stages"));
+    throw Error(Status::invalid_argument,
+                text("model '", model.name(), "' has ", layers, " layers, cannot be cut into ", stages, " stages"));
   std::vector<size_t> begins;
   if (first_layers.empty() && stages > 1) begins = cut_by_cost(costs_of(model, layer_of, layers), wanted);
   if (!first_layers.empty() && first_layers.size() != wanted - 1)

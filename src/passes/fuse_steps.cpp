@@ -10,9 +10,8 @@ namespace {
 bool is_recurrent(const Node& node) { return node.op == "lstm" || node.op == "gru"; }
 
 bool reads(const Node& node, const Node& earlier) {
-  return std::any_of(earlier.outputs.begin(), earlier.outputs.end(), [&](ValueId id) {
-    return std::count(node.inputs.begin(), node.inputs.end(), id) > 0;
-  });
+  return std::any_of(earlier.outputs.begin(), earlier.outputs.end(),
+                     [&](ValueId id) { return std::count(node.inputs.begin(), node.inputs.end(), id) > 0; });
 }
 
 std::vector<int64_t> steps_of(const Graph& graph, const std::vector<ValueId>& parts) {
@@ -58,7 +57,8 @@ void run_side_by_side(Graph& graph) {
   for (Node& node : graph.nodes()) {
     auto place = nodes.end();
     if (is_recurrent(node) && is_recurrent_output[node.inputs[0]])
-      place = std::find_if(nodes.rbegin(), nodes.rend(), [&](const Node& earlier) { return reads(node, earlier); }).base();
+      place =
+          std::find_if(nodes.rbegin(), nodes.rend(), [&](const Node& earlier) { return reads(node, earlier); }).base();
     for (ValueId id : node.outputs) is_recurrent_output[id] = is_recurrent(node);
     nodes.insert(place, std::move(node));
   }

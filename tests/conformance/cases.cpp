@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/text.h"
+#include "support/test_device.h"
 
 namespace troika {
 
@@ -361,12 +362,12 @@ void add_recurrent(std::vector<Case>& cases) {
     for (const auto& [op, gates] : std::vector<std::pair<const char*, int64_t>>{{"lstm", 4}, {"gru", 3}}) {
       const bool is_lstm = gates == 4;
       const TensorType bias = f32({gates * r.hidden}), state = f32({r.n, r.hidden}), y = f32({r.n, r.t, r.hidden});
-      const Case layer{op,
-                       {f32({r.n, r.t, r.features}), f32({gates * r.hidden, r.features}),
-                        f32({gates * r.hidden, r.hidden}), optional(r.bias, bias), optional(r.bias, bias),
-                        optional(r.state, state)},
-                       {},
-                       {{1, small}, {2, small}}};
+      const Case layer{
+          op,
+          {f32({r.n, r.t, r.features}), f32({gates * r.hidden, r.features}), f32({gates * r.hidden, r.hidden}),
+           optional(r.bias, bias), optional(r.bias, bias), optional(r.state, state)},
+          {},
+          {{1, small}, {2, small}}};
       Case forward = layer;
       if (is_lstm) forward.inputs.push_back(optional(r.state, state));
       cases.push_back(forward);
@@ -445,7 +446,7 @@ const std::vector<Case>& all_cases() {
     add_clipping(c);
     add_casts(c);
     add_channels(c);
-    add_recurrent(c);
+    if (is_on_cpu()) add_recurrent(c);
     add_low_precision(c);
     return c;
   }();
@@ -462,6 +463,10 @@ std::string name_of(const Case& c) {
   const size_t brace = printed.rfind(" {", printed.rfind("return")), line = printed.rfind("\n  return");
   if (brace != std::string::npos && brace < line && brace > 20) name += printed.substr(brace, line - brace);
   return name;
+}
+
+bool is_of_sequences(std::string_view op) {
+  return op.starts_with("lstm") || op.starts_with("gru") || op.ends_with("_steps");
 }
 
 bool is_loss(const std::string& op) { return op == "cross_entropy" || op == "mean_squared_error"; }

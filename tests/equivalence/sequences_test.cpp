@@ -123,9 +123,14 @@ TEST_F(Sequences, EqualOneDeviceOnAnyMesh) {
     const auto batches = sequences({7, 1, 10, 3});
     const Trained oracle = train(sequence_net(kind), test_devices(1), momentum_options(), batches);
     for (bool fuse : {true, false})
-      for (auto [data, layer, channel, micro_batches] :
-           {std::array{1, 1, 1, 3}, {2, 1, 1, 1}, {3, 1, 1, 1}, {1, 2, 1, 1}, {1, 2, 1, 3}, {1, 3, 1, 2}, {1, 1, 2, 1},
-            {2, 2, 2, 2}}) {
+      for (auto [data, layer, channel, micro_batches] : {std::array{1, 1, 1, 3},
+                                                         {2, 1, 1, 1},
+                                                         {3, 1, 1, 1},
+                                                         {1, 2, 1, 1},
+                                                         {1, 2, 1, 3},
+                                                         {1, 3, 1, 2},
+                                                         {1, 1, 2, 1},
+                                                         {2, 2, 2, 2}}) {
         TrainerOptions options = momentum_options();
         options.mesh.layer = layer;
         options.mesh.channel = channel;

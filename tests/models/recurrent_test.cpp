@@ -11,13 +11,13 @@
 namespace troika {
 namespace {
 
-#define EXPECT_REFUSED(message, ...)                                                               \
-  do {                                                                                             \
-    const std::string before = print_graph(model.graph()) + model.print();                         \
-    const size_t parameters = model.parameters()->size();                                          \
-    EXPECT_THROWS(Status::invalid_argument, message, __VA_ARGS__);                                 \
-    EXPECT_EQ(print_graph(model.graph()) + model.print(), before);                                 \
-    EXPECT_EQ(model.parameters()->size(), parameters);                                             \
+#define EXPECT_REFUSED(message, ...)                                       \
+  do {                                                                     \
+    const std::string before = print_graph(model.graph()) + model.print(); \
+    const size_t parameters = model.parameters()->size();                  \
+    EXPECT_THROWS(Status::invalid_argument, message, __VA_ARGS__);         \
+    EXPECT_EQ(print_graph(model.graph()) + model.print(), before);         \
+    EXPECT_EQ(model.parameters()->size(), parameters);                     \
   } while (false)
 
 std::vector<std::string> ops_of(const Model& model) {
@@ -108,7 +108,8 @@ TEST(RecurrentLayer, IsRefusedWhereItDoesNotFit) {
   const ValueId x = model.add_input("x", {2, 8, 8}), flat = model.add_flatten("flat", x);
   EXPECT_REFUSED("lstm 'a': input has shape [1, 2, 8, 8], needs [batch, steps, features]",
                  model.add_lstm("a", x, 3, true));
-  EXPECT_REFUSED("gru 'a': input has shape [1, 128], needs [batch, steps, features]", model.add_gru("a", flat, 3, true));
+  EXPECT_REFUSED("gru 'a': input has shape [1, 128], needs [batch, steps, features]",
+                 model.add_gru("a", flat, 3, true));
   EXPECT_REFUSED("gru 'flat': the name is taken by another layer", model.add_gru("flat", x, 3, true));
 }
 

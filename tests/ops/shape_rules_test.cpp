@@ -265,8 +265,8 @@ TEST(ClipFactorShape, RefusesWhatIsNoGradientAndNoLossScale) {
 // ---- sequences ----
 
 TEST(RecurrentShape, FollowsStepsAndHiddenSize) {
-  const auto lstm = infer("lstm", {f32({2, 5, 3}), f32({16, 3}), f32({16, 4}), f32({16}), f32({16}), std::nullopt,
-                                   std::nullopt});
+  const auto lstm =
+      infer("lstm", {f32({2, 5, 3}), f32({16, 3}), f32({16, 4}), f32({16}), f32({16}), std::nullopt, std::nullopt});
   EXPECT_EQ(lstm, (std::vector<TensorType>{f32({2, 5, 4}), f32({2, 4}), f32({2, 4}), f32({2, 5, 16}), f32({2, 5, 4})}));
   const auto gru = infer("gru", {f32({2, 5, 3}), f32({12, 3}), f32({12, 4}), std::nullopt, std::nullopt, f32({2, 4})});
   EXPECT_EQ(gru, (std::vector<TensorType>{f32({2, 5, 4}), f32({2, 4}), f32({2, 5, 16})}));

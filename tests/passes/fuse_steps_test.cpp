@@ -12,8 +12,7 @@ namespace {
 // "lstm1 lstm2 ...": the layer of each node, or for others than lstm and gru the op.
 std::string order_of(const Graph& graph) {
   std::vector<std::string> names;
-  for (const Node& node : graph.nodes())
-    names.push_back(node.op == "lstm" || node.op == "gru" ? node.name : node.op);
+  for (const Node& node : graph.nodes()) names.push_back(node.op == "lstm" || node.op == "gru" ? node.name : node.op);
   return join(names, " ");
 }
 
@@ -37,7 +36,8 @@ TEST(FuseSteps, TakesAStepFromThePartThatHasIt) {
   const ValueId y = model.add_lstm("a", model.add_input("x", {10, 3}), 5, true);  // 4, 3 and 3 steps
   model.set_output(model.add_select_step("fifth", y, 5));
   const Graph graph = fused(model);
-  EXPECT_EQ(order_of(graph), "slice_channels a slice_channels a slice_channels reshape") << "the third part is not read";
+  EXPECT_EQ(order_of(graph), "slice_channels a slice_channels a slice_channels reshape")
+      << "the third part is not read";
   const Node& select = graph.nodes()[4];
   EXPECT_EQ(select.inputs[0], graph.nodes()[3].outputs[0]);
   EXPECT_EQ(select.attributes.integer("begin"), 1);
@@ -100,7 +100,8 @@ TEST(FuseSteps, LetsRecomputeMakeOnePartOfAllLayersAgainAtATime) {
   verify(graph);
   std::string order;
   for (size_t i = forward; i < graph.nodes().size(); ++i)
-    if (graph.nodes()[i].op.starts_with("lstm")) order += graph.nodes()[i].name + (graph.nodes()[i].op == "lstm" ? " " : "' ");
+    if (graph.nodes()[i].op.starts_with("lstm"))
+      order += graph.nodes()[i].name + (graph.nodes()[i].op == "lstm" ? " " : "' ");
   EXPECT_EQ(order, "a b b' a' a b b' a' a b b' a' ");
 }
 

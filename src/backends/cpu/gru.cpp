@@ -64,8 +64,8 @@ struct Gru {
  private:
   void run_step(const Floats& f, Range samples, int64_t step) const {
     const int64_t h = s.hidden, at = samples.begin * s.t + step;  // the first sample's row of this step
-    float *const input_sums = f.scratch(of_input) + samples.begin * s.rows,
-                 *const state_sums = f.scratch(of_state) + samples.begin * s.rows;
+    float *const input_sums = f.scratch(of_input) + samples.begin * s.rows, *const state_sums = f.scratch(of_state) +
+                                                                                                samples.begin * s.rows;
     for (int64_t n = 0; n < samples.size(); ++n) {
       std::copy_n(f.scratch(biases), s.rows, input_sums + n * s.rows);
       std::copy_n(f.scratch(biases) + s.rows, s.rows, state_sums + n * s.rows);
@@ -80,11 +80,9 @@ struct Gru {
                       s.rows, true);
     for (int64_t n = samples.begin; n < samples.end; ++n) {
       const int64_t row = n * s.t + step;
-      const float* const before = step > 0    ? f.out(0) + (row - 1) * h
-                                  : has_state ? f.in(5) + n * h
-                                              : f.scratch(zeros);
-      forward_row(h, f.scratch(of_input) + n * s.rows, f.scratch(of_state) + n * s.rows, before,
-                  f.out(2) + row * 4 * h, f.out(0) + row * h);
+      const float* const before = step > 0 ? f.out(0) + (row - 1) * h : has_state ? f.in(5) + n * h : f.scratch(zeros);
+      forward_row(h, f.scratch(of_input) + n * s.rows, f.scratch(of_state) + n * s.rows, before, f.out(2) + row * 4 * h,
+                  f.out(0) + row * h);
     }
   }
 };
@@ -98,7 +96,9 @@ struct GruGradient {
   int64_t packed_ih = scratch.take(made.input ? packed_floats(s.rows, s.features) : 0),
           packed_hh = scratch.take(packed_floats(s.rows, s.hidden)), zeros = scratch.take(s.hidden),
           before = scratch.take(made.weights ? s.n * s.t * s.hidden : 0), dinput = scratch.take(s.n * s.t * s.rows),
-          dstate = scratch.take(s.n * s.t * s.rows), dh = scratch.take(s.n * s.hidden);
+          dstate = scratch.take(s.n * s.t * s.rows), dh = scratch.take(s.n * s.hidden),
+          packed_dsums = scratch.take(made.weights ? packed_floats(s.n * s.t, s.rows) : 0),
+          packed = scratch.take(made.weights ? packed_floats(s.n * s.t, std::max(s.features, s.hidden)) : 0);
 
   void run(const Floats& f) const {
     if (made.input) pack_matrix(f.in(1), s.features, 1, s.rows, s.features, f.scratch(packed_ih));
@@ -106,8 +106,10 @@ struct GruGradient {
     std::fill_n(f.scratch(zeros), s.hidden, 0.0f);
     parallel_for(s.n, sample_grain(s), [&](int64_t begin, int64_t end) { run_samples(f, {begin, end}); });
     if (made.weights) {
-      multiply_transposed(f.scratch(dinput), f.in(0), s.n * s.t, s.rows, s.features, f.out(0));
-      multiply_transposed(f.scratch(dstate), f.scratch(before), s.n * s.t, s.rows, s.hidden, f.out(1));
+      pack_matrix(f.scratch(dinput), s.rows, 1, s.n * s.t, s.rows, f.scratch(packed_dsums));
+      multiply_gradient(s, f.scratch(packed_dsums), f.in(0), s.features, f.scratch(packed), f.out(0));
+      pack_matrix(f.scratch(dstate), s.rows, 1, s.n * s.t, s.rows, f.scratch(packed_dsums));
+      multiply_gradient(s, f.scratch(packed_dsums), f.scratch(before), s.hidden, f.scratch(packed), f.out(1));
     }
     if (made.bias) {
       sum_rows(f.scratch(dinput), s.n * s.t, s.rows, f.out(made.biases_at));
@@ -128,9 +130,7 @@ struct GruGradient {
     const int64_t h = s.hidden, at = samples.begin * s.t + step;
     for (int64_t n = samples.begin; n < samples.end; ++n) {
       const int64_t row = n * s.t + step;
-      const float* const state = step > 0    ? f.in(4) + (row - 1) * h
-                                 : has_state ? f.in(3) + n * h
-                                             : f.scratch(zeros);
+      const float* const state = step > 0 ? f.in(4) + (row - 1) * h : has_state ? f.in(3) + n * h : f.scratch(zeros);
       backward_row(h, f.in(5) + row * 4 * h, state, has_dy ? f.in(6) + row * h : f.scratch(zeros),
                    f.scratch(dh) + n * h, f.scratch(dinput) + row * s.rows, f.scratch(dstate) + row * s.rows);
     }
@@ -152,9 +152,9 @@ KernelChoice select_gru(const CpuDevice&, const KernelRequest& request) {
 
 KernelChoice select_gru_gradient(const CpuDevice&, const KernelRequest& request) {
   const auto has = [&](size_t i) { return request.node.inputs[i] != kNoValue; };
-  return recurrent_choice(request, "cpu:gru_gradient",
-                          GruGradient{RecurrentShape::of(request), RecurrentGradients(request.node.attributes), has(3),
-                                      has(6), has(7)});
+  return recurrent_choice(
+      request, "cpu:gru_gradient",
+      GruGradient{RecurrentShape::of(request), RecurrentGradients(request.node.attributes), has(3), has(6), has(7)});
 }
 
 }  // namespace troika::cpu

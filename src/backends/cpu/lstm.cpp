@@ -96,7 +96,9 @@ struct LstmGradient {
   int64_t packed_ih = scratch.take(made.input ? packed_floats(s.rows, s.features) : 0),
           packed_hh = scratch.take(packed_floats(s.rows, s.hidden)), zeros = scratch.take(s.hidden),
           before = scratch.take(made.weights ? s.n * s.t * s.hidden : 0), dsums = scratch.take(s.n * s.t * s.rows),
-          dh = scratch.take(s.n * s.hidden), dc = scratch.take(s.n * s.hidden);
+          dh = scratch.take(s.n * s.hidden), dc = scratch.take(s.n * s.hidden),
+          packed_dsums = scratch.take(made.weights ? packed_floats(s.n * s.t, s.rows) : 0),
+          packed = scratch.take(made.weights ? packed_floats(s.n * s.t, std::max(s.features, s.hidden)) : 0);
 
   void run(const Floats& f) const {
     if (made.input) pack_matrix(f.in(1), s.features, 1, s.rows, s.features, f.scratch(packed_ih));
@@ -104,8 +106,9 @@ struct LstmGradient {
     std::fill_n(f.scratch(zeros), s.hidden, 0.0f);
     parallel_for(s.n, sample_grain(s), [&](int64_t begin, int64_t end) { run_samples(f, {begin, end}); });
     if (made.weights) {
-      multiply_transposed(f.scratch(dsums), f.in(0), s.n * s.t, s.rows, s.features, f.out(0));
-      multiply_transposed(f.scratch(dsums), f.scratch(before), s.n * s.t, s.rows, s.hidden, f.out(1));
+      pack_matrix(f.scratch(dsums), s.rows, 1, s.n * s.t, s.rows, f.scratch(packed_dsums));
+      multiply_gradient(s, f.scratch(packed_dsums), f.in(0), s.features, f.scratch(packed), f.out(0));
+      multiply_gradient(s, f.scratch(packed_dsums), f.scratch(before), s.hidden, f.scratch(packed), f.out(1));
     }
     if (made.bias) {
       sum_rows(f.scratch(dsums), s.n * s.t, s.rows, f.out(made.biases_at));
@@ -130,9 +133,7 @@ struct LstmGradient {
     const int64_t h = s.hidden, at = samples.begin * s.t + step;
     for (int64_t n = samples.begin; n < samples.end; ++n) {
       const int64_t row = n * s.t + step;
-      const float* const c_before = step > 0    ? f.in(7) + (row - 1) * h
-                                    : has_state ? f.in(4) + n * h
-                                                : f.scratch(zeros);
+      const float* const c_before = step > 0 ? f.in(7) + (row - 1) * h : has_state ? f.in(4) + n * h : f.scratch(zeros);
       backward_row(h, f.in(6) + row * s.rows, f.in(7) + row * h, c_before,
                    has_dy ? f.in(8) + row * h : f.scratch(zeros), f.scratch(dh) + n * h, f.scratch(dc) + n * h,
                    f.scratch(dsums) + row * s.rows);
@@ -157,9 +158,8 @@ KernelChoice select_lstm(const CpuDevice&, const KernelRequest& request) {
 
 KernelChoice select_lstm_gradient(const CpuDevice&, const KernelRequest& request) {
   const auto has = [&](size_t i) { return request.node.inputs[i] != kNoValue; };
-  const LstmGradient gradient{RecurrentShape::of(request), RecurrentGradients(request.node.attributes),
-                              has(3),                      has(8),
-                              has(9),                      has(10)};
+  const LstmGradient gradient{
+      RecurrentShape::of(request), RecurrentGradients(request.node.attributes), has(3), has(8), has(9), has(10)};
   return recurrent_choice(request, "cpu:lstm_gradient", gradient);
 }
 

@@ -1,11 +1,9 @@
-// Tiles of as many rows as registers hold beside a panel's row, and oneDNN's product for the gradients of weights.
+// Tiles of as many rows as registers hold beside a panel's row.
 #include "backends/cpu/packed_product.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
-#include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
 #include "core/split.h"
 
@@ -27,10 +25,10 @@ template <typename Lanes>
   std::memcpy(to, &lanes, sizeof lanes);
 }
 
-// One product: rows of a and c lie strides apart.
+// One product: element (r, k) of a is a[r * a_stride + k * a_step], a step of 1 or of a panel's row.
 struct Product {
   const float* a;
-  int64_t a_stride, rows, depth;
+  int64_t a_stride, a_step, rows, depth;
   const float* packed;
   int64_t columns;
   float* c;
@@ -39,7 +37,7 @@ struct Product {
 };
 
 // c [kRows][16] (+)= a [kRows, depth] * panel.
-template <typename Lanes, int kRows>
+template <typename Lanes, int64_t kStep, int kRows>
 [[gnu::always_inline]] inline void multiply_tile(const float* a, int64_t a_stride, int64_t depth, const float* panel,
                                                  float* c, int64_t c_stride, bool adds) {
   constexpr int kWidth = sizeof(Lanes) / sizeof(float), kParts = kPanelColumns / kWidth;
@@ -49,24 +47,24 @@ template <typename Lanes, int kRows>
   for (int64_t k = 0; k < depth; ++k, panel += kPanelColumns) {
     for (int p = 0; p < kParts; ++p) load(panel + p * kWidth, row[p]);
     for (int r = 0; r < kRows; ++r)
-      for (int p = 0; p < kParts; ++p) sum[r][p] += a[r * a_stride + k] * row[p];
+      for (int p = 0; p < kParts; ++p) sum[r][p] += a[r * a_stride + k * kStep] * row[p];
   }
   for (int r = 0; r < kRows; ++r)
     for (int p = 0; p < kParts; ++p) store(sum[r][p], c + r * c_stride + p * kWidth);
 }
 
 // The tile of `rows`, at most kRows.
-template <typename Lanes, int kRows>
+template <typename Lanes, int64_t kStep, int kRows>
 [[gnu::always_inline]] inline void multiply_rows(const Product& p, int64_t first, int64_t rows, const float* panel,
                                                  float* c, int64_t c_stride) {
   if (rows == kRows)
-    multiply_tile<Lanes, kRows>(p.a + first * p.a_stride, p.a_stride, p.depth, panel, c, c_stride, p.adds);
+    multiply_tile<Lanes, kStep, kRows>(p.a + first * p.a_stride, p.a_stride, p.depth, panel, c, c_stride, p.adds);
   else if constexpr (kRows > 1)
-    multiply_rows<Lanes, kRows - 1>(p, first, rows, panel, c, c_stride);
+    multiply_rows<Lanes, kStep, kRows - 1>(p, first, rows, panel, c, c_stride);
 }
 
 // Panel by panel, which stays in the first cache for all rows; these in tiles of about the same height.
-template <typename Lanes, int kMost>
+template <typename Lanes, int kMost, int64_t kStep>
 [[gnu::always_inline]] inline void multiply_panels(const Product& p) {
   const int64_t tiles = (p.rows + kMost - 1) / kMost;
   for (int64_t column = 0; column < p.columns; column += kPanelColumns) {
@@ -76,26 +74,31 @@ template <typename Lanes, int kMost>
       const Range own = balanced_split(p.rows, tiles, tile);
       float* const c = p.c + own.begin * p.c_stride + column;
       if (width == kPanelColumns) {
-        multiply_rows<Lanes, kMost>(p, own.begin, own.size(), panel, c, p.c_stride);
+        multiply_rows<Lanes, kStep, kMost>(p, own.begin, own.size(), panel, c, p.c_stride);
         continue;
       }
       float whole[kMost * kPanelColumns] = {};  // the last panel's tile: c is narrower
       for (int64_t r = 0; r < own.size(); ++r) std::copy_n(c + r * p.c_stride, width, whole + r * kPanelColumns);
-      multiply_rows<Lanes, kMost>(p, own.begin, own.size(), panel, whole, kPanelColumns);
+      multiply_rows<Lanes, kStep, kMost>(p, own.begin, own.size(), panel, whole, kPanelColumns);
       for (int64_t r = 0; r < own.size(); ++r) std::copy_n(whole + r * kPanelColumns, width, c + r * p.c_stride);
     }
   }
 }
 
+template <typename Lanes, int kMost>
+[[gnu::always_inline]] inline void multiply_by_step(const Product& p) {
+  p.a_step == 1 ? multiply_panels<Lanes, kMost, 1>(p) : multiply_panels<Lanes, kMost, kPanelColumns>(p);
+}
+
 // 12 of 16 registers for sums with 8 lanes, 12 of 32 with 16.
 #ifdef TROIKA_TARGET
 TROIKA_TARGET("arch=x86-64-v4")
-void multiply_here(const Product& product) { multiply_panels<Lanes16, 12>(product); }
+void multiply_here(const Product& product) { multiply_by_step<Lanes16, 12>(product); }
 TROIKA_TARGET("arch=x86-64-v3")
-void multiply_here(const Product& product) { multiply_panels<Lanes8, 6>(product); }
+void multiply_here(const Product& product) { multiply_by_step<Lanes8, 6>(product); }
 TROIKA_TARGET("default")
 #endif
-void multiply_here(const Product& product) { multiply_panels<Lanes4, 3>(product); }
+void multiply_here(const Product& product) { multiply_by_step<Lanes4, 3>(product); }
 
 TROIKA_VECTORIZE void add_row(const float* row, int64_t n, float* sums) {
   for (int64_t i = 0; i < n; ++i) sums[i] += row[i];
@@ -122,22 +125,18 @@ void pack_matrix(const float* matrix, int64_t row_stride, int64_t column_stride,
 
 void multiply_packed(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* packed,
                      int64_t columns, float* c, int64_t c_stride, bool adds) {
-  multiply_here({a, a_stride, rows, depth, packed, columns, c, c_stride, adds});
+  multiply_here({a, a_stride, 1, rows, depth, packed, columns, c, c_stride, adds});
 }
 
-// Blocks of rows, each one product on one thread: at least two of them where there are two rows.
-void multiply_transposed(const float* a, const float* b, int64_t depth, int64_t rows, int64_t columns, float* c) {
-  const int64_t block = std::clamp<int64_t>(rows / 2, 1, 64), blocks = (rows + block - 1) / block;
-  std::atomic<dnnl_status_t> status =
-      dnnl_success;  // of the first product that failed: nothing is thrown through a team
-  parallel_for(blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin * block; row < std::min(end * block, rows); row += block) {
-      const dnnl_status_t done = dnnl_sgemm('T', 'N', std::min(block, rows - row), columns, depth, 1, a + row, rows, b,
-                                            columns, 0, c + row * columns, columns);
-      if (done != dnnl_success) status = done;
-    }
+void multiply_transposed(const float* packed_a, const float* packed_b, int64_t depth, int64_t rows, int64_t columns,
+                         float* c) {
+  constexpr int64_t kGrain = 1 << 17;  // products a thread at least
+  const int64_t panel_grain = kGrain / (depth * columns * kPanelColumns) + 1;
+  parallel_for((rows + kPanelColumns - 1) / kPanelColumns, panel_grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin * kPanelColumns; row < std::min(end * kPanelColumns, rows); row += kPanelColumns)
+      multiply_here({packed_a + row * depth, 1, kPanelColumns, std::min(kPanelColumns, rows - row), depth, packed_b,
+                     columns, c + row * columns, columns, false});
   });
-  check_onednn(status);
 }
 
 void sum_rows(const float* a, int64_t depth, int64_t columns, float* sums) {

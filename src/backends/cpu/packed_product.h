@@ -17,12 +17,13 @@ constexpr int64_t packed_floats(int64_t depth, int64_t columns) {
 void pack_matrix(const float* matrix, int64_t row_stride, int64_t column_stride, int64_t depth, int64_t columns,
                  float* packed);
 
-// c [rows, columns] = a [rows, depth] * packed, or with that added to it. Rows of a and c lie strides apart. By this thread.
+// c [rows, columns] = a [rows, depth] * packed, or that added to it. Rows of a and c lie strides apart. By this thread.
 void multiply_packed(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* packed,
                      int64_t columns, float* c, int64_t c_stride, bool adds);
 
-// c [rows, columns] = a [depth, rows], transposed, * b [depth, columns]; by the whole team. The same bits for any team.
-void multiply_transposed(const float* a, const float* b, int64_t depth, int64_t rows, int64_t columns, float* c);
+// c [rows, columns] = a [depth, rows], transposed, * b [depth, columns], of two packed matrices; by the whole team.
+void multiply_transposed(const float* packed_a, const float* packed_b, int64_t depth, int64_t rows, int64_t columns,
+                         float* c);
 
 // sums [columns] of the rows of a [depth, columns]; by the whole team.
 void sum_rows(const float* a, int64_t depth, int64_t columns, float* sums);

@@ -43,7 +43,8 @@ inline int64_t sample_grain(const RecurrentShape& s) {
 // The arguments of a bound kernel, as floats.
 class Floats {
  public:
-  Floats(void* const* in, void* const* out, void* scratch) : in_(in), out_(out), scratch_(static_cast<float*>(scratch)) {}
+  Floats(void* const* in, void* const* out, void* scratch)
+      : in_(in), out_(out), scratch_(static_cast<float*>(scratch)) {}
   const float* in(size_t i) const { return static_cast<const float*>(in_[i]); }
   float* out(size_t i) const { return static_cast<float*>(out_[i]); }
   float* scratch(int64_t at) const { return scratch_ + at; }
@@ -88,6 +89,14 @@ inline void copy_before(const RecurrentShape& s, Range samples, const float* fir
       std::fill_n(to, s.hidden, 0.0f);
     std::copy_n(y + n * s.t * s.hidden, (s.t - 1) * s.hidden, to + s.hidden);
   }
+}
+
+// A weight's gradient [rows, columns] from those of sums, packed [n t, rows], and from what the weight was multiplied by
+// [n t, columns], which is packed for it first.
+inline void multiply_gradient(const RecurrentShape& s, const float* packed_dsums, const float* factor, int64_t columns,
+                              float* packed, float* dweight) {
+  pack_matrix(factor, columns, 1, s.n * s.t, columns, packed);
+  multiply_transposed(packed_dsums, packed, s.n * s.t, s.rows, columns, dweight);
 }
 
 // The answer of a body with scratch and run(Floats): everything plain.

@@ -38,9 +38,8 @@ void lstm(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
     for (int64_t t = 0; t < steps; ++t) {
       const int64_t row = n * steps + t;
       for (int64_t k = 0; k < 4 * hidden; ++k) {
-        const double sum =
-            affine(weight_ih, in[3], k, [&](int64_t j) { return Sequence{x}(n, t, j); }) +
-            affine(weight_hh, in[4], k, [&](int64_t j) { return state_before(y, in[5], n, t, j); });
+        const double sum = affine(weight_ih, in[3], k, [&](int64_t j) { return Sequence{x}(n, t, j); }) +
+                           affine(weight_hh, in[4], k, [&](int64_t j) { return state_before(y, in[5], n, t, j); });
         gates[row * 4 * hidden + k] = k / hidden == 2 ? std::tanh(sum) : sigmoid(sum);
       }
       for (int64_t k = 0; k < hidden; ++k) {
@@ -59,10 +58,7 @@ class Gradients {
     size_t next = 0;
     for (auto [flag, count] : {std::pair{"weights", 2}, {"bias", 2}, {"input", 1}, {"state", 2}})
       for (int i = 0; i < count && node.attributes.flag(flag) && next < out.size(); ++i)
-        (*flag == 'w'   ? weights_[i]
-         : *flag == 'b' ? biases_[i]
-         : *flag == 'i' ? x_
-                        : states_[i]) = out[next++];
+        (*flag == 'w' ? weights_[i] : *flag == 'b' ? biases_[i] : *flag == 'i' ? x_ : states_[i]) = out[next++];
   }
 
   // Of side 0 (input) or 1 (state): row `row` of weight * v + b has the gradient d.
@@ -180,8 +176,7 @@ void gru_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOu
       for (int64_t j = 0; made.x() && j < features; ++j)
         (*made.x())[(n * steps + t) * features + j] = back(weight_ih, dinput, j);
     }
-    for (int64_t k = 0; made.state(0) && k < hidden; ++k)
-      (*made.state(0))[n * hidden + k] = dh[static_cast<size_t>(k)];
+    for (int64_t k = 0; made.state(0) && k < hidden; ++k) (*made.state(0))[n * hidden + k] = dh[static_cast<size_t>(k)];
   }
 }
 
