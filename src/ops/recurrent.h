@@ -36,7 +36,8 @@ struct RecurrentSizes {
 
   // Of both products, forward. Backward each has a gradient for either factor.
   double operations(int64_t gates) const {
-    return 2.0 * static_cast<double>(batch * steps) * static_cast<double>(gates * hidden * (features + hidden));
+    return 2.0 * static_cast<double>(batch * steps) * static_cast<double>(gates * hidden) *
+           static_cast<double>(features + hidden);
   }
 };
 
