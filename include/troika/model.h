@@ -202,6 +202,55 @@ TROIKA_API troika_status troika_model_add_dropout(troika_model model, const char
                                                   double probability, troika_value *out_value, troika_error *error);
 
 /**
+ * Adds a long short-term memory (Hochreiter and Schmidhuber 1997, as PyTorch's nn.LSTM computes it) of one layer and
+ * one direction: [batch, steps, features] to [batch, steps, hidden], from zero states. For each step of x, with *
+ * element by element:
+ *
+ *     i, f, o = sigmoid(W_ih x + b_ih + W_hh h + b_hh)      g = tanh(its own rows of the same)
+ *     c = f * c + i * g                                     h = o * tanh(c), which is the step's output
+ *
+ * `bias` is 1 with biases, 0 without. Deeper nets are layers on top of each other; a classifier reads one step
+ * (`troika_model_add_select_step`). Long sequences are cut in time into about sqrt(steps) parts; recompute keeps the
+ * states between them.
+ * Parameters, gates in the order i, f, g, o: weight_ih_l0 [4 hidden, features], weight_hh_l0 [4 hidden, hidden],
+ * bias_ih_l0 and bias_hh_l0 [4 hidden]; PyTorch's names, so that its weights load.
+ * CPU devices compute it, in f32 whatever the precision; a step on another device is refused with UNSUPPORTED.
+ * Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is no sequence, `hidden` below 1 and
+ * another `bias`.
+ *
+ *     const int64_t sequence[] = {200, 64};                                    -- [batch, 200, 64]
+ *     troika_model_add_input(model, "x", sequence, 2, &x, &error);
+ *     troika_model_add_lstm(model, "lstm", x, 128, 1, &x, &error);             -- [batch, 200, 128]
+ *     troika_model_add_select_step(model, "last", x, -1, &x, &error);          -- [batch, 128]
+ *     troika_model_add_linear(model, "fc", x, 10, 1, &x, &error);              -- [batch, 10]
+ */
+TROIKA_API troika_status troika_model_add_lstm(troika_model model, const char *name, troika_value input, int32_t hidden,
+                                               int32_t bias, troika_value *out_value, troika_error *error);
+
+/**
+ * Adds a gated recurrent unit (Cho et al. 2014, as PyTorch's nn.GRU computes it) of one layer and one direction:
+ * [batch, steps, features] to [batch, steps, hidden], from a state of zeros. For each step of x:
+ *
+ *     r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh)         n = tanh(W_in x + b_in + r * (W_hn h + b_hn))
+ *     h = (1 - z) * n + z * h, which is the step's output
+ *
+ * Parameters, gates in the order r, z, n: weight_ih_l0 [3 hidden, features], weight_hh_l0 [3 hidden, hidden],
+ * bias_ih_l0 and bias_hh_l0 [3 hidden].
+ * Everything else, errors and threads: those of `troika_model_add_lstm`.
+ */
+TROIKA_API troika_status troika_model_add_gru(troika_model model, const char *name, troika_value input, int32_t hidden,
+                                              int32_t bias, troika_value *out_value, troika_error *error);
+
+/**
+ * Adds a choice of one step: [batch, steps, features] to [batch, features]. `step` counts from the front, 0 the first,
+ * or below 0 from the end, -1 the last.
+ * Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is no sequence and a step that it does
+ * not have.
+ */
+TROIKA_API troika_status troika_model_add_select_step(troika_model model, const char *name, troika_value input,
+                                                      int32_t step, troika_value *out_value, troika_error *error);
+
+/**
  * Completes the model: `value`, of any shape [batch, ...], is its output. No layer can be added afterwards.
  * Errors: INVALID_ARGUMENT (no value of this model, its input, a model that is complete), OUT_OF_MEMORY, BUSY.
  */
@@ -240,9 +289,9 @@ TROIKA_API troika_status troika_model_initialize(troika_model model, const char 
 
 /**
  * Gives values to every parameter and buffer by the model's default: PyTorch's for the layer (weights and biases
- * uniform within 1/sqrt(fan_in), BatchNorm 1 and 0); d2l_lenet and d2l_resnet18* as the tutorial's: weights
- * normal(0.01), biases 0. `troika_model_attach` does this with the context's seed for parameters that have no value
- * yet.
+ * uniform within 1/sqrt(fan_in), those of LSTM and GRU within 1/sqrt(hidden), BatchNorm 1 and 0); d2l_lenet and
+ * d2l_resnet18* as the tutorial's: weights normal(0.01), biases 0. `troika_model_attach` does this with the context's
+ * seed for parameters that have no value yet.
  *
  * Errors: OUT_OF_MEMORY, BUSY.
  */

@@ -278,6 +278,32 @@ troika_status troika_model_add_dropout(troika_model model, const char* name, tro
   });
 }
 
+troika_status troika_model_add_lstm(troika_model model, const char* name, troika_value input, int32_t hidden,
+                                    int32_t bias, troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_lstm";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
+    return m.add_lstm(layer, value_argument(input, function, "input"), hidden, with_bias);
+  });
+}
+
+troika_status troika_model_add_gru(troika_model model, const char* name, troika_value input, int32_t hidden,
+                                   int32_t bias, troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_gru";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
+    return m.add_gru(layer, value_argument(input, function, "input"), hidden, with_bias);
+  });
+}
+
+troika_status troika_model_add_select_step(troika_model model, const char* name, troika_value input, int32_t step,
+                                           troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_select_step";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_select_step(layer, value_argument(input, function, "input"), step);
+  });
+}
+
 troika_status troika_model_set_output(troika_model model, troika_value value, troika_error* error) {
   const char* function = "troika_model_set_output";
   return with_model(model, function, error, [&](Model& m) { m.set_output(value_argument(value, function, "value")); });

@@ -118,16 +118,21 @@ void initialize_buffers(ParameterStore& store, bool only_missing) {
   }
 }
 
-// The weight whose layer entry `i` belongs to.
-const Shape& weight_shape_of(const ParameterStore& store, size_t i) {
+// The weight of the layer that entry `i` belongs to.
+const Shape& weight_shape_of(const ParameterStore& store, size_t i, const char* suffix) {
   const std::string& name = store.entry(i).name;
   const std::string layer = name.substr(0, name.rfind('.'));
-  return store.entry(store.index_of(layer + ".weight")).type.shape;
+  return store.entry(store.index_of(layer + suffix)).type.shape;
 }
 
 void initialize_entry_default(ParameterStore& store, size_t i, DefaultInitializer kind, uint64_t seed) {
-  const bool is_bias = ends_with(store.entry(i).name, ".bias");
-  const Shape& weight = weight_shape_of(store, i);
+  const std::string& name = store.entry(i).name;
+  if (ends_with(name, "_l0")) {  // LSTM or GRU
+    const int64_t hidden = weight_shape_of(store, i, ".weight_hh_l0")[1];
+    return fill_random(store, i, seed, uniform_draw(1.0 / std::sqrt(static_cast<double>(hidden))));
+  }
+  const bool is_bias = ends_with(name, ".bias");
+  const Shape& weight = weight_shape_of(store, i, ".weight");
   if (weight.rank() == 1) return fill_constant(store, i, is_bias ? 0 : 1);  // batch_norm2d
   if (kind == DefaultInitializer::pytorch)
     return fill_random(store, i, seed, uniform_draw(1.0 / std::sqrt(fans_of(weight).in)));

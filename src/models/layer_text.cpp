@@ -69,4 +69,8 @@ std::string adaptive_avg_pool2d_text(int64_t height, int64_t width) {
 
 std::string dropout_text(double probability) { return text("Dropout(p=", real_text(probability), ", inplace=False)"); }
 
+std::string recurrent_text(const char* kind, int64_t features, int64_t hidden, bool bias) {
+  return text(kind, '(', features, ", ", hidden, bias ? "" : ", bias=False", ", batch_first=True)");
+}
+
 }  // namespace troika

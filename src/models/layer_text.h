@@ -14,5 +14,7 @@ std::string max_pool2d_text(const Window& window);
 std::string avg_pool2d_text(const Window& window);
 std::string adaptive_avg_pool2d_text(int64_t height, int64_t width);
 std::string dropout_text(double probability);
+std::string recurrent_text(const char* kind, int64_t features, int64_t hidden,
+                           bool bias);  // "LSTM(64, 128, batch_first=True)"
 
 }  // namespace troika

@@ -19,7 +19,8 @@ struct Layer {
 };
 
 enum class DefaultInitializer {
-  pytorch,   // a layer's weight and bias uniform within 1 / sqrt(fan_in); BatchNorm 1 and 0
+  pytorch,  // a layer's weight and bias uniform within 1 / sqrt(fan_in); BatchNorm 1 and 0; LSTM and GRU uniform within
+            // 1 / sqrt(hidden), with either default
   tutorial,  // weights normal(0.01), biases 0; BatchNorm 1 and 0
 };
 
@@ -56,6 +57,9 @@ class Model {
   ValueId add_flatten(const std::string& name, ValueId input);
   ValueId add_sum(const std::string& name, ValueId a, ValueId b);
   ValueId add_dropout(const std::string& name, ValueId input, double probability);
+  ValueId add_lstm(const std::string& name, ValueId input, int64_t hidden, bool bias);
+  ValueId add_gru(const std::string& name, ValueId input, int64_t hidden, bool bias);
+  ValueId add_select_step(const std::string& name, ValueId input, int64_t step);
   void set_output(ValueId value);
 
   // Names the kind of a group of layers for printing: ("layer1.0", "BasicBlock"). Others print as "Sequential".
@@ -70,6 +74,10 @@ class Model {
   std::atomic<bool>& busy() { return busy_; }
 
  private:
+  // `op` is lstm or gru, `kind` its name in print.
+  ValueId add_recurrent(const char* op, const char* kind, int64_t gates, size_t states, const std::string& name,
+                        ValueId input, int64_t hidden, bool bias);
+
   std::string name_;
   Graph graph_;
   std::vector<Layer> layers_;

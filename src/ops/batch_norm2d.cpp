@@ -77,7 +77,8 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
     if (in.types[i] != TensorType{DType::f32, {2 * in.shape(0)[1] + 1}})
       in.fail(text("sums are ", name_of(in.types[i].dtype), in.shape(i), ", need f32[", 2 * in.shape(0)[1] + 1, "]"));
   std::vector<TensorType> types = {in.types[0], in.types[1], in.types[1]};
-  if (in.types.size() > 6 && in.node.attributes.flag("residual")) in.fail("has sums, whose op gives dz; needs no residual");
+  if (in.types.size() > 6 && in.node.attributes.flag("residual"))
+    in.fail("has sums, whose op gives dz; needs no residual");
   if (in.node.attributes.flag("residual")) types.push_back(in.types[0]);
   return types;
 }
@@ -118,12 +119,14 @@ const OpDef batch_norm2d_op{.name = "batch_norm2d",
                             .infer = infer,
                             .gradient = gradient,
                             .mutates = {3, 4, 5},
+                            .kept_outputs = {1, 2},
                             .computes_low = true,
                             .f32_inputs = {1, 2, 3, 4, 7}};
 const OpDef batch_norm2d_gradient_op{.name = "batch_norm2d_gradient", .infer = infer_gradient};
 const OpDef batch_norm2d_inference_op{
     .name = "batch_norm2d_inference", .infer = infer_inference, .computes_low = true, .f32_inputs = {1, 2, 3, 4}};
-const OpDef batch_norm2d_moments_op{.name = "batch_norm2d_moments", .infer = infer_moments, .computes_low = true};
+const OpDef batch_norm2d_moments_op{
+    .name = "batch_norm2d_moments", .infer = infer_moments, .kept_outputs = {0}, .computes_low = true};
 const OpDef batch_norm2d_gradient_sums_op{.name = "batch_norm2d_gradient_sums", .infer = infer_sums};
 
 }  // namespace troika

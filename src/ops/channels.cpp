@@ -20,6 +20,21 @@ std::vector<TensorType> infer_slice(const OpInputs& in) {
   return {{in.types[0].dtype, Shape(dims)}};
 }
 
+// Zeros in front of it and behind it.
+std::vector<ValueId> slice_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
+  std::vector<int64_t> dims = b.type(node.inputs[0]).shape.dims();
+  const int64_t begin = node.attributes.integer("begin"), end = node.attributes.integer("end"), channels = dims[1];
+  std::vector<ValueId> parts;
+  auto add_zeros = [&](int64_t width) {
+    dims[1] = width;
+    if (width > 0) parts.push_back(b.append("fill", node, {}, {{"shape", dims}, {"value", 0.0}}));
+  };
+  add_zeros(begin);
+  parts.push_back(dy[0]);
+  add_zeros(channels - end);
+  return {parts.size() > 1 ? b.append("join_steps", node, parts) : dy[0]};
+}
+
 // Channels of all ranks.
 int64_t sum_of(const std::vector<int64_t>& widths) { return std::accumulate(widths.begin(), widths.end(), int64_t{0}); }
 
@@ -71,7 +86,7 @@ std::vector<ValueId> sum_gradient(GradientBuilder&, const Node&, const std::vect
 }  // namespace
 
 extern const OpDef slice_channels_op, channel_gather_op, join_channels_op, channel_copy_op, channel_sum_op;
-const OpDef slice_channels_op{.name = "slice_channels", .infer = infer_slice};
+const OpDef slice_channels_op{.name = "slice_channels", .infer = infer_slice, .gradient = slice_gradient};
 const OpDef channel_gather_op{.name = "channel_gather",
                               .infer = infer_gather,
                               .gradient = gather_gradient,

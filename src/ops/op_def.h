@@ -44,6 +44,9 @@ struct OpDef {
   // Inputs that the op changes in place. They are state; such a node is never dead.
   std::vector<int> mutates = {};
 
+  // Outputs that recompute always keeps: small, and the others are made from them.
+  std::vector<int> kept_outputs = {};
+
   // Other ranks take part: it has no kernel, and is never dead.
   bool communicates = false;
 

@@ -13,24 +13,31 @@ namespace {
 constexpr double kCrossing = 64;  // operations that sending an element is worth
 constexpr double kTouching = 8;   // and writing one
 
-// By node: its operations; by cut in front of a node: elements of values that cross it.
+// By layer: its operations; by cut in front of a layer: elements of values that cross it.
 struct Costs {
-  std::vector<double> nodes, cuts;
+  std::vector<double> layers, cuts;
 };
 
-Costs costs_of(const Graph& model) {
-  const size_t n = model.nodes().size();
+// The layer of each node: those of one name behind each other make one, and share its parameters.
+std::vector<size_t> find_layers(const std::vector<Node>& nodes) {
+  std::vector<size_t> of_node(nodes.size(), 0);
+  for (size_t i = 1; i < nodes.size(); ++i) of_node[i] = of_node[i - 1] + (nodes[i].name != nodes[i - 1].name);
+  return of_node;
+}
+
+Costs costs_of(const Graph& model, const std::vector<size_t>& layer_of, size_t layers) {
   std::vector<size_t> made(model.values().size(), 0), last_read(model.values().size(), 0);
-  Costs costs{std::vector<double>(n, 0), std::vector<double>(n + 1, 0)};
-  for (size_t i = 0; i < n; ++i) {
+  Costs costs{std::vector<double>(layers, 0), std::vector<double>(layers + 1, 0)};
+  for (size_t i = 0; i < layer_of.size(); ++i) {
     const Node& node = model.nodes()[i];
-    costs.nodes[i] = cost_of(model, node).operations;
+    double& operations = costs.layers[layer_of[i]];
+    operations += cost_of(model, node).operations;
     for (ValueId id : node.outputs) {
-      made[id] = i;
-      costs.nodes[i] += kTouching * static_cast<double>(model.type(id).shape.elements());
+      made[id] = layer_of[i];
+      operations += kTouching * static_cast<double>(model.type(id).shape.elements());
     }
     for (ValueId id : node.inputs)
-      if (id != kNoValue) last_read[id] = i;
+      if (id != kNoValue) last_read[id] = layer_of[i];
   }
   for (ValueId id = 0; id < model.values().size(); ++id)
     if (model.value(id).role == Role::activation)
@@ -41,7 +48,7 @@ Costs costs_of(const Graph& model) {
 
 // Where stages 1, 2 ... begin: the partition whose costliest stage is cheapest, and of these the one with the least crossing.
 std::vector<size_t> cut_by_cost(const Costs& costs, size_t stages) {
-  const size_t n = costs.nodes.size();
+  const size_t n = costs.layers.size();
   struct Best {
     double most = std::numeric_limits<double>::infinity(), crossing = 0;
     size_t begin = 0;
@@ -50,8 +57,8 @@ std::vector<size_t> cut_by_cost(const Costs& costs, size_t stages) {
     }
   };
   std::vector<double> sums(n + 1, 0);
-  for (size_t i = 0; i < n; ++i) sums[i + 1] = sums[i] + costs.nodes[i];
-  // best[s][end]: s + 1 stages of nodes [0, end).
+  for (size_t i = 0; i < n; ++i) sums[i + 1] = sums[i] + costs.layers[i];
+  // best[s][end]: s + 1 stages of layers [0, end).
   std::vector<std::vector<Best>> best(stages, std::vector<Best>(n + 1));
   for (size_t end = 1; end <= n; ++end) best[0][end] = {sums[end], 0, 0};
   for (size_t s = 1; s < stages; ++s)
@@ -72,12 +79,14 @@ std::vector<size_t> cut_by_cost(const Costs& costs, size_t stages) {
 LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::string>& first_layers)
     : count_(stages) {
   const auto& nodes = model.nodes();
+  const std::vector<size_t> layer_of = find_layers(nodes);
+  const size_t layers = nodes.empty() ? 0 : layer_of.back() + 1;
   const auto wanted = static_cast<size_t>(stages);
-  if (wanted > nodes.size())
-    throw Error(Status::invalid_argument, text("model '", model.name(), "' has ", nodes.size(),
-                                               " layers, cannot be cut into ", stages, " stages"));
+  if (wanted > layers)
+    throw Error(Status::invalid_argument,
+                text("model '", model.name(), "' has ", layers, " layers, cannot be cut into ", stages, " stages"));
   std::vector<size_t> begins;
-  if (first_layers.empty() && stages > 1) begins = cut_by_cost(costs_of(model), wanted);
+  if (first_layers.empty() && stages > 1) begins = cut_by_cost(costs_of(model, layer_of, layers), wanted);
   if (!first_layers.empty() && first_layers.size() != wanted - 1)
     throw Error(Status::invalid_argument,
                 text("layer_cuts names ", first_layers.size(), " layers, ", stages, " stages need ", stages - 1));
@@ -85,14 +94,14 @@ LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::
     const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.name == name; });
     if (found == nodes.end())
       throw Error(Status::not_found, text("layer_cuts: model '", model.name(), "' has no layer '", name, "'"));
-    const auto begin = static_cast<size_t>(found - nodes.begin());
+    const size_t begin = layer_of[static_cast<size_t>(found - nodes.begin())];
     if (begin <= (begins.empty() ? 0 : begins.back()))
       throw Error(Status::invalid_argument, text("layer_cuts: layer '", name, "' leaves the stage before it empty"));
     begins.push_back(begin);
   }
   int stage = 0;
   for (size_t i = 0; i < nodes.size(); ++i) {
-    while (stage + 1 < stages && begins[static_cast<size_t>(stage)] <= i) ++stage;
+    while (stage + 1 < stages && begins[static_cast<size_t>(stage)] <= layer_of[i]) ++stage;
     of_layer_[nodes[i].name] = stage;
     for (ValueId id : nodes[i].inputs) {
       if (id == kNoValue || !is_state(model.value(id).role)) continue;

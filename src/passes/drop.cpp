@@ -57,10 +57,16 @@ class ForwardPass {
     return dropped;
   }
 
-  // Outputs of a forward node. The mean and deviation of batch_norm2d are small, and kept.
+  // Outputs of a forward node but for those that are always kept: of batch_norm2d the mean and deviation, of lstm the state
+  // that the next steps begin with.
   std::vector<ValueId> droppable(const Node& node) const {
-    if (node.op == "batch_norm2d") return {node.outputs[0]};
-    return op_def(node.op).mutates.empty() ? node.outputs : std::vector<ValueId>();
+    const OpDef& op = op_def(node.op);
+    if (!op.mutates.empty() && node.op != "batch_norm2d") return {};
+    std::vector<ValueId> ids;
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      if (std::count(op.kept_outputs.begin(), op.kept_outputs.end(), static_cast<int>(i)) == 0)
+        ids.push_back(node.outputs[i]);
+    return ids;
   }
 
  private:

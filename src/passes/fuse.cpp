@@ -93,6 +93,7 @@ void fuse_batch_norm_add(Graph& graph) {
 }  // namespace
 
 void fuse(Graph& graph) {
+  fuse_steps(graph);
   fuse_flatten_linear(graph);
   fuse_batch_norm_add(graph);
   fuse_relu(graph);

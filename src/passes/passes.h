@@ -33,8 +33,10 @@ void mixed_precision(Graph& graph, DType low);
 void allow_tf32(Graph& graph);
 
 // Merges neighbours that one kernel computes in one pass, before the backward pass exists, so that gradients are those of
-// the merged ops: relu into what it follows, a residual add into batch_norm2d, a flattening into linear.
+// the merged ops: relu into what it follows, a residual add into batch_norm2d, a flattening into linear. Joins of sequences that
+// are cut again are left out (fuse_steps).
 void fuse(Graph& graph);
+void fuse_steps(Graph& graph);  // nodes that nothing reads any more are left
 
 // Cuts from an input image the rows and columns that end, through convolutions and pooling, behind the last whole window of
 // a later layer, so that no layer computes them. What is left keeps its values, and so do all gradients.

@@ -32,9 +32,11 @@ Dropped fit_budget(const Graph& graph, size_t budget, const BytesOf& bytes_of) {
   std::vector<Candidate> candidates;
   candidates.push_back(measured(graph, Dropped(graph.values().size()), "nothing computed again", bytes_of));
   candidates.push_back(measured(graph, drop_cheap(graph), "cheap layers computed again", bytes_of));
-  // Segments of sqrt(n) layers need the least memory (Chen et al. 2016); a third of the nodes are forward.
+  // Segments of sqrt(n) layers need the least memory (Chen et al. 2016); a third of the nodes are forward. Many more serve long
+  // sequences, whose parts are kept at their borders anyway: there all that counts is that the last segment is short.
+  const auto forward_nodes = static_cast<int64_t>(graph.nodes().size() / 3);
   const auto most = static_cast<int64_t>(2 * std::sqrt(static_cast<double>(graph.nodes().size()) / 3));
-  for (int64_t segments = 2; segments <= most; ++segments)
+  for (int64_t segments = 2; segments <= std::max(most, forward_nodes); segments += segments < most ? 1 : segments / 2)
     candidates.push_back(measured(graph, drop_segments(graph, segments), text(segments, " segments"), bytes_of));
 
   const Candidate* best = nullptr;

@@ -124,6 +124,10 @@ TEST_F(ModelApi, layers_refuse_models_names_and_values) {
       {"flatten", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_flatten(m, n, v, o, &error_); }},
       {"sum", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_sum(m, n, v, v, o, &error_); }},
       {"dropout", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_dropout(m, n, v, 0.5, o, &error_); }},
+      {"lstm", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_lstm(m, n, v, 3, 1, o, &error_); }},
+      {"gru", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_gru(m, n, v, 3, 1, o, &error_); }},
+      {"select_step",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_select_step(m, n, v, -1, o, &error_); }},
   };
   for (const auto& [op, add] : layers) {
     SCOPED_TRACE(op);
@@ -234,6 +238,16 @@ TEST_F(ModelApi, other_layers_refuse_options) {
   expect_refused(troika_model_add_linear(model_, "fc", flat, 3, 5, &y_, &error_), kInvalid,
                  "argument 'bias' is 5, needs 0 or 1");
   expect_refused(troika_model_add_sum(model_, "sum", x_, flat, &y_, &error_), kInvalid, "add 'sum'");
+  expect_refused(troika_model_add_lstm(model_, "rnn", x_, 3, 1, &y_, &error_), kInvalid,
+                 "lstm 'rnn': input has shape [1, 2, 8, 8], needs [batch, steps, features]");
+  expect_refused(troika_model_add_lstm(model_, "rnn", x_, 3, 5, &y_, &error_), kInvalid,
+                 "argument 'bias' is 5, needs 0 or 1");
+  expect_refused(troika_model_add_gru(model_, "rnn", x_, 3, 5, &y_, &error_), kInvalid,
+                 "argument 'bias' is 5, needs 0 or 1");
+  expect_refused(troika_model_add_gru(model_, "rnn", flat, 3, 1, &y_, &error_), kInvalid,
+                 "gru 'rnn': input has shape [1, 128], needs [batch, steps, features]");
+  expect_refused(troika_model_add_select_step(model_, "last", flat, -1, &y_, &error_), kInvalid,
+                 "select_step 'last': input has shape [1, 128], needs [batch, steps, features]");
   expect_refused(troika_model_add_batch_norm2d(model_, "bn", flat, 1e-5, 0.1, &y_, &error_), kInvalid,
                  "batch_norm2d 'bn'");
   for (troika_value value : {-1, 999})

@@ -10,11 +10,28 @@ namespace {
 
 struct Case {
   const char* name;
-  const char* model;
-  int32_t side;  // of its images
+  const char* model;  // of the zoo, or "sequences"
+  int32_t side;       // of its images, or steps and features of its sequences
   int32_t devices;
   int32_t layer = 1, channel = 1, micro_batches = 1;
 };
+
+// LSTM and GRU over [side, side], computed again for the backward pass, 10 classes.
+troika_model sequence_model(troika_context context, int32_t side) {
+  troika_error error{};
+  troika_model model = nullptr;
+  const int64_t dims[] = {side, side};
+  troika_value x = 0;
+  const troika_status all[] = {troika_model_create_empty(context, "net", &model, &error),
+                               troika_model_add_input(model, "x", dims, 2, &x, &error),
+                               troika_model_add_lstm(model, "lstm", x, 20, 1, &x, &error),
+                               troika_model_add_gru(model, "gru", x, 20, 1, &x, &error),
+                               troika_model_add_select_step(model, "last", x, -1, &x, &error),
+                               troika_model_add_linear(model, "fc", x, 10, 1, &x, &error),
+                               troika_model_set_output(model, x, &error)};
+  for (troika_status status : all) EXPECT_EQ(status, TROIKA_OK);
+  return model;
+}
 
 class NoAllocation : public testing::TestWithParam<Case> {};
 
@@ -31,10 +48,14 @@ TEST_P(NoAllocation, in_a_step) {
   troika_model_options image = TROIKA_MODEL_OPTIONS_INIT;
   image.input_height = image.input_width = c.side;
   troika_model model = nullptr;
-  ok(troika_model_create(context, c.model, &image, &model, &error));
+  const bool is_sequence = std::string(c.model) == "sequences";
+  if (is_sequence)
+    model = sequence_model(context, c.side);
+  else
+    ok(troika_model_create(context, c.model, &image, &model, &error));
   const int64_t dims[] = {1, c.side, c.side};
   troika_dataset dataset = nullptr;
-  ok(troika_dataset_create_synthetic(context, dims, 3, 56, 10, 1, &dataset, &error));
+  ok(troika_dataset_create_synthetic(context, dims + is_sequence, 3 - is_sequence, 56, 10, 1, &dataset, &error));
   troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
   batches.batch = 8;
   batches.shuffle = 1;
@@ -50,6 +71,7 @@ TEST_P(NoAllocation, in_a_step) {
   options.mesh.layer = c.layer;
   options.mesh.channel = c.channel;
   options.micro_batches = c.micro_batches;
+  options.recompute_segments = is_sequence ? 4 : 0;
   troika_trainer trainer = nullptr;
   ok(troika_model_attach(model, devices, c.devices, &options, &trainer, &error));
   ok(troika_trainer_set_progress(
@@ -83,6 +105,8 @@ INSTANTIATE_TEST_SUITE_P(Of, NoAllocation,
                                          Case{"lenet_on_2_devices", "d2l_lenet", 28, 2},
                                          Case{"resnet18_on_1_device", "d2l_resnet18", 8, 1},
                                          Case{"resnet18_on_2_devices", "d2l_resnet18", 8, 2},
+                                         Case{"sequences_on_1_device", "sequences", 28, 1},
+                                         Case{"sequences_on_2_devices", "sequences", 28, 2},
                                          Case{"lenet_in_micro_batches", "d2l_lenet", 28, 2, 1, 1, 2},
                                          Case{"lenet_by_layer_and_channel", "d2l_lenet", 28, 4, 2, 2, 2}),
                          [](const auto& info) { return std::string(info.param.name); });

@@ -384,6 +384,52 @@ Result train_split(Calls& calls, const std::string& folder, int32_t layer, int32
   return result;
 }
 
+// An LSTM and a GRU, whose insides are computed again.
+Result train_sequences(Calls& calls) {
+  Result result;
+  troika_context context = make_context(calls);
+  auto model = calls.make<troika_model>("troika_model_create_empty", [&](troika_model* out, troika_error* e) {
+    return troika_model_create_empty(context, "a model of sequences with a long name", out, e);
+  });
+  const int64_t sequence[] = {5, 3};
+  troika_value x = -1, y = -1;
+  calls("add_input", [&](troika_error* e) { return troika_model_add_input(model, "x", sequence, 2, &x, e); });
+  calls("add_lstm", [&](troika_error* e) { return troika_model_add_lstm(model, "recurrent.first", x, 4, 1, &y, e); });
+  x = y;
+  calls("add_gru", [&](troika_error* e) { return troika_model_add_gru(model, "recurrent.second", x, 3, 0, &y, e); });
+  x = y;
+  calls("add_select_step", [&](troika_error* e) { return troika_model_add_select_step(model, "last", x, -1, &y, e); });
+  calls("set_output", [&](troika_error* e) { return troika_model_set_output(model, y, e); });
+  auto dataset = calls.make<troika_dataset>("create_synthetic", [&](troika_dataset* out, troika_error* e) {
+    return troika_dataset_create_synthetic(context, sequence, 2, 4, 3, 1, out, e);
+  });
+  troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
+  batches.batch = 4;
+  auto loader = calls.make<troika_loader>("loader_create", [&](troika_loader* out, troika_error* e) {
+    return troika_loader_create(dataset, &batches, out, e);
+  });
+  const troika_device device = {TROIKA_DEVICE_CPU, 0};
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.recompute_segments = 3;
+  auto trainer = calls.make<troika_trainer>("attach", [&](troika_trainer* out, troika_error* e) {
+    return troika_model_attach(model, &device, 1, &options, out, e);
+  });
+  troika_metrics metrics = TROIKA_METRICS_INIT;
+  calls("train_epoch", [&](troika_error* e) { return troika_trainer_train_epoch(trainer, loader, &metrics, e); });
+  keep(result, metrics.loss);
+  keep_parameters(result, calls, model);
+  troika_trainer_destroy(trainer);
+  troika_loader_destroy(loader);
+  troika_dataset_destroy(dataset);
+  troika_model_destroy(model);
+  troika_context_destroy(context);
+  return result;
+}
+
+TEST(OutOfMemory, while_layers_over_sequences_are_trained) {
+  run_flow([](Calls& calls) { return train_sequences(calls); });
+}
+
 TEST(OutOfMemory, while_a_split_network_is_trained) {
   const TempDirectory folder;
   const std::string path = folder.path().string();

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "core/text.h"
+#include "support/test_device.h"
 
 namespace troika {
 
@@ -377,6 +378,63 @@ void add_channels(std::vector<Case>& cases) {
     cases.push_back({"join_channels", {f32({y.elements()})}, {{"shape", y.dims()}, {"widths", widths}}});
 }
 
+void add_recurrent(std::vector<Case>& cases) {
+  struct Recurrent {
+    int64_t n, t, features, hidden;
+    bool bias = true, state = true;
+  };
+  const auto small = [](Random& r) { return 0.4 * r.normal(); };
+  const auto gate = [](Random& r) { return 1 / (1 + std::exp(-r.normal())); };
+  const auto optional = [](bool there, const TensorType& type) { return there ? std::optional(type) : std::nullopt; };
+  for (const Recurrent& r : std::vector<Recurrent>{{3, 5, 7, 4},
+                                                   {1, 1, 1, 1},
+                                                   {1, 7, 3, 17, false},
+                                                   {17, 1, 20, 3, true, false},
+                                                   {7, 3, 1, 5, false, false},
+                                                   {2, 4, 33, 16, true, false},
+                                                   {13, 2, 16, 33},
+                                                   {4, 19, 2, 1}})
+    for (const auto& [op, gates] : std::vector<std::pair<const char*, int64_t>>{{"lstm", 4}, {"gru", 3}}) {
+      const bool is_lstm = gates == 4;
+      const TensorType bias = f32({gates * r.hidden}), state = f32({r.n, r.hidden}), y = f32({r.n, r.t, r.hidden});
+      const Case layer{
+          op,
+          {f32({r.n, r.t, r.features}), f32({gates * r.hidden, r.features}), f32({gates * r.hidden, r.hidden}),
+           optional(r.bias, bias), optional(r.bias, bias), optional(r.state, state)},
+          {},
+          {{1, small}, {2, small}}};
+      Case forward = layer;
+      if (is_lstm) forward.inputs.push_back(optional(r.state, state));
+      cases.push_back(forward);
+      // The backward node with gradients of y, of the last states, and of both, whatever its forward pass gives.
+      for (int given : {1, 2, 3}) {
+        Case backward{text(op, "_gradient"), {layer.inputs[0], layer.inputs[1], layer.inputs[2]}, {}, layer.numbers};
+        for (int k = 0; k < (is_lstm ? 2 : 1); ++k) backward.inputs.push_back(optional(r.state, state));
+        backward.inputs.push_back(y);
+        backward.numbers[backward.inputs.size()] = gate;
+        backward.inputs.push_back(f32({r.n, r.t, 4 * r.hidden}));
+        if (is_lstm) backward.inputs.push_back(y);
+        backward.inputs.push_back(optional(given & 1, y));
+        for (int k = 0; k < (is_lstm ? 2 : 1); ++k) backward.inputs.push_back(optional(given & 2, state));
+        for (const char* made : {"input", "state", "weights"})
+          backward.attributes.set(made, int64_t{given == 3 || *made != (given == 1 ? 'i' : 'w')});
+        backward.attributes.set("bias", int64_t{r.bias && backward.attributes.flag("weights")});
+        cases.push_back(backward);
+      }
+    }
+  for (const Shape& x : {Shape{3, 6, 5}, Shape{1, 6, 1}, Shape{17, 6}})
+    for (const auto& steps : {std::vector<int64_t>{6}, {1, 5}, {2, 2, 2}, {3, 1, 1, 1}}) {
+      cases.push_back({"split_steps", {f32(x)}, {{"steps", steps}}});
+      Case join{"join_steps", {}, {}};
+      for (int64_t part : steps) {
+        std::vector<int64_t> dims = x.dims();
+        dims[1] = part;
+        join.inputs.push_back(f32(Shape(dims)));
+      }
+      cases.push_back(join);
+    }
+}
+
 // The cases of ops that compute in 16 bits, again in bf16 and f16; of the largest family every third.
 void add_low_precision(std::vector<Case>& cases) {
   const size_t n = cases.size();
@@ -424,6 +482,7 @@ const std::vector<Case>& all_cases() {
     add_gradient_passes(c);
     add_casts(c);
     add_channels(c);
+    if (is_on_cpu()) add_recurrent(c);
     add_low_precision(c);
     return c;
   }();
@@ -441,6 +500,10 @@ std::string name_of(const Case& c) {
   const size_t brace = printed.rfind(" {", printed.rfind("return")), line = printed.rfind("\n  return");
   if (brace != std::string::npos && brace < line && brace > 20) name += printed.substr(brace, line - brace);
   return name;
+}
+
+bool is_of_sequences(std::string_view op) {
+  return op.starts_with("lstm") || op.starts_with("gru") || op.ends_with("_steps");
 }
 
 bool is_loss(const std::string& op) { return op == "cross_entropy" || op == "mean_squared_error"; }

@@ -29,6 +29,24 @@ double loss_with_a_nan(const std::string& model_name, bool fuse) {
   return result.loss;
 }
 
+double recurrent_loss_with_a_nan(bool is_lstm, bool fuse) {
+  auto model = std::make_shared<Model>("net");
+  ValueId x = model->add_input("x", {9, 3});
+  x = is_lstm ? model->add_lstm("rnn", x, 5, true) : model->add_gru("rnn", x, 5, true);
+  model->set_output(model->add_linear("fc", model->add_select_step("last", x, -1), 4, true));
+  TrainerOptions options;
+  options.fuse = fuse;
+  Trainer trainer(std::make_shared<Context>(ContextOptions{}), model, test_devices(1), options);
+  Batch batch;
+  batch.shape = Shape{2, 9, 3};
+  batch.inputs.assign(2 * 27, 0.5f);
+  batch.inputs[1] = std::numeric_limits<float>::quiet_NaN();  // in the first step
+  batch.labels = {0, 1};
+  StepResult result;
+  trainer.step(batch, result);
+  return result.loss;
+}
+
 TEST(NaN, in_an_image_reaches_the_maximum_of_every_window_that_covers_it) {
   NodeRunner runner(2);
   for (const Case& c : all_cases()) {
@@ -64,6 +82,13 @@ TEST(NaN, in_the_input_reaches_the_loss_fused_or_not) {
   for (const char* model : {"mlp", "d2l_lenet", "d2l_resnet18"})
     for (bool fuse : {false, true})
       EXPECT_TRUE(std::isnan(loss_with_a_nan(model, fuse))) << model << (fuse ? " fused" : "");
+}
+
+TEST(NaN, in_the_first_step_reaches_the_loss_of_the_last) {
+  if (!is_on_cpu()) GTEST_SKIP() << "LSTM and GRU need CPU devices, tested is " << test_device();
+  for (bool is_lstm : {false, true})
+    for (bool fuse : {false, true})
+      EXPECT_TRUE(std::isnan(recurrent_loss_with_a_nan(is_lstm, fuse))) << is_lstm << fuse;
 }
 
 }  // namespace

@@ -262,6 +262,52 @@ TEST(ClipFactorShape, RefusesWhatIsNoGradientAndNoLossScale) {
                  infer("clip_factor", {f32({3}), f32({3})}, scaled));
 }
 
+// ---- sequences ----
+
+TEST(RecurrentShape, FollowsStepsAndHiddenSize) {
+  const auto lstm =
+      infer("lstm", {f32({2, 5, 3}), f32({16, 3}), f32({16, 4}), f32({16}), f32({16}), std::nullopt, std::nullopt});
+  EXPECT_EQ(lstm, (std::vector<TensorType>{f32({2, 5, 4}), f32({2, 4}), f32({2, 4}), f32({2, 5, 16}), f32({2, 5, 4})}));
+  const auto gru = infer("gru", {f32({2, 5, 3}), f32({12, 3}), f32({12, 4}), std::nullopt, std::nullopt, f32({2, 4})});
+  EXPECT_EQ(gru, (std::vector<TensorType>{f32({2, 5, 4}), f32({2, 4}), f32({2, 5, 16})}));
+}
+
+TEST(RecurrentShape, RefusesWeightsAndStatesThatDoNotFit) {
+  const auto lstm = [](const TensorType& x, const TensorType& weight_ih, const TensorType& weight_hh,
+                       std::optional<TensorType> bias_ih = {}, std::optional<TensorType> bias_hh = {},
+                       std::optional<TensorType> h = {}) {
+    return infer("lstm", {x, weight_ih, weight_hh, bias_ih, bias_hh, h, std::nullopt});
+  };
+  const TensorType x = f32({2, 5, 3}), weight_ih = f32({16, 3}), weight_hh = f32({16, 4}), bias = f32({16});
+  EXPECT_REFUSED("lstm 'stem': input has shape [2, 3], needs [batch, steps, features]",
+                 lstm(f32({2, 3}), weight_ih, weight_hh));
+  EXPECT_REFUSED("lstm 'stem': weight_hh has shape [12, 4], needs [4 hidden, hidden]",
+                 lstm(x, weight_ih, f32({12, 4})));
+  EXPECT_REFUSED("lstm 'stem': weight_ih has shape [12, 3], needs [16, features]", lstm(x, f32({12, 3}), weight_hh));
+  EXPECT_REFUSED("lstm 'stem': input has 3 features, weight_ih expects 7", lstm(x, f32({16, 7}), weight_hh));
+  EXPECT_REFUSED("lstm 'stem': has one of its two biases, needs both or none", lstm(x, weight_ih, weight_hh, bias));
+  EXPECT_REFUSED("lstm 'stem': bias has shape [4], needs [16]", lstm(x, weight_ih, weight_hh, bias, f32({4})));
+  EXPECT_REFUSED("lstm 'stem': initial state has shape [2, 3], needs [2, 4]",
+                 lstm(x, weight_ih, weight_hh, bias, bias, f32({2, 3})));
+  EXPECT_REFUSED("gru 'stem': weight_hh has shape [16, 4], needs [3 hidden, hidden]",
+                 infer("gru", {x, weight_ih, weight_hh, std::nullopt, std::nullopt, std::nullopt}));
+}
+
+TEST(StepsShape, AreThoseOfAllParts) {
+  EXPECT_EQ(infer("split_steps", {f32({2, 5, 3})}, {{"steps", List{2, 3}}}),
+            (std::vector<TensorType>{f32({2, 2, 3}), f32({2, 3, 3})}));
+  EXPECT_EQ(infer("join_steps", {f32({2, 2, 3}), f32({2, 3, 3})}), std::vector<TensorType>{f32({2, 5, 3})});
+  EXPECT_REFUSED("split_steps 'stem': parts have 4 steps, input has 5",
+                 infer("split_steps", {f32({2, 5, 3})}, {{"steps", List{2, 2}}}));
+  EXPECT_REFUSED("split_steps 'stem': a part has 0 steps, needs at least 1",
+                 infer("split_steps", {f32({2, 5, 3})}, {{"steps", List{5, 0}}}));
+  EXPECT_REFUSED("split_steps 'stem': input has shape [5], needs [batch, steps, ...]",
+                 infer("split_steps", {f32({5})}, {{"steps", List{5}}}));
+  EXPECT_REFUSED("join_steps 'stem': parts have shapes [2, 2, 3] and [2, 2, 4], may differ in their steps alone",
+                 infer("join_steps", {f32({2, 2, 3}), f32({2, 2, 4})}));
+  EXPECT_REFUSED("join_steps 'stem': has no inputs, needs at least 1", infer("join_steps", {}));
+}
+
 TEST(Ops, AreFoundByTheirNames) {
   for (const OpDef* op : all_ops()) {
     EXPECT_EQ(&op_def(op->name), op);

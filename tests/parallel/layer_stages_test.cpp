@@ -45,6 +45,21 @@ TEST(LayerStages, AreRunsOfLayersOfAboutEqualCost) {
   }
 }
 
+TEST(LayerStages, KeepTheNodesOfALayerTogether) {
+  Model model("net");
+  ValueId x = model.add_lstm("rnn1", model.add_input("x", {100, 8}), 16, true);  // ten nodes and more
+  x = model.add_lstm("rnn2", x, 16, true);
+  model.set_output(model.add_linear("fc", model.add_select_step("last", x, -1), 5, true));
+  const LayerStages two(model.graph(), 2), four(model.graph(), 4);
+  EXPECT_EQ(two.stage_of("rnn1"), 0);
+  EXPECT_EQ(two.stage_of("rnn2"), 1);
+  EXPECT_EQ(two.stage_of_state("rnn1.weight_hh_l0"), 0);
+  EXPECT_EQ(four.stage_of("fc"), 3);
+  EXPECT_EQ(LayerStages(model.graph(), 2, {"rnn2"}).stage_of("last"), 1);
+  EXPECT_THROWS(Status::invalid_argument, "model 'net' has 4 layers, cannot be cut into 5 stages",
+                (LayerStages(model.graph(), 5), 0));
+}
+
 TEST(LayerStages, BeginWhereAsked) {
   const auto model = create_model("d2l_lenet", {});
   const LayerStages stages(model->graph(), 3, {"conv2", "fc2"});

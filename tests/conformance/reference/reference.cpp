@@ -15,6 +15,7 @@ const ReferenceTable& reference_kernels() {
     add_pooling_references(t);
     add_elementwise_references(t);
     add_loss_references(t);
+    add_recurrent_references(t);
     add_optimizer_references(t);
     return t;
   }();

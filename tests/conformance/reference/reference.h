@@ -50,6 +50,7 @@ void add_batch_norm_references(ReferenceTable& table);
 void add_pooling_references(ReferenceTable& table);
 void add_elementwise_references(ReferenceTable& table);
 void add_loss_references(ReferenceTable& table);
+void add_recurrent_references(ReferenceTable& table);
 void add_optimizer_references(ReferenceTable& table);
 
 }  // namespace troika

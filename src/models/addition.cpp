@@ -1,0 +1,124 @@
+// Checks first; then the layer's values, nodes and parameters, all or none.
+#include "models/addition.h"
+
+#include "core/error.h"
+#include "core/text.h"
+#include "ops/op_def.h"
+
+namespace troika {
+namespace {
+
+constexpr size_t kMaxNameBytes = 200;  // with ".num_batches_tracked" behind it, it fits the public struct's 256
+constexpr int64_t kMaxParameters = int64_t{1} << 60;
+
+}  // namespace
+
+void fail_layer(const std::string& op, const std::string& name, const std::string& message) {
+  throw Error(Status::invalid_argument, text(op, " '", name, "': ", message));
+}
+
+void check_layer_name(const std::string& op, const std::string& name) {
+  auto refuse = [&](const std::string& message) { throw Error(Status::invalid_argument, text(op, ": ", message)); };
+  if (name.empty()) refuse("name is empty");
+  if (name.size() > kMaxNameBytes) refuse(text("name has ", name.size(), " bytes, may have at most ", kMaxNameBytes));
+  for (size_t i = 0; i < name.size(); ++i) {
+    const auto c = static_cast<unsigned char>(name[i]);
+    if (c < 0x20 || c == 0x7F) refuse(text("name has a control character at byte ", i));
+  }
+  if (name.find('/') != std::string::npos) refuse(text("name '", name, "' has a '/', needs dots between its parts"));
+  if (name.front() == '.' || name.back() == '.' || name.find("..") != std::string::npos)
+    refuse(text("name '", name, "' has an empty part, needs text around every dot"));
+}
+
+bool is_layer_output(const Graph& graph, ValueId value) {
+  if (value >= graph.values().size()) return false;
+  if (graph.value(value).role == Role::input) return graph.value(value).name == "x";
+  const std::vector<Node>& nodes = graph.nodes();
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].outputs[0] == value) return i + 1 == nodes.size() || nodes[i + 1].name != nodes[i].name;
+  return false;
+}
+
+Addition::Addition(Graph& graph, std::vector<Layer>& layers, ParameterStore& parameters, const char* op,
+                   const std::string& name)
+    : graph_(graph), layers_(layers), parameters_(parameters), op_(op), name_(name) {
+  check_layer_name(op, name);
+  if (!graph.outputs.empty())
+    fail_layer(op, name, text("model '", graph.name(), "' is complete, no layer can be added"));
+  for (const Layer& layer : layers)
+    if (layer.name == name) fail_layer(op, name, "the name is taken by another layer");
+}
+
+const Shape& Addition::input(ValueId value) {
+  if (!is_layer_output(graph_, value))
+    fail_layer(op_, name_, text("value ", value, " is not an output of model '", graph_.name(), "'"));
+  inputs_.push_back({value, {}, false});
+  return graph_.type(value).shape;
+}
+
+void Addition::extra_input(const char* name, TensorType type) {
+  if (const auto existing = graph_.find(name))
+    inputs_.push_back({*existing, {}, false});
+  else
+    inputs_.push_back({kNoValue, {name, std::move(type), Role::input}, true});
+}
+
+ValueId Addition::commit(const Attributes& attributes, std::string description) {
+  return commit_nodes(
+      [&](Graph& graph, const std::vector<ValueId>& inputs) {
+        return append_node(graph, op_, name_, inputs, attributes)[0];
+      },
+      std::move(description));
+}
+
+ValueId Addition::commit_nodes(const Append& append, std::string description) {
+  Layer layer{name_, std::move(description), 0};
+  check(append, layer);
+  Graph graph = graph_;  // a copy, which takes the model's place when nothing can fail any more
+  std::vector<Parameter> parameters;
+  std::vector<ValueId> inputs;
+  for (const Input& in : inputs_) {
+    inputs.push_back(in.is_new ? graph.add_value(in.value.name, in.value.type, in.value.role) : in.id);
+    if (in.is_new && is_state(in.value.role))
+      parameters.push_back({in.value.name, in.value.type, in.value.role == Role::buffer, false, {}});
+  }
+  const ValueId output = append(graph, inputs);
+  layers_.push_back(std::move(layer));
+  try {
+    parameters_.add(std::move(parameters));
+  } catch (...) {
+    layers_.pop_back();
+    throw;
+  }
+  graph_ = std::move(graph);
+  return output;
+}
+
+void Addition::state(const char* suffix, TensorType type, Role role) {
+  inputs_.push_back({kNoValue, {text(name_, '.', suffix), std::move(type), role}, true});
+}
+
+void Addition::check(const Append& append, Layer& layer) const {
+  Graph alone;
+  std::vector<ValueId> inputs;
+  for (const Input& in : inputs_) {
+    if (in.is_new)
+      inputs.push_back(alone.add_value("", in.value.type, in.value.role));
+    else
+      inputs.push_back(in.id == kNoValue ? kNoValue : alone.add_value("", graph_.type(in.id), Role::input));
+  }
+  append(alone, inputs);
+  int64_t total = 0;
+  for (const Layer& other : layers_) total += other.parameters;
+  for (const Input& in : inputs_) {
+    if (!in.is_new) continue;
+    const int64_t elements = checked_elements(in.value.type.shape, text(op_, " '", name_, "': ", in.value.name));
+    if (in.value.role == Role::parameter) layer.parameters += elements;
+  }
+  if (total + layer.parameters > kMaxParameters)
+    fail_layer(
+        op_, name_,
+        text("the model would have ", total + layer.parameters, " parameters, may have at most ", kMaxParameters));
+}
+
+}  // namespace troika

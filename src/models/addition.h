@@ -1,0 +1,59 @@
+// One layer on its way into a model: what every layer checks, and how it is added.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+
+namespace troika {
+
+// Throws INVALID_ARGUMENT "conv2d 'stem': <message>".
+[[noreturn]] void fail_layer(const std::string& op, const std::string& name, const std::string& message);
+
+// Throws INVALID_ARGUMENT where a layer cannot go by that name.
+void check_layer_name(const std::string& op, const std::string& name);
+
+// What a host may pass on: the model's input, or the first output of a layer's last node.
+bool is_layer_output(const Graph& graph, ValueId value);
+
+// Until `commit` nothing of the model has changed: shapes are inferred in a graph that holds this layer alone.
+class Addition {
+ public:
+  Addition(Graph& graph, std::vector<Layer>& layers, ParameterStore& parameters, const char* op,
+           const std::string& name);
+
+  // Inputs in the op's order. Gives the shape of the value.
+  const Shape& input(ValueId value);
+  void parameter(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::parameter); }
+  void buffer(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::buffer); }
+  void extra_input(const char* name, TensorType type);
+  void absent() { inputs_.push_back({kNoValue, {}, false}); }
+
+  // A layer of one node.
+  ValueId commit(const Attributes& attributes, std::string description);
+
+  // A layer of several: `append` appends them to a graph that has these inputs, and gives the layer's output.
+  using Append = std::function<ValueId(Graph& graph, const std::vector<ValueId>& inputs)>;
+  ValueId commit_nodes(const Append& append, std::string description);
+
+ private:
+  struct Input {
+    ValueId id;
+    Value value;
+    bool is_new;
+  };
+
+  void state(const char* suffix, TensorType type, Role role);
+  void check(const Append& append, Layer& layer) const;
+
+  Graph& graph_;
+  std::vector<Layer>& layers_;
+  ParameterStore& parameters_;
+  const std::string op_;
+  const std::string& name_;
+  std::vector<Input> inputs_;
+};
+
+}  // namespace troika

@@ -1,0 +1,107 @@
+// LSTM and GRU, cut in time into parts that recompute can take one by one; and the layer that takes one step.
+#include <algorithm>
+#include <cmath>
+
+#include "core/split.h"
+#include "core/text.h"
+#include "models/addition.h"
+#include "models/layer_text.h"
+
+namespace troika {
+namespace {
+
+// About sqrt(steps) parts of as many steps each: what is kept where they meet and what is computed again inside one of them are
+// then as little together as can be (Chen et al. 2016).
+std::vector<int64_t> cut_in_time(int64_t steps) {
+  constexpr double kMostParts = 1000;  // so that graphs stay small whatever a host asks for
+  const auto parts = static_cast<int64_t>(std::min(std::round(std::sqrt(static_cast<double>(steps))), kMostParts));
+  std::vector<int64_t> cut;
+  for (int64_t i = 0; i < parts; ++i) cut.push_back(balanced_split(steps, parts, i).size());
+  return cut;
+}
+
+// The parts of x, each made when it is wanted: those of the model's input need no gradient, and so no common node.
+class Parts {
+ public:
+  Parts(Graph& graph, const std::string& name, ValueId x, std::vector<int64_t> steps)
+      : graph_(graph), name_(name), x_(x), steps_(std::move(steps)) {
+    if (steps_.size() > 1 && graph.value(x).role != Role::input)
+      parts_ = append_node(graph, "split_steps", name, {x}, {{"steps", steps_}});
+  }
+
+  size_t count() const { return steps_.size(); }
+  ValueId next() {
+    const int64_t begin = begin_, end = begin_ += steps_[next_];
+    const size_t part = next_++;
+    if (count() == 1) return x_;
+    if (!parts_.empty()) return parts_[part];
+    return append_node(graph_, "slice_channels", name_, {x_}, {{"begin", begin}, {"end", end}})[0];
+  }
+
+ private:
+  Graph& graph_;
+  const std::string& name_;
+  const ValueId x_;
+  const std::vector<int64_t> steps_;
+  std::vector<ValueId> parts_;
+  size_t next_ = 0;
+  int64_t begin_ = 0;
+};
+
+}  // namespace
+
+// One node a part of the sequence, each of which begins with the states [n, hidden] that the one before it ends with.
+ValueId Model::add_recurrent(const char* op, const char* kind, int64_t gates, size_t states, const std::string& name,
+                             ValueId input, int64_t hidden, bool bias) {
+  Addition layer(graph_, layers_, *parameters_, op, name);
+  const Shape& x = layer.input(input);
+  if (x.rank() != 3) fail_layer(op, name, text("input has shape ", x, ", needs [batch, steps, features]"));
+  if (hidden < 1) fail_layer(op, name, text("hidden is ", hidden, ", needs at least 1"));
+  const int64_t steps = x[1], features = x[2], rows = gates * hidden;
+  layer.parameter("weight_ih_l0", {DType::f32, {rows, features}});
+  layer.parameter("weight_hh_l0", {DType::f32, {rows, hidden}});
+  for (const char* suffix : {"bias_ih_l0", "bias_hh_l0"})
+    if (bias)
+      layer.parameter(suffix, {DType::f32, {rows}});
+    else
+      layer.absent();
+  const auto append = [&](Graph& graph, const std::vector<ValueId>& given) {
+    Parts parts(graph, name, given[0], cut_in_time(steps));
+    std::vector<ValueId> inputs = given, outputs;
+    inputs.resize(given.size() + states, kNoValue);
+    while (outputs.size() < parts.count()) {
+      inputs[0] = parts.next();
+      const std::vector<ValueId> made = append_node(graph, op, name, inputs);
+      outputs.push_back(made[0]);
+      std::copy_n(made.begin() + 1, states, inputs.end() - static_cast<std::ptrdiff_t>(states));
+    }
+    return outputs.size() == 1 ? outputs[0] : append_node(graph, "join_steps", name, outputs)[0];
+  };
+  return layer.commit_nodes(append, recurrent_text(kind, features, hidden, bias));
+}
+
+ValueId Model::add_lstm(const std::string& name, ValueId input, int64_t hidden, bool bias) {
+  return add_recurrent("lstm", "LSTM", 4, 2, name, input, hidden, bias);
+}
+
+ValueId Model::add_gru(const std::string& name, ValueId input, int64_t hidden, bool bias) {
+  return add_recurrent("gru", "GRU", 3, 1, name, input, hidden, bias);
+}
+
+ValueId Model::add_select_step(const std::string& name, ValueId input, int64_t step) {
+  Addition layer(graph_, layers_, *parameters_, "select_step", name);
+  const Shape& x = layer.input(input);
+  if (x.rank() != 3) fail_layer("select_step", name, text("input has shape ", x, ", needs [batch, steps, features]"));
+  if (step < -x[1] || step >= x[1])
+    fail_layer("select_step", name,
+               text("step is ", step, ", input has ", x[1], " steps, needs ", -x[1], " to ", x[1] - 1));
+  const int64_t begin = step < 0 ? step + x[1] : step, features = x[2];
+  // The steps of a sequence lie where an image has its channels.
+  const auto append = [&](Graph& graph, const std::vector<ValueId>& given) {
+    const auto one = append_node(graph, "slice_channels", name, {given[0]}, {{"begin", begin}, {"end", begin + 1}});
+    return append_node(graph, "reshape", name, one, {{"shape", std::vector<int64_t>{features}}})[0];
+  };
+  return layer.commit_nodes(append, text("SelectStep(step=", step, ")"));
+}
+
+}  // namespace troika

@@ -1,0 +1,109 @@
+// Tests of fuse_steps: recurrent layers without joins between them, side by side in time.
+#include <gtest/gtest.h>
+
+#include "core/text.h"
+#include "models/model.h"
+#include "passes/passes.h"
+#include "passes/recompute.h"
+
+namespace troika {
+namespace {
+
+// "lstm1 lstm2 ...": the layer of each node, or for others than lstm and gru the op.
+std::string order_of(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Node& node : graph.nodes()) names.push_back(node.op == "lstm" || node.op == "gru" ? node.name : node.op);
+  return join(names, " ");
+}
+
+Graph fused(const Model& model) {
+  Graph graph = model.graph();
+  fuse(graph);
+  verify(graph);
+  return graph;
+}
+
+TEST(FuseSteps, RunsLayersOnTopOfEachOtherSideBySide) {
+  Model model("net");
+  ValueId x = model.add_lstm("a", model.add_input("x", {4, 3}), 5, true);
+  x = model.add_gru("c", model.add_lstm("b", x, 6, true), 2, true);
+  model.set_output(model.add_select_step("last", x, -1));
+  EXPECT_EQ(order_of(fused(model)), "slice_channels a b c slice_channels a b c slice_channels reshape");
+}
+
+TEST(FuseSteps, TakesAStepFromThePartThatHasIt) {
+  Model model("net");
+  const ValueId y = model.add_lstm("a", model.add_input("x", {10, 3}), 5, true);  // 4, 3 and 3 steps
+  model.set_output(model.add_select_step("fifth", y, 5));
+  const Graph graph = fused(model);
+  EXPECT_EQ(order_of(graph), "slice_channels a slice_channels a slice_channels reshape")
+      << "the third part is not read";
+  const Node& select = graph.nodes()[4];
+  EXPECT_EQ(select.inputs[0], graph.nodes()[3].outputs[0]);
+  EXPECT_EQ(select.attributes.integer("begin"), 1);
+  EXPECT_EQ(select.attributes.integer("end"), 2);
+}
+
+TEST(FuseSteps, KeepsAJoinThatSomethingElseReads) {
+  Model model("net");
+  const ValueId y = model.add_lstm("a", model.add_input("x", {4, 3}), 5, true);
+  model.set_output(model.add_sum("sum", y, model.add_lstm("b", y, 5, true)));
+  EXPECT_EQ(order_of(fused(model)), "slice_channels a b slice_channels a b join_steps join_steps add");
+}
+
+TEST(FuseSteps, LeavesASplitIntoOtherPartsAlone) {
+  const std::string graph = R"(
+graph "net" {
+  %0 : f32[2, 3, 4] input "x"
+  %1 : f32[2, 1, 4] input "y"
+  (%2 : f32[2, 4, 4]) = join_steps(%0, %1) "join"
+  (%3 : f32[2, 2, 4], %4 : f32[2, 2, 4]) = split_steps(%2) "split" {steps=[2, 2]}
+  (%5 : f32[2, 2, 4]) = slice_channels(%2) "slice" {begin=2, end=4}
+  return %3, %4, %5
+})";
+  Graph left = parse_graph(graph);
+  const std::string before = print_graph(left);
+  fuse(left);
+  EXPECT_EQ(print_graph(left), before);
+}
+
+TEST(FuseSteps, ChangesNothingTheSecondTime) {
+  Model model("net");
+  const ValueId x = model.add_lstm("a", model.add_input("x", {9, 3}), 5, true);
+  model.set_output(model.add_select_step("last", model.add_lstm("b", x, 6, true), -1));
+  Graph graph = fused(model);
+  const std::string once = print_graph(graph);
+  fuse(graph);
+  EXPECT_EQ(print_graph(graph), once);
+}
+
+// Of parts that are dropped the states where they meet are left, and each is made again right before its own backward node.
+TEST(FuseSteps, LetsRecomputeMakeOnePartOfAllLayersAgainAtATime) {
+  Model model("net");
+  const ValueId x = model.add_lstm("a", model.add_input("x", {10, 3}), 5, true);
+  model.set_output(model.add_select_step("last", model.add_lstm("b", x, 6, true), -1));
+  Graph graph = fused(model);
+  const size_t forward = graph.nodes().size();
+  append_loss(graph, Loss::mean_squared_error, 1.0);
+  std::vector<std::string> trainable;
+  for (const Value& value : graph.values())
+    if (value.role == Role::parameter) trainable.push_back(value.name);
+  autodiff(graph, trainable);
+  const Dropped dropped = drop_layers(graph, {"a", "b"});
+  for (size_t i = 0; i < forward; ++i) {
+    const Node& node = graph.nodes()[i];
+    if (node.op != "lstm") continue;
+    for (size_t k = 0; k < node.outputs.size(); ++k)
+      EXPECT_EQ(dropped[node.outputs[k]], k != 1 && k != 2) << node.name << ", output " << k;
+  }
+  recompute(graph, dropped);
+  verify(graph);
+  std::string order;
+  for (size_t i = forward; i < graph.nodes().size(); ++i)
+    if (graph.nodes()[i].op.starts_with("lstm"))
+      order += graph.nodes()[i].name + (graph.nodes()[i].op == "lstm" ? " " : "' ");
+  EXPECT_EQ(order, "a b b' a' a b b' a' a b b' a' ");
+}
+
+}  // namespace
+}  // namespace troika
