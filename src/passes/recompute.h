@@ -22,7 +22,7 @@ using Dropped = std::vector<bool>;
 // not cross. The last segment is kept: backward begins with it, so that dropping it would save nothing.
 Dropped drop_segments(const Graph& graph, int64_t segments);
 
-// Drops the outputs of the layers that a pattern matches. NOT_FOUND where a pattern matches none.
+// Drops the outputs of the layers that a pattern matches, but for OpDef::kept_outputs. NOT_FOUND where a pattern matches none.
 Dropped drop_layers(const Graph& graph, const std::vector<std::string>& patterns);
 
 // Drops what cheap ops (batch_norm2d, relu, pooling, dropout, casts) make of one value that is there anyway: no product
