@@ -113,21 +113,23 @@ TEST_F(Channels, HoldTheirPartOfTheParameters) {
 
 TEST_F(Channels, PredictAndEvaluateAsOne) {
   const Batch batch = make_batches(1, 13)[0];
-  Trainer one(test_context(), batch_norm_net(), test_devices(1), momentum_options());
-  for (auto [data, layer, channel] : {std::array{1, 1, 2}, {1, 1, 4}, {2, 2, 2}}) {
-    Trainer many(test_context(), batch_norm_net(), test_devices(data * layer * channel), split(layer, channel));
-    std::vector<float> expected, found;
-    one.predict(batch.shape, batch.inputs.data(), expected);
-    many.predict(batch.shape, batch.inputs.data(), found);
-    EXPECT_LE(difference(expected, found), kTolerance);
-    Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
-                  {.batch = 4, .prefetch = 0});
-    Metrics a, b;
-    one.evaluate(loader, nullptr, a);
-    many.evaluate(loader, nullptr, b);
-    EXPECT_EQ(a.samples, b.samples);
-    EXPECT_EQ(a.correct, b.correct);
-    EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
+  for (const auto& net : {batch_norm_net, dropout_net}) {
+    Trainer one(test_context(), net(), test_devices(1), momentum_options());
+    for (auto [data, layer, channel] : {std::array{1, 1, 2}, {1, 1, 4}, {2, 2, 2}}) {
+      Trainer many(test_context(), net(), test_devices(data * layer * channel), split(layer, channel));
+      std::vector<float> expected, found;
+      one.predict(batch.shape, batch.inputs.data(), expected);
+      many.predict(batch.shape, batch.inputs.data(), found);
+      EXPECT_LE(difference(expected, found), kTolerance);
+      Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
+                    {.batch = 4, .prefetch = 0});
+      Metrics a, b;
+      one.evaluate(loader, nullptr, a);
+      many.evaluate(loader, nullptr, b);
+      EXPECT_EQ(a.samples, b.samples);
+      EXPECT_EQ(a.correct, b.correct);
+      EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
+    }
   }
 }
 
