@@ -151,15 +151,9 @@ TEST_F(Channels, GoOnFromAFileOnAnyOtherMesh) {
   }
 }
 
-// A training state's bytes but for the number of devices, which is there to be read by people.
-std::string state_bytes(const std::string& path) {
+std::string file_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  const std::string key = "\"devices\":\"";
-  const size_t at = bytes.find(key);
-  EXPECT_NE(at, std::string::npos);
-  bytes.at(at + key.size()) = 'N';
-  return bytes;
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
@@ -171,7 +165,7 @@ TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
       for (const Batch& batch : make_batches(3, 12)) trainer.step(batch, result);
       save_checkpoint(trainer, path);
     }
-    const std::string expected = state_bytes(path);
+    const std::string expected = file_bytes(path);
     for (auto [data, layer, channel] : {std::array{2, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}}) {
       Trainer trainer(test_context(), net(), test_devices(data * layer * channel), split(layer, channel));
       load_checkpoint(trainer, path);
@@ -179,7 +173,7 @@ TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
       const Batch batch = make_batches(1, 4)[0];
       trainer.predict(batch.shape, batch.inputs.data(), output);
       save_checkpoint(trainer, again);
-      EXPECT_TRUE(state_bytes(again) == expected) << data << " x " << layer << " x " << channel;
+      EXPECT_TRUE(file_bytes(again) == expected) << data << " x " << layer << " x " << channel;
     }
   }
 }
