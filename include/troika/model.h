@@ -127,7 +127,7 @@ TROIKA_API troika_status troika_model_add_linear(troika_model model, const char 
  * Adds batch normalisation of [batch, C, H, W], over [batch, H, W] of each channel (Ioffe and Szegedy 2015).
  * Parameters: weight [C] and bias [C]; buffers: running_mean [C], running_var [C] (unbiased), num_batches_tracked.
  * running = (1 - momentum) running + momentum batch. Defaults of PyTorch: eps 1e-5, momentum 0.1. Each device
- * normalises its own shard.
+ * normalises its own samples, unless a trainer's `sync_batch_norm` is 1.
  * Errors and threads: those of all layers; INVALID_ARGUMENT for `eps` not above 0 and `momentum` outside [0, 1].
  */
 TROIKA_API troika_status troika_model_add_batch_norm2d(troika_model model, const char *name, troika_value input,

@@ -93,8 +93,8 @@ typedef struct troika_plan {
  *
  * Errors: INVALID_ARGUMENT (names the field; a model with no output; a mesh that needs another number of devices, or cuts the
  * model into more stages than it has layers or a layer into more parts than it has channels; parts of the batch that BatchNorm
- * cannot normalise), UNSUPPORTED (a parameter shared by layers that are cut differently; `logical_shards` or an activation
- * budget with a split by layer or channel; what attaching refuses on `device_kind`), NOT_FOUND (a pattern of
+ * cannot normalise), UNSUPPORTED (a parameter shared by layers that are cut differently; `logical_shards` with a split by
+ * layer or channel; what attaching refuses on `device_kind`), NOT_FOUND (a pattern of
  * `recompute_layers` that matches no layer), OUT_OF_MEMORY (also where nothing fits `activation_budget_bytes`), BUSY. One thread
  * a model at a time.
  */

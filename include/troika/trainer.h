@@ -14,7 +14,7 @@
 
 TROIKA_BEGIN_DECLS
 
-/** A model attached to a list of devices: a replica on each, fed by data parallelism. Counted. */
+/** A model attached to a list of devices, which share its batches, its layers and their channels. Counted. */
 typedef struct troika_trainer_s *troika_trainer;
 
 /** Losses. */
@@ -125,8 +125,8 @@ typedef struct troika_trainer_options {
   int32_t layer_schedule;   /**< With mesh.layer above 1; default TROIKA_LAYER_SCHEDULE_1F1B. */
   int32_t layer_chunks;     /**< Stages a device, 0 to 1024; default 1. 0 is 1; above 1 with mesh.layer above 1 it needs the
                                  interleaved schedule, and `mesh.layer * layer_chunks` layers at least. */
-  const char *layer_cuts;   /**< Layers that begin a stage, but for the first, separated by commas; NULL (default): cut so that
-                                 the stages cost about the same. Copied. */
+  const char *layer_cuts;   /**< With mesh.layer above 1: layers that begin a stage, but for the first, separated by commas; NULL
+                                 (default): cut so that the stages cost about the same. Copied. */
   int32_t recompute_segments; /**< The forward pass in so many segments: activations within them are computed again; 0: none. */
   int32_t sync_batch_norm;  /**< 1: BatchNorm normalises the samples of all replicas together, as one device with the whole batch
                                  would (each micro-batch with those at its place on the others). Default 0: each its own. CPU
@@ -160,8 +160,9 @@ TROIKA_API void troika_trainer_options_init(troika_trainer_options *options);
  *
  * One step computes what a single device computes on the whole batch: samples are split evenly (sizes differ by at most
  * one; a device may get none), gradients are summed in pairs, then pairs of pairs of the list, with every sample weighing the same.
- * BatchNorm alone normalises each device's own samples; running statistics are those of the first device. `options.mesh`
- * splits the network by layer and by channel too; a step then computes the same, but that BatchNorm sees micro-batches.
+ * BatchNorm alone normalises each device's own samples, unless `sync_batch_norm` is 1; running statistics are those of the
+ * first device. `options.mesh` splits the network by layer and by channel too: each device then holds its part of it, and a
+ * step computes the same, but that BatchNorm sees micro-batches.
  *
  * `options` may be NULL: defaults. Owned: destroy `*out_trainer` with `troika_trainer_destroy`. Errors:
  * INVALID_ARGUMENT (names the field; a model with no output, or with nothing left to train), NOT_FOUND (a group that
@@ -346,9 +347,9 @@ TROIKA_API troika_status troika_trainer_get_gradient(troika_trainer trainer, con
 TROIKA_API troika_status troika_trainer_check_replicas(troika_trainer trainer, troika_error *error);
 
 /**
- * Writes a training state that resumes bit for bit on the same number of devices, and correctly on another: parameters,
- * buffers, optimizer state, schedule, step, seeds, and the place in the epoch after the last batch. One safetensors
- * file, written atomically.
+ * Writes a training state that resumes bit for bit on the same mesh, and correctly on any other (bit for bit there too with
+ * `logical_shards`): parameters, buffers, optimizer state, schedule, step, seeds, and the place in the epoch after the last
+ * batch. One safetensors file, written atomically; its bytes do not depend on the mesh.
  *
  * Errors: IO, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
  */

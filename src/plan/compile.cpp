@@ -55,8 +55,9 @@ StepPart build_network(const CompileRequest& r, int64_t samples, int channel_ran
   Graph graph = r.model;
   PassManager passes(graph, log);
   passes.run("rebatch", [&](Graph& g) { g = rebatch(g, samples); });
-  if (!trains) passes.run("inference", to_inference);
+  // Before `inference`: a layer that it leaves out, as dropout, must not change how the next one's parameters are cut.
   if (r.channel_split) passes.run("channel_split", [&](Graph& g) { g = r.channel_split->apply(g, channel_rank); });
+  if (!trains) passes.run("inference", to_inference);
   if (r.mode != Mode::predict)
     passes.run("loss", [&](Graph& g) {
       append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0, trains && r.sgd.is_scaled);

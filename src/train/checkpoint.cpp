@@ -91,7 +91,6 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
   if (trainer.options().sgd.is_scaled)
     writer.set_metadata("loss_scale", text(print_number(static_cast<double>(state.loss_scale[0])), ' ',
                                            print_number(static_cast<double>(state.loss_scale[1]))));
-  writer.set_metadata("devices", std::to_string(trainer.replica_count()));  // to be read by people
 
   std::lock_guard lock(trainer.model()->parameters()->mutex());
   trainer.refresh_store();

@@ -113,21 +113,23 @@ TEST_F(Channels, HoldTheirPartOfTheParameters) {
 
 TEST_F(Channels, PredictAndEvaluateAsOne) {
   const Batch batch = make_batches(1, 13)[0];
-  Trainer one(test_context(), batch_norm_net(), test_devices(1), momentum_options());
-  for (auto [data, layer, channel] : {std::array{1, 1, 2}, {1, 1, 4}, {2, 2, 2}}) {
-    Trainer many(test_context(), batch_norm_net(), test_devices(data * layer * channel), split(layer, channel));
-    std::vector<float> expected, found;
-    one.predict(batch.shape, batch.inputs.data(), expected);
-    many.predict(batch.shape, batch.inputs.data(), found);
-    EXPECT_LE(difference(expected, found), kTolerance);
-    Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
-                  {.batch = 4, .prefetch = 0});
-    Metrics a, b;
-    one.evaluate(loader, nullptr, a);
-    many.evaluate(loader, nullptr, b);
-    EXPECT_EQ(a.samples, b.samples);
-    EXPECT_EQ(a.correct, b.correct);
-    EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
+  for (const auto& net : {batch_norm_net, dropout_net}) {
+    Trainer one(test_context(), net(), test_devices(1), momentum_options());
+    for (auto [data, layer, channel] : {std::array{1, 1, 2}, {1, 1, 4}, {2, 2, 2}}) {
+      Trainer many(test_context(), net(), test_devices(data * layer * channel), split(layer, channel));
+      std::vector<float> expected, found;
+      one.predict(batch.shape, batch.inputs.data(), expected);
+      many.predict(batch.shape, batch.inputs.data(), found);
+      EXPECT_LE(difference(expected, found), kTolerance);
+      Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
+                    {.batch = 4, .prefetch = 0});
+      Metrics a, b;
+      one.evaluate(loader, nullptr, a);
+      many.evaluate(loader, nullptr, b);
+      EXPECT_EQ(a.samples, b.samples);
+      EXPECT_EQ(a.correct, b.correct);
+      EXPECT_NEAR(a.loss, b.loss, 1e-5 * a.loss);
+    }
   }
 }
 
@@ -149,15 +151,9 @@ TEST_F(Channels, GoOnFromAFileOnAnyOtherMesh) {
   }
 }
 
-// A training state's bytes but for the number of devices, which is there to be read by people.
-std::string state_bytes(const std::string& path) {
+std::string file_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), {});
-  const std::string key = "\"devices\":\"";
-  const size_t at = bytes.find(key);
-  EXPECT_NE(at, std::string::npos);
-  bytes.at(at + key.size()) = 'N';
-  return bytes;
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
@@ -169,7 +165,7 @@ TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
       for (const Batch& batch : make_batches(3, 12)) trainer.step(batch, result);
       save_checkpoint(trainer, path);
     }
-    const std::string expected = state_bytes(path);
+    const std::string expected = file_bytes(path);
     for (auto [data, layer, channel] : {std::array{2, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}}) {
       Trainer trainer(test_context(), net(), test_devices(data * layer * channel), split(layer, channel));
       load_checkpoint(trainer, path);
@@ -177,7 +173,7 @@ TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
       const Batch batch = make_batches(1, 4)[0];
       trainer.predict(batch.shape, batch.inputs.data(), output);
       save_checkpoint(trainer, again);
-      EXPECT_TRUE(state_bytes(again) == expected) << data << " x " << layer << " x " << channel;
+      EXPECT_TRUE(file_bytes(again) == expected) << data << " x " << layer << " x " << channel;
     }
   }
 }

@@ -65,7 +65,7 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
   if (!is_merged && v.n * v.spatial == 1)
     throw Error(Status::invalid_argument, text("batch_norm2d '", node.name, "' on ", device.id(),
                                                ": training needs more than 1 value a channel, this device's shard of ",
-                                               x_type.shape, " has 1; use a larger batch or fewer devices"));
+                                               x_type.shape, " has 1; use a larger batch, fewer devices or micro-batches"));
 
   // Scratch: sums of chunks, then scale [c].
   auto body = [=](void* const* in, void* const* out, void* scratch) {

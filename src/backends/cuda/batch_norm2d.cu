@@ -251,7 +251,7 @@ KernelChoice select_batch_norm2d(CudaDevice& device, const KernelRequest& reques
   if (!is_merged && x[0] * x[2] * x[3] == 1)
     throw Error(Status::invalid_argument, text("batch_norm2d '", request.node.name, "' on ", device.id(),
                                                ": training needs more than 1 value a channel, this device's shard of ",
-                                               x, " has 1; use a larger batch or fewer devices"));
+                                               x, " has 1; use a larger batch, fewer devices or micro-batches"));
   size_t scratch_bytes = 0;
   KernelChoice choice = choose_by_pack(device, request, {6}, [&](auto zero, auto pack, const Tiling& t) {
     if (is_merged) return make_merged_batch_norm2d<decltype(zero), pack>(device, request, t);
