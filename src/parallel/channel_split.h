@@ -33,7 +33,8 @@ class ChannelSplit {
   int ranks() const { return static_cast<int>(slices_.size()); }
   const StateSlice& slice_of(const std::string& name, int rank) const;
 
-  // The graph, forward alone and before any fusion, as `rank` computes it. Ranks meet in channel_sum.
+  // The graph, forward alone, with all of the model's layers (fewer might be placed otherwise) and before any fusion, as `rank`
+  // computes it. Ranks meet in channel_sum.
   Graph apply(const Graph& graph, int rank) const;
 
  private:
