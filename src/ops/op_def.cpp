@@ -54,10 +54,23 @@ std::vector<TensorType> infer_types(const Graph& graph, const Node& node) {
 
 Cost cost_of(const Graph& graph, const Node& node) {
   const OpDef& op = op_def(node.op);
-  if (op.cost) return op.cost(inputs_of(graph, node));
-  double elements = 0;
-  for (ValueId id : node.outputs) elements += static_cast<double>(graph.type(id).shape.elements());
-  return {elements};
+  Cost cost;
+  if (op.cost) cost = op.cost(inputs_of(graph, node));
+  for (ValueId id : node.outputs) {
+    const TensorType& type = graph.type(id);
+    if (!op.cost) cost.operations += static_cast<double>(type.shape.elements());
+    const auto bytes = static_cast<double>(type.bytes());
+    (is_state(graph.value(id).role) ? cost.state_bytes : cost.bytes) += bytes;
+    if (!op.is_view) cost.activation_bytes += bytes;
+  }
+  for (ValueId id : node.inputs) {
+    if (id == kNoValue) continue;
+    const Role role = graph.value(id).role;
+    const bool is_written = !op.mutates.empty() && is_state(role) && role != Role::gradient;
+    (is_state(role) ? cost.state_bytes : cost.bytes) +=
+        static_cast<double>(graph.type(id).bytes()) * (is_written ? 2 : 1);
+  }
+  return cost;
 }
 
 std::vector<ValueId> append_node(Graph& graph, const std::string& op, const std::string& name,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "core/text.h"
 #include "ops/op_def.h"
@@ -10,12 +12,15 @@
 namespace troika {
 namespace {
 
-constexpr double kCrossing = 64;  // operations that sending an element is worth
-constexpr double kTouching = 8;   // and writing one
+// What is worth an operation of a device that computes: bytes that it reads or writes, and bytes that it sends.
+constexpr double kOperationsOfByte = 4, kOperationsOfSentByte = 16;
+// How much longer the costliest stage may take where that saves memory.
+constexpr double kSlack = 1.02;
 
-// By layer: its operations; by cut in front of a layer: elements of values that cross it.
+// Of a sample. By layer: its operations and traffic, in operations, and the memory of its outputs; by cut in front of a layer:
+// bytes of values that cross it.
 struct Costs {
-  std::vector<double> layers, cuts;
+  std::vector<double> layers, memory, cuts;
 };
 
 // The layer of each node: those of one name behind each other make one, and share its parameters.
@@ -27,52 +32,79 @@ std::vector<size_t> find_layers(const std::vector<Node>& nodes) {
 
 Costs costs_of(const Graph& model, const std::vector<size_t>& layer_of, size_t layers) {
   std::vector<size_t> made(model.values().size(), 0), last_read(model.values().size(), 0);
-  Costs costs{std::vector<double>(layers, 0), std::vector<double>(layers + 1, 0)};
+  Costs costs{std::vector<double>(layers, 0), std::vector<double>(layers, 0), std::vector<double>(layers + 1, 0)};
   for (size_t i = 0; i < layer_of.size(); ++i) {
     const Node& node = model.nodes()[i];
-    double& operations = costs.layers[layer_of[i]];
-    operations += cost_of(model, node).operations;
-    for (ValueId id : node.outputs) {
-      made[id] = layer_of[i];
-      operations += kTouching * static_cast<double>(model.type(id).shape.elements());
-    }
+    const Cost cost = cost_of(model, node);
+    costs.layers[layer_of[i]] += cost.operations + (op_def(node.op).is_view ? 0 : kOperationsOfByte * cost.bytes);
+    costs.memory[layer_of[i]] += cost.activation_bytes;
+    for (ValueId id : node.outputs) made[id] = layer_of[i];
     for (ValueId id : node.inputs)
       if (id != kNoValue) last_read[id] = layer_of[i];
   }
   for (ValueId id = 0; id < model.values().size(); ++id)
     if (model.value(id).role == Role::activation)
       for (size_t cut = made[id] + 1; cut <= last_read[id]; ++cut)
-        costs.cuts[cut] += static_cast<double>(model.type(id).shape.elements());
+        costs.cuts[cut] += static_cast<double>(model.type(id).bytes());
   return costs;
 }
 
-// Where stages 1, 2 ... begin: the partition whose costliest stage is cheapest, and of these the one with the least crossing.
-std::vector<size_t> cut_by_cost(const Costs& costs, size_t stages) {
-  const size_t n = costs.layers.size();
-  struct Best {
-    double most = std::numeric_limits<double>::infinity(), crossing = 0;
-    size_t begin = 0;
-    bool operator<(const Best& other) const {
-      return most != other.most ? most < other.most : crossing < other.crossing;
+// Partitions of layers into stages, by dynamic programming.
+class Cutter {
+ public:
+  Cutter(Costs costs, size_t stages) : costs_(std::move(costs)), stages_(stages), n_(costs_.layers.size()) {
+    for (auto [sums, of_layers] : {std::pair{&times_, &costs_.layers}, {&memory_, &costs_.memory}}) {
+      sums->resize(n_ + 1);
+      std::partial_sum(of_layers->begin(), of_layers->end(), sums->begin() + 1);
     }
+  }
+
+  // Where stages 1, 2 ... begin: of the partitions whose costliest stage takes at most kSlack times as long as it must, the one
+  // whose fullest stage has least to keep; of these the one that sends least.
+  std::vector<size_t> cut() const {
+    const double least = find(std::numeric_limits<double>::infinity(), false).back()[n_].most;
+    const Table best = find(kSlack * least, true);
+    std::vector<size_t> begins(stages_ - 1);
+    for (size_t s = stages_, end = n_; s-- > 1;) begins[s - 1] = end = best[s][end].begin;
+    return begins;
+  }
+
+ private:
+  struct Best {
+    double most = std::numeric_limits<double>::infinity(), sent = 0;
+    size_t begin = 0;
+    bool operator<(const Best& other) const { return most != other.most ? most < other.most : sent < other.sent; }
   };
-  std::vector<double> sums(n + 1, 0);
-  for (size_t i = 0; i < n; ++i) sums[i + 1] = sums[i] + costs.layers[i];
-  // best[s][end]: s + 1 stages of layers [0, end).
-  std::vector<std::vector<Best>> best(stages, std::vector<Best>(n + 1));
-  for (size_t end = 1; end <= n; ++end) best[0][end] = {sums[end], 0, 0};
-  for (size_t s = 1; s < stages; ++s)
-    for (size_t end = s + 1; end <= n; ++end)
-      for (size_t begin = s; begin < end; ++begin) {
-        const Best& before = best[s - 1][begin];
-        const double own = sums[end] - sums[begin] + kCrossing * costs.cuts[begin];
-        best[s][end] =
-            std::min(best[s][end], Best{std::max(before.most, own), before.crossing + costs.cuts[begin], begin});
-      }
-  std::vector<size_t> begins(stages - 1);
-  for (size_t s = stages, end = n; s-- > 1;) begins[s - 1] = end = best[s][end].begin;
-  return begins;
-}
+  using Table = std::vector<std::vector<Best>>;  // [s][end]: of s + 1 stages of layers [0, end)
+
+  double time_of(size_t begin, size_t end) const {
+    return times_[end] - times_[begin] + kOperationsOfSentByte * costs_.cuts[begin];
+  }
+  // Stage s of S keeps the activations of S - s micro-batches at once, in one forward, one backward.
+  double memory_of(size_t stage, size_t begin, size_t end) const {
+    return static_cast<double>(stages_ - stage) * (memory_[end] - memory_[begin]);
+  }
+
+  // The partition whose largest stage is smallest, by memory or by time, where no stage takes longer than `limit`.
+  Table find(double limit, bool by_memory) const {
+    Table best(stages_, std::vector<Best>(n_ + 1));
+    for (size_t s = 0; s < stages_; ++s)
+      for (size_t end = s + 1; end <= n_; ++end)
+        for (size_t begin = s; begin < (s == 0 ? 1 : end); ++begin) {
+          const Best before = s == 0 ? Best{0, 0, 0} : best[s - 1][begin];
+          const double time = time_of(begin, end);
+          if (time > limit) continue;
+          const double own = by_memory ? memory_of(s, begin, end) : time;
+          best[s][end] =
+              std::min(best[s][end], Best{std::max(before.most, own), before.sent + costs_.cuts[begin], begin});
+        }
+    return best;
+  }
+
+  const Costs costs_;
+  const size_t stages_, n_;
+  std::vector<double> times_, memory_;  // of layers [0, i)
+};
 
 }  // namespace
 
@@ -86,7 +118,7 @@ LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::
     throw Error(Status::invalid_argument,
                 text("model '", model.name(), "' has ", layers, " layers, cannot be cut into ", stages, " stages"));
   std::vector<size_t> begins;
-  if (first_layers.empty() && stages > 1) begins = cut_by_cost(costs_of(model, layer_of, layers), wanted);
+  if (first_layers.empty() && stages > 1) begins = Cutter(costs_of(model, layer_of, layers), wanted).cut();
   if (!first_layers.empty() && first_layers.size() != wanted - 1)
     throw Error(Status::invalid_argument,
                 text("layer_cuts names ", first_layers.size(), " layers, ", stages, " stages need ", stages - 1));
@@ -145,6 +177,18 @@ std::vector<int> LayerStages::assign(const Graph& graph) const {
       if (id != kNoValue && of_value[id] < 0) of_value[id] = of_node[i];
   }
   return of_node;
+}
+
+std::vector<bool> LayerStages::find_crossing(const Graph& graph) const {
+  const std::vector<int> of_node = assign(graph);
+  std::vector<int> of_value(graph.values().size(), -1);
+  std::vector<bool> crosses(graph.values().size(), false);
+  for (size_t i = 0; i < of_node.size(); ++i) {
+    for (ValueId id : graph.nodes()[i].inputs)
+      if (id != kNoValue && of_value[id] >= 0 && of_value[id] != of_node[i]) crosses[id] = true;
+    for (ValueId id : graph.nodes()[i].outputs) of_value[id] = of_node[i];
+  }
+  return crosses;
 }
 
 }  // namespace troika

@@ -12,8 +12,9 @@ namespace troika {
 // Runs of consecutive layers, in the model's order.
 class LayerStages {
  public:
-  // Cuts the model into `stages` runs whose costliest is as cheap as can be: by the operations of layers and the elements that
-  // cross a cut. `first_layers`, where not empty, names the layer that begins each stage but the first.
+  // Cuts the model into `stages` runs: the costliest takes hardly longer than it must, by the operations and bytes of layers and
+  // the bytes that cross a cut, and within that the fullest keeps the least activations. `first_layers`, where not empty,
+  // names the layer that begins each stage but the first.
   LayerStages(const Graph& model, int stages, const std::vector<std::string>& first_layers = {});
 
   int count() const { return count_; }
@@ -24,6 +25,8 @@ class LayerStages {
   // The stage of each node of a graph that passes have made of the model: that of its layer, behind the model's end the last
   // one; without a layer that of what it reads, or else of what reads it.
   std::vector<int> assign(const Graph& graph) const;
+  // Of that graph by value: whether a node reads it that is in another stage than what makes it.
+  std::vector<bool> find_crossing(const Graph& graph) const;
 
  private:
   int count_;

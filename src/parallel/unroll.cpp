@@ -46,18 +46,32 @@ class Unrolling {
 
   static int stage_of(const StepPart& part, size_t node) { return part.stages.empty() ? 0 : part.stages[node]; }
 
+  // Forward values go to later stages, gradients to earlier ones: against the stream, ranks would wait for each other.
+  static void require_order(const StepPart& part, size_t maker, size_t reader) {
+    const int from = stage_of(part, maker), to = stage_of(part, reader);
+    const bool is_forward = reader < part.forward_nodes, is_late = is_forward ? from > to : from < to;
+    if (!is_late || (!is_forward && maker < part.forward_nodes)) return;
+    const auto& nodes = part.graph.nodes();
+    throw Error(Status::internal,
+                text("layers: ", nodes[reader].op, " '", nodes[reader].name, "' of stage ", to, " reads what ",
+                     nodes[maker].op, " '", nodes[maker].name, "' of stage ", from, " makes too late"));
+  }
+
   // Every value that another position reads is a message to each that does; in the order of parts, nodes and positions.
   void number_messages() {
     int64_t next = 0;
     for (const StepPart& part : parts_) {
       std::vector<int>& makers = makers_.emplace_back(part.graph.values().size(), kNobody);
       std::vector<std::vector<bool>> readers(part.graph.values().size());
+      std::vector<size_t> made_by(part.graph.values().size(), 0);
       const auto& nodes = part.graph.nodes();
       for (size_t i = 0; i < nodes.size(); ++i) {
         const int at = stage_of(part, i) % positions_;
-        for (ValueId id : nodes[i].outputs) makers[id] = at;
+        for (ValueId id : nodes[i].outputs) makers[id] = at, made_by[id] = i;
         for (ValueId id : nodes[i].inputs) {
-          if (id == kNoValue || makers[id] == kNobody || makers[id] == at) continue;
+          if (id == kNoValue || makers[id] == kNobody) continue;
+          require_order(part, made_by[id], i);
+          if (makers[id] == at) continue;
           readers[id].resize(static_cast<size_t>(positions_));
           readers[id][static_cast<size_t>(at)] = true;
         }

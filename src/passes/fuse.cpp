@@ -1,6 +1,7 @@
 // fuse: neighbours that one kernel computes in one pass. Patterns by name:
 //   flatten_linear:      reshape -> linear                linear takes an image as it lies
-//   batch_norm_add_relu: batch_norm2d -> add -> relu      the residual and the ReLU ride in batch_norm2d's second pass
+//   batch_norm_add_relu: batch_norm2d -> add -> relu      the residual and the ReLU ride in batch_norm2d's second pass; not
+//                                                         where that lies in an earlier stage of a pipeline
 //   relu:                conv2d | linear | batch_norm2d | add -> relu
 #include "passes/passes.h"
 
@@ -60,7 +61,7 @@ void fuse_relu(Graph& graph) {
 
 // y = relu(batch_norm2d(x) + r), where batch_norm2d's output is used by the add alone. It then runs at the add's place,
 // where both are there.
-void fuse_batch_norm_add(Graph& graph) {
+void fuse_batch_norm_add(Graph& graph, const StageOf& stage_of) {
   const auto maker = makers(graph);
   const auto uses = count_uses(graph);
   std::vector<char> is_gone(graph.nodes().size(), 0);
@@ -74,7 +75,7 @@ void fuse_batch_norm_add(Graph& graph) {
       Node& source = graph.nodes()[source_index];
       if (is_gone[source_index] || !is_batch_norm(source) || source.outputs[0] != x || source.inputs[6] != kNoValue)
         continue;
-      if (source.attributes.flag("relu")) continue;
+      if (source.attributes.flag("relu") || (stage_of && stage_of(source.name) != stage_of(add.name))) continue;
       Node fused = source;
       fused.inputs[6] = residual;
       fused.outputs[0] = add.outputs[0];
@@ -92,10 +93,10 @@ void fuse_batch_norm_add(Graph& graph) {
 
 }  // namespace
 
-void fuse(Graph& graph) {
+void fuse(Graph& graph, const StageOf& stage_of) {
   fuse_steps(graph);
   fuse_flatten_linear(graph);
-  fuse_batch_norm_add(graph);
+  fuse_batch_norm_add(graph, stage_of);
   fuse_relu(graph);
   remove_dead_code(graph);
 }

@@ -1,6 +1,7 @@
 // Graph-to-graph passes of one rank.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,8 +35,10 @@ void allow_tf32(Graph& graph);
 
 // Merges neighbours that one kernel computes in one pass, before the backward pass exists, so that gradients are those of
 // the merged ops: relu into what it follows, a residual add into batch_norm2d, a flattening into linear. Joins of sequences that
-// are cut again are left out (fuse_steps).
-void fuse(Graph& graph);
+// are cut again are left out (fuse_steps). Where the layers lie in stages of a pipeline, no node comes to read what a later
+// stage makes.
+using StageOf = std::function<int(const std::string& layer)>;
+void fuse(Graph& graph, const StageOf& stage_of = {});
 void fuse_steps(Graph& graph);  // nodes that nothing reads any more are left
 
 // Cuts from an input image the rows and columns that end, through convolutions and pooling, behind the last whole window of

@@ -63,7 +63,8 @@ StepPart build_network(const CompileRequest& r, int64_t samples, int channel_ran
       append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0, trains && r.sgd.is_scaled);
     });
   if (r.fuse) {
-    passes.run("fuse", fuse);
+    const StageOf stage_of = r.stages ? [&](const std::string& layer) { return r.stages->stage_of(layer); } : StageOf();
+    passes.run("fuse", [&](Graph& g) { fuse(g, stage_of); });
     passes.run("crop_unread", crop_unread);
   }
   if (trains && r.syncs_statistics && r.ranks > 1)
@@ -96,9 +97,11 @@ StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   PassManager passes(part.graph, log);
   passes.run("recompute", [&](Graph& g) {
     const Graph first = r.channel_rank > 0 ? build_network(r, samples, 0, Log()).graph : g;
-    const Dropped dropped = choose_dropped(first, r.recompute, [&](const Graph& recomputed) {
+    const auto bytes_of = [&](const Graph& recomputed) {
       return most_activation_bytes(r, {recomputed, part.forward_nodes, {}});
-    });
+    };
+    const Dropped dropped =
+        choose_dropped(first, r.recompute, r.stages ? r.stages->find_crossing(first) : std::vector<bool>(), bytes_of);
     recompute(g, carry_over(first, dropped, g));
   });
   return part;

@@ -11,16 +11,8 @@ namespace troika {
 double node_seconds(const Graph& graph, const Node& node, const Machine& machine) {
   const OpDef& op = op_def(node.op);
   if (op.is_view || op.communicates) return 0;
-  size_t bytes = 0;
-  for (ValueId id : node.inputs) {
-    if (id == kNoValue) continue;
-    const Role role = graph.value(id).role;
-    const bool is_written = !op.mutates.empty() && is_state(role) && role != Role::gradient;
-    bytes += graph.type(id).bytes() * (is_written ? 2 : 1);
-  }
-  for (ValueId id : node.outputs) bytes += graph.type(id).bytes();
-  return std::max(cost_of(graph, node).operations / machine.operations,
-                  static_cast<double>(bytes) / machine.memory_bandwidth);
+  const Cost cost = cost_of(graph, node);
+  return std::max(cost.operations / machine.operations, (cost.bytes + cost.state_bytes) / machine.memory_bandwidth);
 }
 
 double message_seconds(size_t bytes, const Machine& machine) {

@@ -28,16 +28,24 @@ Candidate measured(const Graph& graph, Dropped dropped, std::string name, const 
   return candidate;
 }
 
-Dropped fit_budget(const Graph& graph, size_t budget, const BytesOf& bytes_of) {
+Dropped without(Dropped dropped, const std::vector<bool>& kept) {
+  for (size_t i = 0; i < kept.size(); ++i) dropped[i] = dropped[i] && !kept[i];
+  return dropped;
+}
+
+Dropped fit_budget(const Graph& graph, size_t budget, const std::vector<bool>& kept, const BytesOf& bytes_of) {
   std::vector<Candidate> candidates;
-  candidates.push_back(measured(graph, Dropped(graph.values().size()), "nothing computed again", bytes_of));
-  candidates.push_back(measured(graph, drop_cheap(graph), "cheap layers computed again", bytes_of));
+  const auto add = [&](Dropped dropped, std::string name) {
+    candidates.push_back(measured(graph, without(std::move(dropped), kept), std::move(name), bytes_of));
+  };
+  add(Dropped(graph.values().size()), "nothing computed again");
+  add(drop_cheap(graph), "cheap layers computed again");
   // Segments of sqrt(n) layers need the least memory (Chen et al. 2016); a third of the nodes are forward. Many more serve long
   // sequences, whose parts are kept at their borders anyway: there all that counts is that the last segment is short.
   const auto forward_nodes = static_cast<int64_t>(graph.nodes().size() / 3);
   const auto most = static_cast<int64_t>(2 * std::sqrt(static_cast<double>(graph.nodes().size()) / 3));
   for (int64_t segments = 2; segments <= std::max(most, forward_nodes); segments += segments < most ? 1 : segments / 2)
-    candidates.push_back(measured(graph, drop_segments(graph, segments), text(segments, " segments"), bytes_of));
+    add(drop_segments(graph, segments), text(segments, " segments"));
 
   const Candidate* best = nullptr;
   for (const Candidate& c : candidates)
@@ -54,12 +62,13 @@ Dropped fit_budget(const Graph& graph, size_t budget, const BytesOf& bytes_of) {
 
 }  // namespace
 
-Dropped choose_dropped(const Graph& graph, const RecomputeSettings& settings, const BytesOf& bytes_of) {
-  if (settings.budget_bytes > 0) return fit_budget(graph, static_cast<size_t>(settings.budget_bytes), bytes_of);
+Dropped choose_dropped(const Graph& graph, const RecomputeSettings& settings, const std::vector<bool>& kept,
+                       const BytesOf& bytes_of) {
+  if (settings.budget_bytes > 0) return fit_budget(graph, static_cast<size_t>(settings.budget_bytes), kept, bytes_of);
   Dropped dropped = drop_segments(graph, settings.segments);
   const Dropped by_layer = drop_layers(graph, settings.layers);
   for (size_t i = 0; i < dropped.size(); ++i) dropped[i] = dropped[i] || by_layer[i];
-  return dropped;
+  return without(std::move(dropped), kept);
 }
 
 Dropped carry_over(const Graph& from, const Dropped& dropped, const Graph& to) {

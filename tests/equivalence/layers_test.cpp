@@ -1,6 +1,8 @@
 // A network split by layer over a pipeline of devices computes what one device does in as many micro-batches.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
@@ -88,7 +90,40 @@ TEST_F(Layers, GiveTheSameBitsByEverySchedule) {
   for (const auto& net : {conv_net, batch_norm_net, dropout_net}) {
     const Trained first = train(net(), test_devices(2), split(2, 4, PipelineSchedule::gpipe), batches);
     EXPECT_TRUE(train(net(), test_devices(2), split(2, 4, PipelineSchedule::one_f_one_b), batches) == first);
-    EXPECT_TRUE(train(net(), test_devices(2), split(2, 4, PipelineSchedule::interleaved, 2), batches) == first);
+    // Four stages, for which other kernels may be chosen.
+    EXPECT_TRUE(train(net(), test_devices(2), split(2, 4, PipelineSchedule::interleaved, 2), batches) ==
+                train(net(), test_devices(4), split(4, 4, PipelineSchedule::gpipe), batches));
+  }
+}
+
+// Also between a BatchNorm and the residual or the ReLU that one device computes in one pass with it, and where a cut value is
+// dropped by recomputation or lies in parts on a channel group.
+TEST_F(Layers, MayBeCutBeforeAnyLayer) {
+  const auto batches = make_batches(3, 16);
+  for (const auto& net : {conv_net, batch_norm_net, dropout_net}) {
+    TrainerOptions one = momentum_options();
+    one.micro_batches = 4;
+    Trained oracle = train(net(), test_devices(1), one, batches);
+    const auto model = net();
+    std::string before = model->graph().nodes()[0].name;
+    for (const Node& node : model->graph().nodes()) {
+      if (std::exchange(before, node.name) == node.name) continue;
+      for (int channel : {1, 2})
+        for (int segments : {0, 3}) {
+          TrainerOptions options = split(2, 4);
+          options.mesh.channel = channel;
+          options.layer_cuts = {node.name};
+          options.recompute.segments = segments;
+          options.deadline_ms = 20000;
+          Trained found = train(net(), test_devices(2 * channel), options, batches);
+          if (net == batch_norm_net)  // BatchNorm takes that bias away: only rounding is left
+            for (Trained* run : {&oracle, &found})
+              for (Named* named : {&run->parameters, &run->momentum, &run->gradients})
+                named->at("conv2.bias").assign(4, 0);
+          expect_near(oracle, found, 5e-5,
+                      text("cut before ", node.name, ", channel ", channel, ", segments ", segments));
+        }
+    }
   }
 }
 
@@ -160,13 +195,14 @@ TEST_F(Layers, OfAResNetEqualOneDevice) {
     initialize_default(*model, 3, false);
     return model;
   };
-  const auto batches = make_batches(2, 8);
+  // One step: its last stages normalise so few values that a change of 1e-7 in the inputs moves the next step's by 0.1.
+  const auto batches = make_batches(1, 32);
   TrainerOptions one = momentum_options();
   one.micro_batches = 2;
   const Trained oracle = train(net(), test_devices(1), one, batches);
   const Trained found = train(net(), test_devices(4), split(4, 2), batches);
-  for (size_t i = 0; i < batches.size(); ++i) EXPECT_NEAR(oracle.losses[i], found.losses[i], 1e-3 * oracle.losses[i]);
-  expect_near(oracle.buffers, found.buffers, 1e-3, "buffer");
+  EXPECT_NEAR(oracle.losses[0], found.losses[0], 1e-5 * oracle.losses[0]);
+  expect_near(oracle.buffers, found.buffers, 1e-5, "buffer");
 }
 
 TEST_F(Layers, RefuseAMeshThatCannotWork) {

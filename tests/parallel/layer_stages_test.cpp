@@ -60,6 +60,23 @@ TEST(LayerStages, KeepTheNodesOfALayerTogether) {
                 (LayerStages(model.graph(), 5), 0));
 }
 
+// Of eight layers without bias, the widths that they give.
+TEST(LayerStages, KeepLittleWhereThatCostsLittleTime) {
+  const auto first_of_second = [](const std::vector<int64_t>& widths) {
+    Model model("net");
+    ValueId x = model.add_input("x", {512});
+    for (size_t i = 0; i < widths.size(); ++i) x = model.add_linear("fc" + std::to_string(i), x, widths[i], false);
+    model.set_output(x);
+    const LayerStages stages(model.graph(), 2);
+    size_t first = 0;
+    while (stages.stage_of("fc" + std::to_string(first)) == 0) ++first;
+    return first;
+  };
+  // The first stage keeps two micro-batches, so a layer goes to the second one where that takes no longer.
+  EXPECT_EQ(first_of_second({512, 512, 512, 512, 512, 512, 512, 512}), 4);
+  EXPECT_EQ(first_of_second({512, 512, 512, 512, 512, 512, 512, 2}), 3);
+}
+
 TEST(LayerStages, BeginWhereAsked) {
   const auto model = create_model("d2l_lenet", {});
   const LayerStages stages(model->graph(), 3, {"conv2", "fc2"});
