@@ -4,6 +4,7 @@ GoogleTest programs report through GTEST_OUTPUT; every other program prints a li
 `skip NAME reason` a test. A program that prints neither counts as one test, by its exit status (77: skipped).
 """
 
+import concurrent.futures
 import json
 import os
 import platform
@@ -18,6 +19,12 @@ TIME_LIMIT_S = {"none": 1200, "address,undefined": 2400, "thread": 2400}
 
 # The suites that run under the sanitizers; the others check files, headers and installs, or train for minutes.
 SANITIZED = ("unit", "conformance", "equivalence")
+
+# What the thread sanitizer leaves out: finite differences run the kernels again that their own tests have run.
+THREAD_FILTER = "-Cases/Gradients.*"
+
+# A program under a sanitizer runs as so many at once, each with its share of the tests: most tests keep one core busy.
+SANITIZED_SHARDS = 2
 
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "abort_on_error=0:detect_leaks=1:allocator_may_return_null=1",
@@ -104,13 +111,17 @@ def run_program(command, limit_s, **settings):
             raise
 
 
-def run_suite(test, folder, sanitize):
-    """Runs one program; gives its counts and its output."""
-    report_path = os.path.join(os.path.abspath(folder), f"report-{test['name'].replace('/', '-')}.json")
+def run_share(test, folder, sanitize, share, shares):
+    """Runs a program's share of its tests, 0 <= share < shares; gives its counts and its output."""
+    report_path = os.path.join(os.path.abspath(folder), f"report-{test['name'].replace('/', '-')}-{share}.json")
     if os.path.exists(report_path):
         os.remove(report_path)
     environment = {**os.environ, **SANITIZER_OPTIONS, **dict(test.get("env") or {}),
                    "GTEST_OUTPUT": f"json:{report_path}", "GTEST_COLOR": "no"}
+    if shares > 1:
+        environment |= {"GTEST_TOTAL_SHARDS": str(shares), "GTEST_SHARD_INDEX": str(share)}
+    if sanitize == "thread":
+        environment["GTEST_FILTER"] = THREAD_FILTER
     if environment.get("TROIKA_PYTHON") and os.path.basename(test["cmd"][0]).startswith("python"):
         test["cmd"][0] = environment["TROIKA_PYTHON"]  # the one that has numpy and safetensors
     try:
@@ -131,6 +142,17 @@ def run_suite(test, folder, sanitize):
     if status != 0 and not counts.failed:  # a crash, a leak, a race: no test says so itself
         counts.failed.append(f"{test['name']}: exit status {status}")
     return counts, output
+
+
+def run_suite(test, folder, sanitize):
+    """Runs one program; gives its counts and the output of its shares that failed."""
+    shares = SANITIZED_SHARDS if sanitize != "none" and test["name"] in SANITIZED else 1
+    with concurrent.futures.ThreadPoolExecutor(shares) as pool:
+        results = list(pool.map(lambda share: run_share(test, folder, sanitize, share, shares), range(shares)))
+    total = Counts()
+    for counts, _ in results:
+        total.add(counts)
+    return total, "\n".join("\n".join(output.splitlines()[-80:]) for counts, output in results if counts.failed)
 
 
 def main():
@@ -155,7 +177,7 @@ def main():
         print(f"{'FAIL' if counts.failed else 'ok':4} {test['name']:<32} {counts} ({time.monotonic() - began:.1f} s)",
               flush=True)
         if counts.failed:
-            print("\n".join("     | " + line for line in output.splitlines()[-80:]), flush=True)
+            print("\n".join("     | " + line for line in output.splitlines()), flush=True)
     for name in total.failed:
         print(f"failed: {name}")
     print(total)
