@@ -28,6 +28,10 @@ class Communicator {
   // the wait, and be the same on all ranks. Slots as those of start_all_reduce.
   virtual void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces);
 
+  // Starts replacing the piece of data that this rank owns by its sum over all ranks, added as by start_all_reduce. The other
+  // pieces are read by their owners until the wait. `pieces` and slots as those of start_all_gather.
+  virtual void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces);
+
   // Does what can be done without waiting. Called between launches.
   virtual void progress() = 0;
 

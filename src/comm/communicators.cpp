@@ -10,6 +10,10 @@ void Communicator::start_all_gather(int, std::byte*, const std::vector<OwnedByte
   throw Error(Status::unsupported, "all_gather: this kind of device has none; need CPU devices");
 }
 
+void Communicator::start_reduce_scatter(int, float*, const std::vector<OwnedBytes>&) {
+  throw Error(Status::unsupported, "reduce_scatter: this kind of device has none; need CPU devices");
+}
+
 void Communicator::reserve(int, int, size_t) {}
 
 void Communicator::send(int, int, const void*, size_t, Deadline) {

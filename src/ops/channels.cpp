@@ -1,5 +1,5 @@
 // What a split by channel adds: parts of the channels of values [n, c, ...], which the ranks of a channel group gather, and
-// sums over these ranks.
+// sums over these ranks, of which each takes all (channel_sum) or its part (channel_scatter).
 #include <numeric>
 
 #include "core/text.h"
@@ -70,6 +70,42 @@ std::vector<TensorType> infer_join(const OpInputs& in) {
 
 std::vector<ValueId> join_gradient(GradientBuilder&, const Node&, const std::vector<ValueId>& dy) { return {dy[0]}; }
 
+// Attributes: widths, as channel_gather. Output: the channels of each rank, one rank's behind another's, as a run of numbers:
+// what join_channels puts together.
+std::vector<TensorType> infer_part(const OpInputs& in) {
+  in.need_inputs(1, 1);
+  const Shape& x = in.shape(0);
+  const int64_t channels = sum_of(in.node.attributes.list("widths"));
+  if (x.rank() < 2 || x[1] != channels)
+    in.fail(text("input has shape ", x, ", needs [batch, channels, ...] with ", channels, " channels"));
+  return {{in.types[0].dtype, {x.elements()}}};
+}
+
+std::vector<ValueId> part_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
+  return {b.append("join_channels", node, {dy[0]},
+                   {{"shape", b.type(node.inputs[0]).shape.dims()}, {"widths", node.attributes.list("widths")}})};
+}
+
+// Attributes: widths and rank, as channel_gather; shape, of the output [n, width, ...]. Input: as part_channels makes it, of what
+// each rank has; output: this rank's part of the sum over all (a reduce-scatter).
+std::vector<TensorType> infer_scatter(const OpInputs& in) {
+  in.need_inputs(1, 1);
+  const std::vector<int64_t>& widths = in.node.attributes.list("widths");
+  const auto rank = static_cast<size_t>(in.node.attributes.integer("rank"));
+  const Shape shape(in.node.attributes.list("shape"));
+  if (shape.rank() < 2 || rank >= widths.size() || shape[1] != widths[rank] ||
+      shape.elements() / shape[1] * sum_of(widths) != in.shape(0).elements())
+    in.fail(text("input has ", in.shape(0).elements(), " elements, needs those of all ranks where rank ", rank, " has ",
+                 shape));
+  return {{in.types[0].dtype, shape}};
+}
+
+// What each rank has added has the gradients of all parts.
+std::vector<ValueId> scatter_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
+  return {b.append("channel_gather", node, {dy[0]},
+                   {{"rank", node.attributes.integer("rank")}, {"widths", node.attributes.list("widths")}})};
+}
+
 std::vector<TensorType> infer_same(const OpInputs& in) {
   in.need_inputs(1, 1);
   return {in.types[0]};
@@ -85,7 +121,8 @@ std::vector<ValueId> sum_gradient(GradientBuilder&, const Node&, const std::vect
 
 }  // namespace
 
-extern const OpDef slice_channels_op, channel_gather_op, join_channels_op, channel_copy_op, channel_sum_op;
+extern const OpDef slice_channels_op, channel_gather_op, join_channels_op, part_channels_op, channel_scatter_op,
+    channel_copy_op, channel_sum_op;
 const OpDef slice_channels_op{.name = "slice_channels", .infer = infer_slice, .gradient = slice_gradient};
 const OpDef channel_gather_op{.name = "channel_gather",
                               .infer = infer_gather,
@@ -94,6 +131,9 @@ const OpDef channel_gather_op{.name = "channel_gather",
                               .computes_low = true};
 const OpDef join_channels_op{
     .name = "join_channels", .infer = infer_join, .gradient = join_gradient, .computes_low = true};
+const OpDef part_channels_op{.name = "part_channels", .infer = infer_part, .gradient = part_gradient};
+const OpDef channel_scatter_op{
+    .name = "channel_scatter", .infer = infer_scatter, .gradient = scatter_gradient, .communicates = true};
 const OpDef channel_copy_op{
     .name = "channel_copy", .infer = infer_same, .gradient = copy_gradient, .communicates = true, .is_view = true};
 const OpDef channel_sum_op{.name = "channel_sum", .infer = infer_same, .gradient = sum_gradient, .communicates = true};

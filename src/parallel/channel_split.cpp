@@ -27,6 +27,10 @@ class Splitting {
 
   Graph run() {
     placed_.resize(graph_.values().size());
+    readers_.resize(graph_.values().size());
+    for (const Node& node : graph_.nodes())
+      for (ValueId id : node.inputs)
+        if (id != kNoValue) readers_[id].push_back(&node);
     for (ValueId id = 0; id < graph_.values().size(); ++id)
       if (graph_.value(id).role == Role::input) {
         const Value& value = graph_.value(id);
@@ -42,15 +46,38 @@ class Splitting {
  private:
   bool is_split(ValueId id) const { return id != kNoValue && placed_[id].is_split; }
 
-  void append(const Node& node) {
+  static bool is_product(const Node& node) {
+    return node.op == "linear" || (node.op == "conv2d" && node.attributes.integer("groups") == 1);
+  }
+  static bool is_flattening(const Node& node) {
+    return node.op == "reshape" && node.attributes.list("shape") == std::vector<int64_t>{-1};
+  }
+  static bool is_normalization(const Node& node) {
+    return node.op == "batch_norm2d" || node.op == "batch_norm2d_inference";
+  }
+  // A channel of the output needs that channel of the input alone.
+  static bool keeps_channels(const Node& node) {
     static constexpr std::string_view kKeeping[] = {"relu", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"};
-    const bool keeps = std::count(std::begin(kKeeping), std::end(kKeeping), node.op) > 0;
-    const bool is_normalization = node.op == "batch_norm2d" || node.op == "batch_norm2d_inference";
-    const bool is_flattening = node.op == "reshape" && node.attributes.list("shape") == std::vector<int64_t>{-1};
-    if (node.op == "linear" || (node.op == "conv2d" && node.attributes.integer("groups") == 1))
+    return std::count(std::begin(kKeeping), std::end(kKeeping), node.op) > 0 || is_flattening(node) ||
+           is_normalization(node);
+  }
+
+  // Whether what reads a value, up to the next product, can do so in parts, and works on it: normalises, adds, or pools.
+  bool is_worked_on_in_parts(ValueId id) const {
+    const auto& readers = readers_[id];
+    return std::all_of(readers.begin(), readers.end(),
+                       [](const Node* n) { return keeps_channels(*n) || is_product(*n) || n->op == "add"; }) &&
+           std::any_of(readers.begin(), readers.end(), [&](const Node* n) {
+             const bool only_passes_on = n->op == "relu" || is_flattening(*n);
+             return only_passes_on ? is_worked_on_in_parts(n->outputs[0]) : !is_product(*n);
+           });
+  }
+
+  void append(const Node& node) {
+    if (is_product(node))
       is_split(node.inputs[0]) ? append_by_row(node) : append_by_column(node);
-    else if (is_split(node.inputs[0]) && (keeps || is_flattening || is_normalization))
-      append_to_shard(node, is_flattening);
+    else if (is_split(node.inputs[0]) && keeps_channels(node))
+      append_to_shard(node, is_flattening(node));
     else if (node.op == "add" && is_split(node.inputs[0]) && is_split(node.inputs[1]) &&
              placed_[node.inputs[0]].range == placed_[node.inputs[1]].range)
       append_to_shard(node, false);
@@ -82,7 +109,25 @@ class Splitting {
         slices_[graph_.value(node.inputs[2]).name] = {-1, {}, false};
     }
     const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
-    placed_[node.outputs[0]].whole = append_node(split_, "channel_sum", node.name, outputs)[0];
+    const Shape& shape = graph_.type(node.outputs[0]).shape;
+    if (shape[1] >= ranks_ && is_worked_on_in_parts(node.outputs[0]))
+      scatter(node, outputs[0], shape);
+    else
+      placed_[node.outputs[0]].whole = append_node(split_, "channel_sum", node.name, outputs)[0];
+  }
+
+  // Of the sum over the ranks each takes its channels.
+  void scatter(const Node& node, ValueId part_of_sum, const Shape& shape) {
+    const int64_t channels = shape[1];
+    const Range own = balanced_split(channels, ranks_, rank_);
+    place_shard(node.outputs[0], kNoValue, own, channels, channels);
+    Placed& p = placed_[node.outputs[0]];
+    const std::vector<int64_t> widths = widths_of(p);
+    std::vector<int64_t> dims = shape.dims();
+    dims[1] = own.size();
+    const auto packed = append_node(split_, "part_channels", node.name, {part_of_sum}, {{"widths", widths}});
+    p.shard = append_node(split_, "channel_scatter", node.name, packed,
+                          {{"rank", int64_t{rank_}}, {"shape", dims}, {"widths", widths}})[0];
   }
 
   void append_to_shard(const Node& node, bool is_flattening) {
@@ -170,6 +215,7 @@ class Splitting {
   std::map<std::string, StateSlice>& slices_;
   Graph split_;
   std::vector<Placed> placed_;
+  std::vector<std::vector<const Node*>> readers_;  // of graph_, by value
 };
 
 }  // namespace

@@ -23,8 +23,9 @@ Shape sliced(const Shape& whole, const StateSlice& slice);
 
 // How a model's layers are split. A convolution or linear layer whose input every rank has whole makes some of its output
 // channels on each (by column); one whose input is split reads each rank's channels with its slice of the weight, and the
-// ranks add up (by row, Shoeybi et al. 2019): one sum for two layers forward, and one backward. BatchNorm, ReLU and
-// pooling keep to the channels that they are given; what cannot, and the output, takes whole values.
+// ranks add up (by row, Shoeybi et al. 2019): one sum for two layers forward, and one backward. BatchNorm, ReLU, pooling and
+// residual sums keep to the channels that they are given; of a sum that they read, each rank takes its channels alone (a
+// reduce-scatter; backward an all-gather). What cannot read parts, and the output, takes whole values.
 class ChannelSplit {
  public:
   // Throws INVALID_ARGUMENT where a layer has fewer channels than there are ranks.
@@ -34,7 +35,7 @@ class ChannelSplit {
   const StateSlice& slice_of(const std::string& name, int rank) const;
 
   // The graph, forward alone, with all of the model's layers (fewer might be placed otherwise) and before any fusion, as `rank`
-  // computes it. Ranks meet in channel_sum.
+  // computes it. Ranks meet in channel_sum, channel_scatter and channel_gather.
   Graph apply(const Graph& graph, int rank) const;
 
  private:

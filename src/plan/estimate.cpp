@@ -21,6 +21,12 @@ size_t ring_bytes(size_t bytes, int devices) {
   return 2 * (n - 1) * bytes / n;
 }
 
+// Of all ranks of a channel group together; 0: the node exchanges none.
+size_t exchanged_bytes(const Graph& graph, const Node& node) {
+  if (node.op == "channel_gather") return graph.type(node.outputs[0]).bytes();
+  return node.op == "channel_scatter" ? graph.type(node.inputs[0]).bytes() : 0;
+}
+
 bool is_update(const Node& node) {
   return node.op == "check_finite" || node.op == "clip_factor" || node.op == "gradient_norm" ||
          node.op == "sgd_update" || node.op == "update_loss_scale";
@@ -185,8 +191,7 @@ class MeshEstimator {
   double seconds(const Graph& graph, const Node& node) const {
     if (node.op == "channel_sum") return sum_seconds(graph.type(node.inputs[0]).bytes(), mesh_.channel, machine_);
     // A sum in a ring is two such rounds.
-    if (node.op == "channel_gather")
-      return sum_seconds(graph.type(node.outputs[0]).bytes(), mesh_.channel, machine_) / 2;
+    if (const size_t bytes = exchanged_bytes(graph, node)) return sum_seconds(bytes, mesh_.channel, machine_) / 2;
     return node_seconds(graph, node, machine_);
   }
 
@@ -246,8 +251,8 @@ class MeshEstimator {
         reduced = std::max(reduced, now) + sum_seconds(bytes, mesh_.data, machine_);
       } else if (node.op == "channel_sum") {
         sums += bytes;
-      } else if (node.op == "channel_gather") {
-        sums += graph.type(node.outputs[0]).bytes() / 2;
+      } else if (const size_t exchanged = exchanged_bytes(graph, node)) {
+        sums += exchanged / 2;
       } else if (node.op == "send") {
         device.layer_bytes += bytes;
       }

@@ -86,7 +86,8 @@ class Lowering {
     if (node.op == "data_sum") return lower_sum(node, GroupSum::data);
     if (node.op == "channel_sum") return lower_sum(node, GroupSum::channel);
     if (node.op == "model_sum" || node.op == "all_finite") return lower_sum(node, GroupSum::model);
-    if (node.op == "channel_gather") return lower_gather(node);
+    if (node.op == "channel_gather") return lower_exchange(node, PlanStep::channel_gather, node.outputs[0]);
+    if (node.op == "channel_scatter") return lower_exchange(node, PlanStep::channel_scatter, node.inputs[0]);
     if (node.op == "send" || node.op == "receive") {
       lower_message(node);
       return;
@@ -174,23 +175,24 @@ class Lowering {
     keep(to);
   }
 
-  void lower_gather(const Node& node) {
+  // `packed` has the channels of all ranks.
+  void lower_exchange(const Node& node, PlanStep::Kind kind, ValueId packed) {
     const ValueId id = node.outputs[0];
     const Place from = lies_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
     lying_[id] = {to, nullptr};
-    ChannelGather gather{static_cast<int>(node.attributes.integer("rank")), {}, {}, {}};
+    ChannelExchange exchange{static_cast<int>(node.attributes.integer("rank")), {}, {}, {}};
     const std::vector<int64_t>& widths = node.attributes.list("widths");
-    const size_t bytes = graph_.type(id).bytes(),
+    const size_t bytes = graph_.type(packed).bytes(),
                  channels = static_cast<size_t>(std::accumulate(widths.begin(), widths.end(), int64_t{0}));
     size_t begin = 0;
     for (size_t rank = 0; rank < widths.size(); ++rank) {
       const size_t end = begin + bytes / channels * static_cast<size_t>(widths[rank]);
-      gather.pieces.push_back({begin, end, static_cast<int>(rank)});
+      exchange.pieces.push_back({begin, end, static_cast<int>(rank)});
       begin = end;
     }
-    plan_.steps.push_back({PlanStep::channel_gather, plan_.gathers.size()});
-    plan_.gathers.push_back(std::move(gather));
-    gather_places_.push_back({from, to});
+    plan_.steps.push_back({kind, plan_.exchanges.size()});
+    plan_.exchanges.push_back(std::move(exchange));
+    exchange_places_.push_back({from, to});
     keep(from);
     keep(to);
   }
@@ -333,9 +335,9 @@ class Lowering {
       plan_.sums[i].from = locate(sum_places_[i].first);
       plan_.sums[i].to = locate(sum_places_[i].second);
     }
-    for (size_t i = 0; i < plan_.gathers.size(); ++i) {
-      plan_.gathers[i].from = locate(gather_places_[i].first);
-      plan_.gathers[i].to = locate(gather_places_[i].second);
+    for (size_t i = 0; i < plan_.exchanges.size(); ++i) {
+      plan_.exchanges[i].from = locate(exchange_places_[i].first);
+      plan_.exchanges[i].to = locate(exchange_places_[i].second);
     }
     for (ValueId id = 0; id < graph_.values().size(); ++id)
       if (graph_.value(id).role == Role::input) plan_.inputs[graph_.value(id).name] = locate(lying_[id].place);
@@ -359,7 +361,7 @@ class Lowering {
   Plan plan_;
   std::vector<Arguments> arguments_;   // one a launch
   std::vector<Place> message_places_;  // one a message
-  std::vector<std::pair<Place, Place>> sum_places_, gather_places_;
+  std::vector<std::pair<Place, Place>> sum_places_, exchange_places_;
   std::vector<MemoryBlock> blocks_;
   std::vector<size_t> same_as_;  // block whose memory a block takes over; itself otherwise
   std::vector<Lying> lying_;     // one a value

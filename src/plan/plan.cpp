@@ -50,9 +50,10 @@ std::string print_plan(const Plan& plan) {
       const GroupSum& sum = plan.sums[step.index];
       out << "  " << kGroups[sum.group] << (sum.dtype == DType::i32 ? "_and " : "_sum ") << print_location(sum.from)
           << " -> " << print_location(sum.to) << '\n';
-    } else if (step.kind == PlanStep::channel_gather) {
-      const ChannelGather& gather = plan.gathers[step.index];
-      out << "  channel_gather " << print_location(gather.from) << " -> " << print_location(gather.to) << '\n';
+    } else if (step.kind == PlanStep::channel_gather || step.kind == PlanStep::channel_scatter) {
+      const ChannelExchange& exchange = plan.exchanges[step.index];
+      out << (step.kind == PlanStep::channel_gather ? "  channel_gather " : "  channel_scatter ")
+          << print_location(exchange.from) << " -> " << print_location(exchange.to) << '\n';
     } else if (step.kind != PlanStep::launch) {
       const Message& m = plan.messages[step.index];
       out << (step.kind == PlanStep::send ? "  send " : "  receive ") << m.slot

@@ -32,9 +32,10 @@ struct PlanStep {
     send,
     receive,
     group_sum,
-    channel_gather
+    channel_gather,
+    channel_scatter
   } kind;
-  size_t index;  // into launches, messages, sums or gathers, or the bucket
+  size_t index;  // into launches, messages, sums or exchanges, or the bucket
 };
 
 // What is sent to a rank of the same pipeline, or received from it.
@@ -51,8 +52,9 @@ struct GroupSum {
   Location from, to;
 };
 
-// What each rank of a channel group has, `from`, as piece of `to` on all of them.
-struct ChannelGather {
+// Between the ranks of a channel group. Of a gather, what each has, `from`, is its piece of `to` on all of them; of a scatter, `to`
+// is the sum of their pieces of `from`, in which it is made.
+struct ChannelExchange {
   int rank;
   std::vector<OwnedBytes> pieces;  // one a rank
   Location from, to;
@@ -69,7 +71,7 @@ struct Plan {
   std::vector<Launch> launches;
   std::vector<Message> messages;
   std::vector<GroupSum> sums;
-  std::vector<ChannelGather> gathers;
+  std::vector<ChannelExchange> exchanges;
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;

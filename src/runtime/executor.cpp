@@ -62,6 +62,21 @@ void sum_over_group(const GroupSum& sum, const Bases& bases, const RankGroups& g
   if (sum.dtype == DType::i32) *flag = *numbers == static_cast<float>(group.size());
 }
 
+void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, const Bases& bases, Communicator& group,
+                       Deadline deadline) {
+  std::byte *const from = bases.address(exchange.from), *const to = bases.address(exchange.to);
+  const OwnedBytes& own = exchange.pieces[static_cast<size_t>(exchange.rank)];
+  if (kind == PlanStep::channel_gather) {
+    std::memcpy(to + own.begin, from, own.end - own.begin);
+    group.start_all_gather(0, to, exchange.pieces);
+    group.wait(0, deadline);
+  } else {
+    group.start_reduce_scatter(0, reinterpret_cast<float*>(from), exchange.pieces);
+    group.wait(0, deadline);
+    std::memcpy(to, from + own.begin, own.end - own.begin);
+  }
+}
+
 }  // namespace
 
 void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, const RankGroups& groups,
@@ -116,16 +131,11 @@ void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange
         sum_over_group(plan.sums[step.index], bases, groups, buckets.size(), deadline);
         if (communicator) communicator->progress();
         break;
-      case PlanStep::channel_gather: {
-        const ChannelGather& gather = plan.gathers[step.index];
-        std::byte* const to = bases.address(gather.to);
-        const OwnedBytes& own = gather.pieces[static_cast<size_t>(gather.rank)];
-        std::memcpy(to + own.begin, bases.address(gather.from), own.end - own.begin);
-        groups.channel->start_all_gather(0, to, gather.pieces);
-        groups.channel->wait(0, deadline);
+      case PlanStep::channel_gather:
+      case PlanStep::channel_scatter:
+        exchange_channels(step.kind, plan.exchanges[step.index], bases, *groups.channel, deadline);
         if (communicator) communicator->progress();
         break;
-      }
     }
     if (trace) {
       event.end = std::chrono::steady_clock::now();

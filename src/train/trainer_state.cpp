@@ -267,7 +267,7 @@ std::string Trainer::trace() const {
       } else {
         static constexpr const char* kNames[] = {
             "",      "start_all_reduce ", "wait_all_reduce ", "start_all_gather ", "wait_all_gather ",
-            "send ", "receive ",          "group_sum ",       "channel_gather "};
+            "send ", "receive ",          "group_sum ",       "channel_gather ",   "channel_scatter "};
         const bool is_message = e.step.kind == PlanStep::send || e.step.kind == PlanStep::receive;
         out << kNames[e.step.kind]
             << (is_message ? static_cast<size_t>(replica->traced_plan()->messages[e.step.index].slot) : e.step.index)

@@ -374,8 +374,10 @@ void add_channels(std::vector<Case>& cases) {
     for (auto [begin, end] : {std::pair{int64_t{0}, int64_t{5}}, {3, 16}, {x[1] - 1, x[1]}, {0, x[1]}})
       cases.push_back({"slice_channels", {f32(x)}, {{"begin", begin}, {"end", end}}});
   for (const auto& [y, widths] : std::vector<std::pair<Shape, std::vector<int64_t>>>{
-           {{3, 7, 5, 4}, {4, 3}}, {{1, 17, 3, 3}, {6, 6, 5}}, {{7, 11}, {11}}, {{5, 36}, {12, 12, 8, 4}}})
+           {{3, 7, 5, 4}, {4, 3}}, {{1, 17, 3, 3}, {6, 6, 5}}, {{7, 11}, {11}}, {{5, 36}, {12, 12, 8, 4}}}) {
     cases.push_back({"join_channels", {f32({y.elements()})}, {{"shape", y.dims()}, {"widths", widths}}});
+    cases.push_back({"part_channels", {f32(y)}, {{"widths", widths}}});
+  }
 }
 
 void add_recurrent(std::vector<Case>& cases) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/text.h"
 #include "models/zoo.h"
 #include "ops/op_def.h"
 #include "passes/graph_text.h"
@@ -59,19 +60,84 @@ graph "mlp" {
 })");
 }
 
-TEST(ChannelSplit, NeedsOneSumForwardAndOneBackwardABlockOfAResNet) {
-  const auto model = create_model("d2l_resnet18", {});
-  const ChannelSplit split(model->graph(), 4);
-  Graph graph = split.apply(model->graph(), 1);
-  verify(graph);
-  // Nine of the 17 convolutions go by row; three shortcuts' outputs and fc's are made in parts and read whole.
-  EXPECT_EQ(count(graph, "channel_sum"), 9);
-  EXPECT_EQ(count(graph, "channel_gather"), 3 + 1);
+TEST(ChannelSplit, SumsOnceForTwoLinearLayers) {
+  Model model("net");
+  ValueId x = model.add_input("x", {8});
+  for (const char* name : {"a", "b", "c", "d"})
+    x = model.add_relu(text("relu_", name), model.add_linear(name, x, 8, true));
+  model.set_output(x);
+  const ChannelSplit split(model.graph(), 4);
+  Graph graph = split.apply(model.graph(), 1);
+  EXPECT_EQ(count(graph, "channel_sum"), 2);
+  EXPECT_EQ(count(graph, "channel_scatter") + count(graph, "channel_gather"), 0);
+  append_loss(graph, Loss::mean_squared_error, 1);
+  autodiff(graph, parameters_of(graph));
+  EXPECT_EQ(count(graph, "channel_sum"), 2 + 1) << "backward of the third layer; nothing asks for x's gradient";
+}
+
+// BatchNorm, the residual and pooling work on each rank's channels; only products see those of several ranks.
+TEST(ChannelSplit, ScattersSumsThatAreWorkedOnInParts) {
+  const Window one{{1, 1}, {1, 1}, {0, 0}, {1, 1}};
+  Model model("net");
+  ValueId x = model.add_conv2d("conv1", model.add_input("x", {1, 2, 2}), {4, one, 1, false});
+  x = model.add_batch_norm2d("bn", model.add_conv2d("conv2", x, {3, one, 1, false}));
+  model.set_output(model.add_linear("fc", model.add_flatten("flatten", x), 3, false));
+  Graph graph = ChannelSplit(model.graph(), 2).apply(model.graph(), 1);
   append_loss(graph, Loss::cross_entropy, 1);
-  const int forward = count(graph, "channel_sum");
+  autodiff(graph, {"conv1.weight", "conv2.weight"});
+  EXPECT_GRAPH(graph, R"(
+graph "net" {
+  %0 : f32[1, 1, 2, 2] input "x"
+  %2 : f32[2, 1, 1, 1] parameter "conv1.weight"
+  %4 : f32[3, 2, 1, 1] parameter "conv2.weight"
+  %8 : f32[1] parameter "bn.weight"
+  %9 : f32[1] parameter "bn.bias"
+  %10 : f32[1] buffer "bn.running_mean"
+  %11 : f32[1] buffer "bn.running_var"
+  %12 : i64[] buffer "bn.num_batches_tracked"
+  %17 : f32[3, 4] parameter "fc.weight"
+  %20 : i32[1] input "target"
+  (%1 : f32[1, 1, 2, 2]) = channel_copy(%0) "conv1"
+  (%3 : f32[1, 2, 2, 2]) = conv2d(%1, %2, _) "conv1" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
+  (%5 : f32[1, 3, 2, 2]) = conv2d(%3, %4, _) "conv2" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
+  (%6 : f32[12]) = part_channels(%5) "conv2" {widths=[2, 1]}
+  (%7 : f32[1, 1, 2, 2]) = channel_scatter(%6) "conv2" {rank=1, shape=[1, 1, 2, 2], widths=[2, 1]}
+  (%13 : f32[1, 1, 2, 2], %14 : f32[1], %15 : f32[1]) = batch_norm2d(%7, %8, %9, %10, %11, %12, _) "bn" {eps=1e-05, momentum=0.1}
+  (%16 : f32[1, 4]) = reshape(%13) "flatten" {shape=[-1]}
+  (%18 : f32[1, 3]) = linear(%16, %17, _) "fc"
+  (%19 : f32[1, 3]) = channel_sum(%18) "fc"
+  (%21 : f64[1], %22 : i64[1], %23 : f32[1, 3]) = cross_entropy(%19, %20) "loss" {scale=1.0}
+  (%24 : f32[1, 3]) = cross_entropy_gradient(%23, %20) "loss" {scale=1.0}
+  (%25 : f32[1, 4]) = linear_input_gradient(%17, %24) "fc" {input_shape=[1, 4]}
+  (%26 : f32[1, 1, 2, 2]) = reshape(%25) "flatten" {shape=[1, 2, 2]}
+  (%27 : f32[1, 1, 2, 2], %28 : f32[1], %29 : f32[1]) = batch_norm2d_gradient(%7, %8, %14, %15, _, %26) "bn" {relu=0, residual=0}
+  (%30 : f32[12]) = channel_gather(%27) "conv2" {rank=1, widths=[2, 1]}
+  (%31 : f32[1, 3, 2, 2]) = join_channels(%30) "conv2" {shape=[1, 3, 2, 2], widths=[2, 1]}
+  (%32 : f32[3, 2, 1, 1] gradient "conv2.weight") = conv2d_weight_gradient(%3, %31) "conv2" {bias=0, dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[3, 2, 1, 1]}
+  (%33 : f32[1, 2, 2, 2]) = conv2d_input_gradient(%4, %31) "conv2" {dilation=[1, 1], groups=1, input_shape=[1, 2, 2, 2], kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1]}
+  (%34 : f32[2, 1, 1, 1] gradient "conv1.weight") = conv2d_weight_gradient(%1, %33) "conv1" {bias=0, dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[2, 1, 1, 1]}
+  return %21, %22
+})");
+}
+
+TEST(ChannelSplit, LeavesNothingOfAResNetWholeButItsOutput) {
+  const auto model = create_model("d2l_resnet18", {});
+  Graph graph = ChannelSplit(model->graph(), 4).apply(model->graph(), 1);
+  verify(graph);
+  // 17 convolutions and three shortcuts; the first convolution reads the whole image.
+  EXPECT_EQ(count(graph, "channel_scatter"), 17 + 3 - 1);
+  EXPECT_EQ(count(graph, "channel_sum"), 1) << "fc";
+  EXPECT_EQ(count(graph, "channel_gather"), 0);
+  for (const Node& node : graph.nodes())
+    if (node.op == "batch_norm2d") {
+      EXPECT_EQ(graph.type(node.inputs[0]).shape[1] * 4,
+                model->graph().type(*model->graph().find(node.name + ".weight")).shape[0]);
+    }
+  append_loss(graph, Loss::cross_entropy, 1);
   autodiff(graph, parameters_of(graph));
   verify(graph);
-  EXPECT_EQ(count(graph, "channel_sum") - forward, 8 + 1);  // those that go by column, a shortcut with its block; fc
+  EXPECT_EQ(count(graph, "channel_gather"), 17 + 3 - 1);
+  EXPECT_EQ(count(graph, "channel_sum"), 1);
 }
 
 TEST(ChannelSplit, CutsEveryParameterOnce) {

@@ -130,7 +130,7 @@ TEST(Execute, TakesStepsInTheirOrderAndHelpsTheCollectivesAlong) {
   link.gradients = gradients;
   Bases bases;
   bases.gradients = gradients;
-  execute(backward(2, 0ms, events), bases, {{0, 64}, {64, 128}}, {&link}, Clock::now() + 10s, nullptr);
+  execute(backward(2, 0ms, events), bases, {{0, 64, {}}, {64, 128, {}}}, {&link}, Clock::now() + 10s, nullptr);
   EXPECT_EQ(events, (Events{"backward 0", "start 0 at 0 of 16", "backward 1", "start 1 at 64 of 32", "wait 0", "wait 1",
                             "update"}));
   EXPECT_EQ(link.progressed, 5) << "behind every launch and every start";
@@ -146,7 +146,7 @@ TEST(Execute, StopsWhereACollectiveFails) {
   Events events;
   SlowLink link(events, 60000ms);
   EXPECT_THROWS(Status::comm, "slot 0 is late",
-                (execute(backward(1, 0ms, events), {}, {{0, 64}}, {&link}, Clock::now() + 10ms, nullptr), 0));
+                (execute(backward(1, 0ms, events), {}, {{0, 64, {}}}, {&link}, Clock::now() + 10ms, nullptr), 0));
   EXPECT_EQ(events.back(), "start 0 at 0 of 16");
 }
 
@@ -159,7 +159,7 @@ TEST(Execute, OverlapsCollectivesWithBackward) {
   const Plan plan = backward(kLayers, kTime, events);
   std::vector<TraceEvent> trace;
   const auto begin = Clock::now();
-  execute(plan, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64}), {&link}, begin + 60s, &trace);
+  execute(plan, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64, {}}), {&link}, begin + 60s, &trace);
   const double wall_ms = Milliseconds(Clock::now() - begin).count();
 
   ASSERT_EQ(trace.size(), plan.steps.size());

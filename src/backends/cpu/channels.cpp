@@ -1,4 +1,4 @@
-// slice_channels and join_channels: runs of plain values [n, c, ...], copied.
+// slice_channels, join_channels and part_channels: runs of plain values [n, c, ...], copied.
 #include <algorithm>
 
 #include "backends/cpu/kernels.h"
@@ -15,6 +15,34 @@ struct Run {
     const int64_t sample = shape.elements() / shape[0];
     return {sample / shape[1], sample};
   }
+};
+
+// The channels of each rank in each of n samples of [n, c, ...], which lie packed rank by rank.
+class Runs {
+ public:
+  Runs(const KernelRequest& request, const Shape& whole) : samples_(whole[0]), of_(Run::of(whole)) {
+    for (int64_t width : request.node.attributes.list("widths")) lengths_.push_back(width * of_.channel);
+  }
+
+  // Calls copy(where it lies packed, where in [n, c, ...], floats) for each.
+  template <typename Copy>
+  void each(Copy copy) const {
+    parallel_for(samples_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        int64_t first = 0, place = i * of_.sample;
+        for (int64_t length : lengths_) {
+          copy(first + i * length, place, length);
+          place += length;
+          first += samples_ * length;
+        }
+      }
+    });
+  }
+
+ private:
+  int64_t samples_;
+  Run of_;
+  std::vector<int64_t> lengths_;  // floats of a sample, by rank
 };
 
 }  // namespace
@@ -35,24 +63,23 @@ KernelChoice select_slice_channels(const CpuDevice&, const KernelRequest& reques
 }
 
 KernelChoice select_join_channels(const CpuDevice&, const KernelRequest& request) {
-  const Shape& y = request.graph.type(request.node.outputs[0]).shape;
-  const Run to = Run::of(y);
-  const int64_t n = y[0];
-  std::vector<int64_t> runs;  // floats of a sample, by rank
-  for (int64_t width : request.node.attributes.list("widths")) runs.push_back(width * to.channel);
+  const Runs runs(request, request.graph.type(request.node.outputs[0]).shape);
   auto body = [=](void* const* in, void* const* out, void*) {
-    parallel_for(n, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const float* from = static_cast<const float*>(in[0]);
-        float* sample = static_cast<float*>(out[0]) + i * to.sample;
-        for (int64_t run : runs) {
-          sample = std::copy_n(from + i * run, run, sample);
-          from += n * run;
-        }
-      }
-    });
+    const auto* const packed = static_cast<const float*>(in[0]);
+    auto* const y = static_cast<float*>(out[0]);
+    runs.each([=](int64_t at, int64_t place, int64_t length) { std::copy_n(packed + at, length, y + place); });
   };
   return uniform_choice(request, nullptr, "cpu:join_channels", make_kernel(body));
+}
+
+KernelChoice select_part_channels(const CpuDevice&, const KernelRequest& request) {
+  const Runs runs(request, request.graph.type(request.node.inputs[0]).shape);
+  auto body = [=](void* const* in, void* const* out, void*) {
+    const auto* const x = static_cast<const float*>(in[0]);
+    auto* const packed = static_cast<float*>(out[0]);
+    runs.each([=](int64_t at, int64_t place, int64_t length) { std::copy_n(x + place, length, packed + at); });
+  };
+  return uniform_choice(request, nullptr, "cpu:part_channels", make_kernel(body));
 }
 
 }  // namespace troika::cpu

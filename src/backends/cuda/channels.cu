@@ -1,4 +1,4 @@
-// slice_channels and join_channels: runs of plain values [n, c, ...], copied.
+// slice_channels, join_channels and part_channels: runs of plain values [n, c, ...], copied.
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -20,17 +20,39 @@ struct Starts {
   int64_t of[kMostRanks + 1];
 };
 
-// y [samples, y_sample] from x, which has the runs of all samples rank by rank.
+// Where element i of [samples, length] lies packed: the runs of all samples rank by rank.
+__device__ int64_t packed_index(int64_t i, int64_t samples, int64_t length, const Starts& starts) {
+  const int64_t sample = i / length, at = i % length;
+  int rank = 0;
+  while (at >= starts.of[rank + 1]) ++rank;
+  const int64_t begin = starts.of[rank], run = starts.of[rank + 1] - begin;
+  return samples * begin + sample * run + at - begin;
+}
+
 template <typename T>
-__global__ void join_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t samples, int64_t y_sample,
+__global__ void join_kernel(const T* __restrict__ packed, T* __restrict__ y, int64_t samples, int64_t length,
                             const __grid_constant__ Starts starts) {
-  for (int64_t i = first_index(); i < samples * y_sample; i += index_step()) {
-    const int64_t sample = i / y_sample, at = i % y_sample;
-    int rank = 0;
-    while (at >= starts.of[rank + 1]) ++rank;
-    const int64_t begin = starts.of[rank], run = starts.of[rank + 1] - begin;
-    y[i] = x[samples * begin + sample * run + at - begin];
-  }
+  for (int64_t i = first_index(); i < samples * length; i += index_step())
+    y[i] = packed[packed_index(i, samples, length, starts)];
+}
+
+template <typename T>
+__global__ void part_kernel(const T* __restrict__ x, T* __restrict__ packed, int64_t samples, int64_t length,
+                            const __grid_constant__ Starts starts) {
+  for (int64_t i = first_index(); i < samples * length; i += index_step())
+    packed[packed_index(i, samples, length, starts)] = x[i];
+}
+
+// Of values `whole` [n, c, ...].
+Starts starts_of(const KernelRequest& request, const Shape& whole) {
+  const std::vector<int64_t>& widths = request.node.attributes.list("widths");
+  const int64_t channel = whole.elements() / whole[0] / whole[1];
+  if (widths.size() > kMostRanks)
+    throw Error(Status::unsupported, text(request.node.op, " '", request.node.name, "': a channel group has ",
+                                          widths.size(), " devices, GPUs take at most ", kMostRanks));
+  Starts starts{static_cast<int>(widths.size()), {}};
+  for (size_t r = 0; r < widths.size(); ++r) starts.of[r + 1] = starts.of[r] + widths[r] * channel;
+  return starts;
 }
 
 }  // namespace
@@ -48,20 +70,29 @@ KernelChoice select_slice_channels(CudaDevice& device, const KernelRequest& requ
 
 KernelChoice select_join_channels(CudaDevice& device, const KernelRequest& request) {
   const TensorType y = output_type(request, 0);
-  const int64_t samples = y.shape[0], y_sample = y.shape.elements() / samples, channel = y_sample / y.shape[1];
-  const std::vector<int64_t>& widths = request.node.attributes.list("widths");
-  if (widths.size() > kMostRanks)
-    throw Error(Status::unsupported, text("join_channels '", request.node.name, "': a channel group has ", widths.size(),
-                                          " devices, GPUs take at most ", kMostRanks));
-  Starts starts{static_cast<int>(widths.size()), {}};
-  for (size_t r = 0; r < widths.size(); ++r) starts.of[r + 1] = starts.of[r] + widths[r] * channel;
+  const int64_t samples = y.shape[0], length = y.shape.elements() / samples;
+  const Starts starts = starts_of(request, y.shape);
   return with_type(y.dtype, [&](auto zero) {
     using T = decltype(zero);
     auto body = [=](const Arguments& a, cudaStream_t stream) {
-      join_kernel<T><<<blocks_for(samples * y_sample), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), samples,
-                                                                              y_sample, starts);
+      join_kernel<T><<<blocks_for(samples * length), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), samples, length,
+                                                                            starts);
     };
     return plain_choice(request, "cuda:own:join_channels", make_kernel(device, body));
+  });
+}
+
+KernelChoice select_part_channels(CudaDevice& device, const KernelRequest& request) {
+  const TensorType x = input_type(request, 0);
+  const int64_t samples = x.shape[0], length = x.shape.elements() / samples;
+  const Starts starts = starts_of(request, x.shape);
+  return with_type(x.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    auto body = [=](const Arguments& a, cudaStream_t stream) {
+      part_kernel<T><<<blocks_for(samples * length), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), samples, length,
+                                                                            starts);
+    };
+    return plain_choice(request, "cuda:own:part_channels", make_kernel(device, body));
   });
 }
 

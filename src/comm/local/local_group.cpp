@@ -1,4 +1,4 @@
-// All-reduce among threads: slices summed in a fixed order.
+// Collectives among threads: slices summed in a fixed order.
 #include "comm/local/local_group.h"
 
 #include <algorithm>
@@ -30,13 +30,14 @@ const float* sum_block(float* const* buffers, size_t n, size_t first, size_t wid
   return sums;
 }
 
-// Sums column [begin, end) of `n` buffers in pairs, then pairs of pairs, and writes the sum into each.
-void sum_slice(float* const* buffers, size_t n, int64_t begin, int64_t end) {
+// Sums column [begin, end) of `n` buffers in pairs, then pairs of pairs, and writes the sum into each, or into that of `owner`.
+void sum_slice(float* const* buffers, size_t n, int64_t begin, int64_t end, int owner = -1) {
   alignas(64) float sums[kMostDepth * kBlock];
   for (int64_t at = begin; at < end; at += kBlock) {
     const int64_t m = std::min(kBlock, end - at);
     const float* const sum = sum_block(buffers, n, 0, std::bit_ceil(n), at, m, sums);
-    for (size_t r = 0; r < n; ++r) std::copy(sum, sum + m, buffers[r] + at);
+    for (size_t r = 0; r < n; ++r)
+      if (owner < 0 || r == static_cast<size_t>(owner)) std::copy(sum, sum + m, buffers[r] + at);
   }
 }
 
@@ -48,14 +49,20 @@ class LocalCommunicator : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return group_->size_; }
 
-  void start_all_reduce(int slot, float* data, int64_t count) override { start(slot, data, count, nullptr); }
-
-  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
-    const size_t bytes = pieces.empty() ? 0 : pieces.back().end;
-    start(slot, reinterpret_cast<float*>(data), static_cast<int64_t>(bytes / sizeof(float)), &pieces);
+  void start_all_reduce(int slot, float* data, int64_t count) override {
+    start(slot, LocalGroup::Slot::all_reduce, data, count, nullptr);
   }
 
-  void start(int slot_index, float* data, int64_t count, const std::vector<OwnedBytes>* pieces) {
+  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
+    start(slot, LocalGroup::Slot::all_gather, reinterpret_cast<float*>(data), count_of(pieces), &pieces);
+  }
+
+  void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
+    start(slot, LocalGroup::Slot::reduce_scatter, data, count_of(pieces), &pieces);
+  }
+
+  void start(int slot_index, LocalGroup::Slot::Kind kind, float* data, int64_t count,
+             const std::vector<OwnedBytes>* pieces) {
     auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
     bool all_started = false;
     {
@@ -66,6 +73,7 @@ class LocalCommunicator : public Communicator {
       if (slot.started > (round - 1) * group_->size_ && slot.count != count)
         throw Error(Status::internal, text("collective ", slot_index, ": rank ", rank_, " has ", count,
                                            " elements, others ", slot.count));
+      slot.kind = kind;
       slot.count = count;
       slot.pieces = pieces;
       slot.rounds[static_cast<size_t>(rank_)] = round;
@@ -94,9 +102,9 @@ class LocalCommunicator : public Communicator {
       // A start that came since then is seen here, under the lock: nobody sleeps on a slice of its own.
       auto has_changed = [&] { return group_->aborted_ || slot.done >= before + group_->size_ || can_sum_any(); };
       if (!group_->changed_.wait_until(lock, deadline, has_changed))
-        throw Error(Status::comm, text(slot.pieces ? "all_gather " : "all_reduce ", slot_index, ": rank ", rank_,
-                                       " of ", group_->size_, " waited past the deadline; ranks that had started it: ",
-                                       slot.started - before));
+        throw Error(Status::comm,
+                    text(name_of(slot.kind), ' ', slot_index, ": rank ", rank_, " of ", group_->size_,
+                         " waited past the deadline; ranks that had started it: ", slot.started - before));
     }
     if (slot_index == open_begin_) ++open_begin_;
     if (open_begin_ >= open_end_) open_begin_ = kNone, open_end_ = 0;
@@ -183,8 +191,10 @@ class LocalCommunicator : public Communicator {
     auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
     const size_t rank = static_cast<size_t>(rank_);
     slot.slice_done[rank] = 1;
-    if (slot.pieces) {
+    if (slot.kind == LocalGroup::Slot::all_gather) {
       gather(slot);
+    } else if (slot.kind == LocalGroup::Slot::reduce_scatter) {
+      scatter(slot);
     } else if (group_->size_ > 1) {
       const int64_t lines = (slot.count + kLine - 1) / kLine;
       const Range range = balanced_split(lines, group_->size_, rank_);
@@ -206,6 +216,24 @@ class LocalCommunicator : public Communicator {
       const auto* const theirs = reinterpret_cast<const std::byte*>(slot.data[static_cast<size_t>(piece.owner)]);
       std::memcpy(own + piece.begin, theirs + piece.begin, piece.end - piece.begin);
     }
+  }
+
+  // Nobody else reads what it owns.
+  void scatter(const LocalGroup::Slot& slot) const {
+    constexpr auto kSize = static_cast<int64_t>(sizeof(float));
+    for (const OwnedBytes& piece : *slot.pieces)
+      if (piece.owner == rank_)
+        sum_slice(slot.data.data(), slot.data.size(), static_cast<int64_t>(piece.begin) / kSize,
+                  static_cast<int64_t>(piece.end) / kSize, rank_);
+  }
+
+  static int64_t count_of(const std::vector<OwnedBytes>& pieces) {
+    return static_cast<int64_t>((pieces.empty() ? 0 : pieces.back().end) / sizeof(float));
+  }
+
+  static const char* name_of(LocalGroup::Slot::Kind kind) {
+    static constexpr const char* kNames[] = {"all_reduce", "all_gather", "reduce_scatter"};
+    return kNames[kind];
   }
 
   void check_abort() const {

@@ -16,7 +16,7 @@ namespace troika {
 
 // Every rank sums its own slice of a bucket, once all have started it, and writes the sum into every rank's buffer: the
 // work is even, no thread is added, and each element is summed once, in a fixed order: ranks in pairs, then pairs of pairs.
-// Of an all-gather, each copies what the others own.
+// Of an all-gather, each copies what the others own; of a reduce-scatter, each sums what it owns.
 class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
  public:
   static std::shared_ptr<LocalGroup> create(int size, int slots);
@@ -29,8 +29,9 @@ class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
         : data(static_cast<size_t>(size), nullptr),
           rounds(static_cast<size_t>(size), 0),
           slice_done(static_cast<size_t>(size), 1) {}
-    std::vector<float*> data;                         // one a rank
-    const std::vector<OwnedBytes>* pieces = nullptr;  // of an all-gather, of the round in progress; null: an all-reduce
+    enum Kind { all_reduce, all_gather, reduce_scatter } kind = all_reduce;  // of the round in progress
+    std::vector<float*> data;                                                // one a rank
+    const std::vector<OwnedBytes>* pieces = nullptr;                         // null: of an all_reduce
     std::vector<int64_t> rounds;      // times that each rank has started it; read and written by its own rank alone
     int64_t count = 0;                // elements, of the round in progress
     std::atomic<int64_t> started{0};  // starts by all ranks; round k is there at k * size

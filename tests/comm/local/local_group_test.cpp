@@ -1,4 +1,4 @@
-// Tests of the all-reduce among threads: the sum's bits, slots in flight, uneven arrival, deadlines and aborts.
+// Tests of the collectives among threads: the sum's bits, slots in flight, uneven arrival, deadlines and aborts.
 #include "comm/local/local_group.h"
 
 #include <gtest/gtest.h>
@@ -150,6 +150,36 @@ TEST_P(LocalGroupOfSize, GathersWhatEachRankOwnsBesideSumsInFlight) {
                              data.begin() + static_cast<int64_t>(piece.end), std::byte(round + piece.owner)),
                   static_cast<int64_t>(kBytes))
             << "rank " << c.rank() << ", round " << round << ", piece of " << piece.owner;
+    }
+  }));
+}
+
+// Pieces of odd sizes, of which one is empty.
+TEST_P(LocalGroupOfSize, ScattersTheSumsThatAllReduceGives) {
+  const int size = GetParam();
+  const int64_t count = 5000 * size + 3;
+  std::vector<OwnedBytes> pieces;
+  for (int rank = 0, end = 0; rank < size; ++rank) {
+    const int begin = end;
+    end = rank + 1 == size ? static_cast<int>(count) : rank == 1 ? end : end + 4999;
+    pieces.push_back({begin * sizeof(float), end * sizeof(float), rank});
+  }
+  expect_no_errors(on_every_rank(size, 2, [&](Communicator& c) {
+    std::mt19937 engine(static_cast<unsigned>(c.rank()));
+    std::normal_distribution<float> normal;
+    for (int round = 0; round < 20; ++round) {
+      std::vector<float> summed(static_cast<size_t>(count));
+      for (float& v : summed) v = normal(engine);
+      std::vector<float> scattered = summed;
+      const std::vector<float> before = summed;
+      c.start_reduce_scatter(0, scattered.data(), pieces);
+      c.start_all_reduce(1, summed.data(), count);
+      c.wait(0, in(60s));
+      c.wait(1, in(60s));
+      for (const OwnedBytes& piece : pieces)
+        for (size_t i = piece.begin / sizeof(float); i < piece.end / sizeof(float); ++i)
+          ASSERT_EQ(scattered[i], (piece.owner == c.rank() ? summed : before)[i])
+              << "rank " << c.rank() << ", element " << i;
     }
   }));
 }

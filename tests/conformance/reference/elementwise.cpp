@@ -56,6 +56,17 @@ void join_channels(const Node& node, const ReferenceInputs& in, const ReferenceO
   }
 }
 
+void part_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const Shape& x = in[0]->shape;
+  const int64_t spatial = x.elements() / (x[0] * x[1]);
+  int64_t next = 0, first = 0;  // rank by rank, sample by sample
+  for (int64_t width : node.attributes.list("widths")) {
+    for (int64_t n = 0; n < x[0]; ++n)
+      for (int64_t i = 0; i < width * spatial; ++i) (*out[0])[next++] = (*in[0])[(n * x[1] + first) * spatial + i];
+    first += width;
+  }
+}
+
 void fill(const Node& node, const ReferenceInputs&, const ReferenceOutputs& out) {
   for (double& v : out[0]->data) v = node.attributes.real("value");
 }
@@ -109,6 +120,7 @@ void add_elementwise_references(ReferenceTable& table) {
   table["crop"] = crop;
   table["slice_channels"] = slice_channels;
   table["join_channels"] = join_channels;
+  table["part_channels"] = part_channels;
   table["fill"] = fill;
   table["dropout"] = dropout;
 }
