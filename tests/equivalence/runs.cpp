@@ -9,9 +9,7 @@
 #include "models/initializer.h"
 
 namespace troika {
-namespace {
-
-Window square(int64_t kernel, int64_t stride = 1, int64_t padding = 0) {
+Window square(int64_t kernel, int64_t stride, int64_t padding) {
   return {{kernel, kernel}, {stride, stride}, {padding, padding}, {1, 1}};
 }
 
@@ -20,8 +18,6 @@ std::shared_ptr<Model> finished(std::shared_ptr<Model> model, ValueId output) {
   initialize_default(*model, 1, false);
   return model;
 }
-
-}  // namespace
 
 std::shared_ptr<Context> test_context() {
   static const auto context = std::make_shared<Context>(ContextOptions{});

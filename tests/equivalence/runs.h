@@ -17,6 +17,10 @@ namespace troika {
 
 std::shared_ptr<Context> test_context();
 
+Window square(int64_t kernel, int64_t stride = 1, int64_t padding = 0);
+// With its output, initialised by seed 1.
+std::shared_ptr<Model> finished(std::shared_ptr<Model> model, ValueId output);
+
 // Nets for images of 1 x 8 x 7 with 5 classes, initialised by seed 1.
 std::shared_ptr<Model> conv_net();
 std::shared_ptr<Model> dropout_net();

@@ -60,7 +60,7 @@ TEST_P(Splits, GiveTheSameBitsTwice) {
   EXPECT_TRUE(train(dropout_net(), test_devices(split.devices()), split.options(), batches) == first);
 }
 
-TEST(Bf16, GoesThroughPipelinesAndMicroBatches) {  // a split by channel computes in f32
+TEST(Bf16, GoesThroughPipelinesAndMicroBatches) {  // channels_test.cpp has the splits by channel
   const auto batches = make_batches(3, 16);
   TrainerOptions one = momentum_options();
   one.compute = DType::bf16;

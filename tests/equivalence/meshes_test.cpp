@@ -1,0 +1,95 @@
+// Every mesh of 1, 2, 4 and 8 devices, data x layer x channel, computes what one device does; with BatchNorm, what one device does
+// with as many micro-batches as the mesh has parts of the batch, or with the whole batch where statistics are synchronised.
+#include <gtest/gtest.h>
+
+#include "core/text.h"
+#include "equivalence/runs.h"
+#include "parallel/mesh.h"
+
+namespace troika {
+namespace {
+
+constexpr double kTolerance = 2e-5, kNormalizedTolerance = 1e-4;
+
+// At least eight layers, for eight stages, and eight channels, for eight parts; few of them divide evenly.
+std::shared_ptr<Model> plain_net() {
+  auto model = std::make_shared<Model>("plain_net");
+  ValueId x =
+      model->add_relu("relu1", model->add_conv2d("conv1", model->add_input("x", {1, 8, 7}), {9, square(3), 1, true}));
+  x = model->add_max_pool2d("pool", model->add_conv2d("conv2", x, {11, square(3, 1, 1), 1, true}), square(2, 2));
+  x = model->add_relu("relu3", model->add_conv2d("conv3", x, {10, square(2), 1, true}));
+  x = model->add_relu("relu4", model->add_linear("fc1", model->add_flatten("flatten", x), 13, true));
+  return finished(model, model->add_linear("fc2", x, 8, true));
+}
+
+std::shared_ptr<Model> normalized_net() {
+  auto model = std::make_shared<Model>("normalized_net");
+  ValueId x = model->add_conv2d("conv1", model->add_input("x", {1, 8, 7}), {9, square(3, 2), 1, false});
+  x = model->add_relu("relu1", model->add_batch_norm2d("bn1", x));
+  ValueId y = model->add_batch_norm2d("bn2", model->add_conv2d("conv2", x, {9, square(3, 1, 1), 1, false}));
+  x = model->add_relu("relu2", model->add_sum("sum", y, x));
+  x = model->add_batch_norm2d("bn3", model->add_conv2d("conv3", x, {12, square(1), 1, false}));
+  return finished(model, model->add_linear("fc", model->add_flatten("flatten", x), 8, true));
+}
+
+std::vector<Mesh> all_meshes() {
+  std::vector<Mesh> all;
+  for (int devices : {1, 2, 4, 8})
+    for (const Mesh& mesh : meshes_of(devices)) all.push_back(mesh);
+  return all;
+}
+
+class Meshes : public ::testing::TestWithParam<size_t> {
+ protected:
+  void SetUp() override {
+    if (!is_on_cpu() && mesh.layer * mesh.channel > 1)
+      GTEST_SKIP() << "splits by layer and channel need CPU devices, tested is " << test_device();
+  }
+
+  int devices() const { return mesh.data * mesh.layer * mesh.channel; }
+  TrainerOptions options(int64_t micro_batches) const {
+    TrainerOptions options = momentum_options();
+    options.mesh = mesh;
+    options.micro_batches = micro_batches;
+    options.deadline_ms = 60000;
+    return options;
+  }
+
+  const Mesh mesh = all_meshes()[GetParam()];
+};
+
+TEST_P(Meshes, EqualOneDeviceWithoutBatchNorm) {
+  const auto batches = make_batches({16, 13, 5, 16});
+  const Trained oracle = train(plain_net(), test_devices(1), momentum_options(), batches);
+  for (int64_t micro_batches : {1, 2, 3})
+    expect_near(oracle, train(plain_net(), test_devices(devices()), options(micro_batches), batches), kTolerance,
+                text(micro_batches, " micro-batches"));
+}
+
+TEST_P(Meshes, NormaliseEachPartAsOneDeviceDoesAMicroBatch) {
+  const auto batches = make_batches(3, 32);
+  for (int64_t micro_batches : {1, 2}) {
+    TrainerOptions one = momentum_options();
+    one.micro_batches = mesh.data * micro_batches;
+    const Trained oracle = train(normalized_net(), test_devices(1), one, batches);
+    Trained found = train(normalized_net(), test_devices(devices()), options(micro_batches), batches);
+    if (mesh.data > 1) found.buffers = oracle.buffers;  // the first share of samples tracks its own
+    expect_near(oracle, found, kNormalizedTolerance, text(micro_batches, " micro-batches"));
+  }
+}
+
+TEST_P(Meshes, NormaliseTheWholeBatchWhereStatisticsAreSynchronised) {
+  if (!is_on_cpu()) GTEST_SKIP() << "sync_batch_norm needs CPU devices, tested is " << test_device();
+  const auto batches = make_batches({16, 13, 31});
+  const Trained oracle = train(normalized_net(), test_devices(1), momentum_options(), batches);
+  TrainerOptions synchronised = options(1);
+  synchronised.syncs_statistics = true;
+  expect_near(oracle, train(normalized_net(), test_devices(devices()), synchronised, batches), kNormalizedTolerance,
+              "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Meshes, ::testing::Range(size_t{0}, all_meshes().size()),
+                         [](const auto& info) { return "Mesh" + name_of(all_meshes()[info.param]); });
+
+}  // namespace
+}  // namespace troika
