@@ -94,8 +94,8 @@ typedef struct troika_plan {
  * Errors: INVALID_ARGUMENT (names the field; a model with no output; a mesh that needs another number of devices, or cuts the
  * model into more stages than it has layers or a layer into more parts than it has channels; parts of the batch that BatchNorm
  * cannot normalise), UNSUPPORTED (a parameter shared by layers that are cut differently; `logical_shards` with a split by
- * layer or channel; what attaching refuses on `device_kind`), NOT_FOUND (a pattern of
- * `recompute_layers` that matches no layer), OUT_OF_MEMORY (also where nothing fits `activation_budget_bytes`), BUSY. One thread
+ * layer or channel; what attaching refuses on `device_kind`), NOT_FOUND (a pattern of `recompute_layers` that matches no
+ * layer), OUT_OF_MEMORY (also where nothing fits `activation_budget_bytes`), BUSY. One thread
  * a model at a time.
  */
 TROIKA_API troika_status troika_plan_estimate(troika_model model, const troika_plan_options *options,
@@ -110,8 +110,7 @@ TROIKA_API troika_status troika_plan_estimate(troika_model model, const troika_p
  *     trainer_options.mesh = plan.mesh;
  *
  * Errors: NOT_FOUND where none fits (tells which needs least, and how much), or works (tells why the first does not),
- * INVALID_ARGUMENT (names the field; a model with
- * no output), OUT_OF_MEMORY, BUSY. One thread a model at a time.
+ * INVALID_ARGUMENT (names the field; a model with no output), OUT_OF_MEMORY, BUSY. One thread a model at a time.
  */
 TROIKA_API troika_status troika_plan_choose(troika_model model, const troika_plan_options *options,
                                             troika_plan *out_plan, troika_error *error);

@@ -31,8 +31,9 @@ inline std::shared_ptr<Device> open_device(const Context& context, troika_device
 // "TROIKA_F32" and so on as a DType.
 inline DType read_dtype(int32_t dtype, const char* function) {
   if (dtype < TROIKA_F32 || dtype > TROIKA_F16)
-    throw Error(Status::invalid_argument, text(function, ": dtype is ", dtype,
-                                               ", need TROIKA_F32, TROIKA_F64, TROIKA_I32, TROIKA_I64, TROIKA_U8, TROIKA_BF16 or TROIKA_F16"));
+    throw Error(Status::invalid_argument,
+                text(function, ": dtype is ", dtype,
+                     ", need TROIKA_F32, TROIKA_F64, TROIKA_I32, TROIKA_I64, TROIKA_U8, TROIKA_BF16 or TROIKA_F16"));
   return static_cast<DType>(dtype);
 }
 

@@ -76,8 +76,7 @@ troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, tr
     if (out_result) result_size(out_result, kName, "out_result");
     Call call(trainer, kName);
     StepResult found;
-    if (!call.trainer.step(batch_of(batch, kName, "batch"), found, out_result != nullptr))
-      return TROIKA_STOPPED;
+    if (!call.trainer.step(batch_of(batch, kName, "batch"), found, out_result != nullptr)) return TROIKA_STOPPED;
     if (out_result) {
       troika_step_result result{};
       result.loss = found.loss;
@@ -252,7 +251,8 @@ troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica, tro
     info.arena_bytes = static_cast<int64_t>(r.arena_bytes());
     info.parameter_bytes = static_cast<int64_t>(state.segment_bytes(Segment::parameters));
     info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients));
-    info.optimizer_bytes = static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.share_of(static_cast<size_t>(replica))));
+    info.optimizer_bytes =
+        static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.share_of(static_cast<size_t>(replica))));
     write_result(out_info, info, kName, "out_info");
   });
 }

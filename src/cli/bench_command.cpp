@@ -25,6 +25,7 @@ constexpr int kWarmUpSteps = 3;
 struct BenchOptions {
   std::string model, devices = "cpu:0", precision = "f32";
   int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
+  double momentum = 0;
   bool profile = false;
   MeshOptions mesh;
   RecomputeOptions recompute;
@@ -98,6 +99,7 @@ int bench(BenchOptions& options) {
   const int32_t precision = parse_precision(options.precision);
   const Context context = create_context(options.threads);
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
+  check_mesh(options.mesh, devices.size());
   const ImageSpec spec = image_spec(options);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   model_options.classes = spec.classes;
@@ -111,6 +113,7 @@ int bench(BenchOptions& options) {
   set_mesh(options.mesh, trainer_options);
   set_recompute(options.recompute, trainer_options);
   set_replication(options.replication, trainer_options);
+  trainer_options.momentum = options.momentum;
   trainer_options.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
   settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, trainer_options);
   Trainer trainer;
@@ -149,6 +152,7 @@ void add_bench_command(CommandLine& line) {
   command.option("--batch", options->batch, "Samples a step, over all devices together");
   command.option("--devices", options->devices, "Such as cpu:0,cpu:1");
   command.option("--precision", options->precision, kPrecisionHelp);
+  command.option("--momentum", options->momentum, "Above 0 the optimizer keeps it for each parameter");
   command.option("--steps", options->steps, "Steps in a window");
   command.option("--windows", options->windows, "Windows; the median is reported, and the range");
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");

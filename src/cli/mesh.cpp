@@ -64,4 +64,14 @@ void set_mesh(const MeshOptions& options, troika_trainer_options& out) {
   out.layer_cuts = options.layer_cuts.empty() ? nullptr : options.layer_cuts.c_str();
 }
 
+void check_mesh(const MeshOptions& options, size_t devices) {
+  if (options.mesh.empty() || options.is_auto()) return;
+  const troika_mesh mesh = parse_mesh(options.mesh);
+  const double needed = 1.0 * mesh.data * mesh.layer * mesh.channel;  // too many for an integer, it may be
+  if (needed != static_cast<double>(devices))
+    throw Failure(
+        formatted("--mesh %s needs %.0f devices, --devices has %zu; give another --mesh, such as %zux1x1, or auto",
+                  options.mesh.c_str(), needed, devices, devices));
+}
+
 }  // namespace troika::cli

@@ -1,6 +1,7 @@
 // What --mesh, --micro-batches and their like ask for: how devices share the work.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "cli/client.h"
@@ -26,5 +27,8 @@ int32_t parse_layer_schedule(const std::string& name);
 // Refuses what the library would refuse by its own names. The options must live as long as `out`. A mesh that is still to be
 // chosen is not set (cli/auto_mesh.h).
 void set_mesh(const MeshOptions& options, troika_trainer_options& out);
+
+// Refuses a mesh for another number of devices; of a run that is resumed on others too.
+void check_mesh(const MeshOptions& options, size_t devices);
 
 }  // namespace troika::cli

@@ -53,6 +53,7 @@ class Run {
         progress_(mode, options.epochs),
         context_(create_context(options.threads, options.seed)),
         devices_(parse_devices(context_, "--devices", options.devices)) {
+    check_mesh(options.mesh, devices_.size());
     if (options.eval_devices != "all") {
       if (options.mesh.is_auto())
         throw Failure("--eval-devices is '" + options.eval_devices +

@@ -99,7 +99,9 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
   if (trainer.has_momentum())
     for (const std::string& name : trainer.trainable()) {
       momentum[name] = trainer.read_momentum(name);
-      writer.add(kMomentumPrefix + name, "F32", trainer.model()->parameters()->entry(trainer.model()->parameters()->index_of(name)).type.shape, momentum[name].data());
+      writer.add(kMomentumPrefix + name, "F32",
+                 trainer.model()->parameters()->entry(trainer.model()->parameters()->index_of(name)).type.shape,
+                 momentum[name].data());
     }
   writer.sum_data();
   writer.write(path, kWhat);
@@ -128,8 +130,8 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
       throw Error(Status::mismatch, text(label, ": ", key, " is '", *find(key), "', the trainer has '", value, "'"));
   }
   if (trainer.options().sgd.max_gradient_norm == 0 && find("max_gradient_norm"))
-    throw Error(Status::mismatch, text(label, ": max_gradient_norm is '", *find("max_gradient_norm"),
-                                       "', the trainer has none"));
+    throw Error(Status::mismatch,
+                text(label, ": max_gradient_norm is '", *find("max_gradient_norm"), "', the trainer has none"));
   if (find(text("group", trainer.options().groups.size())))
     throw Error(Status::mismatch,
                 text(label, " has more parameter groups than the trainer's ", trainer.options().groups.size()));
@@ -178,7 +180,8 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
   if (trainer.has_momentum())
     for (const std::string& name : trainer.trainable()) {
       const TensorEntry* entry = reader.find(kMomentumPrefix + name);
-      const Shape& shape = trainer.model()->parameters()->entry(trainer.model()->parameters()->index_of(name)).type.shape;
+      const Shape& shape =
+          trainer.model()->parameters()->entry(trainer.model()->parameters()->index_of(name)).type.shape;
       momentum.emplace_back(static_cast<size_t>(shape.elements()));
       if (!entry)
         report.missing.push_back(kMomentumPrefix + name);

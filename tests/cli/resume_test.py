@@ -94,7 +94,7 @@ def a_run_moves_between_meshes(folder):
     for one, moved in zip(rows_of(folder / "one"), rows_of(out), strict=True):
         assert abs(float(one["loss"]) - float(moved["loss"])) < 1e-3, (one, moved)
     line = refuse("train", "--resume", out, "--devices", "cpu:0", "--epochs", 4)
-    assert "mesh: data is 1, layer is 1 and channel is 2, needs 2 devices; found 1" in line, line
+    assert "--mesh 1x1x2 needs 2 devices, --devices has 1; give another --mesh, such as 1x1x1, or auto" in line, line
 
 
 def a_run_keeps_the_mesh_that_was_chosen_for_it(folder):

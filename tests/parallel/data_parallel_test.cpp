@@ -169,12 +169,23 @@ graph "net" {
   return
 })");
   insert_all_gathers(graph, {{{"c", "b"}, 16}, {{"a"}, 8}});
-  verify(graph);
-  std::vector<std::string> ops;
-  for (const Node& node : graph.nodes()) ops.push_back(node.op);
-  EXPECT_EQ(ops, (std::vector<std::string>{"fill", "fill", "fill", "all_reduce", "all_reduce", "sgd_update",
-                                           "all_gather", "sgd_update", "all_gather"}));
-  EXPECT_EQ(graph.nodes()[6].inputs, (std::vector<ValueId>{3, 2}));
+  EXPECT_GRAPH(graph, R"(
+graph "net" {
+  %0 : f32[1] input "learning_rates"
+  %1 : f32[2] parameter "a"
+  %2 : f32[2] parameter "b"
+  %3 : f32[2] parameter "c"
+  (%4 : f32[2] gradient "c") = fill() "c" {shape=[2], value=0.0}
+  (%5 : f32[2] gradient "b") = fill() "b" {shape=[2], value=0.0}
+  (%6 : f32[2] gradient "a") = fill() "a" {shape=[2], value=0.0}
+  () = all_reduce(%4, %5) "bucket0" {bucket=0}
+  () = all_reduce(%6) "bucket1" {bucket=1}
+  () = sgd_update(%0, %3, %4) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = all_gather(%3, %2) "bucket0" {bucket=0}
+  () = sgd_update(%0, %1, %6) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = all_gather(%1) "bucket1" {bucket=1}
+  return
+})");
 }
 
 TEST(AssignOwners, GivesTheLargestToWhoHasLeast) {

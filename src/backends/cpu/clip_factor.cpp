@@ -1,5 +1,5 @@
-// clip_factor and gradient_norm: the 2-norm of gradients, as they lie. One thread adds the sums of chunks in their order: the result does not
-// depend on the number of threads.
+// clip_factor and gradient_norm: the 2-norm of gradients, as they lie. One thread adds the sums of chunks in their order: the
+// result does not depend on the number of threads.
 #include <cmath>
 
 #include "backends/cpu/kernels.h"
