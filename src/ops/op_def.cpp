@@ -61,7 +61,6 @@ Cost cost_of(const Graph& graph, const Node& node) {
     if (!op.cost) cost.operations += static_cast<double>(type.shape.elements());
     const auto bytes = static_cast<double>(type.bytes());
     (is_state(graph.value(id).role) ? cost.state_bytes : cost.bytes) += bytes;
-    if (!op.is_view) cost.activation_bytes += bytes;
   }
   for (ValueId id : node.inputs) {
     if (id == kNoValue) continue;

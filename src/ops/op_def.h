@@ -22,10 +22,9 @@ struct OpInputs {
 };
 
 struct Cost {
-  double operations = 0;        // floating-point operations: all that an op's rule gives; the rest follows from types
-  double bytes = 0;             // of activations, read and written; they grow with the batch, as operations do
-  double state_bytes = 0;       // of state, read and written
-  double activation_bytes = 0;  // that its outputs take; nothing for a view
+  double operations = 0;   // floating-point operations: all that an op's rule gives; the rest follows from types
+  double bytes = 0;        // of activations, read and written; they grow with the batch, as operations do
+  double state_bytes = 0;  // of state, read and written
 };
 
 // Appends nodes of the backward pass. See autodiff.
@@ -72,7 +71,7 @@ std::vector<ValueId> append_node(Graph& graph, const std::string& op, const std:
 // Types of a node's outputs as its op's shape rule gives them.
 std::vector<TensorType> infer_types(const Graph& graph, const Node& node);
 
-// Operations, traffic and memory of a node.
+// Operations and traffic of a node.
 Cost cost_of(const Graph& graph, const Node& node);
 
 // verify_structure, and every output's type against its op's shape rule.

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <utility>
+#include <set>
 
 #include "core/text.h"
-#include "ops/op_def.h"
+#include "passes/passes.h"
 
 namespace troika {
 namespace {
@@ -17,10 +17,12 @@ constexpr double kOperationsOfByte = 4, kOperationsOfSentByte = 16;
 // How much longer the costliest stage may take where that saves memory.
 constexpr double kSlack = 1.02;
 
-// Of a sample. By layer: its operations and traffic, in operations, and the memory of its outputs; by cut in front of a layer:
-// bytes of values that cross it.
+// Of a sample, by layer.
 struct Costs {
-  std::vector<double> layers, memory, cuts;
+  std::vector<double> times;            // operations and traffic of the forward pass, in operations
+  std::vector<std::set<ValueId>> kept;  // what the backward pass reads of the forward pass
+  std::map<ValueId, double> kept_bytes;
+  std::vector<double> cuts;  // bytes of values that cross a cut in front of the layer
 };
 
 // The layer of each node: those of one name behind each other make one, and share its parameters.
@@ -31,13 +33,13 @@ std::vector<size_t> find_layers(const std::vector<Node>& nodes) {
 }
 
 Costs costs_of(const Graph& model, const std::vector<size_t>& layer_of, size_t layers) {
+  Costs costs{
+      std::vector<double>(layers, 0), std::vector<std::set<ValueId>>(layers), {}, std::vector<double>(layers + 1, 0)};
   std::vector<size_t> made(model.values().size(), 0), last_read(model.values().size(), 0);
-  Costs costs{std::vector<double>(layers, 0), std::vector<double>(layers, 0), std::vector<double>(layers + 1, 0)};
+  std::map<std::string, size_t> layer_named;
   for (size_t i = 0; i < layer_of.size(); ++i) {
     const Node& node = model.nodes()[i];
-    const Cost cost = cost_of(model, node);
-    costs.layers[layer_of[i]] += cost.operations + (op_def(node.op).is_view ? 0 : kOperationsOfByte * cost.bytes);
-    costs.memory[layer_of[i]] += cost.activation_bytes;
+    layer_named[node.name] = layer_of[i];
     for (ValueId id : node.outputs) made[id] = layer_of[i];
     for (ValueId id : node.inputs)
       if (id != kNoValue) last_read[id] = layer_of[i];
@@ -46,16 +48,46 @@ Costs costs_of(const Graph& model, const std::vector<size_t>& layer_of, size_t l
     if (model.value(id).role == Role::activation)
       for (size_t cut = made[id] + 1; cut <= last_read[id]; ++cut)
         costs.cuts[cut] += static_cast<double>(model.type(id).bytes());
+
+  Graph step = model;  // as it is trained
+  std::vector<std::string> parameters;
+  for (const Value& value : model.values())
+    if (value.role == Role::parameter) parameters.push_back(value.name);
+  append_loss(step, Loss::mean_squared_error, 1);
+  fuse(step);
+  const size_t forward_nodes = step.nodes().size(), forward_values = step.values().size();
+  autodiff(step, parameters);
+  const std::vector<ValueId> memory = find_memory(step);
+  for (size_t i = 0; i < step.nodes().size(); ++i) {
+    const Node& node = step.nodes()[i];
+    const auto layer = layer_named.find(node.name);
+    if (layer == layer_named.end()) continue;  // the loss, and sums of gradients
+    if (i < forward_nodes) {
+      const Cost cost = cost_of(step, node);
+      costs.times[layer->second] += cost.operations + (op_def(node.op).is_view ? 0 : kOperationsOfByte * cost.bytes);
+      continue;
+    }
+    for (ValueId id : node.inputs) {
+      if (id == kNoValue || id >= forward_values || is_state(step.value(id).role)) continue;
+      costs.kept[layer->second].insert(memory[id]);
+      costs.kept_bytes[memory[id]] = static_cast<double>(step.type(memory[id]).bytes());
+    }
+  }
   return costs;
 }
 
 // Partitions of layers into stages, by dynamic programming.
 class Cutter {
  public:
-  Cutter(Costs costs, size_t stages) : costs_(std::move(costs)), stages_(stages), n_(costs_.layers.size()) {
-    for (auto [sums, of_layers] : {std::pair{&times_, &costs_.layers}, {&memory_, &costs_.memory}}) {
-      sums->resize(n_ + 1);
-      std::partial_sum(of_layers->begin(), of_layers->end(), sums->begin() + 1);
+  Cutter(const Costs& costs, size_t stages) : costs_(costs), stages_(stages), n_(costs.times.size()) {
+    for (size_t begin = 0; begin < n_; ++begin) {
+      auto& kept = kept_.emplace_back(n_ + 1, 0);
+      std::set<ValueId> values;
+      for (size_t layer = begin; layer < n_; ++layer) {
+        kept[layer + 1] = kept[layer];
+        for (ValueId id : costs.kept[layer])
+          if (values.insert(id).second) kept[layer + 1] += costs.kept_bytes.at(id);
+      }
     }
   }
 
@@ -78,11 +110,13 @@ class Cutter {
   using Table = std::vector<std::vector<Best>>;  // [s][end]: of s + 1 stages of layers [0, end)
 
   double time_of(size_t begin, size_t end) const {
-    return times_[end] - times_[begin] + kOperationsOfSentByte * costs_.cuts[begin];
+    return std::accumulate(costs_.times.begin() + static_cast<ptrdiff_t>(begin),
+                           costs_.times.begin() + static_cast<ptrdiff_t>(end),
+                           kOperationsOfSentByte * costs_.cuts[begin]);
   }
-  // Stage s of S keeps the activations of S - s micro-batches at once, in one forward, one backward.
+  // Stage s of S keeps what is read again of S - s micro-batches at once, in one forward, one backward.
   double memory_of(size_t stage, size_t begin, size_t end) const {
-    return static_cast<double>(stages_ - stage) * (memory_[end] - memory_[begin]);
+    return static_cast<double>(stages_ - stage) * kept_[begin][end];
   }
 
   // The partition whose largest stage is smallest, by memory or by time, where no stage takes longer than `limit`.
@@ -101,9 +135,9 @@ class Cutter {
     return best;
   }
 
-  const Costs costs_;
+  const Costs& costs_;
   const size_t stages_, n_;
-  std::vector<double> times_, memory_;  // of layers [0, i)
+  std::vector<std::vector<double>> kept_;  // [begin][end]: bytes that layers [begin, end) keep
 };
 
 }  // namespace
@@ -118,7 +152,10 @@ LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::
     throw Error(Status::invalid_argument,
                 text("model '", model.name(), "' has ", layers, " layers, cannot be cut into ", stages, " stages"));
   std::vector<size_t> begins;
-  if (first_layers.empty() && stages > 1) begins = Cutter(costs_of(model, layer_of, layers), wanted).cut();
+  if (first_layers.empty() && stages > 1) {
+    const Costs costs = costs_of(model, layer_of, layers);
+    begins = Cutter(costs, wanted).cut();
+  }
   if (!first_layers.empty() && first_layers.size() != wanted - 1)
     throw Error(Status::invalid_argument,
                 text("layer_cuts names ", first_layers.size(), " layers, ", stages, " stages need ", stages - 1));

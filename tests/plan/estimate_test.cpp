@@ -141,8 +141,8 @@ TEST(EstimateMesh, GivesActivationsWithinHalfAsMuchAgainOfTheArena) {
         size_t fullest = 0;
         for (size_t place = 0; place < found.devices.size(); ++place) {
           const size_t bytes = trainer->replica(place * static_cast<size_t>(mesh.channel)).arena_bytes();
-          // The reorders of a stage of two small layers can weigh as much as its values.
-          EXPECT_LT(bytes, 2 * found.devices[place].activation_bytes)
+          // The reorders of a stage of two small layers, of their weights too, can weigh more than its values.
+          EXPECT_LT(bytes, 3 * found.devices[place].activation_bytes)
               << net()->name() << ' ' << name_of(mesh) << ' ' << place;
           largest = std::max(largest, static_cast<double>(bytes));
           fullest = std::max(fullest, found.devices[place].activation_bytes);
