@@ -121,7 +121,7 @@ def run_share(test, folder, sanitize, share, shares):
     if shares > 1:
         environment |= {"GTEST_TOTAL_SHARDS": str(shares), "GTEST_SHARD_INDEX": str(share)}
     if sanitize == "thread":
-        environment["GTEST_FILTER"] = THREAD_FILTER
+        environment.setdefault("GTEST_FILTER", THREAD_FILTER)
     if environment.get("TROIKA_PYTHON") and os.path.basename(test["cmd"][0]).startswith("python"):
         test["cmd"][0] = environment["TROIKA_PYTHON"]  # the one that has numpy and safetensors
     try:

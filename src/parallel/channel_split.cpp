@@ -79,7 +79,7 @@ class Splitting {
     else if (is_split(node.inputs[0]) && keeps_channels(node))
       append_to_shard(node, is_flattening(node));
     else if (node.op == "add" && is_split(node.inputs[0]) && is_split(node.inputs[1]) &&
-             placed_[node.inputs[0]].range == placed_[node.inputs[1]].range)
+             widths_of(placed_[node.inputs[0]]) == widths_of(placed_[node.inputs[1]]))
       append_to_shard(node, false);
     else
       append_whole(node);

@@ -85,6 +85,7 @@ void compress_gradients(Graph& graph) {
 }
 
 void insert_all_gathers(Graph& graph, const std::vector<Bucket>& buckets) {
+  if (buckets.empty()) return;  // of a stage without parameters
   const auto& nodes = graph.nodes();
   size_t earliest = nodes.size() - 1;  // behind all all_reduces, so that every rank starts both in the same order
   while (earliest > 0 && nodes[earliest].op != "all_reduce") --earliest;

@@ -195,6 +195,7 @@ int LayerStages::stage_of_state(const std::string& name) const {
 std::vector<int> LayerStages::assign(const Graph& graph) const {
   const auto& nodes = graph.nodes();
   std::vector<int> of_node(nodes.size(), -1), of_value(graph.values().size(), -1);
+  constexpr int kLast = std::numeric_limits<int>::max();
   for (size_t i = 0; i < nodes.size(); ++i) {
     int& stage = of_node[i];
     stage = nodes[i].op.starts_with("cross_entropy") || nodes[i].op.starts_with("mean_squared_error")
@@ -205,13 +206,15 @@ std::vector<int> LayerStages::assign(const Graph& graph) const {
         if (id != kNoValue && of_value[id] >= 0) stage = stage < 0 ? of_value[id] : std::min(stage, of_value[id]);
     for (ValueId id : nodes[i].outputs) of_value[id] = stage;
   }
+  std::vector<int> first_reader(graph.values().size(), kLast);
   for (size_t i = nodes.size(); i-- > 0;) {
     if (of_node[i] < 0) {
-      for (ValueId id : nodes[i].outputs) of_node[i] = std::max(of_node[i], of_value[id]);
-      if (of_node[i] < 0) of_node[i] = 0;
+      int first = kLast;
+      for (ValueId id : nodes[i].outputs) first = std::min(first, first_reader[id]);
+      of_node[i] = first == kLast ? 0 : first;
     }
     for (ValueId id : nodes[i].inputs)
-      if (id != kNoValue && of_value[id] < 0) of_value[id] = of_node[i];
+      if (id != kNoValue) first_reader[id] = std::min(first_reader[id], of_node[i]);
   }
   return of_node;
 }

@@ -23,7 +23,7 @@ class LayerStages {
   int stage_of_state(const std::string& name) const;
 
   // The stage of each node of a graph that passes have made of the model: that of its layer, behind the model's end the last
-  // one; without a layer that of what it reads, or else of what reads it.
+  // one; without a layer that of what it reads, or else of what reads it first.
   std::vector<int> assign(const Graph& graph) const;
   // Of that graph by value: whether a node reads it that is in another stage than what makes it.
   std::vector<bool> find_crossing(const Graph& graph) const;

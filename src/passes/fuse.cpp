@@ -1,7 +1,7 @@
 // fuse: neighbours that one kernel computes in one pass. Patterns by name:
 //   flatten_linear:      reshape -> linear                linear takes an image as it lies
 //   batch_norm_add_relu: batch_norm2d -> add -> relu      the residual and the ReLU ride in batch_norm2d's second pass; not
-//                                                         where that lies in an earlier stage of a pipeline
+//                                                         where batch_norm2d lies in an earlier stage of a pipeline than add
 //   relu:                conv2d | linear | batch_norm2d | add -> relu
 #include "passes/passes.h"
 

@@ -111,6 +111,25 @@ TEST_F(Channels, HoldTheirPartOfTheParameters) {
   EXPECT_LT(bytes_of(4), 0.27 * whole);
 }
 
+// Of seven channels, flattened to fourteen features, and of fourteen units some ranks have the same ones and some do not.
+TEST_F(Channels, AddValuesThatAreCutInDifferentPlaces) {
+  auto net = [](bool is_by_row) {
+    auto model = std::make_shared<Model>("net");
+    ValueId x = model->add_conv2d("conv", model->add_input("x", {1, 8, 7}), {7, square(3), 1, true});
+    x = model->add_flatten("flatten", model->add_adaptive_avg_pool2d("pool", x, 2, 1));
+    ValueId y = is_by_row ? model->add_linear("fc1", x, 14, true)
+                          : model->add_linear("fc1", model->add_flatten("flatten_x", 0), 14, true);
+    return finished(model, model->add_linear("fc2", model->add_sum("sum", x, y), 5, true));
+  };
+  const auto batches = make_batches(3, 6);
+  for (bool is_by_row : {false, true}) {
+    const Trained oracle = train(net(is_by_row), test_devices(1), momentum_options(), batches);
+    for (int channel : {2, 3, 4, 5})
+      expect_near(oracle, train(net(is_by_row), test_devices(channel), split(1, channel), batches), kTolerance,
+                  text(channel, " devices"));
+  }
+}
+
 TEST_F(Channels, PredictAndEvaluateAsOne) {
   const Batch batch = make_batches(1, 13)[0];
   for (const auto& net : {batch_norm_net, dropout_net}) {

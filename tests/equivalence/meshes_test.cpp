@@ -88,6 +88,27 @@ TEST_P(Meshes, NormaliseTheWholeBatchWhereStatisticsAreSynchronised) {
               "");
 }
 
+TEST_P(Meshes, HoldTheOptimizersStateInPartsWithTheSameBits) {
+  if (!is_on_cpu()) GTEST_SKIP() << "shard_optimizer needs CPU devices, tested is " << test_device();
+  const auto batches = make_batches({16, 13, 1});
+  TrainerOptions sharded = options(1);
+  sharded.shards_optimizer = true;
+  EXPECT_TRUE(train(plain_net(), test_devices(devices()), sharded, batches) ==
+              train(plain_net(), test_devices(devices()), options(1), batches));
+}
+
+TEST_P(Meshes, PredictAsOneDevice) {
+  const Batch batch = make_batches(1, 13)[0];
+  for (const auto& net : {plain_net, normalized_net}) {
+    std::vector<float> expected, found;
+    Trainer(test_context(), net(), test_devices(1), momentum_options())
+        .predict(batch.shape, batch.inputs.data(), expected);
+    Trainer(test_context(), net(), test_devices(devices()), options(1))
+        .predict(batch.shape, batch.inputs.data(), found);
+    EXPECT_LE(difference(expected, found), kTolerance);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Meshes, ::testing::Range(size_t{0}, all_meshes().size()),
                          [](const auto& info) { return "Mesh" + name_of(all_meshes()[info.param]); });
 

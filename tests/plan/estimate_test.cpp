@@ -129,7 +129,7 @@ void expect_arena(double arena, size_t activations, const std::string& where) {
   EXPECT_GT(1.5 * arena, static_cast<double>(activations)) << where;
 }
 
-TEST(EstimateMesh, GivesActivationsWithinHalfAsMuchAgainOfTheArena) {
+TEST(EstimateMesh, GivesActivationsOfTheFullestDeviceWithinHalfAsMuchAgainOfItsArena) {
   for (const auto& net : {small_model, lenet})
     for (int64_t micro_batches : {1, 4})
       for (const Mesh& mesh : kMeshes) {

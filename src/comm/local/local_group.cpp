@@ -70,9 +70,10 @@ class LocalCommunicator : public Communicator {
       check_abort();
       // A rank is at most one round ahead: nobody ends a round before all have started it.
       const int64_t round = slot.rounds[static_cast<size_t>(rank_)] + 1;
-      if (slot.started > (round - 1) * group_->size_ && slot.count != count)
-        throw Error(Status::internal, text("collective ", slot_index, ": rank ", rank_, " has ", count,
-                                           " elements, others ", slot.count));
+      if (slot.started > (round - 1) * group_->size_ && (slot.kind != kind || slot.count != count))
+        throw Error(Status::internal,
+                    text("collective ", slot_index, ": rank ", rank_, " starts ", name_of(kind), " of ", count,
+                         " elements, others ", name_of(slot.kind), " of ", slot.count));
       slot.kind = kind;
       slot.count = count;
       slot.pieces = pieces;

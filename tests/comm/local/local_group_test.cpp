@@ -274,7 +274,7 @@ TEST(LocalGroup, RefusesCountsThatDifferBetweenRanks) {
   auto c = create_local_communicators(2, 1);
   float a[2] = {}, b[3] = {};
   c[0]->start_all_reduce(0, a, 2);
-  EXPECT_THROWS(Status::internal, "collective 0: rank 1 has 3 elements, others 2",
+  EXPECT_THROWS(Status::internal, "collective 0: rank 1 starts all_reduce of 3 elements, others all_reduce of 2",
                 (c[1]->start_all_reduce(0, b, 3), 0));
 }
 
