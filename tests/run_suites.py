@@ -117,7 +117,7 @@ def run_share(test, folder, sanitize, share, shares):
     if os.path.exists(report_path):
         os.remove(report_path)
     environment = {**os.environ, **SANITIZER_OPTIONS, **dict(test.get("env") or {}),
-                   "GTEST_OUTPUT": f"json:{report_path}", "GTEST_COLOR": "no"}
+                   "GTEST_OUTPUT": f"json:{report_path}", "GTEST_COLOR": "no", "GTEST_BRIEF": "1"}
     if shares > 1:
         environment |= {"GTEST_TOTAL_SHARDS": str(shares), "GTEST_SHARD_INDEX": str(share)}
     if sanitize == "thread":

@@ -12,9 +12,8 @@ namespace troika {
 // Runs of consecutive layers, in the model's order.
 class LayerStages {
  public:
-  // Cuts the model into `stages` runs: the costliest takes hardly longer than it must, by the operations and bytes of layers and
-  // the bytes that cross a cut, and within that the fullest keeps the least activations. `first_layers`, where not empty,
-  // names the layer that begins each stage but the first.
+  // Cuts the model into `stages` runs by cost (parallel/layer_cuts.h). `first_layers`, where not empty, names the layer that
+  // begins each stage but the first.
   LayerStages(const Graph& model, int stages, const std::vector<std::string>& first_layers = {});
 
   int count() const { return count_; }

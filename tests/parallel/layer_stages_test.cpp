@@ -77,6 +77,15 @@ TEST(LayerStages, KeepLittleWhereThatCostsLittleTime) {
   EXPECT_EQ(first_of_second({512, 512, 512, 512, 512, 512, 512, 2}), 3);
 }
 
+TEST(LayerStages, CutAModelWithAHeadThatNothingReads) {  // whose parameters are frozen
+  Model model("net");
+  const ValueId x = model.add_linear("fc1", model.add_input("x", {64}), 64, false);
+  const ValueId y = model.add_linear("fc2", x, 64, false);
+  model.add_linear("head", x, 64, false);
+  model.set_output(y);
+  EXPECT_EQ(LayerStages(model.graph(), 2).stage_of("fc1"), 0);
+}
+
 TEST(LayerStages, BeginWhereAsked) {
   const auto model = create_model("d2l_lenet", {});
   const LayerStages stages(model->graph(), 3, {"conv2", "fc2"});
