@@ -29,20 +29,24 @@ bool is_differentiable(const Case& c, size_t input) {
   return !is_loss(c.op) || input == 0;                              // the rest is targets and the loss scale
 }
 
-TEST_P(Gradients, EqualFiniteDifferences) {
-  const Case& c = all_cases()[GetParam()];
-  const CaseGraph g = build(c);
-  Random random(1000 + GetParam());
+// Compares slopes with the gradients of freshly drawn numbers. Gives the most samples of an input that lie at a kink, and cannot be
+// compared: a ReLU at 0, a change of maximum.
+int compare_slopes(const Case& c, const CaseGraph& g, Random& random) {
   Values values = draw(c, g, random);
   Values results = values;
   evaluate_reference(g.graph, results);
   constexpr int kSamples = 12;
   constexpr double kStep = 1e-6, kTolerance = 1e-4;
+  int most_kinks = 0;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (!is_differentiable(c, i)) continue;
-    ASSERT_NE(g.gradients[i], kNoValue) << name_of(c) << ": input " << i << " gets no gradient";
+    if (g.gradients[i] == kNoValue) {
+      ADD_FAILURE() << name_of(c) << ": input " << i << " gets no gradient";
+      continue;
+    }
     const Array& gradient = results[g.gradients[i]];
-    ASSERT_EQ(gradient.shape, c.inputs[i]->shape) << name_of(c) << ": input " << i;
+    EXPECT_EQ(gradient.shape, c.inputs[i]->shape) << name_of(c) << ": input " << i;
+    if (gradient.shape != c.inputs[i]->shape) continue;
     double scale = 0;
     for (double v : gradient.data) scale = std::max(scale, std::abs(v));
     double largest = 0;  // number that the objective adds up, which may cancel
@@ -58,8 +62,7 @@ TEST_P(Gradients, EqualFiniteDifferences) {
       const double middle = moved(0), ahead = moved(kStep), behind = moved(-kStep);
       const double magnitude = std::max({scale, std::abs(gradient[at]), 1e-3});
       const double rounding = 1e-14 * (std::abs(middle) + largest + 1) / kStep;  // of the objective, over the step
-      // A kink (ReLU at 0, a change of maximum) between the two points: the slopes of the two halves differ, and their mean
-      // is off by half of that at most.
+      // Between the two points the slopes of the two halves differ, and their mean is off by half of that at most.
       const double bend = std::abs((ahead - middle) - (middle - behind)) / kStep;
       if (bend > kTolerance * magnitude + rounding) {
         ++kinks;
@@ -68,12 +71,20 @@ TEST_P(Gradients, EqualFiniteDifferences) {
       EXPECT_NEAR((ahead - behind) / (2 * kStep), gradient[at], kTolerance * magnitude + rounding)
           << name_of(c) << ": input " << i << ", element " << at;
     }
-    const bool has_ties = !c.numbers.empty() && c.op == "max_pool2d";
-    if (!has_ties) {  // one element near 0 bends many slopes; most are compared
-      EXPECT_LE(kinks, kSamples / 2) << name_of(c) << ": input " << i;
-    }
-    if (HasFailure()) return;
+    most_kinks = std::max(most_kinks, kinks);
   }
+  return most_kinks;
+}
+
+TEST_P(Gradients, EqualFiniteDifferences) {
+  const Case& c = all_cases()[GetParam()];
+  const CaseGraph g = build(c);
+  Random random(1000 + GetParam());
+  const bool has_ties = !c.numbers.empty() && c.op == "max_pool2d";
+  // One element near 0 bends all slopes of its channel, and hardly a second time.
+  int kinks = 2;
+  for (int draws = 0; draws < 4 && kinks > 1 && !HasFailure(); ++draws) kinks = compare_slopes(c, g, random);
+  EXPECT_TRUE(kinks <= 1 || has_ties || HasFailure()) << name_of(c) << ": " << kinks << " samples lie at kinks";
 }
 
 // A rule must give what is asked for and no more, whatever else is needed.
