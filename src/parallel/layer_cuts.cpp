@@ -42,7 +42,7 @@ std::vector<double> find_cuts(const Graph& model, const std::vector<size_t>& lay
   return cuts;
 }
 
-// Of those that reach the loss; the others must be frozen.
+// The parameters that reach the loss; the others must be frozen.
 std::vector<std::string> find_parameters(const Graph& step) {
   std::vector<bool> reaches(step.values().size(), false);
   reaches[step.outputs.at(0)] = true;
@@ -103,21 +103,24 @@ class Cutter {
     }
   }
 
-  // Where stages 1, 2 ... begin: of the partitions whose costliest stage takes at most kSlack times as long as it must, the one
+  // Where stages 1, 2 ... begin: of the partitions whose costliest stage takes at most kSlack times as long as it must, those
   // whose fullest stage has least to keep; of these the one that sends least.
   std::vector<size_t> cut() const {
-    const double least = find(std::numeric_limits<double>::infinity(), false).back()[n_].most;
-    const Table best = find(kSlack * least, true);
+    constexpr double kAny = std::numeric_limits<double>::infinity();
+    const double most_time = kSlack * find(Aim::time, kAny, kAny).back()[n_].value;
+    const double most_memory = find(Aim::memory, most_time, kAny).back()[n_].value;
+    const Table best = find(Aim::sent, most_time, most_memory);
     std::vector<size_t> begins(stages_ - 1);
     for (size_t s = stages_, end = n_; s-- > 1;) begins[s - 1] = end = best[s][end].begin;
     return begins;
   }
 
  private:
+  // What is to be least: of the largest stage, or what all send.
+  enum class Aim { time, memory, sent };
   struct Best {
-    double most = std::numeric_limits<double>::infinity(), sent = 0;
-    size_t begin = 0;
-    bool operator<(const Best& other) const { return most != other.most ? most < other.most : sent < other.sent; }
+    double value = std::numeric_limits<double>::infinity();
+    size_t begin = 0;  // of the last stage
   };
   using Table = std::vector<std::vector<Best>>;  // [s][end]: of s + 1 stages of layers [0, end)
 
@@ -129,18 +132,18 @@ class Cutter {
     return static_cast<double>(stages_ - stage) * kept_[begin][end];
   }
 
-  // The partition whose largest stage is smallest, by memory or by time, where no stage takes longer than `limit`.
-  Table find(double limit, bool by_memory) const {
+  // The best partitions whose stages take and keep no more than that.
+  Table find(Aim aim, double most_time, double most_memory) const {
     Table best(stages_, std::vector<Best>(n_ + 1));
     for (size_t s = 0; s < stages_; ++s)
       for (size_t end = s + 1; end <= n_; ++end)
         for (size_t begin = s; begin < (s == 0 ? 1 : end); ++begin) {
-          const Best before = s == 0 ? Best{0, 0, 0} : best[s - 1][begin];
-          const double time = time_of(begin, end);
-          if (time > limit) continue;
-          const double own = by_memory ? memory_of(s, begin, end) : time;
-          best[s][end] =
-              std::min(best[s][end], Best{std::max(before.most, own), before.sent + costs_.cuts[begin], begin});
+          const double time = time_of(begin, end), memory = memory_of(s, begin, end);
+          if (time > most_time || memory > most_memory) continue;
+          const double before = s == 0 ? 0 : best[s - 1][begin].value;
+          const double value =
+              aim == Aim::sent ? before + costs_.cuts[begin] : std::max(before, aim == Aim::time ? time : memory);
+          if (value < best[s][end].value) best[s][end] = {value, begin};
         }
     return best;
   }
