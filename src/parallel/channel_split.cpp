@@ -120,14 +120,13 @@ class Splitting {
   void scatter(const Node& node, ValueId part_of_sum, const Shape& shape) {
     const int64_t channels = shape[1];
     const Range own = balanced_split(channels, ranks_, rank_);
-    place_shard(node.outputs[0], kNoValue, own, channels, channels);
-    Placed& p = placed_[node.outputs[0]];
-    const std::vector<int64_t> widths = widths_of(p);
+    const std::vector<int64_t> widths = widths_of(channels, 1);
     std::vector<int64_t> dims = shape.dims();
     dims[1] = own.size();
     const auto packed = append_node(split_, "part_channels", node.name, {part_of_sum}, {{"widths", widths}});
-    p.shard = append_node(split_, "channel_scatter", node.name, packed,
-                          {{"rank", int64_t{rank_}}, {"shape", dims}, {"widths", widths}})[0];
+    const auto shard = append_node(split_, "channel_scatter", node.name, packed,
+                                   {{"rank", int64_t{rank_}}, {"shape", dims}, {"widths", widths}});
+    place_shard(node.outputs[0], shard[0], own, channels, channels);
   }
 
   void append_to_shard(const Node& node, bool is_flattening) {
@@ -164,13 +163,13 @@ class Splitting {
     p.is_split = true;
   }
 
-  // Of each rank; where an image is flattened a channel is several features.
-  std::vector<int64_t> widths_of(const Placed& p) const {
-    const int64_t features = p.channels / p.cut;
+  // Of each rank, of `cut` channels; where an image is flattened each is several features.
+  std::vector<int64_t> widths_of(int64_t cut, int64_t features) const {
     std::vector<int64_t> widths;
-    for (int rank = 0; rank < ranks_; ++rank) widths.push_back(balanced_split(p.cut, ranks_, rank).size() * features);
+    for (int rank = 0; rank < ranks_; ++rank) widths.push_back(balanced_split(cut, ranks_, rank).size() * features);
     return widths;
   }
+  std::vector<int64_t> widths_of(const Placed& p) const { return widths_of(p.cut, p.channels / p.cut); }
 
   // Each rank gives its channels to the others.
   ValueId whole(ValueId id, const std::string& reader) {

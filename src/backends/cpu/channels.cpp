@@ -45,6 +45,19 @@ class Runs {
   std::vector<int64_t> lengths_;  // floats of a sample, by rank
 };
 
+// Between values `whole` [n, c, ...] and the same packed.
+KernelChoice repacking(const KernelRequest& request, const Shape& whole, bool joins, const char* name) {
+  const Runs runs(request, whole);
+  auto body = [=](void* const* in, void* const* out, void*) {
+    const auto* const x = static_cast<const float*>(in[0]);
+    auto* const y = static_cast<float*>(out[0]);
+    runs.each([=](int64_t packed, int64_t place, int64_t length) {
+      joins ? std::copy_n(x + packed, length, y + place) : std::copy_n(x + place, length, y + packed);
+    });
+  };
+  return uniform_choice(request, nullptr, name, make_kernel(body));
+}
+
 }  // namespace
 
 KernelChoice select_slice_channels(const CpuDevice&, const KernelRequest& request) {
@@ -63,23 +76,11 @@ KernelChoice select_slice_channels(const CpuDevice&, const KernelRequest& reques
 }
 
 KernelChoice select_join_channels(const CpuDevice&, const KernelRequest& request) {
-  const Runs runs(request, request.graph.type(request.node.outputs[0]).shape);
-  auto body = [=](void* const* in, void* const* out, void*) {
-    const auto* const packed = static_cast<const float*>(in[0]);
-    auto* const y = static_cast<float*>(out[0]);
-    runs.each([=](int64_t at, int64_t place, int64_t length) { std::copy_n(packed + at, length, y + place); });
-  };
-  return uniform_choice(request, nullptr, "cpu:join_channels", make_kernel(body));
+  return repacking(request, request.graph.type(request.node.outputs[0]).shape, true, "cpu:join_channels");
 }
 
 KernelChoice select_part_channels(const CpuDevice&, const KernelRequest& request) {
-  const Runs runs(request, request.graph.type(request.node.inputs[0]).shape);
-  auto body = [=](void* const* in, void* const* out, void*) {
-    const auto* const x = static_cast<const float*>(in[0]);
-    auto* const packed = static_cast<float*>(out[0]);
-    runs.each([=](int64_t at, int64_t place, int64_t length) { std::copy_n(x + place, length, packed + at); });
-  };
-  return uniform_choice(request, nullptr, "cpu:part_channels", make_kernel(body));
+  return repacking(request, request.graph.type(request.node.inputs[0]).shape, false, "cpu:part_channels");
 }
 
 }  // namespace troika::cpu

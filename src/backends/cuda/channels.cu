@@ -29,18 +29,17 @@ __device__ int64_t packed_index(int64_t i, int64_t samples, int64_t length, cons
   return samples * begin + sample * run + at - begin;
 }
 
-template <typename T>
-__global__ void join_kernel(const T* __restrict__ packed, T* __restrict__ y, int64_t samples, int64_t length,
-                            const __grid_constant__ Starts starts) {
-  for (int64_t i = first_index(); i < samples * length; i += index_step())
-    y[i] = packed[packed_index(i, samples, length, starts)];
-}
-
-template <typename T>
-__global__ void part_kernel(const T* __restrict__ x, T* __restrict__ packed, int64_t samples, int64_t length,
-                            const __grid_constant__ Starts starts) {
-  for (int64_t i = first_index(); i < samples * length; i += index_step())
-    packed[packed_index(i, samples, length, starts)] = x[i];
+// Joins what lies packed to values [samples, length], or packs them.
+template <typename T, bool joins>
+__global__ void repack_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t samples, int64_t length,
+                              const __grid_constant__ Starts starts) {
+  for (int64_t i = first_index(); i < samples * length; i += index_step()) {
+    const int64_t packed = packed_index(i, samples, length, starts);
+    if constexpr (joins)
+      y[i] = x[packed];
+    else
+      y[packed] = x[i];
+  }
 }
 
 // Of values `whole` [n, c, ...].
@@ -53,6 +52,21 @@ Starts starts_of(const KernelRequest& request, const Shape& whole) {
   Starts starts{static_cast<int>(widths.size()), {}};
   for (size_t r = 0; r < widths.size(); ++r) starts.of[r + 1] = starts.of[r] + widths[r] * channel;
   return starts;
+}
+
+// Between values `whole` [n, c, ...] and the same packed.
+template <bool joins>
+KernelChoice repacking(CudaDevice& device, const KernelRequest& request, const TensorType& whole, const char* name) {
+  const int64_t samples = whole.shape[0], length = whole.shape.elements() / samples;
+  const Starts starts = starts_of(request, whole.shape);
+  return with_type(whole.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    auto body = [=](const Arguments& a, cudaStream_t stream) {
+      repack_kernel<T, joins>
+          <<<blocks_for(samples * length), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), samples, length, starts);
+    };
+    return plain_choice(request, name, make_kernel(device, body));
+  });
 }
 
 }  // namespace
@@ -69,31 +83,11 @@ KernelChoice select_slice_channels(CudaDevice& device, const KernelRequest& requ
 }
 
 KernelChoice select_join_channels(CudaDevice& device, const KernelRequest& request) {
-  const TensorType y = output_type(request, 0);
-  const int64_t samples = y.shape[0], length = y.shape.elements() / samples;
-  const Starts starts = starts_of(request, y.shape);
-  return with_type(y.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    auto body = [=](const Arguments& a, cudaStream_t stream) {
-      join_kernel<T><<<blocks_for(samples * length), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), samples, length,
-                                                                            starts);
-    };
-    return plain_choice(request, "cuda:own:join_channels", make_kernel(device, body));
-  });
+  return repacking<true>(device, request, output_type(request, 0), "cuda:own:join_channels");
 }
 
 KernelChoice select_part_channels(CudaDevice& device, const KernelRequest& request) {
-  const TensorType x = input_type(request, 0);
-  const int64_t samples = x.shape[0], length = x.shape.elements() / samples;
-  const Starts starts = starts_of(request, x.shape);
-  return with_type(x.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    auto body = [=](const Arguments& a, cudaStream_t stream) {
-      part_kernel<T><<<blocks_for(samples * length), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), samples, length,
-                                                                            starts);
-    };
-    return plain_choice(request, "cuda:own:part_channels", make_kernel(device, body));
-  });
+  return repacking<false>(device, request, input_type(request, 0), "cuda:own:part_channels");
 }
 
 }  // namespace troika::cuda

@@ -45,26 +45,24 @@ void slice_channels(const Node& node, const ReferenceInputs& in, const Reference
         y[(n * to + c) * spatial + i] = x[(n * from + node.attributes.integer("begin") + c) * spatial + i];
 }
 
-void join_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  const Shape& y = out[0]->shape;
-  const int64_t spatial = y.elements() / (y[0] * y[1]);
-  int64_t next = 0, first = 0;  // rank by rank, sample by sample
+// Calls visit(where in the run of numbers, rank by rank and sample by sample, where in `whole`) for each element.
+template <typename Visit>
+void visit_packed(const Node& node, const Shape& whole, Visit visit) {
+  const int64_t spatial = whole.elements() / (whole[0] * whole[1]);
+  int64_t next = 0, first = 0;
   for (int64_t width : node.attributes.list("widths")) {
-    for (int64_t n = 0; n < y[0]; ++n)
-      for (int64_t i = 0; i < width * spatial; ++i) (*out[0])[(n * y[1] + first) * spatial + i] = (*in[0])[next++];
+    for (int64_t n = 0; n < whole[0]; ++n)
+      for (int64_t i = 0; i < width * spatial; ++i) visit(next++, (n * whole[1] + first) * spatial + i);
     first += width;
   }
 }
 
+void join_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  visit_packed(node, out[0]->shape, [&](int64_t packed, int64_t at) { (*out[0])[at] = (*in[0])[packed]; });
+}
+
 void part_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  const Shape& x = in[0]->shape;
-  const int64_t spatial = x.elements() / (x[0] * x[1]);
-  int64_t next = 0, first = 0;  // rank by rank, sample by sample
-  for (int64_t width : node.attributes.list("widths")) {
-    for (int64_t n = 0; n < x[0]; ++n)
-      for (int64_t i = 0; i < width * spatial; ++i) (*out[0])[next++] = (*in[0])[(n * x[1] + first) * spatial + i];
-    first += width;
-  }
+  visit_packed(node, in[0]->shape, [&](int64_t packed, int64_t at) { (*out[0])[packed] = (*in[0])[at]; });
 }
 
 void fill(const Node& node, const ReferenceInputs&, const ReferenceOutputs& out) {
