@@ -93,6 +93,8 @@ int bench(BenchOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.windows < 1) refuse_value("--windows", options.windows, "at least 1");
+  if (!(options.momentum >= 0 && options.momentum < 1))
+    refuse_value("--momentum", options.momentum, "at least 0 and below 1");
   if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
   check_recompute(options.recompute);

@@ -78,9 +78,10 @@ struct RunFolder {
 int32_t parse_schedule(const std::string& text);
 
 // Trains, with `--mesh auto` on the mesh that is chosen first, which `options` then have, and gives the exit status: 0, or 130
-// where Ctrl-C (143 where SIGTERM) stopped it with a checkpoint to go on from. Throws Failure where the loss is not a number; files of earlier epochs stay then. `begun` is the record of the
-// run that is resumed, NULL for a new one. `save` writes run.json: once everything is known to be right, before the
-// first other file is written, and behind a checkpoint inside an epoch.
+// where Ctrl-C (143 where SIGTERM) stopped it with a checkpoint to go on from. Throws Failure where the loss is not a number;
+// files of earlier epochs stay then. `begun` is the record of the run that is resumed, NULL for a new one. `save` writes
+// run.json: once everything is known to be right, before the first other file is written, and behind a checkpoint inside an
+// epoch.
 int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
                  const std::function<void(const RunRecord& record)>& save);
 
