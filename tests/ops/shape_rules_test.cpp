@@ -308,6 +308,35 @@ TEST(StepsShape, AreThoseOfAllParts) {
   EXPECT_REFUSED("join_steps 'stem': has no inputs, needs at least 1", infer("join_steps", {}));
 }
 
+TEST(ChannelsShape, AreThoseOfEachRankAndOfAll) {
+  const List widths = {3, 2};
+  EXPECT_EQ(infer("slice_channels", {f32({2, 5, 4})}, {{"begin", int64_t{1}}, {"end", int64_t{3}}})[0], f32({2, 2, 4}));
+  EXPECT_EQ(infer("channel_gather", {f32({2, 2, 4})}, {{"rank", int64_t{1}}, {"widths", widths}})[0], f32({40}));
+  EXPECT_EQ(infer("join_channels", {f32({40})}, {{"shape", List{2, 5, 4}}, {"widths", widths}})[0], f32({2, 5, 4}));
+  EXPECT_EQ(infer("part_channels", {f32({2, 5, 4})}, {{"widths", widths}})[0], f32({40}));
+  EXPECT_EQ(
+      infer("channel_scatter", {f32({40})}, {{"rank", int64_t{1}}, {"shape", List{2, 2, 4}}, {"widths", widths}})[0],
+      f32({2, 2, 4}));
+}
+
+TEST(ChannelsShape, RefusesOtherNumbersOfChannels) {
+  const List widths = {3, 2};
+  EXPECT_REFUSED(
+      "channel_gather 'stem': input has shape [2, 3, 4], needs [batch, channels, ...] with the channels of rank 1",
+      infer("channel_gather", {f32({2, 3, 4})}, {{"rank", int64_t{1}}, {"widths", widths}}));
+  EXPECT_REFUSED("join_channels 'stem': input has 39 elements, cannot be joined to [2, 5, 4]",
+                 infer("join_channels", {f32({39})}, {{"shape", List{2, 5, 4}}, {"widths", widths}}));
+  EXPECT_REFUSED("part_channels 'stem': input has shape [2, 6, 4], needs [batch, channels, ...] with 5 channels",
+                 infer("part_channels", {f32({2, 6, 4})}, {{"widths", widths}}));
+  const auto scatter = [&](int64_t elements, int64_t rank) {
+    return infer("channel_scatter", {f32({elements})}, {{"rank", rank}, {"shape", List{2, 2, 4}}, {"widths", widths}});
+  };
+  EXPECT_REFUSED("channel_scatter 'stem': input has 39 elements, needs those of all ranks where rank 1 has [2, 2, 4]",
+                 scatter(39, 1));
+  EXPECT_REFUSED("channel_scatter 'stem': input has 40 elements, needs those of all ranks where rank 0 has [2, 2, 4]",
+                 scatter(40, 0));
+}
+
 TEST(Ops, AreFoundByTheirNames) {
   for (const OpDef* op : all_ops()) {
     EXPECT_EQ(&op_def(op->name), op);
@@ -337,7 +366,22 @@ TEST(Cost, CountsTwoOperationsAMultiplication) {
   const ValueId x = graph.add_value("x", f32({2, 3, 8, 8}), Role::input),
                 w = graph.add_value("w", f32({4, 3, 3, 3}), Role::parameter);
   append_node(graph, "conv2d", "c", {x, w, kNoValue}, conv({3, 3}));
-  EXPECT_EQ(cost_of(graph, graph.nodes()[0]).operations, 2.0 * (2 * 4 * 6 * 6) * (3 * 3 * 3));
+  const Cost cost = cost_of(graph, graph.nodes()[0]);
+  EXPECT_EQ(cost.operations, 2.0 * (2 * 4 * 6 * 6) * (3 * 3 * 3));
+  EXPECT_EQ(cost.bytes, 4.0 * (2 * 3 * 8 * 8 + 2 * 4 * 6 * 6)) << "x is read, and y written";
+  EXPECT_EQ(cost.state_bytes, 4.0 * (4 * 3 * 3 * 3));
+}
+
+TEST(Cost, CountsStateThatIsReadAndWritten) {
+  Graph graph("g");
+  const ValueId rates = graph.add_value("learning_rates", f32({1}), Role::input),
+                w = graph.add_value("w", f32({8}), Role::parameter),
+                dw = graph.add_value("w", f32({8}), Role::gradient);
+  append_node(graph, "sgd_update", "sgd", {rates, w, dw},
+              {{"group", int64_t{0}}, {"momentum", 0.0}, {"nesterov", int64_t{0}}, {"weight_decay", 0.0}});
+  const Cost cost = cost_of(graph, graph.nodes()[0]);
+  EXPECT_EQ(cost.bytes, 4.0) << "the rate";
+  EXPECT_EQ(cost.state_bytes, 4.0 * (2 * 8 + 8));
 }
 
 }  // namespace

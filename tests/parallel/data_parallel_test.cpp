@@ -153,7 +153,7 @@ graph "net" {
 
 // This rank updates "c" and "a"; another one "b".
 TEST(InsertAllGathers, StartsEachBucketBehindItsLastUpdate) {
-  Graph graph = parse_graph(R"(
+  const std::string sums = R"(
 graph "net" {
   %0 : f32[1] input "learning_rates"
   %1 : f32[2] parameter "a"
@@ -164,28 +164,16 @@ graph "net" {
   (%6 : f32[2] gradient "a") = fill() "a" {shape=[2], value=0.0}
   () = all_reduce(%4, %5) "bucket0" {bucket=0}
   () = all_reduce(%6) "bucket1" {bucket=1}
-  () = sgd_update(%0, %3, %4) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = sgd_update(%0, %1, %6) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  return
-})");
+)",
+                    update_c =
+                        "() = sgd_update(%0, %3, %4) \"sgd\" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0} ",
+                    update_a =
+                        "() = sgd_update(%0, %1, %6) \"sgd\" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0} ";
+  Graph graph = parse_graph(sums + update_c + update_a + "return }");
   insert_all_gathers(graph, {{{"c", "b"}, 16}, {{"a"}, 8}});
-  EXPECT_GRAPH(graph, R"(
-graph "net" {
-  %0 : f32[1] input "learning_rates"
-  %1 : f32[2] parameter "a"
-  %2 : f32[2] parameter "b"
-  %3 : f32[2] parameter "c"
-  (%4 : f32[2] gradient "c") = fill() "c" {shape=[2], value=0.0}
-  (%5 : f32[2] gradient "b") = fill() "b" {shape=[2], value=0.0}
-  (%6 : f32[2] gradient "a") = fill() "a" {shape=[2], value=0.0}
-  () = all_reduce(%4, %5) "bucket0" {bucket=0}
-  () = all_reduce(%6) "bucket1" {bucket=1}
-  () = sgd_update(%0, %3, %4) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = all_gather(%3, %2) "bucket0" {bucket=0}
-  () = sgd_update(%0, %1, %6) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = all_gather(%1) "bucket1" {bucket=1}
-  return
-})");
+  verify(graph);
+  EXPECT_GRAPH(graph, sums + update_c + "() = all_gather(%3, %2) \"bucket0\" {bucket=0} " + update_a +
+                          "() = all_gather(%1) \"bucket1\" {bucket=1} return }");
 }
 
 TEST(AssignOwners, GivesTheLargestToWhoHasLeast) {

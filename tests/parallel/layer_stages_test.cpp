@@ -86,6 +86,23 @@ TEST(LayerStages, CutAModelWithAHeadThatNothingReads) {  // whose parameters are
   EXPECT_EQ(LayerStages(model.graph(), 2).stage_of("fc1"), 0);
 }
 
+// The crop of the input, which two layers read.
+TEST(LayerStages, MakeWhatBelongsToNoLayerWhereItIsReadFirst) {
+  Model model("net");
+  const ValueId x = model.add_input("x", {1, 7, 7});
+  const ConvOptions conv{2, {{2, 2}, {3, 3}, {0, 0}, {1, 1}}, 1, false};
+  const ValueId y = model.add_conv2d("a", x, conv);
+  model.set_output(model.add_sum("sum", y, model.add_conv2d("b", x, conv)));
+  Graph graph = model.graph();
+  crop_unread(graph);
+  ASSERT_EQ(graph.nodes()[0].op, "crop");
+  const LayerStages stages(model.graph(), 2, {"b"});
+  EXPECT_EQ(stages.assign(graph), (std::vector<int>{0, 0, 1, 1}));
+  const ValueId cropped = graph.nodes()[0].outputs[0];
+  for (ValueId id = 0; id < graph.values().size(); ++id)
+    EXPECT_EQ(stages.find_crossing(graph)[id], id == cropped || id == graph.nodes()[1].outputs[0]) << id;
+}
+
 TEST(LayerStages, BeginWhereAsked) {
   const auto model = create_model("d2l_lenet", {});
   const LayerStages stages(model->graph(), 3, {"conv2", "fc2"});

@@ -6,6 +6,7 @@
 #include "parallel/layer_stages.h"
 #include "passes/graph_text.h"
 #include "passes/passes.h"
+#include "support/throws.h"
 
 namespace troika {
 namespace {
@@ -119,6 +120,21 @@ graph "net" {
   () = send(%15) "fc" {message=3, peer=0}
   return %4, %8
 })");
+}
+
+// The second layer in the first stage and the first in the second: no schedule can run that.
+TEST(Unroll, RefusesValuesThatGoAgainstTheStream) {
+  StepPart part = part_of(2, true);
+  for (const Node& node : part.graph.nodes()) part.stages.push_back(node.name == "first" ? 1 : 0);
+  EXPECT_THROWS(Status::internal, "layers: linear 'fc' of stage 0 reads what linear 'first' of stage 1 makes too late",
+                unroll({part}, in_turn(1), 0, 2));
+  // Forward in order, and a gradient that skips back.
+  part.stages.clear();
+  for (size_t i = 0; i < part.graph.nodes().size(); ++i)
+    part.stages.push_back(i < part.forward_nodes ? part.graph.nodes()[i].name != "first"
+                                                 : part.graph.nodes()[i].name == "first");
+  EXPECT_THROWS(Status::internal, "of stage 1 reads what linear_input_gradient 'fc' of stage 0 makes too late",
+                unroll({part}, in_turn(1), 0, 2));
 }
 
 }  // namespace

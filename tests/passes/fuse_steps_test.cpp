@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "models/model.h"
+#include "passes/graph_text.h"
 #include "passes/passes.h"
 #include "passes/recompute.h"
 
@@ -29,6 +30,29 @@ TEST(FuseSteps, RunsLayersOnTopOfEachOtherSideBySide) {
   x = model.add_gru("c", model.add_lstm("b", x, 6, true), 2, true);
   model.set_output(model.add_select_step("last", x, -1));
   EXPECT_EQ(order_of(fused(model)), "slice_channels a b c slice_channels a b c slice_channels reshape");
+}
+
+TEST(FuseSteps, HandsEachPartToTheNextLayerAsItIsMade) {
+  Model model("net");
+  const ValueId y = model.add_lstm("a", model.add_input("x", {4, 3}), 1, false);
+  model.set_output(model.add_select_step("last", model.add_lstm("b", y, 1, false), -1));
+  EXPECT_GRAPH(fused(model), R"(
+graph "net" {
+  %0 : f32[1, 4, 3] input "x"
+  %1 : f32[4, 3] parameter "a.weight_ih_l0"
+  %2 : f32[4, 1] parameter "a.weight_hh_l0"
+  %16 : f32[4, 1] parameter "b.weight_ih_l0"
+  %17 : f32[4, 1] parameter "b.weight_hh_l0"
+  (%3 : f32[1, 2, 3]) = slice_channels(%0) "a" {begin=0, end=2}
+  (%4 : f32[1, 2, 1], %5 : f32[1, 1], %6 : f32[1, 1], %7 : f32[1, 2, 4], %8 : f32[1, 2, 1]) = lstm(%3, %1, %2, _, _, _, _) "a"
+  (%20 : f32[1, 2, 1], %21 : f32[1, 1], %22 : f32[1, 1], %23 : f32[1, 2, 4], %24 : f32[1, 2, 1]) = lstm(%4, %16, %17, _, _, _, _) "b"
+  (%9 : f32[1, 2, 3]) = slice_channels(%0) "a" {begin=2, end=4}
+  (%10 : f32[1, 2, 1], %11 : f32[1, 1], %12 : f32[1, 1], %13 : f32[1, 2, 4], %14 : f32[1, 2, 1]) = lstm(%9, %1, %2, _, _, %5, %6) "a"
+  (%25 : f32[1, 2, 1], %26 : f32[1, 1], %27 : f32[1, 1], %28 : f32[1, 2, 4], %29 : f32[1, 2, 1]) = lstm(%10, %16, %17, _, _, %21, %22) "b"
+  (%31 : f32[1, 1, 1]) = slice_channels(%25) "last" {begin=1, end=2}
+  (%32 : f32[1, 1]) = reshape(%31) "last" {shape=[1]}
+  return %32
+})");
 }
 
 TEST(FuseSteps, TakesAStepFromThePartThatHasIt) {

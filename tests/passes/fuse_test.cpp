@@ -140,6 +140,18 @@ TEST(Fuse, MovesBatchNormBehindAResidualThatIsMadeLater) {
           "(%10 : f32[2, 3, 4, 4], %7 : f32[3], %8 : f32[3]) = batch_norm2d(%0, %1, %2, %3, %4, %5, %9) \"bn\" {eps=1e-05, momentum=0.1} return %10 }"));
 }
 
+// In its own stage it would wait for what a later one makes.
+TEST(Fuse, KeepsAResidualOfALaterStageOutOfBatchNorm) {
+  const std::string source =
+      text(kBatchNorm, kBn,
+           "(%9 : f32[2, 3, 4, 4]) = relu(%0) \"shortcut\" (%10 : f32[2, 3, 4, 4]) = add(%6, %9) \"sum\" return %10 }");
+  Graph graph = parse_graph(source);
+  fuse(graph, [](const std::string& layer) { return layer == "bn" ? 0 : 1; });
+  EXPECT_GRAPH(graph, source);
+  fuse(graph, [](const std::string&) { return 1; });
+  EXPECT_EQ(graph.nodes().size(), 2u) << "and takes it within a stage";
+}
+
 TEST(Fuse, TakesOneOfTwoBatchNormsThatAreSummed) {
   EXPECT_GRAPH(fused(text(kBatchNorm, kBn, R"(
 (%9 : f32[2, 3, 4, 4], %10 : f32[3], %11 : f32[3]) = batch_norm2d(%0, %1, %2, %3, %4, %5, _) "shortcut" {eps=1e-05, momentum=0.1}

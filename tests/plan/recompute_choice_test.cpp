@@ -119,5 +119,22 @@ TEST(ChooseDropped, AddsUpSegmentsAndLayers) {
   EXPECT_NE(both, layers);
 }
 
+TEST(ChooseDropped, KeepsWhatItIsToldTo) {
+  const Graph graph = training_graph("d2l_resnet18", 8);
+  const Dropped all = choose_dropped(graph, {3, {}, 0});
+  std::vector<bool> kept(graph.values().size(), false);
+  size_t first = 0;
+  while (!all[first]) ++first;
+  kept[first] = true;
+  Dropped expected = all;
+  expected[first] = false;
+  EXPECT_EQ(choose_dropped(graph, {3, {}, 0}, kept), expected);
+  kept.assign(kept.size(), true);
+  RecomputeSettings budget;
+  budget.budget_bytes = static_cast<int64_t>(activation_bytes(graph)) - 1;
+  EXPECT_NO_THROW(choose_dropped(graph, budget));
+  EXPECT_THROWS(Status::out_of_memory, "(nothing computed again)", choose_dropped(graph, budget, kept));
+}
+
 }  // namespace
 }  // namespace troika
