@@ -1,0 +1,46 @@
+// The objects that a library has handed out and not yet got back, so that a stale or wrong handle is an error, not a crash.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace emulated_gpu {
+
+template <typename T>
+class LiveObjects {
+ public:
+  T* add(std::shared_ptr<T> object) {
+    const std::lock_guard lock(mutex_);
+    T* const address = object.get();
+    objects_[address] = std::move(object);
+    return address;
+  }
+
+  // Null where it is none of them.
+  std::shared_ptr<T> find(const void* address) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = objects_.find(address);
+    return found == objects_.end() ? nullptr : found->second;
+  }
+
+  // Null where it is none of them. The object ends with the answer, outside the lock.
+  std::shared_ptr<T> remove(const void* address) {
+    const std::lock_guard lock(mutex_);
+    auto node = objects_.extract(address);
+    return node.empty() ? nullptr : std::move(node.mapped());
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::unordered_map<const void*, std::shared_ptr<T>> objects_;
+};
+
+// All of a type, to the end of the process: other libraries hand back some of theirs as it exits.
+template <typename T>
+LiveObjects<T>& live() {
+  static auto& objects = *new LiveObjects<T>;
+  return objects;
+}
+
+}  // namespace emulated_gpu

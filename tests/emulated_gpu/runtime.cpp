@@ -1,0 +1,342 @@
+// The CUDA runtime and the driver's contexts, as far as the plug-in uses them. Whatever the real ones refuse is refused.
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "memory.h"
+#include "streams.h"
+
+namespace emulated_gpu {
+namespace {
+
+thread_local cudaError_t last_error = cudaSuccess;
+thread_local int set_gpu = 0;                // by cudaSetDevice
+thread_local std::vector<int> pushed_gpus;  // by the driver's stack of contexts
+
+cudaError_t remember(cudaError_t status) {
+  if (status != cudaSuccess) last_error = status;
+  return status;
+}
+
+std::mutex pinned_mutex;
+std::map<const std::byte*, size_t> pinned;  // host memory that a GPU can read and write by itself
+
+bool is_pinned(const void* address) {
+  std::lock_guard lock(pinned_mutex);
+  auto found = pinned.upper_bound(static_cast<const std::byte*>(address));
+  if (found == pinned.begin()) return false;
+  --found;
+  return static_cast<const std::byte*>(address) < found->first + found->second;
+}
+
+}  // namespace
+
+void set_last_error(cudaError_t status) { last_error = status; }
+
+int current_gpu() { return pushed_gpus.empty() ? set_gpu : pushed_gpus.back(); }
+
+}  // namespace emulated_gpu
+
+using namespace emulated_gpu;
+
+struct CUctx_st {
+  int gpu = 0;
+  int holds = 0;
+};
+
+namespace {
+
+CUctx_st* context_of(int gpu) {
+  static std::vector<CUctx_st> contexts(static_cast<size_t>(gpu_count()));
+  contexts[static_cast<size_t>(gpu)].gpu = gpu;
+  return &contexts[static_cast<size_t>(gpu)];
+}
+
+std::mutex context_mutex;
+
+CUresult get_device(CUdevice* device, int index) {
+  if (index < 0 || index >= gpu_count()) return CUDA_ERROR_INVALID_DEVICE;
+  *device = index;
+  return CUDA_SUCCESS;
+}
+
+CUresult retain(CUcontext* context, CUdevice device) {
+  std::lock_guard lock(context_mutex);
+  *context = context_of(device);
+  ++(*context)->holds;
+  return CUDA_SUCCESS;
+}
+
+CUresult release_context(CUdevice device) {
+  std::lock_guard lock(context_mutex);
+  CUctx_st* const context = context_of(device);
+  if (context->holds == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  --context->holds;
+  return CUDA_SUCCESS;
+}
+
+CUresult push(CUcontext context) {
+  if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+  pushed_gpus.push_back(context->gpu);
+  return CUDA_SUCCESS;
+}
+
+CUresult pop(CUcontext* context) {
+  if (pushed_gpus.empty()) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = context_of(pushed_gpus.back());
+  pushed_gpus.pop_back();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+#define EMULATED extern "C" __attribute__((visibility("default")))
+
+EMULATED cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+EMULATED cudaError_t cudaPeekAtLastError() { return last_error; }
+EMULATED const char* cudaGetErrorName(cudaError_t status) {
+  switch (status) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorNotReady: return "cudaErrorNotReady";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
+    case cudaErrorStreamCaptureInvalidated: return "cudaErrorStreamCaptureInvalidated";
+    case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
+    default: return "cudaError";
+  }
+}
+EMULATED const char* cudaGetErrorString(cudaError_t status) { return cudaGetErrorName(status); }
+
+EMULATED cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+EMULATED cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaGetDeviceCount(int* count) {
+  *count = gpu_count();
+  return gpu_count() > 0 ? cudaSuccess : remember(cudaErrorNoDevice);
+}
+
+EMULATED cudaError_t cudaGetDevice(int* device) {
+  *device = current_gpu();
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaSetDevice(int device) {
+  if (device < 0 || device >= gpu_count()) return remember(cudaErrorInvalidDevice);
+  (pushed_gpus.empty() ? set_gpu : pushed_gpus.back()) = device;
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  if (device < 0 || device >= gpu_count()) return remember(cudaErrorInvalidDevice);
+  *properties = {};
+  std::strcpy(properties->name, "Emulated GPU");
+  properties->totalGlobalMem = gpu_bytes();
+  properties->major = 9;
+  properties->multiProcessorCount = 132;
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  if (device < 0 || device >= gpu_count()) return remember(cudaErrorInvalidDevice);
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount: *value = 132; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; return cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor: *value = 0; return cudaSuccess;
+    default: return remember(cudaErrorInvalidValue);
+  }
+}
+
+// Every second pair of GPUs reaches each other; copies go between all.
+EMULATED cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  if (device == peer || peer < 0 || peer >= gpu_count()) return remember(cudaErrorInvalidDevice);
+  *can = device / 2 == peer / 2;
+  return cudaSuccess;
+}
+EMULATED cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  static std::mutex mutex;
+  static std::set<std::pair<int, int>> enabled;
+  if (peer < 0 || peer >= gpu_count() || current_gpu() / 2 != peer / 2) return remember(cudaErrorPeerAccessUnsupported);
+  std::lock_guard lock(mutex);
+  return enabled.insert({current_gpu(), peer}).second ? cudaSuccess : remember(cudaErrorPeerAccessAlreadyEnabled);
+}
+
+EMULATED cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  *free = free_bytes(current_gpu());
+  *total = gpu_bytes();
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaMalloc(void** memory, size_t bytes) {
+  if (is_forbidden_by_capture()) return remember(cudaErrorStreamCaptureUnsupported);
+  *memory = allocate(current_gpu(), bytes);
+  return *memory ? cudaSuccess : remember(cudaErrorMemoryAllocation);
+}
+
+EMULATED cudaError_t cudaFree(void* memory) {
+  if (is_forbidden_by_capture()) return remember(cudaErrorStreamCaptureUnsupported);
+  if (!memory) return cudaSuccess;
+  const int gpu = gpu_of(memory);
+  if (gpu < 0) return remember(cudaErrorInvalidValue);
+  drain(gpu);
+  return release(memory) ? cudaSuccess : remember(cudaErrorInvalidValue);
+}
+
+EMULATED cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
+  if (is_forbidden_by_capture()) return remember(cudaErrorStreamCaptureUnsupported);
+  *memory = std::malloc(bytes);
+  std::memset(*memory, 0xff, bytes);
+  std::lock_guard lock(pinned_mutex);
+  pinned[static_cast<const std::byte*>(*memory)] = bytes;
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaFreeHost(void* memory) {
+  if (is_forbidden_by_capture()) return remember(cudaErrorStreamCaptureUnsupported);
+  if (!memory) return cudaSuccess;
+  for (int gpu = 0; gpu < gpu_count(); ++gpu) drain(gpu);
+  std::lock_guard lock(pinned_mutex);
+  if (pinned.erase(static_cast<const std::byte*>(memory)) == 0) return remember(cudaErrorInvalidValue);
+  std::free(memory);
+  return cudaSuccess;
+}
+
+// From pageable memory it is read before the call returns, and to it the call waits, as the real one does.
+EMULATED cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const int to_gpu = gpu_of(to), from_gpu = gpu_of(from);
+  const bool is_right = kind == cudaMemcpyDefault || kind == (to_gpu < 0     ? from_gpu < 0 ? cudaMemcpyHostToHost
+                                                                                            : cudaMemcpyDeviceToHost
+                                                              : from_gpu < 0 ? cudaMemcpyHostToDevice
+                                                                             : cudaMemcpyDeviceToDevice);
+  if (!is_right) return remember(cudaErrorInvalidValue);
+  if (const cudaError_t status = why_not(stream); status != cudaSuccess) return remember(status);
+  const bool reaches_all = to_gpu >= 0 && from_gpu >= 0 && to_gpu != from_gpu;
+  if (from_gpu < 0 && !is_pinned(from)) {
+    std::vector<std::byte> held(static_cast<const std::byte*>(from), static_cast<const std::byte*>(from) + bytes);
+    enqueue(stream, {[=, held = std::move(held)] { std::memcpy(to, held.data(), bytes); }});
+    return cudaSuccess;
+  }
+  enqueue(stream, {[=] { std::memmove(to, from, bytes); }, nullptr, reaches_all});
+  return to_gpu < 0 && !is_pinned(to) ? remember(synchronize(stream)) : cudaSuccess;
+}
+
+EMULATED cudaError_t cudaMemcpyPeerAsync(void* to, int to_gpu, const void* from, int from_gpu, size_t bytes,
+                                         cudaStream_t stream) {
+  if (gpu_of(to) != to_gpu || gpu_of(from) != from_gpu) return remember(cudaErrorInvalidValue);
+  if (const cudaError_t status = why_not(stream); status != cudaSuccess) return remember(status);
+  enqueue(stream, {[=] { std::memmove(to, from, bytes); }, nullptr, true});
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cudaStream_t stream) {
+  if (gpu_of(memory) < 0) return remember(cudaErrorInvalidValue);
+  if (const cudaError_t status = why_not(stream); status != cudaSuccess) return remember(status);
+  enqueue(stream, {[=] { std::memset(memory, value, bytes); }});
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return remember(create_stream(*stream)); }
+EMULATED cudaError_t cudaStreamDestroy(cudaStream_t stream) { return remember(destroy(stream)); }
+EMULATED cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return remember(synchronize(stream)); }
+EMULATED cudaError_t cudaStreamQuery(cudaStream_t stream) { return remember(query(stream)); }
+EMULATED cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return remember(wait(stream, event));
+}
+EMULATED cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  return remember(begin_capture(stream));
+}
+EMULATED cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  return remember(end_capture(stream, *graph));
+}
+EMULATED cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                              unsigned long long* id, cudaGraph_t* graph, const cudaGraphNode_t**,
+                                              const cudaGraphEdgeData**, size_t*) {
+  cudaGraph_t captured = nullptr;
+  if (const cudaError_t result = capture_info(stream, *status, captured); result != cudaSuccess) return remember(result);
+  if (id) *id = captured ? 1 : 0;
+  if (graph) *graph = captured;
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaEventCreate(cudaEvent_t* event) { return remember(create_event(*event, true)); }
+EMULATED cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return remember(create_event(*event, !(flags & cudaEventDisableTiming)));
+}
+EMULATED cudaError_t cudaEventDestroy(cudaEvent_t event) { return remember(destroy(event)); }
+EMULATED cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return remember(record(event, stream)); }
+EMULATED cudaError_t cudaEventSynchronize(cudaEvent_t event) { return remember(synchronize(event)); }
+EMULATED cudaError_t cudaEventQuery(cudaEvent_t event) { return remember(query(event)); }
+EMULATED cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
+  return remember(elapsed(*milliseconds, from, to));
+}
+
+EMULATED cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long) {
+  return remember(instantiate(*executable, graph));
+}
+EMULATED cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  return remember(launch(executable, stream));
+}
+EMULATED cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* held, cudaHostFn_t destroy, unsigned references,
+                                          unsigned) {
+  return remember(create_user_object(*object, held, destroy, references));
+}
+EMULATED cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned references) {
+  return remember(release(object, references));
+}
+EMULATED cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object, unsigned references,
+                                               unsigned flags) {
+  return remember(keep(graph, object, references, flags & cudaGraphUserObjectMove));
+}
+EMULATED cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+EMULATED cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned, unsigned long long,
+                                                      cudaDriverEntryPointQueryResult* result) {
+  static const std::map<std::string, void*> functions = {
+      {"cuDeviceGet", reinterpret_cast<void*>(get_device)},
+      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(retain)},
+      {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(release_context)},
+      {"cuCtxPushCurrent", reinterpret_cast<void*>(push)},
+      {"cuCtxPopCurrent", reinterpret_cast<void*>(pop)}};
+  const auto found = functions.find(name);
+  *function = found == functions.end() ? nullptr : found->second;
+  if (result) *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
+
+EMULATED cudaError_t cudaDeviceSynchronize() {
+  drain(current_gpu());
+  return cudaSuccess;
+}
+
+// What cudnn-frontend refers to and the plug-in never comes to.
+EMULATED cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return remember(cudaErrorNotSupported); }
+EMULATED cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
+  return remember(cudaErrorNotSupported);
+}
+EMULATED cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*) { return remember(cudaErrorNotSupported); }
+EMULATED cudaError_t cudaLibraryUnload(cudaLibrary_t) { return remember(cudaErrorNotSupported); }
+EMULATED cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t, cudaFuncAttribute, int, int) {
+  return remember(cudaErrorNotSupported);
+}

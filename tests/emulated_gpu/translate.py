@@ -1,0 +1,98 @@
+"""Translates a file of CUDA kernels to C++ for GPUs in software: translate.py FILE.cu OUTPUT.cpp DEPFILE SOURCE_FOLDER
+
+Headers of device code (.cuh) become part of the output. Launches become calls of emulated_gpu::launch, whose arguments are taken
+at once, as a launch takes them; shared memory is poisoned when a block begins."""
+
+import pathlib
+import re
+import sys
+
+
+def closing(text, at):
+    """The place of the parenthesis that closes the one at `at`."""
+    depth = 0
+    for i in range(at, len(text)):
+        depth += {"(": 1, ")": -1}.get(text[i], 0)
+        if depth == 0:
+            return i
+    raise ValueError(f"no parenthesis closes {text[at:at + 60]!r}")
+
+
+def split_at_commas(text):
+    """Its parts between commas that lie in no parentheses, braces or template brackets."""
+    parts, depth = [""], 0
+    for c in text:
+        depth += {"(": 1, "<": 1, "{": 1, ")": -1, ">": -1, "}": -1}.get(c, 0)
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part.strip() for part in parts]
+
+
+def kernel_before(text, at):
+    """Where the expression that ends before `at`, a name with template arguments perhaps, begins."""
+    i = len(text[:at].rstrip())
+    if text[i - 1] == ">":
+        depth = 0
+        while True:
+            i -= 1
+            depth += {">": 1, "<": -1}.get(text[i], 0)
+            if depth == 0:
+                break
+    while re.match(r"[\w:]", text[i - 1]):
+        i -= 1
+    return i
+
+
+def translate_launches(text):
+    while (at := text.find("<<<")) >= 0:
+        begin = kernel_before(text, at)
+        kernel = text[begin:at].strip()
+        end = text.index(">>>", at)
+        configuration = split_at_commas(text[at + 3:end])
+        if len(configuration) != 4:
+            raise ValueError(f"a launch of {kernel} has {len(configuration)} parts, need grid, block, bytes and stream")
+        opening = text.index("(", end)
+        last = closing(text, opening)
+        grid, block, shared, stream = configuration
+        body = f"[=](const auto&... values) {{ ({kernel})(values...); }}"
+        call = f"emulated_gpu::launch(dim3({grid}), dim3({block}), {shared}, {stream}, {body}, {text[opening + 1:last]})"
+        text = text[:begin] + call + text[last + 1:]
+    return text
+
+
+def translate_shared(text):
+    text = re.sub(r"extern __shared__ (?:__align__\(\d+\) )?([\w:]+) (\w+)\[\];",
+                  r"\1* const \2 = static_cast<\1*>(emulated_gpu::dynamic_shared());", text)
+
+    def poisoned(match):
+        names = [re.match(r"\w+", part).group() for part in split_at_commas(match.group(2))]
+        marks = "".join(f" static uint64_t block_of_{name} = 0; emulated_gpu::poison_once({name}, block_of_{name});"
+                        for name in names)
+        return match.group(0) + marks
+
+    return re.sub(r"__shared__ ([\w:]+(?:<[^;>]*>)?) ([^;]+);", poisoned, text)
+
+
+def with_headers(path, folder, read):
+    """The file's text with that of each header of device code in place of its first #include."""
+    read.append(path)
+
+    def header(match):
+        inner = folder / match.group(1)
+        return "" if inner in read else with_headers(inner, folder, read)
+
+    return re.sub(r'#include "([^"]+\.cuh)"', header, path.read_text().replace("#pragma once", ""))
+
+
+def main():
+    source, output, depfile, folder = (pathlib.Path(argument) for argument in sys.argv[1:])
+    read = []
+    text = translate_shared(translate_launches(with_headers(source, folder, read)))
+    output.write_text(f'#include "kernel.h"\n{text}')
+    depfile.write_text(f"{output}: {' '.join(map(str, read))}\n")
+
+
+if __name__ == "__main__":
+    main()
