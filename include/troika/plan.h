@@ -28,8 +28,8 @@ typedef struct troika_plan_options {
   int32_t micro_batches;        /**< Of each pipeline's samples; default 1. */
   int32_t layer_schedule;       /**< Default TROIKA_LAYER_SCHEDULE_1F1B. */
   int32_t layer_chunks;         /**< Stages a device, with the interleaved schedule; default 1. */
-  int32_t device_kind;          /**< TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA: a mesh that `troika_model_attach` refuses on such
-                                     devices cannot work; 0 (default): any mesh that the layers allow. */
+  int32_t device_kind;          /**< TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA; 0 (default): either. A mesh that `troika_model_attach`
+                                     refuses on such devices cannot work; today both kinds take the same meshes. */
   int64_t memory_bytes;         /**< Of a device; default 141e9. */
   double operations_per_second; /**< Of a device; TROIKA_UNSET (default): an H200's, by `precision`. */
   double memory_bandwidth;      /**< Bytes a second that a device reads and writes; default 4.8e12. */
@@ -105,7 +105,6 @@ TROIKA_API troika_status troika_plan_estimate(troika_model model, const troika_p
  * Estimates every mesh of all `options->devices` and gives the fastest that fits their memory; of equally fast ones that with
  * more parts of the batch, then that with more layers in a row. Meshes that cannot work are left out. `options` may be NULL.
  *
- *     options.device_kind = TROIKA_DEVICE_CPU;                         -- what attaching would refuse is left out, too
  *     troika_plan_choose(model, &options, &plan, &error);
  *     trainer_options.mesh = plan.mesh;
  *

@@ -76,7 +76,6 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   settings.recompute = read_recompute(o, check);
   settings.shards_optimizer = o.shard_optimizer == 1;
   settings.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
-  if (o.device_kind != 0) settings.device_kind = static_cast<DeviceKind>(o.device_kind);
   question.machine = {
       o.devices, static_cast<size_t>(o.memory_bytes), operations, o.memory_bandwidth, o.link_bandwidth, o.link_latency};
   return question;

@@ -26,26 +26,20 @@ class Communicator {
 
   // Starts giving every rank the pieces of data that each of the others owns, in place. `pieces` must stay as they are until
   // the wait, and be the same on all ranks. Slots as those of start_all_reduce.
-  virtual void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces);
+  virtual void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) = 0;
 
   // Starts replacing the piece of data that this rank owns by its sum over all ranks, added as by start_all_reduce. The other
   // pieces are read by their owners until the wait. `pieces` and slots as those of start_all_gather.
-  virtual void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces);
+  virtual void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) = 0;
+
+  // Starts replacing the flag, 0 or 1, by 1 where it is 1 on every rank, else by 0. Slots as those of start_all_reduce.
+  virtual void start_all_of(int slot, int32_t* flag) = 0;
 
   // Does what can be done without waiting. Called between launches.
   virtual void progress() = 0;
 
   // Returns when the slot's result is there; COMM at the deadline or after an abort, naming rank and slot.
   virtual void wait(int slot, Deadline deadline) = 0;
-
-  // Hands `bytes` to rank `to` as message `slot` (any number from 0, of this pair of ranks), which may be sent again when it has
-  // been received. Data may change when the call returns, which waits for no receiver but of the same message sent before.
-  // COMM at the deadline or after an abort.
-  virtual void send(int to, int slot, const void* data, size_t bytes, Deadline deadline);
-  // Makes room for message `slot` of rank `from`, so that sending it allocates nothing.
-  virtual void reserve(int from, int slot, size_t bytes);
-  // Waits for message `slot` of rank `from`.
-  virtual void receive(int from, int slot, void* data, size_t bytes, Deadline deadline);
 
   // Makes every rank's waits fail with `reason`. From any thread; the group cannot be used afterwards.
   virtual void abort(const std::string& reason) = 0;

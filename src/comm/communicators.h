@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/messenger.h"
 
 namespace troika {
 
@@ -12,9 +13,13 @@ namespace troika {
 // slots 0 .. slots - 1.
 std::vector<std::unique_ptr<Communicator>> create_local_communicators(int size, int slots);
 
+// One messenger a rank, for ranks of that kind.
+std::vector<std::unique_ptr<Messenger>> create_local_messengers(int size);
+
 // The same for the ranks of these devices, wherever their data lie, with slots 0 .. slots - 1. INVALID_ARGUMENT where the
 // devices are of several kinds.
 std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,
                                                                 int slots);
+std::vector<std::unique_ptr<Messenger>> create_messengers(const std::vector<std::shared_ptr<Device>>& devices);
 
 }  // namespace troika

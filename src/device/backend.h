@@ -53,6 +53,8 @@ class Device {
   // Both behind the launches so far. The source may change when the first returns; the second returns with the bytes.
   virtual void copy_from_host(void* destination, const void* source, size_t bytes) = 0;
   virtual void copy_to_host(void* destination, const void* source, size_t bytes) = 0;
+  // Within this device's memory, behind the launches so far and before those that follow. From the worker.
+  virtual void copy(void* destination, const void* source, size_t bytes) = 0;
   // Whether all launches have ended; throws what went wrong in one. Does not wait.
   virtual bool is_idle() { return true; }
   // Whether repeating a recording costs less than launching one by one.

@@ -27,12 +27,10 @@ std::vector<Mesh> meshes_of(int devices) {
   return meshes;
 }
 
-std::string refusal_of(const Mesh& mesh, const MeshDemands& demands) {
-  if (mesh.layer == 1 && mesh.channel == 1) return {};
-  const std::string what = demands.has_logical_shards ? "logical_shards" : demands.device;
-  if (what.empty()) return {};
+std::string refusal_of(const Mesh& mesh, bool has_logical_shards) {
+  if ((mesh.layer == 1 && mesh.channel == 1) || !has_logical_shards) return {};
   return text(mesh.layer > 1 ? text("mesh.layer is ", mesh.layer) : text("mesh.channel is ", mesh.channel),
-              ", which does not go together with ", what, " yet");
+              ", which does not go together with logical_shards yet");
 }
 
 }  // namespace troika

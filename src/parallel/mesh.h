@@ -24,14 +24,8 @@ Mesh spread(const Mesh& mesh, int devices);
 // Every mesh of so many devices: those with more parts of the batch first, then those with more layers in a row.
 std::vector<Mesh> meshes_of(int devices);
 
-// What a step is asked for, as far as it matters to its mesh.
-struct MeshDemands {
-  bool has_logical_shards = false;
-  std::string device;  // "device cuda:0", where there is one that is no CPU device
-};
-
 // What a mesh that splits layers or channels cannot do yet: "mesh.layer is 2, which does not go together with logical_shards yet".
 // Empty where it can do all of it.
-std::string refusal_of(const Mesh& mesh, const MeshDemands& demands);
+std::string refusal_of(const Mesh& mesh, bool has_logical_shards);
 
 }  // namespace troika

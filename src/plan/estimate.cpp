@@ -34,14 +34,7 @@ bool is_update(const Node& node) {
 
 // What attaching refuses, where it is to be asked, and what has no graph.
 void check_mesh(const Graph& model, const StepSettings& settings, const Mesh& mesh) {
-  MeshDemands demands;
-  demands.has_logical_shards = settings.logical_shards > 0;
-  const bool has_gpus = settings.device_kind && *settings.device_kind != DeviceKind::cpu;
-  if (has_gpus) demands.device = "GPUs";
-  std::string refusal = refusal_of(mesh, demands);
-  if (has_gpus && (settings.shards_optimizer || settings.compresses_gradients))
-    refusal = text(settings.shards_optimizer ? "shard_optimizer is 1" : "gradient_compression is BF16",
-                   ", which does not go together with GPUs yet");
+  std::string refusal = refusal_of(mesh, settings.logical_shards > 0);
   if (!refusal.empty()) throw Error(Status::unsupported, refusal);
   if (settings.logical_shards > 0)
     refusal = refusal_of_shards(settings.logical_shards, settings.micro_batches, mesh.data);

@@ -1,11 +1,9 @@
 // What a training step takes on a mesh of devices that need not be there: bytes, bubble and time, from the graphs of its ranks.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "device/backend.h"
 #include "parallel/mesh.h"
 #include "parallel/pipeline_schedule.h"
 #include "passes/passes.h"
@@ -31,8 +29,6 @@ struct StepSettings {
   // parameters, the largest first, each to the rank that has least so far.
   bool shards_optimizer = false;
   bool compresses_gradients = false;  // their sums travel in 2 bytes an element
-  // A mesh that attaching refuses on such devices cannot work; empty: any whose graphs can be made.
-  std::optional<DeviceKind> device_kind;
 };
 
 // One device of the first share of samples, which has most of them, and in its channel group the first, which has most channels:

@@ -1,8 +1,6 @@
 // One pass over a plan's steps.
 #include "runtime/executor.h"
 
-#include <cstring>
-
 namespace troika {
 
 std::byte* Bases::address(const Location& location) const {
@@ -46,41 +44,40 @@ namespace {
 
 int gather_slot(size_t bucket, size_t buckets) { return static_cast<int>(buckets + bucket); }
 
-void sum_over_group(const GroupSum& sum, const Bases& bases, const RankGroups& groups, size_t buckets,
+void sum_over_group(const GroupSum& sum, Device& device, const Bases& bases, const RankGroups& groups, size_t buckets,
                     Deadline deadline) {
   Communicator& group = *(sum.group == GroupSum::data      ? groups.data
                           : sum.group == GroupSum::channel ? groups.channel
                                                            : groups.model);
   const int slot = sum.group == GroupSum::data ? data_slots(buckets) - 1 : 0;
   std::byte* const to = bases.address(sum.to);
-  std::memcpy(to, bases.address(sum.from), sum.from.bytes);
-  auto* const numbers = reinterpret_cast<float*>(to);
-  auto* const flag = reinterpret_cast<int32_t*>(to);
-  if (sum.dtype == DType::i32) *numbers = *flag != 0 ? 1.0f : 0.0f;
-  group.start_all_reduce(slot, numbers, static_cast<int64_t>(sum.from.bytes / sizeof(float)));
+  device.copy(to, bases.address(sum.from), sum.from.bytes);
+  if (sum.dtype == DType::i32)
+    group.start_all_of(slot, reinterpret_cast<int32_t*>(to));
+  else
+    group.start_all_reduce(slot, reinterpret_cast<float*>(to), static_cast<int64_t>(sum.from.bytes / sizeof(float)));
   group.wait(slot, deadline);
-  if (sum.dtype == DType::i32) *flag = *numbers == static_cast<float>(group.size());
 }
 
-void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, const Bases& bases, Communicator& group,
-                       Deadline deadline) {
+void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, Device& device, const Bases& bases,
+                       Communicator& group, Deadline deadline) {
   std::byte *const from = bases.address(exchange.from), *const to = bases.address(exchange.to);
   const OwnedBytes& own = exchange.pieces[static_cast<size_t>(exchange.rank)];
   if (kind == PlanStep::channel_gather) {
-    std::memcpy(to + own.begin, from, own.end - own.begin);
+    device.copy(to + own.begin, from, own.end - own.begin);
     group.start_all_gather(0, to, exchange.pieces);
     group.wait(0, deadline);
   } else {
     group.start_reduce_scatter(0, reinterpret_cast<float*>(from), exchange.pieces);
     group.wait(0, deadline);
-    std::memcpy(to, from + own.begin, own.end - own.begin);
+    device.copy(to, from + own.begin, own.end - own.begin);
   }
 }
 
 }  // namespace
 
-void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, const RankGroups& groups,
-             Deadline deadline, std::vector<TraceEvent>* trace) {
+void execute(const Plan& plan, Device& device, const Bases& bases, const std::vector<BucketRange>& buckets,
+             const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace) {
   Communicator* const communicator = groups.data;
   auto recorded = plan.recorded.begin();
   for (size_t i = 0; i < plan.steps.size(); ++i) {
@@ -128,12 +125,12 @@ void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange
       }
       case PlanStep::wait_all_gather: communicator->wait(gather_slot(step.index, buckets.size()), deadline); break;
       case PlanStep::group_sum:
-        sum_over_group(plan.sums[step.index], bases, groups, buckets.size(), deadline);
+        sum_over_group(plan.sums[step.index], device, bases, groups, buckets.size(), deadline);
         if (communicator) communicator->progress();
         break;
       case PlanStep::channel_gather:
       case PlanStep::channel_scatter:
-        exchange_channels(step.kind, plan.exchanges[step.index], bases, *groups.channel, deadline);
+        exchange_channels(step.kind, plan.exchanges[step.index], device, bases, *groups.channel, deadline);
         if (communicator) communicator->progress();
         break;
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/messenger.h"
 #include "plan/plan.h"
 
 namespace troika {
@@ -34,18 +35,18 @@ struct TraceEvent {
 
 // This rank's ends of its groups; null where it is alone.
 struct RankGroups {
-  Communicator* data = nullptr;      // ranks with the same layers and channels: buckets of gradients
-  Communicator* pipeline = nullptr;  // ranks with other layers: messages
-  Communicator* channel = nullptr;   // ranks with other channels of the same layers: sums
-  Communicator* model = nullptr;     // ranks that together hold the model once: sums
+  Communicator* data = nullptr;     // ranks with the same layers and channels: buckets of gradients
+  Messenger* pipeline = nullptr;    // ranks with other layers: messages
+  Communicator* channel = nullptr;  // ranks with other channels of the same layers: sums
+  Communicator* model = nullptr;    // ranks that together hold the model once: sums
 };
 
 // Slots of the data group: all-reduces of buckets, all-gathers of buckets, and one for sums.
 constexpr int data_slots(size_t buckets) { return static_cast<int>(2 * buckets) + 1; }
 
-// Runs the plan on the calling worker thread. Events are appended
+// Runs the plan on the calling thread, the device's worker. Events are appended
 // to `trace` where given; reserve it for plan.steps.size() and nothing is allocated.
-void execute(const Plan& plan, const Bases& bases, const std::vector<BucketRange>& buckets, const RankGroups& groups,
-             Deadline deadline, std::vector<TraceEvent>* trace);
+void execute(const Plan& plan, Device& device, const Bases& bases, const std::vector<BucketRange>& buckets,
+             const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace);
 
 }  // namespace troika

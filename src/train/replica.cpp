@@ -137,8 +137,9 @@ void Replica::run() {
     feed("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
 
     trace_.clear();
-    execute(plan, bases_, *buckets_, {communicator_.get(), pipeline_.get(), channel_group_.get(), model_group_.get()},
-            arguments_.deadline, collects_trace_ ? &trace_ : nullptr);
+    execute(plan, *device_, bases_, *buckets_,
+            {communicator_.get(), pipeline_.get(), channel_group_.get(), model_group_.get()}, arguments_.deadline,
+            collects_trace_ ? &trace_ : nullptr);
     if (collects_trace_) traced_plan_ = &plan;
 
     if (!arguments_.wants_results) return;

@@ -37,7 +37,7 @@ class Replica {
   DeviceId device_id() const { return device_->id(); }
   // This rank's ends of its groups (RankGroups says which).
   void set_communicator(std::unique_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
-  void set_pipeline(std::unique_ptr<Communicator> pipeline) { pipeline_ = std::move(pipeline); }
+  void set_pipeline(std::unique_ptr<Messenger> pipeline) { pipeline_ = std::move(pipeline); }
   void set_channel_group(std::unique_ptr<Communicator> group) { channel_group_ = std::move(group); }
   void set_model_group(std::unique_ptr<Communicator> group) { model_group_ = std::move(group); }
 
@@ -87,7 +87,8 @@ class Replica {
 
   const int rank_;
   std::shared_ptr<Device> device_;
-  std::unique_ptr<Communicator> communicator_, pipeline_, channel_group_, model_group_;
+  std::unique_ptr<Communicator> communicator_, channel_group_, model_group_;
+  std::unique_ptr<Messenger> pipeline_;
   std::vector<Entry> plans_;
   Entry* current_ = nullptr;
   bool is_idle_ = false;

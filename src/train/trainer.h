@@ -154,8 +154,6 @@ class Trainer : public ParameterOwner {
   GradientShare gradient_share_of(size_t rank) const;
   void set_groups(const std::vector<std::shared_ptr<Device>>& devices);
   // Replicas first, first + step ... (count of them) become a group.
-  void set_group(const std::vector<std::shared_ptr<Device>>& devices, size_t first, size_t step, size_t count,
-                 int slots, void (Replica::*set)(std::unique_ptr<Communicator>));
 
   // What replica `rank`, one of `ranks`, computes of a batch of n samples.
   std::vector<MicroBatch> micro_batches(int64_t n, size_t rank, size_t ranks) const;

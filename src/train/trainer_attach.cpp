@@ -53,10 +53,7 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
 // The options' mesh over the list of devices, and what it cannot be combined with.
 void Trainer::check_mesh() {
   const Mesh mesh = spread(options_.mesh, static_cast<int>(devices_.size()));
-  MeshDemands demands{options_.logical_shards > 0, {}};
-  for (DeviceId device : devices_)
-    if (device.kind != DeviceKind::cpu && demands.device.empty()) demands.device = text("device ", device);
-  const std::string refusal = refusal_of(mesh, demands);
+  const std::string refusal = refusal_of(mesh, options_.logical_shards > 0);
   if (!refusal.empty()) throw Error(Status::unsupported, kOptions + refusal);
   if (mesh.layer == 1 && mesh.channel == 1) return;
   if (options_.pipeline_chunks > 1 && options_.pipeline_schedule != PipelineSchedule::interleaved)
@@ -68,14 +65,6 @@ void Trainer::check_mesh() {
 
 // What replicas do together beside the sum of their gradients.
 void Trainer::check_replication() const {
-  const std::pair<bool, const char*> wanted[] = {{options_.syncs_statistics, "sync_batch_norm is 1"},
-                                                 {options_.shards_optimizer, "shard_optimizer is 1"},
-                                                 {options_.compresses_gradients, "gradient_compression is BF16"}};
-  for (const auto& [is_wanted, what] : wanted)
-    for (DeviceId device : devices_)
-      if (is_wanted && device.kind != DeviceKind::cpu)
-        throw Error(Status::unsupported,
-                    text(kOptions, what, ", which does not go together with device ", device, " yet"));
   if (options_.logical_shards == 0) return;
   if (options_.syncs_statistics)
     throw Error(Status::invalid_argument,
@@ -165,26 +154,39 @@ void Trainer::create_replicas() {
   set_groups(opened);
 }
 
-void Trainer::set_groups(const std::vector<std::shared_ptr<Device>>& devices) {
-  const size_t shares = devices.size() / parts(), places = parts() / channels();
-  for (size_t part = 0; part < parts(); ++part)
-    set_group(devices, part, parts(), shares, data_slots(parts_[part].buckets.size()), &Replica::set_communicator);
-  for (size_t share = 0; share < shares; ++share) {
-    for (size_t channel = 0; channel < channels(); ++channel)
-      set_group(devices, share * parts() + channel, channels(), places, 0, &Replica::set_pipeline);
-    for (size_t place = 0; place < places; ++place)
-      set_group(devices, share * parts() + place * channels(), 1, channels(), 1, &Replica::set_channel_group);
-    set_group(devices, share * parts(), 1, parts(), 1, &Replica::set_model_group);
-  }
-}
+namespace {
 
-void Trainer::set_group(const std::vector<std::shared_ptr<Device>>& devices, size_t first, size_t step, size_t count,
-                        int slots, void (Replica::*set)(std::unique_ptr<Communicator>)) {
+// Gives each of `count` replicas, from `first` on in steps of `step`, its end of a group that `create` makes of their devices.
+template <typename End, typename Create>
+void set_group(const std::vector<std::unique_ptr<Replica>>& replicas,
+               const std::vector<std::shared_ptr<Device>>& devices, size_t first, size_t step, size_t count,
+               void (Replica::*set)(std::unique_ptr<End>), Create create) {
   if (count < 2) return;
   std::vector<std::shared_ptr<Device>> members;
   for (size_t i = 0; i < count; ++i) members.push_back(devices[first + i * step]);
-  auto communicators = create_communicators(members, slots);
-  for (size_t i = 0; i < count; ++i) (*replicas_[first + i * step].*set)(std::move(communicators[i]));
+  std::vector<std::unique_ptr<End>> ends = create(members);
+  for (size_t i = 0; i < count; ++i) (*replicas[first + i * step].*set)(std::move(ends[i]));
+}
+
+}  // namespace
+
+void Trainer::set_groups(const std::vector<std::shared_ptr<Device>>& devices) {
+  const size_t shares = devices.size() / parts(), places = parts() / channels();
+  auto set_sums = [&](size_t first, size_t step, size_t count, int slots,
+                      void (Replica::*set)(std::unique_ptr<Communicator>)) {
+    set_group(replicas_, devices, first, step, count, set,
+              [slots](const auto& members) { return create_communicators(members, slots); });
+  };
+  for (size_t part = 0; part < parts(); ++part)
+    set_sums(part, parts(), shares, data_slots(parts_[part].buckets.size()), &Replica::set_communicator);
+  for (size_t share = 0; share < shares; ++share) {
+    for (size_t channel = 0; channel < channels(); ++channel)
+      set_group(replicas_, devices, share * parts() + channel, channels(), places, &Replica::set_pipeline,
+                [](const auto& members) { return create_messengers(members); });
+    for (size_t place = 0; place < places; ++place)
+      set_sums(share * parts() + place * channels(), 1, channels(), 1, &Replica::set_channel_group);
+    set_sums(share * parts(), 1, parts(), 1, &Replica::set_model_group);
+  }
 }
 
 Trainer::~Trainer() {

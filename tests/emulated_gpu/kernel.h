@@ -49,7 +49,8 @@ void launch_threads(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t str
 
 template <typename Kernel, typename... Values>
 void launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Kernel kernel, const Values&... values) {
-  launch_threads(grid, block, shared_bytes, stream, [kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] { std::apply(kernel, held); });
+  launch_threads(grid, block, shared_bytes, stream,
+                 [kernel, held = std::tuple<std::decay_t<const Values>...>(values...)] { std::apply(kernel, held); });
 }
 
 // Waits for every thread of the block that has not ended.
@@ -121,9 +122,7 @@ T __shfl_sync(unsigned, T value, unsigned from) {
   std::memcpy(&value, &bits, sizeof value);
   return value;
 }
-inline unsigned emulated_lane() {
-  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
-}
+inline unsigned emulated_lane() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32; }
 template <typename T>
 T __shfl_xor_sync(unsigned mask, T value, unsigned distance) {
   return __shfl_sync(mask, value, emulated_lane() ^ distance);

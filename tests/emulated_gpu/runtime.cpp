@@ -18,7 +18,7 @@ namespace emulated_gpu {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
-thread_local int set_gpu = 0;                // by cudaSetDevice
+thread_local int set_gpu = 0;               // by cudaSetDevice
 thread_local std::vector<int> pushed_gpus;  // by the driver's stack of contexts
 
 cudaError_t remember(cudaError_t status) {
@@ -217,12 +217,13 @@ EMULATED cudaError_t cudaFreeHost(void* memory) {
 }
 
 // From pageable memory it is read before the call returns, and to it the call waits, as the real one does.
-EMULATED cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+EMULATED cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                                     cudaStream_t stream) {
   const int to_gpu = gpu_of(to), from_gpu = gpu_of(from);
-  const bool is_right = kind == cudaMemcpyDefault || kind == (to_gpu < 0     ? from_gpu < 0 ? cudaMemcpyHostToHost
-                                                                                            : cudaMemcpyDeviceToHost
-                                                              : from_gpu < 0 ? cudaMemcpyHostToDevice
-                                                                             : cudaMemcpyDeviceToDevice);
+  const bool is_right =
+      kind == cudaMemcpyDefault || kind == (to_gpu < 0 ? from_gpu < 0 ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost
+                                            : from_gpu < 0 ? cudaMemcpyHostToDevice
+                                                           : cudaMemcpyDeviceToDevice);
   if (!is_right) return remember(cudaErrorInvalidValue);
   if (const cudaError_t status = why_not(stream); status != cudaSuccess) return remember(status);
   const bool reaches_all = to_gpu >= 0 && from_gpu >= 0 && to_gpu != from_gpu;
@@ -250,7 +251,9 @@ EMULATED cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cuda
   return cudaSuccess;
 }
 
-EMULATED cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return remember(create_stream(*stream)); }
+EMULATED cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  return remember(create_stream(*stream));
+}
 EMULATED cudaError_t cudaStreamDestroy(cudaStream_t stream) { return remember(destroy(stream)); }
 EMULATED cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return remember(synchronize(stream)); }
 EMULATED cudaError_t cudaStreamQuery(cudaStream_t stream) { return remember(query(stream)); }
@@ -267,7 +270,8 @@ EMULATED cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCap
                                               unsigned long long* id, cudaGraph_t* graph, const cudaGraphNode_t**,
                                               const cudaGraphEdgeData**, size_t*) {
   cudaGraph_t captured = nullptr;
-  if (const cudaError_t result = capture_info(stream, *status, captured); result != cudaSuccess) return remember(result);
+  if (const cudaError_t result = capture_info(stream, *status, captured); result != cudaSuccess)
+    return remember(result);
   if (id) *id = captured ? 1 : 0;
   if (graph) *graph = captured;
   return cudaSuccess;
@@ -291,8 +295,8 @@ EMULATED cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph
 EMULATED cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   return remember(launch(executable, stream));
 }
-EMULATED cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* held, cudaHostFn_t destroy, unsigned references,
-                                          unsigned) {
+EMULATED cudaError_t cudaUserObjectCreate(cudaUserObject_t* object, void* held, cudaHostFn_t destroy,
+                                          unsigned references, unsigned) {
   return remember(create_user_object(*object, held, destroy, references));
 }
 EMULATED cudaError_t cudaUserObjectRelease(cudaUserObject_t object, unsigned references) {
@@ -331,11 +335,15 @@ EMULATED cudaError_t cudaDeviceSynchronize() {
 }
 
 // What cudnn-frontend refers to and the plug-in never comes to.
-EMULATED cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return remember(cudaErrorNotSupported); }
+EMULATED cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
+  return remember(cudaErrorNotSupported);
+}
 EMULATED cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
   return remember(cudaErrorNotSupported);
 }
-EMULATED cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*) { return remember(cudaErrorNotSupported); }
+EMULATED cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*) {
+  return remember(cudaErrorNotSupported);
+}
 EMULATED cudaError_t cudaLibraryUnload(cudaLibrary_t) { return remember(cudaErrorNotSupported); }
 EMULATED cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t, cudaFuncAttribute, int, int) {
   return remember(cudaErrorNotSupported);

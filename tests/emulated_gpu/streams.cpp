@@ -278,7 +278,7 @@ cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus& status, c
   std::lock_guard lock(gpus.mutex);
   if (!gpus.find(stream)) return cudaErrorInvalidResourceHandle;
   graph = stream->capture.get();
-  status = !graph                       ? cudaStreamCaptureStatusNone
+  status = !graph                      ? cudaStreamCaptureStatusNone
            : stream->is_capture_broken ? cudaStreamCaptureStatusInvalidated
                                        : cudaStreamCaptureStatusActive;
   return cudaSuccess;

@@ -32,14 +32,11 @@ TEST(Spread, RefusesAnotherNumberOfDevices) {
 }
 
 TEST(RefusalOf, NamesWhatASplitCannotDo) {
-  MeshDemands all{true, "device cuda:0"};
-  EXPECT_EQ(refusal_of({4, 1, 1}, all), "");
-  EXPECT_EQ(refusal_of({1, 2, 1}, {}), "");
-  EXPECT_EQ(refusal_of({1, 1, 2}, {}), "");
-  EXPECT_EQ(refusal_of({1, 2, 2}, all), "mesh.layer is 2, which does not go together with logical_shards yet");
-  EXPECT_EQ(refusal_of({2, 1, 3}, all), "mesh.channel is 3, which does not go together with logical_shards yet");
-  all.has_logical_shards = false;
-  EXPECT_EQ(refusal_of({1, 2, 1}, all), "mesh.layer is 2, which does not go together with device cuda:0 yet");
+  EXPECT_EQ(refusal_of({4, 1, 1}, true), "");
+  EXPECT_EQ(refusal_of({1, 2, 1}, false), "");
+  EXPECT_EQ(refusal_of({1, 1, 2}, false), "");
+  EXPECT_EQ(refusal_of({1, 2, 2}, true), "mesh.layer is 2, which does not go together with logical_shards yet");
+  EXPECT_EQ(refusal_of({2, 1, 3}, true), "mesh.channel is 3, which does not go together with logical_shards yet");
 }
 
 }  // namespace

@@ -502,19 +502,12 @@ TEST(ChooseMesh, GivesWhatAttachingTakes) {
   const Machine slow_link{4, size_t{1} << 40, 1e12, 1e11, 1e6, 0};  // on which splitting by data is the slowest
   EXPECT_EQ(choose_mesh(deep_model(8)->graph(), step_of(8), slow_link).mesh, (Mesh{1, 4, 1}));
   for (StepSettings settings : {step_of(8), scaled, clipped, low, shards, budget}) {
-    settings.device_kind = DeviceKind::cpu;
     const Mesh mesh = choose_mesh(deep_model(8)->graph(), settings, slow_link).mesh;
     EXPECT_NO_THROW(attach(deep_model(8), settings, mesh)) << name_of(mesh);
     EXPECT_THROWS(Status::invalid_argument, "needs 8 devices; found 4",
                   estimate_mesh(deep_model(8)->graph(), settings, slow_link, {8, 1, 1}));
   }
-  shards.device_kind = DeviceKind::cpu;
   EXPECT_EQ(choose_mesh(deep_model(8)->graph(), shards, slow_link).mesh, (Mesh{4, 1, 1}));
-  StepSettings plain = step_of(8);
-  plain.device_kind = DeviceKind::cuda;
-  EXPECT_EQ(choose_mesh(deep_model(8)->graph(), plain, slow_link).mesh, (Mesh{4, 1, 1}));
-  EXPECT_THROWS(Status::unsupported, "mesh.layer is 4, which does not go together with GPUs yet",
-                estimate_mesh(deep_model(8)->graph(), plain, slow_link, {1, 4, 1}));
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ class FakeDevice : public Device {
   void copy_to_host(void* destination, const void* source, size_t bytes) override {
     std::memcpy(destination, source, bytes);
   }
+  void copy(void* destination, const void* source, size_t bytes) override { std::memcpy(destination, source, bytes); }
   void enter_thread() override {}
 
   KernelChoice select(const KernelRequest& request) override {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/text.h"
+#include "plan/fake_device.h"
 #include "support/throws.h"
 
 namespace troika {
@@ -54,6 +55,9 @@ class SlowLink : public Communicator {
     free_ = std::max(free_, Clock::now()) + time_;
     done_[slot] = free_;
   }
+  void start_all_gather(int, std::byte*, const std::vector<OwnedBytes>&) override {}
+  void start_reduce_scatter(int, float*, const std::vector<OwnedBytes>&) override {}
+  void start_all_of(int, int32_t*) override {}
   void progress() override { ++progressed; }
   void wait(int slot, Deadline deadline) override {
     if (done_.at(slot) > deadline) throw Error(Status::comm, text("slot ", slot, " is late"));
@@ -124,29 +128,33 @@ TEST(Bind, GivesKernelsTheirAddressesAgainWhenMemoryMoves) {
 }
 
 TEST(Execute, TakesStepsInTheirOrderAndHelpsTheCollectivesAlong) {
+  FakeDevice device;
   Events events;
   SlowLink link(events, 0ms);
   std::byte gradients[256];
   link.gradients = gradients;
   Bases bases;
   bases.gradients = gradients;
-  execute(backward(2, 0ms, events), bases, {{0, 64, {}}, {64, 128, {}}}, {&link}, Clock::now() + 10s, nullptr);
+  execute(backward(2, 0ms, events), device, bases, {{0, 64, {}}, {64, 128, {}}}, {&link}, Clock::now() + 10s, nullptr);
   EXPECT_EQ(events, (Events{"backward 0", "start 0 at 0 of 16", "backward 1", "start 1 at 64 of 32", "wait 0", "wait 1",
                             "update"}));
   EXPECT_EQ(link.progressed, 5) << "behind every launch and every start";
 }
 
 TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {
+  FakeDevice device;
   Events events;
-  execute(backward(0, 0ms, events), {}, {}, {}, Clock::now(), nullptr);
+  execute(backward(0, 0ms, events), device, {}, {}, {}, Clock::now(), nullptr);
   EXPECT_EQ(events, Events{"update"});
 }
 
 TEST(Execute, StopsWhereACollectiveFails) {
+  FakeDevice device;
   Events events;
   SlowLink link(events, 60000ms);
-  EXPECT_THROWS(Status::comm, "slot 0 is late",
-                (execute(backward(1, 0ms, events), {}, {{0, 64, {}}}, {&link}, Clock::now() + 10ms, nullptr), 0));
+  EXPECT_THROWS(
+      Status::comm, "slot 0 is late",
+      (execute(backward(1, 0ms, events), device, {}, {{0, 64, {}}}, {&link}, Clock::now() + 10ms, nullptr), 0));
   EXPECT_EQ(events.back(), "start 0 at 0 of 16");
 }
 
@@ -154,12 +162,13 @@ TEST(Execute, StopsWhereACollectiveFails) {
 TEST(Execute, OverlapsCollectivesWithBackward) {
   constexpr int kLayers = 5;
   constexpr auto kTime = 40ms;
+  FakeDevice device;
   Events events;
   SlowLink link(events, kTime);
   const Plan plan = backward(kLayers, kTime, events);
   std::vector<TraceEvent> trace;
   const auto begin = Clock::now();
-  execute(plan, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64, {}}), {&link}, begin + 60s, &trace);
+  execute(plan, device, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64, {}}), {&link}, begin + 60s, &trace);
   const double wall_ms = Milliseconds(Clock::now() - begin).count();
 
   ASSERT_EQ(trace.size(), plan.steps.size());
@@ -178,13 +187,14 @@ TEST(Execute, OverlapsCollectivesWithBackward) {
 }
 
 TEST(Execute, AppendsToATraceWithoutAllocatingOnceItIsReserved) {
+  FakeDevice device;
   Events events;
   SlowLink link(events, 0ms);
   const Plan plan = backward(3, 0ms, events);
   std::vector<TraceEvent> trace;
   trace.reserve(plan.steps.size());
   const TraceEvent* memory = trace.data();
-  execute(plan, {}, std::vector<BucketRange>(3), {&link}, Clock::now() + 10s, &trace);
+  execute(plan, device, {}, std::vector<BucketRange>(3), {&link}, Clock::now() + 10s, &trace);
   EXPECT_EQ(trace.size(), plan.steps.size());
   EXPECT_EQ(trace.data(), memory);
 }

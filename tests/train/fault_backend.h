@@ -30,6 +30,7 @@ class FaultDevice : public Device {
   void copy_to_host(void* destination, const void* source, size_t bytes) override {
     device_->copy_to_host(destination, source, bytes);
   }
+  void copy(void* destination, const void* source, size_t bytes) override { device_->copy(destination, source, bytes); }
   void enter_thread() override { device_->enter_thread(); }
   KernelChoice select(const KernelRequest& request) override {
     KernelChoice choice = device_->select(request);

@@ -62,6 +62,7 @@ void CpuDevice::copy_from_host(void* destination, const void* source, size_t byt
 void CpuDevice::copy_to_host(void* destination, const void* source, size_t bytes) {
   std::memcpy(destination, source, bytes);
 }
+void CpuDevice::copy(void* destination, const void* source, size_t bytes) { std::memcpy(destination, source, bytes); }
 void CpuDevice::enter_thread() { enter_team(share_.threads, share_.cores); }
 
 KernelChoice CpuDevice::select(const KernelRequest& request) {

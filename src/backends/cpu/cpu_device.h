@@ -14,6 +14,7 @@ class CpuDevice : public Device {
   Buffer allocate(size_t bytes, const std::string& purpose) override;
   void copy_from_host(void* destination, const void* source, size_t bytes) override;
   void copy_to_host(void* destination, const void* source, size_t bytes) override;
+  void copy(void* destination, const void* source, size_t bytes) override;
   void enter_thread() override;
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;

@@ -1,5 +1,6 @@
-// Which communicator sums the gradients of a list of GPUs: the one list that names the CUDA backend's.
+// Which communicator and which messages a list of GPUs has: the one list that names the CUDA backend's.
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/gpu_messages.h"
 #include "backends/cuda/shared_gpu_group.h"
 #include "comm/nccl/nccl_communicator.h"
 #include "comm/nccl/nccl_library.h"
@@ -28,6 +29,13 @@ class OnGpu : public Communicator {
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
   void start_all_reduce(int slot, float* data, int64_t count) override { inner_->start_all_reduce(slot, data, count); }
+  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
+    inner_->start_all_gather(slot, data, pieces);
+  }
+  void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
+    inner_->start_reduce_scatter(slot, data, pieces);
+  }
+  void start_all_of(int slot, int32_t* flag) override { inner_->start_all_of(slot, flag); }
   void progress() override { inner_->progress(); }
   void wait(int slot, Deadline deadline) override { inner_->wait(slot, deadline); }
   void abort(const std::string& reason) override {
@@ -41,7 +49,8 @@ class OnGpu : public Communicator {
 };
 
 // One thread a rank: joining is collective.
-std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::shared_ptr<CudaDevice>>& devices, int slots) {
+std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::shared_ptr<CudaDevice>>& devices,
+                                                       int slots) {
   const nccl::Library& library = nccl::Library::get();
   ncclUniqueId id{};
   library.check(library.get_unique_id(&id), "a group's id");
@@ -68,13 +77,19 @@ std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::sh
   return communicators;
 }
 
+std::vector<std::shared_ptr<CudaDevice>> gpus_among(const std::vector<std::shared_ptr<Device>>& devices) {
+  std::vector<std::shared_ptr<CudaDevice>> gpus;
+  for (const auto& device : devices) gpus.push_back(std::dynamic_pointer_cast<CudaDevice>(device));
+  return gpus;
+}
+
 }  // namespace
 
 std::vector<std::unique_ptr<Communicator>> CudaDevice::create_communicators(
     const std::vector<std::shared_ptr<Device>>& devices, int slots) {
-  std::vector<std::shared_ptr<CudaDevice>> gpus;
-  for (const auto& device : devices) gpus.push_back(std::dynamic_pointer_cast<CudaDevice>(device));
-  const bool is_one = std::all_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu->id() == gpus[0]->id(); });
+  const std::vector<std::shared_ptr<CudaDevice>> gpus = gpus_among(devices);
+  const bool is_one =
+      std::all_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu->id() == gpus[0]->id(); });
   if (is_one) {
     const auto group = SharedGpuGroup::create(gpus, slots);
     std::vector<std::unique_ptr<Communicator>> communicators;
@@ -84,9 +99,18 @@ std::vector<std::unique_ptr<Communicator>> CudaDevice::create_communicators(
   for (size_t i = 0; i < gpus.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (gpus[i]->id() == gpus[j]->id())
-        throw Error(Status::unsupported, text("device ", gpus[i]->id(), " is listed twice beside other GPUs; list one GPU "
+        throw Error(Status::unsupported, text("device ", gpus[i]->id(),
+                                              " is listed twice beside other GPUs; list one GPU "
                                               "several times, or each once"));
   return create_nccl(gpus, slots);
+}
+
+std::vector<std::unique_ptr<Messenger>> CudaDevice::create_messengers(
+    const std::vector<std::shared_ptr<Device>>& devices) {
+  const auto messages = GpuMessages::create(gpus_among(devices));
+  std::vector<std::unique_ptr<Messenger>> messengers;
+  for (int rank = 0; rank < static_cast<int>(devices.size()); ++rank) messengers.push_back(messages->messenger(rank));
+  return messengers;
 }
 
 }  // namespace troika::cuda

@@ -43,8 +43,8 @@ Buffer CudaDevice::allocate(size_t bytes, const std::string& purpose) {
     cudaGetLastError();
     size_t free = 0, total = 0;
     cudaMemGetInfo(&free, &total);
-    throw Error(Status::out_of_memory, text("device ", id(), ": ", purpose, " needs ", bytes, " bytes, ", free, " of ",
-                                            total, " are free"));
+    throw Error(Status::out_of_memory,
+                text("device ", id(), ": ", purpose, " needs ", bytes, " bytes, ", free, " of ", total, " are free"));
   }
   check(status, text("device ", id(), ": ", purpose));
   Buffer buffer(static_cast<std::byte*>(memory), [context = context_](std::byte* p) {
@@ -68,6 +68,10 @@ void CudaDevice::copy_from_host(void* destination, const void* source, size_t by
 void CudaDevice::copy_to_host(void* destination, const void* source, size_t bytes) {
   const ContextGuard guard(*context_);
   staging_->to_host(destination, source, bytes);
+}
+
+void CudaDevice::copy(void* destination, const void* source, size_t bytes) {
+  check_launch(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, stream_));
 }
 
 // The worker's thread is ours, so its current device may stay as it is set.
@@ -142,8 +146,8 @@ KernelChoice CudaDevice::select(const KernelRequest& request) {
   for (const Entry& entry : kKernels)
     if (entry.op == request.node.op) {
       KernelChoice choice = entry.select(*this, request);
-      choice.kernel = std::make_unique<RangedKernel>(std::move(choice.kernel),
-                                                     text(request.node.name, ' ', request.node.op));
+      choice.kernel =
+          std::make_unique<RangedKernel>(std::move(choice.kernel), text(request.node.name, ' ', request.node.op));
       return choice;
     }
   throw Error(Status::unsupported,

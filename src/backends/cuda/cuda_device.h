@@ -10,13 +10,17 @@
 #include "backends/cuda/context_guard.h"
 #include "backends/cuda/staging.h"
 #include "comm/communicator.h"
+#include "comm/messenger.h"
 #include "device/backend.h"
 
 namespace troika::cuda {
 
 class PlanCache;
 
-class CudaDevice : public Device, public CommunicatorFactory, public std::enable_shared_from_this<CudaDevice> {
+class CudaDevice : public Device,
+                   public CommunicatorFactory,
+                   public MessengerFactory,
+                   public std::enable_shared_from_this<CudaDevice> {
  public:
   // What a device that is only planned for knows of itself: kernels are chosen and named, and nothing can run. For machines
   // without a GPU.
@@ -30,6 +34,7 @@ class CudaDevice : public Device, public CommunicatorFactory, public std::enable
   Buffer allocate(size_t bytes, const std::string& purpose) override;
   void copy_from_host(void* destination, const void* source, size_t bytes) override;
   void copy_to_host(void* destination, const void* source, size_t bytes) override;
+  void copy(void* destination, const void* source, size_t bytes) override;
   void enter_thread() override;
   bool is_idle() override;
   bool can_record() const override { return true; }
@@ -38,6 +43,8 @@ class CudaDevice : public Device, public CommunicatorFactory, public std::enable
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
   std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,
                                                                   int slots) override;
+  std::vector<std::unique_ptr<Messenger>> create_messengers(
+      const std::vector<std::shared_ptr<Device>>& devices) override;
 
   bool is_plan_only() const { return !context_; }
   cudaStream_t stream() const { return stream_; }

@@ -1,4 +1,4 @@
-// Who waits for whom in the sum of replicas that share a GPU.
+// Who waits for whom in the collectives of replicas that share a GPU.
 #include "backends/cuda/shared_gpu_group.h"
 
 #include "backends/cuda/check.h"
@@ -17,35 +17,37 @@ class SharedGpuCommunicator : public Communicator {
   int size() const override { return static_cast<int>(group_->devices_.size()); }
 
   void start_all_reduce(int slot, float* data, int64_t count) override {
-    std::lock_guard lock(group_->mutex_);
-    check_usable();
-    SharedGpuGroup::Slot& s = group_->slots_[static_cast<size_t>(slot)];
-    SharedGpuGroup::RankSlot& own = s.ranks[static_cast<size_t>(rank_)];
-    check_launch(cudaEventRecord(own.ready, stream()));
-    own.data = data;
-    own.is_summed = false;
-    ++own.rounds;
-    s.count = count;
-    ++s.started;
-    group_->changed_.notify_all();
+    start(slot, Slot::all_reduce, data, count, nullptr);
+  }
+
+  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
+    start(slot, Slot::all_gather, reinterpret_cast<float*>(data), 0, &pieces);
+  }
+
+  void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
+    start(slot, Slot::reduce_scatter, data, 0, &pieces);
+  }
+
+  void start_all_of(int slot, int32_t* flag) override {
+    start(slot, Slot::all_of, reinterpret_cast<float*>(flag), 1, nullptr);
   }
 
   void progress() override {
     std::lock_guard lock(group_->mutex_);
-    for (SharedGpuGroup::Slot& s : group_->slots_) sum_where_all_have_started(s);
+    for (Slot& s : group_->slots_) launch_where_all_have_started(s);
   }
 
   void wait(int slot, Deadline deadline) override {
     std::unique_lock lock(group_->mutex_);
-    SharedGpuGroup::Slot& s = group_->slots_[static_cast<size_t>(slot)];
+    Slot& s = group_->slots_.at(static_cast<size_t>(slot));
     const int64_t target = s.ranks[static_cast<size_t>(rank_)].rounds * size();
     auto reached = [&](const int64_t& counter) {
       return group_->changed_.wait_until(lock, deadline, [&] { return group_->is_aborted_ || counter >= target; });
     };
-    const bool in_time = reached(s.started) && (check_usable(), sum_where_all_have_started(s), reached(s.summed));
+    const bool in_time = reached(s.started) && (check_usable(), launch_where_all_have_started(s), reached(s.launched));
     check_usable();
     if (!in_time)
-      throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": bucket ", slot, " was started ", s.started,
+      throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": collective ", slot, " was started ", s.started,
                                      " times by the deadline, need ", target));
     for (const SharedGpuGroup::RankSlot& other : s.ranks) check_launch(cudaStreamWaitEvent(stream(), other.done, 0));
   }
@@ -58,18 +60,40 @@ class SharedGpuCommunicator : public Communicator {
   }
 
  private:
+  using Slot = SharedGpuGroup::Slot;
+
   cudaStream_t stream() const { return group_->devices_[static_cast<size_t>(rank_)]->stream(); }
 
   void check_usable() const {
     if (group_->is_aborted_)
-      throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": the group was aborted: ", group_->abort_reason_));
+      throw Error(Status::comm,
+                  text("rank ", rank_, " of ", size(), ": the group was aborted: ", group_->abort_reason_));
+  }
+
+  void start(int slot, Slot::Kind kind, float* data, int64_t count, const std::vector<OwnedBytes>* pieces) {
+    std::lock_guard lock(group_->mutex_);
+    check_usable();
+    Slot& s = group_->slots_.at(static_cast<size_t>(slot));
+    SharedGpuGroup::RankSlot& own = s.ranks[static_cast<size_t>(rank_)];
+    if (s.started > own.rounds * size() && (s.kind != kind || s.count != count))
+      throw Error(Status::internal, text("rank ", rank_, " of ", size(), ": collective ", slot,
+                                         " is of another kind or size than on a rank that has started it"));
+    check_launch(cudaEventRecord(own.ready, stream()));
+    own.data = data;
+    own.is_launched = false;
+    ++own.rounds;
+    s.kind = kind;
+    s.count = count;
+    s.pieces = pieces;
+    ++s.started;
+    group_->changed_.notify_all();
   }
 
   // Under the mutex.
-  void sum_where_all_have_started(SharedGpuGroup::Slot& s) {
+  void launch_where_all_have_started(Slot& s) {
     SharedGpuGroup::RankSlot& own = s.ranks[static_cast<size_t>(rank_)];
-    if (own.is_summed || s.started < own.rounds * size()) return;
-    own.is_summed = true;
+    if (own.is_launched || s.started < own.rounds * size()) return;
+    own.is_launched = true;
     const cudaStream_t side = group_->streams_[static_cast<size_t>(rank_)];
     float* data[kMostShared];
     size_t n = 0;
@@ -77,11 +101,41 @@ class SharedGpuCommunicator : public Communicator {
       check_launch(cudaStreamWaitEvent(side, other.ready, 0));
       data[n++] = other.data;
     }
-    const Range slice = balanced_split(s.count, size(), rank_);
-    if (slice.size() > 0) launch_sum(data, size(), slice.begin, slice.size(), side);
+    switch (s.kind) {
+      case Slot::all_reduce: {
+        const Range slice = balanced_split(s.count, size(), rank_);
+        if (slice.size() > 0) launch_sum(data, size(), slice.begin, slice.size(), side);
+        break;
+      }
+      case Slot::all_gather: gather(s, side); break;
+      case Slot::reduce_scatter: scatter(s, data, side); break;
+      case Slot::all_of:
+        if (rank_ == 0) launch_all_of(reinterpret_cast<int32_t* const*>(data), size(), side);
+        break;
+    }
     check_launch(cudaEventRecord(own.done, side));
-    ++s.summed;
+    ++s.launched;
     group_->changed_.notify_all();
+  }
+
+  // Nobody writes what it owns, or changes its buffer before all have copied.
+  void gather(const Slot& s, cudaStream_t side) const {
+    auto* const own = reinterpret_cast<std::byte*>(s.ranks[static_cast<size_t>(rank_)].data);
+    for (const OwnedBytes& piece : *s.pieces) {
+      if (piece.owner == rank_ || piece.begin == piece.end) continue;
+      const auto* const theirs = reinterpret_cast<const std::byte*>(s.ranks[static_cast<size_t>(piece.owner)].data);
+      check_launch(cudaMemcpyAsync(own + piece.begin, theirs + piece.begin, piece.end - piece.begin,
+                                   cudaMemcpyDeviceToDevice, side));
+    }
+  }
+
+  // Nobody else reads what it owns.
+  void scatter(const Slot& s, float* const* data, cudaStream_t side) const {
+    constexpr size_t kSize = sizeof(float);
+    for (const OwnedBytes& piece : *s.pieces)
+      if (piece.owner == rank_ && piece.begin < piece.end)
+        launch_sum(data, size(), static_cast<int64_t>(piece.begin / kSize),
+                   static_cast<int64_t>((piece.end - piece.begin) / kSize), side, rank_);
   }
 
   const std::shared_ptr<SharedGpuGroup> group_;

@@ -61,6 +61,10 @@ class LocalCommunicator : public Communicator {
     start(slot, LocalGroup::Slot::reduce_scatter, data, count_of(pieces), &pieces);
   }
 
+  void start_all_of(int slot, int32_t* flag) override {
+    start(slot, LocalGroup::Slot::all_of, reinterpret_cast<float*>(flag), 1, nullptr);
+  }
+
   void start(int slot_index, LocalGroup::Slot::Kind kind, float* data, int64_t count,
              const std::vector<OwnedBytes>* pieces) {
     auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
@@ -111,43 +115,6 @@ class LocalCommunicator : public Communicator {
     if (open_begin_ >= open_end_) open_begin_ = kNone, open_end_ = 0;
   }
 
-  void send(int to, int slot, const void* data, size_t bytes, Deadline deadline) override {
-    std::unique_lock lock(group_->mutex_);
-    LocalGroup::Message& message = group_->messages_[{rank_, to, slot}];
-    await(
-        lock, deadline, [&] { return !message.is_there; },
-        [&] { return text("to send message ", slot, " to rank ", to, " again, which has not received it"); });
-    lock.unlock();  // nobody else touches it until it is there
-    message.data.resize(bytes);
-    std::memcpy(message.data.data(), data, bytes);
-    lock.lock();
-    message.is_there = true;
-    lock.unlock();
-    group_->changed_.notify_all();
-  }
-
-  void reserve(int from, int slot, size_t bytes) override {
-    std::lock_guard lock(group_->mutex_);
-    group_->messages_[{from, rank_, slot}].data.reserve(bytes);
-  }
-
-  void receive(int from, int slot, void* data, size_t bytes, Deadline deadline) override {
-    std::unique_lock lock(group_->mutex_);
-    LocalGroup::Message& message = group_->messages_[{from, rank_, slot}];
-    await(
-        lock, deadline, [&] { return message.is_there; },
-        [&] { return text("for message ", slot, " of rank ", from); });
-    lock.unlock();
-    if (message.data.size() != bytes)
-      throw Error(Status::internal, text("message ", slot, " of rank ", from, " has ", message.data.size(),
-                                         " bytes, rank ", rank_, " needs ", bytes));
-    std::memcpy(data, message.data.data(), bytes);
-    lock.lock();
-    message.is_there = false;
-    lock.unlock();
-    group_->changed_.notify_all();
-  }
-
   void abort(const std::string& reason) override {
     {
       std::lock_guard lock(group_->mutex_);
@@ -159,15 +126,6 @@ class LocalCommunicator : public Communicator {
   }
 
  private:
-  // Until `is_true`, helping nobody; `what` says for what in a message.
-  template <typename Condition, typename What>
-  void await(std::unique_lock<std::mutex>& lock, Deadline deadline, Condition is_true, What what) {
-    const bool in_time = group_->changed_.wait_until(lock, deadline, [&] { return group_->aborted_ || is_true(); });
-    check_abort();
-    if (!in_time)
-      throw Error(Status::comm, text("rank ", rank_, " of ", group_->size_, " waited past the deadline ", what()));
-  }
-
   bool can_sum(int slot_index) const {
     const auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
     const size_t rank = static_cast<size_t>(rank_);
@@ -196,6 +154,8 @@ class LocalCommunicator : public Communicator {
       gather(slot);
     } else if (slot.kind == LocalGroup::Slot::reduce_scatter) {
       scatter(slot);
+    } else if (slot.kind == LocalGroup::Slot::all_of) {
+      if (rank_ == 0) combine_flags(slot);
     } else if (group_->size_ > 1) {
       const int64_t lines = (slot.count + kLine - 1) / kLine;
       const Range range = balanced_split(lines, group_->size_, rank_);
@@ -228,12 +188,19 @@ class LocalCommunicator : public Communicator {
                   static_cast<int64_t>(piece.end) / kSize, rank_);
   }
 
+  // Nobody else touches a flag before this has ended.
+  static void combine_flags(const LocalGroup::Slot& slot) {
+    int32_t all = 1;
+    for (const float* data : slot.data) all = all && *reinterpret_cast<const int32_t*>(data) != 0;
+    for (float* data : slot.data) *reinterpret_cast<int32_t*>(data) = all;
+  }
+
   static int64_t count_of(const std::vector<OwnedBytes>& pieces) {
     return static_cast<int64_t>((pieces.empty() ? 0 : pieces.back().end) / sizeof(float));
   }
 
   static const char* name_of(LocalGroup::Slot::Kind kind) {
-    static constexpr const char* kNames[] = {"all_reduce", "all_gather", "reduce_scatter"};
+    static constexpr const char* kNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_of"};
     return kNames[kind];
   }
 

@@ -1,11 +1,9 @@
 // A group whose ranks are threads of this process and whose data lie in host memory.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -16,7 +14,7 @@ namespace troika {
 
 // Every rank sums its own slice of a bucket, once all have started it, and writes the sum into every rank's buffer: the
 // work is even, no thread is added, and each element is summed once, in a fixed order: ranks in pairs, then pairs of pairs.
-// Of an all-gather, each copies what the others own; of a reduce-scatter, each sums what it owns.
+// Of an all-gather, each copies what the others own; of a reduce-scatter, each sums what it owns; flags are rank 0's.
 class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
  public:
   static std::shared_ptr<LocalGroup> create(int size, int slots);
@@ -29,9 +27,9 @@ class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
         : data(static_cast<size_t>(size), nullptr),
           rounds(static_cast<size_t>(size), 0),
           slice_done(static_cast<size_t>(size), 1) {}
-    enum Kind { all_reduce, all_gather, reduce_scatter } kind = all_reduce;  // of the round in progress
-    std::vector<float*> data;                                                // one a rank
-    const std::vector<OwnedBytes>* pieces = nullptr;                         // null: of an all_reduce
+    enum Kind { all_reduce, all_gather, reduce_scatter, all_of } kind = all_reduce;  // of the round in progress
+    std::vector<float*> data;                         // one a rank; of an all_of it is an int32_t's
+    const std::vector<OwnedBytes>* pieces = nullptr;  // null: of an all_reduce or all_of
     std::vector<int64_t> rounds;      // times that each rank has started it; read and written by its own rank alone
     int64_t count = 0;                // elements, of the round in progress
     std::atomic<int64_t> started{0};  // starts by all ranks; round k is there at k * size
@@ -39,18 +37,10 @@ class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
     std::atomic<int64_t> done{0};     // slices summed; round k is there at k * size
   };
 
-  // A message on its way; it lies here, so that no sender waits for its receiver.
-  struct Message {
-    std::vector<std::byte> data;
-    bool is_there = false;
-  };
-  using MessageKey = std::array<int, 3>;  // {from, to, slot}
-
   LocalGroup(int size, int slots);
 
   const int size_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::map<MessageKey, Message> messages_;  // under mutex_; what was sent once keeps its place
   std::mutex mutex_;
   std::condition_variable changed_;
   std::atomic<bool> aborted_{false};

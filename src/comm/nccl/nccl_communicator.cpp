@@ -1,4 +1,4 @@
-// All-reduce by NCCL, with deadlines and without a blocking call.
+// Collectives by NCCL, with deadlines and without a blocking call.
 #include "comm/nccl/nccl_communicator.h"
 
 #include <thread>
@@ -10,9 +10,21 @@
 namespace troika::nccl {
 namespace {
 
+constexpr std::chrono::seconds kTimeToStart{60};  // of a call that NCCL has in progress
+
 void check(cudaError_t status, int rank) {
-  if (status != cudaSuccess)
-    throw Error(Status::comm, text("rank ", rank, ": CUDA: ", cudaGetErrorString(status)));
+  if (status != cudaSuccess) throw Error(Status::comm, text("rank ", rank, ": CUDA: ", cudaGetErrorString(status)));
+}
+
+// One operation for all pieces: NCCL's own all-gather and reduce-scatter want them to be of one size.
+template <typename Call>
+ncclResult_t for_each(const std::vector<OwnedBytes>& pieces, Call&& call) {
+  const Library& library = Library::get();
+  ncclResult_t result = library.group_start();
+  for (const OwnedBytes& piece : pieces)
+    if (piece.begin < piece.end && (result == ncclSuccess || result == ncclInProgress)) result = call(piece);
+  const ncclResult_t ended = library.group_end();
+  return result == ncclSuccess || result == ncclInProgress ? ended : result;
 }
 
 }  // namespace
@@ -71,25 +83,54 @@ void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline de
   }
 }
 
-void NcclCommunicator::start_all_reduce(int slot, float* data, int64_t count) {
+// Behind the launches so far, beside those that follow. `call` is one operation of NCCL, or a group of them.
+template <typename Call>
+void NcclCommunicator::start(int slot, const char* what, Call&& call) {
   std::lock_guard lock(mutex_);
   require_usable();
-  Slot& s = slots_[static_cast<size_t>(slot)];
+  Slot& s = slots_.at(static_cast<size_t>(slot));
   check(cudaEventRecord(s.ready, own_.stream), rank_);
   check(cudaStreamWaitEvent(stream_, s.ready, 0), rank_);
-  const Library& library = Library::get();
-  // A sum, not an average: averages are kept from NCCL's fastest paths. The loss has the 1 / batch.
-  const ncclResult_t result =
-      library.all_reduce(data, data, static_cast<size_t>(count), ncclFloat, ncclSum, comm_, stream_);
-  library.check(result, text("rank ", rank_, ": all-reduce of bucket ", slot));
-  settle(result, "all-reduce", std::chrono::steady_clock::now() + std::chrono::seconds(60));
+  const ncclResult_t result = call();
+  Library::get().check(result, text("rank ", rank_, ": ", what, ' ', slot));
+  settle(result, what, std::chrono::steady_clock::now() + kTimeToStart);
   check(cudaEventRecord(s.done, stream_), rank_);
+}
+
+void NcclCommunicator::start_all_reduce(int slot, float* data, int64_t count) {
+  // A sum, not an average: averages are kept from NCCL's fastest paths. The loss has the 1 / batch.
+  start(slot, "all-reduce", [&] {
+    return Library::get().all_reduce(data, data, static_cast<size_t>(count), ncclFloat, ncclSum, comm_, stream_);
+  });
+}
+
+void NcclCommunicator::start_all_of(int slot, int32_t* flag) {
+  start(slot, "all-of", [&] { return Library::get().all_reduce(flag, flag, 1, ncclInt32, ncclMin, comm_, stream_); });
+}
+
+void NcclCommunicator::start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) {
+  start(slot, "all-gather", [&] {
+    return for_each(pieces, [&](const OwnedBytes& piece) {
+      std::byte* const begin = data + piece.begin;
+      return Library::get().broadcast(begin, begin, piece.end - piece.begin, ncclUint8, piece.owner, comm_, stream_);
+    });
+  });
+}
+
+void NcclCommunicator::start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) {
+  start(slot, "reduce-scatter", [&] {
+    return for_each(pieces, [&](const OwnedBytes& piece) {
+      float* const begin = data + piece.begin / sizeof(float);
+      return Library::get().reduce(begin, begin, (piece.end - piece.begin) / sizeof(float), ncclFloat, ncclSum,
+                                   piece.owner, comm_, stream_);
+    });
+  });
 }
 
 void NcclCommunicator::wait(int slot, Deadline) {
   std::lock_guard lock(mutex_);
   require_usable();
-  check(cudaStreamWaitEvent(own_.stream, slots_[static_cast<size_t>(slot)].done, 0), rank_);
+  check(cudaStreamWaitEvent(own_.stream, slots_.at(static_cast<size_t>(slot)).done, 0), rank_);
 }
 
 void NcclCommunicator::progress() {

@@ -17,7 +17,8 @@ Library open() {
   void* handle = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* said = dlerror();
-    throw Error(Status::device_unavailable, text("several GPUs need NCCL: ", said ? said : "libnccl.so.2 does not load"));
+    throw Error(Status::device_unavailable,
+                text("several GPUs need NCCL: ", said ? said : "libnccl.so.2 does not load"));
   }
   Library library{};
   auto find = [&](auto& function, const char* name) {
@@ -33,8 +34,8 @@ Library open() {
   library.get_version(&version);
   library.version = version_text(version);
   if (version < kLeast)
-    throw Error(Status::device_unavailable, text("NCCL at ", library.path, " is of version ", library.version, ", need ",
-                                                 version_text(kLeast), " or later"));
+    throw Error(Status::device_unavailable, text("NCCL at ", library.path, " is of version ", library.version,
+                                                 ", need ", version_text(kLeast), " or later"));
   find(library.get_unique_id, "ncclGetUniqueId");
   find(library.init_rank, "ncclCommInitRankConfig");
   find(library.get_async_error, "ncclCommGetAsyncError");
@@ -42,6 +43,8 @@ Library open() {
   find(library.destroy, "ncclCommDestroy");
   find(library.abort, "ncclCommAbort");
   find(library.all_reduce, "ncclAllReduce");
+  find(library.broadcast, "ncclBroadcast");
+  find(library.reduce, "ncclReduce");
   find(library.group_start, "ncclGroupStart");
   find(library.group_end, "ncclGroupEnd");
   find(library.error_string, "ncclGetErrorString");
@@ -61,7 +64,8 @@ void Library::check(ncclResult_t result, const std::string& what) const {
   std::string detail = last_error(nullptr) ? last_error(nullptr) : "";
   for (char& c : detail)
     if (c == '\n' || c == '\r') c = ' ';
-  throw Error(Status::comm, text(what, ": NCCL ", version, ": ", error_string(result), detail.empty() ? "" : ": ", detail));
+  throw Error(Status::comm,
+              text(what, ": NCCL ", version, ": ", error_string(result), detail.empty() ? "" : ": ", detail));
 }
 
 }  // namespace troika::nccl

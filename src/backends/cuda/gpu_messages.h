@@ -1,0 +1,53 @@
+// Messages between replicas on GPUs of this process: copies from memory to memory, beside the launches.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backends/cuda/cuda_device.h"
+#include "comm/messenger.h"
+
+namespace troika::cuda {
+
+// A message goes from where it was made to an outbox, behind the launches that made it; from there to an inbox on the
+// receiver's GPU, on a stream beside the sender's launches; from there to where it is read. Where both ranks have one GPU the
+// outbox is the inbox. Events order the copies; the host waits only until the other rank has recorded the one it needs.
+class GpuMessages : public std::enable_shared_from_this<GpuMessages> {
+ public:
+  static std::shared_ptr<GpuMessages> create(std::vector<std::shared_ptr<CudaDevice>> devices);
+  ~GpuMessages();
+  std::unique_ptr<Messenger> messenger(int rank);
+
+ private:
+  friend class GpuMessenger;
+  struct Message {
+    Buffer outbox{nullptr, [](std::byte*) {}},
+        inbox{nullptr, [](std::byte*) {}};  // inbox: null where both ranks have one GPU
+    size_t capacity = 0, bytes = 0;         // bytes: of what was sent last
+    // The outbox is full (on the sender's launches); the inbox is (beside them); it has been read (on the receiver's launches).
+    cudaEvent_t made = nullptr, sent = nullptr, received = nullptr;
+    bool is_there = false;  // sent by its rank, and not yet received
+  };
+  using Key = std::array<int, 3>;  // {from, to, slot}
+
+  explicit GpuMessages(std::vector<std::shared_ptr<CudaDevice>> devices);
+  const CudaDevice& device(int rank) const { return *devices_[static_cast<size_t>(rank)]; }
+  bool share_gpu(int a, int b) const { return device(a).id() == device(b).id(); }
+  void reserve(int from, int to, int slot, size_t bytes);
+
+  const std::vector<std::shared_ptr<CudaDevice>> devices_;
+  std::vector<cudaStream_t> streams_;  // one a rank, beside its launches
+  std::map<Key, Message> messages_;    // under mutex_, as what follows
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_aborted_ = false;
+  std::string abort_reason_;
+};
+
+}  // namespace troika::cuda

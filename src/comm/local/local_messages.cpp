@@ -1,0 +1,92 @@
+// Who waits for which message.
+#include "comm/local/local_messages.h"
+
+#include <cstring>
+
+#include "core/error.h"
+#include "core/text.h"
+
+namespace troika {
+
+class LocalMessenger : public Messenger {
+ public:
+  LocalMessenger(std::shared_ptr<LocalMessages> messages, int rank) : messages_(std::move(messages)), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return messages_->size_; }
+
+  void reserve(int from, int slot, size_t bytes) override {
+    std::lock_guard lock(messages_->mutex_);
+    messages_->messages_[{from, rank_, slot}].data.reserve(bytes);
+  }
+
+  void send(int to, int slot, const void* data, size_t bytes, Deadline deadline) override {
+    std::unique_lock lock(messages_->mutex_);
+    LocalMessages::Message& message = messages_->messages_[{rank_, to, slot}];
+    await(
+        lock, deadline, [&] { return !message.is_there; },
+        [&] { return text("to send message ", slot, " to rank ", to, " again, which has not received it"); });
+    lock.unlock();  // nobody else touches it until it is there
+    message.data.resize(bytes);
+    std::memcpy(message.data.data(), data, bytes);
+    lock.lock();
+    message.is_there = true;
+    lock.unlock();
+    messages_->changed_.notify_all();
+  }
+
+  void receive(int from, int slot, void* data, size_t bytes, Deadline deadline) override {
+    std::unique_lock lock(messages_->mutex_);
+    LocalMessages::Message& message = messages_->messages_[{from, rank_, slot}];
+    await(
+        lock, deadline, [&] { return message.is_there; },
+        [&] { return text("for message ", slot, " of rank ", from); });
+    lock.unlock();
+    if (message.data.size() != bytes)
+      throw Error(Status::internal, text("message ", slot, " of rank ", from, " has ", message.data.size(),
+                                         " bytes, rank ", rank_, " needs ", bytes));
+    std::memcpy(data, message.data.data(), bytes);
+    lock.lock();
+    message.is_there = false;
+    lock.unlock();
+    messages_->changed_.notify_all();
+  }
+
+  void abort(const std::string& reason) override {
+    {
+      std::lock_guard lock(messages_->mutex_);
+      if (messages_->is_aborted_) return;
+      messages_->abort_reason_ = reason;
+      messages_->is_aborted_ = true;
+    }
+    messages_->changed_.notify_all();
+  }
+
+ private:
+  // Until `is_true`; `what` says for what in a message.
+  template <typename Condition, typename What>
+  void await(std::unique_lock<std::mutex>& lock, Deadline deadline, Condition is_true, What what) {
+    const bool in_time =
+        messages_->changed_.wait_until(lock, deadline, [&] { return messages_->is_aborted_ || is_true(); });
+    check_abort();
+    if (!in_time)
+      throw Error(Status::comm, text("rank ", rank_, " of ", messages_->size_, " waited past the deadline ", what()));
+  }
+
+  void check_abort() const {
+    if (messages_->is_aborted_)
+      throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", messages_->abort_reason_));
+  }
+
+  const std::shared_ptr<LocalMessages> messages_;
+  const int rank_;
+};
+
+std::shared_ptr<LocalMessages> LocalMessages::create(int size) {
+  return std::shared_ptr<LocalMessages>(new LocalMessages(size));
+}
+
+std::unique_ptr<Messenger> LocalMessages::messenger(int rank) {
+  return std::make_unique<LocalMessenger>(shared_from_this(), rank);
+}
+
+}  // namespace troika
