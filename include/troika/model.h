@@ -214,7 +214,7 @@ TROIKA_API troika_status troika_model_add_dropout(troika_model model, const char
  * states between them.
  * Parameters, gates in the order i, f, g, o: weight_ih_l0 [4 hidden, features], weight_hh_l0 [4 hidden, hidden],
  * bias_ih_l0 and bias_hh_l0 [4 hidden]; PyTorch's names, so that its weights load.
- * CPU devices compute it, in f32 whatever the precision; a step on another device is refused with UNSUPPORTED.
+ * It is computed in f32 whatever the precision; with TROIKA_PRECISION_TF32 its products are TF32 on GPUs.
  * Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is no sequence, `hidden` below 1 and
  * another `bias`.
  *

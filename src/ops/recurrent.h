@@ -53,6 +53,20 @@ inline Attributes recurrent_gradient_attributes(const GradientBuilder& b, const 
           {"weights", int64_t{weights}}};
 }
 
+// The same as kernels read them, and the outputs where they begin: dweight_ih at 0.
+struct RecurrentGradients {
+  const bool weights, bias, input, state;
+  const size_t biases_at = 2, input_at, states_at;
+
+  explicit RecurrentGradients(const Attributes& made)
+      : weights(made.flag("weights")),
+        bias(made.flag("bias")),
+        input(made.flag("input")),
+        state(made.flag("state")),
+        input_at((weights ? 2 : 0) + (bias ? 2 : 0)),
+        states_at(input_at + (input ? 1 : 0)) {}
+};
+
 // ... their types, and, from the outputs of that node, the gradient of each of the layer's inputs.
 inline std::vector<TensorType> recurrent_gradient_types(const OpInputs& in, size_t states) {
   const Attributes& made = in.node.attributes;

@@ -48,8 +48,10 @@ class Caster {
 void mixed_precision(Graph& graph, DType low) { Caster(graph).run(low); }
 
 void allow_tf32(Graph& graph) {
+  static constexpr const char* kWithProducts[] = {"conv2d", "linear", "lstm", "gru"};  // and their gradients
   for (Node& node : graph.nodes())
-    if (node.op.starts_with("conv2d") || node.op.starts_with("linear")) node.attributes.set("tf32", int64_t{1});
+    if (std::ranges::any_of(kWithProducts, [&](const char* op) { return node.op.starts_with(op); }))
+      node.attributes.set("tf32", int64_t{1});
 }
 
 }  // namespace troika

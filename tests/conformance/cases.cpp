@@ -7,7 +7,6 @@
 #include <cstdlib>
 
 #include "core/text.h"
-#include "support/test_device.h"
 
 namespace troika {
 
@@ -484,7 +483,7 @@ const std::vector<Case>& all_cases() {
     add_gradient_passes(c);
     add_casts(c);
     add_channels(c);
-    if (is_on_cpu()) add_recurrent(c);
+    add_recurrent(c);
     add_low_precision(c);
     return c;
   }();
@@ -502,10 +501,6 @@ std::string name_of(const Case& c) {
   const size_t brace = printed.rfind(" {", printed.rfind("return")), line = printed.rfind("\n  return");
   if (brace != std::string::npos && brace < line && brace > 20) name += printed.substr(brace, line - brace);
   return name;
-}
-
-bool is_of_sequences(std::string_view op) {
-  return op.starts_with("lstm") || op.starts_with("gru") || op.ends_with("_steps");
 }
 
 bool is_loss(const std::string& op) { return op == "cross_entropy" || op == "mean_squared_error"; }

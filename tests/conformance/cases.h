@@ -40,6 +40,5 @@ CaseGraph build(const Case& c, const std::vector<bool>& needs = {});
 Values draw(const Case& c, const CaseGraph& g, Random& random);
 
 bool is_loss(const std::string& op);
-bool is_of_sequences(std::string_view op);  // has kernels on CPUs alone, and no case elsewhere
 
 }  // namespace troika

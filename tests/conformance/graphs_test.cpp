@@ -177,8 +177,6 @@ TEST_P(Graphs, FusionChangesNoLossAndNoGradient) {
 
 // The plan on the device, with and without fusion, against the reference: reorders, shared memory and all.
 TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
-  if (!is_on_cpu() && GetParam() == &recurrent_layers)
-    GTEST_SKIP() << "LSTM and GRU need CPU devices, tested is " << test_device();
   const auto names = GetParam()();
   const Training t(*names, false, 4);
   Values results = t.values;

@@ -85,7 +85,6 @@ TEST(NaN, in_the_input_reaches_the_loss_fused_or_not) {
 }
 
 TEST(NaN, in_the_first_step_reaches_the_loss_of_the_last) {
-  if (!is_on_cpu()) GTEST_SKIP() << "LSTM and GRU need CPU devices, tested is " << test_device();
   for (bool is_lstm : {false, true})
     for (bool fuse : {false, true})
       EXPECT_TRUE(std::isnan(recurrent_loss_with_a_nan(is_lstm, fuse))) << is_lstm << fuse;

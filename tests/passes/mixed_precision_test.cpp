@@ -88,5 +88,27 @@ TEST(AllowTf32, MarksProductsForwardAndBackwardAlone) {
     EXPECT_EQ(node.attributes.flag("tf32"), node.op.starts_with("conv2d") || node.op.starts_with("linear")) << node.op;
 }
 
+TEST(AllowTf32, MarksRecurrentLayersForwardAndBackward) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f32[2, 3, 4] input "x"
+  %1 : f32[20, 4] parameter "lstm.weight_ih"
+  %2 : f32[20, 5] parameter "lstm.weight_hh"
+  %3 : f32[3, 5] parameter "gru.weight_ih"
+  %4 : f32[3, 1] parameter "gru.weight_hh"
+  %5 : f32[2, 1] input "target"
+  (%6 : f32[2, 3, 5], %7 : f32[2, 5], %8 : f32[2, 5], %9 : f32[2, 3, 20], %10 : f32[2, 3, 5]) = lstm(%0, %1, %2, _, _, _, _) "lstm"
+  (%11 : f32[2, 3, 1], %12 : f32[2, 1], %13 : f32[2, 3, 4]) = gru(%6, %3, %4, _, _, _) "gru"
+  (%14 : f64[1]) = mean_squared_error(%12, %5) "loss" {scale=0.5}
+  return %14
+})");
+  autodiff(graph, {"lstm.weight_ih", "lstm.weight_hh", "gru.weight_ih", "gru.weight_hh"});
+  allow_tf32(graph);
+  std::vector<std::string> marked;
+  for (const Node& node : graph.nodes())
+    if (node.attributes.flag("tf32")) marked.push_back(node.op);
+  EXPECT_EQ(marked, (std::vector<std::string>{"lstm", "gru", "gru_gradient", "lstm_gradient"}));
+}
+
 }  // namespace
 }  // namespace troika

@@ -7,6 +7,7 @@
 #include "backends/cpu/packed_product.h"
 #include "backends/cpu/threads.h"
 #include "core/split.h"
+#include "ops/recurrent.h"
 
 namespace troika::cpu {
 
@@ -53,22 +54,6 @@ class Floats {
   void* const* in_;
   void* const* out_;
   float* const scratch_;
-};
-
-// Which gradients a backward node makes: of both weights, both biases, x and the states that the steps begin with, in this order
-// (ops/recurrent.h).
-struct RecurrentGradients {
-  const bool weights, bias, input, state;
-  // The outputs where they begin.
-  const size_t biases_at = 2, input_at, states_at;
-
-  explicit RecurrentGradients(const Attributes& made)
-      : weights(made.flag("weights")),
-        bias(made.flag("bias")),
-        input(made.flag("input")),
-        state(made.flag("state")),
-        input_at((weights ? 2 : 0) + (bias ? 2 : 0)),
-        states_at(input_at + (input ? 1 : 0)) {}
 };
 
 // The gradient of a state that later parts of the sequence give (null: none).

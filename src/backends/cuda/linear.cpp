@@ -10,30 +10,8 @@ int64_t features_of(const Shape& x) { return x.elements() / x[0]; }
 
 bool is_tf32(const KernelRequest& r) { return r.node.attributes.flag("tf32"); }
 
-// With the epilogue where cuBLASLt has a kernel for it, else without one. Null on a device that is only planned for.
-std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& r, Product product,
-                                    Product::Epilogue epilogue) {
-  if (device.is_plan_only()) return nullptr;
-  product.epilogue = epilogue;
-  auto matmul = Matmul::create(device, product);
-  if (!matmul && epilogue != Product::Epilogue::none) {
-    product.epilogue = Product::Epilogue::none;
-    matmul = Matmul::create(device, product);
-  }
-  if (!matmul)
-    throw Error(Status::unsupported, text(r.node.op, " '", r.node.name, "' on ", device.id(),
-                                          ": cuBLASLt has no product of ", name_of(product.in), " [", product.m, ", ",
-                                          product.k, "] and [", product.k, ", ", product.n, "]"));
-  return matmul;
-}
-
 std::string name_with(const std::unique_ptr<Matmul>& matmul) {
   return text("cuda:cublaslt:", matmul ? matmul->name() : "any");
-}
-
-size_t workspace_of(const std::unique_ptr<Matmul>& matmul) {
-  constexpr size_t kAligned = 256;
-  return matmul ? (matmul->workspace_bytes() + kAligned - 1) / kAligned * kAligned : 0;
 }
 
 }  // namespace
@@ -43,17 +21,18 @@ KernelChoice select_linear(CudaDevice& device, const KernelRequest& request) {
   const TensorType &x = input_type(request, 0), &y = output_type(request, 0);
   const DType dtype = x.dtype;
   const int64_t rows = x.shape[0], outputs = y.shape[1];
-  const Product product = {.m = rows,
-                           .n = outputs,
-                           .k = features_of(x.shape),
-                           .transpose_b = true,
-                           .in = dtype,
-                           .out = dtype,
-                           .tf32 = is_tf32(request)};
   const bool bias = has_input(request, 2), relu = request.node.attributes.flag("relu");
   // cuBLASLt's bias has y's type, and ours is f32. Its ReLU may turn NaN into 0; our own pass then takes the bias along.
-  auto matmul =
-      make_matmul(device, request, product, bias && !relu && dtype == DType::f32 ? Epilogue::add_bias : Epilogue::none);
+  const bool has_epilogue = bias && !relu && dtype == DType::f32;
+  auto matmul = make_matmul(device, request,
+                            {.m = rows,
+                             .n = outputs,
+                             .k = features_of(x.shape),
+                             .transpose_b = true,
+                             .in = dtype,
+                             .out = dtype,
+                             .tf32 = is_tf32(request),
+                             .epilogue = has_epilogue ? Epilogue::add_bias : Epilogue::none});
   const bool adds_bias = matmul && matmul->has_epilogue();
   const std::string name = name_with(matmul);
   const size_t scratch_bytes = workspace_of(matmul);
@@ -68,13 +47,13 @@ KernelChoice select_linear(CudaDevice& device, const KernelRequest& request) {
 
 KernelChoice select_linear_input_gradient(CudaDevice& device, const KernelRequest& request) {
   const TensorType &dy = input_type(request, 1), &dx = output_type(request, 0);
-  const Product product = {.m = dy.shape[0],
-                           .n = features_of(dx.shape),
-                           .k = dy.shape[1],
-                           .in = dy.dtype,
-                           .out = dx.dtype,
-                           .tf32 = is_tf32(request)};
-  auto matmul = make_matmul(device, request, product, Product::Epilogue::none);
+  auto matmul = make_matmul(device, request,
+                            {.m = dy.shape[0],
+                             .n = features_of(dx.shape),
+                             .k = dy.shape[1],
+                             .in = dy.dtype,
+                             .out = dx.dtype,
+                             .tf32 = is_tf32(request)});
   const std::string name = name_with(matmul);
   const size_t scratch_bytes = workspace_of(matmul);
   auto kernel = make_kernel(device, [matmul = std::move(matmul)](const Arguments& a, cudaStream_t stream) {
@@ -90,15 +69,16 @@ KernelChoice select_linear_weight_gradient(CudaDevice& device, const KernelReque
   const TensorType &x = input_type(request, 0), &dy = input_type(request, 1);
   const DType dtype = dy.dtype;
   const int64_t rows = dy.shape[0], outputs = dy.shape[1];
-  const Product product = {.m = outputs,
-                           .n = features_of(x.shape),
-                           .k = rows,
-                           .transpose_a = true,
-                           .in = dtype,
-                           .out = DType::f32,
-                           .tf32 = is_tf32(request)};
   const bool bias = request.node.outputs.size() > 1;
-  auto matmul = make_matmul(device, request, product, bias ? Epilogue::sum_a : Epilogue::none);
+  auto matmul = make_matmul(device, request,
+                            {.m = outputs,
+                             .n = features_of(x.shape),
+                             .k = rows,
+                             .transpose_a = true,
+                             .in = dtype,
+                             .out = DType::f32,
+                             .tf32 = is_tf32(request),
+                             .epilogue = bias ? Epilogue::sum_a : Epilogue::none});
   const bool sums_apart = bias && !(matmul && matmul->has_epilogue());
   const std::string name = name_with(matmul);
   const size_t workspace_bytes = workspace_of(matmul);  // before that of the sums

@@ -74,6 +74,7 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
   std::unique_ptr<Matmul> made(new Matmul);
   made->handle_ = device.cublas();
   made->has_vector_ = p.epilogue != Product::Epilogue::none;
+  made->accumulates_ = p.accumulates;
   const cublasComputeType_t compute = p.tf32 && p.in == DType::f32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
   check(cublasLtMatmulDescCreate(&made->operation_, compute, CUDA_R_32F), kWhat);
   set(made->operation_, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
@@ -122,11 +123,30 @@ Matmul::~Matmul() {
 }
 
 void Matmul::run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream) {
-  const float one = 1, zero = 0;
+  const float one = 1, old = accumulates_ ? 1 : 0;
   if (has_vector_) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
-  check(cublasLtMatmul(handle_, operation_, &one, b, b_, a, a_, &zero, d, d_, d, d_, &algorithm_, workspace,
+  check(cublasLtMatmul(handle_, operation_, &one, b, b_, a, a_, &old, d, d_, d, d_, &algorithm_, workspace,
                        workspace_bytes_, stream),
         kWhat);
+}
+
+std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& r, Product product) {
+  if (device.is_plan_only()) return nullptr;
+  auto matmul = Matmul::create(device, product);
+  if (!matmul && product.epilogue != Product::Epilogue::none) {
+    product.epilogue = Product::Epilogue::none;
+    matmul = Matmul::create(device, product);
+  }
+  if (!matmul)
+    throw Error(Status::unsupported, text(r.node.op, " '", r.node.name, "' on ", device.id(),
+                                          ": cuBLASLt has no product of ", name_of(product.in), " [", product.m, ", ",
+                                          product.k, "] and [", product.k, ", ", product.n, "]"));
+  return matmul;
+}
+
+size_t workspace_of(const std::unique_ptr<Matmul>& matmul) {
+  constexpr size_t kAligned = 256;
+  return matmul ? (matmul->workspace_bytes() + kAligned - 1) / kAligned * kAligned : 0;
 }
 
 }  // namespace troika::cuda

@@ -6,6 +6,7 @@
 
 #include "backends/cuda/cuda_device.h"
 #include "core/dtype.h"
+#include "device/kernel.h"
 
 namespace troika::cuda {
 
@@ -13,8 +14,9 @@ namespace troika::cuda {
 struct Product {
   int64_t m, n, k;
   bool transpose_a = false, transpose_b = false;
-  DType in, out;  // of a and b, of d; sums are f32
+  DType in = DType::f32, out = DType::f32;  // of a and b, of d; sums are f32
   bool tf32 = false;
+  bool accumulates = false;  // d += a b
   // What is done besides, with a vector of type `out`.
   enum class Epilogue {
     none,
@@ -43,9 +45,15 @@ class Matmul {
   cublasLtMatmulDesc_t operation_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
   cublasLtMatmulAlgo_t algorithm_{};
-  bool has_vector_ = false;
+  bool has_vector_ = false, accumulates_ = false;
   std::string name_;
   size_t workspace_bytes_ = 0;
 };
+
+// A product of a node, without its epilogue where cuBLASLt has no kernel for that. Null on a device that is only planned for.
+std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& request, Product product);
+
+// Of such a product (null: none), rounded up so that other scratch may follow.
+size_t workspace_of(const std::unique_ptr<Matmul>& matmul);
 
 }  // namespace troika::cuda

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "backends/cuda/cuda_device.h"
+#include "core/text.h"
 #include "models/zoo.h"
 #include "ops/op_def.h"
 #include "plan/compile.h"
@@ -13,11 +14,10 @@
 namespace troika {
 namespace {
 
-// A whole training step of a model from the zoo, planned for cuda:0. `adjust` has the last word on what is asked.
-Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int64_t batch = 8,
-             double max_gradient_norm = 0, const std::function<void(CompileRequest&)>& adjust = {}) {
-  const auto model = create_model(name, {});
-  CompileRequest request(model->graph());
+// A whole training step of a model, planned for cuda:0. `adjust` has the last word on what is asked.
+Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t batch = 8, double max_gradient_norm = 0,
+             const std::function<void(CompileRequest&)>& adjust = {}) {
+  CompileRequest request(model.graph());
   request.local_batch = request.global_batch = batch;
   request.micro_batches = {{{0, batch}}};
   request.compute = compute;
@@ -26,7 +26,7 @@ Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int
   request.sgd.max_gradient_norm = max_gradient_norm;
   std::vector<NamedBytes> sizes;
   std::vector<StateEntry> entries;
-  for (const Value& value : model->graph().values())
+  for (const Value& value : model.graph().values())
     if (value.role == Role::parameter) {
       request.trainable.push_back(value.name);
       sizes.push_back({value.name, value.type.bytes()});
@@ -43,15 +43,21 @@ Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int
   for (size_t b = 0; b < request.buckets.size(); ++b) {
     request.groups.push_back({request.buckets[b].parameters, 0, 0});
     for (const std::string& parameter : request.buckets[b].parameters)
-      add(parameter, model->graph().type(*model->graph().find(parameter)), static_cast<int>(b));
+      add(parameter, model.graph().type(*model.graph().find(parameter)), static_cast<int>(b));
   }
-  for (const Value& value : model->graph().values())
+  for (const Value& value : model.graph().values())
     if (value.role == Role::buffer) add(value.name, value.type, -1);
   if (is_scaled) add(kLossScale, {DType::f32, {2}}, -1);
   StateTable state(std::move(entries), true);
   if (adjust) adjust(request);
   cuda::CudaDevice device(0, cuda::CudaDevice::PlanOnly{});
   return compile(request, device, state, Log());
+}
+
+// The same of one from the zoo.
+Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int64_t batch = 8,
+             double max_gradient_norm = 0, const std::function<void(CompileRequest&)>& adjust = {}) {
+  return plan_of(*create_model(name, {}), compute, is_scaled, batch, max_gradient_norm, adjust);
 }
 
 int count(const Plan& plan, const std::string& op) {
@@ -178,6 +184,41 @@ TEST(CudaPlan, NormalisesASingleValueAChannelWithThoseOfOtherRanksAlone) {
   };
   EXPECT_EQ(select(true), "cuda:own:nhwc_vec1_merged");
   EXPECT_THROWS(Status::invalid_argument, "'bn' on cuda:0: training needs more than 1 value a channel", select(false));
+}
+
+// 11 steps, in parts of 4, 4 and 3; dropout between the layers.
+std::unique_ptr<Model> sequence_model() {
+  auto model = std::make_unique<Model>("sequences");
+  const ValueId x = model->add_lstm("lstm", model->add_input("x", {11, 3}), 7, true);
+  const ValueId y = model->add_gru("gru", model->add_dropout("drop", x, 0.25), 5, false);
+  model->set_output(model->add_linear("fc", model->add_select_step("last", y, -1), 10, true));
+  return model;
+}
+
+TEST(CudaPlan, TakesSequencesPartByPart) {
+  for (DType compute : {DType::f32, DType::bf16, DType::f16}) {
+    const Plan plan = plan_of(*sequence_model(), compute, compute == DType::f16);
+    for (const char* op : {"lstm", "lstm_gradient", "gru", "gru_gradient"}) EXPECT_EQ(count(plan, op), 3) << op;
+    for (const Launch& launch : plan.launches) {
+      EXPECT_EQ(launch.kernel_name.find("cuda:"), 0u) << launch.op << " has " << launch.kernel_name;
+      if (launch.op.starts_with("lstm") || launch.op.starts_with("gru")) {
+        EXPECT_EQ(launch.kernel_name, text("cuda:cublaslt:", launch.op, "_any"));
+        EXPECT_GT(launch.scratch.bytes, 0u) << launch.op;
+      }
+      if (launch.op.ends_with("_steps")) EXPECT_EQ(launch.kernel_name, text("cuda:own:", launch.op));
+    }
+    EXPECT_GT(count(plan, "split_steps"), 0) << print_plan(plan);  // around dropout, which is not cut
+    EXPECT_GT(count(plan, "join_steps"), 0);
+    EXPECT_EQ(count(plan, "reorder"), 0) << print_plan(plan);
+  }
+}
+
+TEST(CudaPlan, KeepsNothingOfTheStepsOfASequenceWhereItPredicts) {
+  const auto predicting = [](CompileRequest& request) { request.mode = Mode::predict; };
+  const Plan plan = plan_of(*sequence_model(), DType::f32, false, 8, 0, predicting);
+  EXPECT_EQ(count(plan, "lstm"), 3);
+  EXPECT_EQ(count(plan, "gru"), 3);
+  EXPECT_EQ(count(plan, "dropout") + count(plan, "split_steps") + count(plan, "join_steps"), 0) << print_plan(plan);
 }
 
 TEST(CudaPlan, TakesLessMemoryIn16Bits) {

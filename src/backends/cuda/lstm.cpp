@@ -1,0 +1,89 @@
+// lstm and its gradient: the input's part of all sums as one product; then a product and a launch for the gates at each step.
+#include "backends/cuda/recurrent.h"
+
+namespace troika::cuda {
+namespace {
+
+// Inputs and outputs: src/ops/lstm.cpp.
+struct Lstm {
+  RecurrentShape s;
+  ScratchPlan scratch = {};
+  RecurrentProducts products;
+  size_t sums;  // [n, 4 h], the state's part
+
+  Lstm(const CudaDevice& device, const KernelRequest& request)
+      : s(RecurrentShape::of(request)),
+        products(device, request, s, scratch),
+        sums(scratch.take_floats(s.n * s.rows)) {}
+
+  void operator()(const Arguments& a, cudaStream_t stream) const {
+    float* const gates = a.out<float>(3);
+    products.of_input(a, gates, stream);
+    for (int64_t step = 0; step < s.t; ++step) {
+      const float* const h = step > 0 ? a.out<float>(1) : a.in<float>(5);
+      float* const of_state = h ? scratch_at(a, sums) : nullptr;
+      if (h) products.of_state(a, h, of_state, stream);
+      lstm_step(s.at(step),
+                {.of_state = of_state,
+                 .bias_ih = a.in<float>(3),
+                 .bias_hh = a.in<float>(4),
+                 .c_before = step > 0 ? a.out<float>(2) : a.in<float>(6),
+                 .gates = gates,
+                 .c = a.out<float>(4),
+                 .y = a.out<float>(0),
+                 .last_c = a.out<float>(2),
+                 .last_h = a.out<float>(1)},
+                stream);
+    }
+  }
+};
+
+struct LstmGradient {
+  RecurrentShape s;
+  ScratchPlan scratch = {};
+  RecurrentGradientProducts products;
+  size_t dsums, dsums_now, dh, dc;  // [n, t, 4 h], [n, 4 h]; [n, h] where they are no outputs
+
+  LstmGradient(const CudaDevice& device, const KernelRequest& request)
+      : s(RecurrentShape::of(request)),
+        products(device, request, s, false, scratch),
+        dsums(scratch.take_floats(s.n * s.t * s.rows)),
+        dsums_now(scratch.take_floats(s.n * s.rows)),
+        dh(scratch.take_floats(products.made.state ? 0 : s.n * s.hidden)),
+        dc(scratch.take_floats(products.made.state ? 0 : s.n * s.hidden)) {}
+
+  void operator()(const Arguments& a, cudaStream_t stream) const {
+    const RecurrentGradients& made = products.made;
+    float *const of_sums = scratch_at(a, dsums), *const now = scratch_at(a, dsums_now);
+    float* const of_h = made.state ? a.out<float>(made.states_at) : scratch_at(a, dh);
+    float* const of_c = made.state ? a.out<float>(made.states_at + 1) : scratch_at(a, dc);
+    for (int64_t step = s.t; step-- > 0;) {
+      const bool is_last = step == s.t - 1;
+      lstm_step_gradient(s.at(step),
+                         {.gates = a.in<float>(6),
+                          .c = a.in<float>(7),
+                          .first_c = a.in<float>(4),
+                          .dy = a.in<float>(8),
+                          .dh = is_last ? a.in<float>(9) : of_h,
+                          .dc = is_last ? a.in<float>(10) : of_c,
+                          .dsums = of_sums,
+                          .dsums_now = now,
+                          .dc_before = of_c},
+                         stream);
+      if (step > 0 || made.state) products.of_state(a, now, of_h, stream);
+    }
+    products.of_sequence(a, a.in<float>(5), of_sums, of_sums, stream);
+  }
+};
+
+}  // namespace
+
+KernelChoice select_lstm(CudaDevice& device, const KernelRequest& request) {
+  return recurrent_choice(device, request, "lstm", Lstm(device, request));
+}
+
+KernelChoice select_lstm_gradient(CudaDevice& device, const KernelRequest& request) {
+  return recurrent_choice(device, request, "lstm_gradient", LstmGradient(device, request));
+}
+
+}  // namespace troika::cuda
