@@ -1,7 +1,5 @@
 // Threads of a block as fibers: one runs until it ends or waits. A fiber whose thread has ended takes the next, so that a kernel
 // without barriers needs one.
-#include <ucontext.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -26,8 +24,38 @@ constexpr size_t kStackBytes = 128 << 10, kMostStaticAndDynamicShared = 48 << 10
   std::abort();
 }
 
+// Saves the registers that a function keeps on the stack, whose top goes to `from`, and goes on where `to` was left so.
+extern "C" void emulated_switch(void** from, void* to);
+#if defined(__x86_64__)
+asm(R"(
+.text
+.hidden emulated_switch
+.globl emulated_switch
+.type emulated_switch, @function
+emulated_switch:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  movq %rsi, %rsp
+  popq %r15
+  popq %r14
+  popq %r13
+  popq %r12
+  popq %rbx
+  popq %rbp
+  ret
+.size emulated_switch, .-emulated_switch
+)");
+#else
+#error "GPUs in software need x86-64: threads of a block are switched by hand"
+#endif
+
 struct Fiber {
-  ucontext_t context{};
+  void* top = nullptr;  // of its stack, where it waits
   std::unique_ptr<std::byte[]> stack{new std::byte[kStackBytes]};
   Index thread;
   const int64_t* waits_for = nullptr;  // a count of rounds, which passes `round`; null: idle
@@ -49,15 +77,15 @@ struct Block {
   bool all = true, all_of_round[2] = {true, true};
   std::vector<Warp> warps;
   std::vector<std::unique_ptr<Fiber>> fibers;
-  std::vector<Fiber*> waiting, idle;
+  std::vector<Fiber*> waiting, ready, idle;
   Fiber* current = nullptr;
-  ucontext_t scheduler{};
+  void* scheduler = nullptr;  // the top of its stack, while a fiber runs
   std::vector<std::byte> shared;
   uint64_t number = 0;
-  std::mt19937 lot{std::random_device{}()};
+  std::minstd_rand lot{std::random_device{}()};
 };
 
-Block block;
+Block& block = *new Block;  // for ever
 
 Index index_of(unsigned thread) {
   return {thread % block_size.x, thread / block_size.x % block_size.y, thread / block_size.x / block_size.y};
@@ -73,6 +101,9 @@ void end_round_where_all_came() {
   ++block.rounds;
 }
 
+// From a fiber, until it is resumed.
+void leave(Fiber* self) { emulated_switch(&self->top, block.scheduler); }
+
 void run_fiber() {
   while (true) {
     while (block.begun < block.threads) {
@@ -84,7 +115,7 @@ void run_fiber() {
     }
     Fiber* const self = block.current;
     block.idle.push_back(self);
-    swapcontext(&self->context, &block.scheduler);
+    leave(self);
   }
 }
 
@@ -94,23 +125,26 @@ void wait_for(const int64_t& rounds, int64_t round) {
   self->waits_for = &rounds;
   self->round = round;
   block.waiting.push_back(self);
-  swapcontext(&self->context, &block.scheduler);
+  leave(self);
 }
 
 void resume(Fiber* fiber) {
   block.current = fiber;
   thread_index = fiber->thread;
-  swapcontext(&block.scheduler, &fiber->context);
+  emulated_switch(&block.scheduler, fiber->top);
 }
 
 Fiber* idle_fiber() {
   if (block.idle.empty()) {
     auto fiber = std::make_unique<Fiber>();
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp = fiber->stack.get();
-    fiber->context.uc_stack.ss_size = kStackBytes;
-    fiber->context.uc_link = nullptr;
-    makecontext(&fiber->context, run_fiber, 0);
+    // As if it had been left where run_fiber begins: six registers and the address to return to, the stack aligned as at a call.
+    // Stacks begin at different lines of a cache, which would hold few of them otherwise.
+    const size_t shift = block.fibers.size() % 61 * 320;
+    const auto top = reinterpret_cast<uintptr_t>(fiber->stack.get() + kStackBytes - shift) / 16 * 16 - 8;
+    auto* const frame = reinterpret_cast<void**>(top) - 7;
+    std::fill(frame, frame + 6, nullptr);
+    frame[6] = reinterpret_cast<void*>(run_fiber);
+    fiber->top = frame;
     block.fibers.push_back(std::move(fiber));
     return block.fibers.back().get();
   }
@@ -125,21 +159,22 @@ void run_block() {
   block.rounds = 0;
   block.warps.assign((block.threads + kWarp - 1) / kWarp, Warp());
   std::fill(block.shared.begin(), block.shared.end(), std::byte{0xff});
-  std::shuffle(block.order.begin(), block.order.end(), block.lot);
+  std::rotate(block.order.begin(), block.order.begin() + block.lot() % block.threads, block.order.end());
   while (block.ended < block.threads) {
     if (block.begun < block.threads) {
       resume(idle_fiber());
       continue;
     }
-    std::vector<Fiber*> ready;
-    std::erase_if(block.waiting, [&](Fiber* fiber) {
-      if (*fiber->waits_for <= fiber->round) return false;
-      ready.push_back(fiber);
-      return true;
-    });
-    if (ready.empty()) stop("threads of a block wait for others that have ended or wait elsewhere");
-    std::shuffle(ready.begin(), ready.end(), block.lot);
-    for (Fiber* fiber : ready) resume(fiber);
+    const auto first_ready = std::partition(block.waiting.begin(), block.waiting.end(),
+                                            [](const Fiber* fiber) { return *fiber->waits_for <= fiber->round; });
+    if (first_ready == block.waiting.end())
+      stop("threads of a block wait for others that have ended or wait elsewhere");
+    block.ready.assign(first_ready, block.waiting.end());
+    block.waiting.erase(first_ready, block.waiting.end());
+    std::rotate(block.ready.begin(), block.ready.begin() + static_cast<ptrdiff_t>(block.lot() % block.ready.size()),
+                block.ready.end());
+    if (block.lot() % 2) std::reverse(block.ready.begin(), block.ready.end());
+    for (Fiber* fiber : block.ready) resume(fiber);
   }
 }
 
@@ -151,6 +186,7 @@ void run_grid(dim3 grid, dim3 threads, size_t shared_bytes, const std::function<
   block.shared.resize(shared_bytes);
   block.order.resize(block.threads);
   std::iota(block.order.begin(), block.order.end(), 0u);
+  std::shuffle(block.order.begin(), block.order.end(), block.lot);
   std::vector<uint64_t> blocks(uint64_t{grid.x} * grid.y * grid.z);
   std::iota(blocks.begin(), blocks.end(), uint64_t{0});
   std::shuffle(blocks.begin(), blocks.end(), block.lot);

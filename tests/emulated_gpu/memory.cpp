@@ -25,6 +25,7 @@ struct Block {
 struct Range {
   std::byte* begin = nullptr;
   size_t next = 0, used = 0;
+  bool is_open = false;
   std::map<std::byte*, Block> blocks;  // by the address that was given out
 };
 
@@ -40,7 +41,7 @@ struct Memory {
     }
   }
   static Memory& get() {
-    static Memory memory;
+    static Memory& memory = *new Memory;  // for ever
     return memory;
   }
 };
@@ -76,7 +77,7 @@ void* allocate(int gpu, size_t bytes) {
   std::byte* const memory_begin = base + (pages - rounded);
   mprotect(base, pages, PROT_READ | PROT_WRITE);
   std::memset(base, kPoison, pages);
-  mprotect(base, pages, PROT_NONE);
+  if (!range.is_open) mprotect(base, pages, PROT_NONE);
   range.blocks[memory_begin] = {bytes, pages, base};
   range.used += bytes;
   return memory_begin;
@@ -89,6 +90,7 @@ bool release(void* address) {
     const auto found = gpu.blocks.find(static_cast<std::byte*>(address));
     if (found == gpu.blocks.end()) continue;
     madvise(found->second.base, found->second.pages, MADV_DONTNEED);
+    mprotect(found->second.base, found->second.pages, PROT_NONE);
     gpu.used -= found->second.bytes;
     gpu.blocks.erase(found);
     return true;
@@ -120,9 +122,11 @@ Access::~Access() { set(PROT_NONE); }
 void Access::set(int protection) const {
   Memory& memory = Memory::get();
   std::lock_guard lock(memory.mutex);
-  for (int gpu = first_; gpu < last_; ++gpu)
-    for (const auto& [address, block] : memory.gpus[static_cast<size_t>(gpu)].blocks)
-      mprotect(block.base, block.pages, protection);
+  for (int gpu = first_; gpu < last_; ++gpu) {
+    Range& range = memory.gpus[static_cast<size_t>(gpu)];
+    range.is_open = protection != PROT_NONE;
+    for (const auto& [address, block] : range.blocks) mprotect(block.base, block.pages, protection);
+  }
 }
 
 }  // namespace emulated_gpu

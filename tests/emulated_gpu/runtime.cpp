@@ -266,6 +266,10 @@ EMULATED cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptu
 EMULATED cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return remember(end_capture(stream, *graph));
 }
+EMULATED cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  *mode = exchange_capture_mode(*mode);
+  return cudaSuccess;
+}
 EMULATED cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                               unsigned long long* id, cudaGraph_t* graph, const cudaGraphNode_t**,
                                               const cudaGraphEdgeData**, size_t*) {
@@ -335,9 +339,6 @@ EMULATED cudaError_t cudaDeviceSynchronize() {
 }
 
 // What cudnn-frontend refers to and the plug-in never comes to.
-EMULATED cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
-  return remember(cudaErrorNotSupported);
-}
 EMULATED cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
   return remember(cudaErrorNotSupported);
 }

@@ -67,8 +67,9 @@ cudaError_t keep(cudaGraph_t graph, cudaUserObject_t object, unsigned references
 
 // Why a stream takes nothing from this thread; success where it does.
 cudaError_t why_not(cudaStream_t stream);
-// What the runtime forbids while this thread captures: it spoils the capture.
+// What the runtime forbids while this thread captures, unless its mode is relaxed: it spoils the capture.
 bool is_forbidden_by_capture();
+cudaStreamCaptureMode exchange_capture_mode(cudaStreamCaptureMode mode);  // of this thread
 // Until the GPU has nothing left to do.
 void drain(int gpu);
 // Runs some of what is ready, by lot; called where a real GPU goes on by itself.

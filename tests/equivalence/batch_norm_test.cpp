@@ -87,7 +87,7 @@ TEST(BatchNorm, EvaluatesByTheFirstDevicesStatisticsEverywhere) {
 
 TEST(BatchNorm, TrainsWithDevicesThatHaveNoSamples) {
   const auto batches = make_batches({3, 16, 1});
-  const Trained run = train(batch_norm_net(), test_devices(most_test_devices()), momentum_options(), batches);
+  const Trained run = train(batch_norm_net(), test_devices(kMostTestDevices), momentum_options(), batches);
   EXPECT_EQ(run.losses.size(), 3u);
 }
 

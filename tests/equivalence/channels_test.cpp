@@ -25,14 +25,7 @@ TrainerOptions split(int layer, int channel, int64_t micro_batches = 1) {
   return options;
 }
 
-class Channels : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!is_on_cpu()) GTEST_SKIP() << "splits by channel need CPU devices, tested is " << test_device();
-  }
-};
-
-TEST_F(Channels, EqualOneDeviceWhateverTheWidths) {
+TEST(Channels, EqualOneDeviceWhateverTheWidths) {
   for (int64_t samples : {1, 7, 16}) {
     const auto batches = make_batches(4, samples);
     for (const auto& net : {conv_net, dropout_net}) {  // 4, 17, 19 and 5 channels
@@ -44,7 +37,7 @@ TEST_F(Channels, EqualOneDeviceWhateverTheWidths) {
   }
 }
 
-TEST_F(Channels, NormaliseAsOneDeviceDoes) {
+TEST(Channels, NormaliseAsOneDeviceDoes) {
   for (int64_t samples : {4, 16}) {
     const auto batches = make_batches(4, samples);
     Trained oracle = train(batch_norm_net(), test_devices(1), momentum_options(), batches);
@@ -57,7 +50,7 @@ TEST_F(Channels, NormaliseAsOneDeviceDoes) {
   }
 }
 
-TEST_F(Channels, EqualOneDeviceTogetherWithDataAndLayers) {
+TEST(Channels, EqualOneDeviceTogetherWithDataAndLayers) {
   for (int64_t samples : {1, 13, 16}) {
     const auto batches = make_batches(3, samples);
     const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
@@ -71,7 +64,7 @@ TEST_F(Channels, EqualOneDeviceTogetherWithDataAndLayers) {
   }
 }
 
-TEST_F(Channels, NormaliseTogetherWithDataAndLayersAsSoManyMicroBatches) {
+TEST(Channels, NormaliseTogetherWithDataAndLayersAsSoManyMicroBatches) {
   const auto batches = make_batches(3, 16);
   TrainerOptions one = momentum_options();
   one.micro_batches = 4;
@@ -85,7 +78,7 @@ TEST_F(Channels, NormaliseTogetherWithDataAndLayersAsSoManyMicroBatches) {
   }
 }
 
-TEST_F(Channels, HoldTheirPartOfTheParameters) {
+TEST(Channels, HoldTheirPartOfTheParameters) {
   auto net = [] {
     ZooOptions zoo;
     zoo.hidden = 512;
@@ -112,7 +105,7 @@ TEST_F(Channels, HoldTheirPartOfTheParameters) {
 }
 
 // Of seven channels, flattened to fourteen features, and of fourteen units some ranks have the same ones and some do not.
-TEST_F(Channels, AddValuesThatAreCutInDifferentPlaces) {
+TEST(Channels, AddValuesThatAreCutInDifferentPlaces) {
   auto net = [](bool is_by_row) {
     auto model = std::make_shared<Model>("net");
     ValueId x = model->add_conv2d("conv", model->add_input("x", {1, 8, 7}), {7, square(3), 1, true});
@@ -130,7 +123,7 @@ TEST_F(Channels, AddValuesThatAreCutInDifferentPlaces) {
   }
 }
 
-TEST_F(Channels, PredictAndEvaluateAsOne) {
+TEST(Channels, PredictAndEvaluateAsOne) {
   const Batch batch = make_batches(1, 13)[0];
   for (const auto& net : {batch_norm_net, dropout_net}) {
     Trainer one(test_context(), net(), test_devices(1), momentum_options());
@@ -152,7 +145,7 @@ TEST_F(Channels, PredictAndEvaluateAsOne) {
   }
 }
 
-TEST_F(Channels, GoOnFromAFileOnAnyOtherMesh) {
+TEST(Channels, GoOnFromAFileOnAnyOtherMesh) {
   const auto batches = make_batches(8, 12);
   const Trained whole = train(conv_net(), test_devices(1), momentum_options(), batches);
   const std::string path = testing::TempDir() + "channels.safetensors";
@@ -175,7 +168,7 @@ std::string file_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
+TEST(Channels, SaveTheSameBytesOnEveryMesh) {
   const std::string path = testing::TempDir() + "first.safetensors", again = testing::TempDir() + "again.safetensors";
   for (const auto& net : {conv_net, batch_norm_net}) {
     {
@@ -197,7 +190,7 @@ TEST_F(Channels, SaveTheSameBytesOnEveryMesh) {
   }
 }
 
-TEST_F(Channels, OfAResNetEqualOneDevice) {
+TEST(Channels, OfAResNetEqualOneDevice) {
   ZooOptions zoo;
   zoo.input_channels = 1, zoo.input_height = 8, zoo.input_width = 7, zoo.classes = 5;
   auto net = [&] {
@@ -213,7 +206,7 @@ TEST_F(Channels, OfAResNetEqualOneDevice) {
 }
 
 // As close to f32 as one device is: partial sums are rounded where one device rounds whole ones.
-TEST_F(Channels, ComputeInBf16AndF16AsOneDeviceDoes) {
+TEST(Channels, ComputeInBf16AndF16AsOneDeviceDoes) {
   const auto batches = make_batches({16, 7, 3});
   const Trained exact = train(conv_net(), test_devices(1), momentum_options(), batches);
   auto error = [&](const Trained& run) {
@@ -236,7 +229,7 @@ TEST_F(Channels, ComputeInBf16AndF16AsOneDeviceDoes) {
   }
 }
 
-TEST_F(Channels, RefuseAMeshThatCannotWork) {
+TEST(Channels, RefuseAMeshThatCannotWork) {
   auto attach = [](int devices, const TrainerOptions& options) {
     Trainer(test_context(), conv_net(), test_devices(devices), options);
   };

@@ -128,14 +128,14 @@ double largest_difference(const Named& a, const Named& b) {
   return most;
 }
 
-int most_devices() { return std::min(4, most_test_devices()); }
+constexpr int kMostDevices = 4;
 
 const std::vector<int64_t> kUneven = {7, 16, 3, 1, 10, 5};
 
 TEST(Clipping, OnAnyNumberOfDevicesIsThatOfOne) {
   const auto batches = make_batches(kUneven, 21);
   const ClippedRun one = run(conv_net(), 1, clipped(), batches);
-  for (int n = 2; n <= most_devices(); ++n)
+  for (int n = 2; n <= kMostDevices; ++n)
     expect_runs_near(one, run(conv_net(), n, clipped(), batches), kTolerance, text(n, " devices"));
 }
 
@@ -150,7 +150,7 @@ TEST(Clipping, IsThatOfAnOracleThatClipsTheReducedGradientsByHand) {
   // Else nothing is told apart.
   EXPECT_GT(*std::max_element(norms.begin(), norms.end()), 1.2 * kMaxNorm);
   EXPECT_LT(*std::min_element(norms.begin(), norms.end()), 0.9 * kMaxNorm);
-  for (int n = 1; n <= most_devices(); ++n) {
+  for (int n = 1; n <= kMostDevices; ++n) {
     const ClippedRun found = run(conv_net(), n, clipped(), batches);
     for (size_t i = 0; i < norms.size(); ++i)
       EXPECT_NEAR(found.norms[i], norms[i], kTolerance * norms[i]) << n << " devices";
@@ -186,7 +186,7 @@ TEST(Clipping, GivesTheNormOfTheGradientsThatAreReadByName) {
   scaled.loss_scale = 1000;  // no power of two
   sum.reduction = Reduction::sum;
   for (const TrainerOptions& options : {clipped(), frozen, scaled, sum})
-    for (int n = 1; n <= most_devices(); ++n) {
+    for (int n = 1; n <= kMostDevices; ++n) {
       Trainer trainer(test_context(), conv_net(), test_devices(n), options);
       for (const Batch& batch : make_batches(kUneven, 23)) {
         StepResult result;
@@ -219,7 +219,6 @@ TEST(Clipping, OfMicroBatchesIsThatOfTheWholeBatch) {
 }
 
 TEST(Clipping, OfLogicalShardsGivesTheSameBitsOnAnyNumberOfDevices) {
-  if (most_test_devices() < 8) GTEST_SKIP() << "needs 8 replicas of " << test_device();
   TrainerOptions options = clipped();
   options.logical_shards = 8;
   const auto batches = make_batches({16, 31, 24, 19, 17, 3, 1}, 26);
@@ -287,7 +286,8 @@ TEST(Clipping, IsPartOfTheTrainingState) {
       never(test_context(), conv_net(), test_devices(2), momentum_options());
   load_checkpoint(clips, with);
   load_checkpoint(never, without);
-  EXPECT_THROWS(Status::mismatch, "max_gradient_norm is '0.7', the trainer has '0.25'", load_checkpoint(clips_more, with));
+  EXPECT_THROWS(Status::mismatch, "max_gradient_norm is '0.7', the trainer has '0.25'",
+                load_checkpoint(clips_more, with));
   EXPECT_THROWS(Status::mismatch, "max_gradient_norm is '0.7', the trainer has none", load_checkpoint(never, with));
   EXPECT_THROWS(Status::mismatch, "has no max_gradient_norm, the trainer has '0.7'", load_checkpoint(clips, without));
 }

@@ -92,7 +92,7 @@ TEST_P(Devices, PredictAndEvaluateAsOne) {
 
 std::vector<int> counts() {
   std::vector<int> counts = {1, 2, 3, 4};
-  if (most_test_devices() > 4) counts.push_back(most_test_devices());
+  counts.push_back(kMostTestDevices);
   return counts;
 }
 
@@ -112,7 +112,7 @@ TEST(Replicas, OfOneDeviceTwiceEqualOne) {
 
 TEST(Replicas, StartFromTheSameNumbersForAnyCount) {
   Named first;
-  for (int n : {1, 2, most_test_devices()}) {
+  for (int n : {1, 2, kMostTestDevices}) {
     auto model = conv_net();
     initialize_default(*model, 77, false);
     const Trainer trainer(test_context(), model, test_devices(n), {});
@@ -122,7 +122,7 @@ TEST(Replicas, StartFromTheSameNumbersForAnyCount) {
 }
 
 TEST(Replicas, GiveTheSameBitsInEveryRun) {
-  for (int n : {1, 3, most_test_devices()}) {
+  for (int n : {1, 3, kMostTestDevices}) {
     const auto batches = make_batches(4, 31);
     EXPECT_TRUE(train(conv_net(), test_devices(n), momentum_options(), batches) ==
                 train(conv_net(), test_devices(n), momentum_options(), batches))
@@ -134,7 +134,7 @@ TEST(Replicas, GiveTheSameBitsInEveryRun) {
 }
 
 TEST(Replicas, StayBitIdenticalOverAHundredSteps) {
-  for (int n : {2, most_test_devices()}) {
+  for (int n : {2, kMostTestDevices}) {
     std::vector<int64_t> sizes;
     for (int64_t i = 0; i < 100; ++i) sizes.push_back(i % 10 == 9 ? 3 : 16);
     train(conv_net(), test_devices(n), momentum_options(), make_batches(sizes));  // looks at the replicas at its end
@@ -150,7 +150,7 @@ TEST(Replicas, AreMeanSquaredErrorAndItsTargetsSplitAsWell) {
   options.loss = Loss::mean_squared_error;
   options.learning_rate = 0.01;
   const Trained oracle = train(conv_net(), test_devices(1), options, {batch, batch});
-  for (int n : {2, most_test_devices()})
+  for (int n : {2, kMostTestDevices})
     expect_near(oracle, train(conv_net(), test_devices(n), options, {batch, batch}), kTolerance, text(n, " devices"));
 }
 

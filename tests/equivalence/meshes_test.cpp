@@ -41,11 +41,6 @@ std::vector<Mesh> all_meshes() {
 
 class Meshes : public ::testing::TestWithParam<size_t> {
  protected:
-  void SetUp() override {
-    if (!is_on_cpu() && mesh.layer * mesh.channel > 1)
-      GTEST_SKIP() << "splits by layer and channel need CPU devices, tested is " << test_device();
-  }
-
   int devices() const { return mesh.data * mesh.layer * mesh.channel; }
   TrainerOptions options(int64_t micro_batches) const {
     TrainerOptions options = momentum_options();
@@ -79,7 +74,6 @@ TEST_P(Meshes, NormaliseEachPartAsOneDeviceDoesAMicroBatch) {
 }
 
 TEST_P(Meshes, NormaliseTheWholeBatchWhereStatisticsAreSynchronised) {
-  if (!is_on_cpu()) GTEST_SKIP() << "sync_batch_norm needs CPU devices, tested is " << test_device();
   const auto batches = make_batches({16, 13, 31});
   const Trained oracle = train(normalized_net(), test_devices(1), momentum_options(), batches);
   TrainerOptions synchronised = options(1);
@@ -89,7 +83,6 @@ TEST_P(Meshes, NormaliseTheWholeBatchWhereStatisticsAreSynchronised) {
 }
 
 TEST_P(Meshes, HoldTheOptimizersStateInPartsWithTheSameBits) {
-  if (!is_on_cpu()) GTEST_SKIP() << "shard_optimizer needs CPU devices, tested is " << test_device();
   const auto batches = make_batches({16, 13, 1});
   TrainerOptions sharded = options(1);
   sharded.shards_optimizer = true;

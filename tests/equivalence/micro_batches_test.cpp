@@ -102,14 +102,7 @@ TEST(MicroBatches, SkipTheStepWhereOnePartIsNotFinite) {
   EXPECT_FALSE(result.is_skipped);
 }
 
-class LogicalShards : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (most_test_devices() < 8) GTEST_SKIP() << "needs 8 replicas of " << test_device();
-  }
-};
-
-TEST_F(LogicalShards, GiveTheSameBitsOnAnyNumberOfDevices) {
+TEST(LogicalShards, GiveTheSameBitsOnAnyNumberOfDevices) {
   // Whole batches, uneven ones, and ones that leave shards without samples.
   std::vector<int64_t> sizes;
   for (int i = 0; i < 10; ++i)
@@ -124,7 +117,7 @@ TEST_F(LogicalShards, GiveTheSameBitsOnAnyNumberOfDevices) {
   for (int n : {2, 4, 8}) EXPECT_TRUE(train(conv_net(), test_devices(n), in_shards(8), few) == one) << n << " devices";
 }
 
-TEST_F(LogicalShards, EqualTheWholeBatch) {
+TEST(LogicalShards, EqualTheWholeBatch) {
   const auto batches = make_batches(4, 21);
   const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
   for (int64_t shards : {1, 2, 4, 16})
@@ -132,7 +125,7 @@ TEST_F(LogicalShards, EqualTheWholeBatch) {
                 text(shards, " shards"));
 }
 
-TEST_F(LogicalShards, GoOnWithTheSameBitsOnOtherDevicesFromAFile) {
+TEST(LogicalShards, GoOnWithTheSameBitsOnOtherDevicesFromAFile) {
   const auto batches = make_batches(12, 29);
   const Trained whole = train(batch_norm_net(), test_devices(4), in_shards(8), batches);
   const std::string path = testing::TempDir() + "logical_shards.safetensors";
@@ -152,7 +145,7 @@ TEST_F(LogicalShards, GoOnWithTheSameBitsOnOtherDevicesFromAFile) {
   }
 }
 
-TEST_F(LogicalShards, RefuseWhatWouldNotGiveTheSameBits) {
+TEST(LogicalShards, RefuseWhatWouldNotGiveTheSameBits) {
   auto attach = [](int devices, const TrainerOptions& options) {
     Trainer(test_context(), conv_net(), test_devices(devices), options);
   };

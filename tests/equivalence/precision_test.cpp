@@ -25,7 +25,7 @@ TEST(Precision, LowTrainsAsOneDeviceOnAnyNumberOfDevices) {
     const auto batches = make_batches({7, 16, 3}, 11);
     const Trained one = train(conv_net(), test_devices(1), options, batches);
     // Sums over other parts of a batch round at other places: to a unit of the type's last place.
-    for (int n : {2, 3, most_test_devices()})
+    for (int n : {2, 3, kMostTestDevices})
       expect_near(one, train(conv_net(), test_devices(n), options, batches), compute == DType::f16 ? 1e-2 : 6e-2,
                   std::string(name_of(compute)) + " on " + std::to_string(n));
   }

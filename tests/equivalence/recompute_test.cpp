@@ -157,7 +157,6 @@ std::shared_ptr<Model> deep_net() {
 // The budget is each device's: of its own layers, its own channels, and as many micro-batches as it keeps. Devices with 5
 // channels and with 6 must choose the same, or they would not meet in the same sums.
 TEST(Recompute, FitsABudgetWithinASplitAndChangesNoBit) {
-  if (!is_on_cpu()) GTEST_SKIP() << "splits need CPU devices, tested is " << test_device();
   const auto batches = make_batches({64, 49}, 71);
   for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{1, 2, 1}, Mesh{1, 1, 3}, Mesh{2, 1, 2}, Mesh{1, 2, 2}}) {
     TrainerOptions options = momentum_options();
@@ -183,7 +182,6 @@ TEST(Recompute, FitsABudgetWithinASplitAndChangesNoBit) {
 }
 
 TEST(Recompute, RepeatsTheSameSumsOnDevicesWithUnevenChannels) {
-  if (!is_on_cpu()) GTEST_SKIP() << "splits need CPU devices, tested is " << test_device();
   const auto batches = make_batches({16, 7}, 72);
   for (int channel : {2, 3, 4}) {
     TrainerOptions options = momentum_options();

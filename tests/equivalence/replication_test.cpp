@@ -12,13 +12,6 @@
 namespace troika {
 namespace {
 
-class Replication : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!is_on_cpu()) GTEST_SKIP() << "needs CPU devices, tested is " << test_device();
-  }
-};
-
 TrainerOptions with_mesh(Mesh mesh, bool shards_optimizer) {
   TrainerOptions options = momentum_options();
   options.mesh = mesh;
@@ -30,7 +23,7 @@ TrainerOptions with_mesh(Mesh mesh, bool shards_optimizer) {
 
 int devices_of(const Mesh& mesh) { return mesh.data * mesh.layer * mesh.channel; }
 
-TEST_F(Replication, OfAShardedOptimizerGivesTheSameBits) {
+TEST(Replication, OfAShardedOptimizerGivesTheSameBits) {
   const auto batches = make_batches({16, 7, 3, 1, 31}, 51);
   for (const Mesh& mesh : {Mesh{2, 1, 1}, Mesh{3, 1, 1}, Mesh{8, 1, 1}, Mesh{2, 2, 1}, Mesh{2, 1, 2}})
     for (const auto& net : {conv_net, batch_norm_net}) {
@@ -42,7 +35,7 @@ TEST_F(Replication, OfAShardedOptimizerGivesTheSameBits) {
     }
 }
 
-TEST_F(Replication, OfAShardedOptimizerGoesWithGroupsScalingAndClipping) {
+TEST(Replication, OfAShardedOptimizerGoesWithGroupsScalingAndClipping) {
   const auto batches = make_batches({16, 7, 3}, 52);
   for (bool is_clipped : {false, true}) {
     TrainerOptions whole = with_mesh({3, 1, 1}, false);
@@ -57,7 +50,7 @@ TEST_F(Replication, OfAShardedOptimizerGoesWithGroupsScalingAndClipping) {
   }
 }
 
-TEST_F(Replication, OfAShardedOptimizerHoldsItsStateOnce) {
+TEST(Replication, OfAShardedOptimizerHoldsItsStateOnce) {
   StepResult result;
   Trainer whole(test_context(), conv_net(), test_devices(1), momentum_options());
   whole.step(make_batches(1, 8)[0], result);
@@ -81,7 +74,7 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-TEST_F(Replication, OfAShardedOptimizerSavesTheFileOfAWholeOneAndGoesOnFromIt) {
+TEST(Replication, OfAShardedOptimizerSavesTheFileOfAWholeOneAndGoesOnFromIt) {
   const std::string path = testing::TempDir() + "sharded.safetensors", other = testing::TempDir() + "whole.safetensors";
   const auto batches = make_batches(6, 12, 53);
   StepResult result;
@@ -103,7 +96,7 @@ TEST_F(Replication, OfAShardedOptimizerSavesTheFileOfAWholeOneAndGoesOnFromIt) {
   expect_near(one.momentum, found.momentum, 5e-6, "momentum");
 }
 
-TEST_F(Replication, CompressesGradientsToBf16) {
+TEST(Replication, CompressesGradientsToBf16) {
   TrainerOptions plain;
   plain.reduction = Reduction::sum;
   plain.learning_rate = 1e-3;
@@ -135,7 +128,7 @@ TEST_F(Replication, CompressesGradientsToBf16) {
   }
 }
 
-TEST_F(Replication, OfCompressedGradientsIsOffOnOneDevice) {
+TEST(Replication, OfCompressedGradientsIsOffOnOneDevice) {
   TrainerOptions compressed = momentum_options();
   compressed.compresses_gradients = true;
   const auto batches = make_batches(2, 9, 55);

@@ -124,7 +124,6 @@ TEST(Sequences, EqualOneDeviceOnAnyMesh) {
                                                          {1, 3, 1, 2},
                                                          {1, 1, 2, 1},
                                                          {2, 2, 2, 2}}) {
-        if (!is_on_cpu() && layer * channel > 1) continue;
         TrainerOptions options = momentum_options();
         options.mesh.layer = layer;
         options.mesh.channel = channel;
@@ -192,7 +191,6 @@ TEST(Sequences, ChangeNoBitWhereTheyAreComputedAgain) {
 }
 
 TEST(Sequences, ChangeNoBitWhereAStageComputesThemAgain) {
-  if (!is_on_cpu()) GTEST_SKIP() << "splits by layer need CPU devices, tested is " << test_device();
   const auto batches = sequences({9, 9});
   for (const Kind& kind : kKinds) {
     TrainerOptions options = momentum_options();

@@ -31,9 +31,6 @@ const std::vector<Split>& all_splits() {
 
 class Splits : public ::testing::TestWithParam<size_t> {
  protected:
-  void SetUp() override {
-    if (!is_on_cpu()) GTEST_SKIP() << "splits by layer and channel need CPU devices, tested is " << test_device();
-  }
   const Split split = all_splits()[GetParam()];
 };
 
@@ -66,7 +63,7 @@ TEST(Bf16, GoesThroughPipelinesAndMicroBatches) {  // channels_test.cpp has the 
   one.compute = DType::bf16;
   const Trained oracle = train(conv_net(), test_devices(1), one, batches);
   for (const Split& split : all_splits()) {
-    if (split.channel > 1 || (split.layer > 1 && !is_on_cpu())) continue;
+    if (split.channel > 1) continue;
     TrainerOptions options = split.options();
     options.compute = DType::bf16;
     const Trained found = train(conv_net(), test_devices(split.devices()), options, batches);

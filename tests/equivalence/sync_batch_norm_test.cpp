@@ -30,14 +30,7 @@ Trained train_together(int devices, const TrainerOptions& options, const std::ve
   return without_rounding(train(batch_norm_net(), test_devices(devices), options, batches));
 }
 
-class SyncBatchNorm : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!is_on_cpu()) GTEST_SKIP() << "SyncBatchNorm needs CPU devices, tested is " << test_device();
-  }
-};
-
-TEST_F(SyncBatchNorm, EqualsOneDeviceOnTheWholeBatch) {
+TEST(SyncBatchNorm, EqualsOneDeviceOnTheWholeBatch) {
   const auto batches = make_batches({16, 7, 3, 31, 5}, 41);  // uneven, and with devices that get none
   const Trained one = train_together(1, momentum_options(), batches);
   for (int n : {2, 3, 4, 8}) {
@@ -50,13 +43,13 @@ TEST_F(SyncBatchNorm, EqualsOneDeviceOnTheWholeBatch) {
   EXPECT_GT(difference(one.buffers.at("bn1.running_var"), apart.buffers.at("bn1.running_var")), 20 * kTolerance);
 }
 
-TEST_F(SyncBatchNorm, OnOneDeviceChangesNoBit) {
+TEST(SyncBatchNorm, OnOneDeviceChangesNoBit) {
   const auto batches = make_batches(3, 9, 42);
   EXPECT_EQ(train(batch_norm_net(), test_devices(1), momentum_options(), batches),
             train(batch_norm_net(), test_devices(1), synchronized(), batches));
 }
 
-TEST_F(SyncBatchNorm, WorksWithinEveryMesh) {
+TEST(SyncBatchNorm, WorksWithinEveryMesh) {
   const auto batches = make_batches({16, 7, 2}, 43);
   const Trained one = train_together(1, momentum_options(), batches);
   for (const Mesh& mesh : {Mesh{2, 2, 1}, Mesh{2, 1, 2}, Mesh{3, 2, 1}, Mesh{2, 2, 2}})
@@ -65,7 +58,7 @@ TEST_F(SyncBatchNorm, WorksWithinEveryMesh) {
 }
 
 // Micro-batch i of every device together are one: two devices' of 16 samples are 0..3 with 8..11, and 4..7 with 12..15.
-TEST_F(SyncBatchNorm, NormalisesMicroBatchesWithThoseAtTheirPlaceOnOtherDevices) {
+TEST(SyncBatchNorm, NormalisesMicroBatchesWithThoseAtTheirPlaceOnOtherDevices) {
   auto joined = [](const Batch& batch, const std::vector<std::pair<int64_t, int64_t>>& ranges) {
     Batch result = slice(batch, 0, 0);
     for (const auto& [begin, end] : ranges) {
@@ -86,7 +79,7 @@ TEST_F(SyncBatchNorm, NormalisesMicroBatchesWithThoseAtTheirPlaceOnOtherDevices)
                 name_of(mesh));
 }
 
-TEST_F(SyncBatchNorm, GivesMicroBatchesWithoutSamplesTheirPlace) {
+TEST(SyncBatchNorm, GivesMicroBatchesWithoutSamplesTheirPlace) {
   // 5 samples on 4 devices in 2 micro-batches: {1, 1}, {1, 0}, {1, 0}, {1, 0}; 2 samples: {1, 0}, {1, 0}, none, none.
   for (const Mesh& mesh : {Mesh{4, 1, 1}, Mesh{4, 2, 1}}) {
     Trainer trainer(test_context(), batch_norm_net(), test_devices(mesh.data * mesh.layer), synchronized(mesh, 2));
@@ -102,21 +95,21 @@ TEST_F(SyncBatchNorm, GivesMicroBatchesWithoutSamplesTheirPlace) {
   }
 }
 
-TEST_F(SyncBatchNorm, ComputesInBf16) {
+TEST(SyncBatchNorm, ComputesInBf16) {
   TrainerOptions low = momentum_options(), many = synchronized();
   low.compute = many.compute = DType::bf16;
   const auto batches = make_batches({16, 7}, 46);
   expect_near(train_together(1, low, batches), train_together(3, many, batches), 0.08, "bf16");
 }
 
-TEST_F(SyncBatchNorm, WithRecomputeChangesNoBit) {
+TEST(SyncBatchNorm, WithRecomputeChangesNoBit) {
   const auto batches = make_batches({16, 7, 3}, 47);
   TrainerOptions again = synchronized();
   again.recompute.layers = {"*"};
   EXPECT_EQ(train_together(3, synchronized(), batches), train_together(3, again, batches));
 }
 
-TEST_F(SyncBatchNorm, NeedsTwoValuesOnAllDevicesTogether) {
+TEST(SyncBatchNorm, NeedsTwoValuesOnAllDevicesTogether) {
   auto net = [] {
     auto model = std::make_shared<Model>("net");
     ValueId x = model->add_adaptive_avg_pool2d("pool", model->add_input("x", {1, 8, 7}), 1, 1);
@@ -136,7 +129,7 @@ TEST_F(SyncBatchNorm, NeedsTwoValuesOnAllDevicesTogether) {
                 one.step(make_batches(1, 1)[0], result));
 }
 
-TEST_F(SyncBatchNorm, ExcludesLogicalShards) {
+TEST(SyncBatchNorm, ExcludesLogicalShards) {
   TrainerOptions options = synchronized();
   options.logical_shards = 2;
   EXPECT_THROWS(Status::invalid_argument, "sync_batch_norm is 1 and logical_shards is 2, which normalise differently",

@@ -246,7 +246,7 @@ TEST(Checkpoints, ResumeBitForBitAtTheSameCountAndCloselyAtAnother) {
     for (const Batch& batch : head) trainer.step(batch, result);
     save_checkpoint(trainer, directory.path() / "state");
   }
-  for (int n : {4, 2, most_test_devices()}) {
+  for (int n : {4, 2, kMostTestDevices}) {
     Trainer trainer(test_context(), dropout_net(), test_devices(n), options);
     load_checkpoint(trainer, directory.path() / "state");
     StepResult result;

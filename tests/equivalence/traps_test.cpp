@@ -115,7 +115,7 @@ TEST(Trap, AnOpWithoutAGradientIsAnErrorThatNamesIt) {
 TEST(Trap, EachStepIsScaledByItsOwnBatch) {
   const auto batches = make_batches({16, 3, 31, 1, 7, 16});
   const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
-  for (int n : {2, 4, most_test_devices()})
+  for (int n : {2, 4, kMostTestDevices})
     expect_near(oracle, train(conv_net(), test_devices(n), momentum_options(), batches), kTolerance,
                 text(n, " devices"));
   // Against definition, too: gradients of one sample twice are those of it once.
@@ -133,7 +133,7 @@ TEST(Trap, EachStepIsScaledByItsOwnBatch) {
 TEST(Trap, OptimizerStateOfManyDevicesLoadsOnOne) {
   const TempDirectory directory;
   const auto batches = make_batches(4, 16);
-  Trainer many(test_context(), conv_net(), test_devices(most_test_devices()), momentum_options());
+  Trainer many(test_context(), conv_net(), test_devices(kMostTestDevices), momentum_options());
   StepResult result;
   many.step(batches[0], result);
   many.step(batches[1], result);
@@ -175,7 +175,7 @@ TEST(Trap, AShardOfOneValueAChannelIsRefusedByNameAndTheTrainerGoesOn) {
 TEST(Trap, DevicesWithoutSamplesWeighNothing) {
   const auto batches = make_batches({16, 3, 1, 3});
   const Trained oracle = train(dropout_net(), test_devices(1), momentum_options(), batches);
-  expect_near(oracle, train(dropout_net(), test_devices(most_test_devices()), momentum_options(), batches), kTolerance,
+  expect_near(oracle, train(dropout_net(), test_devices(kMostTestDevices), momentum_options(), batches), kTolerance,
               "many devices");
 }
 

@@ -13,10 +13,6 @@ constexpr double kTolerance = 2e-5;
 
 class Update : public ::testing::TestWithParam<Mesh> {
  protected:
-  void SetUp() override {
-    if (!is_on_cpu()) GTEST_SKIP() << "splits need CPU devices, tested is " << test_device();
-  }
-
   static TrainerOptions with_mesh(const Mesh& mesh) {
     TrainerOptions options = momentum_options();
     options.mesh = mesh;

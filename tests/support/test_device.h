@@ -12,15 +12,16 @@ inline DeviceId test_device() { return parse_device(test_device_name()); }
 
 inline bool is_on_cpu() { return test_device().kind == DeviceKind::cpu; }
 
-// n replicas: cpu:0 to cpu:n-1, or the one GPU n times.
+// n replicas: cpu:0 to cpu:n-1; the one GPU n times, or with TROIKA_TEST_GPUS=each, GPUs from it on.
 inline std::vector<DeviceId> test_devices(int n) {
+  const char* const gpus = std::getenv("TROIKA_TEST_GPUS");
+  const bool are_many = is_on_cpu() || (gpus && std::string(gpus) == "each");
   std::vector<DeviceId> devices(static_cast<size_t>(n), test_device());
-  if (is_on_cpu())
-    for (int i = 0; i < n; ++i) devices[static_cast<size_t>(i)].index = i;
+  if (are_many)
+    for (int i = 0; i < n; ++i) devices[static_cast<size_t>(i)].index += i;
   return devices;
 }
 
-// As many replicas as a test may ask for: a GPU holds them all.
-inline int most_test_devices() { return is_on_cpu() ? 8 : 4; }
+constexpr int kMostTestDevices = 8;  // that a test asks for
 
 }  // namespace troika

@@ -9,8 +9,9 @@ namespace {
 constexpr int kMostRanks = 128;  // of a channel group: what a kernel's arguments hold
 
 // y [n, y_sample] from x [n, x_sample], from element `offset` of each sample on.
-__global__ void slice_kernel(const float* __restrict__ x, float* __restrict__ y, int64_t n, int64_t x_sample,
-                             int64_t y_sample, int64_t offset) {
+template <typename T>
+__global__ void slice_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t n, int64_t x_sample, int64_t y_sample,
+                             int64_t offset) {
   for (int64_t i = first_index(); i < n; i += index_step()) y[i] = x[i / y_sample * x_sample + i % y_sample + offset];
 }
 
@@ -75,11 +76,13 @@ KernelChoice select_slice_channels(CudaDevice& device, const KernelRequest& requ
   const Shape x = input_type(request, 0).shape, y = output_type(request, 0).shape;
   const int64_t n = y.elements(), x_sample = x.elements() / x[0], y_sample = n / y[0];
   const int64_t offset = request.node.attributes.integer("begin") * (x_sample / x[1]);
-  auto body = [=](const Arguments& a, cudaStream_t stream) {
-    slice_kernel<<<blocks_for(n), kThreads, 0, stream>>>(a.in<float>(0), a.out<float>(0), n, x_sample, y_sample,
-                                                         offset);
-  };
-  return plain_choice(request, "cuda:own:slice_channels", make_kernel(device, body));
+  return with_type(input_type(request, 0).dtype, [&](auto zero) {
+    using T = decltype(zero);
+    auto body = [=](const Arguments& a, cudaStream_t stream) {
+      slice_kernel<<<blocks_for(n), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), n, x_sample, y_sample, offset);
+    };
+    return plain_choice(request, "cuda:own:slice_channels", make_kernel(device, body));
+  });
 }
 
 KernelChoice select_join_channels(CudaDevice& device, const KernelRequest& request) {

@@ -9,11 +9,17 @@
 namespace troika::cuda {
 namespace {
 
-// Operations above which the direct kernels are not worth a try.
-constexpr double kMostDirect = 1e9;
+// Operations above which the direct kernels are not worth a try. cuDNN may be slow where there are groups.
+bool are_too_many(double operations, const Convolution& v) { return operations > (v.groups > 1 ? 1e9 : 1e8); }
 
 bool is_last_resort(const Convolution& v) {
-  return 2.0 * static_cast<double>(v.y_elements()) * static_cast<double>(v.c / v.groups * v.taps()) > kMostDirect;
+  return are_too_many(2.0 * static_cast<double>(v.y_elements()) * static_cast<double>(v.c / v.groups * v.taps()), v);
+}
+
+// A weight's gradient takes a block, however few pixels there are.
+bool is_last_resort_for_weights(const Convolution& v) {
+  constexpr int64_t kBlock = 2048;  // pixels that its sum costs
+  return are_too_many(2.0 * static_cast<double>(v.weight_elements()) * static_cast<double>(v.pixels() + kBlock), v);
 }
 
 bool has_graph(const Convolution& v) { return reach_of(v, 0) && reach_of(v, 1); }
@@ -152,7 +158,7 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
                       .scratch_bytes = static_cast<size_t>(elements) * size_of(dtype),
                       .handicap = kHandicap});
   }
-  ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort(v)});
+  ways.push_back({.name = "direct", .describe = {}, .launch = direct, .is_last_resort = is_last_resort_for_weights(v)});
 
   Problem problem = problem_of(device, request, v, dtype);
   const Node& node = request.node;

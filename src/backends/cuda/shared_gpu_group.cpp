@@ -1,6 +1,8 @@
 // Who waits for whom in the collectives of replicas that share a GPU.
 #include "backends/cuda/shared_gpu_group.h"
 
+#include <algorithm>
+
 #include "backends/cuda/check.h"
 #include "core/split.h"
 #include "core/text.h"
@@ -34,21 +36,23 @@ class SharedGpuCommunicator : public Communicator {
 
   void progress() override {
     std::lock_guard lock(group_->mutex_);
-    for (Slot& s : group_->slots_) launch_where_all_have_started(s);
+    launch_what_all_have_started();
   }
 
   void wait(int slot, Deadline deadline) override {
     std::unique_lock lock(group_->mutex_);
     Slot& s = group_->slots_.at(static_cast<size_t>(slot));
     const int64_t target = s.ranks[static_cast<size_t>(rank_)].rounds * size();
-    auto reached = [&](const int64_t& counter) {
-      return group_->changed_.wait_until(lock, deadline, [&] { return group_->is_aborted_ || counter >= target; });
-    };
-    const bool in_time = reached(s.started) && (check_usable(), launch_where_all_have_started(s), reached(s.launched));
-    check_usable();
-    if (!in_time)
-      throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": collective ", slot, " was started ", s.started,
-                                     " times by the deadline, need ", target));
+    // Other ranks may wait for this one's slice of another collective before they start this one.
+    while (true) {
+      check_usable();
+      if (s.launched >= target) break;
+      if (launch_what_all_have_started()) continue;
+      auto has_changed = [&] { return group_->is_aborted_ || s.launched >= target || can_launch_any(); };
+      if (!group_->changed_.wait_until(lock, deadline, has_changed))
+        throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": collective ", slot, " was started ",
+                                       s.started, " times by the deadline, need ", target));
+    }
     for (const SharedGpuGroup::RankSlot& other : s.ranks) check_launch(cudaStreamWaitEvent(stream(), other.done, 0));
   }
 
@@ -89,10 +93,28 @@ class SharedGpuCommunicator : public Communicator {
     group_->changed_.notify_all();
   }
 
-  // Under the mutex.
-  void launch_where_all_have_started(Slot& s) {
+  // Under the mutex, as what follows.
+  bool can_launch(const Slot& s) const {
+    const SharedGpuGroup::RankSlot& own = s.ranks[static_cast<size_t>(rank_)];
+    return !own.is_launched && s.started >= own.rounds * size();
+  }
+
+  bool can_launch_any() const {
+    return std::any_of(group_->slots_.begin(), group_->slots_.end(), [&](const Slot& s) { return can_launch(s); });
+  }
+
+  bool launch_what_all_have_started() {
+    bool launched = false;
+    for (Slot& s : group_->slots_)
+      if (can_launch(s)) {
+        launch(s);
+        launched = true;
+      }
+    return launched;
+  }
+
+  void launch(Slot& s) {
     SharedGpuGroup::RankSlot& own = s.ranks[static_cast<size_t>(rank_)];
-    if (own.is_launched || s.started < own.rounds * size()) return;
     own.is_launched = true;
     const cudaStream_t side = group_->streams_[static_cast<size_t>(rank_)];
     float* data[kMostShared];

@@ -1,0 +1,317 @@
+// NCCL for GPUs in software whose ranks are threads of one process: its C functions, what they refuse, and groups of calls.
+// Stricter than the real one: the communicator's GPU must be current, and ranks that disagree are told so, where the real one
+// hangs or moves nonsense. Alignment and buffers are checked, but not that these are memory of a GPU.
+#include <nccl.h>
+
+#include <cstring>
+#include <utility>
+
+#include "core/text.h"
+#include "gpu.h"
+#include "nccl_clique.h"
+
+namespace emulated_gpu::nccl {
+namespace {
+
+using troika::text;
+
+// Handles are numbers that are never used twice, so that one that is used after its end is noticed.
+struct Registry {
+  std::map<ncclComm_t, std::shared_ptr<Rank>> ranks;
+  std::map<std::string, std::shared_ptr<Clique>> cliques;  // by id, until all ranks have joined
+  uintptr_t last_handle = 0;
+  int last_clique = 0;
+
+  static Registry& get() {  // under the mutex
+    static Registry& registry = *new Registry;
+    return registry;
+  }
+};
+
+// What this thread has called since ncclGroupStart.
+struct Group {
+  int depth = 0;
+  ncclResult_t result = ncclSuccess;  // the first failure
+  std::vector<std::shared_ptr<Launch>> launches;
+  std::vector<std::pair<ncclComm_t*, std::shared_ptr<Rank>>> joining;
+};
+
+thread_local Group group;
+
+std::shared_ptr<Rank> find(ncclComm_t handle) {
+  std::lock_guard lock(mutex());
+  const auto& ranks = Registry::get().ranks;
+  const auto found = ranks.find(handle);
+  if (found != ranks.end()) return found->second;
+  fail(ncclInvalidArgument, handle ? "the communicator has been destroyed or aborted" : "the communicator is null");
+  return nullptr;
+}
+
+void forget(const Rank& rank) {
+  std::lock_guard lock(mutex());
+  std::erase_if(Registry::get().ranks, [&](const auto& entry) { return entry.second.get() == &rank; });
+}
+
+// Makes the group fail that the call is in, if it is in one.
+ncclResult_t refuse(ncclResult_t result) {
+  if (group.depth > 0 && group.result == ncclSuccess) group.result = result;
+  return result;
+}
+
+ncclResult_t join_all(const Group& ended) {
+  ncclResult_t result = ncclSuccess;
+  for (const auto& [handle, rank] : ended.joining) {
+    if (!rank->is_blocking) {
+      result = ncclInProgress;
+      continue;
+    }
+    const ncclResult_t own = ended.result == ncclSuccess ? rank->wait_for_all() : ended.result;
+    if (own == ncclSuccess) continue;
+    rank->abort();
+    forget(*rank);
+    *handle = nullptr;
+    result = own;
+  }
+  return result;
+}
+
+ncclResult_t start_all(const Group& ended) {
+  ncclResult_t result = ncclSuccess;
+  for (const auto& launch : ended.launches) {
+    if (launch->rank()->is_blocking != ended.launches[0]->rank()->is_blocking)
+      return fail(ncclInvalidArgument, "a group has communicators that block and others that do not");
+    if (!launch->is_balanced())
+      return fail(ncclInvalidUsage, text("rank ", launch->rank()->rank, " sends to itself without a matching receive"));
+  }
+  for (const auto& launch : ended.launches) {
+    const ncclResult_t own = launch->rank()->start(launch);
+    if (result == ncclSuccess || (result == ncclInProgress && own != ncclSuccess)) result = own;
+  }
+  return result;
+}
+
+ncclResult_t end_group() {
+  if (group.depth == 0) return fail(ncclInvalidUsage, "ncclGroupEnd without ncclGroupStart");
+  if (--group.depth > 0) return ncclSuccess;
+  const Group ended = std::exchange(group, Group());
+  const ncclResult_t joined = join_all(ended);
+  if (ended.result != ncclSuccess) return ended.result;
+  if (ended.joining.empty()) return start_all(ended);
+  if (ended.launches.empty()) return joined;
+  return fail(ncclInvalidUsage, "a group creates communicators and calls others");
+}
+
+ncclResult_t check(const Rank& rank, const Operation& operation) {
+  {
+    std::lock_guard lock(mutex());
+    if (const ncclResult_t result = rank.check_usable(); result != ncclSuccess) return result;
+  }
+  if (current_gpu() != rank.device)
+    return fail(ncclInvalidUsage,
+                text("rank ", rank.rank, " is of GPU ", rank.device, ", but GPU ", current_gpu(), " is current"));
+  const std::string fault = fault_of(operation, rank.rank, static_cast<int>(rank.clique->ranks.size()));
+  return fault.empty() ? ncclSuccess : fail(ncclInvalidArgument, text("rank ", rank.rank, ": ", fault));
+}
+
+ncclResult_t call(ncclComm_t handle, const Operation& operation, cudaStream_t stream) {
+  const std::shared_ptr<Rank> rank = find(handle);
+  if (!rank) return refuse(ncclInvalidArgument);
+  if (const ncclResult_t result = check(*rank, operation); result != ncclSuccess) {
+    std::lock_guard lock(mutex());
+    if (!rank->is_blocking) rank->state = result;  // as the real one: it cannot be used any more
+    return refuse(result);
+  }
+  if (operation.count == 0 && !operation.is_point_to_point()) return ncclSuccess;  // left out, as by the real one
+  ++group.depth;
+  std::shared_ptr<Launch> launch;
+  for (const auto& other : group.launches)
+    if (other->rank() == rank) launch = other;
+  if (!launch) group.launches.push_back(launch = std::make_shared<Launch>(rank));
+  launch->add(operation, stream);
+  return end_group();
+}
+
+ncclResult_t join(ncclComm_t* handle, int size, const ncclUniqueId& id, int own_rank, bool is_blocking) {
+  if (!handle) return refuse(fail(ncclInvalidArgument, "the place for the communicator is null"));
+  *handle = nullptr;
+  if (size < 1 || own_rank < 0 || own_rank >= size)
+    return refuse(fail(ncclInvalidArgument, text("rank ", own_rank, " is not one of ", size)));
+  std::shared_ptr<Rank> rank;
+  {
+    std::lock_guard lock(mutex());
+    Registry& registry = Registry::get();
+    const auto found = registry.cliques.find(std::string(id.internal, sizeof id.internal));
+    if (found == registry.cliques.end())
+      return refuse(
+          fail(ncclSystemError, "nobody is at this id: all its ranks have joined, or it is of another process"));
+    rank = std::make_shared<Rank>(found->second, own_rank, current_gpu(), is_blocking);
+    if (const ncclResult_t result = found->second->join(*rank, size); result != ncclSuccess) return refuse(result);
+    if (found->second->has_all()) registry.cliques.erase(found);
+    *handle = reinterpret_cast<ncclComm_t>(++registry.last_handle);
+    registry.ranks[*handle] = rank;
+  }
+  ++group.depth;
+  group.joining.emplace_back(handle, rank);
+  const ncclResult_t result = end_group();
+  return result == ncclSuccess && !is_blocking ? ncclInProgress : result;
+}
+
+// For what the communicator is, once all have joined.
+template <typename Value>
+ncclResult_t answer(ncclComm_t handle, int* place, Value value) {
+  const std::shared_ptr<Rank> rank = find(handle);
+  if (!rank) return ncclInvalidArgument;
+  if (!place) return fail(ncclInvalidArgument, "the place for the answer is null");
+  std::lock_guard lock(mutex());
+  if (const ncclResult_t result = rank->check_usable(); result != ncclSuccess) return result;
+  *place = value(*rank);
+  return ncclSuccess;
+}
+
+}  // namespace
+}  // namespace emulated_gpu::nccl
+
+using namespace emulated_gpu::nccl;
+
+ncclResult_t ncclGetVersion(int* version) {
+  if (!version) return fail(ncclInvalidArgument, "the place for the version is null");
+  *version = NCCL_VERSION_CODE;
+  return ncclSuccess;
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess: return "no error";
+    case ncclUnhandledCudaError: return "unhandled cuda error";
+    case ncclSystemError: return "unhandled system error";
+    case ncclInternalError: return "internal error";
+    case ncclInvalidArgument: return "invalid argument";
+    case ncclInvalidUsage: return "invalid usage";
+    case ncclRemoteError: return "remote process exited or there was a network error";
+    case ncclInProgress: return "NCCL operation in progress";
+    default: return "unknown result code";
+  }
+}
+
+const char* ncclGetLastError(ncclComm_t) {
+  static thread_local std::string copy;  // the text may change while it is read
+  copy = last_error();
+  return copy.c_str();
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  if (!id) return fail(ncclInvalidArgument, "the place for the id is null");
+  std::lock_guard lock(mutex());
+  Registry& registry = Registry::get();
+  *id = {};
+  const std::string name = text("emulated clique ", ++registry.last_clique, " of ", static_cast<void*>(&registry));
+  std::memcpy(id->internal, name.data(), name.size());
+  registry.cliques[std::string(id->internal, sizeof id->internal)] = std::make_shared<Clique>(registry.last_clique);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  const ncclConfig_t expected = NCCL_CONFIG_INITIALIZER;
+  if (config && (config->magic != expected.magic || config->size > expected.size))
+    return refuse(fail(ncclInvalidArgument, "the configuration was not initialized"));
+  const int blocking = config ? config->blocking : NCCL_CONFIG_UNDEF_INT;
+  if (blocking != NCCL_CONFIG_UNDEF_INT && blocking != 0 && blocking != 1)
+    return refuse(fail(ncclInvalidArgument, text("blocking is ", blocking, ", need 0 or 1")));
+  return join(comm, size, id, rank, blocking != 0);
+}
+
+ncclResult_t ncclCommInitRank(ncclComm_t* comm, int size, ncclUniqueId id, int rank) {
+  return join(comm, size, id, rank, true);
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  const std::shared_ptr<Rank> rank = find(comm);
+  if (!rank) return ncclInvalidArgument;
+  if (!error) return fail(ncclInvalidArgument, "the place for the error is null");
+  *error = rank->poll();
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  const std::shared_ptr<Rank> rank = find(comm);
+  return rank ? rank->finalize() : ncclInvalidArgument;
+}
+
+// Waits for this rank's operations, and for no other rank.
+ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  if (!comm) return ncclSuccess;
+  const std::shared_ptr<Rank> rank = find(comm);
+  if (!rank) return ncclInvalidArgument;
+  {
+    std::lock_guard lock(mutex());
+    if (!rank->is_finalized || rank->state != ncclSuccess)
+      if (const ncclResult_t result = rank->check_usable(); result != ncclSuccess) return result;
+    if (!std::exchange(rank->is_finalized, true)) ++rank->clique->finalized;
+  }
+  rank->drain();
+  rank->abort();
+  forget(*rank);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  if (!comm) return ncclSuccess;
+  const std::shared_ptr<Rank> rank = find(comm);
+  if (!rank) return ncclInvalidArgument;
+  rank->abort();
+  forget(*rank);
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  return answer(comm, count, [](const Rank& rank) { return static_cast<int>(rank.clique->ranks.size()); });
+}
+
+ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  return answer(comm, rank, [](const Rank& own) { return own.rank; });
+}
+
+ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  return answer(comm, device, [](const Rank& rank) { return rank.device; });
+}
+
+ncclResult_t ncclAllReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t reduction,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return call(comm, {Kind::all_reduce, in, out, count, type, reduction}, stream);
+}
+
+ncclResult_t ncclReduce(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t reduction, int root,
+                        ncclComm_t comm, cudaStream_t stream) {
+  return call(comm, {Kind::reduce, in, out, count, type, reduction, root}, stream);
+}
+
+ncclResult_t ncclBroadcast(const void* in, void* out, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return call(comm, {Kind::broadcast, in, out, count, type, ncclSum, root}, stream);
+}
+
+ncclResult_t ncclAllGather(const void* in, void* out, size_t count, ncclDataType_t type, ncclComm_t comm,
+                           cudaStream_t stream) {
+  return call(comm, {Kind::all_gather, in, out, count, type}, stream);
+}
+
+ncclResult_t ncclReduceScatter(const void* in, void* out, size_t count, ncclDataType_t type, ncclRedOp_t reduction,
+                               ncclComm_t comm, cudaStream_t stream) {
+  return call(comm, {Kind::reduce_scatter, in, out, count, type, reduction}, stream);
+}
+
+ncclResult_t ncclSend(const void* in, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                      cudaStream_t stream) {
+  return call(comm, {Kind::send, in, nullptr, count, type, ncclSum, peer}, stream);
+}
+
+ncclResult_t ncclRecv(void* out, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream) {
+  return call(comm, {Kind::receive, nullptr, out, count, type, ncclSum, peer}, stream);
+}
+
+ncclResult_t ncclGroupStart() {
+  ++group.depth;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() { return end_group(); }

@@ -1,0 +1,307 @@
+// Arrivals, and the one run that moves the data of all.
+#include "nccl_clique.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/text.h"
+#include "gpu.h"
+
+namespace emulated_gpu::nccl {
+namespace {
+
+using troika::text;
+
+constexpr int kMostPolls = 3;  // that something in progress takes
+
+// A GPU that is current for a scope.
+class CurrentGpu {
+ public:
+  explicit CurrentGpu(int gpu) : before_(current_gpu()) {
+    if (gpu != before_) cudaSetDevice(gpu);
+  }
+  ~CurrentGpu() {
+    if (current_gpu() != before_) cudaSetDevice(before_);
+  }
+  CurrentGpu(const CurrentGpu&) = delete;
+  CurrentGpu& operator=(const CurrentGpu&) = delete;
+
+ private:
+  const int before_;
+};
+
+std::string& last_message() {
+  static std::string& message = *new std::string;
+  return message;
+}
+
+std::mutex& message_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+}  // namespace
+
+// These outlive static objects, since streams may still run when the process ends.
+std::mutex& mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+
+std::condition_variable& changed() {
+  static std::condition_variable& changed = *new std::condition_variable;
+  return changed;
+}
+
+ncclResult_t fail(ncclResult_t result, const std::string& message) {
+  std::lock_guard lock(message_mutex());
+  last_message() = message;
+  return result;
+}
+
+std::string last_error() {
+  std::lock_guard lock(message_mutex());
+  return last_message();
+}
+
+ncclResult_t Clique::join(Rank& rank, int size) {
+  if (ranks.empty()) ranks.resize(static_cast<size_t>(size));
+  if (ranks.size() != static_cast<size_t>(size))
+    return fail(ncclInvalidArgument, text("rank ", rank.rank, " joins ", size, " ranks, others ", ranks.size()));
+  Rank*& place = ranks[static_cast<size_t>(rank.rank)];
+  if (place) return fail(ncclInvalidUsage, text("rank ", rank.rank, " of ", size, " joins twice"));
+  place = &rank;
+  ++joined;
+  changed().notify_all();
+  if (joined < ranks.size()) return ncclSuccess;
+  for (const Rank* a : ranks)
+    for (const Rank* b : ranks)
+      if (a && b && a->rank < b->rank && a->device == b->device)
+        fail_all(ncclInvalidUsage, text("Duplicate GPU detected : rank ", a->rank, " and rank ", b->rank,
+                                        " both on CUDA device ", a->device));
+  return ncclSuccess;
+}
+
+void Clique::fail_all(ncclResult_t result, const std::string& message) {
+  fail(result, message);
+  for (Rank* rank : ranks)
+    if (rank && (rank->state == ncclSuccess || rank->state == ncclInProgress)) rank->state = result;
+  changed().notify_all();
+}
+
+std::shared_ptr<Meeting> Clique::meet(Rank& rank, const Operation& operation) {
+  const bool is_message = operation.is_point_to_point(), is_send = operation.kind == Kind::send;
+  const int from = !is_message ? -1 : is_send ? rank.rank : operation.root;
+  const int to = !is_message ? -1 : is_send ? operation.root : rank.rank;
+  const int64_t turn = rank.numbers[{from, to, is_send}]++;
+  std::shared_ptr<Meeting>& place = open[{from, to, turn}];
+  if (!place) {
+    place = std::make_shared<Meeting>();
+    place->operations.resize(is_message ? 2 : ranks.size());
+    place->first_rank = rank.rank;
+  }
+  const std::shared_ptr<Meeting> meeting = place;
+  const size_t index = !is_message ? static_cast<size_t>(rank.rank) : is_send ? 0 : 1;
+  if (meeting->arrived > 0) {
+    const size_t first = !is_message ? static_cast<size_t>(meeting->first_rank) : 1 - index;
+    const std::string own = describe(operation), expected = describe(meeting->operations[first]);
+    if (own != expected) {
+      meeting->is_broken = true;
+      fail_all(
+          ncclInvalidArgument,
+          text(is_message ? text("message ", turn, " from rank ", from, " to rank ", to) : text("collective ", turn),
+               ": rank ", rank.rank, " has ", own, ", rank ", meeting->first_rank, " has ", expected));
+    }
+  }
+  meeting->operations[index] = operation;
+  if (++meeting->arrived == meeting->operations.size()) open.erase({from, to, turn});
+  return meeting;
+}
+
+Rank::Rank(std::shared_ptr<Clique> own_clique, int own_rank, int own_device, bool blocks)
+    : clique(std::move(own_clique)),
+      rank(own_rank),
+      device(own_device),
+      is_blocking(blocks),
+      lot_(static_cast<unsigned>(1 + 64 * clique->number + rank)) {
+  polls_left_ = draw_polls();
+}
+
+int Rank::draw_polls() { return 1 + static_cast<int>(lot_() % kMostPolls); }
+
+ncclResult_t Rank::check_usable() const {
+  if (state == ncclInProgress)  // which the real one calls an argument too
+    return fail(ncclInvalidArgument, text("rank ", rank, ": used before the last call returned success"));
+  if (is_finalized) return fail(ncclInvalidArgument, text("rank ", rank, ": used after ncclCommFinalize"));
+  return state;
+}
+
+ncclResult_t Rank::wait_for_all() {
+  std::unique_lock lock(mutex());
+  changed().wait(lock, [&] { return state != ncclInProgress || clique->has_all(); });
+  if (state == ncclInProgress) state = ncclSuccess;
+  return state;
+}
+
+ncclResult_t Rank::start(std::shared_ptr<Launch> launch) {
+  {
+    std::lock_guard lock(mutex());
+    if (state != ncclSuccess) return state;  // an error since the call was checked
+    if (!is_blocking && lot_() % 4 != 0) {
+      deferred_ = std::move(launch);
+      polls_left_ = draw_polls();
+      return state = ncclInProgress;
+    }
+  }
+  return launch->issue();
+}
+
+ncclResult_t Rank::poll() {
+  std::shared_ptr<Launch> launch;
+  {
+    std::lock_guard lock(mutex());
+    if (state != ncclInProgress || is_issuing_ || !clique->has_all()) return state;
+    if (is_finalized && (ended < issued || clique->finalized < clique->ranks.size())) return state;
+    if (--polls_left_ > 0) return state;
+    if (!deferred_) return state = ncclSuccess;
+    launch = std::move(deferred_);
+    is_issuing_ = true;
+  }
+  const ncclResult_t result = launch->issue();
+  std::lock_guard lock(mutex());
+  is_issuing_ = false;
+  if (state == ncclInProgress) state = result;
+  return state;
+}
+
+ncclResult_t Rank::finalize() {
+  {
+    std::lock_guard lock(mutex());
+    if (const ncclResult_t result = check_usable(); result != ncclSuccess) return result;
+    is_finalized = true;
+    ++clique->finalized;
+    changed().notify_all();
+    if (!is_blocking) {
+      polls_left_ = draw_polls();
+      return state = ncclInProgress;
+    }
+  }
+  run_until([&] { return (ended == issued && clique->finalized == clique->ranks.size()) || state != ncclSuccess; });
+  std::lock_guard lock(mutex());
+  return state;
+}
+
+void Rank::drain() {
+  run_until([&] { return ended == issued; });
+}
+
+// GPUs in software go on when someone looks at them: by a stream of one's own, since those of the calls may be gone.
+template <typename Condition>
+void Rank::run_until(Condition is_true) {
+  const CurrentGpu gpu(device);
+  cudaStream_t stream = nullptr;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  std::unique_lock lock(mutex());
+  while (!is_true()) {
+    lock.unlock();
+    cudaStreamQuery(stream);
+    lock.lock();
+    changed().wait_for(lock, std::chrono::microseconds(200), is_true);
+  }
+  lock.unlock();
+  cudaStreamDestroy(stream);
+}
+
+void Rank::abort() {
+  std::shared_ptr<Launch> dropped;
+  std::lock_guard lock(mutex());
+  is_aborted = true;
+  dropped.swap(deferred_);
+  if (!clique->has_all()) clique->is_broken = true;
+  Rank*& place = clique->ranks[static_cast<size_t>(rank)];
+  if (place == this) place = nullptr;
+  for (const auto& meeting : meetings) {
+    if (meeting->is_complete()) continue;
+    meeting->is_broken = true;
+    for (Rank* other : clique->ranks)  // some connections tell that the other end has gone, some do not
+      if (other && std::count(other->meetings.begin(), other->meetings.end(), meeting) > 0 && lot_() % 2 == 0 &&
+          other->state == ncclSuccess)
+        other->state = fail(ncclRemoteError, text("rank ", other->rank, ": rank ", rank, " has gone"));
+  }
+  changed().notify_all();
+}
+
+void Launch::add(const Operation& operation, cudaStream_t stream) {
+  operations_.push_back(operation);
+  if (std::find(streams_.begin(), streams_.end(), stream) == streams_.end()) streams_.push_back(stream);
+}
+
+bool Launch::is_balanced() const {
+  int64_t sent = 0;
+  for (const Operation& o : operations_)
+    if (o.is_point_to_point() && o.root == rank_->rank) sent += o.kind == Kind::send ? 1 : -1;
+  return sent == 0;
+}
+
+ncclResult_t Launch::issue() {
+  const CurrentGpu gpu(rank_->device);
+  {
+    std::lock_guard lock(mutex());
+    has_come_.resize(streams_.size());
+    ticket_ = rank_->issued++;
+  }
+  const auto self = shared_from_this();
+  for (size_t i = 0; i < streams_.size(); ++i)
+    if (!enqueue(streams_[i], {[self] { self->run(); }, [self, i] { return self->is_ready(i); }, true})) {
+      std::lock_guard lock(mutex());
+      return rank_->state =
+                 fail(ncclUnhandledCudaError, text("rank ", rank_->rank, ": the stream is not of GPU ", rank_->device));
+    }
+  return ncclSuccess;
+}
+
+// An operation arrives when all its streams have come to it and those before it have ended. It is ready when all whom it
+// meets have arrived: then all their buffers are ready, and none can be written by what follows before the data has moved,
+// since nobody's work has ended.
+bool Launch::is_ready(size_t stream) {
+  std::lock_guard lock(mutex());
+  Rank& rank = *rank_;
+  has_come_[stream] = true;
+  if (is_done_ || (rank.is_aborted && rank.in_flight != this)) return true;
+  if (rank.in_flight != this) {
+    if (rank.in_flight || (ticket_ && *ticket_ != rank.ended)) return false;
+    if (std::count(has_come_.begin(), has_come_.end(), false) > 0) return false;
+    rank.in_flight = this;
+    for (const Operation& operation : operations_) rank.meetings.push_back(rank.clique->meet(rank, operation));
+  }
+  return rank.is_aborted ||
+         std::all_of(rank.meetings.begin(), rank.meetings.end(), [](const auto& m) { return m->is_complete(); });
+}
+
+void Launch::run() {
+  std::lock_guard lock(mutex());
+  Rank& rank = *rank_;
+  if (!is_done_) {
+    is_done_ = true;
+    if (rank.in_flight == this) {
+      for (auto m = rank.meetings.rbegin(); m != rank.meetings.rend(); ++m) {  // operations of a group have no order
+        Meeting& meeting = **m;
+        if (meeting.is_done || !meeting.is_complete()) continue;
+        move_data(meeting.operations);
+        meeting.is_done = true;
+      }
+      rank.meetings.clear();
+      rank.in_flight = nullptr;
+    }
+    if (ticket_) ++rank.ended;
+  }
+  if (++streams_ended_ == streams_.size()) {  // a graph may run it again
+    has_come_.assign(streams_.size(), false);
+    streams_ended_ = 0;
+    is_done_ = false;
+    ticket_.reset();
+  }
+  changed().notify_all();
+}
+
+}  // namespace emulated_gpu::nccl
