@@ -1,6 +1,7 @@
 """Runs the parts of tests/gpu/run one after the other; prints a table and, as the last line, the sum of their tests.
 
     run_parts.py FOLDER [PART...]          of the build in FOLDER; without names every part
+    run_parts.py --emulated FOLDER [PART...]   the same on GPUs in software (tests/emulated_gpu)
     run_parts.py --why-not [PART...]       prints why no GPU can be used here, and nothing where one can
     run_parts.py --skip REASON [PART...]   counts the parts as skipped
 """
@@ -21,6 +22,10 @@ LOW_GOLDEN = [path for path in GOLDEN if path.stem in ("lenet", "d2l_resnet18_2_
 
 # What the sanitizers have time for: ten cases of each op, and some more convolutions, in 16 bits.
 FEW_CASES = "--gtest_filter=Cases/Kernels.*_?:Cases/Kernels.*conv2d_3?"
+# What runs on GPUs in software, which take a hundred times as long.
+EMULATED = ("conformance", "equivalence", "golden_f32", "golden_bf16", "resume")
+SLOWNESS = 6
+
 SANITIZER = ["compute-sanitizer", "--report-api-errors", "no", "--error-exitcode", "99", "--tool"]
 # cuDNN's engines are not ours to check for races, and take the tool many minutes.
 OWN_KERNELS = ["--kernel-regex", "kns=troika"]
@@ -61,14 +66,18 @@ def skipped(name, reason):
     return counts, f"skip gpu: {name}: {reason}"
 
 
-def run_part(name, folder):
+def run_part(name, folder, is_emulated):
     """Runs a part; gives its counts and its output."""
     limit_s, command = PARTS[name]
+    if is_emulated:
+        limit_s *= SLOWNESS
+        command = [word for word in command if "resnet50" not in str(word)]  # whose hundred layers take too long even so
     if command[0] == SANITIZER[0] and not shutil.which(command[0]):
         return skipped(name, "there is no compute-sanitizer on the PATH")
     command = [str(folder / word) if str(word).startswith("tests/") else str(word) for word in command]
-    environment = {"TROIKA_TEST_DEVICE": DEVICE, "TROIKA_BACKEND_DIR": str(folder / "src/backends/cuda"),
-                   "TROIKA_CACHE_DIR": str(folder / "cache"), "TROIKA_TOOL": str(folder / "troika")}
+    plugin = folder / ("tests/emulated_gpu" if is_emulated else "src/backends/cuda")
+    environment = {"TROIKA_TEST_DEVICE": DEVICE, "TROIKA_BACKEND_DIR": str(plugin), "EMULATED_GPUS": "8",
+                   "TROIKA_CACHE_DIR": str(plugin / "engines" if is_emulated else folder / "cache"), "TROIKA_TOOL": str(folder / "troika")}
     counts, output = run_suites.run_suite({"name": name, "cmd": command, "env": environment, "time_limit_s": limit_s},
                                           str(folder), "none")
     if command[0] == SANITIZER[0] and "Device not supported" in output:
@@ -76,11 +85,11 @@ def run_part(name, folder):
     return counts, output
 
 
-def run_parts(folder, names):
+def run_parts(folder, names, is_emulated):
     rows, total = [], run_suites.Counts()
     for name in names:
         began = time.monotonic()
-        counts, output = run_part(name, folder)
+        counts, output = run_part(name, folder, is_emulated)
         total.add(counts)
         rows.append((name, counts, time.monotonic() - began))
         print(f"{'FAIL' if counts.failed else 'ok':4} {name:<12} {counts} ({rows[-1][2]:.1f} s)", flush=True)
@@ -99,10 +108,13 @@ def run_parts(folder, names):
 def main():
     mode, arguments = sys.argv[1], sys.argv[2:]
     reason = arguments.pop(0) if mode == "--skip" else ""
+    is_emulated = mode == "--emulated"
+    if is_emulated:
+        mode = arguments.pop(0)
     for name in arguments:
         if name not in PARTS:
             sys.exit(f"run: there is no part '{name}'; there are: {' '.join(PARTS)}")
-    names = [name for name in PARTS if name in arguments or not arguments]
+    names = [name for name in (EMULATED if is_emulated else PARTS) if name in arguments or not arguments]
     if mode == "--why-not":
         print(why_no_gpu())
         return 0
@@ -114,7 +126,7 @@ def main():
             print(line)
         print(total)
         return 0
-    return run_parts(pathlib.Path(mode).resolve(), names)
+    return run_parts(pathlib.Path(mode).resolve(), names, is_emulated)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 namespace troika::cuda {
@@ -57,7 +58,8 @@ std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::sh
   const int size = static_cast<int>(devices.size());
   const Deadline deadline = std::chrono::steady_clock::now() + kTimeToJoin;
   std::vector<std::unique_ptr<Communicator>> communicators(devices.size());
-  std::vector<std::exception_ptr> errors(devices.size());
+  std::atomic<bool> is_given_up = false;
+  std::exception_ptr error;  // the first: others follow from it
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
@@ -66,14 +68,14 @@ std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::sh
         const ContextGuard guard(devices[i]->context());
         communicators[i] = std::make_unique<OnGpu>(
             devices[i], std::make_unique<nccl::NcclCommunicator>(
-                            rank, size, id, nccl::Rank{devices[i]->id().index, devices[i]->stream()}, slots, deadline));
+                            rank, size, id, nccl::Rank{devices[i]->id().index, devices[i]->stream(), &is_given_up},
+                            slots, deadline));
       } catch (...) {
-        errors[i] = std::current_exception();
+        if (!is_given_up.exchange(true)) error = std::current_exception();
       }
     });
   for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors)
-    if (error) std::rethrow_exception(error);
+  if (error) std::rethrow_exception(error);
   return communicators;
 }
 

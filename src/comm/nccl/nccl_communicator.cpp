@@ -11,6 +11,7 @@ namespace troika::nccl {
 namespace {
 
 constexpr std::chrono::seconds kTimeToStart{60};  // of a call that NCCL has in progress
+constexpr std::chrono::seconds kTimeToEnd{30};    // of what is under way when a rank goes
 
 void check(cudaError_t status, int rank) {
   if (status != cudaSuccess) throw Error(Status::comm, text("rank ", rank, ": CUDA: ", cudaGetErrorString(status)));
@@ -38,6 +39,7 @@ NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, R
     const ncclResult_t result = library.init_rank(&comm_, size, id, rank, &config);
     library.check(result, text("rank ", rank, " of ", size, ": joining the group"));
     settle(result, "joining the group", deadline);
+    own_.is_given_up = nullptr;
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), rank_);
     for (Slot& slot : slots_) {
       check(cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming), rank_);
@@ -57,8 +59,12 @@ NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, R
 // Finalize and destroy are collective; a rank that goes alone must not wait for the others, so the communicator is aborted,
 // once its own work is done.
 NcclCommunicator::~NcclCommunicator() {
-  cudaStreamSynchronize(stream_);
+  const Deadline deadline = std::chrono::steady_clock::now() + kTimeToEnd;
+  while (!is_aborted_ && cudaStreamQuery(stream_) == cudaErrorNotReady && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
+  cudaGetLastError();  // which keeps what the queries answered
   if (!is_aborted_) Library::get().abort(comm_);
+  cudaStreamSynchronize(stream_);
   for (Slot& slot : slots_) {
     cudaEventDestroy(slot.ready);
     cudaEventDestroy(slot.done);
@@ -79,6 +85,8 @@ void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline de
     if (result != ncclInProgress) break;
     if (std::chrono::steady_clock::now() >= deadline)
       throw Error(Status::comm, text("rank ", rank_, " of ", size_, ": ", what, " did not end before the deadline"));
+    if (is_aborting_ || (own_.is_given_up && *own_.is_given_up))
+      throw Error(Status::comm, text("rank ", rank_, " of ", size_, ": ", what, " ended, as another rank failed"));
     std::this_thread::yield();
   }
 }
@@ -143,6 +151,7 @@ void NcclCommunicator::progress() {
 }
 
 void NcclCommunicator::abort(const std::string& reason) {
+  is_aborting_ = true;
   std::lock_guard lock(mutex_);
   if (is_aborted_) return;
   is_aborted_ = true;

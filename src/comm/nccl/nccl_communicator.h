@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace troika::nccl {
 struct Rank {
   int device;
   cudaStream_t stream;
+  const std::atomic<bool>* is_given_up =
+      nullptr;  // where another rank of the process cannot join, so that nobody waits for it; of the joining alone
 };
 
 // The collectives run on a stream of their own, beside the launches that follow; wait makes the launches wait, not the host.
@@ -42,7 +45,7 @@ class NcclCommunicator : public Communicator {
   void start(int slot, const char* what, Call&& call);
 
   const int rank_, size_;
-  const Rank own_;
+  Rank own_;
   ncclComm_t comm_ = nullptr;
   cudaStream_t stream_ = nullptr;
   struct Slot {
@@ -50,6 +53,8 @@ class NcclCommunicator : public Communicator {
   };
   std::vector<Slot> slots_;
   mutable std::mutex mutex_;  // NCCL may not be called while it aborts
+  std::atomic<bool> is_aborting_ =
+      false;  // set before the mutex is asked for, so that whoever waits under it gives way
   bool is_aborted_ = false;
   std::string abort_reason_;
 };

@@ -39,8 +39,6 @@ Library open() {
   find(library.get_unique_id, "ncclGetUniqueId");
   find(library.init_rank, "ncclCommInitRankConfig");
   find(library.get_async_error, "ncclCommGetAsyncError");
-  find(library.finalize, "ncclCommFinalize");
-  find(library.destroy, "ncclCommDestroy");
   find(library.abort, "ncclCommAbort");
   find(library.all_reduce, "ncclAllReduce");
   find(library.broadcast, "ncclBroadcast");
@@ -61,7 +59,8 @@ const Library& Library::get() {
 
 void Library::check(ncclResult_t result, const std::string& what) const {
   if (result == ncclSuccess || result == ncclInProgress) return;
-  std::string detail = last_error(nullptr) ? last_error(nullptr) : "";
+  const char* const said = last_error(nullptr);
+  std::string detail = said ? said : "";
   for (char& c : detail)
     if (c == '\n' || c == '\r') c = ' ';
   throw Error(Status::comm,
