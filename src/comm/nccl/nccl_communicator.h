@@ -16,8 +16,8 @@ namespace troika::nccl {
 struct Rank {
   int device;
   cudaStream_t stream;
-  const std::atomic<bool>* is_given_up =
-      nullptr;  // where another rank of the process cannot join, so that nobody waits for it; of the joining alone
+  // While joining: set where another rank of the process cannot, so that nobody waits for it.
+  const std::atomic<bool>* is_given_up = nullptr;
 };
 
 // The collectives run on a stream of their own, beside the launches that follow; wait makes the launches wait, not the host.
