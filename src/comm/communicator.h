@@ -19,8 +19,8 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Starts replacing data[0 .. count) by the sum over all ranks, added in pairs, then pairs of pairs, where the
-  // library can choose: (r0 + r1) + (r2 + r3). The same bits everywhere.
+  // Starts replacing data[0 .. count) by the sum over all ranks, with the same bits everywhere; added in pairs, then pairs of
+  // pairs, (r0 + r1) + (r2 + r3), unless the group was made without need of a fixed order.
   // `slot` (0 .. slots - 1) names the operation until its wait; data must stay in place until then.
   virtual void start_all_reduce(int slot, float* data, int64_t count) = 0;
 
@@ -49,9 +49,10 @@ class Communicator {
 class CommunicatorFactory {
  public:
   virtual ~CommunicatorFactory() = default;
-  // One communicator a rank for devices of this one's kind, which may be the same several times.
+  // One communicator a rank for devices of this one's kind, which may be the same several times. `needs_fixed_order`: sums
+  // come in pairs, then pairs of pairs, also where that is not the fastest.
   virtual std::vector<std::unique_ptr<Communicator>> create_communicators(
-      const std::vector<std::shared_ptr<Device>>& devices, int slots) = 0;
+      const std::vector<std::shared_ptr<Device>>& devices, int slots, bool needs_fixed_order) = 0;
 };
 
 }  // namespace troika

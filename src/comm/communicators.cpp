@@ -32,10 +32,10 @@ std::vector<std::unique_ptr<Messenger>> create_local_messengers(int size) {
 }
 
 std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,
-                                                                int slots) {
+                                                                int slots, bool needs_fixed_order) {
   require_one_kind(devices);
   if (auto* factory = dynamic_cast<CommunicatorFactory*>(devices[0].get()))
-    return factory->create_communicators(devices, slots);
+    return factory->create_communicators(devices, slots, needs_fixed_order);
   return create_local_communicators(static_cast<int>(devices.size()), slots);
 }
 

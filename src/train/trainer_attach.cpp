@@ -172,10 +172,11 @@ void set_group(const std::vector<std::unique_ptr<Replica>>& replicas,
 
 void Trainer::set_groups(const std::vector<std::shared_ptr<Device>>& devices) {
   const size_t shares = devices.size() / parts(), places = parts() / channels();
+  const bool needs_fixed_order = options_.logical_shards > 0;
   auto set_sums = [&](size_t first, size_t step, size_t count, int slots,
                       void (Replica::*set)(std::unique_ptr<Communicator>)) {
     set_group(replicas_, devices, first, step, count, set,
-              [slots](const auto& members) { return create_communicators(members, slots); });
+              [=](const auto& members) { return create_communicators(members, slots, needs_fixed_order); });
   };
   for (size_t part = 0; part < parts(); ++part)
     set_sums(part, parts(), shares, data_slots(parts_[part].buckets.size()), &Replica::set_communicator);

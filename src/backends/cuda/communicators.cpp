@@ -1,13 +1,14 @@
 // Which communicator and which messages a list of GPUs has: the one list that names the CUDA backend's.
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/gpu_messages.h"
+#include "backends/cuda/peer_gpu_group.h"
 #include "backends/cuda/shared_gpu_group.h"
 #include "comm/nccl/nccl_communicator.h"
 #include "comm/nccl/nccl_library.h"
 #include "core/text.h"
 
-#include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 namespace troika::cuda {
@@ -87,24 +88,21 @@ std::vector<std::shared_ptr<CudaDevice>> gpus_among(const std::vector<std::share
 
 }  // namespace
 
+// NCCL takes each GPU once, and adds in an order of its own.
 std::vector<std::unique_ptr<Communicator>> CudaDevice::create_communicators(
-    const std::vector<std::shared_ptr<Device>>& devices, int slots) {
+    const std::vector<std::shared_ptr<Device>>& devices, int slots, bool needs_fixed_order) {
   const std::vector<std::shared_ptr<CudaDevice>> gpus = gpus_among(devices);
-  const bool is_one =
-      std::all_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu->id() == gpus[0]->id(); });
-  if (is_one) {
-    const auto group = SharedGpuGroup::create(gpus, slots);
-    std::vector<std::unique_ptr<Communicator>> communicators;
-    for (int rank = 0; rank < static_cast<int>(gpus.size()); ++rank) communicators.push_back(group->communicator(rank));
-    return communicators;
-  }
-  for (size_t i = 0; i < gpus.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (gpus[i]->id() == gpus[j]->id())
-        throw Error(Status::unsupported, text("device ", gpus[i]->id(),
-                                              " is listed twice beside other GPUs; list one GPU "
-                                              "several times, or each once"));
-  return create_nccl(gpus, slots);
+  std::set<int> indices;
+  for (const auto& gpu : gpus) indices.insert(gpu->id().index);
+  if (indices.size() > 1 && indices.size() == gpus.size() && !needs_fixed_order) return create_nccl(gpus, slots);
+  std::shared_ptr<GpuGroup> group;
+  if (indices.size() > 1)
+    group = std::make_shared<PeerGpuGroup>(gpus, slots);
+  else
+    group = std::make_shared<SharedGpuGroup>(gpus, slots);
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (int rank = 0; rank < static_cast<int>(gpus.size()); ++rank) communicators.push_back(group->communicator(rank));
+  return communicators;
 }
 
 std::vector<std::unique_ptr<Messenger>> CudaDevice::create_messengers(

@@ -47,14 +47,14 @@ class CudaBackend : public Backend {
       throw Error(Status::device_unavailable,
                   text("device cuda:", index, ": ", properties.name, " has compute capability ", properties.major, '.',
                        properties.minor, ", need ", kLeastMajor, ".0 or later"));
-    return std::make_shared<CudaDevice>(index, plans_of(index, properties.name));
+    return std::make_shared<CudaDevice>(index, plans_of(properties.name));
   }
 
  private:
-  // One for all replicas on a GPU: with one engine for a problem they give the same bits.
-  std::shared_ptr<PlanCache> plans_of(int index, const std::string& name) const {
+  // One for all GPUs of a kind: with one engine for a problem their replicas give the same bits.
+  std::shared_ptr<PlanCache> plans_of(const std::string& name) const {
     std::lock_guard lock(mutex_);
-    std::shared_ptr<PlanCache>& plans = plans_[index];
+    std::shared_ptr<PlanCache>& plans = plans_[name];
     if (plans) return plans;
     const std::string folder = cache_folder();
     std::string file = name;
@@ -68,7 +68,7 @@ class CudaBackend : public Backend {
 
   const int count_;
   mutable std::mutex mutex_;
-  mutable std::map<int, std::shared_ptr<PlanCache>> plans_;
+  mutable std::map<std::string, std::shared_ptr<PlanCache>> plans_;
 };
 
 }  // namespace

@@ -42,7 +42,7 @@ class CudaDevice : public Device,
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
   std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,
-                                                                  int slots) override;
+                                                                  int slots, bool needs_fixed_order) override;
   std::vector<std::unique_ptr<Messenger>> create_messengers(
       const std::vector<std::shared_ptr<Device>>& devices) override;
 

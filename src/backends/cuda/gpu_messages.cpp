@@ -2,6 +2,7 @@
 #include "backends/cuda/gpu_messages.h"
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/peer_access.h"
 #include "core/text.h"
 
 namespace troika::cuda {
@@ -91,20 +92,6 @@ class GpuMessenger : public Messenger {
 
 namespace {
 
-// Copies between GPUs go through the host where this is not done or cannot be. For the GPU that is current.
-void reach(int peer) {
-  int can = 0;
-  int own = 0;
-  check_launch(cudaGetDevice(&own));
-  check_launch(cudaDeviceCanAccessPeer(&can, own, peer));
-  if (!can) return;
-  const cudaError_t status = cudaDeviceEnablePeerAccess(peer, 0);
-  if (status == cudaErrorPeerAccessAlreadyEnabled)
-    cudaGetLastError();
-  else
-    check_launch(status);
-}
-
 cudaEvent_t create_event() {
   cudaEvent_t event = nullptr;
   check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "a CUDA event");
@@ -122,8 +109,7 @@ GpuMessages::GpuMessages(std::vector<std::shared_ptr<CudaDevice>> devices)
   for (size_t i = 0; i < devices_.size(); ++i) {
     const ContextGuard guard(devices_[i]->context());
     check(cudaStreamCreateWithFlags(&streams_[i], cudaStreamNonBlocking), text("device ", devices_[i]->id()));
-    for (const auto& other : devices_)
-      if (other->id() != devices_[i]->id()) reach(other->id().index);
+    for (const auto& other : devices_) enable_peer_access(*devices_[i], *other);
   }
 }
 

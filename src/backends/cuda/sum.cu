@@ -1,14 +1,14 @@
-// Sums and flags of replicas that share a GPU.
+// Sums and flags of replicas, in the order of ranks.
 #include "backends/cuda/elements.cuh"
+#include "backends/cuda/gpu_group.h"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
-#include "backends/cuda/shared_gpu_group.h"
 
 namespace troika::cuda {
 namespace {
 
 struct Buffers {
-  float* data[kMostShared];
+  float* data[kMostSummed];
 };
 
 // Each element by one thread, ranks in pairs, then pairs of pairs; so the same bits in every buffer, or in that of rank `only`.
@@ -16,14 +16,14 @@ template <int kWidth>
 __global__ void sum_kernel(Buffers buffers, int size, int64_t begin, int64_t packs, int only) {
   using Values = Pack<float, kWidth>;
   for (int64_t i = first_index(); i < packs; i += index_step()) {
-    Values sums[kMostShared];
+    Values sums[kMostSummed];
 #pragma unroll
-    for (int r = 0; r < kMostShared; ++r)
+    for (int r = 0; r < kMostSummed; ++r)
       if (r < size) sums[r] = reinterpret_cast<const Values*>(buffers.data[r] + begin)[i];
 #pragma unroll
-    for (int half = 1; half < kMostShared; half *= 2)
+    for (int half = 1; half < kMostSummed; half *= 2)
 #pragma unroll
-      for (int r = 0; r + half < kMostShared; r += 2 * half)
+      for (int r = 0; r + half < kMostSummed; r += 2 * half)
         if (r + half < size)
           for (int k = 0; k < kWidth; ++k) sums[r].v[k] += sums[r + half].v[k];
     for (int r = 0; r < size; ++r)
@@ -32,7 +32,7 @@ __global__ void sum_kernel(Buffers buffers, int size, int64_t begin, int64_t pac
 }
 
 struct Flags {
-  int32_t* flag[kMostShared];
+  int32_t* flag[kMostSummed];
 };
 
 __global__ void all_of_kernel(Flags flags, int size) {

@@ -1,0 +1,185 @@
+// Who waits for whom in the collectives of replicas on GPUs of this process.
+#include "backends/cuda/gpu_group.h"
+
+#include <algorithm>
+
+#include "backends/cuda/check.h"
+#include "core/text.h"
+
+namespace troika::cuda {
+
+// One rank's end.
+class GpuCommunicator : public Communicator {
+ public:
+  GpuCommunicator(std::shared_ptr<GpuGroup> group, int rank) : group_(std::move(group)), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return group_->size(); }
+
+  void start_all_reduce(int slot, float* data, int64_t count) override {
+    start(slot, GpuGroup::all_reduce, data, count, nullptr);
+  }
+
+  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
+    start(slot, GpuGroup::all_gather, reinterpret_cast<float*>(data), 0, &pieces);
+  }
+
+  void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
+    start(slot, GpuGroup::reduce_scatter, data, 0, &pieces);
+  }
+
+  void start_all_of(int slot, int32_t* flag) override {
+    start(slot, GpuGroup::all_of, reinterpret_cast<float*>(flag), 1, nullptr);
+  }
+
+  void progress() override {
+    std::lock_guard lock(group_->mutex_);
+    launch_what_others_have_reached();
+  }
+
+  void wait(int slot, Deadline deadline) override {
+    std::unique_lock lock(group_->mutex_);
+    Slot& s = group_->slots_.at(static_cast<size_t>(slot));
+    const int64_t target = own(s).rounds * size();
+    // Other ranks may wait for this one's part of another collective before they start this one.
+    while (true) {
+      check_usable();
+      if (s.reached[GpuGroup::done] >= target) break;
+      if (launch_what_others_have_reached()) continue;
+      auto has_changed = [&] { return group_->is_aborted_ || s.reached[GpuGroup::done] >= target || can_launch_any(); };
+      if (!group_->changed_.wait_until(lock, deadline, has_changed))
+        throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": collective ", slot, " was started ",
+                                       s.reached[GpuGroup::started], " times and ended ", s.reached[GpuGroup::done],
+                                       " times by the deadline, need ", target));
+    }
+    for (const RankSlot& other : s.ranks)
+      check_launch(cudaStreamWaitEvent(launches(), other.events[GpuGroup::done], 0));
+  }
+
+  void abort(const std::string& reason) override {
+    std::lock_guard lock(group_->mutex_);
+    if (!group_->is_aborted_) group_->abort_reason_ = reason;
+    group_->is_aborted_ = true;
+    group_->changed_.notify_all();
+  }
+
+ private:
+  using Slot = GpuGroup::Slot;
+  using RankSlot = GpuGroup::RankSlot;
+
+  cudaStream_t launches() const { return group_->device(rank_).stream(); }
+  RankSlot& own(Slot& s) const { return s.ranks[static_cast<size_t>(rank_)]; }
+  const RankSlot& own(const Slot& s) const { return s.ranks[static_cast<size_t>(rank_)]; }
+
+  void check_usable() const {
+    if (group_->is_aborted_)
+      throw Error(Status::comm,
+                  text("rank ", rank_, " of ", size(), ": the group was aborted: ", group_->abort_reason_));
+  }
+
+  void start(int slot, GpuGroup::Kind kind, float* data, int64_t count, const std::vector<OwnedBytes>* pieces) {
+    std::lock_guard lock(group_->mutex_);
+    check_usable();
+    Slot& s = group_->slots_.at(static_cast<size_t>(slot));
+    const bool is_first = s.reached[GpuGroup::started] == own(s).rounds * size();
+    if (!is_first && (s.kind != kind || s.count != count))
+      throw Error(Status::internal, text("rank ", rank_, " of ", size(), ": collective ", slot,
+                                         " is of another kind or size than on a rank that has started it"));
+    check_launch(cudaEventRecord(own(s).events[GpuGroup::started], launches()));
+    own(s).data = data;
+    own(s).stage = GpuGroup::started;
+    ++own(s).rounds;
+    ++s.reached[GpuGroup::started];
+    if (is_first) {
+      s.kind = kind;
+      s.count = count;
+      for (int rank = 0; rank < size(); ++rank) {
+        const Range slice = balanced_split(count, size(), rank);
+        s.slices[static_cast<size_t>(rank)] = {static_cast<size_t>(slice.begin) * sizeof(float),
+                                               static_cast<size_t>(slice.end) * sizeof(float), rank};
+      }
+    }
+    s.pieces = pieces ? pieces : &s.slices;
+    group_->changed_.notify_all();
+  }
+
+  // Under the mutex, as what follows.
+  bool can_launch(const Slot& s) const {
+    return own(s).stage != GpuGroup::done && s.reached[own(s).stage] >= own(s).rounds * size();
+  }
+
+  bool can_launch_any() const {
+    return std::any_of(group_->slots_.begin(), group_->slots_.end(), [&](const Slot& s) { return can_launch(s); });
+  }
+
+  bool launch_what_others_have_reached() {
+    bool launched = false;
+    for (Slot& s : group_->slots_)
+      while (can_launch(s)) {
+        launch(s);
+        launched = true;
+      }
+    return launched;
+  }
+
+  void launch(Slot& s) {
+    const cudaStream_t side = group_->side(rank_);
+    for (const RankSlot& other : s.ranks) check_launch(cudaStreamWaitEvent(side, other.events[own(s).stage], 0));
+    const GpuGroup::Stage next = group_->launch(s, rank_);
+    check_launch(cudaEventRecord(own(s).events[next], side));
+    for (int stage = own(s).stage + 1; stage <= next; ++stage) ++s.reached[stage];
+    own(s).stage = next;
+    group_->changed_.notify_all();
+  }
+
+  const std::shared_ptr<GpuGroup> group_;
+  const int rank_;
+};
+
+GpuGroup::GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots)
+    : devices_(std::move(devices)), streams_(devices_.size(), nullptr), slots_(static_cast<size_t>(slots)) {
+  if (size() > kMostSummed)
+    throw Error(Status::unsupported, text("a group of ", size(), " replicas on GPUs is to be summed in a fixed order, ",
+                                          "at most ", kMostSummed, " can be"));
+  for (Slot& slot : slots_) {
+    slot.ranks.resize(devices_.size());
+    slot.slices.resize(devices_.size());
+  }
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    const ContextGuard guard(devices_[i]->context());
+    const std::string what = text("device ", devices_[i]->id(), ": a group of ", size(), " replicas");
+    check(cudaStreamCreateWithFlags(&streams_[i], cudaStreamNonBlocking), what);
+    for (Slot& slot : slots_)
+      for (cudaEvent_t& event : slot.ranks[i].events)
+        check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), what);
+  }
+}
+
+GpuGroup::~GpuGroup() {
+  wait_for_streams();
+  try {
+    for (size_t i = 0; i < devices_.size(); ++i) {
+      const ContextGuard guard(devices_[i]->context());
+      cudaStreamDestroy(streams_[i]);
+      for (Slot& slot : slots_)
+        for (cudaEvent_t event : slot.ranks[i].events) cudaEventDestroy(event);
+    }
+  } catch (const Error&) {  // the driver is gone, and everything with it
+  }
+}
+
+void GpuGroup::wait_for_streams() const {
+  try {
+    for (size_t i = 0; i < devices_.size(); ++i) {
+      const ContextGuard guard(devices_[i]->context());
+      cudaStreamSynchronize(streams_[i]);
+    }
+  } catch (const Error&) {  // as above
+  }
+}
+
+std::unique_ptr<Communicator> GpuGroup::communicator(int rank) {
+  return std::make_unique<GpuCommunicator>(shared_from_this(), rank);
+}
+
+}  // namespace troika::cuda

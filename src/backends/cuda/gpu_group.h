@@ -1,0 +1,77 @@
+// A group whose ranks are replicas on GPUs of this process: which rank has started what, and who may launch its part of it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/cuda/cuda_device.h"
+#include "comm/communicator.h"
+#include "core/split.h"
+
+namespace troika::cuda {
+
+constexpr int kMostSummed = 16;  // ranks of a group
+
+// Each rank launches its part of a collective on a stream of its own beside its launches, in one stage or two, each behind the
+// stage before of every rank. What the parts are is the derived group's. An event is waited for only when its rank has recorded
+// it, which the host's counters tell; so the host waits for other ranks to get there, never for a GPU.
+class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
+ public:
+  virtual ~GpuGroup();
+  std::unique_ptr<Communicator> communicator(int rank);
+
+ protected:
+  enum Kind { all_reduce, all_gather, reduce_scatter, all_of };
+  enum Stage { started, summed, done, kStages };  // summed: a rank's own piece has its sum, the others not yet
+  struct RankSlot {
+    float* data = nullptr;             // of an all_of an int32_t's
+    cudaEvent_t events[kStages] = {};  // started is recorded on the rank's launches, the others beside them
+    int64_t rounds = 0;                // times that its rank has started it
+    Stage stage = done;                // the last of this round that has been handed to the GPU
+  };
+  struct Slot {
+    std::vector<RankSlot> ranks;
+    // Of the round in progress.
+    Kind kind = all_reduce;
+    int64_t count = 0;                                // elements of an all_reduce or all_of
+    std::vector<OwnedBytes> slices;                   // these elements, cut among the ranks
+    const std::vector<OwnedBytes>* pieces = nullptr;  // who owns what; `slices` where the caller gives none
+    int64_t reached[kStages] = {};                    // times that ranks have; all have in round k at k * size
+  };
+
+  // UNSUPPORTED where there are too many.
+  GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots);
+
+  // Hands the rank's part of the stage that follows its last to its stream, and tells which stage it reaches. Called on the
+  // rank's thread.
+  virtual Stage launch(const Slot& slot, int rank) = 0;
+
+  int size() const { return static_cast<int>(devices_.size()); }
+  CudaDevice& device(int rank) const { return *devices_[static_cast<size_t>(rank)]; }
+  cudaStream_t side(int rank) const { return streams_[static_cast<size_t>(rank)]; }
+  void wait_for_streams() const;
+
+ private:
+  friend class GpuCommunicator;
+
+  const std::vector<std::shared_ptr<CudaDevice>> devices_;
+  std::vector<cudaStream_t> streams_;  // one a rank, beside its launches
+  std::vector<Slot> slots_;            // under mutex_, as what follows
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_aborted_ = false;
+  std::string abort_reason_;
+};
+
+// data[r][begin .. begin + count) becomes the sum over the ranks, added in pairs, then pairs of pairs: for every rank r of
+// `size`, or for rank `only` alone.
+void launch_sum(float* const* data, int size, int64_t begin, int64_t count, cudaStream_t stream, int only = -1);
+// Each flag becomes 1 where none is 0, else 0.
+void launch_all_of(int32_t* const* flags, int size, cudaStream_t stream);
+
+}  // namespace troika::cuda
