@@ -17,37 +17,37 @@ class GpuCommunicator : public Communicator {
   int size() const override { return group_->size(); }
 
   void start_all_reduce(int slot, float* data, int64_t count) override {
-    start(slot, GpuGroup::all_reduce, data, count, nullptr);
+    start(slot, {CollectiveKind::all_reduce, count}, data, nullptr);
   }
 
   void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
-    start(slot, GpuGroup::all_gather, reinterpret_cast<float*>(data), 0, &pieces);
+    start(slot, {CollectiveKind::all_gather, count_of(pieces)}, reinterpret_cast<float*>(data), &pieces);
   }
 
   void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
-    start(slot, GpuGroup::reduce_scatter, data, 0, &pieces);
+    start(slot, {CollectiveKind::reduce_scatter, count_of(pieces)}, data, &pieces);
   }
 
   void start_all_of(int slot, int32_t* flag) override {
-    start(slot, GpuGroup::all_of, reinterpret_cast<float*>(flag), 1, nullptr);
+    start(slot, {CollectiveKind::all_of, 1}, reinterpret_cast<float*>(flag), nullptr);
   }
 
   void progress() override {
-    std::lock_guard lock(group_->mutex_);
+    std::lock_guard lock(group_->state_.mutex);
     launch_what_others_have_reached();
   }
 
   void wait(int slot, Deadline deadline) override {
-    std::unique_lock lock(group_->mutex_);
+    std::unique_lock lock(group_->state_.mutex);
     Slot& s = group_->slots_.at(static_cast<size_t>(slot));
     const int64_t target = own(s).rounds * size();
     // Other ranks may wait for this one's part of another collective before they start this one.
     while (true) {
-      check_usable();
+      group_->state_.check_usable(rank_);
       if (s.reached[GpuGroup::done] >= target) break;
       if (launch_what_others_have_reached()) continue;
-      auto has_changed = [&] { return group_->is_aborted_ || s.reached[GpuGroup::done] >= target || can_launch_any(); };
-      if (!group_->changed_.wait_until(lock, deadline, has_changed))
+      auto has_changed = [&] { return s.reached[GpuGroup::done] >= target || can_launch_any(); };
+      if (!group_->state_.wait_until(lock, deadline, rank_, has_changed))
         throw Error(Status::comm, text("rank ", rank_, " of ", size(), ": collective ", slot, " was started ",
                                        s.reached[GpuGroup::started], " times and ended ", s.reached[GpuGroup::done],
                                        " times by the deadline, need ", target));
@@ -56,12 +56,7 @@ class GpuCommunicator : public Communicator {
       check_launch(cudaStreamWaitEvent(launches(), other.events[GpuGroup::done], 0));
   }
 
-  void abort(const std::string& reason) override {
-    std::lock_guard lock(group_->mutex_);
-    if (!group_->is_aborted_) group_->abort_reason_ = reason;
-    group_->is_aborted_ = true;
-    group_->changed_.notify_all();
-  }
+  void abort(const std::string& reason) override { group_->state_.abort(reason); }
 
  private:
   using Slot = GpuGroup::Slot;
@@ -71,36 +66,27 @@ class GpuCommunicator : public Communicator {
   RankSlot& own(Slot& s) const { return s.ranks[static_cast<size_t>(rank_)]; }
   const RankSlot& own(const Slot& s) const { return s.ranks[static_cast<size_t>(rank_)]; }
 
-  void check_usable() const {
-    if (group_->is_aborted_)
-      throw Error(Status::comm,
-                  text("rank ", rank_, " of ", size(), ": the group was aborted: ", group_->abort_reason_));
-  }
-
-  void start(int slot, GpuGroup::Kind kind, float* data, int64_t count, const std::vector<OwnedBytes>* pieces) {
-    std::lock_guard lock(group_->mutex_);
-    check_usable();
+  void start(int slot, const Collective& collective, float* data, const std::vector<OwnedBytes>* pieces) {
+    std::lock_guard lock(group_->state_.mutex);
+    group_->state_.check_usable(rank_);
     Slot& s = group_->slots_.at(static_cast<size_t>(slot));
     const bool is_first = s.reached[GpuGroup::started] == own(s).rounds * size();
-    if (!is_first && (s.kind != kind || s.count != count))
-      throw Error(Status::internal, text("rank ", rank_, " of ", size(), ": collective ", slot,
-                                         " is of another kind or size than on a rank that has started it"));
+    if (!is_first) check_agreement(slot, rank_, collective, s.collective);
     check_launch(cudaEventRecord(own(s).events[GpuGroup::started], launches()));
     own(s).data = data;
     own(s).stage = GpuGroup::started;
     ++own(s).rounds;
     ++s.reached[GpuGroup::started];
     if (is_first) {
-      s.kind = kind;
-      s.count = count;
+      s.collective = collective;
       for (int rank = 0; rank < size(); ++rank) {
-        const Range slice = balanced_split(count, size(), rank);
+        const Range slice = balanced_split(collective.count, size(), rank);
         s.slices[static_cast<size_t>(rank)] = {static_cast<size_t>(slice.begin) * sizeof(float),
                                                static_cast<size_t>(slice.end) * sizeof(float), rank};
       }
     }
     s.pieces = pieces ? pieces : &s.slices;
-    group_->changed_.notify_all();
+    group_->state_.notify();
   }
 
   // Under the mutex, as what follows.
@@ -129,7 +115,7 @@ class GpuCommunicator : public Communicator {
     check_launch(cudaEventRecord(own(s).events[next], side));
     for (int stage = own(s).stage + 1; stage <= next; ++stage) ++s.reached[stage];
     own(s).stage = next;
-    group_->changed_.notify_all();
+    group_->state_.notify();
   }
 
   const std::shared_ptr<GpuGroup> group_;

@@ -3,14 +3,13 @@
 
 #include <cuda_runtime_api.h>
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
-#include <string>
 #include <vector>
 
 #include "backends/cuda/cuda_device.h"
+#include "comm/collective.h"
 #include "comm/communicator.h"
+#include "comm/group_state.h"
 #include "core/split.h"
 
 namespace troika::cuda {
@@ -26,7 +25,6 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
   std::unique_ptr<Communicator> communicator(int rank);
 
  protected:
-  enum Kind { all_reduce, all_gather, reduce_scatter, all_of };
   enum Stage { started, summed, done, kStages };  // summed: a rank's own piece has its sum, the others not yet
   struct RankSlot {
     float* data = nullptr;             // of an all_of an int32_t's
@@ -37,9 +35,8 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
   struct Slot {
     std::vector<RankSlot> ranks;
     // Of the round in progress.
-    Kind kind = all_reduce;
-    int64_t count = 0;                                // elements of an all_reduce or all_of
-    std::vector<OwnedBytes> slices;                   // these elements, cut among the ranks
+    Collective collective;
+    std::vector<OwnedBytes> slices;                   // its elements, cut among the ranks
     const std::vector<OwnedBytes>* pieces = nullptr;  // who owns what; `slices` where the caller gives none
     int64_t reached[kStages] = {};                    // times that ranks have; all have in round k at k * size
   };
@@ -61,11 +58,8 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
 
   const std::vector<std::shared_ptr<CudaDevice>> devices_;
   std::vector<cudaStream_t> streams_;  // one a rank, beside its launches
-  std::vector<Slot> slots_;            // under mutex_, as what follows
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_aborted_ = false;
-  std::string abort_reason_;
+  GroupState state_;
+  std::vector<Slot> slots_;  // under the state's mutex
 };
 
 // data[r][begin .. begin + count) becomes the sum over the ranks, added in pairs, then pairs of pairs: for every rank r of

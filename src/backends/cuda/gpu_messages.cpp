@@ -17,7 +17,7 @@ class GpuMessenger : public Messenger {
 
   // An event that was never recorded is not waited for.
   void send(int to, int slot, const void* data, size_t bytes, Deadline deadline) override {
-    std::unique_lock lock(messages_->mutex_);
+    std::unique_lock lock(messages_->state_.mutex);
     GpuMessages::Message& message = find(rank_, to, slot);
     await(
         lock, deadline, [&] { return !message.is_there; },
@@ -39,11 +39,11 @@ class GpuMessenger : public Messenger {
     }
     message.bytes = bytes;
     message.is_there = true;
-    messages_->changed_.notify_all();
+    messages_->state_.notify();
   }
 
   void receive(int from, int slot, void* data, size_t bytes, Deadline deadline) override {
-    std::unique_lock lock(messages_->mutex_);
+    std::unique_lock lock(messages_->state_.mutex);
     GpuMessages::Message& message = find(from, rank_, slot);
     await(
         lock, deadline, [&] { return message.is_there; },
@@ -56,15 +56,10 @@ class GpuMessenger : public Messenger {
     check_launch(cudaMemcpyAsync(data, box, bytes, cudaMemcpyDeviceToDevice, launches()));
     check_launch(cudaEventRecord(message.received, launches()));
     message.is_there = false;
-    messages_->changed_.notify_all();
+    messages_->state_.notify();
   }
 
-  void abort(const std::string& reason) override {
-    std::lock_guard lock(messages_->mutex_);
-    if (!messages_->is_aborted_) messages_->abort_reason_ = reason;
-    messages_->is_aborted_ = true;
-    messages_->changed_.notify_all();
-  }
+  void abort(const std::string& reason) override { messages_->state_.abort(reason); }
 
  private:
   cudaStream_t launches() const { return messages_->device(rank_).stream(); }
@@ -76,14 +71,10 @@ class GpuMessenger : public Messenger {
     return found->second;
   }
 
-  // Until `is_true`; `what` says for what in a message.
+  // Until `condition`; `what` says for what in a message.
   template <typename Condition, typename What>
-  void await(std::unique_lock<std::mutex>& lock, Deadline deadline, Condition is_true, What what) {
-    const bool in_time =
-        messages_->changed_.wait_until(lock, deadline, [&] { return messages_->is_aborted_ || is_true(); });
-    if (messages_->is_aborted_)
-      throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", messages_->abort_reason_));
-    if (!in_time) throw Error(Status::comm, text("rank ", rank_, " of ", size(), " waited past the deadline ", what()));
+  void await(std::unique_lock<std::mutex>& lock, Deadline deadline, Condition condition, What what) {
+    messages_->state_.await(lock, deadline, rank_, size(), condition, what);
   }
 
   const std::shared_ptr<GpuMessages> messages_;
@@ -128,7 +119,7 @@ GpuMessages::~GpuMessages() {
 }
 
 void GpuMessages::reserve(int from, int to, int slot, size_t bytes) {
-  std::lock_guard lock(mutex_);
+  std::lock_guard lock(state_.mutex);
   Message& message = messages_[{from, to, slot}];
   auto on = [&](int rank) { return ContextGuard(device(rank).context()); };
   if (!message.sent) {

@@ -4,13 +4,12 @@
 #include <cuda_runtime_api.h>
 
 #include <array>
-#include <condition_variable>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "backends/cuda/cuda_device.h"
+#include "comm/group_state.h"
 #include "comm/messenger.h"
 
 namespace troika::cuda {
@@ -43,11 +42,8 @@ class GpuMessages : public std::enable_shared_from_this<GpuMessages> {
 
   const std::vector<std::shared_ptr<CudaDevice>> devices_;
   std::vector<cudaStream_t> streams_;  // one a rank, beside its launches
-  std::map<Key, Message> messages_;    // under mutex_, as what follows
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_aborted_ = false;
-  std::string abort_reason_;
+  GroupState state_;
+  std::map<Key, Message> messages_;  // under the state's mutex
 };
 
 }  // namespace troika::cuda

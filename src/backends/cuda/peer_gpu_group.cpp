@@ -24,7 +24,8 @@ PeerGpuGroup::PeerGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int
 }
 
 GpuGroup::Stage PeerGpuGroup::launch(const Slot& slot, int rank) {
-  const bool sums = slot.kind != all_gather && slot.ranks[static_cast<size_t>(rank)].stage == started;
+  const bool sums =
+      slot.collective.kind != CollectiveKind::all_gather && slot.ranks[static_cast<size_t>(rank)].stage == started;
   for (const OwnedBytes& piece : *slot.pieces) {
     if (sums == (piece.owner != rank) || piece.begin == piece.end) continue;
     if (sums) {
@@ -37,7 +38,7 @@ GpuGroup::Stage PeerGpuGroup::launch(const Slot& slot, int rank) {
     };
     copy(at(rank), rank, at(piece.owner), piece.owner, piece.end - piece.begin, side(rank));
   }
-  return sums && slot.kind != reduce_scatter ? summed : done;
+  return sums && slot.collective.kind != CollectiveKind::reduce_scatter ? summed : done;
 }
 
 // Other ranks read their own pieces of the owner's buffer meanwhile, none this one.
@@ -55,7 +56,7 @@ void PeerGpuGroup::sum(const Slot& slot, const OwnedBytes& piece) {
       copy(scratch, rank, part, r, bytes, side(rank));
       scratch += most;
     }
-    if (slot.kind == all_of)
+    if (slot.collective.kind == CollectiveKind::all_of)
       launch_all_of(reinterpret_cast<int32_t* const*>(data), size(), side(rank));
     else
       launch_sum(data, size(), 0, static_cast<int64_t>(bytes / sizeof(float)), side(rank), rank);

@@ -11,13 +11,15 @@ GpuGroup::Stage SharedGpuGroup::launch(const Slot& slot, int rank) {
   for (int r = 0; r < size(); ++r) data[r] = slot.ranks[static_cast<size_t>(r)].data;
   for (const OwnedBytes& piece : *slot.pieces) {
     const size_t bytes = piece.end - piece.begin;
-    if (bytes == 0 || (piece.owner == rank) == (slot.kind == all_gather)) continue;
+    if (bytes == 0 || (piece.owner == rank) == (slot.collective.kind == CollectiveKind::all_gather)) continue;
     const auto begin = static_cast<int64_t>(piece.begin / kSize), count = static_cast<int64_t>(bytes / kSize);
-    switch (slot.kind) {
-      case all_reduce: launch_sum(data, size(), begin, count, side(rank)); break;
-      case reduce_scatter: launch_sum(data, size(), begin, count, side(rank), rank); break;  // nobody else reads it
-      case all_of: launch_all_of(reinterpret_cast<int32_t* const*>(data), size(), side(rank)); break;
-      case all_gather:  // nobody writes what it owns, or changes its buffer before all have copied
+    switch (slot.collective.kind) {
+      case CollectiveKind::all_reduce: launch_sum(data, size(), begin, count, side(rank)); break;
+      case CollectiveKind::reduce_scatter:
+        launch_sum(data, size(), begin, count, side(rank), rank);
+        break;  // nobody else reads it
+      case CollectiveKind::all_of: launch_all_of(reinterpret_cast<int32_t* const*>(data), size(), side(rank)); break;
+      case CollectiveKind::all_gather:  // nobody writes what it owns, or changes its buffer before all have copied
         check_launch(cudaMemcpyAsync(reinterpret_cast<std::byte*>(data[rank]) + piece.begin,
                                      reinterpret_cast<const std::byte*>(data[piece.owner]) + piece.begin, bytes,
                                      cudaMemcpyDeviceToDevice, side(rank)));

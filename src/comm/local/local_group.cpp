@@ -50,43 +50,39 @@ class LocalCommunicator : public Communicator {
   int size() const override { return group_->size_; }
 
   void start_all_reduce(int slot, float* data, int64_t count) override {
-    start(slot, LocalGroup::Slot::all_reduce, data, count, nullptr);
+    start(slot, {CollectiveKind::all_reduce, count}, data, nullptr);
   }
 
   void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
-    start(slot, LocalGroup::Slot::all_gather, reinterpret_cast<float*>(data), count_of(pieces), &pieces);
+    start(slot, {CollectiveKind::all_gather, count_of(pieces)}, reinterpret_cast<float*>(data), &pieces);
   }
 
   void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
-    start(slot, LocalGroup::Slot::reduce_scatter, data, count_of(pieces), &pieces);
+    start(slot, {CollectiveKind::reduce_scatter, count_of(pieces)}, data, &pieces);
   }
 
   void start_all_of(int slot, int32_t* flag) override {
-    start(slot, LocalGroup::Slot::all_of, reinterpret_cast<float*>(flag), 1, nullptr);
+    start(slot, {CollectiveKind::all_of, 1}, reinterpret_cast<float*>(flag), nullptr);
   }
 
-  void start(int slot_index, LocalGroup::Slot::Kind kind, float* data, int64_t count,
-             const std::vector<OwnedBytes>* pieces) {
+  void start(int slot_index, const Collective& collective, float* data, const std::vector<OwnedBytes>* pieces) {
     auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
     bool all_started = false;
     {
-      std::lock_guard lock(group_->mutex_);
-      check_abort();
+      std::lock_guard lock(group_->state_.mutex);
+      group_->state_.check_usable(rank_);
       // A rank is at most one round ahead: nobody ends a round before all have started it.
       const int64_t round = slot.rounds[static_cast<size_t>(rank_)] + 1;
-      if (slot.started > (round - 1) * group_->size_ && (slot.kind != kind || slot.count != count))
-        throw Error(Status::internal,
-                    text("collective ", slot_index, ": rank ", rank_, " starts ", name_of(kind), " of ", count,
-                         " elements, others ", name_of(slot.kind), " of ", slot.count));
-      slot.kind = kind;
-      slot.count = count;
+      const bool is_first = slot.started == (round - 1) * group_->size_;
+      if (!is_first) check_agreement(slot_index, rank_, collective, slot.collective);
+      slot.collective = collective;
       slot.pieces = pieces;
       slot.rounds[static_cast<size_t>(rank_)] = round;
       slot.data[static_cast<size_t>(rank_)] = data;
       slot.slice_done[static_cast<size_t>(rank_)] = 0;
       all_started = ++slot.started == round * group_->size_;
     }
-    if (all_started) group_->changed_.notify_all();
+    if (all_started) group_->state_.notify();
     if (slot_index >= open_end_) open_end_ = slot_index + 1;
     if (slot_index < open_begin_) open_begin_ = slot_index;
   }
@@ -96,34 +92,26 @@ class LocalCommunicator : public Communicator {
   void wait(int slot_index, Deadline deadline) override {
     auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
     const int64_t before = (slot.rounds[static_cast<size_t>(rank_)] - 1) * group_->size_;
-    std::unique_lock lock(group_->mutex_);
+    std::unique_lock lock(group_->state_.mutex);
     while (true) {
-      check_abort();
+      group_->state_.check_usable(rank_);
       if (slot.done >= before + group_->size_) break;
       lock.unlock();
       const bool worked = do_slice(slot_index) || do_slices();  // rather help with a later bucket than sleep
       lock.lock();
       if (worked) continue;
       // A start that came since then is seen here, under the lock: nobody sleeps on a slice of its own.
-      auto has_changed = [&] { return group_->aborted_ || slot.done >= before + group_->size_ || can_sum_any(); };
-      if (!group_->changed_.wait_until(lock, deadline, has_changed))
+      auto has_changed = [&] { return slot.done >= before + group_->size_ || can_sum_any(); };
+      if (!group_->state_.wait_until(lock, deadline, rank_, has_changed))
         throw Error(Status::comm,
-                    text(name_of(slot.kind), ' ', slot_index, ": rank ", rank_, " of ", group_->size_,
+                    text(name_of(slot.collective.kind), ' ', slot_index, ": rank ", rank_, " of ", group_->size_,
                          " waited past the deadline; ranks that had started it: ", slot.started - before));
     }
     if (slot_index == open_begin_) ++open_begin_;
     if (open_begin_ >= open_end_) open_begin_ = kNone, open_end_ = 0;
   }
 
-  void abort(const std::string& reason) override {
-    {
-      std::lock_guard lock(group_->mutex_);
-      if (group_->aborted_) return;
-      group_->abort_reason_ = reason;
-      group_->aborted_ = true;
-    }
-    group_->changed_.notify_all();
-  }
+  void abort(const std::string& reason) override { group_->state_.abort(reason); }
 
  private:
   bool can_sum(int slot_index) const {
@@ -150,23 +138,29 @@ class LocalCommunicator : public Communicator {
     auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
     const size_t rank = static_cast<size_t>(rank_);
     slot.slice_done[rank] = 1;
-    if (slot.kind == LocalGroup::Slot::all_gather) {
-      gather(slot);
-    } else if (slot.kind == LocalGroup::Slot::reduce_scatter) {
-      scatter(slot);
-    } else if (slot.kind == LocalGroup::Slot::all_of) {
-      if (rank_ == 0) combine_flags(slot);
-    } else if (group_->size_ > 1) {
-      const int64_t lines = (slot.count + kLine - 1) / kLine;
-      const Range range = balanced_split(lines, group_->size_, rank_);
-      sum_slice(slot.data.data(), slot.data.size(), range.begin * kLine, std::min(range.end * kLine, slot.count));
+    switch (slot.collective.kind) {
+      case CollectiveKind::all_reduce:
+        if (group_->size_ > 1) reduce(slot);
+        break;
+      case CollectiveKind::all_gather: gather(slot); break;
+      case CollectiveKind::reduce_scatter: scatter(slot); break;
+      case CollectiveKind::all_of:
+        if (rank_ == 0) combine_flags(slot);
+        break;
     }
     {
-      std::lock_guard lock(group_->mutex_);
+      std::lock_guard lock(group_->state_.mutex);
       ++slot.done;
     }
-    group_->changed_.notify_all();
+    group_->state_.notify();
     return true;
+  }
+
+  // Nobody else reads or writes its slice.
+  void reduce(const LocalGroup::Slot& slot) const {
+    const int64_t count = slot.collective.count, lines = (count + kLine - 1) / kLine;
+    const Range range = balanced_split(lines, group_->size_, rank_);
+    sum_slice(slot.data.data(), slot.data.size(), range.begin * kLine, std::min(range.end * kLine, count));
   }
 
   // Nobody writes what it owns, or changes its buffer before all have copied.
@@ -193,20 +187,6 @@ class LocalCommunicator : public Communicator {
     int32_t all = 1;
     for (const float* data : slot.data) all = all && *reinterpret_cast<const int32_t*>(data) != 0;
     for (float* data : slot.data) *reinterpret_cast<int32_t*>(data) = all;
-  }
-
-  static int64_t count_of(const std::vector<OwnedBytes>& pieces) {
-    return static_cast<int64_t>((pieces.empty() ? 0 : pieces.back().end) / sizeof(float));
-  }
-
-  static const char* name_of(LocalGroup::Slot::Kind kind) {
-    static constexpr const char* kNames[] = {"all_reduce", "all_gather", "reduce_scatter", "all_of"};
-    return kNames[kind];
-  }
-
-  void check_abort() const {
-    if (group_->aborted_)
-      throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", group_->abort_reason_));
   }
 
   static constexpr int kNone = 1 << 30;

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "comm/collective.h"
 #include "comm/communicator.h"
+#include "comm/group_state.h"
 
 namespace troika {
 
@@ -27,11 +27,10 @@ class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
         : data(static_cast<size_t>(size), nullptr),
           rounds(static_cast<size_t>(size), 0),
           slice_done(static_cast<size_t>(size), 1) {}
-    enum Kind { all_reduce, all_gather, reduce_scatter, all_of } kind = all_reduce;  // of the round in progress
+    Collective collective;                            // of the round in progress
     std::vector<float*> data;                         // one a rank; of an all_of it is an int32_t's
     const std::vector<OwnedBytes>* pieces = nullptr;  // null: of an all_reduce or all_of
     std::vector<int64_t> rounds;      // times that each rank has started it; read and written by its own rank alone
-    int64_t count = 0;                // elements, of the round in progress
     std::atomic<int64_t> started{0};  // starts by all ranks; round k is there at k * size
     std::vector<char> slice_done;     // of its rank's round; read and written by its own rank alone
     std::atomic<int64_t> done{0};     // slices summed; round k is there at k * size
@@ -41,10 +40,7 @@ class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
 
   const int size_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::atomic<bool> aborted_{false};
-  std::string abort_reason_;  // under mutex_
+  GroupState state_;
 };
 
 }  // namespace troika

@@ -15,12 +15,12 @@ class LocalMessenger : public Messenger {
   int size() const override { return messages_->size_; }
 
   void reserve(int from, int slot, size_t bytes) override {
-    std::lock_guard lock(messages_->mutex_);
+    std::lock_guard lock(messages_->state_.mutex);
     messages_->messages_[{from, rank_, slot}].data.reserve(bytes);
   }
 
   void send(int to, int slot, const void* data, size_t bytes, Deadline deadline) override {
-    std::unique_lock lock(messages_->mutex_);
+    std::unique_lock lock(messages_->state_.mutex);
     LocalMessages::Message& message = messages_->messages_[{rank_, to, slot}];
     await(
         lock, deadline, [&] { return !message.is_there; },
@@ -31,11 +31,11 @@ class LocalMessenger : public Messenger {
     lock.lock();
     message.is_there = true;
     lock.unlock();
-    messages_->changed_.notify_all();
+    messages_->state_.notify();
   }
 
   void receive(int from, int slot, void* data, size_t bytes, Deadline deadline) override {
-    std::unique_lock lock(messages_->mutex_);
+    std::unique_lock lock(messages_->state_.mutex);
     LocalMessages::Message& message = messages_->messages_[{from, rank_, slot}];
     await(
         lock, deadline, [&] { return message.is_there; },
@@ -48,33 +48,16 @@ class LocalMessenger : public Messenger {
     lock.lock();
     message.is_there = false;
     lock.unlock();
-    messages_->changed_.notify_all();
+    messages_->state_.notify();
   }
 
-  void abort(const std::string& reason) override {
-    {
-      std::lock_guard lock(messages_->mutex_);
-      if (messages_->is_aborted_) return;
-      messages_->abort_reason_ = reason;
-      messages_->is_aborted_ = true;
-    }
-    messages_->changed_.notify_all();
-  }
+  void abort(const std::string& reason) override { messages_->state_.abort(reason); }
 
  private:
-  // Until `is_true`; `what` says for what in a message.
+  // Until `condition`; `what` says for what in a message.
   template <typename Condition, typename What>
-  void await(std::unique_lock<std::mutex>& lock, Deadline deadline, Condition is_true, What what) {
-    const bool in_time =
-        messages_->changed_.wait_until(lock, deadline, [&] { return messages_->is_aborted_ || is_true(); });
-    check_abort();
-    if (!in_time)
-      throw Error(Status::comm, text("rank ", rank_, " of ", messages_->size_, " waited past the deadline ", what()));
-  }
-
-  void check_abort() const {
-    if (messages_->is_aborted_)
-      throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", messages_->abort_reason_));
+  void await(std::unique_lock<std::mutex>& lock, Deadline deadline, Condition condition, What what) {
+    messages_->state_.await(lock, deadline, rank_, messages_->size_, condition, what);
   }
 
   const std::shared_ptr<LocalMessages> messages_;

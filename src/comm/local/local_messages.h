@@ -2,10 +2,11 @@
 #pragma once
 
 #include <array>
-#include <condition_variable>
 #include <map>
-#include <mutex>
+#include <memory>
+#include <vector>
 
+#include "comm/group_state.h"
 #include "comm/messenger.h"
 
 namespace troika {
@@ -27,11 +28,8 @@ class LocalMessages : public std::enable_shared_from_this<LocalMessages> {
   explicit LocalMessages(int size) : size_(size) {}
 
   const int size_;
-  std::map<Key, Message> messages_;  // under mutex_; what was sent once keeps its place
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_aborted_ = false;  // under mutex_, as the reason
-  std::string abort_reason_;
+  GroupState state_;
+  std::map<Key, Message> messages_;  // under the state's mutex; what was sent once keeps its place
 };
 
 }  // namespace troika

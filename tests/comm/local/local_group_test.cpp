@@ -3,52 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cmath>
-#include <functional>
-#include <random>
-#include <thread>
-
-#include "comm/communicators.h"
-#include "core/text.h"
+#include "comm/local/ranks.h"
 #include "support/throws.h"
 
 namespace troika {
 namespace {
-
-using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
-
-Deadline in(std::chrono::milliseconds time) { return Clock::now() + time; }
-
-// Runs `body` once a rank, each on a thread of its own; what a rank throws is given back as its text.
-std::vector<std::string> on_every_rank(int size, int slots, const std::function<void(Communicator&)>& body) {
-  auto communicators = create_local_communicators(size, slots);
-  std::vector<std::string> errors(static_cast<size_t>(size));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank)
-    threads.emplace_back([&, rank] {
-      try {
-        body(*communicators[static_cast<size_t>(rank)]);
-      } catch (const Error& e) {
-        errors[static_cast<size_t>(rank)] = text(e.status() == Status::comm ? "comm: " : "other: ", e.what());
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  return errors;
-}
-
-void expect_no_errors(const std::vector<std::string>& errors) {
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
-}
-
-// Numbers whose sum depends on the order of addition.
-std::vector<float> numbers(int rank, int64_t count, int seed) {
-  std::mt19937 random(static_cast<unsigned>(rank * 7919 + seed));
-  std::vector<float> result(static_cast<size_t>(count));
-  for (float& x : result) x = std::ldexp(static_cast<float>(random()) - 2e9f, static_cast<int>(random() % 40) - 20);
-  return result;
-}
 
 // In pairs of ranks, then pairs of pairs.
 std::vector<float> sum_in_pairs(int size, int64_t count, int seed) {

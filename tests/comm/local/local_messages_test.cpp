@@ -3,50 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <functional>
-#include <random>
-#include <thread>
-
-#include "comm/communicators.h"
-#include "core/text.h"
+#include "comm/local/ranks.h"
 
 namespace troika {
 namespace {
-
-using namespace std::chrono_literals;
-using Clock = std::chrono::steady_clock;
-
-Deadline in(std::chrono::milliseconds time) { return Clock::now() + time; }
-
-// Runs `body` once a rank, each on a thread of its own; what a rank throws is given back as its text.
-std::vector<std::string> on_every_rank(int size, const std::function<void(Messenger&)>& body) {
-  auto messengers = create_local_messengers(size);
-  std::vector<std::string> errors(static_cast<size_t>(size));
-  std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank)
-    threads.emplace_back([&, rank] {
-      try {
-        body(*messengers[static_cast<size_t>(rank)]);
-      } catch (const Error& e) {
-        errors[static_cast<size_t>(rank)] = text(e.status() == Status::comm ? "comm: " : "other: ", e.what());
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  return errors;
-}
-
-void expect_no_errors(const std::vector<std::string>& errors) {
-  for (const std::string& error : errors) EXPECT_EQ(error, "");
-}
-
-// Numbers whose sum depends on the order of addition.
-std::vector<float> numbers(int rank, int64_t count, int seed) {
-  std::mt19937 random(static_cast<unsigned>(rank * 7919 + seed));
-  std::vector<float> result(static_cast<size_t>(count));
-  for (float& x : result) x = std::ldexp(static_cast<float>(random()) - 2e9f, static_cast<int>(random() % 40) - 20);
-  return result;
-}
 
 TEST(LocalMessages, ArriveWhateverTheOrderOfSendingAndReceiving) {
   expect_no_errors(on_every_rank(3, [](Messenger& own) {
