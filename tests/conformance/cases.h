@@ -21,6 +21,9 @@ struct Case {
   std::map<size_t, std::function<double(Random&)>> numbers = {};
 };
 
+inline TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
+
+void add_update_cases(std::vector<Case>& cases);  // which all_cases has, too
 const std::vector<Case>& all_cases();
 std::string name_of(const Case& c);  // "conv2d f32[1, 1, 28, 28] ... {kernel=[3, 3] ...}"
 

@@ -154,9 +154,8 @@ TEST(DeviceGroups, GatherScatterAndCombineFlagsBesideASum) {
         c.wait(0, in_a_minute());
         const std::vector<float> scattered = data.read();
         for (const OwnedBytes& piece : pieces)
-          if (piece.owner == c.rank())
-            for (size_t i = piece.begin / sizeof(float); i < piece.end / sizeof(float); ++i)
-              ASSERT_EQ(scattered[i], sums[i]) << "rank " << c.rank() << ", element " << i;
+          for (size_t i = piece.begin / sizeof(float); piece.owner == c.rank() && i < piece.end / sizeof(float); ++i)
+            ASSERT_EQ(scattered[i], sums[i]) << "rank " << c.rank() << ", element " << i;
         c.start_all_gather(0, reinterpret_cast<std::byte*>(data.data()), pieces);
         c.wait(0, in_a_minute());
         EXPECT_TRUE(data.read() == sums) << "rank " << c.rank() << " of " << size << ", step " << step;

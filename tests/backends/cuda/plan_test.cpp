@@ -205,7 +205,9 @@ TEST(CudaPlan, TakesSequencesPartByPart) {
         EXPECT_EQ(launch.kernel_name, text("cuda:cublaslt:", launch.op, "_any"));
         EXPECT_GT(launch.scratch.bytes, 0u) << launch.op;
       }
-      if (launch.op.ends_with("_steps")) EXPECT_EQ(launch.kernel_name, text("cuda:own:", launch.op));
+      if (launch.op.ends_with("_steps")) {
+        EXPECT_EQ(launch.kernel_name, text("cuda:own:", launch.op));
+      }
     }
     EXPECT_GT(count(plan, "split_steps"), 0) << print_plan(plan);  // around dropout, which is not cut
     EXPECT_GT(count(plan, "join_steps"), 0);

@@ -1,0 +1,69 @@
+// Models, settings and machines to estimate meshes of, and trainers to compare with.
+#pragma once
+
+#include <memory>
+
+#include "core/text.h"
+#include "models/zoo.h"
+#include "plan/estimate.h"
+#include "train/trainer.h"
+
+namespace troika {
+
+// 16 inputs, 8 units, ReLU, 3 classes: fc1 of 128 + 8 parameters, fc2 of 24 + 3.
+inline std::shared_ptr<Model> small_model() {
+  ZooOptions zoo;
+  zoo.classes = 3, zoo.input_channels = 1, zoo.input_height = 4, zoo.input_width = 4, zoo.hidden = 8;
+  return create_model("mlp", zoo);
+}
+
+inline std::shared_ptr<Model> lenet() { return create_model("d2l_lenet", {}); }
+
+inline std::shared_ptr<Model> small_resnet() {
+  ZooOptions zoo;
+  zoo.input_channels = 1, zoo.input_height = 8, zoo.input_width = 8;
+  return create_model("d2l_resnet18", zoo);
+}
+
+// Linear layers that all cost the same.
+inline std::shared_ptr<Model> deep_model(int layers) {
+  auto model = std::make_shared<Model>("deep");
+  ValueId x = model->add_input("x", {64});
+  for (int i = 0; i < layers; ++i) x = model->add_linear(text("fc", i), x, 64, false);
+  model->set_output(x);
+  return model;
+}
+
+inline StepSettings step_of(int64_t batch, int64_t micro_batches = 1, double momentum = 0) {
+  StepSettings settings;
+  settings.batch = batch;
+  settings.micro_batches = micro_batches;
+  settings.sgd.momentum = momentum;
+  return settings;
+}
+
+constexpr double kFast = 1e30;
+
+inline Machine machine_of(int devices) { return {devices, size_t{1} << 40, 1e12, 1e11, 1e10, 1e-6}; }
+
+inline MeshEstimate estimate(const Model& model, const StepSettings& settings, const Mesh& mesh) {
+  return estimate_mesh(model.graph(), settings, machine_of(mesh.data * mesh.layer * mesh.channel), mesh);
+}
+
+inline std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const StepSettings& settings, const Mesh& mesh) {
+  static const auto context = std::make_shared<Context>(ContextOptions{});
+  TrainerOptions options;
+  options.mesh = mesh;
+  options.sgd = settings.sgd;
+  options.compute = settings.compute;
+  options.micro_batches = settings.micro_batches;
+  options.logical_shards = settings.logical_shards;
+  options.recompute = settings.recompute;
+  options.pipeline_schedule = settings.schedule;
+  options.pipeline_chunks = settings.chunks;
+  std::vector<DeviceId> devices;
+  for (int i = 0; i < mesh.data * mesh.layer * mesh.channel; ++i) devices.push_back({DeviceKind::cpu, i});
+  return std::make_unique<Trainer>(context, std::move(model), devices, options);
+}
+
+}  // namespace troika
