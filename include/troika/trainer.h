@@ -120,8 +120,8 @@ typedef struct troika_trainer_options {
                                  any number of devices 1, 2, 4 ... `logical_shards`: parameters get the same bits on each of
                                  these. BatchNorm normalises by shard and tracks the first; a CPU device computes on one thread.
                                  Not with `micro_batches` above 1. */
-  troika_mesh mesh;         /**< Default: all devices share the batch. Splits by layer and channel need CPU devices, and exclude
-                                 `logical_shards`. `troika_plan_choose` finds the fastest mesh that fits. */
+  troika_mesh mesh;         /**< Default: all devices share the batch. Splits by layer and channel exclude `logical_shards`.
+                                 `troika_plan_choose` finds the fastest mesh that fits. */
   int32_t layer_schedule;   /**< With mesh.layer above 1; default TROIKA_LAYER_SCHEDULE_1F1B. */
   int32_t layer_chunks;     /**< Stages a device, 0 to 1024; default 1. 0 is 1; above 1 with mesh.layer above 1 it needs the
                                  interleaved schedule, and `mesh.layer * layer_chunks` layers at least. */
@@ -129,16 +129,16 @@ typedef struct troika_trainer_options {
                                  (default): cut so that the stages cost about the same. Copied. */
   int32_t recompute_segments; /**< The forward pass in so many segments: activations within them are computed again; 0: none. */
   int32_t sync_batch_norm;  /**< 1: BatchNorm normalises the samples of all replicas together, as one device with the whole batch
-                                 would (each micro-batch with those at its place on the others). Default 0: each its own. CPU
-                                 devices only; excludes `logical_shards`. */
+                                 would (each micro-batch with those at its place on the others). Default 0: each its own.
+                                 Excludes `logical_shards`. */
   const char *recompute_layers; /**< Layers whose outputs are computed again: names with `*`, `?`, by commas; NULL: none. */
   int64_t activation_budget_bytes; /**< Computes again what it takes for activations to fit on each device; 0: no budget. */
   double max_gradient_norm; /**< Above 0: the gradients, summed over devices, are multiplied by min(1, max_gradient_norm /
                                  (norm + 1e-6)), norm being the 2-norm of all of them together (PyTorch's clip_grad_norm_);
                                  the loss scale is taken out before. 0 (default): no clipping. */
   int32_t shard_optimizer;  /**< 1: each parameter's optimizer state is on one of the replicas alone, which updates it and sends it
-                                 to the others (ZeRO level 1). The same bits as without. Default 0. CPU devices only. */
-  int32_t gradient_compression; /**< Default TROIKA_COMPRESSION_NONE. BF16 needs CPU devices, and excludes `logical_shards`. */
+                                 to the others (ZeRO level 1). The same bits as without. Default 0. */
+  int32_t gradient_compression; /**< Default TROIKA_COMPRESSION_NONE. BF16 excludes `logical_shards`. */
 } troika_trainer_options;
 
 /** Every field at its default. */
