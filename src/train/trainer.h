@@ -153,7 +153,6 @@ class Trainer : public ParameterOwner {
   std::vector<UpdateGroup> groups_of(size_t rank) const;
   GradientShare gradient_share_of(size_t rank) const;
   void set_groups(const std::vector<std::shared_ptr<Device>>& devices);
-  // Replicas first, first + step ... (count of them) become a group.
 
   // What replica `rank`, one of `ranks`, computes of a batch of n samples.
   std::vector<MicroBatch> micro_batches(int64_t n, size_t rank, size_t ranks) const;

@@ -168,11 +168,19 @@ void set_group(const std::vector<std::unique_ptr<Replica>>& replicas,
   for (size_t i = 0; i < count; ++i) (*replicas[first + i * step].*set)(std::move(ends[i]));
 }
 
+bool repeats_a_device(const std::vector<std::shared_ptr<Device>>& devices) {
+  for (auto device = devices.begin(); device != devices.end(); ++device)
+    if (std::any_of(devices.begin(), device, [&](const auto& other) { return other->id() == (*device)->id(); }))
+      return true;
+  return false;
+}
+
 }  // namespace
 
 void Trainer::set_groups(const std::vector<std::shared_ptr<Device>>& devices) {
   const size_t shares = devices.size() / parts(), places = parts() / channels();
-  const bool needs_fixed_order = options_.logical_shards > 0;
+  // NCCL launches several groups in an order of its own, in which replicas that share GPUs would wait for each other.
+  const bool needs_fixed_order = options_.logical_shards > 0 || repeats_a_device(devices);
   auto set_sums = [&](size_t first, size_t step, size_t count, int slots,
                       void (Replica::*set)(std::unique_ptr<Communicator>)) {
     set_group(replicas_, devices, first, step, count, set,
