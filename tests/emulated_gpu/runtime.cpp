@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -18,8 +19,13 @@ namespace emulated_gpu {
 namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
-thread_local int set_gpu = 0;               // by cudaSetDevice
-thread_local std::vector<int> pushed_gpus;  // by the driver's stack of contexts
+thread_local int set_gpu = 0;  // by cudaSetDevice
+
+// The driver's stack of contexts. With no destructor: static objects may use it when the thread's own are gone.
+struct PushedGpus {
+  int gpus[64], count;
+};
+thread_local PushedGpus pushed;
 
 cudaError_t remember(cudaError_t status) {
   if (status != cudaSuccess) last_error = status;
@@ -41,7 +47,7 @@ bool is_pinned(const void* address) {
 
 void set_last_error(cudaError_t status) { last_error = status; }
 
-int current_gpu() { return pushed_gpus.empty() ? set_gpu : pushed_gpus.back(); }
+int current_gpu() { return pushed.count == 0 ? set_gpu : pushed.gpus[pushed.count - 1]; }
 
 }  // namespace emulated_gpu
 
@@ -85,14 +91,14 @@ CUresult release_context(CUdevice device) {
 
 CUresult push(CUcontext context) {
   if (!context) return CUDA_ERROR_INVALID_CONTEXT;
-  pushed_gpus.push_back(context->gpu);
+  if (pushed.count == static_cast<int>(std::size(pushed.gpus))) return CUDA_ERROR_INVALID_VALUE;
+  pushed.gpus[pushed.count++] = context->gpu;
   return CUDA_SUCCESS;
 }
 
 CUresult pop(CUcontext* context) {
-  if (pushed_gpus.empty()) return CUDA_ERROR_INVALID_CONTEXT;
-  *context = context_of(pushed_gpus.back());
-  pushed_gpus.pop_back();
+  if (pushed.count == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  *context = context_of(pushed.gpus[--pushed.count]);
   return CUDA_SUCCESS;
 }
 
@@ -138,7 +144,7 @@ EMULATED cudaError_t cudaGetDevice(int* device) {
 
 EMULATED cudaError_t cudaSetDevice(int device) {
   if (device < 0 || device >= gpu_count()) return remember(cudaErrorInvalidDevice);
-  (pushed_gpus.empty() ? set_gpu : pushed_gpus.back()) = device;
+  (pushed.count == 0 ? set_gpu : pushed.gpus[pushed.count - 1]) = device;
   return cudaSuccess;
 }
 
