@@ -1,5 +1,5 @@
 // A Feistel network over Philox with cycle walking.
-#include "data/sampler.h"
+#include "core/sampler.h"
 
 #include <bit>
 
@@ -20,8 +20,11 @@ uint64_t mix(uint64_t key, uint64_t round, uint64_t half) {
 
 }  // namespace
 
-Sampler::Sampler(int64_t n, uint64_t seed, int64_t epoch) : n_(n), shuffles_(n > 1) {
-  key_ = mix(seed, hash_name("shuffle"), static_cast<uint64_t>(epoch));
+uint64_t Sampler::key_of(uint64_t seed, int64_t epoch) {
+  return mix(seed, hash_name("shuffle"), static_cast<uint64_t>(epoch));
+}
+
+Sampler::Sampler(int64_t n, uint64_t key) : n_(n), shuffles_(n > 1), key_(key) {
   const int bits = n > 1 ? static_cast<int>(std::bit_width(static_cast<uint64_t>(n - 1))) : 0;
   low_bits_ = (bits + 1) / 2;
   high_bits_ = bits / 2;

@@ -10,7 +10,10 @@ class Sampler {
   // The dataset's own order of `n` samples.
   explicit Sampler(int64_t n) : n_(n) {}
   // The permutation of `n` samples that (seed, epoch) names, the same on every machine and in every version.
-  Sampler(int64_t n, uint64_t seed, int64_t epoch);
+  Sampler(int64_t n, uint64_t seed, int64_t epoch) : Sampler(n, key_of(seed, epoch)) {}
+  // The same, by the key that (seed, epoch) make.
+  Sampler(int64_t n, uint64_t key);
+  static uint64_t key_of(uint64_t seed, int64_t epoch);
 
   // The sample at `position`, 0 to n - 1.
   int64_t index_of(int64_t position) const;

@@ -7,8 +7,8 @@
 
 #include "core/block_signals.h"
 #include "core/error.h"
+#include "core/sampler.h"
 #include "core/text.h"
-#include "data/sampler.h"
 
 namespace troika {
 namespace {

@@ -373,6 +373,7 @@ const std::vector<Case>& all_cases() {
     add_elementwise(c);
     add_losses(c);
     add_update_cases(c);
+    add_sample_cases(c);
     add_casts(c);
     add_channels(c);
     add_recurrent(c);

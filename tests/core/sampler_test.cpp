@@ -1,5 +1,5 @@
 // Sampler: a permutation for every (seed, epoch), the same for ever.
-#include "data/sampler.h"
+#include "core/sampler.h"
 
 #include <gtest/gtest.h>
 

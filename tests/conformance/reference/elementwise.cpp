@@ -1,4 +1,4 @@
-// relu, add, reshape, cast, crop, dropout and fill.
+// relu, add, reshape, cast, crop, dropout, fill, sample_order and gather_samples.
 #include <array>
 #include <cstdint>
 
@@ -107,6 +107,49 @@ void dropout(const Node& node, const ReferenceInputs& in, const ReferenceOutputs
   }
 }
 
+// A Feistel network of six rounds on the smallest power of two that holds all samples, walked until a place below their number.
+// Where the number of bits is odd, the lower half has one more.
+void sample_order(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const auto key = static_cast<uint64_t>((*in[0])[0]), samples = static_cast<uint64_t>(out[0]->elements());
+  int bits = 0;
+  while ((uint64_t{1} << bits) < samples) ++bits;
+  const int low_bits = bits - bits / 2, high_bits = bits / 2;
+  const auto random = [&](uint64_t round, uint64_t half, int wanted) {
+    Philox p{{static_cast<uint32_t>(half), static_cast<uint32_t>(half >> 32), static_cast<uint32_t>(round), 0},
+             {static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32)}};
+    for (int i = 0; i < 10; ++i) p.round();
+    return (uint64_t{p.counter[1]} << 32 | p.counter[0]) % (uint64_t{1} << wanted);
+  };
+  for (uint64_t i = 0; i < samples; ++i) {
+    uint64_t x = i;
+    do {
+      uint64_t low = x % (uint64_t{1} << low_bits), high = x / (uint64_t{1} << low_bits);
+      for (uint64_t round = 0; round < 12; round += 2) {
+        low ^= random(round, high, low_bits);
+        high ^= random(round + 1, low, high_bits);
+      }
+      x = high * (uint64_t{1} << low_bits) + low;
+    } while (x >= samples);
+    (*out[0])[static_cast<int64_t>(i)] = static_cast<double>(x);
+  }
+}
+
+void gather_samples(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const Array* const order = in[1];
+  size_t output = 0;
+  for (size_t k : {size_t{2}, size_t{4}}) {
+    if (k >= in.size() || !in[k]) continue;
+    Array& to = *out[output++];
+    const int64_t row = in[k]->elements() / in[k]->shape[0];
+    for (int64_t i = 0; i < to.elements(); ++i) {
+      const auto place = static_cast<int64_t>((*in[0])[0]) + node.attributes.integer("offset") + i / row;
+      const auto sample = order ? static_cast<int64_t>((*order)[place]) : place;
+      const double v = (*in[k])[sample * row + i % row];
+      to[i] = k == 2 && in.size() > 3 && in[3] ? (*in[3])[static_cast<int64_t>(v)] : v;
+    }
+  }
+}
+
 }  // namespace
 
 void add_elementwise_references(ReferenceTable& table) {
@@ -121,6 +164,8 @@ void add_elementwise_references(ReferenceTable& table) {
   table["part_channels"] = part_channels;
   table["fill"] = fill;
   table["dropout"] = dropout;
+  table["sample_order"] = sample_order;
+  table["gather_samples"] = gather_samples;
 }
 
 }  // namespace troika
