@@ -139,6 +139,9 @@ typedef struct troika_trainer_options {
   int32_t shard_optimizer;  /**< 1: each parameter's optimizer state is on one of the replicas alone, which updates it and sends it
                                  to the others (ZeRO level 1). The same bits as without. Default 0. */
   int32_t gradient_compression; /**< Default TROIKA_COMPRESSION_NONE. BF16 excludes `logical_shards`. */
+  int32_t samples_on_device; /**< 1 (default): a GPU keeps a dataset that takes at most half of its free memory, from the first
+                                 epoch over it on, and gathers batches there; memory that a plan needs, it gives back. 0:
+                                 batches are copied from the host. The same bits. CPU devices keep none. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -146,7 +149,7 @@ typedef struct troika_trainer_options {
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
         0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
-        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE                    \
+        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1                 \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
@@ -228,8 +231,8 @@ typedef struct troika_progress {
 
 /**
  * A progress callback, called after each batch of `troika_trainer_train_epoch` and of evaluations, on the thread that
- * called them; non-zero stops the call. Borrowed until the callback returns: `progress`. It must not call this trainer,
- * `troika_trainer_request_stop` excepted.
+ * called them; non-zero stops the call. GPUs train on the next batch meanwhile, which then still ends and counts. Borrowed
+ * until the callback returns: `progress`. It must not call this trainer, `troika_trainer_request_stop` excepted.
  */
 typedef int32_t (*troika_progress_function)(const troika_progress *progress, void *user);
 
@@ -384,6 +387,7 @@ typedef struct troika_memory_info {
   int64_t parameter_bytes; /**< Parameters and buffers. */
   int64_t gradient_bytes;  /**< Gradients of parameters. */
   int64_t optimizer_bytes; /**< Optimizer state. */
+  int64_t sample_bytes;    /**< Datasets that the device keeps (`samples_on_device`). */
 } troika_memory_info;
 
 /**

@@ -253,6 +253,7 @@ troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica, tro
     info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients));
     info.optimizer_bytes =
         static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.share_of(static_cast<size_t>(replica))));
+    info.sample_bytes = static_cast<int64_t>(r.sample_bytes());
     write_result(out_info, info, kName, "out_info");
   });
 }

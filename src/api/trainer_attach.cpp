@@ -55,7 +55,9 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   check.real("max_gradient_norm", o.max_gradient_norm, 0, kLarge);
   check.integer("sync_batch_norm", o.sync_batch_norm, 0, 1);
   check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
-  check.constant("gradient_compression", o.gradient_compression, {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
+  check.integer("samples_on_device", o.samples_on_device, 0, 1);
+  check.constant("gradient_compression", o.gradient_compression,
+                 {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
 
   TrainerOptions options;
   options.loss = static_cast<Loss>(o.loss);
@@ -88,6 +90,7 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.recompute = read_recompute(o, check);
   options.syncs_statistics = o.sync_batch_norm == 1;
   options.shards_optimizer = o.shard_optimizer == 1;
+  options.keeps_samples = o.samples_on_device == 1;
   options.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
   if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);

@@ -1,6 +1,7 @@
-// `troika bench`: the training step alone, on synthetic batches that lie in memory.
+// `troika bench`: the training step alone, on synthetic batches that lie in memory: the host's, or the GPUs' where all are GPUs.
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <memory>
 
@@ -44,12 +45,16 @@ ImageSpec image_spec(const BenchOptions& options) {
   return {{is_imagenet ? 3 : 1, size, size}, is_imagenet ? 1000 : 10};
 }
 
+Loader create_loader(const Context& context, const BenchOptions& options, const ImageSpec& spec, int batches) {
+  Samples samples;
+  call(troika_dataset_create_synthetic, context.get(), spec.dims, 3, int64_t{options.batch} * batches, spec.classes,
+       uint64_t{1}, samples.dataset.out());
+  return create_loader(samples, options.batch, false, 0);
+}
+
 // Batches of the caller's own, since a loader lends one at a time.
 std::vector<Batch> create_batches(const Context& context, const BenchOptions& options, const ImageSpec& spec) {
-  Samples samples;
-  call(troika_dataset_create_synthetic, context.get(), spec.dims, 3, int64_t{options.batch} * kBatches, spec.classes,
-       uint64_t{1}, samples.dataset.out());
-  const Loader loader = create_loader(samples, options.batch, false, 0);
+  const Loader loader = create_loader(context, options, spec, kBatches);
   const troika_device host{TROIKA_DEVICE_CPU, 0};
   std::vector<Batch> batches(kBatches);
   for (Batch& batch : batches) {
@@ -67,13 +72,18 @@ std::vector<Batch> create_batches(const Context& context, const BenchOptions& op
   return batches;
 }
 
-// Images a second of one window of steps. The last one is waited for.
-double run_window(const Trainer& trainer, const std::vector<Batch>& batches, const BenchOptions& options) {
-  const auto began = std::chrono::steady_clock::now();
+// Steps on the batches in turn. The last one is waited for.
+void run_steps(const Trainer& trainer, const std::vector<Batch>& batches, int steps) {
   troika_step_result last = TROIKA_STEP_RESULT_INIT;
-  for (int step = 0; step < options.steps; ++step)
+  for (int step = 0; step < steps; ++step)
     call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step % kBatches)].get(),
-         step + 1 < options.steps ? nullptr : &last);
+         step + 1 < steps ? nullptr : &last);
+}
+
+// Images a second of one window of steps.
+double rate_of(const std::function<void()>& window, const BenchOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
+  window();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   return static_cast<double>(options.batch) * options.steps / seconds.count();
 }
@@ -121,13 +131,24 @@ int bench(BenchOptions& options) {
   Trainer trainer;
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
        trainer.out());
-  const std::vector<Batch> batches = create_batches(context, options, spec);
-  for (int step = 0; step < kWarmUpSteps; ++step)
-    call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step % kBatches)].get(),
-         static_cast<troika_step_result*>(nullptr));
-
+  const bool is_on_gpus = std::all_of(devices.begin(), devices.end(),
+                                      [](const troika_device& device) { return device.kind == TROIKA_DEVICE_CUDA; });
+  std::vector<Batch> batches;
+  Loader loader;  // whose epoch is a window, of samples that lie on the GPUs
+  std::function<void()> window;
+  if (is_on_gpus) {
+    loader = create_loader(context, options, spec, options.steps);
+    window = [&] {
+      call(troika_trainer_train_epoch, trainer.get(), loader.get(), static_cast<troika_metrics*>(nullptr));
+    };
+    window();
+  } else {
+    batches = create_batches(context, options, spec);
+    window = [&] { run_steps(trainer, batches, options.steps); };
+    run_steps(trainer, batches, kWarmUpSteps);
+  }
   std::vector<double> rates;  // images a second of each window
-  for (int window = 0; window < options.windows; ++window) rates.push_back(run_window(trainer, batches, options));
+  for (int i = 0; i < options.windows; ++i) rates.push_back(rate_of(window, options));
   std::sort(rates.begin(), rates.end());
   const size_t middle = rates.size() / 2;
   const double median = rates.size() % 2 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
@@ -136,10 +157,12 @@ int bench(BenchOptions& options) {
   troika_memory_info memory{};
   memory.struct_size = sizeof memory;
   call(troika_trainer_memory, trainer.get(), 0, &memory);
-  std::cout << formatted("%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB\n",
+  const char* const source = is_on_gpus && memory.sample_bytes == 0 ? ", samples from the host" : "";
+  std::cout << formatted("%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB%s\n",
                          options.model.c_str(), options.batch, options.precision.c_str(),
                          (format_devices(devices) + mesh).c_str(), median, rates.front(), rates.back(),
-                         1000.0 * options.batch / median, static_cast<double>(memory.arena_bytes) / (1 << 20));
+                         1000.0 * options.batch / median, static_cast<double>(memory.arena_bytes) / (1 << 20), source);
+  if (options.profile && is_on_gpus) batches = create_batches(context, options, spec);
   if (options.profile) std::cout << profile_of(trainer, batches, options);
   return 0;
 }

@@ -2,11 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "core/shape.h"
 
 namespace troika {
+
+// Samples as bytes, [n, sample_shape...]; one with byte b has the element values[b].
+struct ByteSamples {
+  const uint8_t* bytes;
+  const float* values;  // [256]
+};
 
 // Never changes after construction, so any number of threads may read at once.
 class Dataset {
@@ -23,8 +30,11 @@ class Dataset {
   bool has_labels() const { return value_size_ == 0; }
 
   // Reads the `n` samples at `indices` into `inputs` [n, sample_shape...] and their targets into `labels` [n] or
-  // `values` [n, value_size], whichever this dataset has; the other is not touched. Allocates nothing.
+  // `values` [n, value_size], whichever this dataset has; the other is not touched, nor is what is null. Allocates nothing.
   virtual void read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float* values) const = 0;
+
+  // The samples where they lie as bytes in memory; none elsewhere.
+  virtual std::optional<ByteSamples> byte_samples() const { return std::nullopt; }
 
  protected:
   Dataset(Shape sample_shape, int64_t size, int64_t classes, int64_t value_size)

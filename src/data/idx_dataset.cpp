@@ -77,8 +77,8 @@ void IdxDataset::read(const int64_t* indices, int64_t n, float* inputs, int32_t*
   const int64_t out_plane = sample_elements() / channels_;
   for (int64_t i = 0; i < n; ++i) {
     const int64_t sample = indices[i];
-    labels[i] = labels_[static_cast<size_t>(sample)];
-    for (int64_t c = 0; c < channels_; ++c) {
+    if (labels) labels[i] = labels_[static_cast<size_t>(sample)];
+    for (int64_t c = 0; inputs && c < channels_; ++c) {
       const uint8_t* const pixels = images_.data() + (sample * channels_ + c) * plane_;
       float* const out = inputs + (i * channels_ + c) * out_plane;
       if (resize_)
@@ -87,6 +87,11 @@ void IdxDataset::read(const int64_t* indices, int64_t n, float* inputs, int32_t*
         for (int64_t p = 0; p < plane_; ++p) out[p] = value_of_pixel_[pixels[p]];
     }
   }
+}
+
+std::optional<ByteSamples> IdxDataset::byte_samples() const {
+  if (resize_) return std::nullopt;
+  return ByteSamples{images_.data(), value_of_pixel_.data()};
 }
 
 std::shared_ptr<const Dataset> open_idx(const std::string& images_path, const std::string& labels_path,

@@ -28,6 +28,7 @@ class IdxDataset final : public Dataset {
   IdxDataset(IdxArray images, IdxArray labels, const ImageTransform& transform);
 
   void read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float* values) const override;
+  std::optional<ByteSamples> byte_samples() const override;  // none with a resize
 
  private:
   std::vector<uint8_t> images_;

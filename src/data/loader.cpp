@@ -49,8 +49,6 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& opti
     batch.labels.reserve(static_cast<size_t>(dataset_->has_labels() ? largest : 0));
     batch.values.reserve(static_cast<size_t>(values));
     batch.value_size = dataset_->value_size();
-    if (options_.shuffle) batch.shuffle_seed = options_.seed;
-    batch.has_position = true;
   }
   if (options_.prefetch > 0 && position_.batches > 0) start_thread();
 }
@@ -65,11 +63,15 @@ Loader::~Loader() {
   thread_.join();
 }
 
+bool Loader::ends_epoch() {
+  if (position_.batch < position_.batches) return false;
+  position_ = {position_.epoch + 1, 0, position_.batches};
+  return true;
+}
+
 const Batch* Loader::next() {
-  if (position_.batch == position_.batches) {
-    position_ = {position_.epoch + 1, 0, position_.batches};
-    return nullptr;
-  }
+  if (ends_epoch()) return nullptr;
+  if (is_resting_) restart(position_);
   const Batch* batch = nullptr;
   if (thread_.joinable()) {
     batch = &take_filled();
@@ -81,6 +83,20 @@ const Batch* Loader::next() {
   return batch;
 }
 
+std::optional<BatchOrigin> Loader::peek() const {
+  if (position_.batch == position_.batches) return std::nullopt;
+  return origin_of(position_);
+}
+
+void Loader::skip() {
+  if (ends_epoch()) return;
+  ++position_.batch;
+  if (is_resting_) return;
+  std::lock_guard lock(mutex_);
+  is_resting_ = true;
+  ++seeks_;
+}
+
 void Loader::seek(const BatchPosition& to) {
   if (to.epoch < 0 || to.epoch > kMaxEpoch)
     throw Error(Status::invalid_argument, text("loader: epoch is ", to.epoch, ", need 0 to ", kMaxEpoch));
@@ -90,29 +106,40 @@ void Loader::seek(const BatchPosition& to) {
   if (to.epoch == position_.epoch && to.batch == position_.batch) return;  // keeps what is prepared
   position_.epoch = to.epoch;
   position_.batch = to.batch;
+  if (!is_resting_) restart(position_.batch < position_.batches ? position_ : following(position_));
+}
+
+// The thread fills the batches from `ahead` on.
+void Loader::restart(const BatchPosition& ahead) {
   {
     std::lock_guard lock(mutex_);
     ++seeks_;
     handed_count_ = filled_count_ = 0;
-    ahead_ = position_.batch < position_.batches ? position_ : following(position_);
+    ahead_ = ahead;
     error_ = nullptr;
+    is_resting_ = false;
   }
   wanted_.notify_one();
+}
+
+BatchOrigin Loader::origin_of(const BatchPosition& at) const {
+  BatchOrigin origin{at, following(at), std::nullopt, at.batch * options_.batch, 0};
+  if (options_.shuffle) origin.shuffle_seed = options_.seed;
+  origin.size = std::min(options_.batch, dataset_->size() - origin.first);
+  return origin;
 }
 
 void Loader::fill(Batch& batch, const BatchPosition& at) {
   const Sampler sampler =
       options_.shuffle ? Sampler(dataset_->size(), options_.seed, at.epoch) : Sampler(dataset_->size());
-  const int64_t first = at.batch * options_.batch;
-  const int64_t n = std::min(options_.batch, dataset_->size() - first);
-  for (int64_t i = 0; i < n; ++i) indices_[static_cast<size_t>(i)] = sampler.index_of(first + i);
+  batch.origin = origin_of(at);
+  const int64_t n = batch.origin->size;
+  for (int64_t i = 0; i < n; ++i) indices_[static_cast<size_t>(i)] = sampler.index_of(batch.origin->first + i);
 
   batch.shape[0] = n;
   batch.inputs.resize(static_cast<size_t>(n * dataset_->sample_elements()));
   batch.labels.resize(static_cast<size_t>(dataset_->has_labels() ? n : 0));
   batch.values.resize(static_cast<size_t>(n * dataset_->value_size()));
-  batch.at = at;
-  batch.next = following(at);
   dataset_->read(indices_.data(), n, batch.inputs.data(), batch.labels.data(), batch.values.data());
 }
 
@@ -148,7 +175,7 @@ void Loader::produce() {
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto has_room = [&] { return filled_count_ < handed_count_ + static_cast<uint64_t>(options_.prefetch); };
-    wanted_.wait(lock, [&] { return stops_ || (!error_ && has_room()); });
+    wanted_.wait(lock, [&] { return stops_ || (!is_resting_ && !error_ && has_room()); });
     if (stops_) return;
     Batch& batch = ring_[filled_count_ % ring_.size()];
     const BatchPosition at = ahead_;
@@ -165,7 +192,7 @@ void Loader::produce() {
     if (error) {
       error_ = std::move(error);
     } else {
-      ahead_ = batch.next;
+      ahead_ = batch.origin->next;
       ++filled_count_;
     }
     filled_.notify_one();

@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -36,6 +37,10 @@ class Loader {
   // The next batch, valid until the next call; nullptr once at the epoch's end, after which the next epoch begins.
   // Throws what reading the dataset threw; the loader then still stands before that batch.
   const Batch* next();
+  // Which samples the batch has that next gives next; none at the epoch's end.
+  std::optional<BatchOrigin> peek() const;
+  // Goes on as next does, but reads nothing. What was prepared is dropped, and nothing is prepared until next is called again.
+  void skip();
 
   // The batch that `next` gives next; batch == batches where it ends the epoch.
   BatchPosition tell() const { return position_; }
@@ -43,12 +48,15 @@ class Loader {
   // To batch 0 of the epoch, where every evaluation begins.
   void rewind() { seek({position_.epoch, 0, position_.batches}); }
 
-  const Dataset& dataset() const { return *dataset_; }
+  const std::shared_ptr<const Dataset>& dataset() const { return dataset_; }
   const LoaderOptions& options() const { return options_; }
   int64_t batches() const { return position_.batches; }  // in an epoch
 
  private:
+  BatchOrigin origin_of(const BatchPosition& at) const;
+  bool ends_epoch();  // and begins the next
   void fill(Batch& batch, const BatchPosition& at);
+  void restart(const BatchPosition& ahead);
   const Batch& take_filled();
   void start_thread();
   void produce();
@@ -66,6 +74,7 @@ class Loader {
   uint64_t seeks_ = 0;         // tells the thread that what it was filling is of no use
   BatchPosition ahead_;        // what the thread fills next
   std::exception_ptr error_;   // what filling `ahead_` threw; the thread waits until it is told
+  bool is_resting_ = false;    // since a skip
   bool stops_ = false;
   std::thread thread_;
 };

@@ -38,8 +38,8 @@ SyntheticDataset::SyntheticDataset(Shape sample_shape, int64_t n, int32_t classe
 void SyntheticDataset::read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float*) const {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t label = indices[i] % labels_;
-    labels[i] = static_cast<int32_t>(label);
-    read_sample(indices[i], label, inputs + i * sample_elements());
+    if (labels) labels[i] = static_cast<int32_t>(label);
+    if (inputs) read_sample(indices[i], label, inputs + i * sample_elements());
   }
 }
 

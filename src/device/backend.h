@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "device/kernel.h"
+#include "device/readback.h"
 
 namespace troika {
 
@@ -55,8 +56,15 @@ class Device {
   virtual void copy_to_host(void* destination, const void* source, size_t bytes) = 0;
   // Within this device's memory, behind the launches so far and before those that follow. From the worker.
   virtual void copy(void* destination, const void* source, size_t bytes) = 0;
-  // Whether all launches have ended; throws what went wrong in one. Does not wait.
-  virtual bool is_idle() { return true; }
+  // For results of up to `capacity` bytes.
+  virtual std::unique_ptr<Readback> create_readback(size_t capacity) {
+    return std::make_unique<HostReadback>(capacity);
+  }
+  // Whether the host can launch a step while the one before it still runs.
+  virtual bool runs_ahead() const { return false; }
+  // Bytes of this device's memory that a dataset may take, so that batches are gathered there; 0: they are better copied from
+  // the host.
+  virtual size_t room_for_samples() const { return 0; }
   // Whether repeating a recording costs less than launching one by one.
   virtual bool can_record() const { return false; }
   // Records what `launches` launches, without running it. Null on a device that cannot.

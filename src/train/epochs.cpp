@@ -24,7 +24,7 @@ struct Tally {
 
 // A loader that never gives a batch would end every epoch as if all were well.
 void check_has_batches(const Loader& loader) {
-  const int64_t n = loader.dataset().size();
+  const int64_t n = loader.dataset()->size();
   if (n == 0) throw Error(Status::invalid_argument, "loader: its dataset has 0 samples, need at least 1");
   if (loader.batches() == 0)
     throw Error(Status::invalid_argument,
@@ -35,35 +35,64 @@ void check_has_batches(const Loader& loader) {
 }  // namespace
 
 bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
+  check_usable();
   check_has_batches(loader);
   Tally tally{true};
+  struct Step {
+    StepResult result;
+    BatchPosition at;
+  };
+  std::optional<Step> ahead;  // started, and its results not yet looked at
   bool goes_on = true;
+  auto look_at = [&](Step step) {
+    finish_step(step.result);
+    const bool is_mean = options_.reduction == Reduction::mean;
+    tally.loss_sum += is_mean ? step.result.loss * static_cast<double>(step.result.samples) : step.result.loss;
+    tally.samples += step.result.samples;
+    tally.correct += step.result.correct;
+    if (progress_ && goes_on) goes_on = progress_(tally.progress(step.at));
+  };
+  auto catch_up = [&] {
+    if (!ahead) return;
+    const Step last = *ahead;
+    ahead.reset();
+    try {
+      collect(last.result.samples);
+    } catch (...) {
+      broken_ = std::current_exception();
+      throw;
+    }
+    look_at(last);
+  };
+  const bool runs_ahead =
+      std::all_of(replicas_.begin(), replicas_.end(), [](const auto& replica) { return replica->runs_ahead(); });
   while (goes_on) {
-    const BatchPosition at = loader.tell();
-    if (stop_requested_) {
-      take_stop_request();
+    if (take_stop_request()) {
       goes_on = false;
       break;
     }
-    const Batch* batch = loader.next();
-    if (!batch) break;
-    StepResult result;
+    const std::optional<BatchOrigin> coming = loader.peek();
+    if (!coming || (ahead && coming->size != ahead->result.samples)) catch_up();  // its plan may give way to another
+    if (!goes_on) break;
+    if (!coming) {
+      loader.skip();
+      break;
+    }
     try {
-      if (!step(*batch, result)) {  // a stop between the two looks at it: the batch was not trained on
-        loader.seek(at);
-        goes_on = false;
-        break;
-      }
+      const BatchView view = take_batch(Mode::train, loader, *coming, all_ranks_);
+      const StepResult started = start_step(view, &*coming, runs_ahead ? Results::earlier : Results::own);
+      if (ahead) look_at(*ahead);
+      ahead = Step{started, coming->at};
     } catch (...) {
-      loader.seek(at);
+      loader.seek(coming->at);
+      if (!broken_) catch_up();
       throw;
     }
-    const bool is_mean = options_.reduction == Reduction::mean;
-    tally.loss_sum += is_mean ? result.loss * static_cast<double>(result.samples) : result.loss;
-    tally.samples += result.samples;
-    tally.correct += result.correct;
-    if (progress_) goes_on = progress_(tally.progress(at));
+    if (runs_ahead) continue;
+    look_at(*ahead);
+    ahead.reset();
   }
+  catch_up();
   metrics = tally.metrics();
   return goes_on;
 }
@@ -90,20 +119,19 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
       goes_on = false;
       break;
     }
-    const BatchPosition at = loader.tell();
-    const Batch* batch = loader.next();
-    if (!batch) break;
-    const BatchView view = view_of(*batch);
-    check_batch(batch->shape);
-    check_targets(view);
-    prepare(Mode::evaluate, view.n, ranks);
+    const std::optional<BatchOrigin> coming = loader.peek();
+    if (!coming) {
+      loader.skip();
+      break;
+    }
+    const BatchView view = take_batch(Mode::evaluate, loader, *coming, ranks);
     sync_buffers();
     start_and_wait(Mode::evaluate, ranks, view);
     tally.loss_sum += sum_of_losses();
     for (size_t rank : ranks)
       if (!replicas_[rank]->is_idle() && rank % channels() == 0) tally.correct += replicas_[rank]->results().correct;
     tally.samples += view.n;
-    if (progress_) goes_on = progress_(tally.progress(at));
+    if (progress_) goes_on = progress_(tally.progress(coming->at));
   }
   metrics = tally.metrics();
   return goes_on;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "core/text.h"
 
@@ -10,6 +11,8 @@ namespace troika {
 namespace {
 
 constexpr size_t kMostPlans = 16;  // of one replica; the one unused for longest goes first
+constexpr size_t kMostStores = 4;  // of one replica: all go when there is one more
+constexpr size_t kResultBytes = 8;
 
 Buffer no_buffer() {
   return Buffer(nullptr, [](std::byte*) {});
@@ -26,6 +29,9 @@ Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace)
       optimizer_(no_buffer()),
       collects_trace_(collect_trace),
       job_([this] { run(); }),
+      collect_job_([this] {
+        if (posted_[1].plan) read_results(posted_[1]);
+      }),
       worker_(device_) {}
 
 bool Replica::use(Mode mode, int64_t local_batch, int64_t global_batch) {
@@ -47,6 +53,10 @@ void Replica::prepare(const CompileRequest& request, StateTable& state, const Lo
     if (!has_state()) allocate_state(state);
     grow_arena(plan->arena_bytes);
     bind(*plan, bases_);
+    if (plan->outputs.size() > posted_capacity_ || !posted_[0].readback) {
+      for (Posted& posted : posted_) posted.readback = device_->create_readback(plan->outputs.size() * kResultBytes);
+      posted_capacity_ = plan->outputs.size();
+    }
     for (const PlanStep& step : plan->steps)
       if (step.kind == PlanStep::receive) {
         const Message& message = plan->messages[step.index];
@@ -86,6 +96,8 @@ void Replica::grow_arena(size_t bytes) {
     for (Entry& entry : plans_) {
       bind(*entry.plan, bases_);
       entry.runs = 0;
+      entry.gathers.clear();
+      entry.gathers_from = nullptr;
     }
     arena_bytes_ = bytes;
   } catch (...) {
@@ -100,9 +112,57 @@ void Replica::grow_arena(size_t bytes) {
   }
 }
 
+bool Replica::hold_samples(const std::shared_ptr<const Dataset>& dataset) {
+  SampleStore::Parts parts{false, false};
+  for (const auto& [name, location] : current_->plan->inputs) {
+    parts.inputs = parts.inputs || name == "x" || name.starts_with("x/");
+    parts.targets = parts.targets || name == "target" || name.starts_with("target/");
+  }
+  const auto found = std::find_if(stores_.begin(), stores_.end(),
+                                  [&](const auto& store) { return store->is_of(dataset) && store->parts() == parts; });
+  if (found != stores_.end()) {
+    store_ = found->get();
+    return true;
+  }
+  bool fits = true;
+  worker_.run([&] {
+    drop_samples(stores_.size() < kMostStores);
+    fits = SampleStore::bytes_of(*dataset, parts) <= device_->room_for_samples();
+    if (!fits) return;
+    try {
+      stores_.push_back(std::make_unique<SampleStore>(*device_, dataset, parts));
+      store_ = stores_.back().get();
+    } catch (const Error& e) {
+      if (e.status() != Status::out_of_memory) throw;
+      fits = false;
+    }
+  });
+  return fits;
+}
+
+void Replica::drop_samples(bool only_abandoned) {
+  for (Entry& entry : plans_) {
+    entry.gathers.clear();
+    entry.gathers_from = nullptr;
+  }
+  store_ = nullptr;
+  std::erase_if(stores_, [&](const auto& store) { return !only_abandoned || store->is_abandoned(); });
+}
+
+size_t Replica::sample_bytes() const {
+  size_t bytes = 0;
+  for (const auto& store : stores_) bytes += store->bytes();
+  return bytes;
+}
+
 void Replica::start(RunArguments arguments) {
   arguments_ = arguments;
   worker_.start(job_);
+}
+
+void Replica::collect(RunArguments arguments) {
+  arguments_ = arguments;
+  worker_.start(collect_job_);
 }
 
 void Replica::wait() {
@@ -114,27 +174,8 @@ void Replica::run() {
   try {
     Plan& plan = *current_->plan;
     if (++current_->runs == 2 && device_->can_record() && !collects_trace_) record(plan, *device_);
-    auto feed = [&](const std::string& name, const void* data, size_t bytes) {
-      auto input = plan.inputs.find(name);
-      if (input == plan.inputs.end() || !data) return size_t{0};
-      const size_t copied = std::min(bytes, input->second.bytes);
-      device_->copy_from_host(bases_.address(input->second), data, copied);
-      return copied;
-    };
-    auto feed_samples = [&](const std::string& name, const void* data, size_t bytes) {  // whole, or by micro-batches
-      size_t begin = feed(name, data, bytes);
-      for (int i = 0; begin < bytes; ++i) {
-        const size_t copied =
-            feed(name + '/' + std::to_string(i), static_cast<const std::byte*>(data) + begin, bytes - begin);
-        if (copied == 0) break;
-        begin += copied;
-      }
-    };
-    feed_samples("x", arguments_.x, arguments_.x_bytes);
-    feed_samples("target", arguments_.target, arguments_.target_bytes);
-    if (arguments_.learning_rates)
-      feed("learning_rates", arguments_.learning_rates->data(), arguments_.learning_rates->size() * sizeof(float));
-    feed("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
+    if (arguments_.samples) gather(*current_);
+    feed(plan);
 
     trace_.clear();
     execute(plan, *device_, bases_, *buckets_,
@@ -142,12 +183,17 @@ void Replica::run() {
             collects_trace_ ? &trace_ : nullptr);
     if (collects_trace_) traced_plan_ = &plan;
 
-    if (!arguments_.wants_results) return;
-    await_device();
-    if (arguments_.output && !plan.outputs.empty()) {
+    if (arguments_.wants != Results::earlier) posted_[1].plan = nullptr;
+    if (arguments_.wants == Results::none) return;
+    post_results(plan, posted_[0]);
+    if (arguments_.wants == Results::earlier) {
+      std::swap(posted_[0], posted_[1]);
+      if (posted_[0].plan) read_results(posted_[0]);
+    } else if (arguments_.output && !plan.outputs.empty()) {
+      await(posted_[0]);
       device_->copy_to_host(arguments_.output, bases_.address(plan.outputs[0]), plan.output_types[0].bytes());
     } else {
-      read_results(plan);
+      read_results(posted_[0]);
     }
   } catch (const std::exception& e) {
     abort(e.what());
@@ -155,28 +201,89 @@ void Replica::run() {
   }
 }
 
+void Replica::feed(const Plan& plan) {
+  auto feed = [&](const std::string& name, const void* data, size_t bytes) {
+    auto input = plan.inputs.find(name);
+    if (input == plan.inputs.end() || !data) return size_t{0};
+    const size_t copied = std::min(bytes, input->second.bytes);
+    device_->copy_from_host(bases_.address(input->second), data, copied);
+    return copied;
+  };
+  auto feed_samples = [&](const std::string& name, const void* data, size_t bytes) {  // whole, or by micro-batches
+    size_t begin = feed(name, data, bytes);
+    for (int i = 0; begin < bytes; ++i) {
+      const size_t copied =
+          feed(name + '/' + std::to_string(i), static_cast<const std::byte*>(data) + begin, bytes - begin);
+      if (copied == 0) break;
+      begin += copied;
+    }
+  };
+  feed_samples("x", arguments_.x, arguments_.x_bytes);
+  feed_samples("target", arguments_.target, arguments_.target_bytes);
+  if (arguments_.learning_rates)
+    feed("learning_rates", arguments_.learning_rates->data(), arguments_.learning_rates->size() * sizeof(float));
+  feed("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
+}
+
+// What feed copies from the host, from the store: the batch whole, or by micro-batches.
+void Replica::gather(Entry& entry) {
+  const bool is_shuffled = arguments_.samples->key.has_value();
+  if (entry.gathers_from != store_ || entry.gathers_shuffled != is_shuffled) {
+    entry.gathers.clear();
+    int64_t offset = 0;
+    auto add = [&](const std::string& suffix) {
+      auto place_of = [&](const std::string& name, size_t row_bytes, int64_t& samples) -> void* {
+        const auto input = entry.plan->inputs.find(name + suffix);
+        if (input == entry.plan->inputs.end()) return nullptr;
+        samples = static_cast<int64_t>(input->second.bytes / row_bytes);
+        return bases_.address(input->second);
+      };
+      int64_t samples = 0;
+      void* const x = place_of("x", store_->input_bytes(), samples);
+      void* const target = place_of("target", store_->target_bytes(), samples);
+      if (samples > 0) entry.gathers.push_back(store_->create_gather(is_shuffled, offset, samples, x, target));
+      offset += samples;
+      return x || target;
+    };
+    if (!add(""))
+      for (int i = 0; add('/' + std::to_string(i)); ++i) {}
+    entry.gathers_from = store_;
+    entry.gathers_shuffled = is_shuffled;
+  }
+  store_->set_place(*arguments_.samples);
+  for (const auto& kernel : entry.gathers) kernel->run();
+}
+
+void Replica::post_results(const Plan& plan, Posted& posted) {
+  posted.plan = &plan;
+  for (size_t i = 0; i < plan.outputs.size(); ++i)
+    if (plan.output_types[i].bytes() <= kResultBytes)
+      posted.readback->copy(i * kResultBytes, bases_.address(plan.outputs[i]), plan.output_types[i].bytes());
+  posted.readback->close();
+}
+
 // Outputs are told apart by their types: losses f64, counts i64, i32 whether gradients were finite, and their norm f32.
-void Replica::read_results(const Plan& plan) {
+void Replica::read_results(Posted& posted) {
+  await(posted);
+  const Plan& plan = *std::exchange(posted.plan, nullptr);
   arguments_.correct = 0;
   size_t losses = 0;
-  auto read = [&](auto& value, size_t output) {
-    device_->copy_to_host(&value, bases_.address(plan.outputs[output]), sizeof value);
-  };
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    auto read = [&](auto& value) { std::memcpy(&value, posted.readback->data() + i * kResultBytes, sizeof value); };
     int64_t count = 0;
     int32_t is_finite = 1;
     switch (plan.output_types[i].dtype) {
-      case DType::f64: read(arguments_.losses[losses++], i); break;
-      case DType::i64: read(count, i), arguments_.correct += count; break;
-      case DType::i32: read(is_finite, i), arguments_.is_finite = is_finite != 0; break;
-      default: read(arguments_.gradient_norm, i);  // or the network's output, which another rank hands out
+      case DType::f64: read(arguments_.losses[losses++]); break;
+      case DType::i64: read(count), arguments_.correct += count; break;
+      case DType::i32: read(is_finite), arguments_.is_finite = is_finite != 0; break;
+      default: read(arguments_.gradient_norm);  // or the network's output, which another rank hands out
     }
   }
 }
 
-void Replica::await_device() {
+void Replica::await(Posted& posted) {
   constexpr int kSpins = 2000;  // a step takes from tens of microseconds to seconds: look often first, then sleep
-  for (int looks = 0; !device_->is_idle(); ++looks) {
+  for (int looks = 0; !posted.readback->is_there(); ++looks) {
     if (communicator_) communicator_->progress();  // throws where another rank is lost
     if (std::chrono::steady_clock::now() >= arguments_.deadline)
       throw Error(Status::comm, text("device ", device_->id(), ": its work did not end before the deadline"));

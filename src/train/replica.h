@@ -9,18 +9,27 @@
 #include "plan/compile.h"
 #include "runtime/executor.h"
 #include "runtime/worker.h"
+#include "train/sample_store.h"
 
 namespace troika {
+
+// Which run's results a run waits for and gives back.
+enum class Results {
+  none,  // it ends when its launches have been handed to the device
+  own,
+  earlier,  // those of the run before, where that asked for `earlier` too: the device works on while the host looks at them
+};
 
 // What one run of a plan is fed and gives back. Pointers are borrowed for the run.
 struct RunArguments {
   const float* x = nullptr;      // this replica's samples, row-major
   const void* target = nullptr;  // labels i32 or values f32, of the same samples
   size_t x_bytes = 0, target_bytes = 0;
+  std::optional<SamplePlace> samples;  // instead of both: of the dataset that the replica holds
   const std::vector<float>* learning_rates = nullptr;
   int64_t dropout_counter[2] = {0, 0};  // {seed, step}
   Deadline deadline;
-  bool wants_results = true;  // else the run ends when its launches have been handed to the device
+  Results wants = Results::own;
   // Results
   double* losses = nullptr;  // borrowed: one a micro-batch, the sum over its samples
   int64_t correct = 0;       // over this replica's samples
@@ -48,9 +57,20 @@ class Replica {
   void prepare(const CompileRequest& request, StateTable& state, const Log& log);
   const Plan& current_plan() const { return *current_->plan; }
 
+  // Copies a dataset to the device for runs of the current plan, unless it lies there already. False where the device keeps
+  // no samples, or has no room for these.
+  bool hold_samples(const std::shared_ptr<const Dataset>& dataset);
+  void drop_samples() { drop_samples(false); }
+  bool holds_samples() const { return !stores_.empty(); }
+  size_t sample_bytes() const;
+
+  bool runs_ahead() const { return device_->runs_ahead(); }
+
   // Starts the prepared plan; wait() ends it and throws what went wrong.
   void start(RunArguments arguments);
   void wait();
+  // After a run that asked for `earlier` results: gives its own back.
+  void collect(RunArguments arguments);
   const RunArguments& results() const { return arguments_; }
   bool is_idle() const { return is_idle_; }
 
@@ -78,12 +98,25 @@ class Replica {
     std::unique_ptr<Plan> plan;
     uint64_t last_use;
     int runs = 0;  // on the arena's present place
+    // Launches that gather its samples there, from that store and so shuffled.
+    std::vector<std::unique_ptr<Kernel>> gathers = {};
+    const SampleStore* gathers_from = nullptr;
+    bool gathers_shuffled = false;
+  };
+  // Results of a run on their way.
+  struct Posted {
+    std::unique_ptr<Readback> readback;
+    const Plan* plan = nullptr;  // null: none
   };
 
+  void drop_samples(bool only_abandoned);
   void run();
+  void feed(const Plan& plan);
+  void gather(Entry& entry);
   void grow_arena(size_t bytes);
-  void await_device();
-  void read_results(const Plan& plan);
+  void post_results(const Plan& plan, Posted& posted);
+  void await(Posted& posted);
+  void read_results(Posted& posted);
 
   const int rank_;
   std::shared_ptr<Device> device_;
@@ -97,11 +130,15 @@ class Replica {
   size_t arena_bytes_ = 0;
   Bases bases_;
   const std::vector<BucketRange>* buckets_ = nullptr;
+  std::vector<std::unique_ptr<SampleStore>> stores_;  // of the last datasets
+  SampleStore* store_ = nullptr;                      // of the run
+  Posted posted_[2];            // of this run, and of the run before it where that is still to be read
+  size_t posted_capacity_ = 0;  // results
   RunArguments arguments_;
   const bool collects_trace_;
   std::vector<TraceEvent> trace_;
   const Plan* traced_plan_ = nullptr;
-  std::function<void()> job_;
+  std::function<void()> job_, collect_job_;
   Worker worker_;  // last: its thread ends before the rest goes
 };
 

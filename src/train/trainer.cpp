@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/sampler.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
 
@@ -99,6 +100,23 @@ GradientShare Trainer::gradient_share_of(size_t rank) const {
 }
 
 void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks) {
+  try {
+    compile_plans(mode, global_batch, ranks);
+  } catch (const Error& e) {
+    const bool have_samples =
+        std::any_of(replicas_.begin(), replicas_.end(), [](const auto& replica) { return replica->holds_samples(); });
+    if (e.status() != Status::out_of_memory || !have_samples) throw;
+    for (const auto& replica : replicas_) replica->drop_samples();
+    has_room_for_samples_ = false;
+    context_->log().write(LogLevel::info, text("model '", model_->name(), "': datasets leave the devices: ", e.what()));
+    compile_plans(mode, global_batch, ranks);
+  }
+  for (size_t r = 0; r < replicas_.size(); ++r)
+    if (!replicas_[r]->has_state()) replicas_[r]->allocate_state(part_of(r).state);
+  upload_state();
+}
+
+void Trainer::compile_plans(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks) {
   for (size_t rank : ranks) {
     Replica& replica = *replicas_[rank];
     if (replica.use(mode, samples_of(mode, global_batch, rank, ranks.size()).size(),
@@ -109,9 +127,44 @@ void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>
     context_->log().write(LogLevel::info, text("compiled plan ", replica.current_plan().name, ", arena ",
                                                replica.arena_bytes(), " bytes"));
   }
-  for (size_t r = 0; r < replicas_.size(); ++r)
-    if (!replicas_[r]->has_state()) replicas_[r]->allocate_state(part_of(r).state);
-  upload_state();
+}
+
+// Whether every replica holds the dataset, for the plans that are prepared.
+bool Trainer::hold_samples(const std::shared_ptr<const Dataset>& dataset, const std::vector<size_t>& ranks) {
+  for (size_t rank : ranks)
+    if (!replicas_[rank]->is_idle() && !replicas_[rank]->hold_samples(dataset)) {
+      not_held_ = dataset;
+      return false;
+    }
+  return true;
+}
+
+// The loader's next batch, which is `coming`, and plans for it: gathered on the devices where they can, else from the host.
+BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const std::vector<size_t>& ranks) {
+  const Dataset& dataset = *loader.dataset();
+  if (dataset.sample_shape() != input_shape_) {
+    std::vector<int64_t> dims = dataset.sample_shape().dims();
+    dims.insert(dims.begin(), coming.size);
+    check_batch(Shape(dims));
+  }
+  if (mode == Mode::train) check_order(coming);
+  BatchView view;
+  // What does not fit the model is left to the checks of batches from the host.
+  const bool fits = options_.loss == Loss::mean_squared_error ? dataset.value_size() == outputs_
+                                                              : dataset.has_labels() && dataset.classes() <= outputs_;
+  if (options_.keeps_samples && has_room_for_samples_ && fits && not_held_.lock() != loader.dataset()) {
+    prepare(mode, coming.size, ranks);
+    if (has_room_for_samples_ && hold_samples(loader.dataset(), ranks)) {
+      loader.skip();
+      view.n = coming.size;
+      view.gathered = &coming;
+      return view;
+    }
+  }
+  view = view_of(*loader.next());
+  check_targets(view);
+  prepare(mode, coming.size, ranks);
+  return view;
 }
 
 void Trainer::upload_state() {
@@ -198,19 +251,24 @@ void Trainer::check_targets(const BatchView& batch) const {
                                                  model_->name(), "' has classes 0 to ", outputs - 1));
 }
 
-void Trainer::check_order(const Batch& batch) const {
-  if (!expects_order_ || !batch.has_position || batch.at != position_ || batch.shuffle_seed == shuffle_seed_) return;
+void Trainer::check_order(const BatchOrigin& origin) const {
+  if (!expects_order_ || origin.at != position_ || origin.shuffle_seed == shuffle_seed_) return;
   auto order = [](const std::optional<uint64_t>& seed) {
     return seed ? text("shuffled with seed ", *seed) : std::string("in the dataset's order");
   };
   throw Error(Status::invalid_argument,
-              text("batch: its samples come ", order(batch.shuffle_seed), ", those of the training state ",
+              text("batch: its samples come ", order(origin.shuffle_seed), ", those of the training state ",
                    order(shuffle_seed_), "; create the loader with the same shuffle and seed"));
 }
 
 BatchView Trainer::view_of(const Batch& b) const {
-  return {b.size(), b.inputs.data(), b.labels.empty() ? nullptr : b.labels.data(),
-          b.values.empty() ? nullptr : b.values.data(), b.value_size};
+  BatchView view;
+  view.n = b.size();
+  view.inputs = b.inputs.data();
+  view.labels = b.labels.empty() ? nullptr : b.labels.data();
+  view.values = b.values.empty() ? nullptr : b.values.data();
+  view.value_size = b.value_size;
+  return view;
 }
 
 RunArguments Trainer::arguments_of(Mode mode, const BatchView& batch, size_t rank, size_t ranks) {
@@ -219,7 +277,12 @@ RunArguments Trainer::arguments_of(Mode mode, const BatchView& batch, size_t ran
   RunArguments a;
   a.x = batch.inputs ? batch.inputs + range.begin * features : nullptr;
   a.x_bytes = static_cast<size_t>(range.size() * features) * sizeof(float);
-  if (batch.labels) {
+  if (batch.gathered) {
+    SamplePlace& place = a.samples.emplace();
+    place.first = batch.gathered->first + range.begin;
+    if (batch.gathered->shuffle_seed)
+      place.key = Sampler::key_of(*batch.gathered->shuffle_seed, batch.gathered->at.epoch);
+  } else if (batch.labels) {
     a.target = batch.labels + range.begin;
     a.target_bytes = static_cast<size_t>(range.size()) * sizeof(int32_t);
   } else if (batch.values) {
@@ -235,7 +298,9 @@ RunArguments Trainer::arguments_of(Mode mode, const BatchView& batch, size_t ran
   return a;
 }
 
-void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, bool wants_results) {
+// Starts a run on each of `ranks` by start(replica, arguments), and waits for them all.
+template <typename Start>
+void Trainer::run_on(const std::vector<size_t>& ranks, const BatchView& batch, Mode mode, Start start) {
   const Deadline deadline = Deadline::clock::now() + std::chrono::milliseconds(options_.deadline_ms);
   std::fill(losses_.begin(), losses_.end(), 0.0);
   std::vector<size_t>::const_iterator started = ranks.begin();  // behind the last one that runs
@@ -252,8 +317,7 @@ void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const 
     for (; started != ranks.end(); ++started) {
       RunArguments a = arguments_of(mode, batch, *started, ranks.size());
       a.deadline = deadline;
-      a.wants_results = wants_results;
-      if (!replicas_[*started]->is_idle()) replicas_[*started]->start(a);
+      if (!replicas_[*started]->is_idle()) start(*replicas_[*started], a);
     }
   } catch (...) {
     note();
@@ -267,6 +331,20 @@ void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const 
     }
   }
   if (first_error) std::rethrow_exception(first_error);
+}
+
+void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, Results wants) {
+  run_on(ranks, batch, mode, [wants](Replica& replica, RunArguments& arguments) {
+    arguments.wants = wants;
+    replica.start(arguments);
+  });
+}
+
+// The results of the last step, of n samples, which was started for `earlier` ones.
+void Trainer::collect(int64_t n) {
+  BatchView view;
+  view.n = n;
+  run_on(all_ranks_, view, Mode::train, [](Replica& replica, RunArguments& arguments) { replica.collect(arguments); });
 }
 
 // Follows what update_loss_scale did on every replica, by the same arithmetic.
@@ -284,6 +362,41 @@ void Trainer::note_loss_scale(StepResult& result) {
   }
 }
 
+StepResult Trainer::start_step(const BatchView& view, const BatchOrigin* origin, Results wants) {
+  for (size_t g = 0; g < base_rates_.size(); ++g)
+    step_rates_[g] =
+        static_cast<float>(options_.schedule.at(step_, base_rates_[g] < 0 ? base_rates_[0] : base_rates_[g]));
+  try {
+    model_->parameters()->mark_newer(this);
+    start_and_wait(Mode::train, all_ranks_, view, wants);
+  } catch (...) {
+    broken_ = std::current_exception();
+    throw;
+  }
+  StepResult result;
+  result.samples = view.n;
+  result.learning_rate = options_.schedule.at(step_, base_rates_[0]);
+  result.step = ++step_;
+  buffers_are_synced_ = replicas_.size() == parts();
+  has_gradients_ = true;
+  if (origin) {
+    position_ = origin->next;
+    shuffle_seed_ = origin->shuffle_seed;
+    has_position_ = true;
+    expects_order_ = false;
+  }
+  return result;
+}
+
+// What the devices have told of a step.
+void Trainer::finish_step(StepResult& result) {
+  result.loss = sum_of_losses();
+  if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
+  for (size_t r = 0; r < replicas_.size(); r += channels()) result.correct += replicas_[r]->results().correct;
+  note_loss_scale(result);
+  result.gradient_norm = static_cast<double>(replicas_[0]->results().gradient_norm);
+}
+
 bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   check_usable();
   if (take_stop_request()) return false;
@@ -291,37 +404,11 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   const BatchView view = view_of(batch);
   check_batch(batch.shape);
   check_targets(view);
-  check_order(batch);
+  if (batch.origin) check_order(*batch.origin);
   prepare(Mode::train, view.n, all_ranks_);
-
-  for (size_t g = 0; g < base_rates_.size(); ++g)
-    step_rates_[g] =
-        static_cast<float>(options_.schedule.at(step_, base_rates_[g] < 0 ? base_rates_[0] : base_rates_[g]));
-  try {
-    model_->parameters()->mark_newer(this);
-    start_and_wait(Mode::train, all_ranks_, view, wants_results || options_.sgd.is_scaled);
-  } catch (...) {
-    broken_ = std::current_exception();
-    throw;
-  }
-
-  result = {};
-  result.loss = sum_of_losses();
-  for (size_t r = 0; r < replicas_.size(); r += channels()) result.correct += replicas_[r]->results().correct;
-  note_loss_scale(result);
-  result.gradient_norm = static_cast<double>(replicas_[0]->results().gradient_norm);
-  result.samples = view.n;
-  if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
-  result.learning_rate = options_.schedule.at(step_, base_rates_[0]);
-  result.step = ++step_;
-  buffers_are_synced_ = replicas_.size() == parts();
-  has_gradients_ = true;
-  if (batch.has_position) {
-    position_ = batch.next;
-    shuffle_seed_ = batch.shuffle_seed;
-    has_position_ = true;
-    expects_order_ = false;
-  }
+  result = start_step(view, batch.origin ? &*batch.origin : nullptr,
+                      wants_results || options_.sgd.is_scaled ? Results::own : Results::none);
+  finish_step(result);
   result.seconds = stopwatch.seconds();
   return true;
 }

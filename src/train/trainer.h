@@ -49,7 +49,8 @@ struct BatchView {
   const int32_t* labels = nullptr;
   const float* values = nullptr;
   int64_t value_size = 0;
-  float* output = nullptr;  // of predict
+  float* output = nullptr;                // of predict
+  const BatchOrigin* gathered = nullptr;  // samples of the dataset that the replicas hold; inputs and targets are null
 };
 
 // What is saved besides parameters and buffers.
@@ -81,7 +82,8 @@ class Trainer : public ParameterOwner {
   Shape predict(const Shape& shape, const float* inputs, std::vector<float>& output);
 
   // ---- epochs ----
-  // False where a stop was requested or the callback said so.
+  // False where a stop was requested or the callback said so. Where devices run ahead of the host, the step behind the one
+  // that the callback is told of is under way; it ends, and counts.
   bool train_epoch(Loader& loader, Metrics& metrics);
   // On all replicas, or on the first of `device` alone.
   bool evaluate(Loader& loader, const DeviceId* device, Metrics& metrics);
@@ -160,17 +162,26 @@ class Trainer : public ParameterOwner {
   void check_logical_shards() const;
   CompileRequest compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const;
   void prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks);
+  void compile_plans(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks);
   void upload_state();
   void sync_buffers();
   void pull_unlocked(ParameterStore& store);
   RunArguments arguments_of(Mode mode, const BatchView& batch, size_t rank, size_t ranks);
-  void start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, bool wants_results = true);
+  void start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch,
+                      Results wants = Results::own);
+  void collect(int64_t n);
+  template <typename Start>
+  void run_on(const std::vector<size_t>& ranks, const BatchView& batch, Mode mode, Start start);
+  StepResult start_step(const BatchView& view, const BatchOrigin* origin, Results wants);
+  void finish_step(StepResult& result);
+  BatchView take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const std::vector<size_t>& ranks);
+  bool hold_samples(const std::shared_ptr<const Dataset>& dataset, const std::vector<size_t>& ranks);
   void note_loss_scale(StepResult& result);
   size_t most_micro_batches() const;  // of a replica
   double sum_of_losses() const;
   void check_batch(const Shape& shape) const;
   void check_targets(const BatchView& batch) const;
-  void check_order(const Batch& batch) const;
+  void check_order(const BatchOrigin& origin) const;
   bool take_stop_request() { return stop_requested_.exchange(false); }
   BatchView view_of(const Batch& batch) const;
 
@@ -205,7 +216,9 @@ class Trainer : public ParameterOwner {
   std::vector<std::vector<float>> host_momentum_;  // to upload, by trainable parameter; empty: none
   bool buffers_are_synced_ = true;
   bool has_gradients_ = false;
-  std::exception_ptr broken_;  // why replicas may differ; null: they do not
+  bool has_room_for_samples_ = true;       // until a plan needed what they took
+  std::weak_ptr<const Dataset> not_held_;  // the last that some device has not taken
+  std::exception_ptr broken_;              // why replicas may differ; null: they do not
   std::function<bool(const Progress&)> progress_;
   std::atomic<bool> stop_requested_{false};
   std::atomic<bool> busy_{false};

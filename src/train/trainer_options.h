@@ -45,6 +45,7 @@ struct TrainerOptions {
   std::vector<ParameterGroup> groups;
   int64_t deadline_ms = 600000;
   bool collect_trace = false;
+  bool keeps_samples = true;  // datasets on devices that gather batches themselves
   bool fuse = true;
   DType compute = DType::f32;
   bool allow_tf32 = false;

@@ -43,7 +43,7 @@ int main(int count, char **values) {
   const size_t numbers = (size_t)batch_size * (size_t)steps * (size_t)features;
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
   troika_step_result result = TROIKA_STEP_RESULT_INIT;
-  troika_memory_info memory = {sizeof(troika_memory_info), 0, 0, 0, 0, 0};
+  troika_memory_info memory = {sizeof(troika_memory_info), 0, 0, 0, 0, 0, 0};
   troika_context context;
   troika_model model;
   troika_trainer trainer;

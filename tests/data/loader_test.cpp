@@ -9,6 +9,7 @@
 #include <new>
 #include <thread>
 
+#include "core/sampler.h"
 #include "data/array_dataset.h"
 #include "data/data_helpers.h"
 #include "data/synthetic_dataset.h"
@@ -131,10 +132,10 @@ TEST(Loader, gives_values_where_targets_are_values) {
 TEST(Loader, tells_the_batch_that_comes_next) {
   Loader loader(counting_dataset(5), options_of(2));
   EXPECT_EQ(loader.tell(), (BatchPosition{0, 0, 3}));
-  EXPECT_EQ(loader.next()->next, (BatchPosition{0, 1, 3}));
+  EXPECT_EQ(loader.next()->origin->next, (BatchPosition{0, 1, 3}));
   EXPECT_EQ(loader.tell(), (BatchPosition{0, 1, 3}));
   loader.next();
-  EXPECT_EQ(loader.next()->next, (BatchPosition{1, 0, 3})) << "after the last batch stands the next epoch";
+  EXPECT_EQ(loader.next()->origin->next, (BatchPosition{1, 0, 3})) << "after the last batch stands the next epoch";
   EXPECT_EQ(loader.tell(), (BatchPosition{0, 3, 3})) << "the end of the epoch is still to be told";
   EXPECT_EQ(loader.next(), nullptr);
   EXPECT_EQ(loader.tell(), (BatchPosition{1, 0, 3}));
@@ -143,12 +144,12 @@ TEST(Loader, tells_the_batch_that_comes_next) {
 TEST(Loader, marks_its_batches_with_the_seed_of_the_shuffle) {
   Loader loader(counting_dataset(5), options_of(2));
   const Batch* batch = loader.next();
-  EXPECT_TRUE(batch->has_position);
-  EXPECT_EQ(batch->shuffle_seed, 11u);
-  EXPECT_EQ(batch->at, (BatchPosition{0, 0, 3}));
-  EXPECT_EQ(loader.next()->at, (BatchPosition{0, 1, 3}));
+  ASSERT_TRUE(batch->origin);
+  EXPECT_EQ(batch->origin->shuffle_seed, 11u);
+  EXPECT_EQ(batch->origin->at, (BatchPosition{0, 0, 3}));
+  EXPECT_EQ(loader.next()->origin->at, (BatchPosition{0, 1, 3}));
   Loader in_order(counting_dataset(5), options_of(2, false));
-  EXPECT_EQ(in_order.next()->shuffle_seed, std::nullopt) << "a seed that nothing is shuffled with";
+  EXPECT_EQ(in_order.next()->origin->shuffle_seed, std::nullopt) << "a seed that nothing is shuffled with";
 }
 
 // Resume in the middle of an epoch: a fresh loader that seeks gives what the old one would have given.
@@ -170,7 +171,7 @@ TEST(Loader, continues_after_a_seek_as_if_it_had_never_stopped) {
 TEST(Loader, resumes_from_the_position_that_a_batch_carries) {
   Loader whole(counting_dataset(14), options_of(4));
   whole.next();
-  const BatchPosition after = whole.next()->next;
+  const BatchPosition after = whole.next()->origin->next;
   Loader resumed(counting_dataset(14), options_of(4));
   resumed.seek(after);
   EXPECT_EQ(rest_of_epoch(resumed), rest_of_epoch(whole));
@@ -182,6 +183,35 @@ TEST(Loader, gives_the_same_with_and_without_prefetch) {
     plain.seek({0, 0, 0});
     Loader ahead(counting_dataset(103), options_of(5, true, prefetch));
     for (int epoch = 0; epoch < 3; ++epoch) EXPECT_EQ(rest_of_epoch(ahead), rest_of_epoch(plain)) << prefetch;
+  }
+}
+
+TEST(Loader, tells_the_samples_of_a_batch_that_it_skips_and_goes_on_behind_it) {
+  for (int32_t prefetch : {0, 1, 3}) {
+    Loader loader(counting_dataset(103), options_of(5, true, prefetch));
+    Loader oracle(counting_dataset(103), options_of(5, true, 0));
+    for (int64_t i = 0; i < 200; ++i) {
+      const Batch* const expected = oracle.next();
+      if (i * i % 7 < 3) {
+        const std::optional<BatchOrigin> skipped = loader.peek();
+        loader.skip();
+        ASSERT_EQ(skipped.has_value(), expected != nullptr) << i;
+        if (!expected) continue;
+        EXPECT_EQ(skipped->at, expected->origin->at);
+        EXPECT_EQ(skipped->next, expected->origin->next);
+        EXPECT_EQ(skipped->shuffle_seed, 11u);
+        EXPECT_EQ(skipped->size, expected->size());
+        const Sampler sampler(103, 11, skipped->at.epoch);
+        for (int64_t k = 0; k < skipped->size; ++k)
+          EXPECT_EQ(expected->inputs[static_cast<size_t>(k * loader.dataset()->sample_elements())],
+                    static_cast<float>(sampler.index_of(skipped->first + k)));
+      } else {
+        const Batch* const batch = loader.next();
+        ASSERT_EQ(batch == nullptr, expected == nullptr) << i;
+        ASSERT_TRUE(!batch || batch->inputs == expected->inputs) << i;
+      }
+      EXPECT_EQ(loader.tell(), oracle.tell());
+    }
   }
 }
 

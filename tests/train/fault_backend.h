@@ -14,6 +14,10 @@ namespace troika {
 struct FaultHooks {
   std::function<void(int device, const std::string& op, const std::string& layer)> before_run;
   std::function<void(int device, size_t bytes)> before_copy;
+  // Called before each allocation; may throw.
+  std::function<void(int device, size_t bytes, const std::string& purpose)> before_allocation;
+  bool runs_ahead = false;
+  size_t room_for_samples = 0;
 };
 
 class FaultDevice : public Device {
@@ -22,7 +26,12 @@ class FaultDevice : public Device {
       : index_(index), device_(std::move(device)), hooks_(std::move(hooks)) {}
 
   DeviceId id() const override { return {DeviceKind::cuda, index_}; }
-  Buffer allocate(size_t bytes, const std::string& purpose) override { return device_->allocate(bytes, purpose); }
+  Buffer allocate(size_t bytes, const std::string& purpose) override {
+    if (hooks_->before_allocation) hooks_->before_allocation(index_, bytes, purpose);
+    return device_->allocate(bytes, purpose);
+  }
+  bool runs_ahead() const override { return hooks_->runs_ahead; }
+  size_t room_for_samples() const override { return hooks_->room_for_samples; }
   void copy_from_host(void* destination, const void* source, size_t bytes) override {
     if (hooks_->before_copy) hooks_->before_copy(index_, bytes);
     device_->copy_from_host(destination, source, bytes);

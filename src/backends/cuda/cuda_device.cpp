@@ -2,6 +2,7 @@
 #include "backends/cuda/cuda_device.h"
 
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"
 
@@ -79,15 +80,16 @@ void CudaDevice::enter_thread() {
   if (!is_plan_only()) check(cudaSetDevice(index_), text("device ", id()));
 }
 
-bool CudaDevice::is_idle() {
+std::unique_ptr<Readback> CudaDevice::create_readback(size_t capacity) {
+  return std::make_unique<PinnedReadback>(context_, stream_, capacity);
+}
+
+// Half of what is left, since plans may grow.
+size_t CudaDevice::room_for_samples() const {
   const ContextGuard guard(*context_);
-  const cudaError_t status = cudaStreamQuery(stream_);
-  if (status == cudaErrorNotReady) {
-    cudaGetLastError();  // which keeps it otherwise, for the next launch to report
-    return false;
-  }
-  check(status, text("device ", id()));
-  return true;
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), text("device ", id()));
+  return free / 2;
 }
 
 namespace {

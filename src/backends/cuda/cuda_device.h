@@ -36,7 +36,9 @@ class CudaDevice : public Device,
   void copy_to_host(void* destination, const void* source, size_t bytes) override;
   void copy(void* destination, const void* source, size_t bytes) override;
   void enter_thread() override;
-  bool is_idle() override;
+  std::unique_ptr<Readback> create_readback(size_t capacity) override;
+  bool runs_ahead() const override { return true; }
+  size_t room_for_samples() const override;
   bool can_record() const override { return true; }
   std::unique_ptr<Recording> record(const std::function<void()>& launches) override;
   KernelChoice select(const KernelRequest& request) override;

@@ -1,0 +1,70 @@
+// A dataset in a device's memory, from which batches are gathered there.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "data/dataset.h"
+#include "device/backend.h"
+#include "graph/graph.h"
+
+namespace troika {
+
+// Where in an order of a dataset's samples a batch begins.
+struct SamplePlace {
+  std::optional<uint64_t> key;  // a Sampler's; none: the dataset's order
+  int64_t first = 0;
+};
+
+// Used from the device's worker thread.
+class SampleStore {
+ public:
+  // Which parts of the samples the replica is fed.
+  struct Parts {
+    bool inputs = true, targets = true;
+    bool operator==(const Parts&) const = default;
+  };
+
+  // Bytes that a dataset takes.
+  static size_t bytes_of(const Dataset& dataset, Parts parts);
+
+  // Copies the samples to the device, bytes as bytes. OUT_OF_MEMORY.
+  SampleStore(Device& device, const std::shared_ptr<const Dataset>& dataset, Parts parts);
+
+  bool is_of(const std::shared_ptr<const Dataset>& dataset) const { return dataset_.lock() == dataset; }
+  bool is_abandoned() const { return dataset_.expired(); }
+  Parts parts() const { return parts_; }
+  size_t bytes() const { return bytes_; }
+  size_t input_bytes() const {
+    return static_cast<size_t>(samples_shape_.elements() / size_) * sizeof(float);
+  }  // of a sample
+  size_t target_bytes() const { return targets_type_.bytes() / static_cast<size_t>(size_); }
+
+  // The launch that gathers `batch` samples, those from `offset` on behind the place that is set, into `inputs`
+  // [batch, sample] f32 and `targets`; null where the store has no such part.
+  std::unique_ptr<Kernel> create_gather(bool is_shuffled, int64_t offset, int64_t batch, void* inputs, void* targets);
+
+  // For the gathers launched from now on.
+  void set_place(const SamplePlace& place);
+
+ private:
+  Buffer upload(const void* data, size_t bytes, const char* what);
+  Buffer upload_read(const Dataset& dataset, bool reads_inputs, size_t row_bytes, const char* what);
+  std::unique_ptr<Kernel> select(const Graph& graph, const std::vector<void*>& inputs,
+                                 const std::vector<void*>& outputs);
+
+  Device& device_;
+  std::weak_ptr<const Dataset> dataset_;  // not kept alive: its owner may drop it
+  const Parts parts_;
+  const size_t bytes_;
+  const int64_t size_;
+  DType samples_type_ = DType::f32;
+  TensorType targets_type_;
+  Shape samples_shape_;  // [size, sample...]
+  Buffer samples_, values_, targets_, order_, key_, first_;
+  std::unique_ptr<Kernel> make_order_;
+  std::optional<uint64_t> order_key_;  // of the order that lies there
+};
+
+}  // namespace troika

@@ -1,0 +1,137 @@
+// An epoch computes what its batches compute one by one: from datasets that lie on GPUs as well as from the host.
+#include <gtest/gtest.h>
+
+#include "core/text.h"
+#include "data/idx_dataset.h"
+#include "equivalence/runs.h"
+
+namespace troika {
+namespace {
+
+constexpr int64_t kSamples = 37, kBatch = 8, kClasses = 5;  // the last batch has 5
+
+std::shared_ptr<const Dataset> bytes_dataset() {
+  IdxArray images{{kSamples, 8, 7}, {}}, labels{{kSamples}, {}};
+  for (int64_t i = 0; i < kSamples * 56; ++i) images.elements.push_back(static_cast<uint8_t>(i * 37 % 251));
+  for (int64_t i = 0; i < kSamples; ++i) labels.elements.push_back(static_cast<uint8_t>(i * 3 % kClasses));
+  return std::make_shared<const IdxDataset>(std::move(images), std::move(labels), ImageTransform{0.3, 0.4});
+}
+
+std::shared_ptr<const Dataset> array_dataset(bool has_labels) {
+  std::vector<float> inputs, values;
+  std::vector<int32_t> labels;
+  for (int64_t i = 0; i < kSamples * 56; ++i) inputs.push_back(static_cast<float>(i * 29 % 97) / 40 - 1.2f);
+  for (int64_t i = 0; i < kSamples; ++i) labels.push_back(static_cast<int32_t>(i * 2 % kClasses));
+  for (int64_t i = 0; i < kSamples * kClasses; ++i) values.push_back(static_cast<float>(i % 11) / 5 - 1);
+  if (has_labels) return std::make_shared<const ArrayDataset>(Shape{1, 8, 7}, std::move(inputs), std::move(labels));
+  return std::make_shared<const ArrayDataset>(Shape{1, 8, 7}, std::move(inputs), std::move(values), kClasses);
+}
+
+struct Epochs {
+  std::vector<double> losses;
+  Named parameters, buffers, momentum;
+  bool operator==(const Epochs&) const = default;
+};
+
+// Two epochs, the second one cut into two calls, and evaluations.
+Epochs train_epochs(const std::shared_ptr<const Dataset>& dataset, bool shuffle, int devices,
+                    const TrainerOptions& options) {
+  Trainer trainer(test_context(), batch_norm_net(), test_devices(devices), options);
+  LoaderOptions loader_options;
+  loader_options.batch = kBatch;
+  loader_options.shuffle = shuffle;
+  loader_options.seed = 12;
+  Loader loader(dataset, loader_options), test(dataset, loader_options);
+  Epochs epochs;
+  auto note = [&](const Metrics& metrics) {
+    epochs.losses.push_back(metrics.loss * static_cast<double>(metrics.samples));
+    epochs.losses.push_back(static_cast<double>(metrics.correct));
+  };
+  Metrics metrics;
+  EXPECT_TRUE(trainer.train_epoch(loader, metrics));
+  note(metrics);
+  EXPECT_TRUE(trainer.evaluate(test, nullptr, metrics));
+  note(metrics);
+  loader.seek({1, 2, 0});
+  EXPECT_TRUE(trainer.train_epoch(loader, metrics));
+  note(metrics);
+  EXPECT_EQ(trainer.replica(0).holds_samples(), !is_on_cpu() && options.keeps_samples);
+  const Trained held = look_at(trainer);
+  epochs.parameters = held.parameters;
+  epochs.buffers = held.buffers;
+  epochs.momentum = held.momentum;
+  return epochs;
+}
+
+// The same with a call for each batch.
+Epochs train_batches(const std::shared_ptr<const Dataset>& dataset, bool shuffle, int devices,
+                     const TrainerOptions& options) {
+  Trainer trainer(test_context(), batch_norm_net(), test_devices(devices), options);
+  LoaderOptions loader_options;
+  loader_options.batch = kBatch;
+  loader_options.shuffle = shuffle;
+  loader_options.seed = 12;
+  Loader loader(dataset, loader_options);
+  Epochs epochs;
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    if (epoch == 1) loader.seek({1, 2, 0});
+    while (const Batch* batch = loader.next()) {
+      StepResult result;
+      EXPECT_TRUE(trainer.step(*batch, result));
+    }
+  }
+  const Trained held = look_at(trainer);
+  epochs.parameters = held.parameters;
+  epochs.buffers = held.buffers;
+  epochs.momentum = held.momentum;
+  return epochs;
+}
+
+class Samples : public ::testing::Test {
+ protected:
+  void check(const std::shared_ptr<const Dataset>& dataset, bool shuffle, int devices, TrainerOptions options,
+             const std::string& what) {
+    const Epochs held = train_epochs(dataset, shuffle, devices, options);
+    const Epochs stepped = train_batches(dataset, shuffle, devices, options);
+    options.keeps_samples = false;
+    EXPECT_TRUE(train_epochs(dataset, shuffle, devices, options) == held) << what;
+    EXPECT_TRUE(stepped.parameters == held.parameters) << what;
+    EXPECT_TRUE(stepped.buffers == held.buffers) << what;
+    EXPECT_TRUE(stepped.momentum == held.momentum) << what;
+  }
+};
+
+TEST_F(Samples, OfAnyDatasetGiveTheSameBitsFromTheDeviceAndFromTheHost) {
+  for (bool shuffle : {false, true}) {
+    check(bytes_dataset(), shuffle, 1, momentum_options(), text("bytes, shuffled ", shuffle));
+    check(array_dataset(true), shuffle, 1, momentum_options(), text("arrays, shuffled ", shuffle));
+  }
+  TrainerOptions options = momentum_options();
+  options.loss = Loss::mean_squared_error;
+  check(array_dataset(false), true, 1, options, "values");
+}
+
+TEST_F(Samples, GiveTheSameBitsOnSeveralDevicesAndInMicroBatches) {
+  check(bytes_dataset(), true, 3, momentum_options(), "three devices");
+  TrainerOptions options = momentum_options();
+  options.micro_batches = 3;
+  check(bytes_dataset(), true, 2, options, "micro-batches");
+}
+
+TEST_F(Samples, GiveTheSameBitsWhereStagesShareTheirParts) {
+  TrainerOptions options = momentum_options();
+  options.micro_batches = 2;
+  options.mesh = {1, 2, 1};
+  check(bytes_dataset(), true, 2, options, "two stages");
+}
+
+TEST_F(Samples, GiveTheSameBitsIn16Bits) {
+  TrainerOptions options = momentum_options();
+  options.compute = DType::f16;
+  options.loss_scale = 1024;
+  options.sgd.is_scaled = true;
+  check(bytes_dataset(), true, 1, options, "f16");
+}
+
+}  // namespace
+}  // namespace troika
