@@ -15,6 +15,7 @@ namespace troika {
 namespace {
 
 constexpr size_t kNone = SIZE_MAX;
+constexpr size_t kNumberAlignment = 16;  // of what the host feeds and reads
 
 // Where a launch's argument lives: a block of the arena, or state.
 struct Place {
@@ -307,16 +308,36 @@ class Lowering {
     return block;
   }
 
+  // Numbers that the host feeds, then those that it reads, at the arena's begin for the whole step.
   void place_arena() {
+    std::vector<bool> is_placed(blocks_.size(), false);
+    size_t end = 0;
+    auto align = [](size_t bytes, size_t alignment) { return (bytes + alignment - 1) / alignment * alignment; };
+    auto place = [&](const Place& p) {
+      if (p.block == kNone || is_placed[p.block]) return;
+      is_placed[p.block] = true;
+      blocks_[p.block].offset = align(end, kNumberAlignment);
+      end = blocks_[p.block].offset + blocks_[p.block].bytes;
+    };
+    for (ValueId id = 0; id < graph_.values().size(); ++id)
+      if (graph_.value(id).role == Role::input && !is_of_samples(graph_.value(id).name)) place(lying_[id].place);
+    plan_.fed_numbers = {Segment::arena, 0, end};
+    const size_t begin = end = align(end, kArenaAlignment);
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      if (graph_.type(graph_.outputs[i]).shape.elements() == 1) place(outputs_[i]);
+    plan_.result_numbers = {Segment::arena, begin, end - begin};
+    end = align(end, kArenaAlignment);
+
     std::vector<MemoryBlock> own;
     std::vector<size_t> index(blocks_.size(), 0);
     for (size_t i = 0; i < blocks_.size(); ++i)
-      if (same_as_[i] == i) {
+      if (same_as_[i] == i && !is_placed[i]) {
         index[i] = own.size();
         own.push_back(blocks_[i]);
       }
-    plan_.arena_bytes = plan_memory(own);
-    for (size_t i = 0; i < blocks_.size(); ++i) blocks_[i].offset = own[index[root(i)]].offset;
+    plan_.arena_bytes = end + plan_memory(own);
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      if (!is_placed[i]) blocks_[i].offset = end + own[index[root(i)]].offset;
   }
 
   Location locate(const Place& place) const {

@@ -29,6 +29,10 @@ std::string print_locations(const std::vector<Location>& locations) {
 
 }  // namespace
 
+bool is_of_samples(const std::string& input, const char* part) {
+  return input == part || input.starts_with(std::string(part) + '/');
+}
+
 std::string print_plan(const Plan& plan) {
   std::ostringstream out = text_stream();
   out << std::fixed << std::setprecision(3) << "plan " << plan.name << ": " << plan.launches.size() << " launches, "

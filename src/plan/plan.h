@@ -78,10 +78,18 @@ struct Plan {
   std::map<std::string, Location> inputs;  // "x", "target", "learning_rates", "dropout_counter": what the step is fed
   std::vector<Location> outputs;
   std::vector<TensorType> output_types;
+  // Where all inputs but samples and their targets lie together, and all outputs of one number: one copy takes them all.
+  Location fed_numbers, result_numbers;
 
   // Forward-pass launches, those up to the loss: the rest is backward and update. For traces.
   double operations() const;
 };
+
+// Whether an input is the batch's samples or their targets, or a micro-batch of them: "x", "target", "x/0" ...
+bool is_of_samples(const std::string& input, const char* part);
+inline bool is_of_samples(const std::string& input) {
+  return is_of_samples(input, "x") || is_of_samples(input, "target");
+}
 
 // One line a step; addresses as offsets in the arena.
 std::string print_plan(const Plan& plan);

@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kMostPlans = 16;  // of one replica; the one unused for longest goes first
 constexpr size_t kMostStores = 4;  // of one replica: all go when there is one more
-constexpr size_t kResultBytes = 8;
 
 Buffer no_buffer() {
   return Buffer(nullptr, [](std::byte*) {});
@@ -53,10 +52,11 @@ void Replica::prepare(const CompileRequest& request, StateTable& state, const Lo
     if (!has_state()) allocate_state(state);
     grow_arena(plan->arena_bytes);
     bind(*plan, bases_);
-    if (plan->outputs.size() > posted_capacity_ || !posted_[0].readback) {
-      for (Posted& posted : posted_) posted.readback = device_->create_readback(plan->outputs.size() * kResultBytes);
-      posted_capacity_ = plan->outputs.size();
+    if (plan->result_numbers.bytes > posted_capacity_ || !posted_[0].readback) {
+      for (Posted& posted : posted_) posted.readback = device_->create_readback(plan->result_numbers.bytes);
+      posted_capacity_ = plan->result_numbers.bytes;
     }
+    fed_numbers_.resize(std::max(fed_numbers_.size(), plan->fed_numbers.bytes));
     for (const PlanStep& step : plan->steps)
       if (step.kind == PlanStep::receive) {
         const Message& message = plan->messages[step.index];
@@ -115,8 +115,8 @@ void Replica::grow_arena(size_t bytes) {
 bool Replica::hold_samples(const std::shared_ptr<const Dataset>& dataset) {
   SampleStore::Parts parts{false, false};
   for (const auto& [name, location] : current_->plan->inputs) {
-    parts.inputs = parts.inputs || name == "x" || name.starts_with("x/");
-    parts.targets = parts.targets || name == "target" || name.starts_with("target/");
+    parts.inputs = parts.inputs || is_of_samples(name, "x");
+    parts.targets = parts.targets || is_of_samples(name, "target");
   }
   const auto found = std::find_if(stores_.begin(), stores_.end(),
                                   [&](const auto& store) { return store->is_of(dataset) && store->parts() == parts; });
@@ -220,9 +220,17 @@ void Replica::feed(const Plan& plan) {
   };
   feed_samples("x", arguments_.x, arguments_.x_bytes);
   feed_samples("target", arguments_.target, arguments_.target_bytes);
+  auto put = [&](const std::string& name, const void* data, size_t bytes) {
+    const auto input = plan.inputs.find(name);
+    if (input != plan.inputs.end())
+      std::memcpy(fed_numbers_.data() + (input->second.offset - plan.fed_numbers.offset), data,
+                  std::min(bytes, input->second.bytes));
+  };
   if (arguments_.learning_rates)
-    feed("learning_rates", arguments_.learning_rates->data(), arguments_.learning_rates->size() * sizeof(float));
-  feed("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
+    put("learning_rates", arguments_.learning_rates->data(), arguments_.learning_rates->size() * sizeof(float));
+  put("dropout_counter", arguments_.dropout_counter, sizeof arguments_.dropout_counter);
+  if (plan.fed_numbers.bytes > 0)
+    device_->copy_from_host(bases_.address(plan.fed_numbers), fed_numbers_.data(), plan.fed_numbers.bytes);
 }
 
 // What feed copies from the host, from the store: the batch whole, or by micro-batches.
@@ -256,9 +264,8 @@ void Replica::gather(Entry& entry) {
 
 void Replica::post_results(const Plan& plan, Posted& posted) {
   posted.plan = &plan;
-  for (size_t i = 0; i < plan.outputs.size(); ++i)
-    if (plan.output_types[i].bytes() <= kResultBytes)
-      posted.readback->copy(i * kResultBytes, bases_.address(plan.outputs[i]), plan.output_types[i].bytes());
+  if (plan.result_numbers.bytes > 0)
+    posted.readback->copy(0, bases_.address(plan.result_numbers), plan.result_numbers.bytes);
   posted.readback->close();
 }
 
@@ -269,14 +276,18 @@ void Replica::read_results(Posted& posted) {
   arguments_.correct = 0;
   size_t losses = 0;
   for (size_t i = 0; i < plan.outputs.size(); ++i) {
-    auto read = [&](auto& value) { std::memcpy(&value, posted.readback->data() + i * kResultBytes, sizeof value); };
+    if (plan.output_types[i].shape.elements() != 1) continue;  // the network's output, which another rank hands out
+    auto read = [&](auto& value) {
+      std::memcpy(&value, posted.readback->data() + (plan.outputs[i].offset - plan.result_numbers.offset),
+                  sizeof value);
+    };
     int64_t count = 0;
     int32_t is_finite = 1;
     switch (plan.output_types[i].dtype) {
       case DType::f64: read(arguments_.losses[losses++]); break;
       case DType::i64: read(count), arguments_.correct += count; break;
       case DType::i32: read(is_finite), arguments_.is_finite = is_finite != 0; break;
-      default: read(arguments_.gradient_norm);  // or the network's output, which another rank hands out
+      default: read(arguments_.gradient_norm);
     }
   }
 }

@@ -132,6 +132,7 @@ class Replica {
   const std::vector<BucketRange>* buckets_ = nullptr;
   std::vector<std::unique_ptr<SampleStore>> stores_;  // of the last datasets
   SampleStore* store_ = nullptr;                      // of the run
+  std::vector<std::byte> fed_numbers_;                // as the plan's lie
   Posted posted_[2];            // of this run, and of the run before it where that is still to be read
   size_t posted_capacity_ = 0;  // results
   RunArguments arguments_;

@@ -161,6 +161,41 @@ graph "net" {
   return
 })";
 
+// One copy brings what the host feeds, and one what it reads, though neither lives for the whole step.
+TEST(Lower, PutsNumbersForAndFromTheHostTogether) {
+  const std::string text = R"(
+graph "net" {
+  %0 : f32[3, 4] input "x"
+  %1 : i32[3] input "target"
+  %2 : i64[2] input "dropout_counter"
+  %3 : f32[3] input "learning_rates"
+  (%4 : f32[3, 4]) = dropout(%0, %2) "drop" {layer=1, probability=0.5, sample_offset=0}
+  (%5 : f64[1], %6 : i64[1], %7 : f32[3, 4]) = cross_entropy(%4, %1) "loss" {scale=1.0}
+  (%8 : f32[3, 4]) = add(%7, %0) "sum"
+  return %5, %6, %8
+})";
+  FakeDevice device;
+  StateTable state({}, false);
+  const Plan plan = lower(parse_graph(text), device, state);
+  const Location fed = plan.fed_numbers, results = plan.result_numbers;
+  for (const char* name : {"dropout_counter", "learning_rates"}) {
+    const Location& at = plan.inputs.at(name);
+    EXPECT_TRUE(at.offset >= fed.offset && at.offset + at.bytes <= fed.offset + fed.bytes) << print_plan(plan);
+  }
+  EXPECT_EQ(fed.bytes, 16u + 12);
+  for (size_t i : {0, 1}) {
+    const Location& at = plan.outputs[i];
+    EXPECT_TRUE(at.offset >= results.offset && at.offset + at.bytes <= results.offset + results.bytes);
+  }
+  EXPECT_EQ(results.bytes, 16u + 8);
+  for (const Launch& launch : plan.launches)
+    for (const auto* places : {&launch.inputs, &launch.outputs})
+      for (const Location& at : *places) {
+        if (at.bytes <= 16) continue;
+        EXPECT_GE(at.offset, results.offset + results.bytes) << "lies on numbers: " << print_plan(plan);
+      }
+}
+
 // b's gradient is made as b lies and goes straight to its place; a's lands there by a reorder, before its bucket starts.
 // Each update waits for its own bucket alone.
 TEST(Lower, LandsGradientsInTheParametersLayoutAndWaitsBeforeTheFirstReaderOfABucket) {
@@ -171,20 +206,20 @@ TEST(Lower, LandsGradientsInTheParametersLayoutAndWaitsBeforeTheFirstReaderOfABu
           {entry("b", {4, 4}, 0), entry("a", {4, 4}, 1)}),
       R"(
 plan net: 8 launches, 0.000 GFLOP, arena 0.0 MiB
-  feed learning_rates -> arena+192:4
-  feed x -> arena+0:64
-  linear 'a' by fake (plain, A -> plain) arena+0:64 parameters+128:128 _ -> arena+64:64
-  linear 'b' by fake (plain, B -> plain) arena+64:64 parameters+0:128 _ -> arena+128:64
-  linear_weight_gradient 'b'' by fake (plain, plain -> B) arena+64:64 arena+128:64 -> gradients+0:128
+  feed learning_rates -> arena+0:4
+  feed x -> arena+64:64
+  linear 'a' by fake (plain, A -> plain) arena+64:64 parameters+128:128 _ -> arena+128:64
+  linear 'b' by fake (plain, B -> plain) arena+128:64 parameters+0:128 _ -> arena+192:64
+  linear_weight_gradient 'b'' by fake (plain, plain -> B) arena+128:64 arena+192:64 -> gradients+0:128
   start all_reduce bucket 0
-  linear_input_gradient 'b*' by fake (B, plain -> plain) parameters+0:128 arena+128:64 -> arena+64:64
-  linear_weight_gradient 'a'' by fake (plain, plain -> plain) arena+0:64 arena+64:64 -> arena+128:64
-  reorder 'a' by fake (plain -> A) arena+128:64 -> gradients+128:128
+  linear_input_gradient 'b*' by fake (B, plain -> plain) parameters+0:128 arena+192:64 -> arena+128:64
+  linear_weight_gradient 'a'' by fake (plain, plain -> plain) arena+64:64 arena+128:64 -> arena+192:64
+  reorder 'a' by fake (plain -> A) arena+192:64 -> gradients+128:128
   start all_reduce bucket 1
   wait all_reduce bucket 0
-  sgd_update 'sgd b' by fake (plain, B, B -> ) arena+192:4 parameters+0:128 gradients+0:128 -> 
+  sgd_update 'sgd b' by fake (plain, B, B -> ) arena+0:4 parameters+0:128 gradients+0:128 -> 
   wait all_reduce bucket 1
-  sgd_update 'sgd a' by fake (plain, A, A -> ) arena+192:4 parameters+128:128 gradients+128:128 -> 
+  sgd_update 'sgd a' by fake (plain, A, A -> ) arena+0:4 parameters+128:128 gradients+128:128 -> 
 )");
 }
 
