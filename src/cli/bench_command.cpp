@@ -20,14 +20,16 @@
 namespace troika::cli {
 namespace {
 
-constexpr int kBatches = 4;  // different batches, taken in turn
-constexpr int kWarmUpSteps = 3;
+constexpr int kBatches = 4;     // different batches, taken in turn
+constexpr int kFirstSteps = 3;  // compiled, recorded where the device can, warmed up
 
 struct BenchOptions {
   std::string model, devices = "cpu:0", precision = "f32";
   int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
   double momentum = 0;
   bool profile = false;
+  int epochs = 0;    // above 0: so many of `data`, after the windows
+  DataOptions data;  // its directory alone
   MeshOptions mesh;
   RecomputeOptions recompute;
   ReplicationOptions replication;
@@ -53,10 +55,11 @@ Loader create_loader(const Context& context, const BenchOptions& options, const 
 }
 
 // Batches of the caller's own, since a loader lends one at a time.
-std::vector<Batch> create_batches(const Context& context, const BenchOptions& options, const ImageSpec& spec) {
-  const Loader loader = create_loader(context, options, spec, kBatches);
+std::vector<Batch> create_batches(const Context& context, const BenchOptions& options, const ImageSpec& spec,
+                                  int count) {
+  const Loader loader = create_loader(context, options, spec, count);
   const troika_device host{TROIKA_DEVICE_CPU, 0};
-  std::vector<Batch> batches(kBatches);
+  std::vector<Batch> batches(static_cast<size_t>(count));
   for (Batch& batch : batches) {
     troika_batch lent = nullptr;
     call(troika_loader_next, loader.get(), &lent);
@@ -76,16 +79,51 @@ std::vector<Batch> create_batches(const Context& context, const BenchOptions& op
 void run_steps(const Trainer& trainer, const std::vector<Batch>& batches, int steps) {
   troika_step_result last = TROIKA_STEP_RESULT_INIT;
   for (int step = 0; step < steps; ++step)
-    call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step % kBatches)].get(),
+    call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step) % batches.size()].get(),
          step + 1 < steps ? nullptr : &last);
 }
 
-// Images a second of one window of steps.
-double rate_of(const std::function<void()>& window, const BenchOptions& options) {
+double seconds_of(const std::function<void()>& work) {
   const auto began = std::chrono::steady_clock::now();
-  window();
+  work();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  return static_cast<double>(options.batch) * options.steps / seconds.count();
+  return seconds.count();
+}
+
+// Of images a second.
+struct Rates {
+  double median, least, most;
+};
+
+// Of `windows` runs of work that takes `images` each.
+Rates measure(int windows, double images, const std::function<void()>& work) {
+  std::vector<double> rates;
+  for (int i = 0; i < windows; ++i) rates.push_back(images / seconds_of(work));
+  std::sort(rates.begin(), rates.end());
+  const size_t middle = rates.size() / 2;
+  return {rates.size() % 2 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2, rates.front(), rates.back()};
+}
+
+void train_epoch(const Trainer& trainer, const Loader& loader) {
+  call(troika_trainer_train_epoch, trainer.get(), loader.get(), static_cast<troika_metrics*>(nullptr));
+}
+
+// Real epochs, shuffled, against the bare steps.
+std::string measure_epochs(const Context& context, const Trainer& trainer, const BenchOptions& options, double bare) {
+  const Samples samples = open_samples(context, options.data, Split::train);
+  const Loader loader = create_loader(samples, options.batch, true, 0);
+  train_epoch(trainer, loader);  // which brings the samples to the devices, and compiles for the last batch
+  const Rates rates =
+      measure(options.epochs, static_cast<double>(samples.info.n), [&] { train_epoch(trainer, loader); });
+  return formatted("epochs of %lld images: %.0f img/s (%.0f-%.0f), %+.1f %% time an image against bare steps\n",
+                   static_cast<long long>(samples.info.n), rates.median, rates.least, rates.most,
+                   100 * (bare / rates.median - 1));
+}
+
+double total_mib(const troika_memory_info& memory) {
+  return static_cast<double>(memory.arena_bytes + memory.parameter_bytes + memory.gradient_bytes +
+                             memory.optimizer_bytes) /
+         (1 << 20);
 }
 
 // As many steps as a window has, each waited for.
@@ -93,7 +131,7 @@ std::string profile_of(const Trainer& trainer, const std::vector<Batch>& batches
   Profile profile;
   for (int step = 0; step < options.steps; ++step) {
     troika_step_result result = TROIKA_STEP_RESULT_INIT;
-    call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step % kBatches)].get(), &result);
+    call(troika_trainer_step, trainer.get(), batches[static_cast<size_t>(step) % batches.size()].get(), &result);
     profile.add(trainer);
   }
   return profile.table();
@@ -102,6 +140,7 @@ std::string profile_of(const Trainer& trainer, const std::vector<Batch>& batches
 int bench(BenchOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
+  if (options.epochs < 0) refuse_value("--epochs", options.epochs, "at least 0");
   if (options.windows < 1) refuse_value("--windows", options.windows, "at least 1");
   if (!(options.momentum >= 0 && options.momentum < 1))
     refuse_value("--momentum", options.momentum, "at least 0 and below 1");
@@ -128,41 +167,35 @@ int bench(BenchOptions& options) {
   trainer_options.momentum = options.momentum;
   trainer_options.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
   settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, trainer_options);
-  Trainer trainer;
-  call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
-       trainer.out());
   const bool is_on_gpus = std::all_of(devices.begin(), devices.end(),
                                       [](const troika_device& device) { return device.kind == TROIKA_DEVICE_CUDA; });
-  std::vector<Batch> batches;
+  const std::vector<Batch> batches = create_batches(context, options, spec, is_on_gpus ? 1 : kBatches);
+  Trainer trainer;
+  const double ready = seconds_of([&] {
+    call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
+         trainer.out());
+    run_steps(trainer, batches, kFirstSteps);
+  });
   Loader loader;  // whose epoch is a window, of samples that lie on the GPUs
-  std::function<void()> window;
+  std::function<void()> window = [&] { run_steps(trainer, batches, options.steps); };
   if (is_on_gpus) {
     loader = create_loader(context, options, spec, options.steps);
-    window = [&] {
-      call(troika_trainer_train_epoch, trainer.get(), loader.get(), static_cast<troika_metrics*>(nullptr));
-    };
+    window = [&] { train_epoch(trainer, loader); };
     window();
-  } else {
-    batches = create_batches(context, options, spec);
-    window = [&] { run_steps(trainer, batches, options.steps); };
-    run_steps(trainer, batches, kWarmUpSteps);
   }
-  std::vector<double> rates;  // images a second of each window
-  for (int i = 0; i < options.windows; ++i) rates.push_back(rate_of(window, options));
-  std::sort(rates.begin(), rates.end());
-  const size_t middle = rates.size() / 2;
-  const double median = rates.size() % 2 ? rates[middle] : (rates[middle - 1] + rates[middle]) / 2;
+  const Rates rates = measure(options.windows, static_cast<double>(options.batch) * options.steps, window);
 
   const std::string mesh = options.mesh.mesh.empty() ? "" : " as " + options.mesh.mesh;
   troika_memory_info memory{};
   memory.struct_size = sizeof memory;
   call(troika_trainer_memory, trainer.get(), 0, &memory);
   const char* const source = is_on_gpus && memory.sample_bytes == 0 ? ", samples from the host" : "";
-  std::cout << formatted("%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB%s\n",
-                         options.model.c_str(), options.batch, options.precision.c_str(),
-                         (format_devices(devices) + mesh).c_str(), median, rates.front(), rates.back(),
-                         1000.0 * options.batch / median, static_cast<double>(memory.arena_bytes) / (1 << 20), source);
-  if (options.profile && is_on_gpus) batches = create_batches(context, options, spec);
+  std::cout << formatted(
+      "%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB, memory %.1f MiB, ready in %.2f s%s\n",
+      options.model.c_str(), options.batch, options.precision.c_str(), (format_devices(devices) + mesh).c_str(),
+      rates.median, rates.least, rates.most, 1000.0 * options.batch / rates.median,
+      static_cast<double>(memory.arena_bytes) / (1 << 20), total_mib(memory), ready, source);
+  if (options.epochs > 0) std::cout << measure_epochs(context, trainer, options, rates.median);
   if (options.profile) std::cout << profile_of(trainer, batches, options);
   return 0;
 }
@@ -180,6 +213,8 @@ void add_bench_command(CommandLine& line) {
   command.option("--momentum", options->momentum, "Above 0 the optimizer keeps it for each parameter");
   command.option("--steps", options->steps, "Steps in a window");
   command.option("--windows", options->windows, "Windows; the median is reported, and the range");
+  command.option("--epochs", options->epochs, "Then so many epochs of --data, shuffled, against the bare steps", "N");
+  command.option("--data", options->data.directory, "Folder with the four IDX files of MNIST's format", "DIR");
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
   add_mesh_options(command, options->mesh);
   add_recompute_options(command, options->recompute);

@@ -102,6 +102,7 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (train, "--weight-decay", "inf", "is inf; give a number below 1e+30"),
             (train, "--max-gradient-norm", "-1", "is -1; give a number of at least 0"),
             (train, "--schedule-period", "inf", "is inf; give a number below 1e+09"),
+            (bench, "--epochs", "-1", "is -1; give at least 0"),
             (train, "--threads", "100000", "is 100000; give 1 to 4096, or 0 for every core"),
             (train, "--std", "0", "is 0; give a finite number above 0"),
             (train, "--mean", "nan", "is nan; give a finite number"),
@@ -177,7 +178,16 @@ def bench_prints_one_line(folder):
     text = run("bench", "--model", "d2l_lenet", "--batch", 32, "--devices", "cpu:0,cpu:1", "--precision", "f32",
                "--steps", 2, "--windows", 3)
     assert re.fullmatch(r"d2l_lenet batch 32 f32 cpu:0,cpu:1: \d+ img/s \(\d+-\d+\), \d+\.\d\d ms/step, "
-                        r"arena \d+\.\d MiB\n", text), text
+                        r"arena \d+\.\d MiB, memory \d+\.\d MiB, ready in \d+\.\d\d s\n", text), text
+
+
+def bench_measures_real_epochs(folder):
+    lines = run("bench", "--model", "mlp", "--batch", 512, "--devices", "cpu:0", "--steps", 4, "--windows", 1,
+                "--epochs", 2).splitlines()
+    assert len(lines) == 2, lines
+    assert re.fullmatch(r"epochs of 60000 images: \d+ img/s \(\d+-\d+\), [-+]\d+\.\d % time an image against bare steps",
+                        lines[1]), lines[1]
+    assert "nowhere" in refuse("bench", "--model", "mlp", "--steps", 1, "--epochs", 1, "--data", folder / "nowhere")
 
 
 def bench_computes_activations_again(folder):
