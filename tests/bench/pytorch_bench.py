@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Measures how fast PyTorch trains one of Troika's benchmark models on the CPU, for tests/bench/compare to set beside Troika.
+"""Measures how fast PyTorch trains one of Troika's benchmark models, for tests/bench/compare and tests/bench/gpu to set beside Troika.
 
-A step is forward, mean cross-entropy, backward and plain SGD, in float32, on one batch of random numbers that is in
-memory already. It runs under PyTorch 1.13 and 2.x:
+A step is forward, mean cross-entropy, backward and plain SGD on one batch of random numbers that lies in the device's
+memory already. On the CPU it runs under PyTorch 1.13 and 2.x:
 
     python3 tests/bench/pytorch_bench.py --model d2l_lenet --batch 256 --threads 2
-    pytorch 1.13.1 d2l_lenet batch 256 f32 cpu x2: 4100 img/s (4050-4150), 62.4 ms/step, peak 123 MiB
+    pytorch 1.13.1 d2l_lenet batch 256 f32 cpu x2: 4100 img/s (4050-4150), 62.4 ms/step, peak 123 MiB, first step 0.09 s
 
-The rate is the median over the windows, in parentheses the slowest and the fastest. The peak is the most memory the
-process held while training, less what it held before the model existed.
+The rate is the median over the windows, in parentheses the slowest and the fastest; on a GPU windows are timed by its
+events. The peak is the most memory that the process held while training, less what it held before the model existed; on
+a GPU the most that PyTorch had allocated. The first step's time counts from the model's creation on.
 """
 
 import argparse
@@ -58,7 +59,43 @@ def d2l_resnet18():
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, 10))
 
 
-MODELS = {"d2l_lenet": d2l_lenet, "d2l_resnet18": d2l_resnet18}
+class Bottleneck(nn.Module):
+    """torchvision's block of ResNet-50: the 3x3 convolution has the stride."""
+
+    def __init__(self, in_channels, channels, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(in_channels, channels, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(channels)
+        self.conv2 = nn.Conv2d(channels, channels, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(channels)
+        self.conv3 = nn.Conv2d(channels, 4 * channels, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(4 * channels)
+        changes_shape = stride != 1 or in_channels != 4 * channels
+        self.downsample = nn.Sequential(nn.Conv2d(in_channels, 4 * channels, 1, stride, bias=False),
+                                        nn.BatchNorm2d(4 * channels)) if changes_shape else None
+
+    def forward(self, x):
+        y = functional.relu(self.bn1(self.conv1(x)), inplace=True)
+        y = functional.relu(self.bn2(self.conv2(y)), inplace=True)
+        y = self.bn3(self.conv3(y))
+        y += x if self.downsample is None else self.downsample(x)
+        return functional.relu(y, inplace=True)
+
+
+def resnet50():
+    layers = [nn.Conv2d(3, 64, 7, 2, padding=3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True),
+              nn.MaxPool2d(3, 2, padding=1)]
+    in_channels = 64
+    for stage, (channels, blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3))):
+        for block in range(blocks):
+            layers.append(Bottleneck(in_channels, channels, 2 if stage > 0 and block == 0 else 1))
+            in_channels = 4 * channels
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000))
+
+
+# A model, the shape of a sample, and classes.
+MODELS = {"d2l_lenet": (d2l_lenet, (1, 28, 28), 10), "d2l_resnet18": (d2l_resnet18, (1, 28, 28), 10),
+          "resnet50": (resnet50, (3, 224, 224), 1000)}
 
 
 def resident_bytes():
@@ -95,12 +132,18 @@ class PeakMemory:
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description="Measure how fast PyTorch trains a model on the CPU, in float32.")
+    parser = argparse.ArgumentParser(description="Measure how fast PyTorch trains a model.")
     parser.add_argument("--model", choices=sorted(MODELS), required=True)
     parser.add_argument("--batch", type=int, required=True, help="images in one step")
+    parser.add_argument("--size", type=int, default=0, help="image size (default: the model's)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--precision", choices=("f32", "tf32", "bf16"), default="f32",
+                        help="bf16: torch.autocast; tf32 on a GPU alone")
     parser.add_argument("--threads", type=int, default=1, help="OpenMP threads (default 1)")
     parser.add_argument("--channels-last", action="store_true", help="use the NHWC memory format")
-    parser.add_argument("--compile", action="store_true", help="wrap the model in torch.compile (PyTorch 2.x)")
+    parser.add_argument("--compile", nargs="?", const="default", metavar="MODE",
+                        help="torch.compile (PyTorch 2.x), in the mode: default, max-autotune ...")
+    parser.add_argument("--graph", action="store_true", help="the whole step as one CUDA graph")
     parser.add_argument("--windows", type=int, default=5, help="timed windows (default 5)")
     parser.add_argument("--steps", type=int, default=0, help="steps in a window (default: about one second's worth)")
     return parser.parse_args()
@@ -108,24 +151,50 @@ def parse_arguments():
 
 def make_step(arguments):
     torch.manual_seed(0)
-    model = MODELS[arguments.model]()
-    images = torch.randn(arguments.batch, 1, 28, 28)
-    labels = torch.randint(0, 10, (arguments.batch,))
+    create, shape, classes = MODELS[arguments.model]
+    if arguments.size:
+        shape = (shape[0], arguments.size, arguments.size)
+    model = create().to(arguments.device)
+    images = torch.randn(arguments.batch, *shape, device=arguments.device)
+    labels = torch.randint(0, classes, (arguments.batch,), device=arguments.device)
     if arguments.channels_last:
         model = model.to(memory_format=torch.channels_last)
         images = images.contiguous(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    forward = torch.compile(model) if arguments.compile else model
+    forward = torch.compile(model, mode=arguments.compile) if arguments.compile else model
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        functional.cross_entropy(forward(images), labels).backward()
+        with torch.autocast(arguments.device, torch.bfloat16, enabled=arguments.precision == "bf16"):
+            loss = functional.cross_entropy(forward(images), labels)
+        loss.backward()
         optimizer.step()
 
-    return step
+    return graphed(step) if arguments.graph else step
 
 
-def seconds_per_step(step, steps):
+def graphed(step):
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            step()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+def seconds_per_step(step, steps, is_on_gpu):
+    if is_on_gpu:
+        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        begin.record()
+        for _ in range(steps):
+            step()
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) / 1000 / steps
     began = time.perf_counter()
     for _ in range(steps):
         step()
@@ -134,25 +203,38 @@ def seconds_per_step(step, steps):
 
 def main():
     arguments = parse_arguments()
+    is_on_gpu = arguments.device == "cuda"
     torch.set_num_threads(arguments.threads)
     torch.set_flush_denormal(True)
+    if is_on_gpu:
+        torch.backends.cudnn.benchmark = True
+        torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = arguments.precision == "tf32"
 
-    memory = PeakMemory()
+    memory = None if is_on_gpu else PeakMemory()
+    began = time.perf_counter()
     step = make_step(arguments)
-    for _ in range(3):
+    step()
+    if is_on_gpu:
+        torch.cuda.synchronize()
+    first_s = time.perf_counter() - began
+    for _ in range(2):
         step()
-    memory.stop()  # before the timing: the watcher would take time from it
+    if memory:
+        memory.stop()  # before the timing: the watcher would take time from it
+    peak_mib = memory.mib() if memory else torch.cuda.max_memory_allocated() / MIB
 
-    one_step_s = seconds_per_step(step, 3)
+    one_step_s = seconds_per_step(step, 3, is_on_gpu)
     steps = arguments.steps or max(3, round(1.0 / one_step_s))
-    windows_s = [seconds_per_step(step, steps) for _ in range(arguments.windows)]
+    windows_s = [seconds_per_step(step, steps, is_on_gpu) for _ in range(arguments.windows)]
 
     median_s = statistics.median(windows_s)
-    options = (" channels-last" if arguments.channels_last else "") + (" compiled" if arguments.compile else "")
-    print(f"pytorch {torch.__version__.split('+')[0]} {arguments.model} batch {arguments.batch} f32 "
-          f"cpu x{arguments.threads}{options}: {arguments.batch / median_s:.0f} img/s "
+    options = ((" channels-last" if arguments.channels_last else "") + (" graph" if arguments.graph else "") +
+               (f" compiled {arguments.compile}".replace(" default", "") if arguments.compile else ""))
+    device = "cuda" if is_on_gpu else f"cpu x{arguments.threads}"
+    print(f"pytorch {torch.__version__.split('+')[0]} {arguments.model} batch {arguments.batch} {arguments.precision} "
+          f"{device}{options}: {arguments.batch / median_s:.0f} img/s "
           f"({arguments.batch / max(windows_s):.0f}-{arguments.batch / min(windows_s):.0f}), "
-          f"{median_s * 1000:.2f} ms/step, peak {memory.mib():.0f} MiB")
+          f"{median_s * 1000:.2f} ms/step, peak {peak_mib:.0f} MiB, first step {first_s:.2f} s")
 
 
 if __name__ == "__main__":
