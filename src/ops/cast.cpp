@@ -1,4 +1,4 @@
-// cast: the same numbers in another floating-point type, rounded to nearest even.
+// cast and cast_all: the same numbers in another floating-point type, rounded to nearest even, of one tensor or of many.
 #include "core/text.h"
 #include "ops/op_def.h"
 
@@ -6,12 +6,16 @@ namespace troika {
 namespace {
 
 // Attribute dtype: the DType as a number.
+DType cast_type(const OpInputs& in, const TensorType& from) {
+  const auto to = static_cast<DType>(in.node.attributes.integer("dtype"));
+  if (!is_compute_dtype(from.dtype) || !is_compute_dtype(to))
+    in.fail(text("cannot make ", name_of(to), " of ", name_of(from.dtype), ", needs f32, bf16 or f16"));
+  return to;
+}
+
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(1, 1);
-  const auto to = static_cast<DType>(in.node.attributes.integer("dtype"));
-  if (!is_compute_dtype(in.types[0].dtype) || !is_compute_dtype(to))
-    in.fail(text("cannot make ", name_of(to), " of ", name_of(in.types[0].dtype), ", needs f32, bf16 or f16"));
-  return {{to, in.shape(0)}};
+  return {{cast_type(in, in.types[0]), in.shape(0)}};
 }
 
 // The gradient in the input's type; weight gradients are f32 already.
@@ -21,9 +25,22 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
   return {b.append("cast", node, {dy[0]}, {{"dtype", static_cast<int64_t>(from)}})};
 }
 
+// Inputs: tensors of one type. Made of casts behind autodiff, so it needs no gradient.
+std::vector<TensorType> infer_all(const OpInputs& in) {
+  std::vector<TensorType> types;
+  for (const TensorType& type : in.types) {
+    if (type.dtype != in.types[0].dtype)
+      in.fail(text("inputs are ", name_of(in.types[0].dtype), " and ", name_of(type.dtype), ", need one type"));
+    types.push_back({cast_type(in, type), type.shape});
+  }
+  if (types.empty()) in.fail("has no inputs, needs at least 1");
+  return types;
+}
+
 }  // namespace
 
-extern const OpDef cast_op;
+extern const OpDef cast_op, cast_all_op;
 const OpDef cast_op{.name = "cast", .infer = infer, .gradient = gradient};
+const OpDef cast_all_op{.name = "cast_all", .infer = infer_all};
 
 }  // namespace troika

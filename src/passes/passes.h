@@ -41,6 +41,9 @@ using StageOf = std::function<int(const std::string& layer)>;
 void fuse(Graph& graph, const StageOf& stage_of = {});
 void fuse_steps(Graph& graph);  // nodes that nothing reads any more are left
 
+// Makes the casts of parameters one node, where the first of them is: they are many, and short beside a launch.
+void fuse_casts(Graph& graph);
+
 // Cuts from an input image the rows and columns that end, through convolutions and pooling, behind the last whole window of
 // a later layer, so that no layer computes them. What is left keeps its values, and so do all gradients.
 void crop_unread(Graph& graph);

@@ -176,6 +176,8 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   }
   if (r.local_batch == 0) return graph;
   if (r.allow_tf32) passes.run("allow_tf32", allow_tf32);
+  // Recompute casts where it needs them, so that the copies need not be kept.
+  if (r.compute != DType::f32 && r.fuse && !r.recompute.is_on()) passes.run("fuse_casts", fuse_casts);
   passes.run("dead_code", remove_dead_code);
   return graph;
 }

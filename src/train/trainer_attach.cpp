@@ -118,8 +118,10 @@ ModelPart Trainer::make_part(size_t index, const std::vector<std::string>& names
       sizes.push_back({name, TensorType{type.dtype, sliced(type.shape, slice_of(name, index))}.bytes()});
     }
   part.buckets = make_buckets(sizes, static_cast<size_t>(options_.bucket_bytes));
+  const auto shares = devices_.size() / static_cast<size_t>(options_.mesh.layer * options_.mesh.channel);
+  bool is_first = true;
   for (const Bucket& bucket : part.buckets) {
-    bool is_first = true;
+    is_first = is_first || shares > 1;  // alone, no update waits for a bucket
     for (const std::string& name : bucket.parameters) {
       const Settings s = settings_of(name);
       if (is_first || part.update_groups.back().rate_index != s.group + 1 ||
@@ -130,7 +132,6 @@ ModelPart Trainer::make_part(size_t index, const std::vector<std::string>& names
     }
   }
   std::map<std::string, int> owners;
-  const auto shares = devices_.size() / static_cast<size_t>(options_.mesh.layer * options_.mesh.channel);
   if (options_.shards_optimizer && shares > 1) owners = assign_owners(sizes, static_cast<int>(shares));
   part.state = make_state_table(part, index, names, owners);
   return part;

@@ -273,6 +273,14 @@ void add_casts(std::vector<Case>& cases) {
         c.numbers[0] = [](Random& r) { return r.normal() * std::ldexp(1.0, static_cast<int>(r.integer(40)) - 20); };
         cases.push_back(c);
       }
+  for (DType to : {DType::bf16, DType::f16}) {
+    Case c{"cast_all", {}, {{"dtype", static_cast<int64_t>(to)}}};
+    for (const Shape& shape : std::vector<Shape>{{5}, {64, 17, 3, 3}, {1}, {10, 130}, {2, 16, 1, 1}, {4}})
+      c.inputs.push_back(f32(shape));
+    cases.push_back(c);
+    for (int i = 0; i < 200; ++i) c.inputs.push_back(f32({7}));  // more than one launch takes
+    cases.push_back(c);
+  }
   cases.push_back({"crop", {f32({3, 1, 28, 27})}, {{"size", Pair{26, 25}}}});
   cases.push_back({"crop", {f32({2, 3, 7, 5})}, {{"size", Pair{1, 5}}}});
 }

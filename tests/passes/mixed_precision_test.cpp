@@ -110,5 +110,38 @@ graph "net" {
   EXPECT_EQ(marked, (std::vector<std::string>{"lstm", "gru", "gru_gradient", "lstm_gradient"}));
 }
 
+// One launch before the first layer; casts of activations stay where they are.
+TEST(FuseCasts, MakesThoseOfParametersOneNode) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f32[2, 3] input "x"
+  %1 : f32[4, 3] parameter "a"
+  %2 : f32[5, 4] parameter "b"
+  %3 : f32[5] parameter "c"
+  (%4 : bf16[2, 3]) = cast(%0) "x" {dtype=6}
+  (%5 : bf16[4, 3]) = cast(%1) "a" {dtype=6}
+  (%6 : bf16[2, 4]) = linear(%4, %5, _) "a"
+  (%7 : bf16[5, 4]) = cast(%2) "b" {dtype=6}
+  (%8 : bf16[2, 5]) = linear(%6, %7, %3) "b"
+  (%9 : f32[2, 5]) = cast(%8) "output" {dtype=1}
+  return %9
+})");
+  fuse_casts(graph);
+  verify(graph);
+  EXPECT_GRAPH(graph, R"(
+graph "net" {
+  %0 : f32[2, 3] input "x"
+  %1 : f32[4, 3] parameter "a"
+  %2 : f32[5, 4] parameter "b"
+  %3 : f32[5] parameter "c"
+  (%4 : bf16[2, 3]) = cast(%0) "x" {dtype=6}
+  (%5 : bf16[4, 3], %7 : bf16[5, 4]) = cast_all(%1, %2) "parameters" {dtype=6}
+  (%6 : bf16[2, 4]) = linear(%4, %5, _) "a"
+  (%8 : bf16[2, 5]) = linear(%6, %7, %3) "b"
+  (%9 : f32[2, 5]) = cast(%8) "output" {dtype=1}
+  return %9
+})");
+}
+
 }  // namespace
 }  // namespace troika

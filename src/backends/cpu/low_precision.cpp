@@ -147,7 +147,8 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
       b.plain_offset = reserve(type.bytes());
       if (layouts[i]) {
         b.laid_offset = reserve(layouts[i]->bytes());
-        KernelChoice reorder = device.select_reorder(type, is_input ? nullptr : layouts[i], is_input ? layouts[i] : nullptr);
+        KernelChoice reorder =
+            device.select_reorder(type, is_input ? nullptr : layouts[i], is_input ? layouts[i] : nullptr);
         b.reorder = std::move(reorder.kernel);
         b.reorder_scratch_offset = reserve(reorder.scratch_bytes);
         layouts[i] = nullptr;
@@ -165,13 +166,19 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   return choice;
 }
 
-KernelChoice select_cast(const CpuDevice&, const KernelRequest& request) {
-  const TensorType from = request.graph.type(request.node.inputs[0]), to = request.graph.type(request.node.outputs[0]);
-  auto body = [from, to](void* const* in, void* const* out, void*) {
-    convert(from.dtype, in[0], to.dtype, out[0], to.shape.elements());
+KernelChoice select_cast(const CpuDevice& device, const KernelRequest& request) {
+  return select_cast_all(device, request);
+}
+
+KernelChoice select_cast_all(const CpuDevice&, const KernelRequest& request) {
+  const DType from = request.graph.type(request.node.inputs[0]).dtype,
+              to = request.graph.type(request.node.outputs[0]).dtype;
+  std::vector<int64_t> counts;
+  for (ValueId id : request.node.outputs) counts.push_back(request.graph.type(id).shape.elements());
+  auto body = [from, to, counts](void* const* in, void* const* out, void*) {
+    for (size_t i = 0; i < counts.size(); ++i) convert(from, in[i], to, out[i], counts[i]);
   };
-  return uniform_choice(request, nullptr, text("cpu:cast_", name_of(from.dtype), '_', name_of(to.dtype)),
-                        make_kernel(body));
+  return uniform_choice(request, nullptr, text("cpu:cast_", name_of(from), '_', name_of(to)), make_kernel(body));
 }
 
 }  // namespace troika::cpu

@@ -92,6 +92,37 @@ std::unique_ptr<Kernel> make_map_pair(const CudaDevice& device, int64_t n, F f) 
   });
 }
 
+constexpr int kCastPack = 4;
+constexpr int64_t kMostCastBlocks = 128;  // for a tensor
+
+// A kernel's parameters have 4 KB.
+template <typename S, typename T>
+struct CastTable {
+  static constexpr int kMost = 160;
+  struct {
+    const S* from;
+    T* to;
+    int64_t count;
+  } casts[kMost];
+};
+
+// A row of blocks takes a tensor.
+template <typename S, typename T>
+__global__ void __launch_bounds__(kThreads) casts_kernel(const __grid_constant__ CastTable<S, T> table) {
+  const S* const from = table.casts[blockIdx.y].from;
+  T* const to = table.casts[blockIdx.y].to;
+  const int64_t count = table.casts[blockIdx.y].count;
+  for (int64_t i = first_index(); i < count / kCastPack; i += index_step()) {
+    const auto source = reinterpret_cast<const Pack<S, kCastPack>*>(from)[i];
+    Pack<T, kCastPack> target;
+#pragma unroll
+    for (int k = 0; k < kCastPack; ++k) target.v[k] = from_float<T>(to_float(source.v[k]));
+    reinterpret_cast<Pack<T, kCastPack>*>(to)[i] = target;
+  }
+  const int64_t rest = count / kCastPack * kCastPack + first_index();
+  if (rest < count) to[rest] = from_float<T>(to_float(from[rest]));
+}
+
 }  // namespace
 
 KernelChoice select_relu(CudaDevice& device, const KernelRequest& request) {
@@ -127,6 +158,33 @@ KernelChoice select_add(CudaDevice& device, const KernelRequest& request) {
   KernelChoice choice = nhwc_choice(request, "cuda:own:add", std::move(kernel));
   choice.may_share = {{0, 0}, {0, 1}};
   return choice;
+}
+
+// In one launch: those of a step's parameters, of which many are short.
+KernelChoice select_cast_all(CudaDevice& device, const KernelRequest& request) {
+  std::vector<int64_t> counts;
+  for (ValueId id : request.node.outputs) counts.push_back(request.graph.type(id).shape.elements());
+  const DType from = input_type(request, 0).dtype, to = output_type(request, 0).dtype;
+  auto kernel = with_type(from, [&](auto source) {
+    return with_type(to, [&](auto target) {
+      using S = decltype(source);
+      using T = decltype(target);
+      return make_kernel(device, [counts](const Arguments& a, cudaStream_t stream) {
+        for (size_t first = 0; first < counts.size(); first += CastTable<S, T>::kMost) {
+          CastTable<S, T> table = {};
+          int64_t longest = 0;
+          const size_t size = std::min<size_t>(CastTable<S, T>::kMost, counts.size() - first);
+          for (size_t i = 0; i < size; ++i) {
+            table.casts[i] = {a.in<S>(first + i), a.out<T>(first + i), counts[first + i]};
+            longest = std::max(longest, counts[first + i]);
+          }
+          const dim3 grid(blocks_for(longest / kCastPack + 1, kThreads, kMostCastBlocks), static_cast<unsigned>(size));
+          casts_kernel<S, T><<<grid, kThreads, 0, stream>>>(table);
+        }
+      });
+    });
+  });
+  return nhwc_choice(request, text("cuda:own:", name_of(from), "_to_", name_of(to), "_all"), std::move(kernel));
 }
 
 KernelChoice select_cast(CudaDevice& device, const KernelRequest& request) {

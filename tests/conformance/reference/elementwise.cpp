@@ -25,7 +25,9 @@ void add(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& ou
 void reshape(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { out[0]->data = in[0]->data; }
 
 // What the type of the output cannot hold is cut off there.
-void cast(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { out[0]->data = in[0]->data; }
+void cast(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  for (size_t i = 0; i < out.size(); ++i) out[i]->data = in[i]->data;
+}
 
 void crop(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Shape& y = out[0]->shape;
@@ -157,7 +159,7 @@ void add_elementwise_references(ReferenceTable& table) {
   table["relu_gradient"] = relu_gradient;
   table["add"] = add;
   table["reshape"] = reshape;
-  table["cast"] = cast;
+  table["cast"] = table["cast_all"] = cast;
   table["crop"] = crop;
   table["slice_channels"] = slice_channels;
   table["join_channels"] = join_channels;
