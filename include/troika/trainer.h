@@ -139,9 +139,10 @@ typedef struct troika_trainer_options {
   int32_t shard_optimizer;  /**< 1: each parameter's optimizer state is on one of the replicas alone, which updates it and sends it
                                  to the others (ZeRO level 1). The same bits as without. Default 0. */
   int32_t gradient_compression; /**< Default TROIKA_COMPRESSION_NONE. BF16 excludes `logical_shards`. */
-  int32_t samples_on_device; /**< 1 (default): a GPU keeps a dataset that takes at most half of its free memory, from the first
-                                 epoch over it on, and gathers batches there; memory that a plan needs, it gives back. 0:
-                                 batches are copied from the host. The same bits. CPU devices keep none. */
+  int32_t samples_on_device; /**< 1 (default): GPUs keep a dataset that takes at most half of their free memory, from the first
+                                 epoch over it on, and gather batches there; what a plan of this trainer needs of it, they give
+                                 back. 0: batches are copied from the host. The same bits. CPU devices keep none. */
+  int32_t reserved;         /**< 0. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -149,7 +150,7 @@ typedef struct troika_trainer_options {
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
         0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
-        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1                 \
+        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1, 0              \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
@@ -257,8 +258,8 @@ typedef struct troika_metrics {
 
 /**
  * Trains on what is left of the loader's epoch, step by step, and leaves the loader at the start of the next one.
- * STOPPED, and an error in a step, leave it behind the last batch that was trained on. `out_metrics` may be NULL; it is
- * filled for STOPPED too.
+ * STOPPED, and a batch that is refused, leave it behind the last batch that was trained on; after COMM and other errors of
+ * a step the place to go on from is a checkpoint's. `out_metrics` may be NULL; it is filled for STOPPED too.
  *
  * Errors: those of `troika_trainer_step`; INVALID_ARGUMENT also where the loader's dataset makes no batch at all; BUSY
  * also where the loader is in use. One thread a trainer, and a loader, at a time.

@@ -5,8 +5,8 @@
 
 namespace troika {
 
-void HostReadback::copy(size_t offset, const void* source, size_t bytes) {
-  std::memcpy(data_.data() + offset, source, bytes);
+void HostReadback::post(const void* source, size_t bytes) {
+  if (bytes > 0) std::memcpy(data_.data(), source, bytes);
 }
 
 }  // namespace troika

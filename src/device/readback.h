@@ -10,11 +10,9 @@ namespace troika {
 class Readback {
  public:
   virtual ~Readback() = default;
-  // Begins copying, behind the launches so far and before those that follow. At most its capacity.
-  virtual void copy(size_t offset, const void* source, size_t bytes) = 0;
-  // Behind the copies: from now on is_there tells of them.
-  virtual void close() = 0;
-  // Whether everything before close() has ended; throws what went wrong in it. Does not wait.
+  // Begins copying `bytes`, at most the capacity, behind the launches so far and before those that follow.
+  virtual void post(const void* source, size_t bytes) = 0;
+  // Whether the last post and all launches before it have ended; throws what went wrong in one. Does not wait.
   virtual bool is_there() = 0;
   virtual const std::byte* data() const = 0;
 };
@@ -23,8 +21,7 @@ class Readback {
 class HostReadback final : public Readback {
  public:
   explicit HostReadback(size_t capacity) : data_(capacity) {}
-  void copy(size_t offset, const void* source, size_t bytes) override;
-  void close() override {}
+  void post(const void* source, size_t bytes) override;
   bool is_there() override { return true; }
   const std::byte* data() const override { return data_.data(); }
 

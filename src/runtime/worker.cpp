@@ -45,9 +45,7 @@ void Worker::wait(Deadline deadline) {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-void Worker::run(const std::function<void()>& job) {
-  start(job);
-  // Compiling has no deadline of its own: it waits for nothing but the processor.
+void Worker::wait() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return !is_running_; });
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));

@@ -24,8 +24,12 @@ class Worker {
   void start(const std::function<void()>& job);
   // Returns when the job has ended; throws what it threw, or COMM at the deadline.
   void wait(Deadline deadline);
-  // Both, for the slow work of compiling.
-  void run(const std::function<void()>& job);
+  // The same for slow work without a deadline, which waits for nothing but the processor and copies.
+  void wait();
+  void run(const std::function<void()>& job) {
+    start(job);
+    wait();
+  }
 
  private:
   void loop();

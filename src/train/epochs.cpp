@@ -43,14 +43,16 @@ bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
     BatchPosition at;
   };
   std::optional<Step> ahead;  // started, and its results not yet looked at
-  bool goes_on = true;
+  bool goes_on = true, tells = true;
   auto look_at = [&](Step step) {
     finish_step(step.result);
     const bool is_mean = options_.reduction == Reduction::mean;
     tally.loss_sum += is_mean ? step.result.loss * static_cast<double>(step.result.samples) : step.result.loss;
     tally.samples += step.result.samples;
     tally.correct += step.result.correct;
-    if (progress_ && goes_on) goes_on = progress_(tally.progress(step.at));
+    if (!progress_ || !tells) return;
+    tells = progress_(tally.progress(step.at));
+    goes_on = goes_on && tells;
   };
   auto catch_up = [&] {
     if (!ahead) return;
@@ -85,7 +87,8 @@ bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
       ahead = Step{started, coming->at};
     } catch (...) {
       loader.seek(coming->at);
-      if (!broken_) catch_up();
+      tells = false;
+      if (!broken_) catch_up();  // which may fail, too, and worse
       throw;
     }
     if (runs_ahead) continue;

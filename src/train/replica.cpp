@@ -11,7 +11,7 @@ namespace troika {
 namespace {
 
 constexpr size_t kMostPlans = 16;  // of one replica; the one unused for longest goes first
-constexpr size_t kMostStores = 4;  // of one replica: all go when there is one more
+constexpr size_t kMostStores = 4;  // likewise
 
 Buffer no_buffer() {
   return Buffer(nullptr, [](std::byte*) {});
@@ -29,7 +29,14 @@ Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace)
       collects_trace_(collect_trace),
       job_([this] { run(); }),
       collect_job_([this] {
-        if (posted_[1].plan) read_results(posted_[1]);
+        guarded([&] {
+          if (posted_[turn_].plan) read_results(posted_[turn_]);
+        });
+      }),
+      keep_job_([this] {
+        auto store = std::make_unique<SampleStore>(*device_, std::exchange(dataset_to_keep_, nullptr), parts_read());
+        stores_.push_back({std::move(store), ++uses_});
+        store_ = stores_.back().store.get();
       }),
       worker_(device_) {}
 
@@ -52,9 +59,13 @@ void Replica::prepare(const CompileRequest& request, StateTable& state, const Lo
     if (!has_state()) allocate_state(state);
     grow_arena(plan->arena_bytes);
     bind(*plan, bases_);
-    if (plan->result_numbers.bytes > posted_capacity_ || !posted_[0].readback) {
-      for (Posted& posted : posted_) posted.readback = device_->create_readback(plan->result_numbers.bytes);
-      posted_capacity_ = plan->result_numbers.bytes;
+    if (posted_[0].plan || posted_[1].plan)
+      throw Error(Status::internal, text("replica ", rank_, ": a plan is compiled before results have been read"));
+    if (plan->result_numbers.bytes > posted_bytes_ || !posted_[0].readback) {
+      auto first = device_->create_readback(plan->result_numbers.bytes);
+      posted_[1].readback = device_->create_readback(plan->result_numbers.bytes);
+      posted_[0].readback = std::move(first);
+      posted_bytes_ = plan->result_numbers.bytes;
     }
     fed_numbers_.resize(std::max(fed_numbers_.size(), plan->fed_numbers.bytes));
     for (const PlanStep& step : plan->steps)
@@ -112,46 +123,65 @@ void Replica::grow_arena(size_t bytes) {
   }
 }
 
-bool Replica::hold_samples(const std::shared_ptr<const Dataset>& dataset) {
+SampleStore::Parts Replica::parts_read() const {
   SampleStore::Parts parts{false, false};
   for (const auto& [name, location] : current_->plan->inputs) {
     parts.inputs = parts.inputs || is_of_samples(name, "x");
     parts.targets = parts.targets || is_of_samples(name, "target");
   }
-  const auto found = std::find_if(stores_.begin(), stores_.end(),
-                                  [&](const auto& store) { return store->is_of(dataset) && store->parts() == parts; });
-  if (found != stores_.end()) {
-    store_ = found->get();
-    return true;
-  }
-  bool fits = true;
-  worker_.run([&] {
-    drop_samples(stores_.size() < kMostStores);
-    fits = SampleStore::bytes_of(*dataset, parts) <= device_->room_for_samples();
-    if (!fits) return;
-    try {
-      stores_.push_back(std::make_unique<SampleStore>(*device_, dataset, parts));
-      store_ = stores_.back().get();
-    } catch (const Error& e) {
-      if (e.status() != Status::out_of_memory) throw;
-      fits = false;
-    }
-  });
-  return fits;
+  return parts;
 }
 
-void Replica::drop_samples(bool only_abandoned) {
+bool Replica::use_samples(const std::shared_ptr<const Dataset>& dataset) {
+  const SampleStore::Parts parts = parts_read();
+  store_ = nullptr;
+  if (!parts.inputs && !parts.targets) return true;
+  for (Kept& kept : stores_) {
+    if (!kept.store->is_of(dataset) || kept.store->parts() != parts) continue;
+    kept.last_use = ++uses_;
+    store_ = kept.store.get();
+    return true;
+  }
+  return false;
+}
+
+size_t Replica::bytes_of_samples(const Dataset& dataset) const { return SampleStore::bytes_of(dataset, parts_read()); }
+
+void Replica::start_keeping(std::shared_ptr<const Dataset> dataset) {
+  if (stores_.size() >= kMostStores) {
+    const auto oldest = std::min_element(stores_.begin(), stores_.end(),
+                                         [](const Kept& a, const Kept& b) { return a.last_use < b.last_use; });
+    drop_stores([&](const SampleStore& store) { return &store == oldest->store.get(); });
+  }
+  stores_.reserve(stores_.size() + 1);
+  dataset_to_keep_ = std::move(dataset);
+  worker_.start(keep_job_);
+}
+
+void Replica::wait_for_keeping() { worker_.wait(); }
+
+template <typename Which>
+void Replica::drop_stores(Which which) {
+  if (std::none_of(stores_.begin(), stores_.end(), [&](const Kept& kept) { return which(*kept.store); })) return;
   for (Entry& entry : plans_) {
     entry.gathers.clear();
     entry.gathers_from = nullptr;
   }
   store_ = nullptr;
-  std::erase_if(stores_, [&](const auto& store) { return !only_abandoned || store->is_abandoned(); });
+  std::erase_if(stores_, [&](const Kept& kept) { return which(*kept.store); });
+}
+
+void Replica::drop_samples(const Dataset* dataset) {
+  drop_stores([&](const SampleStore& store) { return !dataset || store.is_of(dataset); });
+}
+
+void Replica::drop_abandoned_samples() {
+  drop_stores([](const SampleStore& store) { return store.is_abandoned(); });
 }
 
 size_t Replica::sample_bytes() const {
   size_t bytes = 0;
-  for (const auto& store : stores_) bytes += store->bytes();
+  for (const Kept& kept : stores_) bytes += kept.store->bytes();
   return bytes;
 }
 
@@ -170,11 +200,22 @@ void Replica::wait() {
   worker_.wait(arguments_.deadline + std::chrono::seconds(60));
 }
 
-void Replica::run() {
+// A rank that fails ends its groups, so that nobody waits for it.
+template <typename Work>
+void Replica::guarded(Work work) {
   try {
+    work();
+  } catch (const std::exception& e) {
+    abort(e.what());
+    throw;
+  }
+}
+
+void Replica::run() {
+  guarded([&] {
     Plan& plan = *current_->plan;
     if (++current_->runs == 2 && device_->can_record() && !collects_trace_) record(plan, *device_);
-    if (arguments_.samples) gather(*current_);
+    if (arguments_.samples && store_) gather(*current_);
     feed(plan);
 
     trace_.clear();
@@ -183,22 +224,22 @@ void Replica::run() {
             collects_trace_ ? &trace_ : nullptr);
     if (collects_trace_) traced_plan_ = &plan;
 
-    if (arguments_.wants != Results::earlier) posted_[1].plan = nullptr;
+    Posted& earlier = posted_[turn_];
+    if (arguments_.wants != Results::earlier) earlier.plan = nullptr;
     if (arguments_.wants == Results::none) return;
-    post_results(plan, posted_[0]);
+    turn_ = 1 - turn_;
+    Posted& own = posted_[turn_];
+    post_results(plan, own);
     if (arguments_.wants == Results::earlier) {
-      std::swap(posted_[0], posted_[1]);
-      if (posted_[0].plan) read_results(posted_[0]);
+      if (earlier.plan) read_results(earlier);
     } else if (arguments_.output && !plan.outputs.empty()) {
-      await(posted_[0]);
+      await(own);
+      own.plan = nullptr;
       device_->copy_to_host(arguments_.output, bases_.address(plan.outputs[0]), plan.output_types[0].bytes());
     } else {
-      read_results(posted_[0]);
+      read_results(own);
     }
-  } catch (const std::exception& e) {
-    abort(e.what());
-    throw;
-  }
+  });
 }
 
 void Replica::feed(const Plan& plan) {
@@ -264,9 +305,7 @@ void Replica::gather(Entry& entry) {
 
 void Replica::post_results(const Plan& plan, Posted& posted) {
   posted.plan = &plan;
-  if (plan.result_numbers.bytes > 0)
-    posted.readback->copy(0, bases_.address(plan.result_numbers), plan.result_numbers.bytes);
-  posted.readback->close();
+  posted.readback->post(bases_.address(plan.result_numbers), plan.result_numbers.bytes);
 }
 
 // Outputs are told apart by their types: losses f64, counts i64, i32 whether gradients were finite, and their norm f32.

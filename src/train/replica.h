@@ -57,11 +57,18 @@ class Replica {
   void prepare(const CompileRequest& request, StateTable& state, const Log& log);
   const Plan& current_plan() const { return *current_->plan; }
 
-  // Copies a dataset to the device for runs of the current plan, unless it lies there already. False where the device keeps
-  // no samples, or has no room for these.
-  bool hold_samples(const std::shared_ptr<const Dataset>& dataset);
-  void drop_samples() { drop_samples(false); }
-  bool holds_samples() const { return !stores_.empty(); }
+  // Datasets that the device keeps, for runs of the current plan that gather from them. Whether one can be gathered from: it lies
+  // there, or the plan reads no samples.
+  bool use_samples(const std::shared_ptr<const Dataset>& dataset);
+  // Bytes that it would take, and that the device has for it.
+  size_t bytes_of_samples(const Dataset& dataset) const;
+  size_t room_for_samples() const { return device_->room_for_samples(); }
+  // Begins copying it to the device; wait ends it, and throws OUT_OF_MEMORY where it does not fit.
+  void start_keeping(std::shared_ptr<const Dataset> dataset);
+  void wait_for_keeping();
+  void drop_samples(const Dataset* dataset = nullptr);  // null: all
+  void drop_abandoned_samples();
+  bool keeps_samples() const { return !stores_.empty(); }
   size_t sample_bytes() const;
 
   bool runs_ahead() const { return device_->runs_ahead(); }
@@ -106,10 +113,18 @@ class Replica {
   // Results of a run on their way.
   struct Posted {
     std::unique_ptr<Readback> readback;
-    const Plan* plan = nullptr;  // null: none
+    const Plan* plan = nullptr;  // null: none is on its way, or it has been read
+  };
+  struct Kept {
+    std::unique_ptr<SampleStore> store;
+    uint64_t last_use;
   };
 
-  void drop_samples(bool only_abandoned);
+  template <typename Work>
+  void guarded(Work work);
+  template <typename Which>
+  void drop_stores(Which which);
+  SampleStore::Parts parts_read() const;
   void run();
   void feed(const Plan& plan);
   void gather(Entry& entry);
@@ -130,16 +145,18 @@ class Replica {
   size_t arena_bytes_ = 0;
   Bases bases_;
   const std::vector<BucketRange>* buckets_ = nullptr;
-  std::vector<std::unique_ptr<SampleStore>> stores_;  // of the last datasets
-  SampleStore* store_ = nullptr;                      // of the run
-  std::vector<std::byte> fed_numbers_;                // as the plan's lie
-  Posted posted_[2];            // of this run, and of the run before it where that is still to be read
-  size_t posted_capacity_ = 0;  // results
+  std::vector<Kept> stores_;
+  SampleStore* store_ = nullptr;                    // of the run; null: its plan reads no samples
+  std::shared_ptr<const Dataset> dataset_to_keep_;  // by the job in progress
+  std::vector<std::byte> fed_numbers_;              // as the plan's lie
+  Posted posted_[2];                                // of this run and of the one before, in turn
+  size_t turn_ = 0;                                 // whose is posted_[turn_]: the last run's
+  size_t posted_bytes_ = 0;                         // that each can hold
   RunArguments arguments_;
   const bool collects_trace_;
   std::vector<TraceEvent> trace_;
   const Plan* traced_plan_ = nullptr;
-  std::function<void()> job_, collect_job_;
+  std::function<void()> job_, collect_job_, keep_job_;
   Worker worker_;  // last: its thread ends before the rest goes
 };
 

@@ -33,6 +33,7 @@ class SampleStore {
   SampleStore(Device& device, const std::shared_ptr<const Dataset>& dataset, Parts parts);
 
   bool is_of(const std::shared_ptr<const Dataset>& dataset) const { return dataset_.lock() == dataset; }
+  bool is_of(const Dataset* dataset) const { return dataset_.lock().get() == dataset; }
   bool is_abandoned() const { return dataset_.expired(); }
   Parts parts() const { return parts_; }
   size_t bytes() const { return bytes_; }

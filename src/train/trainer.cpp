@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "core/sampler.h"
 #include "core/stopwatch.h"
@@ -100,23 +101,11 @@ GradientShare Trainer::gradient_share_of(size_t rank) const {
 }
 
 void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks) {
-  try {
-    compile_plans(mode, global_batch, ranks);
-  } catch (const Error& e) {
-    const bool have_samples =
-        std::any_of(replicas_.begin(), replicas_.end(), [](const auto& replica) { return replica->holds_samples(); });
-    if (e.status() != Status::out_of_memory || !have_samples) throw;
+  for (const auto& replica : replicas_) replica->drop_abandoned_samples();
+  // The arena grows, and kernels are measured, with all the memory that there can be.
+  if (global_batch > largest_batch_)
     for (const auto& replica : replicas_) replica->drop_samples();
-    has_room_for_samples_ = false;
-    context_->log().write(LogLevel::info, text("model '", model_->name(), "': datasets leave the devices: ", e.what()));
-    compile_plans(mode, global_batch, ranks);
-  }
-  for (size_t r = 0; r < replicas_.size(); ++r)
-    if (!replicas_[r]->has_state()) replicas_[r]->allocate_state(part_of(r).state);
-  upload_state();
-}
-
-void Trainer::compile_plans(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks) {
+  largest_batch_ = std::max(largest_batch_, global_batch);
   for (size_t rank : ranks) {
     Replica& replica = *replicas_[rank];
     if (replica.use(mode, samples_of(mode, global_batch, rank, ranks.size()).size(),
@@ -127,16 +116,55 @@ void Trainer::compile_plans(Mode mode, int64_t global_batch, const std::vector<s
     context_->log().write(LogLevel::info, text("compiled plan ", replica.current_plan().name, ", arena ",
                                                replica.arena_bytes(), " bytes"));
   }
+  for (size_t r = 0; r < replicas_.size(); ++r)
+    if (!replicas_[r]->has_state()) replicas_[r]->allocate_state(part_of(r).state);
+  upload_state();
 }
 
-// Whether every replica holds the dataset, for the plans that are prepared.
-bool Trainer::hold_samples(const std::shared_ptr<const Dataset>& dataset, const std::vector<size_t>& ranks) {
-  for (size_t rank : ranks)
-    if (!replicas_[rank]->is_idle() && !replicas_[rank]->hold_samples(dataset)) {
-      not_held_ = dataset;
-      return false;
-    }
+// On every device, which replicas may share. `ranks`: those that the samples are to be copied for.
+bool Trainer::have_room_for(const Dataset& dataset, const std::vector<size_t>& ranks) const {
+  for (size_t rank : ranks) {
+    size_t bytes = 0;
+    for (size_t other : ranks)
+      if (replicas_[other]->device_id() == replicas_[rank]->device_id())
+        bytes += replicas_[other]->bytes_of_samples(dataset);
+    if (bytes > replicas_[rank]->room_for_samples()) return false;
+  }
   return true;
+}
+
+// Whether every replica has the dataset, or reads nothing of it, for the plans that are prepared.
+bool Trainer::keep_samples(const std::shared_ptr<const Dataset>& dataset, const std::vector<size_t>& ranks) {
+  auto lacks = [&](size_t rank) { return !replicas_[rank]->is_idle() && !replicas_[rank]->use_samples(dataset); };
+  auto keeps_none = [&](size_t rank) { return lacks(rank) && replicas_[rank]->room_for_samples() == 0; };
+  if (std::none_of(ranks.begin(), ranks.end(), lacks)) return true;
+  not_kept_ = dataset;
+  if (std::any_of(ranks.begin(), ranks.end(), keeps_none)) return false;
+  std::vector<size_t> without;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(without), lacks);
+  if (!have_room_for(*dataset, without)) return false;
+
+  for (size_t rank : without) replicas_[rank]->start_keeping(dataset);
+  bool are_kept = true;
+  std::exception_ptr error;
+  for (size_t rank : without) {
+    try {
+      replicas_[rank]->wait_for_keeping();
+    } catch (const Error& e) {
+      are_kept = false;
+      if (e.status() != Status::out_of_memory) error = std::current_exception();
+    } catch (...) {
+      are_kept = false;
+      error = std::current_exception();
+    }
+  }
+  if (are_kept) {
+    not_kept_.reset();
+    return true;
+  }
+  for (size_t rank : ranks) replicas_[rank]->drop_samples(dataset.get());
+  if (error) std::rethrow_exception(error);
+  return false;
 }
 
 // The loader's next batch, which is `coming`, and plans for it: gathered on the devices where they can, else from the host.
@@ -152,9 +180,9 @@ BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& comi
   // What does not fit the model is left to the checks of batches from the host.
   const bool fits = options_.loss == Loss::mean_squared_error ? dataset.value_size() == outputs_
                                                               : dataset.has_labels() && dataset.classes() <= outputs_;
-  if (options_.keeps_samples && has_room_for_samples_ && fits && not_held_.lock() != loader.dataset()) {
+  if (options_.keeps_samples && fits && not_kept_.lock() != loader.dataset()) {
     prepare(mode, coming.size, ranks);
-    if (has_room_for_samples_ && hold_samples(loader.dataset(), ranks)) {
+    if (keep_samples(loader.dataset(), ranks)) {
       loader.skip();
       view.n = coming.size;
       view.gathered = &coming;

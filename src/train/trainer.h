@@ -162,7 +162,6 @@ class Trainer : public ParameterOwner {
   void check_logical_shards() const;
   CompileRequest compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const;
   void prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks);
-  void compile_plans(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks);
   void upload_state();
   void sync_buffers();
   void pull_unlocked(ParameterStore& store);
@@ -175,7 +174,8 @@ class Trainer : public ParameterOwner {
   StepResult start_step(const BatchView& view, const BatchOrigin* origin, Results wants);
   void finish_step(StepResult& result);
   BatchView take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const std::vector<size_t>& ranks);
-  bool hold_samples(const std::shared_ptr<const Dataset>& dataset, const std::vector<size_t>& ranks);
+  bool keep_samples(const std::shared_ptr<const Dataset>& dataset, const std::vector<size_t>& ranks);
+  bool have_room_for(const Dataset& dataset, const std::vector<size_t>& ranks) const;
   void note_loss_scale(StepResult& result);
   size_t most_micro_batches() const;  // of a replica
   double sum_of_losses() const;
@@ -216,8 +216,8 @@ class Trainer : public ParameterOwner {
   std::vector<std::vector<float>> host_momentum_;  // to upload, by trainable parameter; empty: none
   bool buffers_are_synced_ = true;
   bool has_gradients_ = false;
-  bool has_room_for_samples_ = true;       // until a plan needed what they took
-  std::weak_ptr<const Dataset> not_held_;  // the last that some device has not taken
+  int64_t largest_batch_ = 0;              // that plans were made for
+  std::weak_ptr<const Dataset> not_kept_;  // the last that some device has not taken
   std::exception_ptr broken_;              // why replicas may differ; null: they do not
   std::function<bool(const Progress&)> progress_;
   std::atomic<bool> stop_requested_{false};

@@ -215,6 +215,20 @@ TEST(Loader, tells_the_samples_of_a_batch_that_it_skips_and_goes_on_behind_it) {
   }
 }
 
+TEST(Loader, seeks_and_rewinds_after_a_skip) {
+  Loader loader(counting_dataset(23), options_of(5, true, 2));
+  Loader oracle(counting_dataset(23), options_of(5, true, 0));
+  loader.skip();
+  loader.seek({2, 3, 0});
+  oracle.seek({2, 3, 0});
+  EXPECT_EQ(loader.tell(), oracle.tell());
+  EXPECT_EQ(loader.next()->inputs, oracle.next()->inputs);
+  loader.skip();
+  loader.rewind();
+  oracle.rewind();
+  EXPECT_EQ(rest_of_epoch(loader), rest_of_epoch(oracle));
+}
+
 TEST(Loader, rewinds_to_the_start_of_the_epoch) {
   Loader loader(counting_dataset(10), options_of(3));
   rest_of_epoch(loader);

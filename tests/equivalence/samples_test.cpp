@@ -55,7 +55,7 @@ Epochs train_epochs(const std::shared_ptr<const Dataset>& dataset, bool shuffle,
   loader.seek({1, 2, 0});
   EXPECT_TRUE(trainer.train_epoch(loader, metrics));
   note(metrics);
-  EXPECT_EQ(trainer.replica(0).holds_samples(), !is_on_cpu() && options.keeps_samples);
+  EXPECT_EQ(trainer.replica(0).keeps_samples(), !is_on_cpu() && options.keeps_samples);
   const Trained held = look_at(trainer);
   epochs.parameters = held.parameters;
   epochs.buffers = held.buffers;
@@ -123,6 +123,21 @@ TEST_F(Samples, GiveTheSameBitsWhereStagesShareTheirParts) {
   options.micro_batches = 2;
   options.mesh = {1, 2, 1};
   check(bytes_dataset(), true, 2, options, "two stages");
+  options.mesh = {1, 3, 1};
+  check(bytes_dataset(), true, 3, options, "three, of which one reads no samples");
+}
+
+TEST_F(Samples, GiveTheSameBitsByChannelInShardsClippedAndNormalisedTogether) {
+  TrainerOptions options = momentum_options();
+  options.mesh = {1, 1, 2};
+  check(bytes_dataset(), true, 2, options, "two channels' ranks");
+  options = momentum_options();
+  options.logical_shards = 4;
+  check(bytes_dataset(), true, 2, options, "logical shards");
+  options = momentum_options();
+  options.sgd.max_gradient_norm = 0.1;
+  options.syncs_statistics = true;
+  check(bytes_dataset(), true, 2, options, "clipped, SyncBatchNorm");
 }
 
 TEST_F(Samples, GiveTheSameBitsIn16Bits) {

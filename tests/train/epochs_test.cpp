@@ -45,8 +45,12 @@ class Epochs : public ::testing::Test {
  protected:
   Epochs() {
     hooks->runs_ahead = true;
-    hooks->room_for_samples = 1 << 20;
+    set_room(1 << 20);
     hooks->before_copy = [this](int, size_t bytes) { copied += bytes; };
+  }
+
+  void set_room(size_t bytes) {
+    hooks->room_for_samples = [bytes](int) { return bytes; };
   }
 
   std::unique_ptr<Trainer> attach(int n = 1) {
@@ -80,7 +84,7 @@ TEST_F(Epochs, ComputeTheSameFromSamplesOnTheDeviceAndAheadOfTheHost) {
     std::vector<std::vector<std::byte>> parameters[4];
     for (int form = 0; form < 4; ++form) {
       hooks->runs_ahead = form & 1;
-      hooks->room_for_samples = form & 2 ? 1 << 20 : 0;
+      set_room(form & 2 ? 1 << 20 : 0);
       const auto trainer = attach(n);
       Loader loader(dataset, shuffled());
       for (int epoch = 0; epoch < 3; ++epoch) {
@@ -121,7 +125,7 @@ TEST_F(Epochs, CopyTheSamplesOnceAndThenAlmostNothing) {
 }
 
 TEST_F(Epochs, CopyBatchesWhereTheDeviceHasNoRoomForTheSamples) {
-  hooks->room_for_samples = 1000;
+  set_room(1000);
   const auto trainer = attach();
   Loader loader(dataset, shuffled());
   Metrics metrics;
@@ -131,26 +135,60 @@ TEST_F(Epochs, CopyBatchesWhereTheDeviceHasNoRoomForTheSamples) {
   EXPECT_GE(copied, kSamples * 17 * sizeof(float));
 }
 
-TEST_F(Epochs, GiveTheMemoryOfSamplesToAPlanThatNeedsIt) {
+TEST_F(Epochs, GiveTheMemoryOfSamplesToTheFirstPlanOfALargerBatch) {
   const auto trainer = attach();
   Loader loader(dataset, shuffled());
   Metrics metrics;
   trainer->train_epoch(loader, metrics);
-  bool are_samples_there = true;
-  int refused = 0;
-  hooks->before_allocation = [&](int, size_t bytes, const std::string& purpose) {
-    if (purpose == "the plan's arena" && are_samples_there && refused++ == 0)
-      throw Error(Status::out_of_memory, text("device cuda:0: ", purpose, " needs ", bytes, " bytes"));
-    EXPECT_EQ(purpose.find("dataset"), std::string::npos) << "samples came back";
+  int arenas = 0;
+  hooks->before_allocation = [&](int, size_t, const std::string& purpose) {
+    if (purpose != "the plan's arena") return;
+    ++arenas;
+    EXPECT_EQ(trainer->replica(0).sample_bytes(), 0u);
   };
   LoaderOptions options = shuffled();
   options.batch = 20;
   Loader larger(dataset, options);
   EXPECT_TRUE(trainer->train_epoch(larger, metrics));
-  EXPECT_EQ(refused, 2);
-  EXPECT_EQ(metrics.samples, kSamples);
-  are_samples_there = false;
+  EXPECT_EQ(arenas, 1);
+  EXPECT_GT(trainer->replica(0).sample_bytes(), 0u) << "they are back";
+  copied = 0;
   EXPECT_TRUE(trainer->train_epoch(loader, metrics));
+  EXPECT_LE(copied, 5 * 64u) << "a smaller batch needs nothing of it";
+}
+
+TEST_F(Epochs, KeepNoSamplesWhereADeviceHasNoRoom) {
+  hooks->room_for_samples = [](int device) { return device == 1 ? size_t{0} : size_t{1} << 20; };
+  const auto trainer = attach(3);
+  Loader loader(dataset, shuffled());
+  Metrics metrics;
+  EXPECT_TRUE(trainer->train_epoch(loader, metrics));
+  for (size_t r = 0; r < 3; ++r) EXPECT_EQ(trainer->replica(r).sample_bytes(), 0u) << r;
+
+  set_room(1 << 20);
+  hooks->before_allocation = [](int device, size_t, const std::string& purpose) {
+    if (device == 2 && purpose == "a dataset's targets") throw Error(Status::out_of_memory, "no room after all");
+  };
+  Loader other(small_dataset(), shuffled());
+  EXPECT_TRUE(trainer->train_epoch(other, metrics));
+  for (size_t r = 0; r < 3; ++r) EXPECT_EQ(trainer->replica(r).sample_bytes(), 0u) << r;
+}
+
+TEST_F(Epochs, KeepTheDatasetsThatWereUsedLast) {
+  const auto trainer = attach();
+  Metrics metrics;
+  std::vector<std::unique_ptr<Loader>> loaders;
+  for (int i = 0; i < 5; ++i) {
+    loaders.push_back(std::make_unique<Loader>(small_dataset(), shuffled()));
+    trainer->train_epoch(*loaders.back(), metrics);
+  }
+  for (int i : {4, 3, 2, 1}) {
+    copied = 0;
+    trainer->train_epoch(*loaders[static_cast<size_t>(i)], metrics);
+    EXPECT_LE(copied, 5 * 64u) << "dataset " << i;
+  }
+  trainer->train_epoch(*loaders[0], metrics);
+  EXPECT_GE(copied, kSamples * 17 * sizeof(float)) << "the first had to go";
 }
 
 TEST_F(Epochs, TellOfEveryBatchInOrder) {
@@ -195,7 +233,7 @@ TEST_F(Epochs, CountTheStepThatIsUnderWayWhenTheyAreStopped) {
 
 TEST_F(Epochs, GoOnBehindABatchThatIsRefused) {
   for (size_t room : {size_t{0}, size_t{1} << 20}) {
-    hooks->room_for_samples = room;
+    set_room(room);
     const auto trainer = attach();
     Loader bad(small_dataset(4), shuffled());
     Metrics metrics;
@@ -207,6 +245,42 @@ TEST_F(Epochs, GoOnBehindABatchThatIsRefused) {
     EXPECT_TRUE(trainer->train_epoch(loader, metrics));
     EXPECT_EQ(metrics.samples, kSamples - refused.batch * kBatch);
   }
+}
+
+TEST_F(Epochs, TellOfTheStepThatIsUnderWayWhenAnotherThreadStopsThem) {
+  const auto trainer = attach();
+  std::vector<int64_t> told;
+  trainer->set_progress([&](const Progress& p) {
+    told.push_back(p.batch);
+    if (p.batch == 1) trainer->request_stop();
+    return true;
+  });
+  Loader loader(dataset, shuffled());
+  Metrics metrics;
+  EXPECT_FALSE(trainer->train_epoch(loader, metrics));
+  EXPECT_EQ(told, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(metrics.samples, 2 * kBatch);
+  EXPECT_EQ(loader.tell().batch, 2);
+}
+
+TEST_F(Epochs, EndAtOnceWhereTheLastResultsOfARankAreLost) {
+  const auto trainer = attach(3);
+  Loader loader(dataset, shuffled());
+  Metrics metrics;
+  trainer->train_epoch(loader, metrics);
+  // Rank 1 fails in the epoch's last results; the others' never come until they are told.
+  std::atomic<int> looks{0};
+  std::atomic<bool> is_lost{false};
+  hooks->before_readback = [&](int device) {
+    if (device == 1 && ++looks == 5) {
+      is_lost = true;
+      throw Error(Status::internal, "device cuda:1 is lost");
+    }
+  };
+  EXPECT_THROWS(Status::internal, "device cuda:1 is lost", (trainer->train_epoch(loader, metrics), 0));
+  EXPECT_TRUE(is_lost);
+  EXPECT_THROWS(Status::comm, "an earlier step failed half way (device cuda:1 is lost)",
+                (trainer->train_epoch(loader, metrics), 0));
 }
 
 TEST_F(Epochs, EndAtAStepThatFails) {
@@ -234,6 +308,13 @@ TEST_F(Epochs, ForgetDatasetsThatAreGone) {
     EXPECT_TRUE(trainer->train_epoch(loader, metrics));
   }
   EXPECT_TRUE(gone.expired()) << "the trainer keeps a dataset alive";
+  StepResult result;
+  Batch batch;
+  batch.shape = {2, 1, 4, 4};
+  batch.inputs.resize(32);
+  batch.labels = {0, 1};
+  EXPECT_TRUE(trainer->step(batch, result));
+  EXPECT_EQ(trainer->replica(0).sample_bytes(), 0u) << "what nobody holds any more goes with the next call";
 }
 
 }  // namespace

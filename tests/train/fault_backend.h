@@ -16,8 +16,10 @@ struct FaultHooks {
   std::function<void(int device, size_t bytes)> before_copy;
   // Called before each allocation; may throw.
   std::function<void(int device, size_t bytes, const std::string& purpose)> before_allocation;
+  // Called when results are looked for; may throw.
+  std::function<void(int device)> before_readback;
   bool runs_ahead = false;
-  size_t room_for_samples = 0;
+  std::function<size_t(int device)> room_for_samples = [](int) { return size_t{0}; };
 };
 
 class FaultDevice : public Device {
@@ -31,7 +33,10 @@ class FaultDevice : public Device {
     return device_->allocate(bytes, purpose);
   }
   bool runs_ahead() const override { return hooks_->runs_ahead; }
-  size_t room_for_samples() const override { return hooks_->room_for_samples; }
+  size_t room_for_samples() const override { return hooks_->room_for_samples(index_); }
+  std::unique_ptr<Readback> create_readback(size_t capacity) override {
+    return std::make_unique<FaultReadback>(index_, capacity, hooks_);
+  }
   void copy_from_host(void* destination, const void* source, size_t bytes) override {
     if (hooks_->before_copy) hooks_->before_copy(index_, bytes);
     device_->copy_from_host(destination, source, bytes);
@@ -51,6 +56,23 @@ class FaultDevice : public Device {
   }
 
  private:
+  class FaultReadback : public Readback {
+   public:
+    FaultReadback(int device, size_t capacity, std::shared_ptr<FaultHooks> hooks)
+        : device_(device), readback_(capacity), hooks_(std::move(hooks)) {}
+    void post(const void* source, size_t bytes) override { readback_.post(source, bytes); }
+    bool is_there() override {
+      if (hooks_->before_readback) hooks_->before_readback(device_);
+      return readback_.is_there();
+    }
+    const std::byte* data() const override { return readback_.data(); }
+
+   private:
+    const int device_;
+    HostReadback readback_;
+    std::shared_ptr<FaultHooks> hooks_;
+  };
+
   class FaultKernel : public Kernel {
    public:
     FaultKernel(int device, const Node& node, std::unique_ptr<Kernel> kernel, std::shared_ptr<FaultHooks> hooks)

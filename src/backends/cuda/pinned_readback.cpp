@@ -28,17 +28,16 @@ PinnedReadback::~PinnedReadback() {
   }
 }
 
-// Both wait for the copies that are under way.
 void PinnedReadback::release() {
+  if (written_) cudaEventSynchronize(written_);  // at once where it was never recorded
   if (written_) cudaEventDestroy(written_);
   if (memory_) cudaFreeHost(memory_);
 }
 
-void PinnedReadback::copy(size_t offset, const void* source, size_t bytes) {
-  check_launch(cudaMemcpyAsync(memory_ + offset, source, bytes, cudaMemcpyDeviceToHost, stream_));
+void PinnedReadback::post(const void* source, size_t bytes) {
+  if (bytes > 0) check_launch(cudaMemcpyAsync(memory_, source, bytes, cudaMemcpyDeviceToHost, stream_));
+  check_launch(cudaEventRecord(written_, stream_));
 }
-
-void PinnedReadback::close() { check_launch(cudaEventRecord(written_, stream_)); }
 
 bool PinnedReadback::is_there() {
   const cudaError_t status = cudaEventQuery(written_);

@@ -15,8 +15,7 @@ class PinnedReadback final : public Readback {
   PinnedReadback(std::shared_ptr<PrimaryContext> context, cudaStream_t stream, size_t capacity);
   ~PinnedReadback() override;
 
-  void copy(size_t offset, const void* source, size_t bytes) override;
-  void close() override;
+  void post(const void* source, size_t bytes) override;
   bool is_there() override;
   const std::byte* data() const override { return memory_; }
 

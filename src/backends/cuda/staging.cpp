@@ -14,17 +14,19 @@
 namespace troika::cuda {
 namespace {
 
-// Longer than steps take, whose own deadline speaks first; but not for ever.
+// Longer than steps take: whoever waits for a step's worker gives up before. But not for ever.
 constexpr std::chrono::seconds kLongestWait{3600};
 
 }  // namespace
 
 Staging::Staging(cudaStream_t stream, std::string device) : stream_(stream), device_(std::move(device)) {
   try {
-    for (Piece& piece : pieces_) {
-      check(cudaHostAlloc(reinterpret_cast<void**>(&piece.memory), kPieceBytes, cudaHostAllocDefault), "staging memory");
-      check(cudaEventCreateWithFlags(&piece.free, cudaEventDisableTiming), "a CUDA event");
-    }
+    for (Ring* ring : {&large_, &small_})
+      for (Piece& piece : ring->pieces) {
+        check(cudaHostAlloc(reinterpret_cast<void**>(&piece.memory), ring->piece_bytes, cudaHostAllocDefault),
+              "staging memory");
+        check(cudaEventCreateWithFlags(&piece.free, cudaEventDisableTiming), "a CUDA event");
+      }
   } catch (...) {
     release();
     throw;
@@ -34,14 +36,15 @@ Staging::Staging(cudaStream_t stream, std::string device) : stream_(stream), dev
 Staging::~Staging() { release(); }
 
 void Staging::release() {
-  for (Piece& piece : pieces_) {
-    if (piece.free) cudaEventDestroy(piece.free);
-    if (piece.memory) cudaFreeHost(piece.memory);
-  }
+  for (Ring* ring : {&large_, &small_})
+    for (Piece& piece : ring->pieces) {
+      if (piece.free) cudaEventDestroy(piece.free);
+      if (piece.memory) cudaFreeHost(piece.memory);
+    }
 }
 
-Staging::Piece& Staging::next_piece() {
-  Piece& piece = pieces_[next_++ % pieces_.size()];
+Staging::Piece& Staging::next_piece(Ring& ring) {
+  Piece& piece = ring.pieces[ring.next++ % ring.pieces.size()];
   wait_for(piece);  // at once where it was never recorded
   return piece;
 }
@@ -65,21 +68,23 @@ void Staging::wait_for(const Piece& piece) const {
 
 void Staging::to_device(void* destination, const void* source, size_t bytes) {
   std::lock_guard lock(mutex_);
-  for (size_t done = 0; done < bytes; done += kPieceBytes) {
-    const size_t n = std::min(kPieceBytes, bytes - done);
-    Piece& piece = next_piece();
+  Ring& ring = ring_for(bytes);
+  for (size_t done = 0; done < bytes; done += ring.piece_bytes) {
+    const size_t n = std::min(ring.piece_bytes, bytes - done);
+    Piece& piece = next_piece(ring);
     std::memcpy(piece.memory, static_cast<const std::byte*>(source) + done, n);
-    check_launch(cudaMemcpyAsync(static_cast<std::byte*>(destination) + done, piece.memory, n, cudaMemcpyHostToDevice,
-                                 stream_));
+    check_launch(
+        cudaMemcpyAsync(static_cast<std::byte*>(destination) + done, piece.memory, n, cudaMemcpyHostToDevice, stream_));
     check_launch(cudaEventRecord(piece.free, stream_));
   }
 }
 
 void Staging::to_host(void* destination, const void* source, size_t bytes) {
   std::lock_guard lock(mutex_);
-  for (size_t done = 0; done < bytes; done += kPieceBytes) {
-    const size_t n = std::min(kPieceBytes, bytes - done);
-    Piece& piece = next_piece();
+  Ring& ring = ring_for(bytes);
+  for (size_t done = 0; done < bytes; done += ring.piece_bytes) {
+    const size_t n = std::min(ring.piece_bytes, bytes - done);
+    Piece& piece = next_piece(ring);
     check_launch(cudaMemcpyAsync(piece.memory, static_cast<const std::byte*>(source) + done, n, cudaMemcpyDeviceToHost,
                                  stream_));
     check_launch(cudaEventRecord(piece.free, stream_));

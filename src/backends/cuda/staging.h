@@ -3,10 +3,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace troika::cuda {
 
@@ -23,21 +23,26 @@ class Staging {
   void to_host(void* destination, const void* source, size_t bytes);
 
  private:
-  // Two pieces, so that one is filled while the other travels.
-  static constexpr size_t kPieceBytes = 4 << 20;
   struct Piece {
     std::byte* memory = nullptr;
     cudaEvent_t free = nullptr;  // has happened when the piece's last copy has ended
   };
-  Piece& next_piece();
+  // Pieces in turn: two large ones, so that one is filled while the other travels, and small ones for numbers, which a step
+  // that is launched behind one that runs still finds free.
+  struct Ring {
+    size_t piece_bytes;
+    std::vector<Piece> pieces;
+    size_t next = 0;
+  };
+  Ring& ring_for(size_t bytes) { return bytes <= small_.piece_bytes ? small_ : large_; }
+  Piece& next_piece(Ring& ring);
   void wait_for(const Piece& piece) const;
   void release();
 
   std::mutex mutex_;
   const cudaStream_t stream_;
   const std::string device_;
-  std::array<Piece, 2> pieces_{};
-  size_t next_ = 0;
+  Ring large_{4 << 20, std::vector<Piece>(2)}, small_{16 << 10, std::vector<Piece>(8)};
 };
 
 }  // namespace troika::cuda
