@@ -108,9 +108,18 @@ void train_epoch(const Trainer& trainer, const Loader& loader) {
   call(troika_trainer_train_epoch, trainer.get(), loader.get(), static_cast<troika_metrics*>(nullptr));
 }
 
+// Real samples, of the model's size; opened before anything is measured.
+Samples open_real_samples(const Context& context, const BenchOptions& options, const ImageSpec& spec) {
+  if (spec.dims[0] != 1)
+    throw Failure("--epochs needs a model of images with 1 channel, " + options.model + " has " +
+                  std::to_string(spec.dims[0]));
+  DataOptions data = options.data;
+  if (options.size > 0) data.resize = options.size;
+  return open_samples(context, data, Split::train);
+}
+
 // Real epochs, shuffled, against the bare steps.
-std::string measure_epochs(const Context& context, const Trainer& trainer, const BenchOptions& options, double bare) {
-  const Samples samples = open_samples(context, options.data, Split::train);
+std::string measure_epochs(const Samples& samples, const Trainer& trainer, const BenchOptions& options, double bare) {
   const Loader loader = create_loader(samples, options.batch, true, 0);
   train_epoch(trainer, loader);  // which brings the samples to the devices, and compiles for the last batch
   const Rates rates =
@@ -120,6 +129,7 @@ std::string measure_epochs(const Context& context, const Trainer& trainer, const
                    100 * (bare / rates.median - 1));
 }
 
+// Without samples.
 double total_mib(const troika_memory_info& memory) {
   return static_cast<double>(memory.arena_bytes + memory.parameter_bytes + memory.gradient_bytes +
                              memory.optimizer_bytes) /
@@ -169,6 +179,8 @@ int bench(BenchOptions& options) {
   settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, trainer_options);
   const bool is_on_gpus = std::all_of(devices.begin(), devices.end(),
                                       [](const troika_device& device) { return device.kind == TROIKA_DEVICE_CUDA; });
+  Samples real;
+  if (options.epochs > 0) real = open_real_samples(context, options, spec);
   const std::vector<Batch> batches = create_batches(context, options, spec, is_on_gpus ? 1 : kBatches);
   Trainer trainer;
   const double ready = seconds_of([&] {
@@ -189,13 +201,16 @@ int bench(BenchOptions& options) {
   troika_memory_info memory{};
   memory.struct_size = sizeof memory;
   call(troika_trainer_memory, trainer.get(), 0, &memory);
-  const char* const source = is_on_gpus && memory.sample_bytes == 0 ? ", samples from the host" : "";
+  const std::string samples =
+      !is_on_gpus               ? ""
+      : memory.sample_bytes > 0 ? formatted(", samples %.1f MiB", static_cast<double>(memory.sample_bytes) / (1 << 20))
+                                : ", samples from the host";
   std::cout << formatted(
       "%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB, memory %.1f MiB, ready in %.2f s%s\n",
       options.model.c_str(), options.batch, options.precision.c_str(), (format_devices(devices) + mesh).c_str(),
       rates.median, rates.least, rates.most, 1000.0 * options.batch / rates.median,
-      static_cast<double>(memory.arena_bytes) / (1 << 20), total_mib(memory), ready, source);
-  if (options.epochs > 0) std::cout << measure_epochs(context, trainer, options, rates.median);
+      static_cast<double>(memory.arena_bytes) / (1 << 20), total_mib(memory), ready, samples.c_str());
+  if (options.epochs > 0) std::cout << measure_epochs(real, trainer, options, rates.median);
   if (options.profile) std::cout << profile_of(trainer, batches, options);
   return 0;
 }
@@ -215,6 +230,7 @@ void add_bench_command(CommandLine& line) {
   command.option("--windows", options->windows, "Windows; the median is reported, and the range");
   command.option("--epochs", options->epochs, "Then so many epochs of --data, shuffled, against the bare steps", "N");
   command.option("--data", options->data.directory, "Folder with the four IDX files of MNIST's format", "DIR");
+  command.need("--data", "--epochs");
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
   add_mesh_options(command, options->mesh);
   add_recompute_options(command, options->recompute);

@@ -64,6 +64,10 @@ void Command::exclude(const char* option, const char* other) const {
   app_->get_option(option)->excludes(app_->get_option(other));
 }
 
+void Command::need(const char* option, const char* other) const {
+  app_->get_option(option)->needs(app_->get_option(other));
+}
+
 void Command::footer(const std::string& text) const { app_->footer(text); }
 
 void Command::action(Action action) const {

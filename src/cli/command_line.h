@@ -33,6 +33,7 @@ class Command {
 
   void require(const char* option) const;
   void exclude(const char* option, const char* other) const;  // not both
+  void need(const char* option, const char* other) const;     // not without the other
   void footer(const std::string& text) const;
   void action(Action action) const;
 

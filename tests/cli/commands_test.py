@@ -188,6 +188,8 @@ def bench_measures_real_epochs(folder):
     assert re.fullmatch(r"epochs of 60000 images: \d+ img/s \(\d+-\d+\), [-+]\d+\.\d % time an image against bare steps",
                         lines[1]), lines[1]
     assert "nowhere" in refuse("bench", "--model", "mlp", "--steps", 1, "--epochs", 1, "--data", folder / "nowhere")
+    assert "--epochs" in refuse("bench", "--model", "mlp", "--steps", 1, "--data", folder)
+    assert "1 channel" in refuse("bench", "--model", "resnet50", "--batch", 1, "--steps", 1, "--epochs", 1)
 
 
 def bench_computes_activations_again(folder):
