@@ -10,13 +10,13 @@ constexpr float float_of_bf16(uint16_t bits) { return std::bit_cast<float>(stati
 
 // Rounds to nearest even; NaN stays a (quiet) NaN.
 constexpr uint16_t bf16_of_float(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+  const uint32_t bits = std::bit_cast<uint32_t>(value), rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  return static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? bits >> 16 | 0x40 : rounded);
 }
 
 constexpr float float_of_f16(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16, exponent = half >> 10 & 0x1f,
+                 fraction = half & 0x3ff;
   if (exponent == 0) {  // zero or subnormal: fraction * 2^-24
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
     return sign ? -magnitude : magnitude;

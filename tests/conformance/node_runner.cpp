@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "backends/cpu/low_precision.h"
 #include "backends/cpu/onednn_layout.h"
 #include "backends/cuda/nhwc_layout.h"
 #include "core/float16.h"
@@ -132,11 +133,14 @@ Array NodeRunner::read(const Held& held) {
 std::vector<LayoutPtr> NodeRunner::image_layouts(const TensorType& type) const {
   if (type.shape.rank() != 4) return {};
   if (!is_on_cpu()) return is_compute_dtype(type.dtype) ? std::vector{cuda::nhwc(type)} : std::vector<LayoutPtr>();
-  if (type.dtype != DType::f32) return {};
+  if (!is_compute_dtype(type.dtype)) return {};
   using Tag = dnnl::memory::format_tag;
   std::vector<LayoutPtr> layouts;
-  for (Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc})
-    layouts.push_back(cpu::layout_of(cpu::Desc(type.shape.dims(), dnnl::memory::data_type::f32, tag), type.shape));
+  for (Tag tag : {Tag::nChw16c, Tag::nChw8c, Tag::nhwc}) {
+    LayoutPtr layout = cpu::layout_of(cpu::Desc(type.shape.dims(), dnnl::memory::data_type::f32, tag), type.shape);
+    if (type.dtype != DType::f32 && layout) layout = std::make_shared<cpu::LowLayout>(layout);
+    layouts.push_back(std::move(layout));
+  }
   return layouts;
 }
 
@@ -191,15 +195,21 @@ NodeRunner::Result NodeRunner::run_node(const Graph& graph, const Node& node, co
 }
 
 std::string NodeRunner::find_dirty_padding(const Held& held) {
-  if (!held.layout || held.type.dtype != DType::f32) return "";
+  if (!held.layout || !is_compute_dtype(held.type.dtype)) return "";
   const std::vector<std::byte> found = bytes_of(held), clean = bytes_of(reorder(reorder(held, nullptr), held.layout));
-  for (size_t i = 0; i + sizeof(float) <= found.size(); i += sizeof(float)) {
-    float a, b;
-    std::memcpy(&a, &found[i], sizeof a);
-    std::memcpy(&b, &clean[i], sizeof b);
-    if (a != b)
-      return text("element ", i / sizeof a, " of layout ", held.layout->name(), " is ", a, ", its padding should be ",
-                  b);
+  const bool is_wide = held.type.dtype == DType::f32;
+  const size_t size = size_of(held.type.dtype);
+  for (size_t i = 0; i + size <= found.size(); i += size) {
+    auto number = [&](const std::vector<std::byte>& bytes) {  // a 16-bit one by its bits, but for the sign of 0
+      float wide = 0;
+      uint16_t low;
+      std::memcpy(&wide, &bytes[i], is_wide ? sizeof wide : 0);
+      std::memcpy(&low, &bytes[i], sizeof low);
+      return is_wide ? wide : (low & 0x7fff) == 0 ? 0.0f : static_cast<float>(low);
+    };
+    if (number(found) != number(clean))
+      return text("element ", i / size, " of layout ", held.layout->name(), " is ", number(found),
+                  ", its padding should be ", number(clean));
   }
   return "";
 }

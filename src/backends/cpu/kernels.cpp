@@ -1,5 +1,6 @@
 // Binding and running oneDNN primitives, and reorders.
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/low_precision.h"
 
 namespace troika::cpu {
 
@@ -96,6 +97,7 @@ class ReorderByPlain : public Kernel {
 }  // namespace
 
 KernelChoice CpuDevice::select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
+  if (type.dtype == DType::bf16 || type.dtype == DType::f16) return select_low_reorder(*this, type, from, to);
   // Between a plain tensor and a layout of other dims ([out, in] and [out, c, h, w]) the layout's dims speak for both.
   Desc source = desc_of(type, from), target = desc_of(type, to);
   if (!from) source = plain_desc(Shape(blocking_of(target).dims));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/onednn_layout.h"
 #include "backends/cpu/threads.h"
 #include "core/float16.h"
 #include "core/text.h"
@@ -13,26 +14,66 @@ namespace {
 
 constexpr int64_t kGrain = 16384;
 
-template <typename From, typename To, typename Convert>
-void convert_range(const void* source, void* target, int64_t n, Convert convert_one) {
+TROIKA_VECTORIZE void widen_bf16(const uint16_t* in, float* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = float_of_bf16(in[i]);
+}
+
+TROIKA_VECTORIZE void round_to_bf16(const float* in, uint16_t* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = bf16_of_float(in[i]);
+}
+
+TROIKA_VECTORIZE void widen_f16(const uint16_t* in, float* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = float_of_f16(in[i]);
+}
+
+TROIKA_VECTORIZE void round_to_f16(const float* in, uint16_t* out, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) out[i] = f16_of_float(in[i]);
+}
+
+template <typename From, typename To>
+void convert_range(const void* source, void* target, int64_t n, void (*convert_run)(const From*, To*, int64_t)) {
   const auto* in = static_cast<const From*>(source);
   auto* out = static_cast<To*>(target);
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) out[i] = convert_one(in[i]);
-  });
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { convert_run(in + begin, out + begin, end - begin); });
 }
 
 bool is_low(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
-size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+// Parts of a kernel's scratch.
+struct Scratch {
+  size_t bytes = 0;
 
-// A 16-bit argument: in f32 and plain, and, where the inner kernel wants another layout, in that too. Offsets into the scratch.
+  // Where the next part begins.
+  size_t reserve(size_t part) {
+    const size_t begin = bytes;
+    bytes += (part + 63) / 64 * 64;
+    return begin;
+  }
+};
+
+bool is_low_layout(const LayoutPtr& layout) { return dynamic_cast<const LowLayout*>(layout.get()) != nullptr; }
+
+LayoutPtr widened(const LayoutPtr& layout) {
+  const auto* low = dynamic_cast<const LowLayout*>(layout.get());
+  return low ? low->wide() : layout;
+}
+
+// In f32 as it lies.
+TensorType widened(TensorType type) {
+  if (is_low(type.dtype)) type.dtype = DType::f32;
+  return type;
+}
+
+// Whether an f32 layout orders and pads numbers that each stand alone, so that it does for 16 bits, too.
+bool orders_image(const TensorType& type, const LayoutPtr& wide) { return wide && image_view(widened(type), wide); }
+
+// A 16-bit argument: in f32 as it lies, and, where the inner kernel wants another layout, in that too. Offsets into the scratch.
 struct Bridge {
   size_t index;
   DType dtype;
-  int64_t elements;
+  int64_t elements;  // with padding
   size_t plain_offset, laid_offset;
-  std::unique_ptr<Kernel> reorder;  // null: the inner kernel takes the plain one
+  std::unique_ptr<Kernel> reorder;  // null: the inner kernel takes it as it lies
   size_t reorder_scratch_offset;
 };
 
@@ -95,13 +136,13 @@ void convert(DType from, const void* source, DType to, void* target, int64_t n) 
   if (from == to)
     std::memcpy(target, source, static_cast<size_t>(n) * size_of(to));
   else if (from == DType::bf16 && to == DType::f32)
-    convert_range<uint16_t, float>(source, target, n, float_of_bf16);
+    convert_range(source, target, n, widen_bf16);
   else if (from == DType::f16 && to == DType::f32)
-    convert_range<uint16_t, float>(source, target, n, float_of_f16);
+    convert_range(source, target, n, widen_f16);
   else if (from == DType::f32 && to == DType::bf16)
-    convert_range<float, uint16_t>(source, target, n, bf16_of_float);
+    convert_range(source, target, n, round_to_bf16);
   else if (from == DType::f32 && to == DType::f16)
-    convert_range<float, uint16_t>(source, target, n, f16_of_float);
+    convert_range(source, target, n, round_to_f16);
   else
     throw Error(Status::internal, text("the CPU cannot cast ", name_of(from), " to ", name_of(to)));
 }
@@ -119,39 +160,37 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   Graph graph(request.graph.name());
   Node node = request.node;
   auto widen = [&](ValueId& id) {
-    if (id == kNoValue) return;
-    TensorType type = request.graph.type(id);
-    if (is_low(type.dtype)) type.dtype = DType::f32;
-    id = graph.add_value("", type);
+    if (id != kNoValue) id = graph.add_value("", widened(request.graph.type(id)));
   };
   for (ValueId& id : node.inputs) widen(id);
   for (ValueId& id : node.outputs) widen(id);
-  KernelChoice inner = device.select({graph, node, request.input_layouts});
+  std::vector<LayoutPtr> layouts;
+  for (const LayoutPtr& layout : request.input_layouts) layouts.push_back(widened(layout));
+  KernelChoice inner = device.select({graph, node, layouts});
 
-  size_t scratch = 0;
-  auto reserve = [&](size_t bytes) {
-    scratch += aligned(bytes);
-    return scratch - aligned(bytes);
-  };
+  Scratch scratch;
   KernelChoice choice;
   choice.name = text(inner.name, " (in f32)");
   choice.input_layouts = inner.input_layouts;
   choice.output_layouts = inner.output_layouts;
-  auto bridge = [&](const std::vector<ValueId>& ids, std::vector<LayoutPtr>& layouts, bool is_input) {
+  auto bridge = [&](const std::vector<ValueId>& ids, std::vector<LayoutPtr>& wanted, bool is_input) {
     std::vector<Bridge> bridges;
     for (size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] == kNoValue || !is_low(request.graph.type(ids[i]).dtype)) continue;
-      TensorType type = request.graph.type(ids[i]);
+      const TensorType& type = request.graph.type(ids[i]);
       Bridge b{i, type.dtype, type.shape.elements(), 0, 0, nullptr, 0};
-      type.dtype = DType::f32;
-      b.plain_offset = reserve(type.bytes());
-      if (layouts[i]) {
-        b.laid_offset = reserve(layouts[i]->bytes());
+      if (orders_image(type, wanted[i])) {
+        b.elements = static_cast<int64_t>(wanted[i]->bytes() / sizeof(float));
+        wanted[i] = std::make_shared<LowLayout>(wanted[i]);
+      }
+      b.plain_offset = scratch.reserve(static_cast<size_t>(b.elements) * sizeof(float));
+      if (wanted[i] && !is_low_layout(wanted[i])) {
+        b.laid_offset = scratch.reserve(wanted[i]->bytes());
         KernelChoice reorder =
-            device.select_reorder(type, is_input ? nullptr : layouts[i], is_input ? layouts[i] : nullptr);
+            device.select_reorder(widened(type), is_input ? nullptr : wanted[i], is_input ? wanted[i] : nullptr);
         b.reorder = std::move(reorder.kernel);
-        b.reorder_scratch_offset = reserve(reorder.scratch_bytes);
-        layouts[i] = nullptr;
+        b.reorder_scratch_offset = scratch.reserve(reorder.scratch_bytes);
+        wanted[i] = nullptr;
       }
       bridges.push_back(std::move(b));
     }
@@ -159,15 +198,55 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   };
   std::vector<Bridge> inputs = bridge(request.node.inputs, choice.input_layouts, true);
   std::vector<Bridge> outputs = bridge(request.node.outputs, choice.output_layouts, false);
-  const size_t inner_scratch_offset = reserve(inner.scratch_bytes);
-  choice.scratch_bytes = scratch;
+  const size_t inner_scratch_offset = scratch.reserve(inner.scratch_bytes);
+  choice.scratch_bytes = scratch.bytes;
   choice.kernel = std::make_unique<WidenedKernel>(std::move(inner.kernel), inner_scratch_offset, std::move(inputs),
                                                   std::move(outputs));
   return choice;
 }
 
+KernelChoice select_low_reorder(CpuDevice& device, const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
+  const TensorType wide = widened(type);
+  KernelChoice inner = device.select_reorder(wide, widened(from), widened(to));
+  auto elements = [&](const LayoutPtr& layout) {
+    return layout ? static_cast<int64_t>(layout->bytes() / size_of(type.dtype)) : type.shape.elements();
+  };
+  Scratch scratch;
+  auto bridge = [&](const LayoutPtr& layout) {
+    Bridge b{0, type.dtype, elements(layout), 0, 0, nullptr, 0};
+    b.plain_offset = scratch.reserve(static_cast<size_t>(b.elements) * sizeof(float));
+    std::vector<Bridge> bridges;
+    bridges.push_back(std::move(b));
+    return bridges;
+  };
+  std::vector<Bridge> inputs = bridge(from), outputs = bridge(to);
+  const size_t inner_scratch_offset = scratch.reserve(inner.scratch_bytes);
+  KernelChoice choice;
+  choice.name = text(inner.name, " (in f32)");
+  choice.input_layouts = {from};
+  choice.output_layouts = {to};
+  choice.scratch_bytes = scratch.bytes;
+  choice.kernel = std::make_unique<WidenedKernel>(std::move(inner.kernel), inner_scratch_offset, std::move(inputs),
+                                                  std::move(outputs));
+  return choice;
+}
+
+// An image is cast as it lies.
 KernelChoice select_cast(const CpuDevice& device, const KernelRequest& request) {
-  return select_cast_all(device, request);
+  const TensorType &from = request.graph.type(request.node.inputs[0]),
+                   &to = request.graph.type(request.node.outputs[0]);
+  const LayoutPtr wide = widened(request.input_layouts[0]);
+  if (!orders_image(from, wide)) return select_cast_all(device, request);
+  const auto elements = static_cast<int64_t>(wide->bytes() / sizeof(float));
+  auto body = [from = from.dtype, to = to.dtype, elements](void* const* in, void* const* out, void*) {
+    convert(from, in[0], to, out[0], elements);
+  };
+  KernelChoice choice;
+  choice.name = text("cpu:cast_", name_of(from.dtype), '_', name_of(to.dtype));
+  choice.kernel = make_kernel(body);
+  choice.input_layouts = request.input_layouts;
+  choice.output_layouts = {is_low(to.dtype) ? std::make_shared<LowLayout>(wide) : wide};
+  return choice;
 }
 
 KernelChoice select_cast_all(const CpuDevice&, const KernelRequest& request) {
