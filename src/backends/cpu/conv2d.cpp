@@ -7,22 +7,22 @@
 namespace troika::cpu {
 namespace {
 
-constexpr auto kF32 = dnnl::memory::data_type::f32;
-
 // oneDNN's description of the convolution; weights in whatever layout it likes, images in `image_tag`.
-ConvSettings settings_of(const Node& node, const Shape& x, const Shape& weight, const Shape& y, bool bias,
-                         dnnl::memory::format_tag image_tag) {
+ConvSettings settings_of(const Node& node, const TensorType& x_type, const TensorType& weight_type,
+                         const TensorType& y_type, bool bias, dnnl::memory::format_tag image_tag) {
+  const Shape &x = x_type.shape, &weight = weight_type.shape, &y = y_type.shape;
+  const auto x_dtype = onednn_type(x_type.dtype), weight_dtype = onednn_type(weight_type.dtype);
   const Window w = Window::of(node);
   const int64_t groups = node.attributes.integer("groups");
   const auto any = dnnl::memory::format_tag::any;
   ConvSettings s;
   // An image of few channels is the network's own input and is best read as it comes.
-  s.x = x[1] <= 4 && image_tag == any ? plain_desc(x) : Desc(x.dims(), kF32, image_tag);
+  s.x = x[1] <= 4 && image_tag == any ? plain_desc(x, x_dtype) : Desc(x.dims(), x_dtype, image_tag);
   // Weights [k, c / groups, kh, kw] are [groups, k / groups, c / groups, kh, kw] there.
-  s.weight = groups == 1 ? Desc(weight.dims(), kF32, any)
-                         : Desc(Dims{groups, weight[0] / groups, weight[1], weight[2], weight[3]}, kF32, any);
+  s.weight = groups == 1 ? Desc(weight.dims(), weight_dtype, any)
+                         : Desc(Dims{groups, weight[0] / groups, weight[1], weight[2], weight[3]}, weight_dtype, any);
   if (bias) s.bias = plain_desc({weight[0]});
-  s.y = Desc(y.dims(), kF32, image_tag);
+  s.y = Desc(y.dims(), onednn_type(y_type.dtype), image_tag);
   s.stride = {w.stride[0], w.stride[1]};
   s.dilation = {w.dilation[0] - 1, w.dilation[1] - 1};
   s.padding_before = {w.padding[0], w.padding[1]};
@@ -61,46 +61,53 @@ auto first_fast(bool channels_last, Make&& make) {
 
 KernelChoice select_conv2d(const CpuDevice& device, const KernelRequest& request) {
   const Node& node = request.node;
-  const Shape &x = request.graph.type(node.inputs[0]).shape, &weight = request.graph.type(node.inputs[1]).shape;
-  const Shape& y = request.graph.type(node.outputs[0]).shape;
+  const TensorType &x = request.graph.type(node.inputs[0]), &weight = request.graph.type(node.inputs[1]);
+  const TensorType& y = request.graph.type(node.outputs[0]);
   const bool bias = node.inputs[2] != kNoValue;
-  const auto pd =
-      first_fast(fills_blocks_badly(weight, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
+  const auto pd = first_fast(
+      fills_blocks_badly(weight.shape, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
         return conv_forward(device.engine(), user_scratchpad(), settings_of(node, x, weight, y, bias, tag));
       });
-  if (const int64_t block = winograd_block(node, x, weight, y, pd)) return winograd_conv2d(request, block);
+  if (x.dtype == DType::f32)
+    if (const int64_t block = winograd_block(node, x.shape, weight.shape, y.shape, pd))
+      return winograd_conv2d(request, block);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS}, {DNNL_ARG_DST});
 }
 
 KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelRequest& request) {
   const Node& node = request.node;
-  const Shape &weight = request.graph.type(node.inputs[0]).shape, &dy = request.graph.type(node.inputs[1]).shape;
-  const Shape& dx = request.graph.type(node.outputs[0]).shape;
-  const auto pd =
-      first_fast(fills_blocks_badly(weight, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
-        const ConvSettings settings = settings_of(node, dx, weight, dy, false, tag);
-        return conv_backward_data(device.engine(), user_scratchpad(), settings,
-                                  conv_forward(device.engine(), user_scratchpad(), settings));
-      });
-  if (const int64_t block = winograd_block(node, dx, weight, dy, pd))
-    return winograd_conv2d_input_gradient(request, block);
-  if (fills_blocks_badly(weight, node.attributes.integer("groups"))) return columns_conv2d_input_gradient(request);
+  const TensorType &weight = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]);
+  const TensorType& dx = request.graph.type(node.outputs[0]);
+  const bool fills_badly = fills_blocks_badly(weight.shape, node.attributes.integer("groups"));
+  const auto pd = first_fast(fills_badly, [&](dnnl::memory::format_tag tag) {
+    const ConvSettings settings = settings_of(node, dx, weight, dy, false, tag);
+    return conv_backward_data(device.engine(), user_scratchpad(), settings,
+                              conv_forward(device.engine(), user_scratchpad(), settings));
+  });
+  if (dx.dtype == DType::f32) {
+    if (const int64_t block = winograd_block(node, dx.shape, weight.shape, dy.shape, pd))
+      return winograd_conv2d_input_gradient(request, block);
+    if (fills_badly) return columns_conv2d_input_gradient(request);
+  }
   return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
 KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
   const Node& node = request.node;
-  const Shape &x = request.graph.type(node.inputs[0]).shape, &dy = request.graph.type(node.inputs[1]).shape;
-  const Shape& weight = request.graph.type(node.outputs[0]).shape;
+  const TensorType &x = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]);
+  const TensorType& weight = request.graph.type(node.outputs[0]);
   const bool bias = node.outputs.size() > 1;
-  const auto pd =
-      first_fast(fills_blocks_badly(weight, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
-        const ConvSettings settings = settings_of(node, x, weight, dy, bias, tag);
-        return conv_backward_weights(device.engine(), user_scratchpad(), settings,
-                                     conv_forward(device.engine(), user_scratchpad(), settings));
+  const auto pd = first_fast(
+      fills_blocks_badly(weight.shape, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
+        // A weight's gradient may be wider than the weight.
+        const auto forward = conv_forward(device.engine(), user_scratchpad(),
+                                          settings_of(node, x, {x.dtype, weight.shape}, dy, bias, tag));
+        return conv_backward_weights(device.engine(), user_scratchpad(), settings_of(node, x, weight, dy, bias, tag),
+                                     forward);
       });
-  if (const int64_t block = winograd_block(node, x, weight, dy, pd))
-    return winograd_conv2d_weight_gradient(request, block);
+  if (x.dtype == DType::f32)
+    if (const int64_t block = winograd_block(node, x.shape, weight.shape, dy.shape, pd))
+      return winograd_conv2d_weight_gradient(request, block);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST},
                        {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS});
 }

@@ -75,7 +75,11 @@ KernelChoice CpuDevice::select(const KernelRequest& request) {
 #include "backends/cpu/kernels.def"
 #undef TROIKA_KERNEL
   };
-  if (!request.node.op.starts_with("cast") && is_low_precision(request)) return select_widened(*this, request);
+  if (!request.node.op.starts_with("cast") && is_low_precision(request)) {
+    const std::string what = text(request.node.op, " '", request.node.name, "' on ", id());
+    if (auto choice = check(what, [&] { return select_bf16(*this, request); })) return std::move(*choice);
+    return select_widened(*this, request);
+  }
   for (const Entry& entry : kKernels)
     if (entry.op == request.node.op)
       return check(text(request.node.op, " '", request.node.name, "' on ", id()),

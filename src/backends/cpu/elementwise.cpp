@@ -28,6 +28,15 @@ TROIKA_VECTORIZE void add_relu_range(const float* a, const float* b, float* y, i
 
 }  // namespace
 
+// A number that is below 0 has its sign bit set and no NaN's magnitude.
+TROIKA_VECTORIZE static void cut_bf16(uint16_t* y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) y[i] = y[i] > 0x8000 && y[i] <= 0xff80 ? uint16_t{0} : y[i];
+}
+
+void relu_in_place_bf16(uint16_t* y, int64_t n) {
+  parallel_for(n, 16384, [&](int64_t begin, int64_t end) { cut_bf16(y + begin, end - begin); });
+}
+
 void relu_in_place(float* y, int64_t n) {
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range(y, y, begin, end); });
 }

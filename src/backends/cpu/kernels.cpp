@@ -25,13 +25,17 @@ void OnednnKernel::bind(std::span<void* const> inputs, std::span<void* const> ou
     memories_[i].set_data_handle(a.kind == Argument::input ? inputs[a.index] : outputs[a.index]);
   }
   memories_.back().set_data_handle(scratch);
-  if (relu_floats_ > 0) relu_output_ = static_cast<float*>(outputs[0]);
+  if (relu_elements_ > 0) relu_output_ = outputs[0];
 }
 
 void OnednnKernel::run() {
   check_onednn(
       dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(execution_.size()), execution_.data()));
-  if (relu_output_) relu_in_place(relu_output_, relu_floats_);
+  if (!relu_output_) return;
+  if (relu_dtype_ == DType::bf16)
+    relu_in_place_bf16(static_cast<uint16_t*>(relu_output_), relu_elements_);
+  else
+    relu_in_place(static_cast<float*>(relu_output_), relu_elements_);
 }
 
 KernelChoice uniform_choice(const KernelRequest& request, const LayoutPtr& layout, std::string name,
@@ -55,7 +59,7 @@ KernelChoice onednn_choice(const CpuDevice& device, const KernelRequest& request
     if (value == kNoValue) return;
     const Desc desc = primitive.query_md(dnnl::query::exec_arg_md, onednn_index);
     arguments.push_back({onednn_index, desc, kind, index});
-    layouts.back() = layout_of(desc, request.graph.type(value).shape);
+    layouts.back() = layout_of(desc, request.graph.type(value));
   };
   for (size_t i = 0; i < node.inputs.size(); ++i)
     add(OnednnKernel::Argument::input, inputs.at(i), node.inputs[i], choice.input_layouts);
@@ -64,7 +68,8 @@ KernelChoice onednn_choice(const CpuDevice& device, const KernelRequest& request
   const Desc scratch = primitive.scratchpad_desc();
   auto kernel = std::make_unique<OnednnKernel>(device, dnnl::primitive(primitive), scratch, arguments);
   if (node.attributes.flag("relu"))
-    kernel->append_relu(primitive.query_md(dnnl::query::exec_arg_md, outputs.at(0)).get_size());
+    kernel->append_relu(primitive.query_md(dnnl::query::exec_arg_md, outputs.at(0)).get_size(),
+                        request.graph.type(node.outputs[0]).dtype);
   choice.kernel = std::move(kernel);
   choice.name = text("cpu:onednn:", primitive.impl_info_str());
   choice.scratch_bytes = scratch.get_size();
@@ -97,11 +102,14 @@ class ReorderByPlain : public Kernel {
 }  // namespace
 
 KernelChoice CpuDevice::select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
-  if (type.dtype == DType::bf16 || type.dtype == DType::f16) return select_low_reorder(*this, type, from, to);
+  const auto is_own = [](const LayoutPtr& layout) {
+    return dynamic_cast<const OnednnLayout*>(layout.get()) != nullptr;
+  };
+  if (is_low(type.dtype) && !is_own(from) && !is_own(to)) return select_low_reorder(*this, type, from, to);
   // Between a plain tensor and a layout of other dims ([out, in] and [out, c, h, w]) the layout's dims speak for both.
   Desc source = desc_of(type, from), target = desc_of(type, to);
-  if (!from) source = plain_desc(Shape(blocking_of(target).dims));
-  if (!to) target = plain_desc(Shape(blocking_of(source).dims));
+  if (!from) source = plain_desc(Shape(blocking_of(target).dims), onednn_type(type.dtype));
+  if (!to) target = plain_desc(Shape(blocking_of(source).dims), onednn_type(type.dtype));
   if (blocking_of(source).dims != blocking_of(target).dims) {
     KernelChoice first = select_reorder(type, from, nullptr), second = select_reorder(type, nullptr, to);
     const size_t plain_bytes = (type.bytes() + 63) / 64 * 64;

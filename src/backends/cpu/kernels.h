@@ -22,7 +22,10 @@ class OnednnKernel : public Kernel {
   OnednnKernel(const CpuDevice& device, dnnl::primitive primitive, const Desc& scratchpad,
                const std::vector<Argument>& arguments);
   // Cuts output 0, of `bytes`, at 0 afterwards. oneDNN's own fused ReLU would turn NaN into 0 and hide that training failed.
-  void append_relu(size_t bytes) { relu_floats_ = static_cast<int64_t>(bytes / sizeof(float)); }
+  void append_relu(size_t bytes, DType dtype) {
+    relu_dtype_ = dtype;
+    relu_elements_ = static_cast<int64_t>(bytes / size_of(dtype));
+  }
   void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override;
   void run() override;
 
@@ -32,8 +35,9 @@ class OnednnKernel : public Kernel {
   std::vector<Argument> arguments_;
   std::vector<dnnl::memory> memories_;  // one an argument, then the scratchpad
   std::vector<dnnl_exec_arg_t> execution_;
-  int64_t relu_floats_ = 0;
-  float* relu_output_ = nullptr;
+  DType relu_dtype_ = DType::f32;
+  int64_t relu_elements_ = 0;
+  void* relu_output_ = nullptr;
 };
 
 // Throws where a call of oneDNN's failed.
@@ -41,6 +45,7 @@ void check_onednn(dnnl_status_t status);
 
 // y = max(y, 0); NaN stays.
 void relu_in_place(float* y, int64_t n);
+void relu_in_place_bf16(uint16_t* y, int64_t n);
 
 // Own kernels: a functor over bound addresses. `Body` is callable as body(inputs, outputs, scratch).
 template <typename Body>

@@ -4,8 +4,6 @@
 namespace troika::cpu {
 namespace {
 
-constexpr auto kF32 = dnnl::memory::data_type::f32;
-
 // oneDNN knows 2 to 5 dimensions; any other rank counts as [n, features].
 Dims image_dims(const Shape& x) {
   if (x.rank() == 2 || x.rank() == 4) return x.dims();
@@ -21,25 +19,28 @@ Dims weight_dims(const Dims& x, int64_t out) {
   return dims;
 }
 
-Desc any_desc(const Dims& dims) { return Desc(dims, kF32, dnnl::memory::format_tag::any); }
+Desc any_desc(const Dims& dims, DType dtype) { return Desc(dims, onednn_type(dtype), dnnl::memory::format_tag::any); }
+
+Desc plain_desc_of(const TensorType& type) { return plain_desc(type.shape, onednn_type(type.dtype)); }
 
 // An image's descriptor such as the forward pass must have seen, told by how its weights [out, c, h, w] lie, so that the
 // gradient comes out in the layout in which the image went in.
 Desc like_weights(const TensorType& image, const LayoutPtr& weight_layout) {
   const Dims dims = image_dims(image.shape);
-  if (dims.size() != 4 || !weight_layout) return plain_desc(Shape(dims));
-  const Blocking b = blocking_of(static_cast<const OnednnLayout&>(*weight_layout).desc());
+  const auto type = onednn_type(image.dtype);
+  if (dims.size() != 4 || !weight_layout) return plain_desc(Shape(dims), type);
+  const Blocking b = blocking_of(desc_of(image, weight_layout));
   using Tag = dnnl::memory::format_tag;
   for (size_t i = 0; i < b.blocks.size(); ++i)
     if (b.block_axes[i] == 1 && (b.blocks[i] == 16 || b.blocks[i] == 8))
-      return Desc(dims, kF32, b.blocks[i] == 16 ? Tag::nChw16c : Tag::nChw8c);
-  return Desc(dims, kF32, b.dims.size() == 4 && b.strides[1] < b.strides[3] ? Tag::nhwc : Tag::nchw);
+      return Desc(dims, type, b.blocks[i] == 16 ? Tag::nChw16c : Tag::nChw8c);
+  return Desc(dims, type, b.dims.size() == 4 && b.strides[1] < b.strides[3] ? Tag::nhwc : Tag::nchw);
 }
 
 // The input as it lies where oneDNN can take it so, else as it likes.
 Desc input_desc(const TensorType& type, const LayoutPtr& layout) {
   const Dims dims = image_dims(type.shape);
-  return layout ? desc_of(type, layout) : plain_desc(Shape(dims));
+  return layout ? desc_of(type, layout) : plain_desc(Shape(dims), onednn_type(type.dtype));
 }
 
 }  // namespace
@@ -47,39 +48,40 @@ Desc input_desc(const TensorType& type, const LayoutPtr& layout) {
 KernelChoice select_linear(const CpuDevice& device, const KernelRequest& request) {
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &y = request.graph.type(node.outputs[0]);
-  const Shape& weight = request.graph.type(node.inputs[1]).shape;
+  const TensorType& weight = request.graph.type(node.inputs[1]);
   const bool bias = node.inputs[2] != kNoValue;
   const auto pd = linear_forward(device.engine(), user_scratchpad(), input_desc(x, request.input_layouts[0]),
-                                 any_desc(weight_dims(image_dims(x.shape), weight[0])),
-                                 bias ? plain_desc({weight[0]}) : Desc(), plain_desc(y.shape));
+                                 any_desc(weight_dims(image_dims(x.shape), weight.shape[0]), weight.dtype),
+                                 bias ? plain_desc(Shape{weight.shape[0]}) : Desc(), plain_desc_of(y));
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS}, {DNNL_ARG_DST});
 }
 
 KernelChoice select_linear_input_gradient(const CpuDevice& device, const KernelRequest& request) {
   const Node& node = request.node;
-  const Shape& weight = request.graph.type(node.inputs[0]).shape;
+  const TensorType& weight = request.graph.type(node.inputs[0]);
   const TensorType &dy = request.graph.type(node.inputs[1]), &dx = request.graph.type(node.outputs[0]);
   const Desc dx_desc = like_weights(dx, request.input_layouts[0]),
-             weight_desc = any_desc(weight_dims(image_dims(dx.shape), weight[0]));
-  const auto hint =
-      linear_forward(device.engine(), user_scratchpad(), dx_desc, weight_desc, Desc(), plain_desc(dy.shape));
+             weight_desc = any_desc(weight_dims(image_dims(dx.shape), weight.shape[0]), weight.dtype);
+  const auto hint = linear_forward(device.engine(), user_scratchpad(), dx_desc, weight_desc, Desc(), plain_desc_of(dy));
   const auto pd =
-      linear_backward_data(device.engine(), user_scratchpad(), dx_desc, weight_desc, plain_desc(dy.shape), hint);
+      linear_backward_data(device.engine(), user_scratchpad(), dx_desc, weight_desc, plain_desc_of(dy), hint);
   return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
 KernelChoice select_linear_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]);
-  const Shape& weight = request.graph.type(node.outputs[0]).shape;
+  const TensorType& weight = request.graph.type(node.outputs[0]);
   const bool bias = node.outputs.size() > 1;
   const Desc x_desc = input_desc(x, request.input_layouts[0]),
-             weight_desc = any_desc(weight_dims(image_dims(x.shape), weight[0]));
-  const Desc bias_desc = bias ? plain_desc({weight[0]}) : Desc();
-  const auto hint =
-      linear_forward(device.engine(), user_scratchpad(), x_desc, weight_desc, bias_desc, plain_desc(dy.shape));
+             weight_desc = any_desc(weight_dims(image_dims(x.shape), weight.shape[0]), weight.dtype);
+  const Desc bias_desc = bias ? plain_desc(Shape{weight.shape[0]}) : Desc();
+  // A weight's gradient may be wider than the weight.
+  const auto hint = linear_forward(device.engine(), user_scratchpad(), x_desc,
+                                   any_desc(weight_dims(image_dims(x.shape), weight.shape[0]), x.dtype), bias_desc,
+                                   plain_desc_of(dy));
   const auto pd = linear_backward_weights(device.engine(), user_scratchpad(), x_desc, weight_desc, bias_desc,
-                                          plain_desc(dy.shape), hint);
+                                          plain_desc_of(dy), hint);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST},
                        {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS});
 }

@@ -37,8 +37,6 @@ void convert_range(const void* source, void* target, int64_t n, void (*convert_r
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { convert_run(in + begin, out + begin, end - begin); });
 }
 
-bool is_low(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
-
 // Parts of a kernel's scratch.
 struct Scratch {
   size_t bytes = 0;
@@ -153,6 +151,31 @@ bool is_low_precision(const KernelRequest& request) {
                        [&](ValueId id) { return id != kNoValue && is_low(request.graph.type(id).dtype); });
   };
   return any(request.node.inputs) || any(request.node.outputs);
+}
+
+std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request) {
+  struct Entry {
+    std::string_view op;
+    KernelChoice (*select)(const CpuDevice& device, const KernelRequest& request);
+  };
+  static constexpr Entry kEntries[] = {{"conv2d", select_conv2d},
+                                       {"conv2d_input_gradient", select_conv2d_input_gradient},
+                                       {"conv2d_weight_gradient", select_conv2d_weight_gradient},
+                                       {"linear", select_linear},
+                                       {"linear_input_gradient", select_linear_input_gradient},
+                                       {"linear_weight_gradient", select_linear_weight_gradient}};
+  const auto found =
+      std::find_if(std::begin(kEntries), std::end(kEntries), [&](const Entry& e) { return e.op == request.node.op; });
+  const auto is_f16 = [&](ValueId id) { return id != kNoValue && request.graph.type(id).dtype == DType::f16; };
+  if (found == std::end(kEntries) || std::any_of(request.node.inputs.begin(), request.node.inputs.end(), is_f16))
+    return std::nullopt;
+  try {
+    KernelChoice choice = found->select(device, request);
+    if (choice.name.find(":ref") == std::string::npos) return choice;
+  } catch (const dnnl::error& e) {
+    if (e.status != dnnl_unimplemented) throw;
+  }
+  return std::nullopt;
 }
 
 KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {

@@ -14,9 +14,21 @@ Desc plain_desc(const Shape& shape, dnnl::memory::data_type type) {
   return Desc(dims, type, strides);
 }
 
+dnnl::memory::data_type onednn_type(DType dtype) {
+  switch (dtype) {
+    case DType::i32: return dnnl::memory::data_type::s32;
+    case DType::bf16: return dnnl::memory::data_type::bf16;
+    default: return dnnl::memory::data_type::f32;
+  }
+}
+
 Desc desc_of(const TensorType& type, const LayoutPtr& layout) {
-  if (layout) return static_cast<const OnednnLayout&>(*layout).desc();
-  return plain_desc(type.shape, type.dtype == DType::i32 ? dnnl::memory::data_type::s32 : dnnl::memory::data_type::f32);
+  if (!layout) return plain_desc(type.shape, onednn_type(type.dtype));
+  if (const auto* low = dynamic_cast<const LowLayout*>(layout.get())) {
+    const Blocking wide = blocking_of(static_cast<const OnednnLayout&>(*low->wide()).desc());
+    return desc_like(wide, Shape(wide.dims), onednn_type(type.dtype));
+  }
+  return static_cast<const OnednnLayout&>(*layout).desc();
 }
 
 LayoutPtr layout_of(const Desc& desc, const Shape& shape) {
@@ -26,6 +38,21 @@ LayoutPtr layout_of(const Desc& desc, const Shape& shape) {
     if (b.blocks.empty() && Shape(b.dims).elements() == shape.elements() &&
         desc == plain_desc(Shape(b.dims), dnnl::memory::data_type::f32))
       return nullptr;
+  }
+  return std::make_shared<OnednnLayout>(desc);
+}
+
+LayoutPtr layout_of(const Desc& desc, const TensorType& type) {
+  if (type.dtype != DType::bf16) return layout_of(desc, type.shape);
+  if (!is_plain_format(desc)) return std::make_shared<OnednnLayout>(desc);
+  const Blocking b = blocking_of(desc);
+  if (b.blocks.empty() && Shape(b.dims).elements() == type.shape.elements() &&
+      desc == plain_desc(Shape(b.dims), dnnl::memory::data_type::bf16))
+    return nullptr;
+  if (b.dims == type.shape.dims() && b.dims.size() == 4 &&
+      desc == desc_like(b, type.shape, dnnl::memory::data_type::bf16)) {
+    const LayoutPtr wide = layout_of(desc_like(b, type.shape), type.shape);
+    if (wide && image_view({DType::f32, type.shape}, wide)) return std::make_shared<LowLayout>(wide);
   }
   return std::make_shared<OnednnLayout>(desc);
 }
@@ -68,17 +95,14 @@ std::optional<ImageView> image_view(const TensorType& type, const LayoutPtr& lay
   return std::nullopt;
 }
 
-Desc desc_like(const Blocking& b, const Shape& shape) {
+Desc desc_like(const Blocking& b, const Shape& shape, dnnl::memory::data_type type) {
   using Tag = dnnl::memory::format_tag;
   if (b.blocks.empty()) {
     const bool channels_last = b.strides[1] < b.strides[3] || (b.strides[1] == 1 && b.dims[1] > 1);
-    return Desc(shape.dims(), dnnl::memory::data_type::f32, channels_last ? Tag::nhwc : Tag::nchw);
+    return Desc(shape.dims(), type, channels_last ? Tag::nhwc : Tag::nchw);
   }
   const int64_t block = b.blocks[0];
-  return Desc(shape.dims(), dnnl::memory::data_type::f32,
-              block == 16  ? Tag::nChw16c
-              : block == 8 ? Tag::nChw8c
-                           : Tag::nChw4c);
+  return Desc(shape.dims(), type, block == 16 ? Tag::nChw16c : block == 8 ? Tag::nChw8c : Tag::nChw4c);
 }
 
 LayoutPtr like_image(const TensorType& type, const LayoutPtr& layout, const Shape& shape) {

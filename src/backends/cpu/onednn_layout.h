@@ -25,12 +25,33 @@ class OnednnLayout : public Layout {
   Desc desc_;
 };
 
+// An image's numbers in 16 bits, in the order and with the padding that a layout gives them in f32.
+class LowLayout final : public Layout {
+ public:
+  explicit LowLayout(LayoutPtr wide) : wide_(std::move(wide)) {}
+  const LayoutPtr& wide() const { return wide_; }
+  size_t bytes() const override { return wide_->bytes() / 2; }
+  bool equals(const Layout& other) const override {
+    const auto* low = dynamic_cast<const LowLayout*>(&other);
+    return low && low->wide_->equals(*wide_);
+  }
+  std::string name() const override { return wide_->name(); }
+
+ private:
+  const LayoutPtr wide_;
+};
+
+// What oneDNN calls an element type: f32, bf16 or i32.
+dnnl::memory::data_type onednn_type(DType dtype);
+
 // The plain row-major descriptor of a shape; a scalar counts as [1].
 Desc plain_desc(const Shape& shape, dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 // As a tensor lies: its layout's descriptor, or the plain one of its shape.
 Desc desc_of(const TensorType& type, const LayoutPtr& layout);
 // Null where the descriptor is the plain one of `shape`, so that equal layouts compare equal.
 LayoutPtr layout_of(const Desc& desc, const Shape& shape);
+// The same for any type: in bf16 a LowLayout where an image lies in an order that f32 has, too.
+LayoutPtr layout_of(const Desc& desc, const TensorType& type);
 
 // An image [n, c, h, w] as [n][c_blocks][spatial][block]: nchw has block 1, nhwc one block of c, nChw16c blocks of 16 whose
 // last may stand for fewer channels, padded with zeros.
@@ -40,8 +61,8 @@ struct ImageView {
 };
 std::optional<ImageView> image_view(const TensorType& type, const LayoutPtr& layout);
 
-// A dense f32 descriptor with the order of dimensions and the blocks of `b`, for another shape of the same rank.
-Desc desc_like(const Blocking& b, const Shape& shape);
+// A dense descriptor with the order of dimensions and the blocks of `b`, for another shape of the same rank.
+Desc desc_like(const Blocking& b, const Shape& shape, dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 // The layout of an image of shape `shape` that lies as one of type `type` does in `layout`.
 LayoutPtr like_image(const TensorType& type, const LayoutPtr& layout, const Shape& shape);
 
