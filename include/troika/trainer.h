@@ -142,7 +142,8 @@ typedef struct troika_trainer_options {
   int32_t samples_on_device; /**< 1 (default): GPUs keep a dataset that takes at most half of their free memory, from the first
                                  epoch over it on, and gather batches there; what a plan of this trainer needs of it, they give
                                  back. 0: batches are copied from the host. The same bits. CPU devices keep none. */
-  int32_t reserved;         /**< 0. */
+  int32_t overlap_weight_gradients; /**< 1 (default): on GPUs, long gradients of weights run beside the rest of the backward
+                                 pass. 0: every launch behind the one before it; a little less memory. The same bits. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -150,7 +151,7 @@ typedef struct troika_trainer_options {
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
         0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
-        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1, 0              \
+        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1, 1              \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */

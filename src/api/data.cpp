@@ -65,9 +65,7 @@ Shape read_sample_shape(const int64_t* dims, int32_t rank, const char* function)
 // Elements of `n` samples of `shape`; refused where they could not be counted.
 int64_t count_all(int64_t n, const Shape& shape, const char* function) {
   if (n < 0) refuse(function, "n is ", n, ", need at least 0");
-  std::vector<int64_t> dims = shape.dims();
-  dims.insert(dims.begin(), n);
-  return checked_elements(Shape(std::move(dims)), text(function, ": samples"));
+  return checked_elements(shape.times(n), text(function, ": samples"));
 }
 
 bool read_flag(int32_t value, int32_t unset, const char* function, const char* field) {

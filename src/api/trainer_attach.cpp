@@ -1,4 +1,6 @@
 // troika_model_attach, and the options of a trainer.
+#include <limits>
+
 #include "api/context_handle.h"
 #include "api/field_check.h"
 #include "api/model_handle.h"
@@ -56,6 +58,7 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   check.integer("sync_batch_norm", o.sync_batch_norm, 0, 1);
   check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
   check.integer("samples_on_device", o.samples_on_device, 0, 1);
+  check.integer("overlap_weight_gradients", o.overlap_weight_gradients, 0, 1);
   check.constant("gradient_compression", o.gradient_compression,
                  {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
 
@@ -91,6 +94,7 @@ TrainerOptions read_trainer_options(const troika_trainer_options* given, const C
   options.syncs_statistics = o.sync_batch_norm == 1;
   options.shards_optimizer = o.shard_optimizer == 1;
   options.keeps_samples = o.samples_on_device == 1;
+  if (o.overlap_weight_gradients == 0) options.least_beside = std::numeric_limits<double>::infinity();
   options.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
   if (o.group_count > 0) required(o.groups, "troika_model_attach", "options.groups");
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);

@@ -27,7 +27,7 @@ struct BenchOptions {
   std::string model, devices = "cpu:0", precision = "f32";
   int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
   double momentum = 0;
-  bool profile = false;
+  bool profile = false, in_turn = false;
   int epochs = 0;    // above 0: so many of `data`, after the windows
   DataOptions data;  // its directory alone
   MeshOptions mesh;
@@ -171,6 +171,7 @@ int bench(BenchOptions& options) {
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision = precision;
   trainer_options.collect_trace = options.profile;
+  trainer_options.overlap_weight_gradients = !options.in_turn;
   set_mesh(options.mesh, trainer_options);
   set_recompute(options.recompute, trainer_options);
   set_replication(options.replication, trainer_options);
@@ -235,6 +236,8 @@ void add_bench_command(CommandLine& line) {
   add_mesh_options(command, options->mesh);
   add_recompute_options(command, options->recompute);
   add_replication_options(command, options->replication);
+  command.flag("--in-turn", options->in_turn,
+               "On GPUs, no launch runs beside another: what overlapping long gradients of weights brings");
   command.flag("--profile", options->profile,
                "Then each launch's best time in a window of steps; traces, and without CUDA graphs");
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");

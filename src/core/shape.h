@@ -30,6 +30,13 @@ class Shape {
     return n;
   }
 
+  // [n, dims...]: n tensors of this shape behind each other.
+  Shape times(int64_t n) const {
+    Shape shape = *this;
+    shape.dims_.insert(shape.dims_.begin(), n);
+    return shape;
+  }
+
   // The same shape with dimension 0 replaced.
   Shape with_batch(int64_t batch) const {
     Shape shape = *this;

@@ -36,9 +36,7 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& opti
 
   // All memory is taken here, so that no later call fails for want of it.
   const int64_t largest = std::min(options_.batch, dataset_->size());
-  std::vector<int64_t> dims = dataset_->sample_shape().dims();
-  dims.insert(dims.begin(), largest);
-  const Shape shape(std::move(dims));
+  const Shape shape = dataset_->sample_shape().times(largest);
   const int64_t elements = checked_elements(shape, "loader: a batch");
   const int64_t values = checked_elements({largest, dataset_->value_size()}, "loader: the values of a batch");
   indices_.resize(static_cast<size_t>(largest));

@@ -35,6 +35,13 @@ struct DeviceInfo {
 // Memory of a device, 64-byte aligned and zeroed. Freed by its deleter, behind the launches that use it; null is ignored.
 using Buffer = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
+inline Buffer no_buffer() {
+  return Buffer(nullptr, [](std::byte*) {});
+}
+
+// For each launch of a run, those before it that it waits for.
+using LaunchOrder = std::vector<std::vector<size_t>>;
+
 // A run of launches that the device repeats with one call, on the same addresses: a CUDA graph.
 class Recording {
  public:
@@ -54,6 +61,8 @@ class Device {
   // Both behind the launches so far. The source may change when the first returns; the second returns with the bytes.
   virtual void copy_from_host(void* destination, const void* source, size_t bytes) = 0;
   virtual void copy_to_host(void* destination, const void* source, size_t bytes) = 0;
+  // Waits for the copies so far.
+  virtual void finish() {}
   // Within this device's memory, behind the launches so far and before those that follow. From the worker.
   virtual void copy(void* destination, const void* source, size_t bytes) = 0;
   // For results of up to `capacity` bytes.
@@ -67,8 +76,12 @@ class Device {
   virtual size_t room_for_samples() const { return 0; }
   // Whether repeating a recording costs less than launching one by one.
   virtual bool can_record() const { return false; }
-  // Records what `launches` launches, without running it. Null on a device that cannot.
-  virtual std::unique_ptr<Recording> record([[maybe_unused]] const std::function<void()>& launches) { return nullptr; }
+  // Records what `launch` launches when it is called with 0, 1 ... order.size() - 1, without running it. Null on a device that
+  // cannot.
+  virtual std::unique_ptr<Recording> record([[maybe_unused]] const LaunchOrder& order,
+                                            [[maybe_unused]] const std::function<void(size_t)>& launch) {
+    return nullptr;
+  }
 
   // Prepares the calling thread to be this device's worker: cores, number of threads.
   virtual void enter_thread() = 0;

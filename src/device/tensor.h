@@ -28,8 +28,11 @@ class Tensor {
   void read(void* host) const {
     if (bytes()) device_->copy_to_host(host, data_, bytes());
   }
+  // Returns when the bytes are there: others may read them through DLPack, on streams of theirs.
   void write(const void* host) {
-    if (bytes()) device_->copy_from_host(data_, host, bytes());
+    if (!bytes()) return;
+    device_->copy_from_host(data_, host, bytes());
+    device_->finish();
   }
   std::vector<std::byte> to_host() const;
 
@@ -38,7 +41,7 @@ class Tensor {
 
   std::shared_ptr<Device> device_;
   TensorType type_;
-  Buffer owned_{nullptr, [](std::byte*) {}};
+  Buffer owned_ = no_buffer();
   std::byte* data_ = nullptr;
   std::function<void()> release_;
 };

@@ -25,12 +25,15 @@ void need_rows(const OpInputs& in, size_t i, int64_t row) {
 }
 
 // Inputs: x, weight [c], bias [c], running_mean [c], running_var [c], num_batches_tracked [] (or none of the three: then nothing
-// is tracked), residual or none; with statistics over several ranks also their moments (see batch_norm2d_moments).
+// is tracked), residual or none; with statistics over several ranks also their moments (see batch_norm2d_moments), or none; and,
+// behind autodiff, what x lacks a channel [c], which the mean that is tracked counts (see absorb_biases).
 // Outputs: y, mean [c], inverse standard deviation [c]. Attributes: eps, momentum, relu.
 std::vector<TensorType> infer(const OpInputs& in) {
-  in.need_inputs(7, 8);
+  in.need_inputs(7, 9);
   check(in);
-  if (in.types.size() > 7) need_rows(in, 7, 2 * in.shape(0)[1] + 1);
+  if (in.has(7)) need_rows(in, 7, 2 * in.shape(0)[1] + 1);
+  if (in.has(8) && in.types[8] != TensorType{DType::f32, {in.shape(0)[1]}})
+    in.fail(text("what it lacks is ", name_of(in.types[8].dtype), in.shape(8), ", need f32[", in.shape(0)[1], "]"));
   if (in.has(3) != in.has(4) || in.has(3) != in.has(5))
     in.fail("has some of its running statistics, needs all or none");
   const TensorType channel{DType::f32, {in.shape(0)[1]}};
@@ -70,15 +73,19 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 }
 
 // Inputs: x, weight, mean, inv_std, y where relu, dy; with statistics over several ranks also this rank's sums and those of
-// all (see batch_norm2d_gradient_sums). Outputs: dx, dweight, dbias, and dz where `residual`.
+// all (see batch_norm2d_gradient_sums); or in their place none, and another gradient of y to add to dy (see fuse_adds). Outputs:
+// dx, dweight, dbias, and dz where `residual`.
 std::vector<TensorType> infer_gradient(const OpInputs& in) {
-  in.need_inputs(6, 8);
-  for (size_t i = 6; i < in.types.size(); ++i)
-    if (in.types[i] != TensorType{DType::f32, {2 * in.shape(0)[1] + 1}})
-      in.fail(text("sums are ", name_of(in.types[i].dtype), in.shape(i), ", need f32[", 2 * in.shape(0)[1] + 1, "]"));
+  in.need_inputs(6, 9);
+  const bool is_summed = in.has(6), residual = in.node.attributes.flag("residual");
+  for (size_t i = 6; is_summed && i < 8; ++i)
+    if (!in.has(i) || in.types[i] != TensorType{DType::f32, {2 * in.shape(0)[1] + 1}})
+      in.fail(text("sums are ", in.has(i) ? text(name_of(in.types[i].dtype), in.shape(i)) : "absent", ", need f32[",
+                   2 * in.shape(0)[1] + 1, "]"));
   std::vector<TensorType> types = {in.types[0], in.types[1], in.types[1]};
-  if (in.types.size() > 6 && in.node.attributes.flag("residual"))
-    in.fail("has sums, whose op gives dz; needs no residual");
+  if (is_summed && (residual || in.has(8))) in.fail("has sums, whose op gives dz; needs no residual");
+  if (in.has(8) && (!residual || in.types[8] != in.types[5]))
+    in.fail("adds gradients, needs both of one type, and gives dz");
   if (in.node.attributes.flag("residual")) types.push_back(in.types[0]);
   return types;
 }
@@ -121,7 +128,7 @@ const OpDef batch_norm2d_op{.name = "batch_norm2d",
                             .mutates = {3, 4, 5},
                             .kept_outputs = {1, 2},
                             .computes_low = true,
-                            .f32_inputs = {1, 2, 3, 4, 7}};
+                            .f32_inputs = {1, 2, 3, 4, 7, 8}};
 const OpDef batch_norm2d_gradient_op{.name = "batch_norm2d_gradient", .infer = infer_gradient};
 const OpDef batch_norm2d_inference_op{
     .name = "batch_norm2d_inference", .infer = infer_inference, .computes_low = true, .f32_inputs = {1, 2, 3, 4}};

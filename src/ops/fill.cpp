@@ -1,4 +1,4 @@
-// fill: a tensor of one number; what a device without samples hands to the all-reduce.
+// fill and fill_all: a tensor of one number, what a device without samples hands to the all-reduce; and many rows of it.
 #include "ops/op_def.h"
 
 namespace troika {
@@ -10,9 +10,18 @@ std::vector<TensorType> infer(const OpInputs& in) {
   return {{DType::f32, Shape(in.node.attributes.list("shape"))}};
 }
 
+// Attributes: value, sizes. Outputs: a row of each size.
+std::vector<TensorType> infer_all(const OpInputs& in) {
+  in.need_inputs(0, 0);
+  std::vector<TensorType> types;
+  for (int64_t size : in.node.attributes.list("sizes")) types.push_back({DType::f32, {size}});
+  return types;
+}
+
 }  // namespace
 
-extern const OpDef fill_op;
+extern const OpDef fill_op, fill_all_op;
 const OpDef fill_op{.name = "fill", .infer = infer};
+const OpDef fill_all_op{.name = "fill_all", .infer = infer_all};
 
 }  // namespace troika

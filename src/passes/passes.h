@@ -41,8 +41,21 @@ using StageOf = std::function<int(const std::string& layer)>;
 void fuse(Graph& graph, const StageOf& stage_of = {});
 void fuse_steps(Graph& graph);  // nodes that nothing reads any more are left
 
+// Lets batch_norm2d_gradient add up the two gradients of a value that is read twice, as behind each block of a ResNet.
+void fuse_adds(Graph& graph);
+
+// Leaves out biases of convolutions that batch_norm2d in training takes out again. Behind autodiff.
+void absorb_biases(Graph& graph);
+
+// Gives 0 for the gradients of biases that batch_norm2d takes out again, of all by one node.
+void zero_biases(Graph& graph);
+
 // Makes the casts of parameters one node, where the first of them is: they are many, and short beside a launch.
 void fuse_casts(Graph& graph);
+
+// Lets gradients of weights of at least so many operations run beside the launches that follow, until one needs their memory
+// (see plan/launch_order.h). Attribute: beside.
+void run_beside(Graph& graph, double least_operations);
 
 // Cuts from an input image the rows and columns that end, through convolutions and pooling, behind the last whole window of
 // a later layer, so that no layer computes them. What is left keeps its values, and so do all gradients.

@@ -2,6 +2,7 @@
 #include "plan/compile.h"
 
 #include <chrono>
+#include <cmath>
 #include <map>
 
 #include "core/environment.h"
@@ -176,8 +177,16 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   }
   if (r.local_batch == 0) return graph;
   if (r.allow_tf32) passes.run("allow_tf32", allow_tf32);
+  if (trains && r.fuse) {
+    // Where activations are few, the sum is kept rather than what it is of.
+    if (!r.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
+    passes.run("zero_biases", zero_biases);
+    passes.run("absorb_biases", absorb_biases);
+  }
   // Recompute casts where it needs them, so that the copies need not be kept.
   if (r.compute != DType::f32 && r.fuse && !r.recompute.is_on()) passes.run("fuse_casts", fuse_casts);
+  if (trains && std::isfinite(r.least_beside))
+    passes.run("run_beside", [&](Graph& g) { run_beside(g, r.least_beside); });
   passes.run("dead_code", remove_dead_code);
   return graph;
 }

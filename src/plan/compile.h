@@ -37,6 +37,8 @@ struct CompileRequest {
   bool fuse = true;
   DType compute = DType::f32;  // bf16 or f16: mixed precision
   bool allow_tf32 = false;     // f32 products may be made with 10 bits of fraction
+  // Gradients of weights of at least so many operations run beside other launches, on a device that records.
+  double least_beside = std::numeric_limits<double>::infinity();
   // For training:
   std::vector<std::string> trainable;      // of the whole model
   std::vector<std::string> own_trainable;  // of them, those of this rank's layers, as buckets and groups are

@@ -48,6 +48,7 @@ class Lowering {
     for (ValueId id : graph_.outputs) outputs_.push_back(lies_as(id, nullptr, "output").place);
     wait_for_rest();
     if (!state_.is_placed()) state_.place();
+    keep_beside();
     share_memory();
     place_arena();
     return finish();
@@ -138,6 +139,7 @@ class Lowering {
     }
 
     add_launch(node.op, node.name, std::move(choice), inputs, outputs, cost_of(graph_, node).operations);
+    plan_.launches.back().is_beside = node.attributes.flag("beside");
     for (const Landing& landing : landings) {
       const Value& value = graph_.value(landing.id);
       const Place from = lying_[landing.id].place;
@@ -273,6 +275,21 @@ class Lowering {
     plan_.steps.push_back({PlanStep::launch, plan_.launches.size()});
     plan_.launches.push_back(std::move(launch));
     arguments_.push_back({std::move(inputs), std::move(outputs), scratch, std::move(choice.may_share)});
+  }
+
+  // What a launch beside the others touches is left alone until the next one of its kind, which waits for it.
+  void keep_beside() {
+    size_t next = plan_.launches.size();
+    for (size_t i = plan_.launches.size(); i-- > 0;) {
+      if (!plan_.launches[i].is_beside) continue;
+      auto keep_until_next = [&](const Place& p) {
+        if (p.block != kNone) blocks_[p.block].last = std::max(blocks_[p.block].last, static_cast<int>(next) - 1);
+      };
+      for (const Place& p : arguments_[i].inputs) keep_until_next(p);
+      for (const Place& p : arguments_[i].outputs) keep_until_next(p);
+      keep_until_next(arguments_[i].scratch);
+      next = i;
+    }
   }
 
   // Lets an output take over the memory of an input that dies in its launch.

@@ -7,7 +7,7 @@
 
 namespace troika {
 
-constexpr size_t kArenaAlignment = 64;  // a cache line, and the widest vector
+constexpr size_t kArenaAlignment = 256;  // of an allocation on a GPU, which cuBLASLt wants of its workspace
 
 struct MemoryBlock {
   size_t bytes = 0;

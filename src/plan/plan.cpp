@@ -65,8 +65,8 @@ std::string print_plan(const Plan& plan) {
           << '\n';
     } else {
       const Launch& l = plan.launches[step.index];
-      out << "  " << l.op << " '" << l.layer << "' by " << l.kernel_name << " (" << l.layouts << ") "
-          << print_locations(l.inputs) << " -> " << print_locations(l.outputs);
+      out << (l.is_beside ? "  beside " : "  ") << l.op << " '" << l.layer << "' by " << l.kernel_name << " ("
+          << l.layouts << ") " << print_locations(l.inputs) << " -> " << print_locations(l.outputs);
       if (l.scratch.bytes) out << " scratch " << print_location(l.scratch);
       out << '\n';
     }

@@ -20,6 +20,7 @@ struct Launch {
   std::vector<Location> inputs, outputs;  // Segment::none where absent
   Location scratch;
   double operations = 0;
+  bool is_beside = false;  // may run while others behind it do, until they need its memory (see launch_order.h)
 };
 
 struct PlanStep {

@@ -3,9 +3,13 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "plan/memory_plan.h"
 
 namespace troika {
+namespace {
+
+constexpr size_t kAlignment = 64;  // a cache line, and the widest vector
+
+}  // namespace
 
 StateEntry& StateTable::find(const std::string& name) {
   for (StateEntry& entry : entries_)
@@ -19,7 +23,7 @@ void StateTable::place() {
     entry.is_decided = true;
     entry.bytes = entry.layout ? entry.layout->bytes() : entry.type.bytes();
     entry.offset = offset;
-    const size_t bytes = (entry.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    const size_t bytes = (entry.bytes + kAlignment - 1) / kAlignment * kAlignment;
     offset += bytes;
     if (entry.bucket < 0) continue;
     if (static_cast<size_t>(entry.bucket) == buckets_.size()) buckets_.push_back({entry.offset, 0, {}});

@@ -1,6 +1,8 @@
 // One pass over a plan's steps.
 #include "runtime/executor.h"
 
+#include "plan/launch_order.h"
+
 namespace troika {
 
 std::byte* Bases::address(const Location& location) const {
@@ -32,8 +34,8 @@ void record(Plan& plan, Device& device) {
     size_t last = first;
     while (last < plan.steps.size() && plan.steps[last].kind == PlanStep::launch) ++last;
     if (first == last) continue;
-    recorded.push_back({first, last, device.record([&] {
-                          for (size_t i = first; i < last; ++i) plan.launches[plan.steps[i].index].kernel->run();
+    recorded.push_back({first, last, device.record(order_launches(plan, first, last), [&](size_t i) {
+                          plan.launches[plan.steps[first + i].index].kernel->run();
                         })});
     first = last;
   }

@@ -1,5 +1,6 @@
-// Training and evaluating over a loader's epoch.
+// Training and evaluating over a loader's epoch, from samples that devices keep or that the host copies.
 #include <algorithm>
+#include <iterator>
 
 #include "core/stopwatch.h"
 #include "core/text.h"
@@ -33,6 +34,76 @@ void check_has_batches(const Loader& loader) {
 }
 
 }  // namespace
+
+// On every device, which replicas may share. `ranks`: those that the samples are to be copied for.
+bool Trainer::have_room_for(const Dataset& dataset, const std::vector<size_t>& ranks) const {
+  for (size_t rank : ranks) {
+    size_t bytes = 0;
+    for (size_t other : ranks)
+      if (replicas_[other]->device_id() == replicas_[rank]->device_id())
+        bytes += replicas_[other]->bytes_of_samples(dataset);
+    if (bytes > replicas_[rank]->room_for_samples()) return false;
+  }
+  return true;
+}
+
+// Whether every replica has the dataset, or reads nothing of it, for the plans that are prepared.
+bool Trainer::keep_samples(const std::shared_ptr<const Dataset>& dataset, const std::vector<size_t>& ranks) {
+  auto lacks = [&](size_t rank) { return !replicas_[rank]->is_idle() && !replicas_[rank]->use_samples(dataset); };
+  auto keeps_none = [&](size_t rank) { return lacks(rank) && replicas_[rank]->room_for_samples() == 0; };
+  if (std::none_of(ranks.begin(), ranks.end(), lacks)) return true;
+  not_kept_ = dataset;
+  if (std::any_of(ranks.begin(), ranks.end(), keeps_none)) return false;
+  std::vector<size_t> without;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(without), lacks);
+  if (!have_room_for(*dataset, without)) return false;
+
+  for (size_t rank : without) replicas_[rank]->start_keeping(dataset);
+  bool are_kept = true;
+  std::exception_ptr error;
+  for (size_t rank : without) {
+    try {
+      replicas_[rank]->wait_for_keeping();
+    } catch (const Error& e) {
+      are_kept = false;
+      if (e.status() != Status::out_of_memory) error = std::current_exception();
+    } catch (...) {
+      are_kept = false;
+      error = std::current_exception();
+    }
+  }
+  if (are_kept) {
+    not_kept_.reset();
+    return true;
+  }
+  for (size_t rank : ranks) replicas_[rank]->drop_samples(dataset.get());
+  if (error) std::rethrow_exception(error);
+  return false;
+}
+
+// The loader's next batch, which is `coming`, and plans for it: gathered on the devices where they can, else from the host.
+BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const std::vector<size_t>& ranks) {
+  const Dataset& dataset = *loader.dataset();
+  if (dataset.sample_shape() != input_shape_) check_batch(dataset.sample_shape().times(coming.size));
+  if (mode == Mode::train) check_order(coming);
+  BatchView view;
+  // What does not fit the model is left to the checks of batches from the host.
+  const bool fits = options_.loss == Loss::mean_squared_error ? dataset.value_size() == outputs_
+                                                              : dataset.has_labels() && dataset.classes() <= outputs_;
+  if (options_.keeps_samples && fits && not_kept_.lock() != loader.dataset()) {
+    prepare(mode, coming.size, ranks);
+    if (keep_samples(loader.dataset(), ranks)) {
+      loader.skip();
+      view.n = coming.size;
+      view.gathered = &coming;
+      return view;
+    }
+  }
+  view = view_of(*loader.next());
+  check_targets(view);
+  prepare(mode, coming.size, ranks);
+  return view;
+}
 
 bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
   check_usable();

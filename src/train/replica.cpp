@@ -13,10 +13,6 @@ namespace {
 constexpr size_t kMostPlans = 16;  // of one replica; the one unused for longest goes first
 constexpr size_t kMostStores = 4;  // likewise
 
-Buffer no_buffer() {
-  return Buffer(nullptr, [](std::byte*) {});
-}
-
 }  // namespace
 
 Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace)
@@ -137,7 +133,7 @@ bool Replica::use_samples(const std::shared_ptr<const Dataset>& dataset) {
   store_ = nullptr;
   if (!parts.inputs && !parts.targets) return true;
   for (Kept& kept : stores_) {
-    if (!kept.store->is_of(dataset) || kept.store->parts() != parts) continue;
+    if (!kept.store->is_of(*dataset) || kept.store->parts() != parts) continue;
     kept.last_use = ++uses_;
     store_ = kept.store.get();
     return true;
@@ -172,7 +168,7 @@ void Replica::drop_stores(Which which) {
 }
 
 void Replica::drop_samples(const Dataset* dataset) {
-  drop_stores([&](const SampleStore& store) { return !dataset || store.is_of(dataset); });
+  drop_stores([&](const SampleStore& store) { return !dataset || store.is_of(*dataset); });
 }
 
 void Replica::drop_abandoned_samples() {
@@ -214,7 +210,7 @@ void Replica::guarded(Work work) {
 void Replica::run() {
   guarded([&] {
     Plan& plan = *current_->plan;
-    if (++current_->runs == 2 && device_->can_record() && !collects_trace_) record(plan, *device_);
+    if (++current_->runs == 2 && records()) record(plan, *device_);
     if (arguments_.samples && store_) gather(*current_);
     feed(plan);
 

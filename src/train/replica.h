@@ -72,6 +72,8 @@ class Replica {
   size_t sample_bytes() const;
 
   bool runs_ahead() const { return device_->runs_ahead(); }
+  // Whether launches are recorded, and can run beside each other.
+  bool records() const { return device_->can_record() && !collects_trace_; }
 
   // Starts the prepared plan; wait() ends it and throws what went wrong.
   void start(RunArguments arguments);

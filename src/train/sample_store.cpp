@@ -13,16 +13,6 @@ namespace {
 constexpr int64_t kChunkBytes = 16 << 20;  // read at once
 constexpr int64_t kByteValues = 256;
 
-Buffer no_buffer() {
-  return Buffer(nullptr, [](std::byte*) {});
-}
-
-Shape with_first(const Shape& shape, int64_t first) {
-  std::vector<int64_t> dims = shape.dims();
-  dims.insert(dims.begin(), first);
-  return Shape(std::move(dims));
-}
-
 TensorType targets_type(const Dataset& dataset) {
   if (dataset.has_labels()) return {DType::i32, {dataset.size()}};
   return {DType::f32, {dataset.size(), dataset.value_size()}};
@@ -45,7 +35,7 @@ SampleStore::SampleStore(Device& device, const std::shared_ptr<const Dataset>& d
       bytes_(bytes_of(*dataset, parts)),
       size_(dataset->size()),
       targets_type_(targets_type(*dataset)),
-      samples_shape_(with_first(dataset->sample_shape(), size_)),
+      samples_shape_(dataset->sample_shape().times(size_)),
       samples_(no_buffer()),
       values_(no_buffer()),
       targets_(no_buffer()),

@@ -32,14 +32,12 @@ class SampleStore {
   // Copies the samples to the device, bytes as bytes. OUT_OF_MEMORY.
   SampleStore(Device& device, const std::shared_ptr<const Dataset>& dataset, Parts parts);
 
-  bool is_of(const std::shared_ptr<const Dataset>& dataset) const { return dataset_.lock() == dataset; }
-  bool is_of(const Dataset* dataset) const { return dataset_.lock().get() == dataset; }
+  bool is_of(const Dataset& dataset) const { return dataset_.lock().get() == &dataset; }
   bool is_abandoned() const { return dataset_.expired(); }
   Parts parts() const { return parts_; }
   size_t bytes() const { return bytes_; }
-  size_t input_bytes() const {
-    return static_cast<size_t>(samples_shape_.elements() / size_) * sizeof(float);
-  }  // of a sample
+  // Of a sample, as gathered.
+  size_t input_bytes() const { return static_cast<size_t>(samples_shape_.elements() / size_) * sizeof(float); }
   size_t target_bytes() const { return targets_type_.bytes() / static_cast<size_t>(size_); }
 
   // The launch that gathers `batch` samples, those from `offset` on behind the place that is set, into `inputs`

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 
 #include "core/sampler.h"
 #include "core/stopwatch.h"
@@ -111,7 +110,8 @@ void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>
     if (replica.use(mode, samples_of(mode, global_batch, rank, ranks.size()).size(),
                     mode == Mode::train ? global_batch : 0))
       continue;
-    const CompileRequest request = compile_request(mode, global_batch, rank, ranks.size());
+    CompileRequest request = compile_request(mode, global_batch, rank, ranks.size());
+    if (replica.records()) request.least_beside = options_.least_beside;
     replica.prepare(request, part_of(rank).state, context_->log());
     context_->log().write(LogLevel::info, text("compiled plan ", replica.current_plan().name, ", arena ",
                                                replica.arena_bytes(), " bytes"));
@@ -119,80 +119,6 @@ void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>
   for (size_t r = 0; r < replicas_.size(); ++r)
     if (!replicas_[r]->has_state()) replicas_[r]->allocate_state(part_of(r).state);
   upload_state();
-}
-
-// On every device, which replicas may share. `ranks`: those that the samples are to be copied for.
-bool Trainer::have_room_for(const Dataset& dataset, const std::vector<size_t>& ranks) const {
-  for (size_t rank : ranks) {
-    size_t bytes = 0;
-    for (size_t other : ranks)
-      if (replicas_[other]->device_id() == replicas_[rank]->device_id())
-        bytes += replicas_[other]->bytes_of_samples(dataset);
-    if (bytes > replicas_[rank]->room_for_samples()) return false;
-  }
-  return true;
-}
-
-// Whether every replica has the dataset, or reads nothing of it, for the plans that are prepared.
-bool Trainer::keep_samples(const std::shared_ptr<const Dataset>& dataset, const std::vector<size_t>& ranks) {
-  auto lacks = [&](size_t rank) { return !replicas_[rank]->is_idle() && !replicas_[rank]->use_samples(dataset); };
-  auto keeps_none = [&](size_t rank) { return lacks(rank) && replicas_[rank]->room_for_samples() == 0; };
-  if (std::none_of(ranks.begin(), ranks.end(), lacks)) return true;
-  not_kept_ = dataset;
-  if (std::any_of(ranks.begin(), ranks.end(), keeps_none)) return false;
-  std::vector<size_t> without;
-  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(without), lacks);
-  if (!have_room_for(*dataset, without)) return false;
-
-  for (size_t rank : without) replicas_[rank]->start_keeping(dataset);
-  bool are_kept = true;
-  std::exception_ptr error;
-  for (size_t rank : without) {
-    try {
-      replicas_[rank]->wait_for_keeping();
-    } catch (const Error& e) {
-      are_kept = false;
-      if (e.status() != Status::out_of_memory) error = std::current_exception();
-    } catch (...) {
-      are_kept = false;
-      error = std::current_exception();
-    }
-  }
-  if (are_kept) {
-    not_kept_.reset();
-    return true;
-  }
-  for (size_t rank : ranks) replicas_[rank]->drop_samples(dataset.get());
-  if (error) std::rethrow_exception(error);
-  return false;
-}
-
-// The loader's next batch, which is `coming`, and plans for it: gathered on the devices where they can, else from the host.
-BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const std::vector<size_t>& ranks) {
-  const Dataset& dataset = *loader.dataset();
-  if (dataset.sample_shape() != input_shape_) {
-    std::vector<int64_t> dims = dataset.sample_shape().dims();
-    dims.insert(dims.begin(), coming.size);
-    check_batch(Shape(dims));
-  }
-  if (mode == Mode::train) check_order(coming);
-  BatchView view;
-  // What does not fit the model is left to the checks of batches from the host.
-  const bool fits = options_.loss == Loss::mean_squared_error ? dataset.value_size() == outputs_
-                                                              : dataset.has_labels() && dataset.classes() <= outputs_;
-  if (options_.keeps_samples && fits && not_kept_.lock() != loader.dataset()) {
-    prepare(mode, coming.size, ranks);
-    if (keep_samples(loader.dataset(), ranks)) {
-      loader.skip();
-      view.n = coming.size;
-      view.gathered = &coming;
-      return view;
-    }
-  }
-  view = view_of(*loader.next());
-  check_targets(view);
-  prepare(mode, coming.size, ranks);
-  return view;
 }
 
 void Trainer::upload_state() {
@@ -452,9 +378,7 @@ Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<floa
   view.inputs = inputs;
   view.output = output.data();
   start_and_wait(Mode::predict, all_ranks_, view);
-  std::vector<int64_t> dims = model_->output_shape().dims();
-  dims.insert(dims.begin(), shape[0]);
-  return Shape(dims);
+  return model_->output_shape().times(shape[0]);
 }
 
 }  // namespace troika

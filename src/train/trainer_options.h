@@ -47,6 +47,7 @@ struct TrainerOptions {
   bool collect_trace = false;
   bool keeps_samples = true;  // datasets on devices that gather batches themselves
   bool fuse = true;
+  double least_beside = 5e8;  // operations of a gradient of weights that may run beside other launches
   DType compute = DType::f32;
   bool allow_tf32 = false;
   int64_t micro_batches = 1;   // of each replica's samples

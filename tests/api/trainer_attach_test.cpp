@@ -98,6 +98,7 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse(at + "sync_batch_norm is 2, need 0 to 1", [](auto& o) { o.sync_batch_norm = 2; });
   refuse(at + "shard_optimizer is -1, need 0 to 1", [](auto& o) { o.shard_optimizer = -1; });
   refuse(at + "samples_on_device is 2, need 0 to 1", [](auto& o) { o.samples_on_device = 2; });
+  refuse(at + "overlap_weight_gradients is 2, need 0 to 1", [](auto& o) { o.overlap_weight_gradients = 2; });
   refuse(at + "gradient_compression is 3, need TROIKA_COMPRESSION_NONE", [](auto& o) { o.gradient_compression = 3; });
   refuse(at + "recompute_segments is -1, need 0 to 2147483647", [](auto& o) { o.recompute_segments = -1; });
   refuse(at + "activation_budget_bytes is -5, need at least 0", [](auto& o) { o.activation_budget_bytes = -5; });

@@ -240,7 +240,7 @@ mesh        parameters   gradients   optimizer activations       total        se
 2x2x1           516 kB      516 kB      516 kB     2.04 MB     3.59 MB      884 kB      44.9 %     3.95 ms  does not fit
 2x1x2           259 kB      259 kB      259 kB     1.31 MB     2.09 MB      810 kB       0.0 %     3.07 ms  does not fit
 1x4x1            896 B       896 B       896 B     4.60 MB     4.60 MB      942 kB      69.6 %     6.76 ms  does not fit
-1x2x2           258 kB      258 kB      258 kB     1.27 MB     2.05 MB     1.54 MB      45.4 %     5.10 ms  does not fit
+1x2x2           258 kB      258 kB      258 kB     1.28 MB     2.05 MB     1.54 MB      45.4 %     5.10 ms  does not fit
 1x1x4           134 kB      134 kB      134 kB     1.21 MB     1.61 MB     1.66 MB       0.0 %     3.41 ms  <- fastest that fits
 """
 

@@ -166,6 +166,28 @@ void add_batch_norm2d(std::vector<Case>& cases) {
       c.inputs.push_back(f32({3, row}));
       cases.push_back(c);
     }
+  // What x lacks is counted by the mean that is tracked alone.
+  for (const BatchNorm& b : std::vector<BatchNorm>{{{3, 16, 5, 4}}, {{2, 33, 3, 5}, true, true}}) {
+    const TensorType channel = f32({b.x[1]});
+    Case c{"batch_norm2d",
+           {f32(b.x), channel, channel, channel, channel, TensorType{DType::i64, {}},
+            b.residual ? std::optional(f32(b.x)) : std::nullopt, std::nullopt, channel},
+           {{"eps", 1e-5}, {"momentum", 0.1}, {"relu", int64_t{b.relu}}}};
+    c.numbers[4] = positive;
+    c.numbers[5] = [](Random& r) { return static_cast<double>(r.integer(1000)); };
+    cases.push_back(c);
+  }
+  // Two gradients of y, which the first pass adds up.
+  for (const BatchNorm& b :
+       std::vector<BatchNorm>{{{3, 16, 5, 4}}, {{1, 17, 3, 7}, false, true}, {{2, 50, 3, 5}, true, true}}) {
+    const TensorType channel = f32({b.x[1]});
+    const std::optional<TensorType> y = b.relu ? std::optional(f32(b.x)) : std::nullopt;
+    Case c{"batch_norm2d_gradient",
+           {f32(b.x), channel, channel, channel, y, f32(b.x), std::nullopt, std::nullopt, f32(b.x)},
+           {{"relu", int64_t{b.relu}}, {"residual", int64_t{1}}}};
+    c.numbers[3] = positive;
+    cases.push_back(c);
+  }
 }
 
 void add_pooling(std::vector<Case>& cases) {
@@ -223,6 +245,8 @@ void add_elementwise(std::vector<Case>& cases) {
   cases.push_back({"reshape", {f32({3, 12})}, {{"shape", Pair{2, 3, 2}}}});
   cases.push_back({"fill", {}, {{"value", 2.5}, {"shape", Pair{3, 5}}}});
   cases.push_back({"fill", {}, {{"value", 0.0}, {"shape", Pair{17, 3, 3, 3}}}});
+  cases.push_back({"fill_all", {}, {{"value", 0.0}, {"sizes", Pair{64, 1, 1000, 7}}}});
+  cases.push_back({"fill_all", {}, {{"value", -3.5}, {"sizes", Pair(200, 5)}}});
 
   struct Dropout {
     Shape x;

@@ -7,6 +7,7 @@ namespace emulated_gpu::cublaslt {
 namespace {
 
 constexpr int64_t kMostAlignment = 16;
+constexpr int64_t kWorkspaceAlignment = 256;
 constexpr int64_t kSplit = 128;  // products from which on a sum is split
 
 // The largest power of two, up to 16, that divides it.
@@ -137,7 +138,7 @@ void check_memory(const Call& call, size_t workspace_bytes) {
           is_aligned(call.d, algorithm.alignment_d));
   invalid(call.beta == 0 || is_aligned(call.c, algorithm.alignment_c));
   invalid(algorithm.workspace_bytes <= workspace_bytes);
-  invalid(algorithm.workspace_bytes == 0 || (call.workspace && is_aligned(call.workspace, kMostAlignment)));
+  invalid(algorithm.workspace_bytes == 0 || (call.workspace && is_aligned(call.workspace, kWorkspaceAlignment)));
 
   const Span a{call.a, p.a.bytes()}, b{call.b, p.b.bytes()}, c{call.c, call.beta == 0 ? 0 : p.c.bytes()},
       d{call.d, p.d.bytes()};

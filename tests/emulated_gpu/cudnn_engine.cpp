@@ -191,8 +191,9 @@ ContentPtr make_heuristics(const Descriptor& d) {
   const std::vector<Choice> fast = {{2, {}},     {3, {5}}, {8, {}},  {7, {}},  {4, {}},     {6, {2}}, {5, {}},
                                     {1, {3, 0}}, {9, {}},  {6, {4}}, {10, {}}, {1, {5, 1}}, {11, {}}};
   const std::vector<Choice> fallback = {{1, {3, 0}}, {0, {}}, {2, {}}, {6, {2}}};
+  const std::vector<Choice> other(fast.rbegin(), fast.rend());  // mode B thinks otherwise of the same engines
   auto heuristics = std::make_shared<Heuristics>();
-  for (const Choice& choice : mode == CUDNN_HEUR_MODE_FALLBACK ? fallback : fast) {
+  for (const Choice& choice : mode == CUDNN_HEUR_MODE_FALLBACK ? fallback : mode == CUDNN_HEUR_MODE_B ? other : fast) {
     const auto config = configure(graph, choice.engine, choice.knobs);
     if (supports(*config->engine->kind, *graph)) heuristics->results.push_back(config);
   }

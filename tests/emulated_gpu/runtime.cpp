@@ -260,6 +260,14 @@ EMULATED cudaError_t cudaMemsetAsync(void* memory, int value, size_t bytes, cuda
 EMULATED cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return remember(create_stream(*stream));
 }
+EMULATED cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  *least = 0;
+  *greatest = -5;
+  return cudaSuccess;
+}
+EMULATED cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  return remember(create_stream(*stream));
+}
 EMULATED cudaError_t cudaStreamDestroy(cudaStream_t stream) { return remember(destroy(stream)); }
 EMULATED cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return remember(synchronize(stream)); }
 EMULATED cudaError_t cudaStreamQuery(cudaStream_t stream) { return remember(query(stream)); }
@@ -277,14 +285,24 @@ EMULATED cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* 
   return cudaSuccess;
 }
 EMULATED cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
-                                              unsigned long long* id, cudaGraph_t* graph, const cudaGraphNode_t**,
-                                              const cudaGraphEdgeData**, size_t*) {
+                                              unsigned long long* id, cudaGraph_t* graph, const cudaGraphNode_t** nodes,
+                                              const cudaGraphEdgeData** edges, size_t* count) {
+  static const cudaGraphEdgeData kPlain[64] = {};
   cudaGraph_t captured = nullptr;
-  if (const cudaError_t result = capture_info(stream, *status, captured); result != cudaSuccess)
+  const std::vector<cudaGraphNode_t>* behind = nullptr;
+  if (const cudaError_t result = capture_info(stream, *status, captured, behind); result != cudaSuccess)
     return remember(result);
   if (id) *id = captured ? 1 : 0;
   if (graph) *graph = captured;
-  return cudaSuccess;
+  if (nodes) *nodes = behind->data();
+  if (edges) *edges = kPlain;
+  if (count) *count = behind->size();
+  return behind->size() > std::size(kPlain) ? remember(cudaErrorUnknown) : cudaSuccess;
+}
+EMULATED cudaError_t cudaStreamUpdateCaptureDependencies(cudaStream_t stream, cudaGraphNode_t* nodes,
+                                                         const cudaGraphEdgeData*, size_t count, unsigned flags) {
+  if (flags != cudaStreamSetCaptureDependencies) return remember(cudaErrorInvalidValue);
+  return remember(continue_behind(stream, {nodes, nodes + count}));
 }
 
 EMULATED cudaError_t cudaEventCreate(cudaEvent_t* event) { return remember(create_event(*event, true)); }

@@ -27,21 +27,31 @@ std::shared_ptr<const Dataset> array_dataset(bool has_labels) {
   return std::make_shared<const ArrayDataset>(Shape{1, 8, 7}, std::move(inputs), std::move(values), kClasses);
 }
 
+LoaderOptions options_of(bool shuffle) {
+  LoaderOptions options;
+  options.batch = kBatch;
+  options.shuffle = shuffle;
+  options.seed = 12;
+  return options;
+}
+
 struct Epochs {
   std::vector<double> losses;
   Named parameters, buffers, momentum;
   bool operator==(const Epochs&) const = default;
+
+  void hold(const Trained& trained) {
+    parameters = trained.parameters;
+    buffers = trained.buffers;
+    momentum = trained.momentum;
+  }
 };
 
 // Two epochs, the second one cut into two calls, and evaluations.
 Epochs train_epochs(const std::shared_ptr<const Dataset>& dataset, bool shuffle, int devices,
                     const TrainerOptions& options) {
   Trainer trainer(test_context(), batch_norm_net(), test_devices(devices), options);
-  LoaderOptions loader_options;
-  loader_options.batch = kBatch;
-  loader_options.shuffle = shuffle;
-  loader_options.seed = 12;
-  Loader loader(dataset, loader_options), test(dataset, loader_options);
+  Loader loader(dataset, options_of(shuffle)), test(dataset, options_of(shuffle));
   Epochs epochs;
   auto note = [&](const Metrics& metrics) {
     epochs.losses.push_back(metrics.loss * static_cast<double>(metrics.samples));
@@ -56,10 +66,7 @@ Epochs train_epochs(const std::shared_ptr<const Dataset>& dataset, bool shuffle,
   EXPECT_TRUE(trainer.train_epoch(loader, metrics));
   note(metrics);
   EXPECT_EQ(trainer.replica(0).keeps_samples(), !is_on_cpu() && options.keeps_samples);
-  const Trained held = look_at(trainer);
-  epochs.parameters = held.parameters;
-  epochs.buffers = held.buffers;
-  epochs.momentum = held.momentum;
+  epochs.hold(look_at(trainer));
   return epochs;
 }
 
@@ -67,11 +74,7 @@ Epochs train_epochs(const std::shared_ptr<const Dataset>& dataset, bool shuffle,
 Epochs train_batches(const std::shared_ptr<const Dataset>& dataset, bool shuffle, int devices,
                      const TrainerOptions& options) {
   Trainer trainer(test_context(), batch_norm_net(), test_devices(devices), options);
-  LoaderOptions loader_options;
-  loader_options.batch = kBatch;
-  loader_options.shuffle = shuffle;
-  loader_options.seed = 12;
-  Loader loader(dataset, loader_options);
+  Loader loader(dataset, options_of(shuffle));
   Epochs epochs;
   for (int epoch = 0; epoch < 2; ++epoch) {
     if (epoch == 1) loader.seek({1, 2, 0});
@@ -80,10 +83,7 @@ Epochs train_batches(const std::shared_ptr<const Dataset>& dataset, bool shuffle
       EXPECT_TRUE(trainer.step(*batch, result));
     }
   }
-  const Trained held = look_at(trainer);
-  epochs.parameters = held.parameters;
-  epochs.buffers = held.buffers;
-  epochs.momentum = held.momentum;
+  epochs.hold(look_at(trainer));
   return epochs;
 }
 

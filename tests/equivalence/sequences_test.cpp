@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -84,7 +85,8 @@ std::shared_ptr<Model> golden_net(const Kind& kind) {
 Named named(const nlohmann::json& numbers) { return numbers.get<Named>(); }
 
 TEST(Sequences, FollowPyTorchForThreeSteps) {
-  std::ifstream file(TROIKA_SOURCE_DIR "/tests/golden/layers/recurrent.json");
+  const char* root = std::getenv("TROIKA_ROOT");  // where programs that were built elsewhere find the files beside them
+  std::ifstream file(std::string(root ? root : TROIKA_SOURCE_DIR) + "/tests/golden/layers/recurrent.json");
   const auto golden = nlohmann::json::parse(file);
   std::vector<Batch> batches;
   for (uint32_t step = 0; step < 3; ++step) {

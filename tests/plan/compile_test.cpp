@@ -146,9 +146,9 @@ TEST(BuildGraph, LeavesTheModelsGraphAlone) {
 TEST(BuildGraph, TellsTheLogOfEveryPass) {
   std::vector<std::string> lines;
   Lenet(Mode::train, 2, 4, 2).graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
-  ASSERT_EQ(lines.size(), 9u);
-  const char* passes[] = {"rebatch", "loss", "fuse", "crop_unread", "autodiff", "unroll", "data_parallel", "sgd",
-                          "dead_code"};
+  ASSERT_EQ(lines.size(), 12u);
+  const char* passes[] = {"rebatch",       "loss", "fuse",      "crop_unread", "autodiff",      "unroll",
+                          "data_parallel", "sgd",  "fuse_adds", "zero_biases", "absorb_biases", "dead_code"};
   for (size_t i = 0; i < lines.size(); ++i)
     EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
 }
@@ -159,7 +159,7 @@ TEST(BuildGraph, ComputesAgainWhatSegmentsDropBeforeTheGraphIsSplitByData) {
   lenet.request.recompute.segments = 2;
   std::vector<std::string> lines;
   const Graph graph = lenet.graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
-  ASSERT_EQ(lines.size(), 10u);
+  ASSERT_EQ(lines.size(), 12u);
   EXPECT_EQ(lines[5].find("pass recompute: "), 0u) << lines[5];
   EXPECT_EQ(count(graph, "conv2d"), count(whole, "conv2d") + 1);
   EXPECT_EQ(count(graph, "all_reduce"), count(whole, "all_reduce"));

@@ -133,6 +133,18 @@ TEST(EstimateMesh, KeepsToAnActivationBudgetOrSaysWhatItTakes) {
   const size_t whole = estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes;
   settings.recompute.budget_bytes = static_cast<int64_t>(whole * 3 / 4);
   EXPECT_LE(estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes, whole * 3 / 4);
+  int kept = 0;
+  for (size_t percent = 70; percent > 0; --percent) {  // down to the least that works
+    settings.recompute.budget_bytes = static_cast<int64_t>(whole * percent / 100);
+    try {
+      EXPECT_LE(estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes, whole * percent / 100) << percent;
+      ++kept;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.status(), Status::out_of_memory) << error.what();
+      break;
+    }
+  }
+  EXPECT_GT(kept, 5);
   for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{1, 1, 2}}) {  // on the device that needs most
     settings.recompute.budget_bytes = 0;
     size_t split = 0;

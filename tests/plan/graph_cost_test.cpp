@@ -1,5 +1,6 @@
 // Tests of what nodes, messages and sums cost, and of lifetimes.
 #include "plan/graph_cost.h"
+#include "plan/memory_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -54,11 +55,11 @@ TEST(SumSeconds, AreThoseOfARing) {
 
 TEST(ActivationBytes, AreThoseThatLiveTogether) {
   Chain chain;
-  EXPECT_EQ(activation_bytes(chain.graph), 2u * 64);  // z takes the place of x; its view none
+  EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);  // z takes the place of x; its view none
   chain.graph.outputs.push_back(chain.graph.nodes()[0].outputs[0]);  // y lives to the end
-  EXPECT_EQ(activation_bytes(chain.graph), 2u * 64);
+  EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);
   chain.graph.outputs.push_back(0);  // and so does x
-  EXPECT_EQ(activation_bytes(chain.graph), 3u * 64);
+  EXPECT_EQ(activation_bytes(chain.graph), 3u * kArenaAlignment);
 }
 
 }  // namespace

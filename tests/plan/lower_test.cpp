@@ -40,9 +40,9 @@ graph "net" {
             R"(
 plan net: 2 launches, 0.000 GFLOP, arena 0.0 MiB
   feed x -> arena+0:64
-  relu 'a' by fake (plain -> plain) arena+0:64 -> arena+128:64
-  relu 'b' by fake (plain -> plain) arena+128:64 -> arena+192:64 scratch arena+0:100
-  result arena+192:64
+  relu 'a' by fake (plain -> plain) arena+0:64 -> arena+256:64
+  relu 'b' by fake (plain -> plain) arena+256:64 -> arena+512:64 scratch arena+0:100
+  result arena+512:64
 )");
 }
 
@@ -62,14 +62,43 @@ graph "net" {
                        {"wants B too", {{"B", "B"}, {"plain"}}}}),
             R"(
 plan net: 5 launches, 0.000 GFLOP, arena 0.0 MiB
-  feed x -> arena+128:64
-  relu 'first' by fake (plain -> A) arena+128:64 -> arena+0:128
-  reorder 'wants B' by fake (A -> B) arena+0:128 -> arena+128:128
-  relu 'wants B' by fake (B -> B) arena+128:128 -> arena+256:128
-  relu 'wants A' by fake (A -> plain) arena+0:128 -> arena+384:64
-  add 'wants B too' by fake (B, B -> plain) arena+128:128 arena+256:128 -> arena+0:64
-  result arena+384:64
+  feed x -> arena+256:64
+  relu 'first' by fake (plain -> A) arena+256:64 -> arena+0:128
+  reorder 'wants B' by fake (A -> B) arena+0:128 -> arena+256:128
+  relu 'wants B' by fake (B -> B) arena+256:128 -> arena+512:128
+  relu 'wants A' by fake (A -> plain) arena+0:128 -> arena+768:64
+  add 'wants B too' by fake (B, B -> plain) arena+256:128 arena+512:128 -> arena+0:64
+  result arena+768:64
   result arena+0:64
+)");
+}
+
+// %1 dies in "side", and would make room for what "second" makes.
+TEST(Lower, KeepsWhatALaunchBesideReadsUntilTheNextOfItsKind) {
+  EXPECT_EQ(plan_text(R"(
+graph "net" {
+  %0 : f32[16] input "x"
+  (%1 : f32[16]) = relu(%0) "first"
+  (%2 : f32[16]) = relu(%1) "row"
+  (%3 : f32[16]) = relu(%1) "side" {beside=1}
+  (%4 : f32[16]) = relu(%2) "second"
+  (%5 : f32[16]) = relu(%4) "side" {beside=1}
+  (%6 : f32[16]) = relu(%4) "third"
+  return %3, %5, %6
+})",
+                      {}),
+            R"(
+plan net: 6 launches, 0.000 GFLOP, arena 0.0 MiB
+  feed x -> arena+0:64
+  relu 'first' by fake (plain -> plain) arena+0:64 -> arena+256:64
+  relu 'row' by fake (plain -> plain) arena+256:64 -> arena+0:64
+  beside relu 'side' by fake (plain -> plain) arena+256:64 -> arena+512:64
+  relu 'second' by fake (plain -> plain) arena+0:64 -> arena+768:64
+  beside relu 'side' by fake (plain -> plain) arena+768:64 -> arena+0:64
+  relu 'third' by fake (plain -> plain) arena+768:64 -> arena+256:64
+  result arena+512:64
+  result arena+0:64
+  result arena+256:64
 )");
 }
 
@@ -83,10 +112,10 @@ graph "net" {
                       {{"a", {{"A"}, {"A"}}}}),
             R"(
 plan net: 3 launches, 0.000 GFLOP, arena 0.0 MiB
-  feed x -> arena+128:64
-  reorder 'x' by fake (plain -> A) arena+128:64 -> arena+0:128
-  relu 'a' by fake (A -> A) arena+0:128 -> arena+128:128
-  reorder 'output' by fake (A -> plain) arena+128:128 -> arena+0:64
+  feed x -> arena+256:64
+  reorder 'x' by fake (plain -> A) arena+256:64 -> arena+0:128
+  relu 'a' by fake (A -> A) arena+0:128 -> arena+256:128
+  reorder 'output' by fake (A -> plain) arena+256:128 -> arena+0:64
   result arena+0:64
 )");
 }
@@ -106,10 +135,10 @@ TEST(Lower, LetsTheFirstReaderDecideAParametersLayout) {
             R"(
 plan net: 3 launches, 0.000 GFLOP, arena 0.0 MiB
   feed x -> arena+0:64
-  linear 'first' by fake (plain, A -> plain) arena+0:64 parameters+0:128 _ -> arena+128:64
+  linear 'first' by fake (plain, A -> plain) arena+0:64 parameters+0:128 _ -> arena+256:64
   reorder 'w' by fake (A -> B) parameters+0:128 -> arena+0:128
-  linear 'second' by fake (plain, B -> plain) arena+128:64 arena+0:128 _ -> arena+192:64
-  result arena+192:64
+  linear 'second' by fake (plain, B -> plain) arena+256:64 arena+0:128 _ -> arena+512:64
+  result arena+512:64
 )");
 }
 
@@ -207,14 +236,14 @@ TEST(Lower, LandsGradientsInTheParametersLayoutAndWaitsBeforeTheFirstReaderOfABu
       R"(
 plan net: 8 launches, 0.000 GFLOP, arena 0.0 MiB
   feed learning_rates -> arena+0:4
-  feed x -> arena+64:64
-  linear 'a' by fake (plain, A -> plain) arena+64:64 parameters+128:128 _ -> arena+128:64
-  linear 'b' by fake (plain, B -> plain) arena+128:64 parameters+0:128 _ -> arena+192:64
-  linear_weight_gradient 'b'' by fake (plain, plain -> B) arena+128:64 arena+192:64 -> gradients+0:128
+  feed x -> arena+256:64
+  linear 'a' by fake (plain, A -> plain) arena+256:64 parameters+128:128 _ -> arena+512:64
+  linear 'b' by fake (plain, B -> plain) arena+512:64 parameters+0:128 _ -> arena+768:64
+  linear_weight_gradient 'b'' by fake (plain, plain -> B) arena+512:64 arena+768:64 -> gradients+0:128
   start all_reduce bucket 0
-  linear_input_gradient 'b*' by fake (B, plain -> plain) parameters+0:128 arena+192:64 -> arena+128:64
-  linear_weight_gradient 'a'' by fake (plain, plain -> plain) arena+64:64 arena+128:64 -> arena+192:64
-  reorder 'a' by fake (plain -> A) arena+192:64 -> gradients+128:128
+  linear_input_gradient 'b*' by fake (B, plain -> plain) parameters+0:128 arena+768:64 -> arena+512:64
+  linear_weight_gradient 'a'' by fake (plain, plain -> plain) arena+256:64 arena+512:64 -> arena+768:64
+  reorder 'a' by fake (plain -> A) arena+768:64 -> gradients+128:128
   start all_reduce bucket 1
   wait all_reduce bucket 0
   sgd_update 'sgd b' by fake (plain, B, B -> ) arena+0:4 parameters+0:128 gradients+0:128 -> 

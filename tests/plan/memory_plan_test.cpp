@@ -23,26 +23,26 @@ using Offsets = std::vector<size_t>;
 TEST(PlanMemory, NeedsNothingForNothing) { EXPECT_EQ(arena({}), 0u); }
 
 TEST(PlanMemory, PutsBlocksThatLiveTogetherBesideEachOtherLargestFirst) {
-  EXPECT_EQ(offsets({{64, 0, 1}, {128, 1, 2}}), (Offsets{128, 0}));
-  EXPECT_EQ(arena({{64, 0, 1}, {128, 1, 2}}), 192u);
+  EXPECT_EQ(offsets({{256, 0, 1}, {512, 1, 2}}), (Offsets{512, 0}));
+  EXPECT_EQ(arena({{256, 0, 1}, {512, 1, 2}}), 768u);
 }
 
 TEST(PlanMemory, GivesBlocksThatNeverMeetTheSamePlace) {
-  EXPECT_EQ(offsets({{100, 0, 1}, {100, 2, 3}, {50, 4, 4}}), (Offsets{0, 0, 0}));
-  EXPECT_EQ(arena({{100, 0, 1}, {100, 2, 3}, {50, 4, 4}}), 128u);
+  EXPECT_EQ(offsets({{400, 0, 1}, {400, 2, 3}, {50, 4, 4}}), (Offsets{0, 0, 0}));
+  EXPECT_EQ(arena({{400, 0, 1}, {400, 2, 3}, {50, 4, 4}}), 512u);
 }
 
-TEST(PlanMemory, CountsBothEndsOfALifetime) { EXPECT_EQ(offsets({{64, 0, 2}, {64, 2, 4}}), (Offsets{0, 64})); }
+TEST(PlanMemory, CountsBothEndsOfALifetime) { EXPECT_EQ(offsets({{256, 0, 2}, {256, 2, 4}}), (Offsets{0, 256})); }
 
 TEST(PlanMemory, FillsAHoleWhereABlockFits) {
-  // a (256) lies at 0 during 0..1, b (128) above it throughout; c (192) takes a's place, d (64) the rest of it.
-  EXPECT_EQ(offsets({{256, 0, 1}, {128, 0, 3}, {192, 2, 3}, {64, 2, 3}}), (Offsets{0, 256, 0, 192}));
-  EXPECT_EQ(arena({{256, 0, 1}, {128, 0, 3}, {192, 2, 3}, {64, 2, 3}}), 384u);
+  // a (1024) lies at 0 during 0..1, b (512) above it throughout; c (768) takes a's place, d (256) the rest of it.
+  EXPECT_EQ(offsets({{1024, 0, 1}, {512, 0, 3}, {768, 2, 3}, {256, 2, 3}}), (Offsets{0, 1024, 0, 768}));
+  EXPECT_EQ(arena({{1024, 0, 1}, {512, 0, 3}, {768, 2, 3}, {256, 2, 3}}), 1536u);
 }
 
 TEST(PlanMemory, AlignsEveryBlock) {
-  EXPECT_EQ(offsets({{65, 0, 0}, {3, 0, 0}, {2, 0, 0}}), (Offsets{0, 128, 192}));
-  EXPECT_EQ(arena({{65, 0, 0}, {3, 0, 0}, {2, 0, 0}}), 256u);
+  EXPECT_EQ(offsets({{65, 0, 0}, {3, 0, 0}, {2, 0, 0}}), (Offsets{0, 256, 512}));
+  EXPECT_EQ(arena({{65, 0, 0}, {3, 0, 0}, {2, 0, 0}}), 768u);
 }
 
 TEST(PlanMemory, KeepsBlocksThatLiveTogetherApartWhateverTheyAre) {

@@ -60,12 +60,14 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
   const LayoutPtr layout = image_layout(request);
   const ImageView v = *image_view(x_type, layout);
   const double eps = node.attributes.real("eps"), momentum = node.attributes.real("momentum");
-  const bool relu = node.attributes.flag("relu"), is_merged = node.inputs.size() > 7;
+  const auto has = [&](size_t i) { return node.inputs.size() > i && node.inputs[i] != kNoValue; };
+  const bool relu = node.attributes.flag("relu"), is_merged = has(7), lacks = has(8);
   const int64_t ranks = is_merged ? request.graph.type(node.inputs[7]).shape[0] : 1;
   if (!is_merged && v.n * v.spatial == 1)
-    throw Error(Status::invalid_argument, text("batch_norm2d '", node.name, "' on ", device.id(),
-                                               ": training needs more than 1 value a channel, this device's shard of ",
-                                               x_type.shape, " has 1; use a larger batch, fewer devices or micro-batches"));
+    throw Error(Status::invalid_argument,
+                text("batch_norm2d '", node.name, "' on ", device.id(),
+                     ": training needs more than 1 value a channel, this device's shard of ", x_type.shape,
+                     " has 1; use a larger batch, fewer devices or micro-batches"));
 
   // Scratch: sums of chunks, then scale [c].
   auto body = [=](void* const* in, void* const* out, void* scratch) {
@@ -89,7 +91,8 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
       // Running variance is unbiased; of a single value a channel it stays as it is biased, 0.
       const double unbiased = count > 1 ? squares / (count - 1) : variance;
       if (!running_mean) continue;
-      running_mean[channel] = static_cast<float>((1 - momentum) * running_mean[channel] + momentum * batch_mean);
+      const double whole_mean = batch_mean + (lacks ? static_cast<const float*>(in[8])[channel] : 0);
+      running_mean[channel] = static_cast<float>((1 - momentum) * running_mean[channel] + momentum * whole_mean);
       running_var[channel] = static_cast<float>((1 - momentum) * running_var[channel] + momentum * unbiased);
     }
     if (in[5]) ++*static_cast<int64_t*>(in[5]);
@@ -99,7 +102,7 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
   choice.kernel = make_kernel(body);
   choice.name = is_merged ? "cpu:batch_norm2d_merged" : "cpu:batch_norm2d";
   choice.input_layouts = {layout, nullptr, nullptr, nullptr, nullptr, nullptr, layout};
-  if (is_merged) choice.input_layouts.push_back(nullptr);
+  choice.input_layouts.resize(node.inputs.size());
   choice.output_layouts = {layout, nullptr, nullptr};
   choice.scratch_bytes = static_cast<size_t>(partial_doubles(v) + v.channels) * sizeof(double);
   if (node.inputs[6] != kNoValue) choice.may_share = {{0, 6}};
@@ -114,9 +117,9 @@ KernelChoice select_batch_norm2d_gradient_sums(const CpuDevice&, const KernelReq
   auto body = [=](void* const* in, void* const* out, void* scratch) {
     auto* const sums = static_cast<float*>(out[0]);
     auto* const partial = static_cast<double*>(scratch);
-    find_chunk_gradient_sums(static_cast<const float*>(in[0]), static_cast<const float*>(in[2]),
-                             static_cast<const float*>(in[3]), writes_dz ? static_cast<float*>(out[1]) : nullptr, v,
-                             static_cast<const float*>(in[1]), partial);
+    find_chunk_gradient_sums(
+        static_cast<const float*>(in[0]), static_cast<const float*>(in[2]), static_cast<const float*>(in[3]), nullptr,
+        DType::f32, writes_dz ? static_cast<float*>(out[1]) : nullptr, v, static_cast<const float*>(in[1]), partial);
     sums[0] = static_cast<float>(v.n * v.spatial);
     for (int64_t channel = 0; channel < v.channels; ++channel) {
       const auto [sum, product] = gradient_sums_of(partial, v, channel);
@@ -139,7 +142,10 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
   const Node& node = request.node;
   const LayoutPtr layout = image_layout(request);
   const ImageView v = *image_view(request.graph.type(node.inputs[0]), layout);
-  const bool writes_dz = node.attributes.flag("residual"), is_summed = node.inputs.size() > 6;
+  const auto has = [&](size_t i) { return node.inputs.size() > i && node.inputs[i] != kNoValue; };
+  const bool writes_dz = node.attributes.flag("residual"), is_summed = has(6), adds = has(8);
+  const auto sum_dtype =
+      node.attributes.has("sum_dtype") ? static_cast<DType>(node.attributes.integer("sum_dtype")) : DType::f32;
 
   // Scratch: sums of chunks, then factors a, b, c [3][c].
   auto body = [=](void* const* in, void* const* out, void* scratch) {
@@ -154,7 +160,8 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
     const auto *own_sums = is_summed ? static_cast<const float*>(in[6]) : nullptr,
                *all_sums = is_summed ? static_cast<const float*>(in[7]) : nullptr;
 
-    if (!is_summed) find_chunk_gradient_sums(x, y, dy, dz, v, mean, partial);
+    const auto* more = adds ? static_cast<const float*>(in[8]) : nullptr;
+    if (!is_summed) find_chunk_gradient_sums(x, y, dy, more, sum_dtype, dz, v, mean, partial);
     auto sums_in = [&](const float* sums, int64_t channel) {
       return GradientSums{static_cast<double>(sums[1 + channel]), static_cast<double>(sums[1 + v.channels + channel])};
     };
@@ -176,11 +183,13 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
   choice.kernel = make_kernel(body);
   choice.name = is_summed ? "cpu:batch_norm2d_gradient_summed" : "cpu:batch_norm2d_gradient";
   choice.input_layouts = {layout, nullptr, nullptr, nullptr, layout, layout};
-  if (is_summed) choice.input_layouts.resize(8);
+  choice.input_layouts.resize(node.inputs.size());
+  if (adds) choice.input_layouts[8] = layout;
   choice.output_layouts = {layout, nullptr, nullptr};
   if (writes_dz) choice.output_layouts.push_back(layout);
   choice.scratch_bytes = static_cast<size_t>(partial_doubles(v) + 3 * v.channels) * sizeof(double);
   choice.may_share = {{writes_dz ? 3 : 0, 5}};
+  if (adds) choice.may_share.push_back({3, 8});
   return choice;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/cpu/threads.h"
+#include "core/float16.h"
 
 namespace troika::cpu {
 namespace {
@@ -115,6 +116,14 @@ TROIKA_VECTORIZE void gradient_sums(const float* x, const float* y, const float*
   for (int64_t l = 0; l < kLanes; ++l) sums[l] = s[l], products[l] = p[l];
 }
 
+TROIKA_VECTORIZE void add_run(const float* a, const float* b, float* sum, int64_t n, DType dtype) {
+  for (int64_t i = 0; i < n; ++i) sum[i] = a[i] + b[i];
+  if (dtype == DType::bf16)
+    for (int64_t i = 0; i < n; ++i) sum[i] = float_of_bf16(bf16_of_float(sum[i]));
+  else if (dtype == DType::f16)
+    for (int64_t i = 0; i < n; ++i) sum[i] = float_of_f16(f16_of_float(sum[i]));
+}
+
 // dx = a * dz + b * (x - mean) + c, with dz = dy where y > 0 (y null: everywhere).
 TROIKA_VECTORIZE void apply_gradient(const float* x, const float* y, const float* dy, float* dx, int64_t m,
                                      const float* mean, const float* a, const float* b, const float* c) {
@@ -217,15 +226,16 @@ void apply_chunks(const float* x, const float* residual, float* y, const ImageVi
   });
 }
 
-void find_chunk_gradient_sums(const float* x, const float* y, const float* dy, float* dz, const ImageView& v,
-                              const float* mean, double* partial) {
+void find_chunk_gradient_sums(const float* x, const float* y, const float* dy, const float* more, DType sum_dtype,
+                              float* dz, const ImageView& v, const float* mean, double* partial) {
   const int64_t m = v.spatial * v.block;
   parallel_for(v.n * v.c_blocks, 1, [&](int64_t begin, int64_t end) {
     for (int64_t chunk = begin; chunk < end; ++chunk) {
       float mu[kLanes], sums[kLanes], products[kLanes];
       const int64_t at = chunk * m;
       spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
-      gradient_sums(x + at, y ? y + at : nullptr, dy + at, dz ? dz + at : nullptr, m, mu, sums, products);
+      if (more) add_run(dy + at, more + at, dz + at, m, sum_dtype);
+      gradient_sums(x + at, y ? y + at : nullptr, (more ? dz : dy) + at, dz ? dz + at : nullptr, m, mu, sums, products);
       fold(sums, v.block, numbers_of(partial, v, chunk));
       fold(products, v.block, numbers_of(partial, v, chunk) + v.block);
     }

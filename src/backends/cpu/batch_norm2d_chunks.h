@@ -28,12 +28,13 @@ Moments moments_of(const double* partial, const ImageView& v, int64_t channel);
 void apply_chunks(const float* x, const float* residual, float* y, const ImageView& v, const float* mean,
                   const double* scale, const float* bias, bool relu);
 
-// Sums of dz and of dz (x - mean), with dz = dy where y > 0 (y null: everywhere), written where `dz` is given.
+// Sums of dz and of dz (x - mean), with dz = dy where y > 0 (y null: everywhere), written where `dz` is given. Where
+// `more` is, it is added to dy, and the sum rounded to `sum_dtype`; dz may be either.
 struct GradientSums {
   double sum = 0, product = 0;
 };
-void find_chunk_gradient_sums(const float* x, const float* y, const float* dy, float* dz, const ImageView& v,
-                              const float* mean, double* partial);
+void find_chunk_gradient_sums(const float* x, const float* y, const float* dy, const float* more, DType sum_dtype,
+                              float* dz, const ImageView& v, const float* mean, double* partial);
 GradientSums gradient_sums_of(const double* partial, const ImageView& v, int64_t channel);
 
 // dx = a * dz + b * (x - mean) + c, with dz = dy where y > 0 (y null: everywhere). mean, a, b, c [c].

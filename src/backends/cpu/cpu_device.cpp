@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/kernels.h"
@@ -75,17 +76,16 @@ KernelChoice CpuDevice::select(const KernelRequest& request) {
 #include "backends/cpu/kernels.def"
 #undef TROIKA_KERNEL
   };
-  if (!request.node.op.starts_with("cast") && is_low_precision(request)) {
-    const std::string what = text(request.node.op, " '", request.node.name, "' on ", id());
-    if (auto choice = check(what, [&] { return select_bf16(*this, request); })) return std::move(*choice);
+  const auto entry =
+      std::find_if(std::begin(kKernels), std::end(kKernels), [&](const Entry& e) { return e.op == request.node.op; });
+  if (entry == std::end(kKernels))
+    throw Error(Status::unsupported,
+                text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
+  return check(text(request.node.op, " '", request.node.name, "' on ", id()), [&] {
+    if (request.node.op.starts_with("cast") || !is_low_precision(request)) return entry->select(*this, request);
+    if (auto choice = select_bf16(*this, request, entry->select)) return std::move(*choice);
     return select_widened(*this, request);
-  }
-  for (const Entry& entry : kKernels)
-    if (entry.op == request.node.op)
-      return check(text(request.node.op, " '", request.node.name, "' on ", id()),
-                   [&] { return entry.select(*this, request); });
-  throw Error(Status::unsupported,
-              text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
+  });
 }
 
 namespace {

@@ -11,6 +11,11 @@ TROIKA_VECTORIZE void relu_range(const float* x, float* y, int64_t begin, int64_
   for (int64_t i = begin; i < end; ++i) y[i] = x[i] < 0 ? 0.0f : x[i];
 }
 
+// A number below 0 has its sign bit set and no NaN's magnitude.
+TROIKA_VECTORIZE void relu_range_bf16(uint16_t* y, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) y[i] = y[i] > 0x8000 && y[i] <= 0xff80 ? uint16_t{0} : y[i];
+}
+
 TROIKA_VECTORIZE void relu_gradient_range(const float* y, const float* dy, float* dx, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) dx[i] = y[i] <= 0 ? 0.0f : dy[i];
 }
@@ -28,17 +33,12 @@ TROIKA_VECTORIZE void add_relu_range(const float* a, const float* b, float* y, i
 
 }  // namespace
 
-// A number that is below 0 has its sign bit set and no NaN's magnitude.
-TROIKA_VECTORIZE static void cut_bf16(uint16_t* y, int64_t n) {
-  for (int64_t i = 0; i < n; ++i) y[i] = y[i] > 0x8000 && y[i] <= 0xff80 ? uint16_t{0} : y[i];
+void relu_in_place(float* y, int64_t n) {
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range(y, y, begin, end); });
 }
 
 void relu_in_place_bf16(uint16_t* y, int64_t n) {
-  parallel_for(n, 16384, [&](int64_t begin, int64_t end) { cut_bf16(y + begin, end - begin); });
-}
-
-void relu_in_place(float* y, int64_t n) {
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range(y, y, begin, end); });
+  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range_bf16(y, begin, end); });
 }
 
 namespace {
@@ -103,6 +103,14 @@ KernelChoice select_fill(const CpuDevice&, const KernelRequest& request) {
     for (int64_t i = 0; i < n; ++i) y[i] = value;
   };
   return uniform_choice(request, nullptr, "cpu:fill", make_kernel(body));
+}
+
+KernelChoice select_fill_all(const CpuDevice&, const KernelRequest& request) {
+  const float value = static_cast<float>(request.node.attributes.real("value"));
+  auto body = [sizes = request.node.attributes.list("sizes"), value](void* const*, void* const* out, void*) {
+    for (size_t i = 0; i < sizes.size(); ++i) std::fill_n(static_cast<float*>(out[i]), sizes[i], value);
+  };
+  return uniform_choice(request, nullptr, "cpu:fill_all", make_kernel(body));
 }
 
 }  // namespace troika::cpu

@@ -1,6 +1,7 @@
 // Casts, and f32 kernels between casts.
 #include "backends/cpu/low_precision.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/kernels.h"
@@ -153,24 +154,12 @@ bool is_low_precision(const KernelRequest& request) {
   return any(request.node.inputs) || any(request.node.outputs);
 }
 
-std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request) {
-  struct Entry {
-    std::string_view op;
-    KernelChoice (*select)(const CpuDevice& device, const KernelRequest& request);
-  };
-  static constexpr Entry kEntries[] = {{"conv2d", select_conv2d},
-                                       {"conv2d_input_gradient", select_conv2d_input_gradient},
-                                       {"conv2d_weight_gradient", select_conv2d_weight_gradient},
-                                       {"linear", select_linear},
-                                       {"linear_input_gradient", select_linear_input_gradient},
-                                       {"linear_weight_gradient", select_linear_weight_gradient}};
-  const auto found =
-      std::find_if(std::begin(kEntries), std::end(kEntries), [&](const Entry& e) { return e.op == request.node.op; });
+std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request, SelectKernel select) {
+  const bool is_product = request.node.op.starts_with("conv2d") || request.node.op.starts_with("linear");
   const auto is_f16 = [&](ValueId id) { return id != kNoValue && request.graph.type(id).dtype == DType::f16; };
-  if (found == std::end(kEntries) || std::any_of(request.node.inputs.begin(), request.node.inputs.end(), is_f16))
-    return std::nullopt;
+  if (!is_product || std::any_of(request.node.inputs.begin(), request.node.inputs.end(), is_f16)) return std::nullopt;
   try {
-    KernelChoice choice = found->select(device, request);
+    KernelChoice choice = select(device, request);
     if (choice.name.find(":ref") == std::string::npos) return choice;
   } catch (const dnnl::error& e) {
     if (e.status != dnnl_unimplemented) throw;
@@ -185,6 +174,9 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   auto widen = [&](ValueId& id) {
     if (id != kNoValue) id = graph.add_value("", widened(request.graph.type(id)));
   };
+  // Two 16-bit gradients add up to a 16-bit one, as an `add` of them does.
+  if (node.op == "batch_norm2d_gradient")
+    node.attributes.set("sum_dtype", static_cast<int64_t>(request.graph.type(node.inputs[5]).dtype));
   for (ValueId& id : node.inputs) widen(id);
   for (ValueId& id : node.outputs) widen(id);
   std::vector<LayoutPtr> layouts;

@@ -12,8 +12,9 @@ inline bool is_low(DType dtype) { return dtype == DType::bf16 || dtype == DType:
 // Whether the node reads or makes 16-bit numbers.
 bool is_low_precision(const KernelRequest& request);
 
-// oneDNN's own kernel in bf16, where it has one for this CPU (AVX-512) and node that is not its slow reference.
-std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request);
+// What `select`, that of the node's op, gives in bf16: a kernel of oneDNN's own for convolutions and linear layers, where it has one
+// for this CPU (AVX-512) that is not its slow reference.
+std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request, SelectKernel select);
 
 // The kernel of the same node in f32, between a widening of its 16-bit inputs and a rounding of its 16-bit outputs. Images stay in
 // the layouts that it wants.

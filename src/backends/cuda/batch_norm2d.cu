@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
     const float offset = total.x / static_cast<float>(t.rows_of(blockIdx.y));
     pairs[int64_t{blockIdx.y} * t.channels + channel] = {shifts[threadIdx.x] + offset, total.y - total.x * offset};
   }
-  if (!is_last_of_tile(arrived)) return;
+  if (!is_last_of_tile(arrived, has_channel)) return;
 
   const Running before = has_channel ? load_running(to, channel) : Running{0, 0};
   const float shift = __ldcg(&pairs[min(blockIdx.x * width + threadIdx.x % width, t.channels - 1)]).x;
@@ -170,7 +170,8 @@ Statistics statistics_to(const Arguments& a, double eps, double momentum) {
           eps,
           momentum,
           0,
-          0};
+          0,
+          a.inputs.size() > 8 ? a.in<float>(8) : nullptr};
 }
 
 template <typename T, int V>
@@ -179,18 +180,17 @@ std::unique_ptr<Kernel> make_batch_norm2d(CudaDevice& device, const KernelReques
   const double eps = attributes.real("eps"), momentum = attributes.real("momentum");
   const bool relu = attributes.flag("relu");
   const auto count = static_cast<double>(t.rows());
-  return make_kernel(
-      device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
-        using P = Pack<T, V>;
-        Statistics to = statistics_to(a, eps, momentum);
-        to.share = 1 / count;
-        to.unbiased_share = 1 / (count - 1);
-        const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
-        statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), t, static_cast<float2*>(a.scratch),
-                                                                 reinterpret_cast<unsigned*>(arrived.get()), to,
-                                                                 MomentRows{});
-        normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
-      });
+  return make_kernel(device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a,
+                                                                                      cudaStream_t stream) {
+    using P = Pack<T, V>;
+    Statistics to = statistics_to(a, eps, momentum);
+    to.share = 1 / count;
+    to.unbiased_share = 1 / (count - 1);
+    const Affine f = {to.mean, to.inv_std, a.in<float>(1), a.in<float>(2), false, 0};
+    statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
+        a.in<P>(0), t, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to, MomentRows{});
+    normalize_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(6), a.out<P>(0), t, f, relu);
+  });
 }
 
 template <typename T, int V>
@@ -199,12 +199,12 @@ std::unique_ptr<Kernel> make_batch_norm2d_moments(CudaDevice& device, const Kern
   const int64_t rank = attributes.integer("rank"), ranks = attributes.integer("ranks");
   Statistics to = {};  // nowhere
   to.share = 1 / static_cast<double>(t.rows());
-  return make_kernel(
-      device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
-        statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
-            a.in<Pack<T, V>>(0), t, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to,
-            MomentRows{a.out<float>(0), rank, ranks});
-      });
+  return make_kernel(device,
+                     [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
+                       statistics_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
+                           a.in<Pack<T, V>>(0), t, static_cast<float2*>(a.scratch),
+                           reinterpret_cast<unsigned*>(arrived.get()), to, MomentRows{a.out<float>(0), rank, ranks});
+                     });
 }
 
 template <typename T, int V>

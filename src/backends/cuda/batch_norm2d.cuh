@@ -125,11 +125,11 @@ __device__ float2 sum_rows(const Tiling& t, const float (&a)[V], const float (&b
   return total;
 }
 
-// Whether this block is the last of its tile to come here. It then sees what the others wrote before. `arrived` has one
-// number a tile, 0 before the launch and after it.
-__device__ inline bool is_last_of_tile(unsigned* arrived) {
+// Whether this block is the last of its tile to come here. It then sees what threads of the others that `has_written` wrote
+// before; the rest need not wait for their stores. `arrived` has one number a tile, 0 before the launch and after it.
+__device__ inline bool is_last_of_tile(unsigned* arrived, bool has_written) {
   __shared__ bool is_last;
-  __threadfence();
+  if (has_written) __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) is_last = atomicInc(&arrived[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
   __syncthreads();

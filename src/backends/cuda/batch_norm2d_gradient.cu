@@ -31,23 +31,33 @@ __device__ void store_gradients(const ParameterGradients& to, int64_t channels, 
   to.factors[2 * channels + channel] = static_cast<float>(-a * all.x * to.share);
 }
 
-// Sums of dz and dz (x - mean), which make the parameters' gradients, or where `own_sums` is given go there as {values a
-// channel, sums of dz [channels], of dz (x - mean) [channels]}; writes dz where it is given, which may be dy.
+// dy and another gradient of y, rounded as if they had been added by a launch of their own.
 template <typename T, int V>
+__device__ void add_to(Pack<T, V>& dy, const Pack<T, V>& more) {
+#pragma unroll
+  for (int v = 0; v < V; ++v) dy.v[v] = from_float<T>(to_float(dy.v[v]) + to_float(more.v[v]));
+}
+
+// Sums of dz and dz (x - mean), which make the parameters' gradients, or where `own_sums` is given go there as {values a
+// channel, sums of dz [channels], of dz (x - mean) [channels]}; writes dz where it is given, which may be dy or `more`, the
+// gradient that is added to dy where kAdds.
+template <typename T, int V, bool kAdds>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
-    gradient_sums_kernel(const Pack<T, V>* x, const Pack<T, V>* y, const Pack<T, V>* dy, Pack<T, V>* dz, Tiling t,
-                         float2* pairs, unsigned* arrived, ParameterGradients to, float* own_sums) {
+    gradient_sums_kernel(const Pack<T, V>* x, const Pack<T, V>* y, const Pack<T, V>* dy, const Pack<T, V>* more,
+                         Pack<T, V>* dz, Tiling t, float2* pairs, unsigned* arrived, ParameterGradients to,
+                         float* own_sums) {
   constexpr int kN = 2;
   const Share s = share_of(t);
   float sum[V] = {}, product[V] = {};
   if (s.count > 0) {
-    LoadedPacks<Pack<T, V>, kN> loaded_x, loaded_y, loaded_dy;
+    LoadedPacks<Pack<T, V>, kN> loaded_x, loaded_y, loaded_dy, loaded_more;
     int64_t at = s.at;
     int left = s.count;
     const auto fetch = [&] {
       loaded_x.load(x, at, s.stride, left);
       loaded_dy.load(dy, at, s.stride, left);
       if (y) loaded_y.load(y, at, s.stride, left);
+      if constexpr (kAdds) loaded_more.load(more, at, s.stride, left);
     };
     fetch();
     float mean[V];
@@ -56,8 +66,9 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
 #pragma unroll
       for (int i = 0; i < kN; ++i)
         if (i < left) {
-          const Pack<T, V> px = loaded_x[i], py = loaded_y[i], pdy = loaded_dy[i];
-          Pack<T, V> result;
+          const Pack<T, V> px = loaded_x[i], py = loaded_y[i];
+          Pack<T, V> pdy = loaded_dy[i], result;
+          if constexpr (kAdds) add_to(pdy, loaded_more[i]);
 #pragma unroll
           for (int v = 0; v < V; ++v) {
             const float d = before_relu(pdy, py, y, v);
@@ -74,7 +85,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   const bool has_channel = threadIdx.x < width && channel < t.channels;
   const float2 total = sum_rows(t, sum, product);
   if (has_channel) pairs[int64_t{blockIdx.y} * t.channels + channel] = total;
-  if (!is_last_of_tile(arrived)) return;
+  if (!is_last_of_tile(arrived, has_channel)) return;
 
   const bool makes_gradients = has_channel && !own_sums;
   const double weight = makes_gradients ? to.weight[channel] : 0, inverse = makes_gradients ? to.inv_std[channel] : 0;
@@ -139,7 +150,7 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
 // Where dz is wanted, the sums' pass writes it, and the second reads it in place of dy and y.
 template <typename T, int V>
 std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request, const Tiling& t) {
-  const bool writes_dz = request.node.attributes.flag("residual");
+  const bool writes_dz = request.node.attributes.flag("residual"), adds = has_input(request, 8);
   const auto count = static_cast<double>(t.rows());
   return make_kernel(
       device, [=, arrived = allocate_arrived(device, request.node, t)](const Arguments& a, cudaStream_t stream) {
@@ -147,11 +158,13 @@ std::unique_ptr<Kernel> make_batch_norm2d_gradient(CudaDevice& device, const Ker
         auto* factors = reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + t.pairs_bytes());
         const ParameterGradients to = {a.in<float>(1),  a.in<float>(2), a.in<float>(3), a.out<float>(1),
                                        a.out<float>(2), factors,        1 / count};
-        const P *y = a.in<P>(4), *dy = a.in<P>(5);
+        const P *y = a.in<P>(4), *dy = a.in<P>(5), *more = adds ? a.in<P>(8) : nullptr;
         P* dz = writes_dz ? a.out<P>(3) : nullptr;
-        gradient_sums_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
-            a.in<P>(0), y, dy, dz, t, static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to,
-            nullptr);
+        const auto launch_sums = [&](auto sums_kernel) {
+          sums_kernel<<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), y, dy, more, dz, t, static_cast<float2*>(a.scratch),
+                                                       reinterpret_cast<unsigned*>(arrived.get()), to, nullptr);
+        };
+        more ? launch_sums(gradient_sums_kernel<T, V, true>) : launch_sums(gradient_sums_kernel<T, V, false>);
         gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), dz ? nullptr : y, dz ? dz : dy, a.out<P>(0),
                                                                t, to.mean, factors);
       });
@@ -166,9 +179,9 @@ std::unique_ptr<Kernel> make_batch_norm2d_gradient_sums(CudaDevice& device, cons
         using P = Pack<T, V>;
         ParameterGradients to = {};
         to.mean = a.in<float>(1);
-        gradient_sums_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(
-            a.in<P>(0), a.in<P>(2), a.in<P>(3), writes_dz ? a.out<P>(1) : nullptr, t, static_cast<float2*>(a.scratch),
-            reinterpret_cast<unsigned*>(arrived.get()), to, a.out<float>(0));
+        gradient_sums_kernel<T, V, false><<<t.grid(), kBlock, 0, stream>>>(
+            a.in<P>(0), a.in<P>(2), a.in<P>(3), nullptr, writes_dz ? a.out<P>(1) : nullptr, t,
+            static_cast<float2*>(a.scratch), reinterpret_cast<unsigned*>(arrived.get()), to, a.out<float>(0));
       });
 }
 
@@ -177,11 +190,11 @@ std::unique_ptr<Kernel> make_summed_batch_norm2d_gradient(CudaDevice& device, co
   return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     using P = Pack<T, V>;
     auto* factors = static_cast<float*>(a.scratch);
-    const ParameterGradients to = {a.in<float>(1),  a.in<float>(2), a.in<float>(3), a.out<float>(1),
-                                   a.out<float>(2), factors,        0};
+    const ParameterGradients to = {
+        a.in<float>(1), a.in<float>(2), a.in<float>(3), a.out<float>(1), a.out<float>(2), factors, 0};
     factors_kernel<<<blocks_for(t.channels), kThreads, 0, stream>>>(a.in<float>(6), a.in<float>(7), t.channels, to);
-    gradient_kernel<T, V><<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(4), a.in<P>(5), a.out<P>(0), t, to.mean,
-                                                           factors);
+    gradient_kernel<T, V>
+        <<<t.grid(), kBlock, 0, stream>>>(a.in<P>(0), a.in<P>(4), a.in<P>(5), a.out<P>(0), t, to.mean, factors);
   });
 }
 
@@ -201,7 +214,7 @@ KernelChoice select_batch_norm2d_gradient_sums(CudaDevice& device, const KernelR
 KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelRequest& request) {
   const bool is_summed = has_input(request, 6);
   size_t scratch_bytes = 0;
-  KernelChoice choice = choose_by_pack(device, request, {4, 5}, [&](auto zero, auto pack, const Tiling& t) {
+  KernelChoice choice = choose_by_pack(device, request, {4, 5, 8}, [&](auto zero, auto pack, const Tiling& t) {
     scratch_bytes = (is_summed ? 0 : t.pairs_bytes()) + 3 * static_cast<size_t>(t.channels) * sizeof(float);
     return is_summed ? make_summed_batch_norm2d_gradient<decltype(zero), pack>(device, t)
                      : make_batch_norm2d_gradient<decltype(zero), pack>(device, request, t);
@@ -209,6 +222,7 @@ KernelChoice select_batch_norm2d_gradient(CudaDevice& device, const KernelReques
   if (is_summed) choice.name += "_summed";
   choice.scratch_bytes = scratch_bytes;
   choice.may_share = {{request.node.attributes.flag("residual") ? 3 : 0, 5}};
+  if (has_input(request, 8)) choice.may_share.push_back({3, 8});
   return choice;
 }
 

@@ -11,6 +11,7 @@ struct Statistics {
   int64_t* batches;
   double eps, momentum;
   double share, unbiased_share;  // of a value in the mean, and of its squared difference in the running variance
+  const float* lacking;          // of the values, what the running mean is to count; null: nothing
 };
 
 // What is tracked of a channel, before this batch.
@@ -29,7 +30,8 @@ __device__ inline void store_statistics(const Statistics& to, int64_t channel, d
   to.mean[channel] = static_cast<float>(mean);
   to.inv_std[channel] = 1 / sqrtf(static_cast<float>(squares * to.share + to.eps));
   if (!to.running_mean) return;
-  to.running_mean[channel] = static_cast<float>((1 - to.momentum) * before.mean + to.momentum * mean);
+  const double whole_mean = mean + (to.lacking ? to.lacking[channel] : 0);
+  to.running_mean[channel] = static_cast<float>((1 - to.momentum) * before.mean + to.momentum * whole_mean);
   to.running_var[channel] =
       static_cast<float>((1 - to.momentum) * before.var + to.momentum * squares * to.unbiased_share);
 }

@@ -1,6 +1,7 @@
 // Memory, copies, recording and kernel choice of a GPU.
 #include "backends/cuda/cuda_device.h"
 
+#include "backends/cuda/capture_order.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
@@ -71,6 +72,11 @@ void CudaDevice::copy_to_host(void* destination, const void* source, size_t byte
   staging_->to_host(destination, source, bytes);
 }
 
+void CudaDevice::finish() {
+  const ContextGuard guard(*context_);
+  staging_->finish();
+}
+
 void CudaDevice::copy(void* destination, const void* source, size_t bytes) {
   check_launch(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, stream_));
 }
@@ -116,15 +122,21 @@ class GraphRecording : public Recording {
 
 }  // namespace
 
-std::unique_ptr<Recording> CudaDevice::record(const std::function<void()>& launches) {
+std::unique_ptr<Recording> CudaDevice::record(const LaunchOrder& order, const std::function<void(size_t)>& launch) {
   const std::string what = text("device ", id(), ": recording a plan");
   check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), what);
   cudaGraph_t graph = nullptr;
   try {
-    launches();
+    CaptureOrder capture(stream_, order, what);
+    for (size_t i = 0; i < order.size(); ++i) {
+      capture.begin(i);
+      launch(i);
+      capture.end(i);
+    }
   } catch (...) {
     cudaStreamEndCapture(stream_, &graph);
     if (graph) cudaGraphDestroy(graph);
+    cudaGetLastError();  // of the capture, not of the next launch
     throw;
   }
   check(cudaStreamEndCapture(stream_, &graph), what);

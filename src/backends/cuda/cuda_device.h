@@ -34,13 +34,14 @@ class CudaDevice : public Device,
   Buffer allocate(size_t bytes, const std::string& purpose) override;
   void copy_from_host(void* destination, const void* source, size_t bytes) override;
   void copy_to_host(void* destination, const void* source, size_t bytes) override;
+  void finish() override;
   void copy(void* destination, const void* source, size_t bytes) override;
   void enter_thread() override;
   std::unique_ptr<Readback> create_readback(size_t capacity) override;
   bool runs_ahead() const override { return true; }
   size_t room_for_samples() const override;
   bool can_record() const override { return true; }
-  std::unique_ptr<Recording> record(const std::function<void()>& launches) override;
+  std::unique_ptr<Recording> record(const LaunchOrder& order, const std::function<void(size_t)>& launch) override;
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
   std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,

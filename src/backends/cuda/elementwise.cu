@@ -40,6 +40,17 @@ __global__ void __launch_bounds__(kThreads) map_pair_kernel(const T* a, const T*
   for (int64_t i = packs * kN + first; i < n; i += step) y[i] = f(a[i], b[i]);
 }
 
+struct Rows {
+  static constexpr int kMost = 128;
+  float* row[kMost];
+  int64_t size[kMost];
+};
+
+__global__ void __launch_bounds__(kThreads) fill_rows_kernel(const __grid_constant__ Rows rows, float value) {
+  float* const row = rows.row[blockIdx.y];
+  for (int64_t i = first_index(); i < rows.size[blockIdx.y]; i += index_step()) row[i] = value;
+}
+
 __global__ void __launch_bounds__(kThreads) fill_kernel(float* y, int64_t n, float value) {
   for (int64_t i = first_index(); i < n; i += index_step()) y[i] = value;
 }
@@ -205,6 +216,27 @@ KernelChoice select_fill(CudaDevice& device, const KernelRequest& request) {
     fill_kernel<<<blocks_for(n), kThreads, 0, stream>>>(a.out<float>(0), n, value);
   });
   return nhwc_choice(request, "cuda:own:fill", std::move(kernel));
+}
+
+// In one launch, but for more rows than a table holds.
+KernelChoice select_fill_all(CudaDevice& device, const KernelRequest& request) {
+  const auto value = static_cast<float>(request.node.attributes.real("value"));
+  auto kernel = make_kernel(
+      device, [sizes = request.node.attributes.list("sizes"), value](const Arguments& a, cudaStream_t stream) {
+        for (size_t first = 0; first < sizes.size(); first += Rows::kMost) {
+          Rows rows = {};
+          int64_t longest = 0;
+          const size_t count = std::min<size_t>(Rows::kMost, sizes.size() - first);
+          for (size_t i = 0; i < count; ++i) {
+            rows.row[i] = a.out<float>(first + i);
+            rows.size[i] = sizes[first + i];
+            longest = std::max(longest, sizes[first + i]);
+          }
+          const dim3 grid(blocks_for(longest), static_cast<unsigned>(count));
+          fill_rows_kernel<<<grid, kThreads, 0, stream>>>(rows, value);
+        }
+      });
+  return nhwc_choice(request, "cuda:own:fill_all", std::move(kernel));
 }
 
 }  // namespace troika::cuda

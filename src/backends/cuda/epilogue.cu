@@ -16,9 +16,11 @@ __global__ void __launch_bounds__(kThreads)
   int64_t column = first_index() % columns;
   for (int64_t i = first_index(); i < packs; i += step) {
     auto v = reinterpret_cast<Pack<T, kN>*>(y)[i];
+    Pack<float, kN> b = {};
+    if (bias) b = reinterpret_cast<const Pack<float, kN>*>(bias)[column];
 #pragma unroll
     for (int k = 0; k < kN; ++k) {
-      const float sum = to_float(v.v[k]) + (bias ? bias[column * kN + k] : 0.0f);
+      const float sum = to_float(v.v[k]) + b.v[k];
       v.v[k] = from_float<T>(relu && sum < 0 ? 0.0f : sum);  // no comparison with NaN holds
     }
     reinterpret_cast<Pack<T, kN>*>(y)[i] = v;
@@ -77,24 +79,21 @@ __global__ void __launch_bounds__(kThreads) sum_rows_kernel(const T* x, float* s
 constexpr int kSumColumns = 32, kSumLanes = 16;
 
 __global__ void __launch_bounds__(kSumColumns* kSumLanes)
-    sum_partials_kernel(const float* partials, int64_t count, float* sums, int64_t n, float* more, int64_t n_more) {
+    sum_partials_kernel(const float* partials, int64_t count, float* sums, int64_t n) {
   __shared__ float shared[kSumLanes][kSumColumns];
-  const int64_t column = int64_t{blockIdx.x} * kSumColumns + threadIdx.x, columns = n + n_more;
+  const int64_t column = int64_t{blockIdx.x} * kSumColumns + threadIdx.x;
   float sum = 0;
-  if (column < columns) {
+  if (column < n) {
 #pragma unroll 8
-    for (int64_t row = threadIdx.y; row < count; row += kSumLanes) sum += partials[row * columns + column];
+    for (int64_t row = threadIdx.y; row < count; row += kSumLanes) sum += partials[row * n + column];
   }
   shared[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
-  if (threadIdx.y != 0 || column >= columns) return;
+  if (threadIdx.y != 0 || column >= n) return;
   sum = 0;
 #pragma unroll
   for (int lane = 0; lane < kSumLanes; ++lane) sum += shared[lane][threadIdx.x];
-  if (column < n)
-    sums[column] = sum;
-  else
-    more[column - n] = sum;
+  sums[column] = sum;
 }
 
 template <typename T>
@@ -138,7 +137,7 @@ void sum_rows(DType dtype, const void* x, float* sums, int64_t rows, int64_t cha
       const dim3 grid(static_cast<unsigned>(cut.chunks),
                       static_cast<unsigned>((cut.columns + cut.width - 1) / cut.width));
       sum_rows_kernel<T, kN><<<grid, kThreads, 0, stream>>>(static_cast<const T*>(x), chunk_sums, rows, cut);
-      if (cut.chunks > 1) sum_partials(chunk_sums, cut.chunks, sums, channels, nullptr, 0, stream);
+      if (cut.chunks > 1) sum_partials(chunk_sums, cut.chunks, sums, channels, stream);
     });
   });
 }
@@ -152,10 +151,9 @@ size_t sum_rows_scratch_bytes(DType dtype, int64_t rows, int64_t channels) {
   });
 }
 
-void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, float* more, int64_t n_more,
-                  cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>((n + n_more + kSumColumns - 1) / kSumColumns);
-  sum_partials_kernel<<<blocks, dim3(kSumColumns, kSumLanes), 0, stream>>>(partials, count, sums, n, more, n_more);
+void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>((n + kSumColumns - 1) / kSumColumns);
+  sum_partials_kernel<<<blocks, dim3(kSumColumns, kSumLanes), 0, stream>>>(partials, count, sums, n);
 }
 
 void widen(DType dtype, const void* from, float* to, int64_t n, cudaStream_t stream) {

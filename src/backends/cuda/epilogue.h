@@ -20,9 +20,8 @@ void sum_rows(DType dtype, const void* x, float* sums, int64_t rows, int64_t cha
               cudaStream_t stream);
 size_t sum_rows_scratch_bytes(DType dtype, int64_t rows, int64_t channels);
 
-// The second half of such sums: partials[count, n + n_more], added up into sums[n] and more[n_more].
-void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, float* more, int64_t n_more,
-                  cudaStream_t stream);
+// The second half of such sums: partials[count, n], added up into sums[n].
+void sum_partials(const float* partials, int64_t count, float* sums, int64_t n, cudaStream_t stream);
 
 // to[n] = from[n] in f32.
 void widen(DType dtype, const void* from, float* to, int64_t n, cudaStream_t stream);

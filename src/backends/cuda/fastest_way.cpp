@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <numeric>
 
 #include "backends/cuda/check.h"
 #include "backends/cuda/plan_cache.h"
@@ -68,6 +69,7 @@ class Bench {
   void* scratch(size_t bytes) {
     if (bytes > scratch_bytes_) {
       scratch_.reset();
+      scratch_bytes_ = 0;  // also where there is no memory
       scratch_ = filled(bytes);
       scratch_bytes_ = bytes;
     }
@@ -81,7 +83,7 @@ class Bench {
     constexpr int kRuns = 4;
     work();  // loads the engine's code, which a recording may not
     if (watch_.milliseconds(work) > kHopeless * best + kHostMilliseconds) return kNever;
-    const auto recording = device_.record([&] {
+    const auto recording = device_.record({{}}, [&](size_t) {
       for (int i = 0; i < kRuns; ++i) work();
     });
     recording->run();
@@ -105,11 +107,23 @@ class Bench {
   CudaDevice& device_;
   StopWatch watch_;
   std::vector<Buffer> tensors_;
-  Buffer scratch_{nullptr, [](std::byte*) {}};
+  Buffer scratch_ = no_buffer();
   size_t scratch_bytes_ = 0;
 };
 
+constexpr size_t kLarge = 256 << 20;    // bytes of workspace that are given freely
+constexpr double kLargeHandicap = 1.2;  // of engines that want more: they must be clearly faster
+
+// Engines that change layouts or pad channels want copies of the tensors. Where they cannot be measured memory is short.
+EngineLimits limits_of(const Problem& problem, bool is_measured = true) {
+  if (!is_measured) return {problem.tensor_cores, kLarge};
+  const size_t tensors = std::accumulate(problem.tensor_bytes.begin(), problem.tensor_bytes.end(), size_t{0});
+  return {problem.tensor_cores, std::max(kLarge, 3 * tensors)};
+}
+
 }  // namespace
+
+bool FastestWay::is_large() const { return plan_ && plan_->workspace_bytes() > kLarge; }
 
 FastestWay::FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways) {
   if (device.is_plan_only()) return;
@@ -127,7 +141,7 @@ bool FastestWay::recall(CudaDevice& device, const Problem& problem, const std::v
       if (*remembered != prefix) continue;
     } else {
       if (!remembered->starts_with(text(prefix, "eng"))) continue;
-      plan_ = CudnnPlan::build(device, way.describe, problem.tensor_cores, remembered->substr(prefix.size()));
+      plan_ = CudnnPlan::build(device, way.describe, limits_of(problem), remembered->substr(prefix.size()));
       if (!plan_) continue;
     }
     way_ = way;
@@ -154,7 +168,8 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
     if (bench) try {
         candidate.tensors_ = bench->tensors();
         void* const scratch = bench->scratch(candidate.scratch_bytes());
-        time = way.handicap * bench->milliseconds(best_time / way.handicap, [&] {
+        const double handicap = way.handicap * (candidate.is_large() ? kLargeHandicap : 1);
+        time = handicap * bench->milliseconds(best_time / handicap, [&] {
           candidate.launch(scratch, device.stream());
           check_launch(cudaGetLastError());
         });
@@ -172,7 +187,7 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
     if (!way.describe)
       consider(way, std::nullopt);
     else
-      for (CudnnPlan& plan : CudnnPlan::candidates(device, way.describe, problem.tensor_cores))
+      for (CudnnPlan& plan : CudnnPlan::candidates(device, way.describe, limits_of(problem, bench.has_value())))
         consider(way, std::move(plan));
   }
   if (best_time == Bench::kNever)
@@ -184,7 +199,7 @@ void FastestWay::measure(CudaDevice& device, const Problem& problem, const std::
   device.plans()->store(problem.text, text_of(way_, plan_ ? plan_->engine() : ""));
   // The same engine alone: the measured one keeps all others of its graph.
   if (plan_)
-    if (auto alone = CudnnPlan::build(device, way_.describe, problem.tensor_cores, plan_->engine()))
+    if (auto alone = CudnnPlan::build(device, way_.describe, limits_of(problem), plan_->engine()))
       plan_ = std::move(alone);
 }
 

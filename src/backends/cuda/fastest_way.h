@@ -42,6 +42,7 @@ class FastestWay {
   bool recall(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways);
   void measure(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways);
   void launch(void* scratch, cudaStream_t stream);
+  bool is_large() const;  // wants much workspace
 
   Way way_;
   std::optional<CudnnPlan> plan_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/urgent_stream.h"
 #include "core/text.h"
 
 namespace troika::cuda {
@@ -134,7 +135,7 @@ GpuGroup::GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots)
   for (size_t i = 0; i < devices_.size(); ++i) {
     const ContextGuard guard(devices_[i]->context());
     const std::string what = text("device ", devices_[i]->id(), ": a group of ", size(), " replicas");
-    check(cudaStreamCreateWithFlags(&streams_[i], cudaStreamNonBlocking), what);
+    streams_[i] = create_urgent_stream(what);
     for (Slot& slot : slots_)
       for (cudaEvent_t& event : slot.ranks[i].events)
         check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), what);

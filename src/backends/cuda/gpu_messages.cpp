@@ -3,6 +3,7 @@
 
 #include "backends/cuda/check.h"
 #include "backends/cuda/peer_access.h"
+#include "backends/cuda/urgent_stream.h"
 #include "core/text.h"
 
 namespace troika::cuda {
@@ -99,7 +100,7 @@ GpuMessages::GpuMessages(std::vector<std::shared_ptr<CudaDevice>> devices)
     : devices_(std::move(devices)), streams_(devices_.size(), nullptr) {
   for (size_t i = 0; i < devices_.size(); ++i) {
     const ContextGuard guard(devices_[i]->context());
-    check(cudaStreamCreateWithFlags(&streams_[i], cudaStreamNonBlocking), text("device ", devices_[i]->id()));
+    streams_[i] = create_urgent_stream(text("device ", devices_[i]->id()));
     for (const auto& other : devices_) enable_peer_access(*devices_[i], *other);
   }
 }
@@ -112,8 +113,11 @@ GpuMessages::~GpuMessages() {
       if (streams_[i]) cudaStreamDestroy(streams_[i]);
     }
     for (auto& [key, message] : messages_)
-      for (cudaEvent_t event : {message.made, message.sent, message.received})
+      for (const auto& [event, rank] :
+           {std::pair(message.made, key[0]), std::pair(message.sent, key[0]), std::pair(message.received, key[1])}) {
+        const ContextGuard guard(device(rank).context());
         if (event) cudaEventDestroy(event);
+      }
   } catch (const Error&) {  // the driver is gone, and everything with it
   }
 }

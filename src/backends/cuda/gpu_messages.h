@@ -26,9 +26,8 @@ class GpuMessages : public std::enable_shared_from_this<GpuMessages> {
  private:
   friend class GpuMessenger;
   struct Message {
-    Buffer outbox{nullptr, [](std::byte*) {}},
-        inbox{nullptr, [](std::byte*) {}};  // inbox: null where both ranks have one GPU
-    size_t capacity = 0, bytes = 0;         // bytes: of what was sent last
+    Buffer outbox = no_buffer(), inbox = no_buffer();  // inbox: null where both ranks have one GPU
+    size_t capacity = 0, bytes = 0;                    // bytes: of what was sent last
     // The outbox is full (on the sender's launches); the inbox is (beside them); it has been read (on the receiver's launches).
     cudaEvent_t made = nullptr, sent = nullptr, received = nullptr;
     bool is_there = false;  // sent by its rank, and not yet received

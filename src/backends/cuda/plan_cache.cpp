@@ -14,13 +14,18 @@ namespace troika::cuda {
 using Json = nlohmann::json;
 
 PlanCache::PlanCache(std::string path, std::string machine) : path_(std::move(path)), machine_(std::move(machine)) {
+  read();
+}
+
+// What is known here stays.
+void PlanCache::read() {
   std::ifstream file(path_);
   const Json json = Json::parse(file, nullptr, false);
   if (!json.is_object() || json.value("machine", Json()) != Json(machine_)) return;
   const auto engines = json.find("engines");
   if (engines == json.end() || !engines->is_object()) return;
   for (const auto& [problem, engine] : engines->items())
-    if (engine.is_string()) engines_[problem] = engine.get<std::string>();
+    if (engine.is_string()) engines_.emplace(problem, engine.get<std::string>());
 }
 
 std::optional<std::string> PlanCache::find(const std::string& problem) const {
@@ -33,7 +38,9 @@ std::optional<std::string> PlanCache::find(const std::string& problem) const {
 void PlanCache::store(const std::string& problem, const std::string& engine) {
   std::lock_guard lock(mutex_);
   engines_[problem] = engine;
-  if (!path_.empty()) write();
+  if (path_.empty()) return;
+  read();  // what other processes have found since
+  write();
 }
 
 void PlanCache::write() const {

@@ -25,6 +25,7 @@ class PlanCache {
   std::mutex& measuring() { return measuring_; }
 
  private:
+  void read();
   void write() const;
 
   std::mutex measuring_;

@@ -54,16 +54,16 @@ struct Place {
       : pack(i % packs), column(i / packs % columns), row(i / packs / columns) {}
 };
 
-// Blocks of threads for an image's `packs`, each of which `shared_by` threads make, and a grid of them with a row a
-// sample.
+// Blocks of threads for an image's `packs`, each of which `shared_by` threads make, and a grid of them with rows for the samples:
+// as many as fill a GPU, so that a thread finds its place in the image once for several samples.
 inline dim3 block_of(int64_t packs, int shared_by) {
   const int64_t warps = (packs + 31) / 32, most = kThreads / 32 / shared_by;
   return dim3(static_cast<unsigned>(32 * std::min(warps, most)), static_cast<unsigned>(shared_by));
 }
 inline dim3 grid_of(int64_t packs, const dim3& block, int64_t samples) {
-  constexpr int64_t kMostRows = 65535;
-  return dim3(static_cast<unsigned>((packs + block.x - 1) / block.x),
-              static_cast<unsigned>(std::min(samples, kMostRows)));
+  constexpr int64_t kFills = 2048, kMostRows = 65535;
+  const int64_t columns = (packs + block.x - 1) / block.x, rows = std::clamp<int64_t>(kFills / columns, 1, kMostRows);
+  return dim3(static_cast<unsigned>(columns), static_cast<unsigned>(std::min(samples, rows)));
 }
 
 // The windows of a node over images x [n, c, h, w] that make y; adaptive where it has no kernel.

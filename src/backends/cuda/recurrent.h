@@ -24,7 +24,7 @@ struct RecurrentShape {
 class ScratchPlan {
  public:
   size_t take(size_t bytes) {
-    constexpr size_t kAligned = 64;  // as all memory is
+    constexpr size_t kAligned = 256;  // which cuBLASLt wants
     const size_t begin = bytes_;
     bytes_ += (bytes + kAligned - 1) / kAligned * kAligned;
     return begin;

@@ -66,6 +66,12 @@ void Staging::wait_for(const Piece& piece) const {
   }
 }
 
+void Staging::finish() {
+  std::lock_guard lock(mutex_);
+  for (const Ring* ring : {&large_, &small_})
+    for (const Piece& piece : ring->pieces) wait_for(piece);
+}
+
 void Staging::to_device(void* destination, const void* source, size_t bytes) {
   std::lock_guard lock(mutex_);
   Ring& ring = ring_for(bytes);

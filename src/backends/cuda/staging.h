@@ -21,6 +21,8 @@ class Staging {
 
   void to_device(void* destination, const void* source, size_t bytes);
   void to_host(void* destination, const void* source, size_t bytes);
+  // Waits for the copies so far.
+  void finish();
 
  private:
   struct Piece {

@@ -1,5 +1,6 @@
 // Forward: weights wait in shared memory, a thread makes a pack of channels of 4 neighbouring pixels. Gradient: a thread adds
-// up a pack of channels under 9 taps over its share of the pixels; then blocks' and chunks' sums in a fixed order.
+// up a pack of channels under 9 taps over its share of the pixels; then blocks' and chunks' sums in a fixed order. Windows that lie
+// inside their image take a path without tests.
 #include "backends/cuda/stem_conv2d.h"
 
 #include "backends/cuda/epilogue.h"
@@ -75,28 +76,35 @@ __global__ void __launch_bounds__(kThreads)
     for (int r = 0; r < kRun; ++r)
 #pragma unroll
       for (int k = 0; k < kN; ++k) sum[r][k] = start[k];
-    for (int p = 0; p < s.kernel[0]; ++p) {
-      const int x_row = first_row + p * s.dilation[0];
-      if (!is_below(x_row, s.x_size[0])) continue;
-      for (int q = 0; q < s.kernel[1]; ++q) {
-        const int x_column = first_column + q * s.dilation[1];
-        float a[kRun];
+    const auto add_taps = [&](auto is_inside) {
+      for (int p = 0; p < s.kernel[0]; ++p) {
+        const int x_row = first_row + p * s.dilation[0];
+        if (!is_below(x_row, s.x_size[0])) continue;
+        const T* const from = x_image + int64_t{x_row} * s.x_size[1] + first_column;
+        const float* tap = held + p * s.kernel[1] * tile + column * kPart;
+        for (int q = 0; q < s.kernel[1]; ++q, tap += tile) {
+          float a[kRun];
 #pragma unroll
-        for (int r = 0; r < kRun; ++r) {
-          const int at = x_column + r * s.stride[1];
-          a[r] = is_below(at, s.x_size[1]) ? to_float(x_image[int64_t{x_row} * s.x_size[1] + at]) : 0.0f;
-        }
-        const float* const tap = held + (p * s.kernel[1] + q) * tile;
+          for (int r = 0; r < kRun; ++r) {
+            const int at = q * s.dilation[1] + r * s.stride[1];
+            a[r] = decltype(is_inside)::value || is_below(first_column + at, s.x_size[1]) ? to_float(from[at]) : 0.0f;
+          }
 #pragma unroll
-        for (int part = 0; part < kN / kPart; ++part) {
-          const auto w = *reinterpret_cast<const Pack<float, kPart>*>(tap + (part * s.width + column) * kPart);
+          for (int part = 0; part < kN / kPart; ++part) {
+            const auto w = *reinterpret_cast<const Pack<float, kPart>*>(tap + part * s.width * kPart);
 #pragma unroll
-          for (int k = 0; k < kPart; ++k)
+            for (int k = 0; k < kPart; ++k)
 #pragma unroll
-            for (int r = 0; r < kRun; ++r) sum[r][part * kPart + k] = fmaf(a[r], w.v[k], sum[r][part * kPart + k]);
+              for (int r = 0; r < kRun; ++r) sum[r][part * kPart + k] = fmaf(a[r], w.v[k], sum[r][part * kPart + k]);
+          }
         }
       }
-    }
+    };
+    const int last_column = first_column + (kRun - 1) * s.stride[1] + (s.kernel[1] - 1) * s.dilation[1];
+    if (first_column >= 0 && last_column < s.x_size[1])
+      add_taps(std::true_type{});
+    else
+      add_taps(std::false_type{});
 #pragma unroll
     for (int r = 0; r < kRun; ++r) {
       if (y_column + r >= s.y_size[1]) break;
@@ -109,54 +117,63 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// partials[chunk] of the pixels: [k, taps], then [k] sums of dy alone where `bias`, as if of one tap more that sees ones.
-// Grid: chunks, tiles of channels, groups of taps.
+// partials[chunk] of the pixels: [k, taps]. Grid: chunks, tiles of channels, groups of taps.
 template <typename T, int kN>
 __global__ void __launch_bounds__(kThreads)
-    stem_gradient_kernel(const T* x, const T* dy, float* partials, unsigned pixels_of_chunk, bool bias, Stem s) {
+    stem_gradient_kernel(const T* x, const T* dy, float* partials, unsigned pixels_of_chunk, Stem s) {
   __shared__ float shared[kThreads * kN], halves[kThreads];
   const int tile = s.width * kN, taps = s.kernel[0] * s.kernel[1];
   const int first_tap = static_cast<int>(blockIdx.z) * kTaps, first_channel = static_cast<int>(blockIdx.y) * tile;
   const int lane = static_cast<int>(threadIdx.x) / s.width, column = static_cast<int>(threadIdx.x) % s.width;
   const int channel = first_channel + column * kN;
-  int row_of[kTaps], column_of[kTaps];  // in x, from where the pixel's window would begin without padding
+  int row_of[kTaps], column_of[kTaps];  // in x, from where the pixel's window begins
+  int64_t offset_of[kTaps];
 #pragma unroll
   for (int t = 0; t < kTaps; ++t) {
-    const int tap = first_tap + t;
-    constexpr int kNowhere = -(1 << 30);
-    row_of[t] = tap < taps ? tap / s.kernel[1] * s.dilation[0] - s.padding[0] : kNowhere;
-    column_of[t] = tap % s.kernel[1] * s.dilation[1] - s.padding[1];
+    const int tap = min(first_tap + t, taps - 1);  // those behind the last are added up in vain
+    row_of[t] = tap / s.kernel[1] * s.dilation[0];
+    column_of[t] = tap % s.kernel[1] * s.dilation[1];
+    offset_of[t] = int64_t{row_of[t]} * s.x_size[1] + column_of[t];
   }
-  const int ones = taps - first_tap;  // the place of the tap that sees ones, in this group where below kTaps
+  const int height = (s.kernel[0] - 1) * s.dilation[0],
+            width = (s.kernel[1] - 1) * s.dilation[1];  // of a window, less 1
 
   float sum[kTaps][kN] = {};
   if (lane < s.lanes && channel < s.k) {
     const unsigned begin = blockIdx.x * pixels_of_chunk, end = min(begin + pixels_of_chunk, s.pixels);
+    const unsigned first_row = (begin + lane) / s.y_size[1], first_image = first_row / s.y_size[0];
+    int y_column = static_cast<int>((begin + lane) % s.y_size[1]), y_row = static_cast<int>(first_row % s.y_size[0]);
+    const T* x_image = x + int64_t{first_image} * s.x_size[0] * s.x_size[1];
     for (unsigned pixel = begin + lane; pixel < end; pixel += s.lanes) {
-      const unsigned row = pixel / s.y_size[1], image = row / s.y_size[0];
-      const int x_row = static_cast<int>(row % s.y_size[0]) * s.stride[0];
-      const int x_column = static_cast<int>(pixel % s.y_size[1]) * s.stride[1];
-      const T* const x_image = x + int64_t{image} * s.x_size[0] * s.x_size[1];
+      const int x_row = y_row * s.stride[0] - s.padding[0], x_column = y_column * s.stride[1] - s.padding[1];
+      const T* const window = x_image + int64_t{x_row} * s.x_size[1] + x_column;
       const auto g = *reinterpret_cast<const Pack<T, kN>*>(dy + int64_t{pixel} * s.k + channel);
+      const auto add_taps = [&](auto is_inside) {
 #pragma unroll
-      for (int t = 0; t < kTaps; ++t) {
-        const int i = x_row + row_of[t], j = x_column + column_of[t];
-        float a = is_below(i, s.x_size[0]) && is_below(j, s.x_size[1]) ? to_float(x_image[int64_t{i} * s.x_size[1] + j])
-                                                                       : 0.0f;
-        if (t == ones) a = 1;
+        for (int t = 0; t < kTaps; ++t) {
+          const bool is_there = decltype(is_inside)::value || (is_below(x_row + row_of[t], s.x_size[0]) &&
+                                                               is_below(x_column + column_of[t], s.x_size[1]));
+          const float a = is_there ? to_float(window[offset_of[t]]) : 0.0f;
 #pragma unroll
-        for (int k = 0; k < kN; ++k) sum[t][k] = fmaf(a, to_float(g.v[k]), sum[t][k]);
-      }
+          for (int k = 0; k < kN; ++k) sum[t][k] = fmaf(a, to_float(g.v[k]), sum[t][k]);
+        }
+      };
+      if (x_row >= 0 && x_row + height < s.x_size[0] && x_column >= 0 && x_column + width < s.x_size[1])
+        add_taps(std::true_type{});
+      else
+        add_taps(std::false_type{});
+      // The next pixel without a division.
+      for (y_column += s.lanes; y_column >= s.y_size[1]; y_column -= s.y_size[1])
+        if (++y_row == s.y_size[0]) y_row = 0, x_image += int64_t{s.x_size[0]} * s.x_size[1];
     }
   }
 
   const int parts = kThreads / tile, c = static_cast<int>(threadIdx.x) % tile;
   const int part = static_cast<int>(threadIdx.x) / tile;
-  const int64_t row_length = int64_t{s.k} * (taps + (bias ? 1 : 0));
 #pragma unroll
   for (int t = 0; t < kTaps; ++t) {
     const int tap = first_tap + t;
-    if (tap > taps || (tap == taps && !bias)) break;  // the same for the whole block
+    if (tap == taps) break;  // the same for the whole block
     if (lane < s.lanes) {
 #pragma unroll
       for (int k = 0; k < kN; ++k) shared[(lane * s.width + column) * kN + k] = sum[t][k];
@@ -170,8 +187,7 @@ __global__ void __launch_bounds__(kThreads)
     if (part == 0 && first_channel + c < s.k) {
       total = 0;
       for (int i = 0; i < parts; ++i) total += halves[i * tile + c];
-      const int64_t at = tap < taps ? int64_t{first_channel + c} * taps + tap : int64_t{s.k} * taps + first_channel + c;
-      partials[blockIdx.x * row_length + at] = total;
+      partials[int64_t{blockIdx.x} * s.k * taps + int64_t{first_channel + c} * taps + tap] = total;
     }
   }
 }
@@ -228,17 +244,18 @@ void stem_weight_gradient(DType dtype, const Convolution& v, const void* x, cons
     with_pack<T>(v.k, [&](auto pack) {
       constexpr int kN = decltype(pack)::value;
       const Stem s(v, kN);
-      const int64_t taps = v.taps() + (dbias ? 1 : 0);
-      const dim3 grid(chunks.count, s.tiles(kN), static_cast<unsigned>((taps + kTaps - 1) / kTaps));
+      const dim3 grid(chunks.count, s.tiles(kN), static_cast<unsigned>((v.taps() + kTaps - 1) / kTaps));
       stem_gradient_kernel<T, kN><<<grid, kThreads, 0, stream>>>(static_cast<const T*>(x), static_cast<const T*>(dy),
-                                                                 partials, chunks.pixels, dbias != nullptr, s);
+                                                                 partials, chunks.pixels, s);
     });
   });
-  sum_partials(partials, chunks.count, dweights, v.weight_elements(), dbias, dbias ? v.k : 0, stream);
+  sum_partials(partials, chunks.count, dweights, v.weight_elements(), stream);
+  if (dbias) sum_rows(dtype, dy, dbias, v.pixels(), v.k, scratch, stream);
 }
 
 size_t stem_weight_gradient_scratch_bytes(DType dtype, const Convolution& v, bool bias) {
-  return Chunks(v.pixels()).count * static_cast<size_t>(v.weight_elements() + (bias ? v.k : 0)) * sizeof(float);
+  const size_t partials = Chunks(v.pixels()).count * static_cast<size_t>(v.weight_elements()) * sizeof(float);
+  return bias ? std::max(partials, sum_rows_scratch_bytes(dtype, v.pixels(), v.k)) : partials;
 }
 
 }  // namespace troika::cuda

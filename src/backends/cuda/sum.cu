@@ -13,7 +13,7 @@ struct Buffers {
 
 // Each element by one thread, ranks in pairs, then pairs of pairs; so the same bits in every buffer, or in that of rank `only`.
 template <int kWidth>
-__global__ void sum_kernel(Buffers buffers, int size, int64_t begin, int64_t packs, int only) {
+__global__ void sum_kernel(const __grid_constant__ Buffers buffers, int size, int64_t begin, int64_t packs, int only) {
   using Values = Pack<float, kWidth>;
   for (int64_t i = first_index(); i < packs; i += index_step()) {
     Values sums[kMostSummed];
@@ -35,7 +35,7 @@ struct Flags {
   int32_t* flag[kMostSummed];
 };
 
-__global__ void all_of_kernel(Flags flags, int size) {
+__global__ void all_of_kernel(const __grid_constant__ Flags flags, int size) {
   bool all = true;
   for (int r = 0; r < size; ++r) all = all && *flags.flag[r] != 0;
   for (int r = 0; r < size; ++r) *flags.flag[r] = all;

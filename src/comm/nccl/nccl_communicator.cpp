@@ -14,7 +14,9 @@ constexpr std::chrono::seconds kTimeToStart{60};  // of a call that NCCL has in 
 constexpr std::chrono::seconds kTimeToEnd{30};    // of what is under way when a rank goes
 
 void check(cudaError_t status, int rank) {
-  if (status != cudaSuccess) throw Error(Status::comm, text("rank ", rank, ": CUDA: ", cudaGetErrorString(status)));
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // it is told here, and not by the next launch
+  throw Error(Status::comm, text("rank ", rank, ": CUDA: ", cudaGetErrorString(status)));
 }
 
 // One operation for all pieces: NCCL's own all-gather and reduce-scatter want them to be of one size.
@@ -40,7 +42,9 @@ NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, R
     library.check(result, text("rank ", rank, " of ", size, ": joining the group"));
     settle(result, "joining the group", deadline);
     own_.is_given_up = nullptr;
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), rank_);
+    int least = 0, greatest = 0;  // of priorities: collectives begin before launches that wait
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), rank_);
+    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), rank_);
     for (Slot& slot : slots_) {
       check(cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming), rank_);
       check(cudaEventCreateWithFlags(&slot.done, cudaEventDisableTiming), rank_);

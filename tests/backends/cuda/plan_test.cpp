@@ -9,6 +9,7 @@
 #include "models/zoo.h"
 #include "ops/op_def.h"
 #include "plan/compile.h"
+#include "plan/launch_order.h"
 #include "support/throws.h"
 
 namespace troika {
@@ -66,6 +67,30 @@ int count(const Plan& plan, const std::string& op) {
   return n;
 }
 
+// Of d2l_resnet18's 20 convolutions and its linear layer, all but the last are long enough at this batch.
+TEST(CudaPlan, RunsLongGradientsOfWeightsBeside) {
+  const auto with_least = [](double operations) {
+    return plan_of("d2l_resnet18", DType::bf16, false, 1024, 0,
+                   [=](CompileRequest& request) { request.least_beside = operations; });
+  };
+  const Plan in_turn = with_least(INFINITY), beside = with_least(5e8);
+  for (const Launch& launch : in_turn.launches) EXPECT_FALSE(launch.is_beside) << launch.op;
+  int found = 0;
+  for (const Launch& launch : beside.launches) {
+    EXPECT_EQ(launch.is_beside, launch.op == "conv2d_weight_gradient") << launch.op << ' ' << launch.layer;
+    found += launch.is_beside;
+  }
+  EXPECT_EQ(found, 20);
+  EXPECT_LE(beside.arena_bytes, in_turn.arena_bytes * 1.1) << "what they read lives until the next of them alone";
+  const LaunchOrder order = order_launches(beside, 0, beside.steps.size());
+  // Launches beside the row overlap at least with what comes right behind them: the row does not wait for its neighbour.
+  int overlapping = 0;
+  for (size_t i = 0; i + 1 < order.size(); ++i)
+    if (beside.launches[i].is_beside)
+      overlapping += std::find(order[i + 1].begin(), order[i + 1].end(), i) == order[i + 1].end();
+  EXPECT_EQ(overlapping, 20);
+}
+
 TEST(CudaPlan, HasAKernelOfTheGpuForEveryLaunch) {
   for (const char* model : {"d2l_lenet", "d2l_resnet18", "d2l_resnet18_stem7", "resnet50", "mlp"})
     for (DType compute : {DType::f32, DType::bf16, DType::f16}) {
@@ -107,7 +132,8 @@ TEST(CudaPlan, ClipsInOneLaunchBeforeTheUpdates) {
   EXPECT_EQ(count(plan, "clip_factor"), 1);
   const auto found = std::find_if(plan.launches.begin(), plan.launches.end(),
                                   [](const Launch& launch) { return launch.op == "clip_factor"; });
-  EXPECT_EQ(std::count_if(plan.launches.begin(), found, [](const Launch& launch) { return launch.op == "sgd_update"; }), 0);
+  EXPECT_EQ(std::count_if(plan.launches.begin(), found, [](const Launch& launch) { return launch.op == "sgd_update"; }),
+            0);
   EXPECT_EQ(found->kernel_name, "cuda:own:clip_factor_runs");
   EXPECT_EQ(plan.output_types.back(), (TensorType{DType::f32, {1}}));
 }

@@ -61,12 +61,13 @@ void batch_norm2d(const Node& node, const ReferenceInputs& in, const ReferenceOu
   const Array& x = *in[0];
   const double eps = node.attributes.real("eps"), momentum = node.attributes.real("momentum");
   for (int64_t c = 0; c < x.shape[1]; ++c) {
-    const auto [count, mean, squares] = in.size() > 7 ? statistics_of_rows(*in[7], c) : statistics_of(x, c);
+    const auto [count, mean, squares] = in.size() > 7 && in[7] ? statistics_of_rows(*in[7], c) : statistics_of(x, c);
     const double inv_std = 1 / std::sqrt(squares / count + eps);
     (*out[1])[c] = mean;
     (*out[2])[c] = inv_std;
     if (in[3]) {
-      (*in[3])[c] = (1 - momentum) * (*in[3])[c] + momentum * mean;
+      const double lacking = in.size() > 8 ? (*in[8])[c] : 0;
+      (*in[3])[c] = (1 - momentum) * (*in[3])[c] + momentum * (mean + lacking);
       (*in[4])[c] = (1 - momentum) * (*in[4])[c] + momentum * squares / (count - 1);
     }
     normalize(node, in, *out[0], c, mean, inv_std);
@@ -83,14 +84,16 @@ void batch_norm2d_inference(const Node& node, const ReferenceInputs& in, const R
 void batch_norm2d_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &x = *in[0], &weight = *in[1], &mean = *in[2], &inv_std = *in[3], &dy = *in[5];
   Array dz = dy;
+  if (in.size() > 8)
+    for (int64_t i = 0; i < dz.elements(); ++i) dz[i] += (*in[8])[i];
   if (in[4])
-    for (int64_t i = 0; i < dz.elements(); ++i) dz[i] = (*in[4])[i] > 0 ? dy[i] : 0;
+    for (int64_t i = 0; i < dz.elements(); ++i) dz[i] = (*in[4])[i] > 0 ? dz[i] : 0;
   double count = values_in_channel(x.shape);
   for (int64_t c = 0; c < x.shape[1]; ++c) {
     double sum = 0, product = 0;
     auto normalized = [&](int64_t i) { return (x[i] - mean[c]) * inv_std[c]; };
     for_each_in_channel(x.shape, c, [&](int64_t i) { sum += dz[i], product += dz[i] * normalized(i); });
-    if (in.size() > 6) {  // of this rank, for the parameters; of all ranks, for x
+    if (in.size() > 6 && in[6]) {  // of this rank, for the parameters; of all ranks, for x
       (*out[1])[c] = (*in[6])[1 + x.shape[1] + c] * inv_std[c];
       (*out[2])[c] = (*in[6])[1 + c];
       count = (*in[7])[0];

@@ -68,7 +68,7 @@ void part_channels(const Node& node, const ReferenceInputs& in, const ReferenceO
 }
 
 void fill(const Node& node, const ReferenceInputs&, const ReferenceOutputs& out) {
-  for (double& v : out[0]->data) v = node.attributes.real("value");
+  for (Array* row : out) std::fill(row->data.begin(), row->data.end(), node.attributes.real("value"));
 }
 
 // Philox4x32-10 from the paper's figures, with a function a round.
@@ -164,7 +164,7 @@ void add_elementwise_references(ReferenceTable& table) {
   table["slice_channels"] = slice_channels;
   table["join_channels"] = join_channels;
   table["part_channels"] = part_channels;
-  table["fill"] = fill;
+  table["fill"] = table["fill_all"] = fill;
   table["dropout"] = dropout;
   table["sample_order"] = sample_order;
   table["gather_samples"] = gather_samples;

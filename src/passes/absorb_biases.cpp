@@ -1,0 +1,53 @@
+// absorb_biases: batch_norm2d takes the mean of its input away, and with it a bias that a convolution has added: neither is
+// computed, and the mean that batch_norm2d tracks counts the bias instead. So a convolution needs no pass of its own, nor one
+// of the few engines that add it.
+#include <map>
+
+#include "passes/passes.h"
+
+namespace troika {
+namespace {
+
+constexpr size_t kBias = 2, kLacking = 8;  // inputs of conv2d and of batch_norm2d
+
+// What comes out of it is the same whatever is added to each channel of input 0, but for the mean that it gives or tracks.
+bool takes_mean_away(const Node& node) {
+  return node.op == "batch_norm2d" || node.op == "batch_norm2d_moments" || node.op == "batch_norm2d_gradient" ||
+         node.op == "batch_norm2d_gradient_sums";
+}
+
+}  // namespace
+
+void absorb_biases(Graph& graph) {
+  std::vector<std::vector<size_t>> readers(graph.values().size());
+  std::vector<char> may_lack(graph.values().size(), 1);
+  for (ValueId id : graph.outputs) may_lack[id] = 0;
+  for (size_t i = 0; i < graph.nodes().size(); ++i) {
+    const Node& node = graph.nodes()[i];
+    for (size_t k = 0; k < node.inputs.size(); ++k) {
+      if (node.inputs[k] == kNoValue) continue;
+      readers[node.inputs[k]].push_back(i);
+      if (k != 0 || !takes_mean_away(node)) may_lack[node.inputs[k]] = 0;
+    }
+  }
+  // By layer: what is computed again for backward meets the mean of the first time, and both lack the bias or neither.
+  std::map<std::string, bool> can_leave;
+  for (const Node& node : graph.nodes())
+    if (node.op == "conv2d") {
+      const bool can = node.inputs[kBias] != kNoValue && !node.attributes.flag("relu") && may_lack[node.outputs[0]];
+      const auto [layer, is_first] = can_leave.emplace(node.name, can);
+      layer->second = layer->second && can;
+    }
+  for (Node& node : graph.nodes()) {
+    if (node.op != "conv2d" || !can_leave.at(node.name)) continue;
+    for (size_t i : readers[node.outputs[0]]) {
+      Node& reader = graph.nodes()[i];
+      if (reader.op != "batch_norm2d") continue;
+      reader.inputs.resize(kLacking + 1, kNoValue);
+      reader.inputs[kLacking] = node.inputs[kBias];
+    }
+    node.inputs[kBias] = kNoValue;
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,63 @@
+// All GPUs of the process: their streams and events, under one lock, and the lot that decides which goes on.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+
+#include "memory.h"
+#include "streams.h"
+
+namespace emulated_gpu {
+
+constexpr std::chrono::milliseconds kTurn{2};  // of a thread that waits, before others get the lock
+
+struct Gpus {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::set<std::shared_ptr<CUstream_st>> streams;
+  std::set<std::shared_ptr<CUstream_st>> orphans;  // destroyed, with work left
+  std::set<std::shared_ptr<CUevent_st>> events;
+  std::mt19937_64 lot{std::random_device{}()};
+  std::optional<Access> access;  // while works of one GPU run behind each other
+  int accessed = -1;
+
+  static Gpus& get();
+
+  template <typename Owned>
+  static std::shared_ptr<Owned> find(const std::set<std::shared_ptr<Owned>>& set, const Owned* wanted) {
+    for (const auto& owned : set)
+      if (owned.get() == wanted) return owned;
+    return nullptr;
+  }
+  std::shared_ptr<CUstream_st> find(cudaStream_t stream) const { return find(streams, stream); }
+  std::shared_ptr<CUevent_st> find(cudaEvent_t event) const { return find(events, event); }
+
+  // Runs the first work of one stream, drawn among those that can go on. False where none can. Under the lock.
+  bool run_one();
+
+  // Until it is true, at which time others may come with what this waits for.
+  template <typename Condition>
+  void run_until(Condition is_true) {
+    std::unique_lock lock(mutex);
+    auto others_turn = std::chrono::steady_clock::now() + kTurn;
+    while (!is_true()) {
+      if (run_one() && std::chrono::steady_clock::now() < others_turn) continue;
+      leave();
+      changed.wait_for(lock, std::chrono::microseconds(50));
+      others_turn = std::chrono::steady_clock::now() + kTurn;
+    }
+    leave();
+  }
+
+  // Closed before the host goes on, in one case of eight: it takes a system call for each piece of memory.
+  void leave() {
+    if (lot() % 8 == 0) access.reset();
+  }
+};
+
+}  // namespace emulated_gpu

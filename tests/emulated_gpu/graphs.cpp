@@ -1,0 +1,140 @@
+// Captures, the order that a launch of a graph is drawn in, and what graphs keep.
+#include "graphs.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "gpus.h"
+
+namespace emulated_gpu {
+namespace {
+
+thread_local CUstream_st* captured = nullptr;  // by this thread
+thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+
+// The nodes, each behind those that it waits for, and else by lot.
+std::vector<const CUgraphNode_st*> drawn_order(const CUgraph_st& graph) {
+  Gpus& gpus = Gpus::get();
+  std::lock_guard lock(gpus.mutex);
+  std::map<const CUgraphNode_st*, std::vector<const CUgraphNode_st*>> followers;
+  std::map<const CUgraphNode_st*, size_t> waits_for;
+  std::vector<const CUgraphNode_st*> ready, order;
+  for (const auto& node : graph.nodes) {
+    for (const CUgraphNode_st* before : node->after) followers[before].push_back(node.get());
+    waits_for[node.get()] = node->after.size();
+    if (node->after.empty()) ready.push_back(node.get());
+  }
+  while (!ready.empty()) {
+    std::swap(ready[gpus.lot() % ready.size()], ready.back());
+    order.push_back(ready.back());
+    ready.pop_back();
+    for (const CUgraphNode_st* follower : followers[order.back()])
+      if (--waits_for[follower] == 0) ready.push_back(follower);
+  }
+  return order;
+}
+
+}  // namespace
+
+bool is_forbidden_by_capture() {
+  if (!captured || capture_mode == cudaStreamCaptureModeRelaxed) return false;
+  captured->is_capture_broken = true;
+  return true;
+}
+
+cudaStreamCaptureMode exchange_capture_mode(cudaStreamCaptureMode mode) { return std::exchange(capture_mode, mode); }
+
+cudaError_t begin_capture(cudaStream_t stream) {
+  Gpus& gpus = Gpus::get();
+  if (const cudaError_t status = why_not(stream); status != cudaSuccess) return status;
+  std::lock_guard lock(gpus.mutex);
+  if (stream->capture) return cudaErrorIllegalState;
+  stream->capture = std::make_unique<CUgraph_st>();
+  stream->behind.clear();
+  captured = stream;
+  return cudaSuccess;
+}
+
+cudaError_t end_capture(cudaStream_t stream, cudaGraph_t& graph) {
+  Gpus& gpus = Gpus::get();
+  std::lock_guard lock(gpus.mutex);
+  graph = nullptr;
+  if (!gpus.find(stream)) return cudaErrorInvalidResourceHandle;
+  if (!stream->capture) return cudaErrorIllegalState;
+  if (captured != stream) return cudaErrorStreamCaptureWrongThread;
+  captured = nullptr;
+  const auto capture = std::move(stream->capture);
+  if (stream->is_capture_broken) {
+    stream->is_capture_broken = false;
+    return cudaErrorStreamCaptureInvalidated;
+  }
+  graph = new CUgraph_st{std::move(*capture)};
+  return cudaSuccess;
+}
+
+cudaError_t instantiate(cudaGraphExec_t& executable, cudaGraph_t graph) {
+  executable = new CUgraphExec_st{current_gpu(), std::make_shared<const CUgraph_st>(*graph)};
+  return cudaSuccess;
+}
+
+cudaError_t launch(cudaGraphExec_t executable, cudaStream_t stream) {
+  if (executable->gpu != current_gpu()) return cudaErrorInvalidResourceHandle;
+  for (const CUgraphNode_st* node : drawn_order(*executable->graph))
+    if (!enqueue(stream, node->work)) return cudaErrorInvalidResourceHandle;
+  enqueue(stream, {[held = executable->graph] {}});  // also where the graph is destroyed first
+  return cudaSuccess;
+}
+
+cudaError_t capture_info(cudaStream_t stream, cudaStreamCaptureStatus& status, cudaGraph_t& graph,
+                         const std::vector<cudaGraphNode_t>*& behind) {
+  Gpus& gpus = Gpus::get();
+  std::lock_guard lock(gpus.mutex);
+  if (!gpus.find(stream)) return cudaErrorInvalidResourceHandle;
+  graph = stream->capture.get();
+  behind = &stream->behind;
+  status = !graph                      ? cudaStreamCaptureStatusNone
+           : stream->is_capture_broken ? cudaStreamCaptureStatusInvalidated
+                                       : cudaStreamCaptureStatusActive;
+  return cudaSuccess;
+}
+
+cudaError_t continue_behind(cudaStream_t stream, std::vector<cudaGraphNode_t> nodes) {
+  Gpus& gpus = Gpus::get();
+  std::lock_guard lock(gpus.mutex);
+  if (!gpus.find(stream)) return cudaErrorInvalidResourceHandle;
+  if (!stream->capture) return cudaErrorIllegalState;
+  for (const CUgraphNode_st* node : nodes)
+    if (std::none_of(stream->capture->nodes.begin(), stream->capture->nodes.end(),
+                     [&](const auto& own) { return own.get() == node; }))
+      return cudaErrorInvalidValue;
+  stream->behind = std::move(nodes);
+  return cudaSuccess;
+}
+
+cudaError_t create_user_object(cudaUserObject_t& object, void* held, cudaHostFn_t destroy, unsigned references) {
+  object = new CUuserObject_st{held, destroy, references};
+  return cudaSuccess;
+}
+
+cudaError_t release(cudaUserObject_t object, unsigned references) {
+  static std::mutex mutex;
+  {
+    std::lock_guard lock(mutex);
+    if (object->references < references) return cudaErrorInvalidValue;
+    object->references -= references;
+    if (object->references > 0) return cudaSuccess;
+  }
+  object->destroy(object->object);
+  delete object;
+  return cudaSuccess;
+}
+
+cudaError_t keep(cudaGraph_t graph, cudaUserObject_t object, unsigned references, bool moves) {
+  if (!moves) object->references += references;
+  for (unsigned i = 0; i < references; ++i)
+    graph->kept.push_back(std::shared_ptr<void>(object, [](void* o) { release(static_cast<cudaUserObject_t>(o), 1); }));
+  return cudaSuccess;
+}
+
+}  // namespace emulated_gpu
