@@ -102,5 +102,5 @@ compile_build() {
   shift
   say "compiling in $folder"
   "$meson" compile -C "$folder" "$@" >"$folder/compile.log" 2>&1 ||
-    { grep -E -A 12 'error|FAILED' "$folder/compile.log" | head -n 60 >&2; fail "the build failed; see $folder/compile.log"; }
+    { grep -iE -A 12 'error|FAILED' "$folder/compile.log" | head -n 60 >&2 || true; fail "the build failed; see $folder/compile.log"; }
 }

@@ -5,6 +5,7 @@ GoogleTest programs report through GTEST_OUTPUT; every other program prints a li
 """
 
 import concurrent.futures
+import contextlib
 import json
 import os
 import platform
@@ -96,19 +97,32 @@ def counts_of_lines(output):
     return counts if seen else None
 
 
-def run_program(command, limit_s, **settings):
-    """Runs a program in a session of its own, so that nothing it started outlives it; gives its status and its output."""
-    with subprocess.Popen(command, text=True, errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, start_new_session=True, **settings) as process:
-        try:
-            output, _ = process.communicate(timeout=limit_s)
-            return process.returncode, output
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            return f"no end after {limit_s} s", process.communicate()[0]
-        except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+def run_program(command, limit_s, log_path, **settings):
+    """Runs a program in a group of its own, of which nothing outlives it; gives its status and its output, which is in the
+    file as it comes: a run that is stopped from outside leaves it."""
+    # A session would also outlive whoever stops this one.
+    group = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
+    with open(log_path, "w+", encoding="utf-8", errors="replace") as log:
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                              **group, **settings) as process:
+            try:
+                status = process.wait(timeout=limit_s)
+            except subprocess.TimeoutExpired:
+                status = f"no end after {limit_s} s"
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+        log.seek(0)
+        return status, log.read()
+
+
+def shown(output, most=80):
+    """The first and the last lines: what fails first tells the most, and a GPU fails all that comes after."""
+    lines = [line for line in output.splitlines() if not line.startswith("[       OK")]
+    if len(lines) > most:  # a test's beginning matters where nothing came after
+        last = lines[-1:]
+        lines = [line for line in lines[:-1] if not line.startswith("[ RUN")] + last
+    return lines if len(lines) <= most else [*lines[:most // 2], f"... {len(lines) - most} lines", *lines[-most // 2:]]
 
 
 def run_share(test, folder, sanitize, share, shares):
@@ -116,8 +130,8 @@ def run_share(test, folder, sanitize, share, shares):
     report_path = os.path.join(os.path.abspath(folder), f"report-{test['name'].replace('/', '-')}-{share}.json")
     if os.path.exists(report_path):
         os.remove(report_path)
-    environment = {**os.environ, **SANITIZER_OPTIONS, **dict(test.get("env") or {}),
-                   "GTEST_OUTPUT": f"json:{report_path}", "GTEST_COLOR": "no", "GTEST_BRIEF": "1"}
+    environment = {**os.environ, **SANITIZER_OPTIONS, "GTEST_BRIEF": "1", **dict(test.get("env") or {}),
+                   "GTEST_OUTPUT": f"json:{report_path}", "GTEST_COLOR": "no"}
     if shares > 1:
         environment |= {"GTEST_TOTAL_SHARDS": str(shares), "GTEST_SHARD_INDEX": str(share)}
     if sanitize == "thread":
@@ -126,7 +140,8 @@ def run_share(test, folder, sanitize, share, shares):
         test["cmd"][0] = environment["TROIKA_PYTHON"]  # the one that has numpy and safetensors
     try:
         status, output = run_program(command_prefix(sanitize) + test["cmd"],
-                                     test.get("time_limit_s", TIME_LIMIT_S[sanitize]), env=environment,
+                                     test.get("time_limit_s", TIME_LIMIT_S[sanitize]),
+                                     report_path.replace("report-", "log-").replace(".json", ".txt"), env=environment,
                                      cwd=test.get("workdir") or folder)  # as meson does
     except OSError as error:
         status, output = str(error), ""
@@ -145,14 +160,15 @@ def run_share(test, folder, sanitize, share, shares):
 
 
 def run_suite(test, folder, sanitize):
-    """Runs one program; gives its counts and the output of its shares that failed."""
-    shares = SANITIZED_SHARDS if sanitize != "none" and test["name"] in SANITIZED else 1
+    """Runs one program; gives its counts and the output of its shares, from the first and the last lines of each."""
+    shares = test.get("shares") or (SANITIZED_SHARDS if sanitize != "none" and test["name"] in SANITIZED else 1)
     with concurrent.futures.ThreadPoolExecutor(shares) as pool:
         results = list(pool.map(lambda share: run_share(test, folder, sanitize, share, shares), range(shares)))
     total = Counts()
     for counts, _ in results:
         total.add(counts)
-    return total, "\n".join("\n".join(output.splitlines()[-80:]) for counts, output in results if counts.failed)
+    results.sort(key=lambda result: not result[0].failed)
+    return total, "\n".join("\n".join(shown(output)) for _, output in results)
 
 
 def main():

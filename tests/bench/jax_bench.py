@@ -141,18 +141,18 @@ def make_step(arguments):
     net(builder, images[:1])
     state = [builder.parameters, builder.statistics]
 
-    def loss_of(parameters, statistics):
+    def loss_of(parameters, statistics, images, labels):
         logits, new_statistics = builder.run(net, parameters, statistics, images)
         chosen = jax.nn.log_softmax(logits.astype(jnp.float32))[jnp.arange(arguments.batch), labels]
         return -jnp.mean(chosen), new_statistics
 
     @functools.partial(jax.jit, donate_argnums=(0, 1))
-    def train(parameters, statistics):
-        (loss, statistics), gradients = jax.value_and_grad(loss_of, has_aux=True)(parameters, statistics)
+    def train(parameters, statistics, images, labels):  # held from outside they would be constants, and folded
+        (loss, statistics), gradients = jax.value_and_grad(loss_of, has_aux=True)(parameters, statistics, images, labels)
         return jax.tree.map(lambda p, g: p - 0.01 * g, parameters, gradients), statistics, loss
 
     def step():
-        state[0], state[1], loss = train(*state)
+        state[0], state[1], loss = train(*state, images, labels)
         return loss
 
     return step

@@ -1,12 +1,14 @@
 """Runs the parts of tests/gpu/run one after the other; prints a table and, as the last line, the sum of their tests.
 
-    run_parts.py FOLDER [PART...]          of the build in FOLDER; without names every part
+    run_parts.py FOLDER [PART...]          of the build in FOLDER; without names every part. With TROIKA_GPU_SECONDS what has not
+                                           begun by then is skipped, and what runs then ends
     run_parts.py --emulated FOLDER [PART...]   the same on GPUs in software (tests/emulated_gpu)
     run_parts.py --why-not [PART...]       prints why no GPU can be used here, and nothing where one can
     run_parts.py --skip REASON [PART...]   counts the parts as skipped
 """
 
 import ctypes
+import os
 import pathlib
 import shutil
 import sys
@@ -25,6 +27,8 @@ FEW_CASES = "--gtest_filter=Cases/Kernels.*_?:Cases/Kernels.*conv2d_3?"
 # What runs on GPUs in software, which take a hundred times as long.
 EMULATED = ("conformance", "equivalence", "golden_f32", "golden_bf16", "resume")
 SLOWNESS = 6
+# Programs that wait for the host more than for the GPU run as so many at once; what one does to its context spares the others.
+SHARES = {"conformance": 8, "equivalence": 8}
 
 SANITIZER = ["compute-sanitizer", "--report-api-errors", "no", "--error-exitcode", "99", "--tool"]
 # cuDNN's engines are not ours to check for races, and take the tool many minutes.
@@ -66,20 +70,25 @@ def skipped(name, reason):
     return counts, f"skip gpu: {name}: {reason}"
 
 
-def run_part(name, folder, is_emulated):
+def run_part(name, folder, is_emulated, seconds_left):
     """Runs a part; gives its counts and its output."""
     limit_s, command = PARTS[name]
+    if seconds_left < 5:
+        return skipped(name, "no time is left")
     if is_emulated:
         limit_s *= SLOWNESS
         command = [word for word in command if "resnet50" not in str(word)]  # whose hundred layers take too long even so
+    limit_s = int(min(limit_s, seconds_left))
     if command[0] == SANITIZER[0] and not shutil.which(command[0]):
         return skipped(name, "there is no compute-sanitizer on the PATH")
     command = [str(folder / word) if str(word).startswith("tests/") else str(word) for word in command]
     plugin = folder / ("tests/emulated_gpu" if is_emulated else "src/backends/cuda")
     environment = {"TROIKA_TEST_DEVICE": DEVICE, "TROIKA_BACKEND_DIR": str(plugin), "EMULATED_GPUS": "8",
-                   "TROIKA_CACHE_DIR": str(plugin / "engines" if is_emulated else folder / "cache"), "TROIKA_TOOL": str(folder / "troika")}
-    counts, output = run_suites.run_suite({"name": name, "cmd": command, "env": environment, "time_limit_s": limit_s},
-                                          str(folder), "none")
+                   "TROIKA_ROOT": str(ROOT), "GTEST_BRIEF": "0",  # so that the log names the test that hangs
+                   "TROIKA_CACHE_DIR": str(plugin / "engines" if is_emulated else folder / "cache"),
+                   "TROIKA_TOOL": str(folder / "troika")}
+    counts, output = run_suites.run_suite({"name": name, "cmd": command, "env": environment, "time_limit_s": limit_s,
+                                           "shares": 1 if is_emulated else SHARES.get(name)}, str(folder), "none")
     if command[0] == SANITIZER[0] and "Device not supported" in output:
         return skipped(name, "compute-sanitizer does not support this device")
     return counts, output
@@ -87,19 +96,20 @@ def run_part(name, folder, is_emulated):
 
 def run_parts(folder, names, is_emulated):
     rows, total = [], run_suites.Counts()
+    end = time.monotonic() + float(os.environ.get("TROIKA_GPU_SECONDS", "inf"))
     for name in names:
         began = time.monotonic()
-        counts, output = run_part(name, folder, is_emulated)
+        counts, output = run_part(name, folder, is_emulated, end - time.monotonic())
         total.add(counts)
         rows.append((name, counts, time.monotonic() - began))
         print(f"{'FAIL' if counts.failed else 'ok':4} {name:<12} {counts} ({rows[-1][2]:.1f} s)", flush=True)
         lines = output.splitlines()
-        shown = lines[-80:] if counts.failed else [line for line in lines if line.startswith(("ok ", "skip "))]
+        shown = lines if counts.failed else [line for line in lines if line.startswith(("ok ", "skip "))]
         print("".join(f"     | {line}\n" for line in shown), end="", flush=True)
     print(f"\n{'part':<12} {'passed':>8} {'failed':>8} {'skipped':>8} {'seconds':>8}")
     for name, counts, seconds in rows:
         print(f"{name:<12} {counts.passed:>8} {len(counts.failed):>8} {counts.skipped:>8} {seconds:>8.1f}")
-    for name in total.failed:
+    for name in total.failed[:40]:
         print(f"failed: {name}")
     print(total)
     return 1 if total.failed or total.passed == 0 else 0
