@@ -165,13 +165,14 @@ TEST_P(Graphs, FusionChangesNoLossAndNoGradient) {
               1e-12 * std::abs(a[plain.graph.outputs[0]][0]));
   for (const std::string& name : plain.trainable) {
     const Array &x = a[plain.find(Role::gradient, name)], &y = b[fused.find(Role::gradient, name)];
-    double scale = 1e-6;
+    double scale = 1e-3;  // a bias in front of BatchNorm has a gradient of rounding errors alone, and with fusion none
     for (double v : x.data) scale = std::max(scale, std::abs(v));
     for (int64_t i = 0; i < x.elements(); ++i) ASSERT_NEAR(x[i], y[i], 1e-10 * scale) << name << " element " << i;
   }
   for (const Value& value : plain.graph.values()) {
     if (value.role != Role::buffer) continue;
-    EXPECT_EQ(a[plain.find(Role::buffer, value.name)].data, b[fused.find(Role::buffer, value.name)].data) << value.name;
+    const Array &x = a[plain.find(Role::buffer, value.name)], &y = b[fused.find(Role::buffer, value.name)];
+    for (int64_t i = 0; i < x.elements(); ++i) ASSERT_NEAR(x[i], y[i], 1e-12) << value.name << " element " << i;
   }
 }
 
