@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "ops/op_def.h"
-#include "plan/memory_plan.h"
+#include "plan/arena.h"
 
 namespace troika {
 namespace {
@@ -61,11 +61,7 @@ class Lowering {
     return {add_block(layout ? layout->bytes() : type.bytes()), Role::activation, ""};
   }
 
-  size_t add_block(size_t bytes) {
-    const int now = static_cast<int>(plan_.launches.size());
-    blocks_.push_back({std::max<size_t>(bytes, 1), now, now, 0});
-    return blocks_.size() - 1;
-  }
+  size_t add_block(size_t bytes) { return arena_.add(bytes, static_cast<int>(plan_.launches.size())); }
 
   LayoutPtr layout_of(ValueId id) {
     const Value& value = graph_.value(id);
@@ -201,9 +197,10 @@ class Lowering {
   }
 
   // What is not a launch reads and writes before the next one.
-  void keep(const Place& place) {
-    MemoryBlock& block = blocks_.at(place.block);
-    block.last = std::max(block.last, static_cast<int>(plan_.launches.size()));
+  void keep(const Place& place) { keep_until(place, plan_.launches.size()); }
+
+  void keep_until(const Place& place, size_t launch) {
+    if (place.block != kNone) arena_.keep_until(place.block, static_cast<int>(launch));
   }
 
   // The sum of a bucket is awaited before the first launch that reads one of its gradients.
@@ -248,15 +245,8 @@ class Lowering {
 
   void add_launch(const std::string& op, const std::string& layer, KernelChoice choice, std::vector<Place> inputs,
                   std::vector<Place> outputs, double operations) {
-    const int now = static_cast<int>(plan_.launches.size());
-    auto touch = [&](const Place& place) {
-      if (place.block != kNone) blocks_[place.block].last = std::max(blocks_[place.block].last, now);
-    };
-    for (const Place& p : inputs) touch(p);
-    for (const Place& p : outputs) {
-      touch(p);
-      if (p.block != kNone) blocks_[p.block].first = std::min(blocks_[p.block].first, now);
-    }
+    for (const std::vector<Place>* places : {&inputs, &outputs})
+      for (const Place& p : *places) keep(p);
     Place scratch;
     if (choice.scratch_bytes) scratch.block = add_block(choice.scratch_bytes);
 
@@ -282,83 +272,53 @@ class Lowering {
     size_t next = plan_.launches.size();
     for (size_t i = plan_.launches.size(); i-- > 0;) {
       if (!plan_.launches[i].is_beside) continue;
-      auto keep_until_next = [&](const Place& p) {
-        if (p.block != kNone) blocks_[p.block].last = std::max(blocks_[p.block].last, static_cast<int>(next) - 1);
-      };
-      for (const Place& p : arguments_[i].inputs) keep_until_next(p);
-      for (const Place& p : arguments_[i].outputs) keep_until_next(p);
-      keep_until_next(arguments_[i].scratch);
+      const Arguments& a = arguments_[i];
+      for (const std::vector<Place>* places : {&a.inputs, &a.outputs})
+        for (const Place& p : *places) keep_until(p, next - 1);
+      keep_until(a.scratch, next - 1);
       next = i;
     }
   }
 
   // Lets an output take over the memory of an input that dies in its launch.
   void share_memory() {
-    const int end = static_cast<int>(plan_.launches.size());
-    std::vector<bool> is_pinned(blocks_.size(), false);  // fed before the step, or read after it
-    for (const Place& p : outputs_)
-      if (p.block != kNone) blocks_[p.block].last = end, is_pinned[p.block] = true;
+    for (const Place& p : outputs_) {
+      keep(p);
+      if (p.block != kNone) arena_.pin(p.block);
+    }
     for (ValueId id = 0; id < graph_.values().size(); ++id)
-      if (graph_.value(id).role == Role::input)
-        blocks_[lying_[id].place.block].first = -1, is_pinned[lying_[id].place.block] = true;
-
-    same_as_.resize(blocks_.size());
-    for (size_t i = 0; i < blocks_.size(); ++i) same_as_[i] = i;
-    for (int now = 0; now < end; ++now) {
-      Arguments& a = arguments_[static_cast<size_t>(now)];
+      if (graph_.value(id).role == Role::input) {
+        arena_.keep_from(lying_[id].place.block, -1);
+        arena_.pin(lying_[id].place.block);
+      }
+    for (size_t now = 0; now < arguments_.size(); ++now) {
+      const Arguments& a = arguments_[now];
       for (const auto& [out, in] : a.may_share) {
-        const Place &output = a.outputs[static_cast<size_t>(out)], &input = a.inputs[static_cast<size_t>(in)];
-        if (output.block == kNone || input.block == kNone) continue;
-        const size_t from = root(input.block), to = output.block;
-        if (root(to) != to || from == to || is_pinned[from] || is_pinned[to] || blocks_[from].last != now ||
-            blocks_[from].bytes < blocks_[to].bytes)
-          continue;
-        same_as_[to] = from;
-        blocks_[from].last = std::max(blocks_[from].last, blocks_[to].last);
-        break;
+        const size_t output = a.outputs[static_cast<size_t>(out)].block,
+                     input = a.inputs[static_cast<size_t>(in)].block;
+        if (output != kNone && input != kNone && arena_.take_over(output, input, static_cast<int>(now))) break;
       }
     }
   }
 
-  size_t root(size_t block) const {
-    while (same_as_[block] != block) block = same_as_[block];
-    return block;
-  }
-
   // Numbers that the host feeds, then those that it reads, at the arena's begin for the whole step.
   void place_arena() {
-    std::vector<bool> is_placed(blocks_.size(), false);
-    size_t end = 0;
-    auto align = [](size_t bytes, size_t alignment) { return (bytes + alignment - 1) / alignment * alignment; };
     auto place = [&](const Place& p) {
-      if (p.block == kNone || is_placed[p.block]) return;
-      is_placed[p.block] = true;
-      blocks_[p.block].offset = align(end, kNumberAlignment);
-      end = blocks_[p.block].offset + blocks_[p.block].bytes;
+      if (p.block != kNone) arena_.place_first(p.block, kNumberAlignment);
     };
     for (ValueId id = 0; id < graph_.values().size(); ++id)
       if (graph_.value(id).role == Role::input && !is_of_samples(graph_.value(id).name)) place(lying_[id].place);
-    plan_.fed_numbers = {Segment::arena, 0, end};
-    const size_t begin = end = align(end, kArenaAlignment);
+    plan_.fed_numbers = {Segment::arena, 0, arena_.bytes()};
+    const size_t begin = arena_.align(kArenaAlignment);
     for (size_t i = 0; i < outputs_.size(); ++i)
       if (graph_.type(graph_.outputs[i]).shape.elements() == 1) place(outputs_[i]);
-    plan_.result_numbers = {Segment::arena, begin, end - begin};
-    end = align(end, kArenaAlignment);
-
-    std::vector<MemoryBlock> own;
-    std::vector<size_t> index(blocks_.size(), 0);
-    for (size_t i = 0; i < blocks_.size(); ++i)
-      if (same_as_[i] == i && !is_placed[i]) {
-        index[i] = own.size();
-        own.push_back(blocks_[i]);
-      }
-    plan_.arena_bytes = end + plan_memory(own);
-    for (size_t i = 0; i < blocks_.size(); ++i)
-      if (!is_placed[i]) blocks_[i].offset = end + own[index[root(i)]].offset;
+    plan_.result_numbers = {Segment::arena, begin, arena_.bytes() - begin};
+    arena_.place_rest();
+    plan_.arena_bytes = arena_.bytes();
   }
 
   Location locate(const Place& place) const {
-    if (place.block != kNone) return {Segment::arena, blocks_[place.block].offset, blocks_[place.block].bytes};
+    if (place.block != kNone) return {Segment::arena, arena_.offset_of(place.block), arena_.bytes_of(place.block)};
     return is_state(place.role) ? state_.locate(place.role, place.name) : Location{};
   }
 
@@ -400,9 +360,8 @@ class Lowering {
   std::vector<Arguments> arguments_;   // one a launch
   std::vector<Place> message_places_;  // one a message
   std::vector<std::pair<Place, Place>> sum_places_, exchange_places_;
-  std::vector<MemoryBlock> blocks_;
-  std::vector<size_t> same_as_;  // block whose memory a block takes over; itself otherwise
-  std::vector<Lying> lying_;     // one a value
+  Arena arena_;
+  std::vector<Lying> lying_;  // one a value
   std::map<ValueId, std::vector<std::pair<LayoutPtr, Place>>> reordered_;
   std::map<std::string, size_t> in_flight_;  // gradients on their way, by bucket
   std::vector<size_t> gathers_;              // buckets of parameters on their way
