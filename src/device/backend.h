@@ -32,9 +32,11 @@ struct DeviceInfo {
   int64_t free_bytes = 0;
 };
 
-// Memory of a device, 64-byte aligned and zeroed. Freed by its deleter, behind the launches that use it; null is ignored.
+// Memory of a device, aligned to 64 bytes, on a GPU to 256, and zeroed. Freed by its deleter, behind the launches that use it; null
+// is ignored.
 using Buffer = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
+// In place of one that is taken later, or never.
 inline Buffer no_buffer() {
   return Buffer(nullptr, [](std::byte*) {});
 }

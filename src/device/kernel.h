@@ -28,6 +28,10 @@ struct KernelRequest {
   std::vector<LayoutPtr> input_layouts;  // as the inputs lie now
 };
 
+inline bool has_input(const KernelRequest& r, size_t i) {
+  return i < r.node.inputs.size() && r.node.inputs[i] != kNoValue;
+}
+
 // ... and what it answers. An input that lies otherwise is reordered first; state keeps its own layout.
 struct KernelChoice {
   std::unique_ptr<Kernel> kernel;

@@ -60,14 +60,12 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
   const LayoutPtr layout = image_layout(request);
   const ImageView v = *image_view(x_type, layout);
   const double eps = node.attributes.real("eps"), momentum = node.attributes.real("momentum");
-  const auto has = [&](size_t i) { return node.inputs.size() > i && node.inputs[i] != kNoValue; };
-  const bool relu = node.attributes.flag("relu"), is_merged = has(7), lacks = has(8);
+  const bool relu = node.attributes.flag("relu"), is_merged = has_input(request, 7), lacks = has_input(request, 8);
   const int64_t ranks = is_merged ? request.graph.type(node.inputs[7]).shape[0] : 1;
   if (!is_merged && v.n * v.spatial == 1)
-    throw Error(Status::invalid_argument,
-                text("batch_norm2d '", node.name, "' on ", device.id(),
-                     ": training needs more than 1 value a channel, this device's shard of ", x_type.shape,
-                     " has 1; use a larger batch, fewer devices or micro-batches"));
+    throw Error(Status::invalid_argument, text("batch_norm2d '", node.name, "' on ", device.id(),
+                                               ": training needs more than 1 value a channel, this device's shard of ",
+                                               x_type.shape, " has 1; use a larger batch, fewer devices or micro-batches"));
 
   // Scratch: sums of chunks, then scale [c].
   auto body = [=](void* const* in, void* const* out, void* scratch) {
@@ -105,7 +103,7 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
   choice.input_layouts.resize(node.inputs.size());
   choice.output_layouts = {layout, nullptr, nullptr};
   choice.scratch_bytes = static_cast<size_t>(partial_doubles(v) + v.channels) * sizeof(double);
-  if (node.inputs[6] != kNoValue) choice.may_share = {{0, 6}};
+  if (has_input(request, 6)) choice.may_share = {{0, 6}};
   return choice;
 }
 
@@ -142,8 +140,8 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
   const Node& node = request.node;
   const LayoutPtr layout = image_layout(request);
   const ImageView v = *image_view(request.graph.type(node.inputs[0]), layout);
-  const auto has = [&](size_t i) { return node.inputs.size() > i && node.inputs[i] != kNoValue; };
-  const bool writes_dz = node.attributes.flag("residual"), is_summed = has(6), adds = has(8);
+  const bool writes_dz = node.attributes.flag("residual"), is_summed = has_input(request, 6),
+             adds = has_input(request, 8);
   const auto sum_dtype =
       node.attributes.has("sum_dtype") ? static_cast<DType>(node.attributes.integer("sum_dtype")) : DType::f32;
 

@@ -63,7 +63,7 @@ KernelChoice select_conv2d(const CpuDevice& device, const KernelRequest& request
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &weight = request.graph.type(node.inputs[1]);
   const TensorType& y = request.graph.type(node.outputs[0]);
-  const bool bias = node.inputs[2] != kNoValue;
+  const bool bias = has_input(request, 2);
   const auto pd = first_fast(
       fills_blocks_badly(weight.shape, node.attributes.integer("groups")), [&](dnnl::memory::format_tag tag) {
         return conv_forward(device.engine(), user_scratchpad(), settings_of(node, x, weight, y, bias, tag));

@@ -146,15 +146,14 @@ struct GruGradient {
 }  // namespace
 
 KernelChoice select_gru(const CpuDevice&, const KernelRequest& request) {
-  const auto has = [&](size_t i) { return request.node.inputs[i] != kNoValue; };
-  return recurrent_choice(request, "cpu:gru", Gru{RecurrentShape::of(request), has(3), has(5)});
+  return recurrent_choice(request, "cpu:gru",
+                          Gru{RecurrentShape::of(request), has_input(request, 3), has_input(request, 5)});
 }
 
 KernelChoice select_gru_gradient(const CpuDevice&, const KernelRequest& request) {
-  const auto has = [&](size_t i) { return request.node.inputs[i] != kNoValue; };
-  return recurrent_choice(
-      request, "cpu:gru_gradient",
-      GruGradient{RecurrentShape::of(request), RecurrentGradients(request.node.attributes), has(3), has(6), has(7)});
+  return recurrent_choice(request, "cpu:gru_gradient",
+                          GruGradient{RecurrentShape::of(request), RecurrentGradients(request.node.attributes),
+                                      has_input(request, 3), has_input(request, 6), has_input(request, 7)});
 }
 
 }  // namespace troika::cpu

@@ -49,7 +49,7 @@ KernelChoice select_linear(const CpuDevice& device, const KernelRequest& request
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &y = request.graph.type(node.outputs[0]);
   const TensorType& weight = request.graph.type(node.inputs[1]);
-  const bool bias = node.inputs[2] != kNoValue;
+  const bool bias = has_input(request, 2);
   const auto pd = linear_forward(device.engine(), user_scratchpad(), input_desc(x, request.input_layouts[0]),
                                  any_desc(weight_dims(image_dims(x.shape), weight.shape[0]), weight.dtype),
                                  bias ? plain_desc(Shape{weight.shape[0]}) : Desc(), plain_desc_of(y));

@@ -43,7 +43,7 @@ KernelChoice select_cross_entropy_gradient(const CpuDevice&, const KernelRequest
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
   const int64_t n = x[0], classes = x[1];
   const float scale = static_cast<float>(request.node.attributes.real("scale"));
-  const bool is_scaled = request.node.inputs.size() > 2;
+  const bool is_scaled = has_input(request, 2);
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto* probabilities = static_cast<const float*>(in[0]);
     const auto* labels = static_cast<const int32_t*>(in[1]);
@@ -77,7 +77,7 @@ KernelChoice select_mean_squared_error(const CpuDevice&, const KernelRequest& re
 KernelChoice select_mean_squared_error_gradient(const CpuDevice&, const KernelRequest& request) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
   const int64_t elements = x.elements();
-  const bool is_scaled = request.node.inputs.size() > 2;
+  const bool is_scaled = has_input(request, 2);
   const float scale = static_cast<float>(2.0 * request.node.attributes.real("scale") / static_cast<double>(x[1]));
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);

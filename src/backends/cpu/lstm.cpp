@@ -151,15 +151,14 @@ struct LstmGradient {
 }  // namespace
 
 KernelChoice select_lstm(const CpuDevice&, const KernelRequest& request) {
-  const auto has = [&](size_t i) { return request.node.inputs[i] != kNoValue; };
-  const Lstm lstm{RecurrentShape::of(request), has(3), has(5)};
+  const Lstm lstm{RecurrentShape::of(request), has_input(request, 3), has_input(request, 5)};
   return recurrent_choice(request, "cpu:lstm", lstm);
 }
 
 KernelChoice select_lstm_gradient(const CpuDevice&, const KernelRequest& request) {
-  const auto has = [&](size_t i) { return request.node.inputs[i] != kNoValue; };
-  const LstmGradient gradient{
-      RecurrentShape::of(request), RecurrentGradients(request.node.attributes), has(3), has(8), has(9), has(10)};
+  const LstmGradient gradient{RecurrentShape::of(request), RecurrentGradients(request.node.attributes),
+                              has_input(request, 3),       has_input(request, 8),
+                              has_input(request, 9),       has_input(request, 10)};
   return recurrent_choice(request, "cpu:lstm_gradient", gradient);
 }
 

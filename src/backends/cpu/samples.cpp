@@ -23,7 +23,7 @@ KernelChoice select_gather_samples(const CpuDevice&, const KernelRequest& reques
   const Node& node = request.node;
   const int64_t batch = node.attributes.integer("batch"), offset = node.attributes.integer("offset");
   const auto row_of = [&](size_t i) {  // elements, 0 where absent
-    if (i >= node.inputs.size() || node.inputs[i] == kNoValue) return int64_t{0};
+    if (!has_input(request, i)) return int64_t{0};
     const Shape& shape = request.graph.type(node.inputs[i]).shape;
     return shape.elements() / shape[0];
   };

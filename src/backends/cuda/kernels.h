@@ -58,9 +58,6 @@ std::unique_ptr<Kernel> make_kernel(const CudaDevice& device, Body body) {
 // The types of a node's inputs and outputs.
 inline const TensorType& input_type(const KernelRequest& r, size_t i) { return r.graph.type(r.node.inputs[i]); }
 inline const TensorType& output_type(const KernelRequest& r, size_t i) { return r.graph.type(r.node.outputs[i]); }
-inline bool has_input(const KernelRequest& r, size_t i) {
-  return i < r.node.inputs.size() && r.node.inputs[i] != kNoValue;
-}
 
 // An answer whose every image lies channels last, and everything else plain.
 inline KernelChoice nhwc_choice(const KernelRequest& r, std::string name, std::unique_ptr<Kernel> kernel) {
