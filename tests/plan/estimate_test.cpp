@@ -18,6 +18,16 @@ namespace {
 constexpr Mesh kMeshes[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1},
                             {1, 2, 2}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}};
 
+// What blocked layouts add to parameters, which depends on the CPU's vectors and is not estimated.
+size_t padding_of(const StateTable& state, bool with_buffers) {
+  constexpr size_t kLine = 64;
+  const auto in_lines = [](size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; };
+  size_t padding = 0;
+  for (const StateEntry& entry : state.entries())
+    if (with_buffers || !entry.is_buffer) padding += in_lines(entry.bytes) - in_lines(entry.type.bytes());
+  return padding;
+}
+
 // Every device of the first share of samples, by its place in the pipeline and in its channel group.
 void expect_state(const MeshEstimate& found, const Trainer& trainer) {
   const auto channels = static_cast<size_t>(found.mesh.channel);
@@ -25,13 +35,16 @@ void expect_state(const MeshEstimate& found, const Trainer& trainer) {
   for (size_t r = 0; r < trainer.replica_count(); ++r) {
     const DeviceEstimate& device = found.devices[r / channels % found.devices.size()];
     const StateTable& state = trainer.state_of(r);
+    const size_t parameters = state.segment_bytes(Segment::parameters) - padding_of(state, true),
+                 padding = padding_of(state, false), gradients = state.segment_bytes(Segment::gradients) - padding,
+                 optimizer = state.segment_bytes(Segment::optimizer);
     if (r % channels == 0) {
-      EXPECT_EQ(device.parameter_bytes, state.segment_bytes(Segment::parameters)) << r;
-      EXPECT_EQ(device.gradient_bytes, state.segment_bytes(Segment::gradients)) << r;
-      EXPECT_EQ(device.optimizer_bytes, state.segment_bytes(Segment::optimizer)) << r;
+      EXPECT_EQ(device.parameter_bytes, parameters) << r;
+      EXPECT_EQ(device.gradient_bytes, gradients) << r;
+      EXPECT_EQ(device.optimizer_bytes, optimizer ? optimizer - padding : 0) << r;
     } else {  // has no more channels than the first
-      EXPECT_GE(device.parameter_bytes, state.segment_bytes(Segment::parameters)) << r;
-      EXPECT_GE(device.gradient_bytes, state.segment_bytes(Segment::gradients)) << r;
+      EXPECT_GE(device.parameter_bytes, parameters) << r;
+      EXPECT_GE(device.gradient_bytes, gradients) << r;
     }
   }
 }
@@ -61,14 +74,16 @@ TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
     for (size_t r = 0; r < found.devices.size(); ++r) {
       const size_t bytes = trainer->state_of(r).segment_bytes(Segment::parameters);
       EXPECT_GE(bytes, found.devices[r].parameter_bytes);
-      EXPECT_LE(bytes, found.devices[r].parameter_bytes * 6 / 5);
+      EXPECT_LE(bytes, found.devices[r].parameter_bytes * 3 / 2);
     }
   }
 }
 
+constexpr size_t kWeights = 16 << 10;  // small layers' weights and their reorders, in blocks of the widest vectors
+
 // Kernels that write where they read take less than the lifetimes say, scratch and reorders more.
 void expect_arena(double arena, size_t activations, const std::string& where) {
-  EXPECT_LT(arena, 1.5 * static_cast<double>(activations)) << where;
+  EXPECT_LT(arena, 1.5 * static_cast<double>(activations) + kWeights) << where;
   EXPECT_GT(1.5 * arena, static_cast<double>(activations)) << where;
 }
 
@@ -84,8 +99,8 @@ TEST(EstimateMesh, GivesActivationsOfTheFullestDeviceWithinHalfAsMuchAgainOfItsA
         size_t fullest = 0;
         for (size_t place = 0; place < found.devices.size(); ++place) {
           const size_t bytes = trainer->replica(place * static_cast<size_t>(mesh.channel)).arena_bytes();
-          // The reorders of a stage of two small layers, of their weights too, can weigh more than its values.
-          EXPECT_LT(bytes, 3 * found.devices[place].activation_bytes)
+          // The reorders of a stage of two small layers can weigh more than its values.
+          EXPECT_LT(bytes, 3 * found.devices[place].activation_bytes + kWeights)
               << net()->name() << ' ' << name_of(mesh) << ' ' << place;
           largest = std::max(largest, static_cast<double>(bytes));
           fullest = std::max(fullest, found.devices[place].activation_bytes);
