@@ -29,7 +29,7 @@ Moments merged(const float* rows, int64_t ranks, int64_t channels, int64_t chann
 KernelChoice select_batch_norm2d_moments(const CpuDevice&, const KernelRequest& request) {
   const Node& node = request.node;
   const LayoutPtr layout = image_layout(request);
-  const ImageView v = *image_view(request.graph.type(node.inputs[0]), layout);
+  const ChunkView v = chunk_view(request.graph.type(node.inputs[0]), layout);
   const int64_t rank = node.attributes.integer("rank"), ranks = node.attributes.integer("ranks");
   auto body = [=](void* const* in, void* const* out, void* scratch) {
     auto* const rows = static_cast<float*>(out[0]);
@@ -58,14 +58,15 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
   const Node& node = request.node;
   const TensorType& x_type = request.graph.type(node.inputs[0]);
   const LayoutPtr layout = image_layout(request);
-  const ImageView v = *image_view(x_type, layout);
+  const ChunkView v = chunk_view(x_type, layout);
   const double eps = node.attributes.real("eps"), momentum = node.attributes.real("momentum");
   const bool relu = node.attributes.flag("relu"), is_merged = has_input(request, 7), lacks = has_input(request, 8);
   const int64_t ranks = is_merged ? request.graph.type(node.inputs[7]).shape[0] : 1;
   if (!is_merged && v.n * v.spatial == 1)
-    throw Error(Status::invalid_argument, text("batch_norm2d '", node.name, "' on ", device.id(),
-                                               ": training needs more than 1 value a channel, this device's shard of ",
-                                               x_type.shape, " has 1; use a larger batch, fewer devices or micro-batches"));
+    throw Error(Status::invalid_argument,
+                text("batch_norm2d '", node.name, "' on ", device.id(),
+                     ": training needs more than 1 value a channel, this device's shard of ", x_type.shape,
+                     " has 1; use a larger batch, fewer devices or micro-batches"));
 
   // Scratch: sums of chunks, then scale [c].
   auto body = [=](void* const* in, void* const* out, void* scratch) {
@@ -110,7 +111,7 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
 KernelChoice select_batch_norm2d_gradient_sums(const CpuDevice&, const KernelRequest& request) {
   const Node& node = request.node;
   const LayoutPtr layout = image_layout(request);
-  const ImageView v = *image_view(request.graph.type(node.inputs[0]), layout);
+  const ChunkView v = chunk_view(request.graph.type(node.inputs[0]), layout);
   const bool writes_dz = node.attributes.flag("residual");
   auto body = [=](void* const* in, void* const* out, void* scratch) {
     auto* const sums = static_cast<float*>(out[0]);
@@ -139,7 +140,7 @@ KernelChoice select_batch_norm2d_gradient_sums(const CpuDevice&, const KernelReq
 KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest& request) {
   const Node& node = request.node;
   const LayoutPtr layout = image_layout(request);
-  const ImageView v = *image_view(request.graph.type(node.inputs[0]), layout);
+  const ChunkView v = chunk_view(request.graph.type(node.inputs[0]), layout);
   const bool writes_dz = node.attributes.flag("residual"), is_summed = has_input(request, 6),
              adds = has_input(request, 8);
   const auto sum_dtype =
@@ -194,7 +195,7 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
 KernelChoice select_batch_norm2d_inference(const CpuDevice&, const KernelRequest& request) {
   const Node& node = request.node;
   const LayoutPtr layout = image_layout(request);
-  const ImageView v = *image_view(request.graph.type(node.inputs[0]), layout);
+  const ChunkView v = chunk_view(request.graph.type(node.inputs[0]), layout);
   const double eps = node.attributes.real("eps");
   const bool relu = node.attributes.flag("relu");
   auto body = [=](void* const* in, void* const* out, void* scratch) {

@@ -1,31 +1,37 @@
 // The passes of batch normalisation over an image, chunk by chunk.
 //
-// An image is cut into chunks, one for each (sample, channel block): [spatial][block] floats that lie together. Loops run over
-// 16 lanes, lane l standing for channel l % block, whatever the block (1, 4, 8 or 16). Sums of a chunk are single
-// precision, those over chunks double, in a fixed order: the result does not depend on the number of threads.
+// An image is cut into chunks, one for each (sample, channel block): [spatial][block] floats, which lie together, or, where channels
+// come last, `stride` apart. Loops run over 16 lanes, lane l standing for channel l % block, whatever the block (1, 4, 8 or 16). Sums of
+// a chunk are single precision, those over chunks double, in a fixed order: the result does not depend on the number of threads.
 #pragma once
 
 #include "backends/cpu/kernels.h"
 
 namespace troika::cpu {
 
+struct ChunkView : ImageView {
+  int64_t stride =
+      0;  // from one place of a chunk to the next; above `block` where channels come last, then in blocks of 16
+};
+ChunkView chunk_view(const TensorType& type, const LayoutPtr& layout);
+
 // The layout that all images of the node take: the first input's where the loops can walk it, else plain.
 LayoutPtr image_layout(const KernelRequest& request);
 
 // Doubles that the sums of chunks take, two for each chunk's channels.
-inline int64_t partial_doubles(const ImageView& v) { return v.n * v.c_blocks * 2 * v.block; }
+inline int64_t partial_doubles(const ChunkView& v) { return v.n * v.c_blocks * 2 * v.block; }
 
 // Mean and sum of squared differences from it, of each chunk's channels; and of a channel over all chunks. Chan, Golub and
 // LeVeque (1979): means and squared differences of parts combine exactly.
 struct Moments {
   double count, mean, squares;
 };
-void find_chunk_moments(const float* x, const ImageView& v, double* partial);
-Moments moments_of(const double* partial, const ImageView& v, int64_t channel);
+void find_chunk_moments(const float* x, const ChunkView& v, double* partial);
+Moments moments_of(const double* partial, const ChunkView& v, int64_t channel);
 
 // y = (x - mean) * scale + bias of every chunk, plus the residual where there is one, cut at 0 where `relu`. mean, scale,
 // bias [c].
-void apply_chunks(const float* x, const float* residual, float* y, const ImageView& v, const float* mean,
+void apply_chunks(const float* x, const float* residual, float* y, const ChunkView& v, const float* mean,
                   const double* scale, const float* bias, bool relu);
 
 // Sums of dz and of dz (x - mean), with dz = dy where y > 0 (y null: everywhere), written where `dz` is given. Where
@@ -34,11 +40,11 @@ struct GradientSums {
   double sum = 0, product = 0;
 };
 void find_chunk_gradient_sums(const float* x, const float* y, const float* dy, const float* more, DType sum_dtype,
-                              float* dz, const ImageView& v, const float* mean, double* partial);
-GradientSums gradient_sums_of(const double* partial, const ImageView& v, int64_t channel);
+                              float* dz, const ChunkView& v, const float* mean, double* partial);
+GradientSums gradient_sums_of(const double* partial, const ChunkView& v, int64_t channel);
 
 // dx = a * dz + b * (x - mean) + c, with dz = dy where y > 0 (y null: everywhere). mean, a, b, c [c].
-void apply_chunk_gradients(const float* x, const float* y, const float* dy, float* dx, const ImageView& v,
+void apply_chunk_gradients(const float* x, const float* y, const float* dy, float* dx, const ChunkView& v,
                            const float* mean, const double* a, const double* b, const double* c);
 
 }  // namespace troika::cpu
