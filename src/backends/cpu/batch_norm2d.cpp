@@ -34,7 +34,7 @@ KernelChoice select_batch_norm2d_moments(const CpuDevice&, const KernelRequest& 
   auto body = [=](void* const* in, void* const* out, void* scratch) {
     auto* const rows = static_cast<float*>(out[0]);
     auto* const partial = static_cast<double*>(scratch);
-    find_chunk_moments(static_cast<const float*>(in[0]), v, partial);
+    find_chunk_moments(in[0], v, partial);
     const int64_t size = 2 * v.channels + 1;
     std::fill(rows, rows + ranks * size, 0.0f);
     float* const row = rows + rank * size;
@@ -70,15 +70,13 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
 
   // Scratch: sums of chunks, then scale [c].
   auto body = [=](void* const* in, void* const* out, void* scratch) {
-    const auto* x = static_cast<const float*>(in[0]);
     const auto *weight = static_cast<const float*>(in[1]), *bias = static_cast<const float*>(in[2]);
     auto *running_mean = static_cast<float*>(in[3]), *running_var = static_cast<float*>(in[4]);
-    const auto* residual = static_cast<const float*>(in[6]);
-    auto *y = static_cast<float*>(out[0]), *mean = static_cast<float*>(out[1]), *inv_std = static_cast<float*>(out[2]);
+    auto *mean = static_cast<float*>(out[1]), *inv_std = static_cast<float*>(out[2]);
     auto* partial = static_cast<double*>(scratch);
     double* scale = partial + partial_doubles(v);
 
-    if (!is_merged) find_chunk_moments(x, v, partial);
+    if (!is_merged) find_chunk_moments(in[0], v, partial);
     for (int64_t channel = 0; channel < v.channels; ++channel) {
       const auto [count, batch_mean, squares] =
           is_merged ? merged(static_cast<const float*>(in[7]), ranks, v.channels, channel)
@@ -95,7 +93,7 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
       running_var[channel] = static_cast<float>((1 - momentum) * running_var[channel] + momentum * unbiased);
     }
     if (in[5]) ++*static_cast<int64_t*>(in[5]);
-    apply_chunks(x, residual, y, v, mean, scale, bias, relu);
+    apply_chunks(in[0], in[6], out[0], v, mean, scale, bias, relu);
   };
   KernelChoice choice;
   choice.kernel = make_kernel(body);
@@ -116,9 +114,8 @@ KernelChoice select_batch_norm2d_gradient_sums(const CpuDevice&, const KernelReq
   auto body = [=](void* const* in, void* const* out, void* scratch) {
     auto* const sums = static_cast<float*>(out[0]);
     auto* const partial = static_cast<double*>(scratch);
-    find_chunk_gradient_sums(
-        static_cast<const float*>(in[0]), static_cast<const float*>(in[2]), static_cast<const float*>(in[3]), nullptr,
-        DType::f32, writes_dz ? static_cast<float*>(out[1]) : nullptr, v, static_cast<const float*>(in[1]), partial);
+    find_chunk_gradient_sums(in[0], in[2], in[3], nullptr, writes_dz ? out[1] : nullptr, v,
+                             static_cast<const float*>(in[1]), partial);
     sums[0] = static_cast<float>(v.n * v.spatial);
     for (int64_t channel = 0; channel < v.channels; ++channel) {
       const auto [sum, product] = gradient_sums_of(partial, v, channel);
@@ -143,24 +140,20 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
   const ChunkView v = chunk_view(request.graph.type(node.inputs[0]), layout);
   const bool writes_dz = node.attributes.flag("residual"), is_summed = has_input(request, 6),
              adds = has_input(request, 8);
-  const auto sum_dtype =
-      node.attributes.has("sum_dtype") ? static_cast<DType>(node.attributes.integer("sum_dtype")) : DType::f32;
 
   // Scratch: sums of chunks, then factors a, b, c [3][c].
   auto body = [=](void* const* in, void* const* out, void* scratch) {
-    const auto *x = static_cast<const float*>(in[0]), *weight = static_cast<const float*>(in[1]);
+    const auto* weight = static_cast<const float*>(in[1]);
     const auto *mean = static_cast<const float*>(in[2]), *inv_std = static_cast<const float*>(in[3]);
-    const auto *y = static_cast<const float*>(in[4]), *dy = static_cast<const float*>(in[5]);
-    auto *dx = static_cast<float*>(out[0]), *dweight = static_cast<float*>(out[1]),
-         *dbias = static_cast<float*>(out[2]);
-    auto* dz = writes_dz ? static_cast<float*>(out[3]) : nullptr;
+    const void *y = in[4], *dy = in[5], *more = adds ? in[8] : nullptr;
+    auto *dweight = static_cast<float*>(out[1]), *dbias = static_cast<float*>(out[2]);
+    void* const dz = writes_dz ? out[3] : nullptr;
     auto* partial = static_cast<double*>(scratch);
     double *fa = partial + partial_doubles(v), *fb = fa + v.channels, *fc = fb + v.channels;
     const auto *own_sums = is_summed ? static_cast<const float*>(in[6]) : nullptr,
                *all_sums = is_summed ? static_cast<const float*>(in[7]) : nullptr;
 
-    const auto* more = adds ? static_cast<const float*>(in[8]) : nullptr;
-    if (!is_summed) find_chunk_gradient_sums(x, y, dy, more, sum_dtype, dz, v, mean, partial);
+    if (!is_summed) find_chunk_gradient_sums(in[0], y, dy, more, dz, v, mean, partial);
     auto sums_in = [&](const float* sums, int64_t channel) {
       return GradientSums{static_cast<double>(sums[1 + channel]), static_cast<double>(sums[1 + v.channels + channel])};
     };
@@ -176,7 +169,7 @@ KernelChoice select_batch_norm2d_gradient(const CpuDevice&, const KernelRequest&
       fc[channel] = -fa[channel] * all.sum / count;
     }
     // Where dz was written it already has the mask.
-    apply_chunk_gradients(x, dz ? nullptr : y, dz ? dz : dy, dx, v, mean, fa, fb, fc);
+    apply_chunk_gradients(in[0], dz ? nullptr : y, dz ? dz : dy, out[0], v, mean, fa, fb, fc);
   };
   KernelChoice choice;
   choice.kernel = make_kernel(body);
@@ -199,14 +192,11 @@ KernelChoice select_batch_norm2d_inference(const CpuDevice&, const KernelRequest
   const double eps = node.attributes.real("eps");
   const bool relu = node.attributes.flag("relu");
   auto body = [=](void* const* in, void* const* out, void* scratch) {
-    const auto* x = static_cast<const float*>(in[0]);
     const auto *weight = static_cast<const float*>(in[1]), *bias = static_cast<const float*>(in[2]);
     const auto *mean = static_cast<const float*>(in[3]), *var = static_cast<const float*>(in[4]);
-    const auto* residual = static_cast<const float*>(in[6]);
-    auto* y = static_cast<float*>(out[0]);
     auto* scale = static_cast<double*>(scratch);
     for (int64_t c = 0; c < v.channels; ++c) scale[c] = weight[c] / std::sqrt(var[c] + eps);
-    apply_chunks(x, residual, y, v, mean, scale, bias, relu);
+    apply_chunks(in[0], in[6], out[0], v, mean, scale, bias, relu);
   };
   KernelChoice choice;
   choice.kernel = make_kernel(body);

@@ -2,7 +2,9 @@
 #include "backends/cpu/batch_norm2d_chunks.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <type_traits>
 
 #include "backends/cpu/threads.h"
 #include "core/float16.h"
@@ -12,155 +14,140 @@ namespace {
 
 constexpr int64_t kLanes = 16;
 
-// A chunk as rows of 16 floats, `stride` apart, and behind them the rest.
+// Numbers of images, which are computed with in f32.
+struct Bf16 {
+  uint16_t bits;
+};
+struct F16 {
+  uint16_t bits;
+};
+inline float to_float(float v) { return v; }
+inline float to_float(Bf16 v) { return float_of_bf16(v.bits); }
+inline float to_float(F16 v) { return float_of_f16(v.bits); }
+inline void store(float v, float& to) { to = v; }
+inline void store(float v, Bf16& to) { to.bits = bf16_of_float(v); }
+inline void store(float v, F16& to) { to.bits = f16_of_float(v); }
+
+// 0 where y <= 0, else dy. Compilers make vectors of the one form for f32 alone, and a branch elsewhere.
+template <typename T>
+float masked(T dy, T y) {
+  if constexpr (std::is_same_v<T, float>) return y <= 0 ? 0.0f : dy;
+  const uint32_t kept = static_cast<uint32_t>(to_float(y) <= 0) - 1;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(to_float(dy)) & kept);
+}
+
+template <typename Body>
+void with_number(DType dtype, Body&& body) {
+  if (dtype == DType::bf16) return body(Bf16{});
+  if (dtype == DType::f16) return body(F16{});
+  body(float{});
+}
+
+// A chunk as rows of 16 numbers, `stride` apart, and behind them the rest.
 struct Rows {
   int64_t count, stride, rest;
 };
 
-// sums[l] += v[i], l = i % 16.
-TROIKA_VECTORIZE void sum_lanes(const float* v, const Rows& r, float* sums) {
-  float lane[kLanes] = {};
+// visit(i, l) for every number of a chunk and its lane.
+template <typename Visit>
+[[gnu::always_inline]] inline void for_each(const Rows& r, Visit visit) {
   int64_t i = 0;
-  for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-    for (int64_t l = 0; l < kLanes; ++l) lane[l] += v[i + l];
-  for (int64_t l = 0; l < r.rest; ++i, ++l) lane[l] += v[i];
+  for (int64_t row = 0; row < r.count; ++row, i += r.stride) {
+#pragma GCC unroll 1  // written out whole it would not become vectors
+    for (int64_t l = 0; l < kLanes; ++l) visit(i + l, l);
+  }
+  for (int64_t l = 0; l < r.rest; ++l) visit(i + l, l);
+}
+
+// sums[l] = sum of v[i].
+template <typename T>
+TROIKA_VECTORIZE void sum_lanes(const T* v, const Rows& r, float* sums) {
+  float lane[kLanes] = {};
+  for_each(r, [&](int64_t i, int64_t l) { lane[l] += to_float(v[i]); });
   for (int64_t l = 0; l < kLanes; ++l) sums[l] = lane[l];
 }
 
 // sums[l] = sum of (v[i] - center[l])^2.
-TROIKA_VECTORIZE void square_lanes(const float* v, const Rows& r, const float* center, float* sums) {
+template <typename T>
+TROIKA_VECTORIZE void square_lanes(const T* v, const Rows& r, const float* center, float* sums) {
   float lane[kLanes] = {}, c[kLanes];
   for (int64_t l = 0; l < kLanes; ++l) c[l] = center[l];
-  int64_t i = 0;
-  for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-    for (int64_t l = 0; l < kLanes; ++l) {
-      const float d = v[i + l] - c[l];
-      lane[l] += d * d;
-    }
-  for (int64_t l = 0; l < r.rest; ++i, ++l) {
-    const float d = v[i] - c[l];
+  for_each(r, [&](int64_t i, int64_t l) {
+    const float d = to_float(v[i]) - c[l];
     lane[l] += d * d;
-  }
+  });
   for (int64_t l = 0; l < kLanes; ++l) sums[l] = lane[l];
 }
 
 // y = (x - mean) * scale + bias, plus the residual where there is one, cut at 0 where `relu`. The difference first: it is
 // what is small, and its rounding decides on which side of a ReLU a value falls.
-TROIKA_VECTORIZE void apply(const float* x, const float* residual, float* y, const Rows& r, const float* mean,
-                            const float* scale, const float* bias, bool relu) {
+template <typename T>
+TROIKA_VECTORIZE void apply(const T* x, const T* residual, T* y, const Rows& r, const float* mean, const float* scale,
+                            const float* bias, bool relu) {
   float mu[kLanes], a[kLanes], b[kLanes];
   for (int64_t l = 0; l < kLanes; ++l) mu[l] = mean[l], a[l] = scale[l], b[l] = bias[l];
   const float least = relu ? 0.0f : -INFINITY;
-  int64_t i = 0;
-  if (residual) {
-    for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-      for (int64_t l = 0; l < kLanes; ++l) {
-        const float v = (x[i + l] - mu[l]) * a[l] + b[l] + residual[i + l];
-        y[i + l] = v < least ? least : v;
-      }
-    for (int64_t l = 0; l < r.rest; ++i, ++l) {
-      const float v = (x[i] - mu[l]) * a[l] + b[l] + residual[i];
-      y[i] = v < least ? least : v;
-    }
-    return;
-  }
-  for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-    for (int64_t l = 0; l < kLanes; ++l) {
-      const float v = (x[i + l] - mu[l]) * a[l] + b[l];
-      y[i + l] = v < least ? least : v;
-    }
-  for (int64_t l = 0; l < r.rest; ++i, ++l) {
-    const float v = (x[i] - mu[l]) * a[l] + b[l];
-    y[i] = v < least ? least : v;
-  }
+  if (residual)
+    for_each(r, [&](int64_t i, int64_t l) {
+      const float v = (to_float(x[i]) - mu[l]) * a[l] + b[l] + to_float(residual[i]);
+      store(v < least ? least : v, y[i]);
+    });
+  else
+    for_each(r, [&](int64_t i, int64_t l) {
+      const float v = (to_float(x[i]) - mu[l]) * a[l] + b[l];
+      store(v < least ? least : v, y[i]);
+    });
 }
 
 // dz = dy where y > 0 (y null: everywhere), written where `dz` is given; sums[l] of dz and products[l] of dz * (x - mean).
-TROIKA_VECTORIZE void gradient_sums(const float* x, const float* y, const float* dy, float* dz, const Rows& r,
-                                    const float* mean, float* sums, float* products) {
+template <typename T>
+TROIKA_VECTORIZE void gradient_sums(const T* x, const T* y, const T* dy, T* dz, const Rows& r, const float* mean,
+                                    float* sums, float* products) {
   float s[kLanes] = {}, p[kLanes] = {}, c[kLanes];
   for (int64_t l = 0; l < kLanes; ++l) c[l] = mean[l];
-  int64_t i = 0;
-  if (!y) {
-    for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-      for (int64_t l = 0; l < kLanes; ++l) {
-        s[l] += dy[i + l];
-        p[l] += dy[i + l] * (x[i + l] - c[l]);
-      }
-    for (int64_t l = 0; l < r.rest; ++i, ++l) {
-      s[l] += dy[i];
-      p[l] += dy[i] * (x[i] - c[l]);
-    }
-  } else if (!dz) {
-    for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-      for (int64_t l = 0; l < kLanes; ++l) {
-        const float d = y[i + l] <= 0 ? 0.0f : dy[i + l];
-        s[l] += d;
-        p[l] += d * (x[i + l] - c[l]);
-      }
-    for (int64_t l = 0; l < r.rest; ++i, ++l) {
-      const float d = y[i] <= 0 ? 0.0f : dy[i];
+  if (!y)
+    for_each(r, [&](int64_t i, int64_t l) {
+      const float d = to_float(dy[i]);
       s[l] += d;
-      p[l] += d * (x[i] - c[l]);
-    }
-  } else {
-    for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-      for (int64_t l = 0; l < kLanes; ++l) {
-        const float d = y[i + l] <= 0 ? 0.0f : dy[i + l];
-        dz[i + l] = d;
-        s[l] += d;
-        p[l] += d * (x[i + l] - c[l]);
-      }
-    for (int64_t l = 0; l < r.rest; ++i, ++l) {
-      const float d = y[i] <= 0 ? 0.0f : dy[i];
-      dz[i] = d;
+      p[l] += d * (to_float(x[i]) - c[l]);
+    });
+  else if (!dz)
+    for_each(r, [&](int64_t i, int64_t l) {
+      const float d = masked(dy[i], y[i]);
       s[l] += d;
-      p[l] += d * (x[i] - c[l]);
-    }
-  }
+      p[l] += d * (to_float(x[i]) - c[l]);
+    });
+  else
+    for_each(r, [&](int64_t i, int64_t l) {
+      const float d = masked(dy[i], y[i]);
+      store(d, dz[i]);
+      s[l] += d;
+      p[l] += d * (to_float(x[i]) - c[l]);
+    });
   for (int64_t l = 0; l < kLanes; ++l) sums[l] = s[l], products[l] = p[l];
 }
 
-TROIKA_VECTORIZE void round_row(float* row, int64_t n, DType dtype) {
-  if (dtype == DType::bf16)
-    for (int64_t l = 0; l < n; ++l) row[l] = float_of_bf16(bf16_of_float(row[l]));
-  else if (dtype == DType::f16)
-    for (int64_t l = 0; l < n; ++l) row[l] = float_of_f16(f16_of_float(row[l]));
-}
-
-// sum = a + b, rounded to `dtype`.
-TROIKA_VECTORIZE void add_rows(const float* a, const float* b, float* sum, const Rows& r, DType dtype) {
-  int64_t i = 0;
-  for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-    for (int64_t l = 0; l < kLanes; ++l) sum[i + l] = a[i + l] + b[i + l];
-  for (int64_t l = 0; l < r.rest; ++l) sum[i + l] = a[i + l] + b[i + l];
-  if (dtype == DType::f32) return;
-  i = 0;
-  for (int64_t row = 0; row < r.count; ++row, i += r.stride) round_row(sum + i, kLanes, dtype);
-  round_row(sum + i, r.rest, dtype);
+// sum = a + b, rounded as an `add` of them does.
+template <typename T>
+TROIKA_VECTORIZE void add(const T* a, const T* b, T* sum, const Rows& r) {
+  for_each(r, [&](int64_t i, int64_t) { store(to_float(a[i]) + to_float(b[i]), sum[i]); });
 }
 
 // dx = a * dz + b * (x - mean) + c, with dz = dy where y > 0 (y null: everywhere).
-TROIKA_VECTORIZE void apply_gradient(const float* x, const float* y, const float* dy, float* dx, const Rows& r,
-                                     const float* mean, const float* a, const float* b, const float* c) {
+template <typename T>
+TROIKA_VECTORIZE void apply_gradient(const T* x, const T* y, const T* dy, T* dx, const Rows& r, const float* mean,
+                                     const float* a, const float* b, const float* c) {
   float mu[kLanes], fa[kLanes], fb[kLanes], fc[kLanes];
   for (int64_t l = 0; l < kLanes; ++l) mu[l] = mean[l], fa[l] = a[l], fb[l] = b[l], fc[l] = c[l];
-  int64_t i = 0;
-  if (y) {
-    for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-      for (int64_t l = 0; l < kLanes; ++l) {
-        const float d = y[i + l] <= 0 ? 0.0f : dy[i + l];
-        dx[i + l] = fa[l] * d + fb[l] * (x[i + l] - mu[l]) + fc[l];
-      }
-    for (int64_t l = 0; l < r.rest; ++i, ++l) {
-      const float d = y[i] <= 0 ? 0.0f : dy[i];
-      dx[i] = fa[l] * d + fb[l] * (x[i] - mu[l]) + fc[l];
-    }
-    return;
-  }
-  for (int64_t row = 0; row < r.count; ++row, i += r.stride)
-    for (int64_t l = 0; l < kLanes; ++l) dx[i + l] = fa[l] * dy[i + l] + fb[l] * (x[i + l] - mu[l]) + fc[l];
-  for (int64_t l = 0; l < r.rest; ++i, ++l) dx[i] = fa[l] * dy[i] + fb[l] * (x[i] - mu[l]) + fc[l];
+  if (y)
+    for_each(r, [&](int64_t i, int64_t l) {
+      const float d = masked(dy[i], y[i]);
+      store(fa[l] * d + fb[l] * (to_float(x[i]) - mu[l]) + fc[l], dx[i]);
+    });
+  else
+    for_each(r, [&](int64_t i, int64_t l) {
+      store(fa[l] * to_float(dy[i]) + fb[l] * (to_float(x[i]) - mu[l]) + fc[l], dx[i]);
+    });
 }
 
 // Folds the 16 lanes of a chunk into its `block` channels.
@@ -200,35 +187,51 @@ const double* numbers_of(const double* partial, const ChunkView& v, int64_t n, i
   return partial + (n * v.c_blocks + channel / v.block) * 2 * v.block + channel % v.block;
 }
 
+template <typename T, typename Image>
+auto* part(Image* image, int64_t at) {
+  using Number = std::conditional_t<std::is_const_v<Image>, const T, T>;
+  return image ? static_cast<Number*>(image) + at : nullptr;
+}
+
+// body(number, chunk, where it begins): `number` is of the type of the image's.
+template <typename Body>
+void for_each_chunk(const ChunkView& v, const Body& body) {
+  with_number(v.dtype, [&](auto number) {
+    parallel_for(v.n * v.c_blocks, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t chunk = begin; chunk < end; ++chunk) body(number, chunk, begin_of(v, chunk));
+    });
+  });
+}
+
 }  // namespace
 
 LayoutPtr image_layout(const KernelRequest& request) {
   const TensorType& x = request.graph.type(request.node.inputs[0]);
-  return is_supported(image_view(x, request.input_layouts[0])) ? request.input_layouts[0] : nullptr;
+  const LayoutPtr& layout = request.input_layouts[0];
+  return is_supported(image_view({DType::f32, x.shape}, in_f32(layout))) ? layout : nullptr;
 }
 
 ChunkView chunk_view(const TensorType& type, const LayoutPtr& layout) {
-  const ImageView v = *image_view(type, layout);
-  if (v.block <= kLanes) return {v, v.block};
-  return {{v.n, v.channels, v.block / kLanes, v.spatial, kLanes}, v.block};
+  const ImageView v = *image_view({DType::f32, type.shape}, in_f32(layout));
+  if (v.block <= kLanes) return {v, type.dtype, v.block};
+  return {{v.n, v.channels, v.block / kLanes, v.spatial, kLanes}, type.dtype, v.block};
 }
 
-void find_chunk_moments(const float* x, const ChunkView& v, double* partial) {
+void find_chunk_moments(const void* x, const ChunkView& v, double* partial) {
   const Rows rows = rows_of(v);
-  parallel_for(v.n * v.c_blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      float lanes[kLanes], center[kLanes];
-      double* p = numbers_of(partial, v, chunk);
-      sum_lanes(x + begin_of(v, chunk), rows, lanes);
-      fold(lanes, v.block, p);
-      for (int64_t b = 0; b < v.block; ++b) p[b] /= static_cast<double>(v.spatial);
-      for (int64_t l = 0; l < kLanes; ++l) center[l] = static_cast<float>(p[l % v.block]);
-      square_lanes(x + begin_of(v, chunk), rows, center, lanes);
-      fold(lanes, v.block, p + v.block);
-      for (int64_t b = 0; b < v.block; ++b) {  // the squares were taken around the rounded mean
-        const double rounding = p[b] - center[b];
-        p[v.block + b] -= static_cast<double>(v.spatial) * rounding * rounding;
-      }
+  for_each_chunk(v, [&](auto number, int64_t chunk, int64_t at) {
+    const auto* const values = part<decltype(number)>(x, at);
+    float lanes[kLanes], center[kLanes];
+    double* p = numbers_of(partial, v, chunk);
+    sum_lanes(values, rows, lanes);
+    fold(lanes, v.block, p);
+    for (int64_t b = 0; b < v.block; ++b) p[b] /= static_cast<double>(v.spatial);
+    for (int64_t l = 0; l < kLanes; ++l) center[l] = static_cast<float>(p[l % v.block]);
+    square_lanes(values, rows, center, lanes);
+    fold(lanes, v.block, p + v.block);
+    for (int64_t b = 0; b < v.block; ++b) {  // the squares were taken around the rounded mean
+      const double rounding = p[b] - center[b];
+      p[v.block + b] -= static_cast<double>(v.spatial) * rounding * rounding;
     }
   });
 }
@@ -245,35 +248,31 @@ Moments moments_of(const double* partial, const ChunkView& v, int64_t channel) {
   return moments;
 }
 
-void apply_chunks(const float* x, const float* residual, float* y, const ChunkView& v, const float* mean,
+void apply_chunks(const void* x, const void* residual, void* y, const ChunkView& v, const float* mean,
                   const double* scale, const float* bias, bool relu) {
   const Rows rows = rows_of(v);
-  parallel_for(v.n * v.c_blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      float mu[kLanes], a[kLanes], b[kLanes];
-      const int64_t at = begin_of(v, chunk);
-      spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
-      spread(scale, v, chunk % v.c_blocks, 0.0f, a);
-      spread(bias, v, chunk % v.c_blocks, 0.0f, b);
-      apply(x + at, residual ? residual + at : nullptr, y + at, rows, mu, a, b, relu);
-    }
+  for_each_chunk(v, [&](auto number, int64_t chunk, int64_t at) {
+    using T = decltype(number);
+    float mu[kLanes], a[kLanes], b[kLanes];
+    spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
+    spread(scale, v, chunk % v.c_blocks, 0.0f, a);
+    spread(bias, v, chunk % v.c_blocks, 0.0f, b);
+    apply(part<T>(x, at), part<T>(residual, at), part<T>(y, at), rows, mu, a, b, relu);
   });
 }
 
-void find_chunk_gradient_sums(const float* x, const float* y, const float* dy, const float* more, DType sum_dtype,
-                              float* dz, const ChunkView& v, const float* mean, double* partial) {
+void find_chunk_gradient_sums(const void* x, const void* y, const void* dy, const void* more, void* dz,
+                              const ChunkView& v, const float* mean, double* partial) {
   const Rows rows = rows_of(v);
-  parallel_for(v.n * v.c_blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      float mu[kLanes], sums[kLanes], products[kLanes];
-      const int64_t at = begin_of(v, chunk);
-      spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
-      if (more) add_rows(dy + at, more + at, dz + at, rows, sum_dtype);
-      gradient_sums(x + at, y ? y + at : nullptr, (more ? dz : dy) + at, dz ? dz + at : nullptr, rows, mu, sums,
-                    products);
-      fold(sums, v.block, numbers_of(partial, v, chunk));
-      fold(products, v.block, numbers_of(partial, v, chunk) + v.block);
-    }
+  for_each_chunk(v, [&](auto number, int64_t chunk, int64_t at) {
+    using T = decltype(number);
+    float mu[kLanes], sums[kLanes], products[kLanes];
+    spread(mean, v, chunk % v.c_blocks, 0.0f, mu);
+    if (more) add(part<T>(dy, at), part<T>(more, at), part<T>(dz, at), rows);
+    const T* const gradient = more ? part<T>(dz, at) : part<T>(dy, at);
+    gradient_sums(part<T>(x, at), part<T>(y, at), gradient, part<T>(dz, at), rows, mu, sums, products);
+    fold(sums, v.block, numbers_of(partial, v, chunk));
+    fold(products, v.block, numbers_of(partial, v, chunk) + v.block);
   });
 }
 
@@ -287,19 +286,18 @@ GradientSums gradient_sums_of(const double* partial, const ChunkView& v, int64_t
   return sums;
 }
 
-void apply_chunk_gradients(const float* x, const float* y, const float* dy, float* dx, const ChunkView& v,
+void apply_chunk_gradients(const void* x, const void* y, const void* dy, void* dx, const ChunkView& v,
                            const float* mean, const double* a, const double* b, const double* c) {
   const Rows rows = rows_of(v);
-  parallel_for(v.n * v.c_blocks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t chunk = begin; chunk < end; ++chunk) {
-      float mu[kLanes], fa[kLanes], fb[kLanes], fc[kLanes];
-      const int64_t at = begin_of(v, chunk), c_block = chunk % v.c_blocks;
-      spread(mean, v, c_block, 0.0f, mu);
-      spread(a, v, c_block, 0.0f, fa);
-      spread(b, v, c_block, 0.0f, fb);
-      spread(c, v, c_block, 0.0f, fc);
-      apply_gradient(x + at, y ? y + at : nullptr, dy + at, dx + at, rows, mu, fa, fb, fc);
-    }
+  for_each_chunk(v, [&](auto number, int64_t chunk, int64_t at) {
+    using T = decltype(number);
+    float mu[kLanes], fa[kLanes], fb[kLanes], fc[kLanes];
+    const int64_t c_block = chunk % v.c_blocks;
+    spread(mean, v, c_block, 0.0f, mu);
+    spread(a, v, c_block, 0.0f, fa);
+    spread(b, v, c_block, 0.0f, fb);
+    spread(c, v, c_block, 0.0f, fc);
+    apply_gradient(part<T>(x, at), part<T>(y, at), part<T>(dy, at), part<T>(dx, at), rows, mu, fa, fb, fc);
   });
 }
 

@@ -82,7 +82,7 @@ KernelChoice CpuDevice::select(const KernelRequest& request) {
     throw Error(Status::unsupported,
                 text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
   return check(text(request.node.op, " '", request.node.name, "' on ", id()), [&] {
-    if (request.node.op.starts_with("cast") || !is_low_precision(request)) return entry->select(*this, request);
+    if (!is_low_precision(request)) return entry->select(*this, request);
     if (auto choice = select_bf16(*this, request, entry->select)) return std::move(*choice);
     return select_widened(*this, request);
   });

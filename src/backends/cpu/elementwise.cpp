@@ -20,6 +20,12 @@ TROIKA_VECTORIZE void relu_gradient_range(const float* y, const float* dy, float
   for (int64_t i = begin; i < end; ++i) dx[i] = y[i] <= 0 ? 0.0f : dy[i];
 }
 
+// In 16 bits: the numbers up to 0 are 0 and those from -0 to -infinity, `least`.
+TROIKA_VECTORIZE void relu_gradient_range_16(const uint16_t* y, const uint16_t* dy, uint16_t* dx, uint16_t least,
+                                             int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) dx[i] = y[i] == 0 || (y[i] >= 0x8000 && y[i] <= least) ? uint16_t{0} : dy[i];
+}
+
 TROIKA_VECTORIZE void add_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) y[i] = a[i] + b[i];
 }
@@ -64,11 +70,19 @@ KernelChoice select_relu(const CpuDevice&, const KernelRequest& request) {
 
 KernelChoice select_relu_gradient(const CpuDevice&, const KernelRequest& request) {
   const LayoutPtr layout = request.input_layouts[0];
-  const int64_t n = floats_in(request, request.node.inputs[0], layout);
-  auto body = [n](void* const* in, void* const* out, void*) {
-    const auto *y = static_cast<const float*>(in[0]), *dy = static_cast<const float*>(in[1]);
-    auto* dx = static_cast<float*>(out[0]);
-    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_gradient_range(y, dy, dx, begin, end); });
+  const TensorType& type = request.graph.type(request.node.inputs[0]);
+  const DType dtype = type.dtype;
+  const auto n = static_cast<int64_t>(bytes_in(type, layout) / size_of(dtype));
+  const uint16_t least = dtype == DType::bf16 ? 0xff80 : 0xfc00;
+  auto body = [=](void* const* in, void* const* out, void*) {
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+      if (dtype == DType::f32)
+        relu_gradient_range(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]),
+                            static_cast<float*>(out[0]), begin, end);
+      else
+        relu_gradient_range_16(static_cast<const uint16_t*>(in[0]), static_cast<const uint16_t*>(in[1]),
+                               static_cast<uint16_t*>(out[0]), least, begin, end);
+    });
   };
   KernelChoice choice = uniform_choice(request, layout, "cpu:relu_gradient", make_kernel(body));
   choice.may_share = {{0, 1}};

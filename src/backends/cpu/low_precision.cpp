@@ -52,11 +52,6 @@ struct Scratch {
 
 bool is_low_layout(const LayoutPtr& layout) { return dynamic_cast<const LowLayout*>(layout.get()) != nullptr; }
 
-LayoutPtr widened(const LayoutPtr& layout) {
-  const auto* low = dynamic_cast<const LowLayout*>(layout.get());
-  return low ? low->wide() : layout;
-}
-
 // In f32 as it lies.
 TensorType widened(TensorType type) {
   if (is_low(type.dtype)) type.dtype = DType::f32;
@@ -151,7 +146,9 @@ bool is_low_precision(const KernelRequest& request) {
     return std::any_of(ids.begin(), ids.end(),
                        [&](ValueId id) { return id != kNoValue && is_low(request.graph.type(id).dtype); });
   };
-  return any(request.node.inputs) || any(request.node.outputs);
+  const std::string& op = request.node.op;
+  const bool has_own = op.starts_with("cast") || op.starts_with("batch_norm2d") || op == "relu_gradient";
+  return !has_own && (any(request.node.inputs) || any(request.node.outputs));
 }
 
 std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request, SelectKernel select) {
@@ -174,13 +171,10 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   auto widen = [&](ValueId& id) {
     if (id != kNoValue) id = graph.add_value("", widened(request.graph.type(id)));
   };
-  // Two 16-bit gradients add up to a 16-bit one, as an `add` of them does.
-  if (node.op == "batch_norm2d_gradient")
-    node.attributes.set("sum_dtype", static_cast<int64_t>(request.graph.type(node.inputs[5]).dtype));
   for (ValueId& id : node.inputs) widen(id);
   for (ValueId& id : node.outputs) widen(id);
   std::vector<LayoutPtr> layouts;
-  for (const LayoutPtr& layout : request.input_layouts) layouts.push_back(widened(layout));
+  for (const LayoutPtr& layout : request.input_layouts) layouts.push_back(in_f32(layout));
   KernelChoice inner = device.select({graph, node, layouts});
 
   Scratch scratch;
@@ -222,7 +216,7 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
 
 KernelChoice select_low_reorder(CpuDevice& device, const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
   const TensorType wide = widened(type);
-  KernelChoice inner = device.select_reorder(wide, widened(from), widened(to));
+  KernelChoice inner = device.select_reorder(wide, in_f32(from), in_f32(to));
   auto elements = [&](const LayoutPtr& layout) {
     return layout ? static_cast<int64_t>(layout->bytes() / size_of(type.dtype)) : type.shape.elements();
   };
@@ -250,7 +244,7 @@ KernelChoice select_low_reorder(CpuDevice& device, const TensorType& type, const
 KernelChoice select_cast(const CpuDevice& device, const KernelRequest& request) {
   const TensorType &from = request.graph.type(request.node.inputs[0]),
                    &to = request.graph.type(request.node.outputs[0]);
-  const LayoutPtr wide = widened(request.input_layouts[0]);
+  const LayoutPtr wide = in_f32(request.input_layouts[0]);
   if (!orders_image(from, wide)) return select_cast_all(device, request);
   const auto elements = static_cast<int64_t>(wide->bytes() / sizeof(float));
   auto body = [from = from.dtype, to = to.dtype, elements](void* const* in, void* const* out, void*) {

@@ -9,7 +9,8 @@ namespace troika::cpu {
 
 inline bool is_low(DType dtype) { return dtype == DType::bf16 || dtype == DType::f16; }
 
-// Whether the node reads or makes 16-bit numbers.
+// Whether the node reads or makes 16-bit numbers, and its kernel does not by itself, as those of casts, BatchNorm and
+// the gradient of ReLU do.
 bool is_low_precision(const KernelRequest& request);
 
 // What `select`, that of the node's op, gives in bf16: a kernel of oneDNN's own for convolutions and linear layers, where it has one

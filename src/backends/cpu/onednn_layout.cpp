@@ -57,6 +57,11 @@ LayoutPtr layout_of(const Desc& desc, const TensorType& type) {
   return std::make_shared<OnednnLayout>(desc);
 }
 
+LayoutPtr in_f32(const LayoutPtr& layout) {
+  const auto* low = dynamic_cast<const LowLayout*>(layout.get());
+  return low ? low->wide() : layout;
+}
+
 std::string OnednnLayout::name() const {
   if (!is_plain_format(desc_)) return "opaque";
   const Blocking b = blocking_of(desc_);

@@ -41,6 +41,9 @@ class LowLayout final : public Layout {
   const LayoutPtr wide_;
 };
 
+// An image's layout as f32 has it.
+LayoutPtr in_f32(const LayoutPtr& layout);
+
 // What oneDNN calls an element type: f32, bf16 or i32.
 dnnl::memory::data_type onednn_type(DType dtype);
 
