@@ -51,7 +51,8 @@ double term_size(const Graph& graph, const Node& node, int i, const Values& valu
   for (size_t k = is_normalized ? 1 : 0; k < node.inputs.size(); ++k)
     if (node.inputs[k] != kNoValue && graph.type(node.inputs[k]).dtype == DType::f32) most = std::max(most, size(k));
   // The mean of the batch, rounded to 2^-24 of it, moves every result; of the tolerance for some tens of values that is 0.015.
-  if (node.op == "batch_norm2d" && is_normalized) most += 0.015 * size(0) * size(1) * largest(values[node.outputs[2]]);
+  if (node.op == "batch_norm2d" && is_normalized)
+    most += 0.015 * largest(values[node.outputs[1]]) * size(1) * largest(values[node.outputs[2]]);
   return most;
 }
 

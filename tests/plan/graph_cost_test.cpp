@@ -1,10 +1,10 @@
 // Tests of what nodes, messages and sums cost, and of lifetimes.
 #include "plan/graph_cost.h"
-#include "plan/memory_plan.h"
 
 #include <gtest/gtest.h>
 
 #include "ops/op_def.h"
+#include "plan/memory_plan.h"
 
 namespace troika {
 namespace {
