@@ -84,9 +84,11 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
                    2 * in.shape(0)[1] + 1, "]"));
   std::vector<TensorType> types = {in.types[0], in.types[1], in.types[1]};
   if (is_summed && (residual || in.has(8))) in.fail("has sums, whose op gives dz; needs no residual");
-  if (in.has(8) && (!residual || in.types[8] != in.types[5]))
-    in.fail("adds gradients, needs both of one type, and gives dz");
-  if (in.node.attributes.flag("residual")) types.push_back(in.types[0]);
+  if (in.has(8) && in.types[8] != in.types[5])
+    in.fail(text("adds ", name_of(in.types[8].dtype), in.shape(8), " to ", name_of(in.types[5].dtype), in.shape(5),
+                 ", need both of one type"));
+  if (in.has(8) && !residual) in.fail("adds gradients and has no residual, need it: the sum is kept as dz");
+  if (residual) types.push_back(in.types[0]);
   return types;
 }
 
