@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/dtype.h"
@@ -33,9 +35,15 @@ struct Value {
   Role role = Role::activation;
 };
 
-// One operation. Nodes stand in an order in which they can run; an input may be kNoValue where the op allows it.
+// What an op is: the room ops/ defines it and the two functions below. The graph knows no more of an op than its name.
+struct OpDef;
+std::string_view name_of(const OpDef& op);
+const OpDef& op_named(std::string_view name);                  // throws INTERNAL if there is no such op
+std::ostream& operator<<(std::ostream& out, const OpDef* op);  // its name, so that messages never print an address
+
+// One operation. Nodes are stored in an order in which they can run. An input may be kNoValue if the op allows it.
 struct Node {
-  std::string op;    // the OpDef's name
+  const OpDef* op = nullptr;
   std::string name;  // the layer it belongs to, such as "layer1.0.conv1"
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;

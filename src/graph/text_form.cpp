@@ -93,7 +93,7 @@ class Parser {
     }
     expect(')');
     expect('=');
-    node.op = word();
+    node.op = &op_named(word());
     expect('(');
     while (!peek(')')) {
       if (peek('_')) {

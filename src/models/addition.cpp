@@ -66,7 +66,7 @@ void Addition::extra_input(const char* name, TensorType type) {
 ValueId Addition::commit(const Attributes& attributes, std::string description) {
   return commit_nodes(
       [&](Graph& graph, const std::vector<ValueId>& inputs) {
-        return append_node(graph, op_, name_, inputs, attributes)[0];
+        return append_node(graph, op_named(op_), name_, inputs, attributes)[0];
       },
       std::move(description));
 }

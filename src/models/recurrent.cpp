@@ -26,7 +26,7 @@ class Parts {
   Parts(Graph& graph, const std::string& name, ValueId x, std::vector<int64_t> steps)
       : graph_(graph), name_(name), x_(x), steps_(std::move(steps)) {
     if (steps_.size() > 1 && graph.value(x).role != Role::input)
-      parts_ = append_node(graph, "split_steps", name, {x}, {{"steps", steps_}});
+      parts_ = append_node(graph, split_steps_op, name, {x}, {{"steps", steps_}});
   }
 
   size_t count() const { return steps_.size(); }
@@ -35,7 +35,7 @@ class Parts {
     const size_t part = next_++;
     if (count() == 1) return x_;
     if (!parts_.empty()) return parts_[part];
-    return append_node(graph_, "slice_channels", name_, {x_}, {{"begin", begin}, {"end", end}})[0];
+    return append_node(graph_, slice_channels_op, name_, {x_}, {{"begin", begin}, {"end", end}})[0];
   }
 
  private:
@@ -71,11 +71,11 @@ ValueId Model::add_recurrent(const char* op, const char* kind, int64_t gates, si
     inputs.resize(given.size() + states, kNoValue);
     while (outputs.size() < parts.count()) {
       inputs[0] = parts.next();
-      const std::vector<ValueId> made = append_node(graph, op, name, inputs);
+      const std::vector<ValueId> made = append_node(graph, op_named(op), name, inputs);
       outputs.push_back(made[0]);
       std::copy_n(made.begin() + 1, states, inputs.end() - static_cast<std::ptrdiff_t>(states));
     }
-    return outputs.size() == 1 ? outputs[0] : append_node(graph, "join_steps", name, outputs)[0];
+    return outputs.size() == 1 ? outputs[0] : append_node(graph, join_steps_op, name, outputs)[0];
   };
   return layer.commit_nodes(append, recurrent_text(kind, features, hidden, bias));
 }
@@ -98,8 +98,8 @@ ValueId Model::add_select_step(const std::string& name, ValueId input, int64_t s
   const int64_t begin = step < 0 ? step + x[1] : step, features = x[2];
   // The steps of a sequence lie where an image has its channels.
   const auto append = [&](Graph& graph, const std::vector<ValueId>& given) {
-    const auto one = append_node(graph, "slice_channels", name, {given[0]}, {{"begin", begin}, {"end", begin + 1}});
-    return append_node(graph, "reshape", name, one, {{"shape", std::vector<int64_t>{features}}})[0];
+    const auto one = append_node(graph, slice_channels_op, name, {given[0]}, {{"begin", begin}, {"end", begin + 1}});
+    return append_node(graph, reshape_op, name, one, {{"shape", std::vector<int64_t>{features}}})[0];
   };
   return layer.commit_nodes(append, text("SelectStep(step=", step, ")"));
 }

@@ -21,7 +21,14 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 
 }  // namespace
 
-extern const OpDef add_op;
-const OpDef add_op{.name = "add", .infer = infer, .gradient = gradient, .computes_low = true};
+const OpDef add_op{.name = "add",
+                   .infer = infer,
+                   .gradient = gradient,
+                   .traits = LayerOp{.channels = always<ChannelRule::add>,
+                                     .reach = Reach::whole,
+                                     .fuses_relu = true,
+                                     .inference = InferenceForm{},
+                                     .low = LowPrecision{true},
+                                     .has_product = false}};
 
 }  // namespace troika

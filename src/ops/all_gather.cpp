@@ -10,7 +10,9 @@ std::vector<TensorType> infer(const OpInputs&) { return {}; }
 
 }  // namespace
 
-extern const OpDef all_gather_op;
-const OpDef all_gather_op{.name = "all_gather", .infer = infer, .mutates = {0}, .communicates = true};
+const OpDef all_gather_op{.name = "all_gather",
+                          .infer = infer,
+                          .mutates = {0},
+                          .traits = CollectiveOp{.kind = CollectiveOp::gather_bucket, .group = RankGroup::data}};
 
 }  // namespace troika

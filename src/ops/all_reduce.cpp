@@ -10,7 +10,9 @@ std::vector<TensorType> infer(const OpInputs&) { return {}; }
 
 }  // namespace
 
-extern const OpDef all_reduce_op;
-const OpDef all_reduce_op{.name = "all_reduce", .infer = infer, .mutates = {0}, .communicates = true};
+const OpDef all_reduce_op{.name = "all_reduce",
+                          .infer = infer,
+                          .mutates = {0},
+                          .traits = CollectiveOp{.kind = CollectiveOp::reduce_bucket, .group = RankGroup::data}};
 
 }  // namespace troika

@@ -22,7 +22,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const DType from = b.type(node.inputs[0]).dtype;
   if (b.type(dy[0]).dtype == from) return {dy[0]};
-  return {b.append("cast", node, {dy[0]}, {{"dtype", static_cast<int64_t>(from)}})};
+  return {b.append(cast_op, node, {dy[0]}, {{"dtype", static_cast<int64_t>(from)}})};
 }
 
 // Inputs: tensors of one type. Made of casts behind autodiff, so it needs no gradient.
@@ -39,8 +39,7 @@ std::vector<TensorType> infer_all(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef cast_op, cast_all_op;
-const OpDef cast_op{.name = "cast", .infer = infer, .gradient = gradient};
-const OpDef cast_all_op{.name = "cast_all", .infer = infer_all};
+const OpDef cast_op{.name = "cast", .infer = infer, .gradient = gradient, .traits = UtilityOp{}};
+const OpDef cast_all_op{.name = "cast_all", .infer = infer_all, .traits = UtilityOp{}};
 
 }  // namespace troika

@@ -27,12 +27,12 @@ std::vector<ValueId> slice_gradient(GradientBuilder& b, const Node& node, const 
   std::vector<ValueId> parts;
   auto add_zeros = [&](int64_t width) {
     dims[1] = width;
-    if (width > 0) parts.push_back(b.append("fill", node, {}, {{"shape", dims}, {"value", 0.0}}));
+    if (width > 0) parts.push_back(b.append(fill_op, node, {}, {{"shape", dims}, {"value", 0.0}}));
   };
   add_zeros(begin);
   parts.push_back(dy[0]);
   add_zeros(channels - end);
-  return {parts.size() > 1 ? b.append("join_steps", node, parts) : dy[0]};
+  return {parts.size() > 1 ? b.append(join_steps_op, node, parts) : dy[0]};
 }
 
 // Channels of all ranks.
@@ -55,7 +55,7 @@ std::vector<ValueId> gather_gradient(GradientBuilder& b, const Node& node, const
   const std::vector<int64_t>& widths = node.attributes.list("widths");
   const auto own = widths.begin() + node.attributes.integer("rank");
   const int64_t begin = std::accumulate(widths.begin(), own, int64_t{0});
-  return {b.append("slice_channels", node, {dy[0]}, {{"begin", begin}, {"end", begin + *own}})};
+  return {b.append(slice_channels_op, node, {dy[0]}, {{"begin", begin}, {"end", begin + *own}})};
 }
 
 // Attributes: widths, as channel_gather; shape, of the output [n, channels, ...].
@@ -82,7 +82,7 @@ std::vector<TensorType> infer_part(const OpInputs& in) {
 }
 
 std::vector<ValueId> part_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return {b.append("join_channels", node, {dy[0]},
+  return {b.append(join_channels_op, node, {dy[0]},
                    {{"shape", b.type(node.inputs[0]).shape.dims()}, {"widths", node.attributes.list("widths")}})};
 }
 
@@ -102,7 +102,7 @@ std::vector<TensorType> infer_scatter(const OpInputs& in) {
 
 // What each rank has added has the gradients of all parts.
 std::vector<ValueId> scatter_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return {b.append("channel_gather", node, {dy[0]},
+  return {b.append(channel_gather_op, node, {dy[0]},
                    {{"rank", node.attributes.integer("rank")}, {"widths", node.attributes.list("widths")}})};
 }
 
@@ -113,7 +113,7 @@ std::vector<TensorType> infer_same(const OpInputs& in) {
 
 // Each rank reads its copy for channels of its own: what they give back adds up.
 std::vector<ValueId> copy_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return {b.append("channel_sum", node, {dy[0]})};
+  return {b.append(channel_sum_op, node, {dy[0]})};
 }
 
 // Each rank goes on with the sum, so each has the whole gradient of its own part.
@@ -121,21 +121,50 @@ std::vector<ValueId> sum_gradient(GradientBuilder&, const Node&, const std::vect
 
 }  // namespace
 
-extern const OpDef slice_channels_op, channel_gather_op, join_channels_op, part_channels_op, channel_scatter_op,
-    channel_copy_op, channel_sum_op;
-const OpDef slice_channels_op{.name = "slice_channels", .infer = infer_slice, .gradient = slice_gradient};
-const OpDef channel_gather_op{.name = "channel_gather",
-                              .infer = infer_gather,
-                              .gradient = gather_gradient,
-                              .communicates = true,
-                              .computes_low = true};
-const OpDef join_channels_op{
-    .name = "join_channels", .infer = infer_join, .gradient = join_gradient, .computes_low = true};
-const OpDef part_channels_op{.name = "part_channels", .infer = infer_part, .gradient = part_gradient};
-const OpDef channel_scatter_op{
-    .name = "channel_scatter", .infer = infer_scatter, .gradient = scatter_gradient, .communicates = true};
-const OpDef channel_copy_op{
-    .name = "channel_copy", .infer = infer_same, .gradient = copy_gradient, .communicates = true, .is_view = true};
-const OpDef channel_sum_op{.name = "channel_sum", .infer = infer_same, .gradient = sum_gradient, .communicates = true};
+const OpDef slice_channels_op{.name = "slice_channels",
+                              .infer = infer_slice,
+                              .gradient = slice_gradient,
+                              .traits = LayerOp{.channels = always<ChannelRule::whole>,
+                                                .reach = Reach::whole,
+                                                .fuses_relu = false,
+                                                .inference = InferenceForm{},
+                                                .low = LowPrecision{},
+                                                .has_product = false}};
+const OpDef channel_gather_op{
+    .name = "channel_gather",
+    .infer = infer_gather,
+    .gradient = gather_gradient,
+    .traits = CollectiveOp{.kind = CollectiveOp::gather, .group = RankGroup::channel, .low = {true}}};
+const OpDef join_channels_op{.name = "join_channels",
+                             .infer = infer_join,
+                             .gradient = join_gradient,
+                             .traits = LayerOp{.channels = always<ChannelRule::whole>,
+                                               .reach = Reach::whole,
+                                               .fuses_relu = false,
+                                               .inference = InferenceForm{},
+                                               .low = LowPrecision{true},
+                                               .has_product = false}};
+const OpDef part_channels_op{.name = "part_channels",
+                             .infer = infer_part,
+                             .gradient = part_gradient,
+                             .traits = LayerOp{.channels = always<ChannelRule::whole>,
+                                               .reach = Reach::whole,
+                                               .fuses_relu = false,
+                                               .inference = InferenceForm{},
+                                               .low = LowPrecision{},
+                                               .has_product = false}};
+const OpDef channel_scatter_op{.name = "channel_scatter",
+                               .infer = infer_scatter,
+                               .gradient = scatter_gradient,
+                               .traits = CollectiveOp{.kind = CollectiveOp::scatter, .group = RankGroup::channel}};
+const OpDef channel_copy_op{.name = "channel_copy",
+                            .infer = infer_same,
+                            .gradient = copy_gradient,
+                            .is_view = true,
+                            .traits = CollectiveOp{.kind = CollectiveOp::copy, .group = RankGroup::channel}};
+const OpDef channel_sum_op{.name = "channel_sum",
+                           .infer = infer_same,
+                           .gradient = sum_gradient,
+                           .traits = CollectiveOp{.kind = CollectiveOp::sum, .group = RankGroup::channel}};
 
 }  // namespace troika

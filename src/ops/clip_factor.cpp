@@ -37,8 +37,7 @@ std::vector<TensorType> infer_norm(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef clip_factor_op, gradient_norm_op;
-const OpDef gradient_norm_op{.name = "gradient_norm", .infer = infer_norm};
-const OpDef clip_factor_op{.name = "clip_factor", .infer = infer};
+const OpDef gradient_norm_op{.name = "gradient_norm", .infer = infer_norm, .traits = ConditioningOp{}};
+const OpDef clip_factor_op{.name = "clip_factor", .infer = infer, .traits = ConditioningOp{}};
 
 }  // namespace troika

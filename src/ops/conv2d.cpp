@@ -1,6 +1,7 @@
 // conv2d: 2-d convolution [n, c, h, w] x [k, c / groups, kh, kw] -> [n, k, h', w'], with optional bias and fused ReLU.
 #include "core/text.h"
 #include "ops/op_def.h"
+#include "ops/products.h"
 #include "ops/window.h"
 
 namespace troika {
@@ -36,23 +37,23 @@ double operations(const Shape& y, const Shape& weight) {
 Cost cost(const OpInputs& in) { return {operations(infer(in)[0].shape, in.shape(1))}; }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  const ValueId x = node.inputs[0], weight = node.inputs[1], bias = node.inputs[2];
+  const ValueId x = node.inputs[product::x], weight = node.inputs[product::weight], bias = node.inputs[product::bias];
   const ValueId dz = b.through_relu(node, node.outputs[0], dy[0]);
   Attributes attributes = node.attributes;
   attributes.set("relu", int64_t{0});
-  std::vector<ValueId> gradients(3, kNoValue);
+  std::vector<ValueId> gradients(product::kInputs, kNoValue);
   // Weight gradients first: their bucket can travel while the input gradient is computed.
   if (b.needs(weight) || b.needs(bias)) {
     Attributes with_shape = attributes;
     with_shape.set("weight_shape", b.type(weight).shape.dims());
     with_shape.set("bias", int64_t{b.needs(bias)});
-    const auto d = b.append_all("conv2d_weight_gradient", node, {x, dz}, with_shape);
-    gradients[1] = d[0];
-    if (b.needs(bias)) gradients[2] = d[1];
+    const auto d = b.append_all(conv2d_weight_gradient_op, node, {x, dz}, with_shape);
+    gradients[product::weight] = d[weight_gradient::dweight];
+    if (b.needs(bias)) gradients[product::bias] = d[weight_gradient::dbias];
   }
   if (b.needs(x)) {
     attributes.set("input_shape", b.type(x).shape.dims());
-    gradients[0] = b.append("conv2d_input_gradient", node, {weight, dz}, attributes);
+    gradients[product::x] = b.append(conv2d_input_gradient_op, node, {weight, dz}, attributes);
   }
   return gradients;
 }
@@ -78,14 +79,30 @@ Cost weight_gradient_cost(const OpInputs& in) {
   return {operations(in.shape(1), Shape(in.node.attributes.list("weight_shape")))};
 }
 
+// Groups of channels are independent: they are not cut.
+ChannelRule channel_rule(const Node& node) {
+  return node.attributes.integer("groups") == 1 ? ChannelRule::product : ChannelRule::whole;
+}
+
 }  // namespace
 
-extern const OpDef conv2d_op, conv2d_input_gradient_op, conv2d_weight_gradient_op;
-const OpDef conv2d_op{
-    .name = "conv2d", .infer = infer, .gradient = gradient, .cost = cost, .computes_low = true, .f32_inputs = {2}};
-const OpDef conv2d_input_gradient_op{
-    .name = "conv2d_input_gradient", .infer = infer_input_gradient, .cost = input_gradient_cost};
-const OpDef conv2d_weight_gradient_op{
-    .name = "conv2d_weight_gradient", .infer = infer_weight_gradient, .cost = weight_gradient_cost};
+const OpDef conv2d_op{.name = "conv2d",
+                      .infer = infer,
+                      .gradient = gradient,
+                      .cost = cost,
+                      .traits = LayerOp{.channels = channel_rule,
+                                        .reach = Reach::window,
+                                        .fuses_relu = true,
+                                        .inference = InferenceForm{},
+                                        .low = LowPrecision{true, {product::bias}},
+                                        .has_product = true}};
+const OpDef conv2d_input_gradient_op{.name = "conv2d_input_gradient",
+                                     .infer = infer_input_gradient,
+                                     .cost = input_gradient_cost,
+                                     .traits = GradientOp{.is_of_weights = false, .has_product = true}};
+const OpDef conv2d_weight_gradient_op{.name = "conv2d_weight_gradient",
+                                      .infer = infer_weight_gradient,
+                                      .cost = weight_gradient_cost,
+                                      .traits = GradientOp{.is_of_weights = true, .has_product = true}};
 
 }  // namespace troika

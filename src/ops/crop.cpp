@@ -18,7 +18,6 @@ std::vector<TensorType> infer(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef crop_op;
-const OpDef crop_op{.name = "crop", .infer = infer};
+const OpDef crop_op{.name = "crop", .infer = infer, .traits = UtilityOp{}};
 
 }  // namespace troika

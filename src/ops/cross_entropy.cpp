@@ -1,5 +1,6 @@
 // cross_entropy: the sum over samples of -log softmax(x)[label], for x [n, classes] and labels i32 [n].
 #include "core/text.h"
+#include "ops/losses.h"
 #include "ops/op_def.h"
 
 namespace troika {
@@ -19,9 +20,9 @@ std::vector<TensorType> infer(const OpInputs& in) {
 // Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale (softmax(x) - onehot(label)).
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
   std::vector<ValueId> inputs = node.inputs;
-  inputs[0] = node.outputs[2];
+  inputs[loss::x] = node.outputs[loss::probabilities];
   std::vector<ValueId> gradients(node.inputs.size(), kNoValue);
-  gradients[0] = b.append("cross_entropy_gradient", node, inputs, node.attributes);
+  gradients[loss::x] = b.append(cross_entropy_gradient_op, node, inputs, node.attributes);
   return gradients;
 }
 
@@ -34,8 +35,7 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef cross_entropy_op, cross_entropy_gradient_op;
-const OpDef cross_entropy_op{.name = "cross_entropy", .infer = infer, .gradient = gradient};
-const OpDef cross_entropy_gradient_op{.name = "cross_entropy_gradient", .infer = infer_gradient};
+const OpDef cross_entropy_op{.name = "cross_entropy", .infer = infer, .gradient = gradient, .traits = LossOp{}};
+const OpDef cross_entropy_gradient_op{.name = "cross_entropy_gradient", .infer = infer_gradient, .traits = LossOp{}};
 
 }  // namespace troika

@@ -19,12 +19,19 @@ std::vector<TensorType> infer(const OpInputs& in) {
 }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return {b.append("dropout", node, {dy[0], node.inputs[1]}, node.attributes), kNoValue};
+  return {b.append(dropout_op, node, {dy[0], node.inputs[1]}, node.attributes), kNoValue};
 }
 
 }  // namespace
 
-extern const OpDef dropout_op;
-const OpDef dropout_op{.name = "dropout", .infer = infer, .gradient = gradient, .computes_low = true};
+const OpDef dropout_op{.name = "dropout",
+                       .infer = infer,
+                       .gradient = gradient,
+                       .traits = LayerOp{.channels = always<ChannelRule::whole>,
+                                         .reach = Reach::whole,
+                                         .fuses_relu = false,
+                                         .inference = InferenceForm{InferenceForm::pass_input_on},
+                                         .low = LowPrecision{true},
+                                         .has_product = false}};
 
 }  // namespace troika

@@ -20,8 +20,7 @@ std::vector<TensorType> infer_all(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef fill_op, fill_all_op;
-const OpDef fill_op{.name = "fill", .infer = infer};
-const OpDef fill_all_op{.name = "fill_all", .infer = infer_all};
+const OpDef fill_op{.name = "fill", .infer = infer, .traits = UtilityOp{}};
+const OpDef fill_all_op{.name = "fill_all", .infer = infer_all, .traits = UtilityOp{}};
 
 }  // namespace troika

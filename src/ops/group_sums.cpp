@@ -23,9 +23,15 @@ std::vector<TensorType> infer_all_finite(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef data_sum_op, model_sum_op, all_finite_op;
-const OpDef data_sum_op{.name = "data_sum", .infer = infer_sum, .kept_outputs = {0}, .communicates = true};
-const OpDef model_sum_op{.name = "model_sum", .infer = infer_sum, .communicates = true};
-const OpDef all_finite_op{.name = "all_finite", .infer = infer_all_finite, .communicates = true};
+const OpDef data_sum_op{.name = "data_sum",
+                        .infer = infer_sum,
+                        .kept_outputs = {0},
+                        .traits = CollectiveOp{.kind = CollectiveOp::sum, .group = RankGroup::data}};
+const OpDef model_sum_op{.name = "model_sum",
+                         .infer = infer_sum,
+                         .traits = CollectiveOp{.kind = CollectiveOp::sum, .group = RankGroup::model}};
+const OpDef all_finite_op{.name = "all_finite",
+                          .infer = infer_all_finite,
+                          .traits = CollectiveOp{.kind = CollectiveOp::sum, .group = RankGroup::model}};
 
 }  // namespace troika

@@ -24,7 +24,7 @@ Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operation
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const Attributes made = recurrent_gradient_attributes(b, node);
   const auto d = b.append_all(
-      "gru_gradient", node,
+      gru_gradient_op, node,
       {node.inputs[0], node.inputs[1], node.inputs[2], node.inputs[5], node.outputs[0], node.outputs[2], dy[0], dy[1]},
       made);
   return recurrent_gradients(node, made, d);
@@ -40,8 +40,21 @@ Cost gradient_cost(const OpInputs& in) { return recurrent_gradient_cost(in, kGat
 
 }  // namespace
 
-extern const OpDef gru_op, gru_gradient_op;
-const OpDef gru_op{.name = "gru", .infer = infer, .gradient = gradient, .cost = cost, .kept_outputs = {1}};
-const OpDef gru_gradient_op{.name = "gru_gradient", .infer = infer_gradient, .cost = gradient_cost};
+const OpDef gru_op{.name = "gru",
+                   .infer = infer,
+                   .gradient = gradient,
+                   .cost = cost,
+                   .kept_outputs = {1},
+                   .traits = LayerOp{.channels = always<ChannelRule::whole>,
+                                     .reach = Reach::whole,
+                                     .fuses_relu = false,
+                                     .inference = InferenceForm{},
+                                     .low = LowPrecision{},
+                                     .has_product = true,
+                                     .is_recurrent = true}};
+const OpDef gru_gradient_op{.name = "gru_gradient",
+                            .infer = infer_gradient,
+                            .cost = gradient_cost,
+                            .traits = GradientOp{.is_of_weights = false, .has_product = true}};
 
 }  // namespace troika

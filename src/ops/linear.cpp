@@ -1,6 +1,7 @@
 // linear: y = x W^T + b, [n, ...] x [out, in] -> [n, out]; all but the batch counts as features. Optional bias, fused ReLU.
 #include "core/text.h"
 #include "ops/op_def.h"
+#include "ops/products.h"
 
 namespace troika {
 namespace {
@@ -24,16 +25,17 @@ Cost cost(const OpInputs& in) {
 }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  const ValueId x = node.inputs[0], weight = node.inputs[1], bias = node.inputs[2];
+  const ValueId x = node.inputs[product::x], weight = node.inputs[product::weight], bias = node.inputs[product::bias];
   const ValueId dz = b.through_relu(node, node.outputs[0], dy[0]);
-  std::vector<ValueId> gradients(3, kNoValue);
+  std::vector<ValueId> gradients(product::kInputs, kNoValue);
   if (b.needs(weight) || b.needs(bias)) {
-    const auto d = b.append_all("linear_weight_gradient", node, {x, dz}, {{"bias", int64_t{b.needs(bias)}}});
-    gradients[1] = d[0];
-    if (b.needs(bias)) gradients[2] = d[1];
+    const auto d = b.append_all(linear_weight_gradient_op, node, {x, dz}, {{"bias", int64_t{b.needs(bias)}}});
+    gradients[product::weight] = d[weight_gradient::dweight];
+    if (b.needs(bias)) gradients[product::bias] = d[weight_gradient::dbias];
   }
   if (b.needs(x))
-    gradients[0] = b.append("linear_input_gradient", node, {weight, dz}, {{"input_shape", b.type(x).shape.dims()}});
+    gradients[product::x] =
+        b.append(linear_input_gradient_op, node, {weight, dz}, {{"input_shape", b.type(x).shape.dims()}});
   return gradients;
 }
 
@@ -64,12 +66,23 @@ Cost weight_gradient_cost(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef linear_op, linear_input_gradient_op, linear_weight_gradient_op;
-const OpDef linear_op{
-    .name = "linear", .infer = infer, .gradient = gradient, .cost = cost, .computes_low = true, .f32_inputs = {2}};
-const OpDef linear_input_gradient_op{
-    .name = "linear_input_gradient", .infer = infer_input_gradient, .cost = input_gradient_cost};
-const OpDef linear_weight_gradient_op{
-    .name = "linear_weight_gradient", .infer = infer_weight_gradient, .cost = weight_gradient_cost};
+const OpDef linear_op{.name = "linear",
+                      .infer = infer,
+                      .gradient = gradient,
+                      .cost = cost,
+                      .traits = LayerOp{.channels = always<ChannelRule::product>,
+                                        .reach = Reach::whole,
+                                        .fuses_relu = true,
+                                        .inference = InferenceForm{},
+                                        .low = LowPrecision{true, {product::bias}},
+                                        .has_product = true}};
+const OpDef linear_input_gradient_op{.name = "linear_input_gradient",
+                                     .infer = infer_input_gradient,
+                                     .cost = input_gradient_cost,
+                                     .traits = GradientOp{.is_of_weights = false, .has_product = true}};
+const OpDef linear_weight_gradient_op{.name = "linear_weight_gradient",
+                                      .infer = infer_weight_gradient,
+                                      .cost = weight_gradient_cost,
+                                      .traits = GradientOp{.is_of_weights = true, .has_product = true}};
 
 }  // namespace troika

@@ -12,7 +12,8 @@ const TensorType kIsFinite{DType::i32, {1}};  // 1 or 0
 // Inputs: gradients, f32. Output: is_finite. Behind the all-reduce every rank sees the same sums, so all ranks agree.
 std::vector<TensorType> infer_check(const OpInputs& in) {
   for (size_t i = 0; i < in.types.size(); ++i)
-    if (in.types[i].dtype != DType::f32) in.fail(text("gradient ", i, " is ", name_of(in.types[i].dtype), ", needs f32"));
+    if (in.types[i].dtype != DType::f32)
+      in.fail(text("gradient ", i, " is ", name_of(in.types[i].dtype), ", needs f32"));
   return {kIsFinite};
 }
 
@@ -21,15 +22,15 @@ std::vector<TensorType> infer_check(const OpInputs& in) {
 std::vector<TensorType> infer_update(const OpInputs& in) {
   in.need_inputs(2, 2);
   if (in.types[0] != kScale || in.types[1] != kIsFinite)
-    in.fail(text("inputs are ", name_of(in.types[0].dtype), in.shape(0), " and ", name_of(in.types[1].dtype), in.shape(1),
-                 ", need f32[2] and i32[1]"));
+    in.fail(text("inputs are ", name_of(in.types[0].dtype), in.shape(0), " and ", name_of(in.types[1].dtype),
+                 in.shape(1), ", need f32[2] and i32[1]"));
   return {};
 }
 
 }  // namespace
 
-extern const OpDef check_finite_op, update_loss_scale_op;
-const OpDef check_finite_op{.name = "check_finite", .infer = infer_check};
-const OpDef update_loss_scale_op{.name = "update_loss_scale", .infer = infer_update, .mutates = {0}};
+const OpDef check_finite_op{.name = "check_finite", .infer = infer_check, .traits = ConditioningOp{}};
+const OpDef update_loss_scale_op{
+    .name = "update_loss_scale", .infer = infer_update, .mutates = {0}, .traits = ConditioningOp{}};
 
 }  // namespace troika

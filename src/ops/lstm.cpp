@@ -28,7 +28,7 @@ Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operation
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const Attributes made = recurrent_gradient_attributes(b, node);
-  const auto d = b.append_all("lstm_gradient", node,
+  const auto d = b.append_all(lstm_gradient_op, node,
                               {node.inputs[0], node.inputs[1], node.inputs[2], node.inputs[5], node.inputs[6],
                                node.outputs[0], node.outputs[3], node.outputs[4], dy[0], dy[1], dy[2]},
                               made);
@@ -45,8 +45,21 @@ Cost gradient_cost(const OpInputs& in) { return recurrent_gradient_cost(in, kGat
 
 }  // namespace
 
-extern const OpDef lstm_op, lstm_gradient_op;
-const OpDef lstm_op{.name = "lstm", .infer = infer, .gradient = gradient, .cost = cost, .kept_outputs = {1, 2}};
-const OpDef lstm_gradient_op{.name = "lstm_gradient", .infer = infer_gradient, .cost = gradient_cost};
+const OpDef lstm_op{.name = "lstm",
+                    .infer = infer,
+                    .gradient = gradient,
+                    .cost = cost,
+                    .kept_outputs = {1, 2},
+                    .traits = LayerOp{.channels = always<ChannelRule::whole>,
+                                      .reach = Reach::whole,
+                                      .fuses_relu = false,
+                                      .inference = InferenceForm{},
+                                      .low = LowPrecision{},
+                                      .has_product = true,
+                                      .is_recurrent = true}};
+const OpDef lstm_gradient_op{.name = "lstm_gradient",
+                             .infer = infer_gradient,
+                             .cost = gradient_cost,
+                             .traits = GradientOp{.is_of_weights = false, .has_product = true}};
 
 }  // namespace troika

@@ -1,5 +1,6 @@
 // mean_squared_error: the sum over samples of mean_k (x[k] - target[k])^2, for x and target [n, k].
 #include "core/text.h"
+#include "ops/losses.h"
 #include "ops/op_def.h"
 
 namespace troika {
@@ -18,7 +19,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
 // Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale 2 (x - target) / k.
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
   std::vector<ValueId> gradients(node.inputs.size(), kNoValue);
-  gradients[0] = b.append("mean_squared_error_gradient", node, node.inputs, node.attributes);
+  gradients[loss::x] = b.append(mean_squared_error_gradient_op, node, node.inputs, node.attributes);
   return gradients;
 }
 
@@ -29,8 +30,9 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef mean_squared_error_op, mean_squared_error_gradient_op;
-const OpDef mean_squared_error_op{.name = "mean_squared_error", .infer = infer, .gradient = gradient};
-const OpDef mean_squared_error_gradient_op{.name = "mean_squared_error_gradient", .infer = infer_gradient};
+const OpDef mean_squared_error_op{
+    .name = "mean_squared_error", .infer = infer, .gradient = gradient, .traits = LossOp{}};
+const OpDef mean_squared_error_gradient_op{
+    .name = "mean_squared_error_gradient", .infer = infer_gradient, .traits = LossOp{}};
 
 }  // namespace troika

@@ -6,9 +6,7 @@
 
 namespace troika {
 
-#define TROIKA_OP(name) extern const OpDef name##_op;
-#include "ops/ops.def"
-#undef TROIKA_OP
+std::string_view name_of(const OpDef& op) { return op.name; }
 
 const std::vector<const OpDef*>& all_ops() {
   static const std::vector<const OpDef*> ops = {
@@ -19,10 +17,23 @@ const std::vector<const OpDef*>& all_ops() {
   return ops;
 }
 
-const OpDef& op_def(std::string_view name) {
+const OpDef& op_named(std::string_view name) {
   for (const OpDef* op : all_ops())
     if (op->name == name) return *op;
   throw Error(Status::internal, text("op '", name, "' is not in ops.def"));
+}
+
+bool OpDef::has_product() const {
+  if (const auto* layer = as<LayerOp>()) return layer->has_product;
+  if (const auto* backward = as<GradientOp>()) return backward->has_product;
+  return false;
+}
+
+const LowPrecision& OpDef::low() const {
+  static const LowPrecision none;
+  if (const auto* layer = as<LayerOp>()) return layer->low;
+  if (const auto* collective = as<CollectiveOp>()) return collective->low;
+  return none;
 }
 
 void OpInputs::fail(const std::string& message) const {
@@ -49,11 +60,11 @@ OpInputs inputs_of(const Graph& graph, const Node& node) {
 }  // namespace
 
 std::vector<TensorType> infer_types(const Graph& graph, const Node& node) {
-  return op_def(node.op).infer(inputs_of(graph, node));
+  return node.op->infer(inputs_of(graph, node));
 }
 
 Cost cost_of(const Graph& graph, const Node& node) {
-  const OpDef& op = op_def(node.op);
+  const OpDef& op = *node.op;
   Cost cost;
   if (op.cost) cost = op.cost(inputs_of(graph, node));
   for (ValueId id : node.outputs) {
@@ -72,11 +83,11 @@ Cost cost_of(const Graph& graph, const Node& node) {
   return cost;
 }
 
-std::vector<ValueId> append_node(Graph& graph, const std::string& op, const std::string& name,
-                                 std::vector<ValueId> inputs, Attributes attributes) {
-  Node node{op, name, std::move(inputs), {}, std::move(attributes)};
+std::vector<ValueId> append_node(Graph& graph, const OpDef& op, const std::string& name, std::vector<ValueId> inputs,
+                                 Attributes attributes) {
+  Node node{&op, name, std::move(inputs), {}, std::move(attributes)};
   for (TensorType& type : infer_types(graph, node)) {
-    checked_elements(type.shape, text(op, " '", name, "'"));
+    checked_elements(type.shape, text(&op, " '", name, "'"));
     node.outputs.push_back(graph.add_value("", std::move(type)));
   }
   return graph.add_node(std::move(node)).outputs;

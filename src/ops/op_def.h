@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "ops/op_traits.h"
 
 namespace troika {
 
@@ -36,37 +37,47 @@ struct OpDef {
   // Types of the outputs.
   std::vector<TensorType> (*infer)(const OpInputs&) = nullptr;
 
-  // Appends the backward nodes of `node` and gives a gradient for each input (kNoValue: none). `output_gradients` has
-  // one entry an output; kNoValue where nothing depends on it. Null: the op has no gradient.
+  // Appends the backward nodes of `node` and returns a gradient for each input (kNoValue: none). `output_gradients` has
+  // one entry per output: kNoValue if nothing depends on the output. Null: the op has no gradient.
   std::vector<ValueId> (*gradient)(GradientBuilder&, const Node& node,
                                    const std::vector<ValueId>& output_gradients) = nullptr;
 
-  Cost (*cost)(const OpInputs&) = nullptr;  // null: one operation an element of the outputs
+  Cost (*cost)(const OpInputs&) = nullptr;  // null: one operation per element of the outputs
 
   // Inputs that the op changes in place. They are state; such a node is never dead.
   std::vector<int> mutates = {};
 
+  // Recompute may run the node a second time with the inputs of `mutates` absent: the state changes once.
+  bool repeats_without_state = false;
+
   // Outputs that recompute always keeps: small, and the others are made from them.
   std::vector<int> kept_outputs = {};
-
-  // Other ranks take part: it has no kernel, and is never dead.
-  bool communicates = false;
 
   // The op only names its input's elements by another shape: a view, with no kernel.
   bool is_view = false;
 
-  // In mixed precision: whether the op computes in bf16 or f16, and which of its inputs stay f32 then. Others take f32.
-  bool computes_low = false;
-  std::vector<int> f32_inputs = {};
+  // What the op is to a step. No default: the compiler asks for the traits of every op.
+  OpTraits traits;
+
+  template <typename Kind>
+  const Kind* as() const {
+    return std::get_if<Kind>(&traits);
+  }
+  bool communicates() const { return as<CollectiveOp>() != nullptr; }  // has no kernel, and is never dead
+  bool has_product() const;
+  const LowPrecision& low() const;
 };
 
-// The op of that name; throws INTERNAL where there is none.
-const OpDef& op_def(std::string_view name);
+// Every op, under its name with `_op` appended: conv2d_op.
+#define TROIKA_OP(name) extern const OpDef name##_op;
+#include "ops/ops.def"
+#undef TROIKA_OP
+
 const std::vector<const OpDef*>& all_ops();
 
 // Appends a node, with its outputs' types by the op's shape rule. Throws INVALID_ARGUMENT where inputs do not fit.
-std::vector<ValueId> append_node(Graph& graph, const std::string& op, const std::string& name,
-                                 std::vector<ValueId> inputs, Attributes attributes = {});
+std::vector<ValueId> append_node(Graph& graph, const OpDef& op, const std::string& name, std::vector<ValueId> inputs,
+                                 Attributes attributes = {});
 
 // Types of a node's outputs as its op's shape rule gives them.
 std::vector<TensorType> infer_types(const Graph& graph, const Node& node);
@@ -87,17 +98,17 @@ class GradientBuilder {
   bool needs(ValueId value) const { return value != kNoValue && value < needs_.size() && needs_[value]; }
   void set_needs(std::vector<bool> needs) { needs_ = std::move(needs); }
 
-  ValueId append(const std::string& op, const Node& forward, std::vector<ValueId> inputs, Attributes attributes = {}) {
+  ValueId append(const OpDef& op, const Node& forward, std::vector<ValueId> inputs, Attributes attributes = {}) {
     return append_all(op, forward, std::move(inputs), std::move(attributes))[0];
   }
-  std::vector<ValueId> append_all(const std::string& op, const Node& forward, std::vector<ValueId> inputs,
+  std::vector<ValueId> append_all(const OpDef& op, const Node& forward, std::vector<ValueId> inputs,
                                   Attributes attributes = {}) {
     return append_node(graph_, op, forward.name, std::move(inputs), std::move(attributes));
   }
 
   // The gradient before a fused ReLU: dy where y > 0.
   ValueId through_relu(const Node& forward, ValueId y, ValueId dy) {
-    return forward.attributes.flag("relu") ? append("relu_gradient", forward, {y, dy}) : dy;
+    return forward.attributes.flag("relu") ? append(relu_gradient_op, forward, {y, dy}) : dy;
   }
 
  private:

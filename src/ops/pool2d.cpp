@@ -31,7 +31,7 @@ std::vector<TensorType> infer_max(const OpInputs& in) {
 std::vector<ValueId> max_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   Attributes attributes = node.attributes;
   attributes.set("input_shape", b.type(node.inputs[0]).shape.dims());
-  return {b.append("max_pool2d_gradient", node, {node.outputs[1], dy[0]}, attributes)};
+  return {b.append(max_pool2d_gradient_op, node, {node.outputs[1], dy[0]}, attributes)};
 }
 
 // Attribute count_include_pad: whether padding counts in the mean.
@@ -43,7 +43,7 @@ std::vector<TensorType> infer_avg(const OpInputs& in) {
 std::vector<ValueId> avg_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   Attributes attributes = node.attributes;
   attributes.set("input_shape", b.type(node.inputs[0]).shape.dims());
-  return {b.append("avg_pool2d_gradient", node, {dy[0]}, attributes)};
+  return {b.append(avg_pool2d_gradient_op, node, {dy[0]}, attributes)};
 }
 
 // Attribute size: {height, width}. Window i of `out` over `in`: floor(i in / out) to ceil((i + 1) in / out).
@@ -58,7 +58,7 @@ std::vector<TensorType> infer_adaptive(const OpInputs& in) {
 
 std::vector<ValueId> adaptive_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   return {
-      b.append("adaptive_avg_pool2d_gradient", node, {dy[0]}, {{"input_shape", b.type(node.inputs[0]).shape.dims()}})};
+      b.append(adaptive_avg_pool2d_gradient_op, node, {dy[0]}, {{"input_shape", b.type(node.inputs[0]).shape.dims()}})};
 }
 
 // The gradients' last input is dy; their output has `input_shape`.
@@ -69,14 +69,41 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef max_pool2d_op, max_pool2d_gradient_op, avg_pool2d_op, avg_pool2d_gradient_op, adaptive_avg_pool2d_op,
-    adaptive_avg_pool2d_gradient_op;
-const OpDef max_pool2d_op{.name = "max_pool2d", .infer = infer_max, .gradient = max_gradient, .computes_low = true};
-const OpDef max_pool2d_gradient_op{.name = "max_pool2d_gradient", .infer = infer_gradient};
-const OpDef avg_pool2d_op{.name = "avg_pool2d", .infer = infer_avg, .gradient = avg_gradient, .computes_low = true};
-const OpDef avg_pool2d_gradient_op{.name = "avg_pool2d_gradient", .infer = infer_gradient};
-const OpDef adaptive_avg_pool2d_op{
-    .name = "adaptive_avg_pool2d", .infer = infer_adaptive, .gradient = adaptive_gradient, .computes_low = true};
-const OpDef adaptive_avg_pool2d_gradient_op{.name = "adaptive_avg_pool2d_gradient", .infer = infer_gradient};
+const OpDef max_pool2d_op{.name = "max_pool2d",
+                          .infer = infer_max,
+                          .gradient = max_gradient,
+                          .traits = LayerOp{.channels = always<ChannelRule::per_channel>,
+                                            .reach = Reach::window,
+                                            .fuses_relu = false,
+                                            .inference = InferenceForm{},
+                                            .low = LowPrecision{true},
+                                            .has_product = false}};
+const OpDef max_pool2d_gradient_op{.name = "max_pool2d_gradient",
+                                   .infer = infer_gradient,
+                                   .traits = GradientOp{.is_of_weights = false, .has_product = false}};
+const OpDef avg_pool2d_op{.name = "avg_pool2d",
+                          .infer = infer_avg,
+                          .gradient = avg_gradient,
+                          .traits = LayerOp{.channels = always<ChannelRule::per_channel>,
+                                            .reach = Reach::window,
+                                            .fuses_relu = false,
+                                            .inference = InferenceForm{},
+                                            .low = LowPrecision{true},
+                                            .has_product = false}};
+const OpDef avg_pool2d_gradient_op{.name = "avg_pool2d_gradient",
+                                   .infer = infer_gradient,
+                                   .traits = GradientOp{.is_of_weights = false, .has_product = false}};
+const OpDef adaptive_avg_pool2d_op{.name = "adaptive_avg_pool2d",
+                                   .infer = infer_adaptive,
+                                   .gradient = adaptive_gradient,
+                                   .traits = LayerOp{.channels = always<ChannelRule::per_channel>,
+                                                     .reach = Reach::whole,
+                                                     .fuses_relu = false,
+                                                     .inference = InferenceForm{},
+                                                     .low = LowPrecision{true},
+                                                     .has_product = false}};
+const OpDef adaptive_avg_pool2d_gradient_op{.name = "adaptive_avg_pool2d_gradient",
+                                            .infer = infer_gradient,
+                                            .traits = GradientOp{.is_of_weights = false, .has_product = false}};
 
 }  // namespace troika

@@ -10,7 +10,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
 }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return {b.append("relu_gradient", node, {node.outputs[0], dy[0]})};
+  return {b.append(relu_gradient_op, node, {node.outputs[0], dy[0]})};
 }
 
 // Inputs: y, dy.
@@ -21,8 +21,17 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef relu_op, relu_gradient_op;
-const OpDef relu_op{.name = "relu", .infer = infer, .gradient = gradient, .computes_low = true};
-const OpDef relu_gradient_op{.name = "relu_gradient", .infer = infer_gradient};
+const OpDef relu_op{.name = "relu",
+                    .infer = infer,
+                    .gradient = gradient,
+                    .traits = LayerOp{.channels = always<ChannelRule::pass_on>,
+                                      .reach = Reach::pixel,
+                                      .fuses_relu = false,
+                                      .inference = InferenceForm{},
+                                      .low = LowPrecision{true},
+                                      .has_product = false}};
+const OpDef relu_gradient_op{.name = "relu_gradient",
+                             .infer = infer_gradient,
+                             .traits = GradientOp{.is_of_weights = false, .has_product = false}};
 
 }  // namespace troika

@@ -21,12 +21,24 @@ std::vector<TensorType> infer(const OpInputs& in) {
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const auto& dims = b.type(node.inputs[0]).shape.dims();
-  return {b.append("reshape", node, {dy[0]}, {{"shape", std::vector<int64_t>(dims.begin() + 1, dims.end())}})};
+  return {b.append(reshape_op, node, {dy[0]}, {{"shape", std::vector<int64_t>(dims.begin() + 1, dims.end())}})};
+}
+
+ChannelRule channel_rule(const Node& node) {
+  return node.attributes.list("shape") == std::vector<int64_t>{-1} ? ChannelRule::flatten : ChannelRule::whole;
 }
 
 }  // namespace
 
-extern const OpDef reshape_op;
-const OpDef reshape_op{.name = "reshape", .infer = infer, .gradient = gradient, .is_view = true, .computes_low = true};
+const OpDef reshape_op{.name = "reshape",
+                       .infer = infer,
+                       .gradient = gradient,
+                       .is_view = true,
+                       .traits = LayerOp{.channels = channel_rule,
+                                         .reach = Reach::whole,
+                                         .fuses_relu = false,
+                                         .inference = InferenceForm{},
+                                         .low = LowPrecision{true},
+                                         .has_product = false}};
 
 }  // namespace troika

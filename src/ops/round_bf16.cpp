@@ -15,7 +15,6 @@ std::vector<TensorType> infer(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef round_bf16_op;
-const OpDef round_bf16_op{.name = "round_bf16", .infer = infer, .mutates = {0}};
+const OpDef round_bf16_op{.name = "round_bf16", .infer = infer, .mutates = {0}, .traits = UtilityOp{}};
 
 }  // namespace troika

@@ -49,8 +49,7 @@ std::vector<TensorType> infer_gather(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef sample_order_op, gather_samples_op;
-const OpDef sample_order_op{.name = "sample_order", .infer = infer_order};
-const OpDef gather_samples_op{.name = "gather_samples", .infer = infer_gather};
+const OpDef sample_order_op{.name = "sample_order", .infer = infer_order, .traits = UtilityOp{}};
+const OpDef gather_samples_op{.name = "gather_samples", .infer = infer_gather, .traits = UtilityOp{}};
 
 }  // namespace troika

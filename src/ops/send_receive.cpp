@@ -18,8 +18,11 @@ std::vector<TensorType> infer_receive(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef send_op, receive_op;
-const OpDef send_op{.name = "send", .infer = infer_send, .communicates = true};
-const OpDef receive_op{.name = "receive", .infer = infer_receive, .communicates = true};
+const OpDef send_op{.name = "send",
+                    .infer = infer_send,
+                    .traits = CollectiveOp{.kind = CollectiveOp::send, .group = RankGroup::pipeline}};
+const OpDef receive_op{.name = "receive",
+                       .infer = infer_receive,
+                       .traits = CollectiveOp{.kind = CollectiveOp::receive, .group = RankGroup::pipeline}};
 
 }  // namespace troika

@@ -26,8 +26,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
 
 }  // namespace
 
-extern const OpDef sgd_update_op;
 // Every input but the rates may change; a gradient does not, but then nothing reads it afterwards either.
-const OpDef sgd_update_op{.name = "sgd_update", .infer = infer, .mutates = {1}};
+const OpDef sgd_update_op{.name = "sgd_update", .infer = infer, .mutates = {1}, .traits = UpdateOp{}};
 
 }  // namespace troika

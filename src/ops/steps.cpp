@@ -28,8 +28,8 @@ std::vector<ValueId> split_gradient(GradientBuilder& b, const Node& node, const 
   std::vector<ValueId> parts = dy;
   for (size_t i = 0; i < parts.size(); ++i)
     if (parts[i] == kNoValue)
-      parts[i] = b.append("fill", node, {}, {{"shape", b.type(node.outputs[i]).shape.dims()}, {"value", 0.0}});
-  return {b.append("join_steps", node, std::move(parts))};
+      parts[i] = b.append(fill_op, node, {}, {{"shape", b.type(node.outputs[i]).shape.dims()}, {"value", 0.0}});
+  return {b.append(join_steps_op, node, std::move(parts))};
 }
 
 // Inputs: parts that differ in their steps alone.
@@ -51,13 +51,28 @@ std::vector<TensorType> infer_join(const OpInputs& in) {
 std::vector<ValueId> join_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   std::vector<int64_t> steps;
   for (ValueId part : node.inputs) steps.push_back(b.type(part).shape[1]);
-  return b.append_all("split_steps", node, {dy[0]}, {{"steps", steps}});
+  return b.append_all(split_steps_op, node, {dy[0]}, {{"steps", steps}});
 }
 
 }  // namespace
 
-extern const OpDef split_steps_op, join_steps_op;
-const OpDef split_steps_op{.name = "split_steps", .infer = infer_split, .gradient = split_gradient};
-const OpDef join_steps_op{.name = "join_steps", .infer = infer_join, .gradient = join_gradient};
+const OpDef split_steps_op{.name = "split_steps",
+                           .infer = infer_split,
+                           .gradient = split_gradient,
+                           .traits = LayerOp{.channels = always<ChannelRule::whole>,
+                                             .reach = Reach::whole,
+                                             .fuses_relu = false,
+                                             .inference = InferenceForm{},
+                                             .low = LowPrecision{},
+                                             .has_product = false}};
+const OpDef join_steps_op{.name = "join_steps",
+                          .infer = infer_join,
+                          .gradient = join_gradient,
+                          .traits = LayerOp{.channels = always<ChannelRule::whole>,
+                                            .reach = Reach::whole,
+                                            .fuses_relu = false,
+                                            .inference = InferenceForm{},
+                                            .low = LowPrecision{},
+                                            .has_product = false}};
 
 }  // namespace troika

@@ -18,8 +18,8 @@ struct Window {
     const auto& p = node.attributes.list("padding");
     for (const auto* pair : {&k, &s, &p})
       if (pair->size() != 2)
-        throw Error(Status::invalid_argument,
-                    node.op + " '" + node.name + "': kernel, stride and padding need 2 numbers each");
+        throw Error(Status::invalid_argument, std::string(node.op->name) + " '" + node.name +
+                                                  "': kernel, stride and padding need 2 numbers each");
     Window w{{k[0], k[1]}, {s[0], s[1]}, {p[0], p[1]}, {1, 1}};
     if (node.attributes.has("dilation")) {
       const auto& d = node.attributes.list("dilation");

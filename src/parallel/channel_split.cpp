@@ -2,11 +2,11 @@
 #include "parallel/channel_split.h"
 
 #include <algorithm>
-#include <string_view>
 
 #include "core/error.h"
 #include "core/text.h"
 #include "ops/op_def.h"
+#include "ops/products.h"
 
 namespace troika {
 namespace {
@@ -46,74 +46,69 @@ class Splitting {
  private:
   bool is_split(ValueId id) const { return id != kNoValue && placed_[id].is_split; }
 
-  static bool is_product(const Node& node) {
-    return node.op == "linear" || (node.op == "conv2d" && node.attributes.integer("groups") == 1);
-  }
-  static bool is_flattening(const Node& node) {
-    return node.op == "reshape" && node.attributes.list("shape") == std::vector<int64_t>{-1};
-  }
-  static bool is_normalization(const Node& node) {
-    return node.op == "batch_norm2d" || node.op == "batch_norm2d_inference";
-  }
-  // A channel of the output needs that channel of the input alone.
-  static bool keeps_channels(const Node& node) {
-    static constexpr std::string_view kKeeping[] = {"relu", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"};
-    return std::count(std::begin(kKeeping), std::end(kKeeping), node.op) > 0 || is_flattening(node) ||
-           is_normalization(node);
+  static ChannelRule rule_of(const Node& node) {
+    const auto* const layer = node.op->as<LayerOp>();
+    return layer ? layer->channels.value(node) : ChannelRule::whole;
   }
 
   // Whether what reads a value, up to the next product, can do so in parts, and works on it: normalises, adds, or pools.
   bool is_worked_on_in_parts(ValueId id) const {
     const auto& readers = readers_[id];
     return std::all_of(readers.begin(), readers.end(),
-                       [](const Node* n) { return keeps_channels(*n) || is_product(*n) || n->op == "add"; }) &&
+                       [](const Node* n) { return rule_of(*n) != ChannelRule::whole; }) &&
            std::any_of(readers.begin(), readers.end(), [&](const Node* n) {
-             const bool only_passes_on = n->op == "relu" || is_flattening(*n);
-             return only_passes_on ? is_worked_on_in_parts(n->outputs[0]) : !is_product(*n);
+             const ChannelRule rule = rule_of(*n);
+             const bool only_passes_on = rule == ChannelRule::pass_on || rule == ChannelRule::flatten;
+             return only_passes_on ? is_worked_on_in_parts(n->outputs[0]) : rule != ChannelRule::product;
            });
   }
 
   void append(const Node& node) {
-    if (is_product(node))
-      is_split(node.inputs[0]) ? append_by_row(node) : append_by_column(node);
-    else if (is_split(node.inputs[0]) && keeps_channels(node))
-      append_to_shard(node, is_flattening(node));
-    else if (node.op == "add" && is_split(node.inputs[0]) && is_split(node.inputs[1]) &&
-             widths_of(placed_[node.inputs[0]]) == widths_of(placed_[node.inputs[1]]))
-      append_to_shard(node, false);
-    else
-      append_whole(node);
+    switch (rule_of(node)) {
+      case ChannelRule::whole: return append_whole(node);
+      case ChannelRule::product: return is_split(node.inputs[0]) ? append_by_row(node) : append_by_column(node);
+      case ChannelRule::per_channel:
+      case ChannelRule::pass_on:
+      case ChannelRule::flatten: return is_split(node.inputs[0]) ? append_to_shard(node) : append_whole(node);
+      case ChannelRule::add: return are_split_alike(node) ? append_to_shard(node) : append_whole(node);
+    }
+  }
+
+  bool are_split_alike(const Node& node) const {
+    return is_split(node.inputs[0]) && is_split(node.inputs[1]) &&
+           widths_of(placed_[node.inputs[0]]) == widths_of(placed_[node.inputs[1]]);
   }
 
   // Each rank makes its share of the output's channels.
   void append_by_column(const Node& node) {
-    const int64_t channels = graph_.type(node.inputs[1]).shape[0];
+    const int64_t channels = graph_.type(node.inputs[product::weight]).shape[0];
     if (channels < ranks_)
       throw Error(Status::invalid_argument, text(node.op, " '", node.name, "' has ", channels,
                                                  " output channels, cannot be split over ", ranks_, " devices"));
     const Range own = balanced_split(channels, ranks_, rank_);
-    const std::vector<ValueId> inputs = {copy(node.inputs[0], node.name), slice(node.inputs[1], 0, own),
-                                         slice(node.inputs[2], 0, own)};
-    const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
+    const std::vector<ValueId> inputs = {copy(node.inputs[product::x], node.name),
+                                         slice(node.inputs[product::weight], 0, own),
+                                         slice(node.inputs[product::bias], 0, own)};
+    const auto outputs = append_node(split_, *node.op, node.name, inputs, node.attributes);
     place_shard(node.outputs[0], outputs[0], own, channels, channels);
   }
 
   // Each rank reads its channels of the input; the first adds the bias.
   void append_by_row(const Node& node) {
-    const Placed& x = placed_[node.inputs[0]];
-    std::vector<ValueId> inputs = {x.shard, slice(node.inputs[1], 1, x.range), kNoValue};
-    if (node.inputs[2] != kNoValue) {
+    const Placed& x = placed_[node.inputs[product::x]];
+    std::vector<ValueId> inputs = {x.shard, slice(node.inputs[product::weight], 1, x.range), kNoValue};
+    if (node.inputs[product::bias] != kNoValue) {
       if (rank_ == 0)
-        inputs[2] = slice(node.inputs[2], -1, {});
+        inputs[product::bias] = slice(node.inputs[product::bias], -1, {});
       else
-        slices_[graph_.value(node.inputs[2]).name] = {-1, {}, false};
+        slices_[graph_.value(node.inputs[product::bias]).name] = {-1, {}, false};
     }
-    const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
+    const auto outputs = append_node(split_, *node.op, node.name, inputs, node.attributes);
     const Shape& shape = graph_.type(node.outputs[0]).shape;
     if (shape[1] >= ranks_ && is_worked_on_in_parts(node.outputs[0]))
       scatter(node, outputs[0], shape);
     else
-      placed_[node.outputs[0]].whole = append_node(split_, "channel_sum", node.name, outputs)[0];
+      placed_[node.outputs[0]].whole = append_node(split_, channel_sum_op, node.name, outputs)[0];
   }
 
   // Of the sum over the ranks each takes its channels.
@@ -123,22 +118,23 @@ class Splitting {
     const std::vector<int64_t> widths = widths_of(channels, 1);
     std::vector<int64_t> dims = shape.dims();
     dims[1] = own.size();
-    const auto packed = append_node(split_, "part_channels", node.name, {part_of_sum}, {{"widths", widths}});
-    const auto shard = append_node(split_, "channel_scatter", node.name, packed,
+    const auto packed = append_node(split_, part_channels_op, node.name, {part_of_sum}, {{"widths", widths}});
+    const auto shard = append_node(split_, channel_scatter_op, node.name, packed,
                                    {{"rank", int64_t{rank_}}, {"shape", dims}, {"widths", widths}});
     place_shard(node.outputs[0], shard[0], own, channels, channels);
   }
 
-  void append_to_shard(const Node& node, bool is_flattening) {
+  void append_to_shard(const Node& node) {
     const Placed x = placed_[node.inputs[0]];
     std::vector<ValueId> inputs;
     for (ValueId id : node.inputs)
       inputs.push_back(id == kNoValue                    ? kNoValue
                        : is_state(graph_.value(id).role) ? slice_channels(id, x)
                                                          : placed_[id].shard);
-    const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
+    const auto outputs = append_node(split_, *node.op, node.name, inputs, node.attributes);
     // A channel becomes h * w features where an image is flattened.
-    const int64_t features = is_flattening ? graph_.type(node.outputs[0]).shape[1] / x.channels : 1;
+    const int64_t features =
+        rule_of(node) == ChannelRule::flatten ? graph_.type(node.outputs[0]).shape[1] / x.channels : 1;
     for (size_t i = 0; i < outputs.size(); ++i)
       place_shard(node.outputs[i], outputs[i], {x.range.begin * features, x.range.end * features},
                   x.channels * features, x.cut);
@@ -150,7 +146,7 @@ class Splitting {
       inputs.push_back(id == kNoValue                    ? kNoValue
                        : is_state(graph_.value(id).role) ? slice(id, -1, {})
                                                          : whole(id, node.name));
-    const auto outputs = append_node(split_, node.op, node.name, inputs, node.attributes);
+    const auto outputs = append_node(split_, *node.op, node.name, inputs, node.attributes);
     for (size_t i = 0; i < outputs.size(); ++i) placed_[node.outputs[i]].whole = outputs[i];
   }
 
@@ -177,8 +173,8 @@ class Splitting {
     if (p.whole == kNoValue) {
       const std::vector<int64_t> widths = widths_of(p);
       const auto packed =
-          append_node(split_, "channel_gather", reader, {p.shard}, {{"rank", int64_t{rank_}}, {"widths", widths}});
-      p.whole = append_node(split_, "join_channels", reader, packed,
+          append_node(split_, channel_gather_op, reader, {p.shard}, {{"rank", int64_t{rank_}}, {"widths", widths}});
+      p.whole = append_node(split_, join_channels_op, reader, packed,
                             {{"shape", graph_.type(id).shape.dims()}, {"widths", widths}})[0];
     }
     return p.whole;
@@ -188,7 +184,7 @@ class Splitting {
   ValueId copy(ValueId id, const std::string& reader) {
     const ValueId of = whole(id, reader);
     Placed& p = placed_[id];
-    if (p.copy == kNoValue) p.copy = append_node(split_, "channel_copy", reader, {of})[0];
+    if (p.copy == kNoValue) p.copy = append_node(split_, channel_copy_op, reader, {of})[0];
     return p.copy;
   }
 

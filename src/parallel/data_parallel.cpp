@@ -54,7 +54,7 @@ void insert_all_reduces(Graph& graph, const std::vector<Bucket>& buckets) {
   std::vector<std::pair<size_t, Node>> insertions;  // behind node .first
   size_t earliest = 0;  // buckets start in their order on every rank, whatever the order of backward
   for (size_t b = 0; b < buckets.size(); ++b) {
-    Node node{"all_reduce", text("bucket", b), {}, {}, {{"bucket", static_cast<int64_t>(b)}}};
+    Node node{&all_reduce_op, text("bucket", b), {}, {}, {{"bucket", static_cast<int64_t>(b)}}};
     for (const std::string& name : buckets[b].parameters) {
       auto value = std::find_if(graph.values().begin(), graph.values().end(),
                                 [&](const Value& v) { return v.role == Role::gradient && v.name == name; });
@@ -73,8 +73,8 @@ void insert_all_reduces(Graph& graph, const std::vector<Bucket>& buckets) {
 void compress_gradients(Graph& graph) {
   std::vector<Node> nodes, sums;
   for (Node& node : graph.nodes()) {
-    if (node.op == "all_reduce") {
-      const Node rounding{"round_bf16", node.name, node.inputs, {}, {}};
+    if (node.op == &all_reduce_op) {
+      const Node rounding{&round_bf16_op, node.name, node.inputs, {}, {}};
       nodes.push_back(rounding);
       sums.push_back(rounding);
     }
@@ -88,13 +88,13 @@ void insert_all_gathers(Graph& graph, const std::vector<Bucket>& buckets) {
   if (buckets.empty()) return;  // of a stage without parameters
   const auto& nodes = graph.nodes();
   size_t earliest = nodes.size() - 1;  // behind all all_reduces, so that every rank starts both in the same order
-  while (earliest > 0 && nodes[earliest].op != "all_reduce") --earliest;
+  while (earliest > 0 && nodes[earliest].op != &all_reduce_op) --earliest;
   std::vector<std::pair<size_t, Node>> insertions;
   for (size_t b = 0; b < buckets.size(); ++b) {
-    Node node{"all_gather", text("bucket", b), {}, {}, {{"bucket", static_cast<int64_t>(b)}}};
+    Node node{&all_gather_op, text("bucket", b), {}, {}, {{"bucket", static_cast<int64_t>(b)}}};
     for (const std::string& name : buckets[b].parameters) node.inputs.push_back(find_parameter(graph, name));
     for (size_t i = earliest; i < nodes.size(); ++i)
-      if (nodes[i].op == "sgd_update" && shares_input(nodes[i], node)) earliest = i;
+      if (nodes[i].op->as<UpdateOp>() && shares_input(nodes[i], node)) earliest = i;
     insertions.push_back({earliest, std::move(node)});
   }
   insert_behind(graph, std::move(insertions));
@@ -115,7 +115,7 @@ std::map<std::string, int> assign_owners(std::vector<NamedBytes> parameters, int
 
 void set_sample_offset(Graph& graph, int64_t offset) {
   for (Node& node : graph.nodes())
-    if (node.op == "dropout") node.attributes.set("sample_offset", offset);
+    if (node.attributes.has("sample_offset")) node.attributes.set("sample_offset", offset);
 }
 
 Graph idle_graph(const Graph& model, const std::vector<std::string>& trainable) {
@@ -124,7 +124,7 @@ Graph idle_graph(const Graph& model, const std::vector<std::string>& trainable) 
     if (value.role == Role::parameter) graph.add_value(value.name, value.type, value.role);
   for (const std::string& name : trainable) {
     const TensorType type = model.type(*model.find(name));
-    const ValueId gradient = append_node(graph, "fill", name, {}, {{"value", -0.0}, {"shape", type.shape.dims()}})[0];
+    const ValueId gradient = append_node(graph, fill_op, name, {}, {{"value", -0.0}, {"shape", type.shape.dims()}})[0];
     graph.value(gradient).role = Role::gradient;
     graph.value(gradient).name = name;
   }

@@ -74,7 +74,7 @@ Costs costs_of(const Graph& model, const std::vector<size_t>& layer_of) {
     if (layer == layer_named.end()) continue;  // the loss, and sums of gradients
     if (i < forward_nodes) {
       const Cost cost = cost_of(step, node);
-      costs.times[layer->second] += cost.operations + (op_def(node.op).is_view ? 0 : kOperationsOfByte * cost.bytes);
+      costs.times[layer->second] += cost.operations + (node.op->is_view ? 0 : kOperationsOfByte * cost.bytes);
       continue;
     }
     for (ValueId id : node.inputs) {

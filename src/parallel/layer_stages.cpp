@@ -73,9 +73,7 @@ std::vector<int> LayerStages::assign(const Graph& graph) const {
   constexpr int kLast = std::numeric_limits<int>::max();
   for (size_t i = 0; i < nodes.size(); ++i) {
     int& stage = of_node[i];
-    stage = nodes[i].op.starts_with("cross_entropy") || nodes[i].op.starts_with("mean_squared_error")
-                ? count_ - 1
-                : stage_of(nodes[i].name);
+    stage = nodes[i].op->as<LossOp>() ? count_ - 1 : stage_of(nodes[i].name);
     if (stage < 0)
       for (ValueId id : nodes[i].inputs)
         if (id != kNoValue && of_value[id] >= 0) stage = stage < 0 ? of_value[id] : std::min(stage, of_value[id]);

@@ -4,6 +4,8 @@
 #include <bit>
 
 #include "core/text.h"
+#include "ops/batch_norm2d.h"
+#include "ops/op_def.h"
 
 namespace troika {
 
@@ -56,8 +58,11 @@ std::string refusal_of_shards(int64_t logical_shards, int64_t micro_batches, int
 }
 
 void stop_tracking(Graph& graph) {
-  for (Node& node : graph.nodes())
-    if (node.op == "batch_norm2d") node.inputs[3] = node.inputs[4] = node.inputs[5] = kNoValue;
+  for (Node& node : graph.nodes()) {
+    if (node.op != &batch_norm2d_op) continue;
+    for (size_t i : {batch_norm2d::running_mean, batch_norm2d::running_var, batch_norm2d::num_batches_tracked})
+      node.inputs[i] = kNoValue;
+  }
 }
 
 }  // namespace troika

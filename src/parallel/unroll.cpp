@@ -87,7 +87,7 @@ class Unrolling {
   void append(size_t place, const Node& node) {
     const Graph& graph = parts_[place].graph;
     std::vector<ValueId>& new_ids = new_ids_[place];
-    bool is_constant = !node.inputs.empty() && op_def(node.op).mutates.empty();
+    bool is_constant = !node.inputs.empty() && node.op->mutates.empty();
     for (ValueId id : node.inputs) is_constant = is_constant && id != kNoValue && is_constant_[place][id];
     Node copy{node.op, node.name, {}, {}, node.attributes};
     for (ValueId id : node.inputs) copy.inputs.push_back(id == kNoValue ? kNoValue : read(place, id, node.name));
@@ -113,7 +113,7 @@ class Unrolling {
   void send(size_t place, ValueId id, const std::string& layer) {
     const auto& messages = messages_[place];
     for (auto m = messages.lower_bound({id, 0}); m != messages.end() && m->first.first == id; ++m)
-      append_node(joined_, "send", layer, {new_ids_[place][id]},
+      append_node(joined_, send_op, layer, {new_ids_[place][id]},
                   {{"message", m->second}, {"peer", int64_t{m->first.second}}});
   }
 
@@ -124,7 +124,7 @@ class Unrolling {
     const Value& value = parts_[place].graph.value(id);
     const auto message = messages_[place].find({id, position_});
     if (message == messages_[place].end()) return mine = add_value(value, place);
-    mine = append_node(joined_, "receive", layer, {},
+    mine = append_node(joined_, receive_op, layer, {},
                        {{"dtype", static_cast<int64_t>(value.type.dtype)},
                         {"message", message->second},
                         {"peer", int64_t{makers_[place][id]}},
@@ -162,7 +162,7 @@ class Unrolling {
     for (size_t half = 1; half < parts_.size(); half *= 2) {
       const size_t left = place / (2 * half) * (2 * half), right = left + half;
       const bool is_whole = place + 1 == std::min(left + 2 * half, parts_.size());
-      if (is_whole && right <= place) sums[left] = append_node(joined_, "add", layer, {sums[left], sums[right]})[0];
+      if (is_whole && right <= place) sums[left] = append_node(joined_, add_op, layer, {sums[left], sums[right]})[0];
     }
     if (place + 1 < parts_.size()) return;
     Value& whole = joined_.value(sums[0]);

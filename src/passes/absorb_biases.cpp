@@ -3,17 +3,17 @@
 // of the few engines that add it.
 #include <map>
 
+#include "ops/batch_norm2d.h"
+#include "ops/products.h"
 #include "passes/passes.h"
 
 namespace troika {
 namespace {
 
-constexpr size_t kBias = 2, kLacking = 8;  // inputs of conv2d and of batch_norm2d
-
 // What comes out of it is the same whatever is added to each channel of input 0, but for the mean that it gives or tracks.
 bool takes_mean_away(const Node& node) {
-  return node.op == "batch_norm2d" || node.op == "batch_norm2d_moments" || node.op == "batch_norm2d_gradient" ||
-         node.op == "batch_norm2d_gradient_sums";
+  return node.op == &batch_norm2d_op || node.op == &batch_norm2d_moments_op || node.op == &batch_norm2d_gradient_op ||
+         node.op == &batch_norm2d_gradient_sums_op;
 }
 
 }  // namespace
@@ -33,20 +33,21 @@ void absorb_biases(Graph& graph) {
   // By layer: what is computed again for backward meets the mean of the first time, and both lack the bias or neither.
   std::map<std::string, bool> can_leave;
   for (const Node& node : graph.nodes())
-    if (node.op == "conv2d") {
-      const bool can = node.inputs[kBias] != kNoValue && !node.attributes.flag("relu") && may_lack[node.outputs[0]];
+    if (node.op == &conv2d_op) {
+      const bool can =
+          node.inputs[product::bias] != kNoValue && !node.attributes.flag("relu") && may_lack[node.outputs[0]];
       const auto [layer, is_first] = can_leave.emplace(node.name, can);
       layer->second = layer->second && can;
     }
   for (Node& node : graph.nodes()) {
-    if (node.op != "conv2d" || !can_leave.at(node.name)) continue;
+    if (node.op != &conv2d_op || !can_leave.at(node.name)) continue;
     for (size_t i : readers[node.outputs[0]]) {
       Node& reader = graph.nodes()[i];
-      if (reader.op != "batch_norm2d") continue;
-      reader.inputs.resize(kLacking + 1, kNoValue);
-      reader.inputs[kLacking] = node.inputs[kBias];
+      if (reader.op != &batch_norm2d_op) continue;
+      reader.inputs.resize(batch_norm2d::kInputs, kNoValue);
+      reader.inputs[batch_norm2d::absorbed_bias] = node.inputs[product::bias];
     }
-    node.inputs[kBias] = kNoValue;
+    node.inputs[product::bias] = kNoValue;
   }
 }
 

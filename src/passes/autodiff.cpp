@@ -37,7 +37,7 @@ void autodiff(Graph& graph, const std::vector<std::string>& trainable) {
     if (addend == kNoValue || !builder.needs(value)) return;
     gradient[value] = gradient[value] == kNoValue
                           ? addend
-                          : append_node(graph, "add", graph.value(value).name, {gradient[value], addend})[0];
+                          : append_node(graph, add_op, graph.value(value).name, {gradient[value], addend})[0];
   };
 
   const ValueId loss = graph.outputs.at(0);
@@ -52,7 +52,7 @@ void autodiff(Graph& graph, const std::vector<std::string>& trainable) {
       is_needed = is_needed || needs[id];
     }
     if (!is_reached || !is_needed) continue;
-    const OpDef& op = op_def(node.op);
+    const OpDef& op = *node.op;
     if (!op.gradient) throw Error(Status::unsupported, text(node.op, " '", node.name, "' has no gradient"));
     const std::vector<ValueId> input_gradients = op.gradient(builder, node, output_gradients);
     for (size_t k = 0; k < node.inputs.size(); ++k)

@@ -12,8 +12,9 @@ using Extent = std::array<int64_t, 2>;  // height, width
 
 bool is_image(const TensorType& type) { return type.shape.rank() == 4; }
 
-bool has_window(const Node& node) {
-  return node.op == "conv2d" || node.op == "max_pool2d" || node.op == "avg_pool2d";
+Reach reach_of(const Graph& graph, const Node& node) {
+  const auto* const layer = node.op->as<LayerOp>();
+  return layer && is_image(graph.type(node.inputs[0])) ? layer->reach.value : Reach::whole;
 }
 
 // How much of each image is read, from its upper left corner.
@@ -30,15 +31,15 @@ std::vector<Extent> find_read(const Graph& graph) {
   for (ValueId id : graph.outputs) note_whole(id);
   for (size_t i = graph.nodes().size(); i-- > 0;) {
     const Node& node = graph.nodes()[i];
-    const bool is_relu = node.op == "relu" && is_image(graph.type(node.inputs[0]));
+    const Reach reach = reach_of(graph, node);
     const Extent& out = read[node.outputs.empty() ? 0 : node.outputs[0]];
-    if (has_window(node)) {
+    if (reach == Reach::window) {
       const Window window = Window::of(node);
       note(node.inputs[0], {window.reach(0, out[0]), window.reach(1, out[1])});
-    } else if (is_relu) {
+    } else if (reach == Reach::pixel) {
       note(node.inputs[0], out);
     }
-    for (size_t k = has_window(node) || is_relu ? 1 : 0; k < node.inputs.size(); ++k) note_whole(node.inputs[k]);
+    for (size_t k = reach == Reach::whole ? 0 : 1; k < node.inputs.size(); ++k) note_whole(node.inputs[k]);
   }
   return read;
 }
@@ -58,8 +59,8 @@ void crop_unread(Graph& graph) {
     const Shape& shape = graph.type(id).shape;
     const auto [height, width] = read[id];
     if (height < 1 || width < 1 || (height == shape[2] && width == shape[3])) continue;
-    const ValueId cropped = append_node(graph, "crop", graph.value(id).name, {id},
-                                        {{"size", std::vector<int64_t>{height, width}}})[0];
+    const ValueId cropped =
+        append_node(graph, crop_op, graph.value(id).name, {id}, {{"size", std::vector<int64_t>{height, width}}})[0];
     for (Node& node : nodes) std::replace(node.inputs.begin(), node.inputs.end(), id, cropped);
     is_cropped = true;
   }

@@ -9,8 +9,8 @@ void remove_dead_code(Graph& graph) {
   std::vector<bool> is_kept(graph.nodes().size(), false);
   for (size_t i = graph.nodes().size(); i-- > 0;) {
     const Node& node = graph.nodes()[i];
-    bool live = op_def(node.op).communicates;
-    for (int changed : op_def(node.op).mutates) live = live || node.inputs[static_cast<size_t>(changed)] != kNoValue;
+    bool live = node.op->communicates();
+    for (int changed : node.op->mutates) live = live || node.inputs[static_cast<size_t>(changed)] != kNoValue;
     for (ValueId id : node.outputs) live = live || is_read[id] || is_state(graph.value(id).role);
     is_kept[i] = live;
     if (live)

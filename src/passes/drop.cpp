@@ -12,7 +12,7 @@ std::vector<ValueId> find_memory(const Graph& graph) {
   std::vector<ValueId> memory(graph.values().size());
   std::iota(memory.begin(), memory.end(), ValueId{0});
   for (const Node& node : graph.nodes())
-    if (op_def(node.op).is_view) memory[node.outputs[0]] = memory[node.inputs[0]];
+    if (node.op->is_view) memory[node.outputs[0]] = memory[node.inputs[0]];
   return memory;
 }
 
@@ -30,7 +30,7 @@ class ForwardPass {
     const std::vector<Node>& nodes = graph.nodes();
     while (std::count(nodes[loss_].outputs.begin(), nodes[loss_].outputs.end(), graph.outputs.at(0)) == 0) ++loss_;
     for (size_t i = 0; i < nodes.size(); ++i) {
-      if (i < loss_ && !op_def(nodes[i].op).is_view)
+      if (i < loss_ && !nodes[i].op->is_view)
         for (ValueId id : droppable(nodes[i])) maker_[id] = last_reader_[id] = i;
       for (ValueId id : nodes[i].inputs) {
         if (id == kNoValue) continue;
@@ -60,8 +60,8 @@ class ForwardPass {
   // Outputs of a forward node but for those that are always kept: of batch_norm2d the mean and deviation, of lstm the state
   // that the next steps begin with.
   std::vector<ValueId> droppable(const Node& node) const {
-    const OpDef& op = op_def(node.op);
-    if (!op.mutates.empty() && node.op != "batch_norm2d") return {};
+    const OpDef& op = *node.op;
+    if (!op.mutates.empty() && !op.repeats_without_state) return {};
     std::vector<ValueId> ids;
     for (size_t i = 0; i < node.outputs.size(); ++i)
       if (std::count(op.kept_outputs.begin(), op.kept_outputs.end(), static_cast<int>(i)) == 0)
@@ -141,7 +141,7 @@ Dropped drop_cheap(const Graph& graph) {
   Dropped dropped(graph.values().size());
   for (size_t i = 0; i < pass.loss(); ++i) {
     const Node& node = graph.nodes()[i];
-    const OpDef& op = op_def(node.op);
+    const OpDef& op = *node.op;
     if (op.cost || op.is_view) continue;  // without a cost: an operation an element
     // What reads two activations, such as a residual, would chain all such layers to one another.
     int activations = 0;

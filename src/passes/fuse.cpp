@@ -3,6 +3,7 @@
 //   batch_norm_add_relu: batch_norm2d -> add -> relu      the residual and the ReLU ride in batch_norm2d's second pass; not
 //                                                         where batch_norm2d lies in an earlier stage of a pipeline than add
 //   relu:                conv2d | linear | batch_norm2d | add -> relu
+#include "ops/batch_norm2d.h"
 #include "passes/passes.h"
 
 namespace troika {
@@ -26,14 +27,19 @@ std::vector<int> makers(const Graph& graph) {
   return maker;
 }
 
-bool is_batch_norm(const Node& node) { return node.op == "batch_norm2d" || node.op == "batch_norm2d_inference"; }
+bool is_batch_norm(const Node& node) { return node.op == &batch_norm2d_op || node.op == &batch_norm2d_inference_op; }
+
+bool can_fuse_relu(const Node& node) {
+  const auto* const layer = node.op->as<LayerOp>();
+  return layer && layer->fuses_relu && !node.attributes.flag("relu");
+}
 
 void fuse_flatten_linear(Graph& graph) {
   const auto maker = makers(graph);
   for (Node& node : graph.nodes())
-    if (node.op == "linear" && maker[node.inputs[0]] >= 0) {
+    if (node.op == &linear_op && maker[node.inputs[0]] >= 0) {
       const Node& source = graph.nodes()[static_cast<size_t>(maker[node.inputs[0]])];
-      if (source.op == "reshape") node.inputs[0] = source.inputs[0];
+      if (source.op == &reshape_op) node.inputs[0] = source.inputs[0];
     }
 }
 
@@ -44,11 +50,10 @@ void fuse_relu(Graph& graph) {
   std::vector<char> is_gone(graph.nodes().size(), 0);
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     Node& relu = graph.nodes()[i];
-    if (relu.op != "relu" || uses[relu.inputs[0]] != 1 || maker[relu.inputs[0]] < 0) continue;
+    if (relu.op != &relu_op || uses[relu.inputs[0]] != 1 || maker[relu.inputs[0]] < 0) continue;
     Node& source = graph.nodes()[static_cast<size_t>(maker[relu.inputs[0]])];
     if (source.outputs[0] != relu.inputs[0]) continue;
-    const bool can_cut = source.op == "conv2d" || source.op == "linear" || source.op == "add" || is_batch_norm(source);
-    if (!can_cut || source.attributes.flag("relu")) continue;
+    if (!can_fuse_relu(source)) continue;
     source.attributes.set("relu", int64_t{1});
     source.outputs[0] = relu.outputs[0];
     is_gone[i] = 1;
@@ -66,18 +71,19 @@ void fuse_batch_norm_add(Graph& graph, const StageOf& stage_of) {
   const auto uses = count_uses(graph);
   std::vector<char> is_gone(graph.nodes().size(), 0);
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    if (graph.nodes()[i].op != "add") continue;
+    if (graph.nodes()[i].op != &add_op) continue;
     Node& add = graph.nodes()[i];
     for (size_t side = 0; side < 2; ++side) {
       const ValueId x = add.inputs[side], residual = add.inputs[1 - side];
       if (uses[x] != 1 || maker[x] < 0 || x == residual) continue;
       const size_t source_index = static_cast<size_t>(maker[x]);
       Node& source = graph.nodes()[source_index];
-      if (is_gone[source_index] || !is_batch_norm(source) || source.outputs[0] != x || source.inputs[6] != kNoValue)
+      if (is_gone[source_index] || !is_batch_norm(source) || source.outputs[0] != x ||
+          source.inputs[batch_norm2d::residual] != kNoValue)
         continue;
       if (source.attributes.flag("relu") || (stage_of && stage_of(source.name) != stage_of(add.name))) continue;
       Node fused = source;
-      fused.inputs[6] = residual;
+      fused.inputs[batch_norm2d::residual] = residual;
       fused.outputs[0] = add.outputs[0];
       if (add.attributes.flag("relu")) fused.attributes.set("relu", int64_t{1});
       add = std::move(fused);

@@ -7,7 +7,7 @@ namespace troika {
 namespace {
 
 bool is_cast_of_parameter(const Graph& graph, const Node& node) {
-  return node.op == "cast" && node.inputs.size() == 1 && graph.value(node.inputs[0]).role == Role::parameter;
+  return node.op == &cast_op && node.inputs.size() == 1 && graph.value(node.inputs[0]).role == Role::parameter;
 }
 
 }  // namespace
@@ -18,7 +18,7 @@ void fuse_casts(Graph& graph) {
     if (!is_cast_of_parameter(graph, node)) continue;
     const auto [found, is_first] = casts.try_emplace(node.attributes.integer("dtype"), node);
     if (is_first) {
-      found->second.op = "cast_all";
+      found->second.op = &cast_all_op;
       found->second.name = "parameters";
       continue;
     }

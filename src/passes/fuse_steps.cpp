@@ -7,7 +7,10 @@
 namespace troika {
 namespace {
 
-bool is_recurrent(const Node& node) { return node.op == "lstm" || node.op == "gru"; }
+bool is_recurrent(const Node& node) {
+  const auto* const layer = node.op->as<LayerOp>();
+  return layer && layer->is_recurrent;
+}
 
 bool reads(const Node& node, const Node& earlier) {
   return std::any_of(earlier.outputs.begin(), earlier.outputs.end(),
@@ -28,12 +31,12 @@ void skip_joins(Graph& graph) {
   for (Node& node : graph.nodes()) {
     for (ValueId& id : node.inputs)
       if (id != kNoValue) id = stands_for[id];
-    if (node.op == "join_steps") join_of[node.outputs[0]] = &node;
+    if (node.op == &join_steps_op) join_of[node.outputs[0]] = &node;
     const Node* const join = node.inputs.empty() || node.inputs[0] == kNoValue ? nullptr : join_of[node.inputs[0]];
     if (!join) continue;
-    if (node.op == "split_steps" && node.attributes.list("steps") == steps_of(graph, join->inputs))
+    if (node.op == &split_steps_op && node.attributes.list("steps") == steps_of(graph, join->inputs))
       for (size_t i = 0; i < node.outputs.size(); ++i) stands_for[node.outputs[i]] = join->inputs[i];
-    if (node.op != "slice_channels") continue;
+    if (node.op != &slice_channels_op) continue;
     const int64_t begin = node.attributes.integer("begin"), end = node.attributes.integer("end");
     int64_t first = 0;  // step of the part
     for (ValueId part : join->inputs) {

@@ -10,12 +10,14 @@ void to_inference(Graph& graph) {
   for (Node& node : graph.nodes()) {
     for (ValueId& id : node.inputs)
       if (id != kNoValue) id = stands_for[id];
-    if (node.op == "dropout") {
+    const auto* const layer = node.op->as<LayerOp>();
+    const InferenceForm form = layer ? layer->inference.value : InferenceForm{};
+    if (form.kind == InferenceForm::pass_input_on) {
       stands_for[node.outputs[0]] = node.inputs[0];
       continue;
     }
-    if (node.op == "batch_norm2d") {
-      node.op = "batch_norm2d_inference";
+    if (form.kind == InferenceForm::other_op) {
+      node.op = form.op;
       node.outputs.resize(1);
     }
     kept.push_back(std::move(node));

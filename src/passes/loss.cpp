@@ -13,11 +13,11 @@ void append_loss(Graph& graph, Loss loss, double scale, bool is_scaled) {
   };
   if (loss == Loss::cross_entropy) {
     const ValueId target = graph.add_value("target", {DType::i32, {shape[0]}}, Role::input);
-    const auto results = append_node(graph, "cross_entropy", "loss", inputs(target), {{"scale", scale}});
+    const auto results = append_node(graph, cross_entropy_op, "loss", inputs(target), {{"scale", scale}});
     graph.outputs = {results[0], results[1]};
   } else {
     const ValueId target = graph.add_value("target", {DType::f32, shape}, Role::input);
-    graph.outputs = append_node(graph, "mean_squared_error", "loss", inputs(target), {{"scale", scale}});
+    graph.outputs = append_node(graph, mean_squared_error_op, "loss", inputs(target), {{"scale", scale}});
   }
 }
 

@@ -13,9 +13,9 @@ class Caster {
 
   void run(DType low) {
     for (Node& node : nodes_) {
-      const OpDef& op = op_def(node.op);
+      const auto& [computes_low, f32_inputs] = node.op->low();
       for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const bool stays = !op.computes_low || std::count(op.f32_inputs.begin(), op.f32_inputs.end(), static_cast<int>(i));
+        const bool stays = !computes_low || std::count(f32_inputs.begin(), f32_inputs.end(), static_cast<int>(i)) > 0;
         node.inputs[i] = as(node.inputs[i], stays ? DType::f32 : low, node.name);
       }
       const std::vector<TensorType> types = infer_types(graph_, node);
@@ -33,7 +33,7 @@ class Caster {
     if (is_new) {
       const std::string& name = graph_.value(id).name;
       found->second =
-          append_node(graph_, "cast", name.empty() ? reader : name, {id}, {{"dtype", static_cast<int64_t>(dtype)}})[0];
+          append_node(graph_, cast_op, name.empty() ? reader : name, {id}, {{"dtype", static_cast<int64_t>(dtype)}})[0];
     }
     return found->second;
   }
@@ -48,10 +48,8 @@ class Caster {
 void mixed_precision(Graph& graph, DType low) { Caster(graph).run(low); }
 
 void allow_tf32(Graph& graph) {
-  static constexpr const char* kWithProducts[] = {"conv2d", "linear", "lstm", "gru"};  // and their gradients
   for (Node& node : graph.nodes())
-    if (std::ranges::any_of(kWithProducts, [&](const char* op) { return node.op.starts_with(op); }))
-      node.attributes.set("tf32", int64_t{1});
+    if (node.op->has_product()) node.attributes.set("tf32", int64_t{1});
 }
 
 }  // namespace troika

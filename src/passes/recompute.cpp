@@ -52,8 +52,8 @@ class Repeater {
     std::vector<ValueId> inputs = node.inputs;
     for (ValueId& id : inputs) id = newest(id);
     // State moves with the node alone.
-    for (int k : op_def(node.op).mutates) inputs[static_cast<size_t>(k)] = kNoValue;
-    const std::vector<ValueId> outputs = append_node(graph_, node.op, node.name, std::move(inputs), node.attributes);
+    for (int k : node.op->mutates) inputs[static_cast<size_t>(k)] = kNoValue;
+    const std::vector<ValueId> outputs = append_node(graph_, *node.op, node.name, std::move(inputs), node.attributes);
     for (size_t k = 0; k < outputs.size(); ++k) again_[node.outputs[k]] = outputs[k];
   }
 

@@ -5,9 +5,11 @@
 namespace troika {
 
 void run_beside(Graph& graph, double least_operations) {
-  for (Node& node : graph.nodes())
-    if (node.op.ends_with("_weight_gradient") && cost_of(graph, node).operations >= least_operations)
+  for (Node& node : graph.nodes()) {
+    const auto* const gradient = node.op->as<GradientOp>();
+    if (gradient && gradient->is_of_weights && cost_of(graph, node).operations >= least_operations)
       node.attributes.set("beside", int64_t{1});
+  }
 }
 
 }  // namespace troika

@@ -26,22 +26,22 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
   if (settings.is_scaled) {
     const auto found = graph.find(kLossScale);
     scale = found ? *found : graph.add_value(kLossScale, {DType::f32, {2}}, Role::buffer);
-    is_finite = append_node(graph, "check_finite", "sgd", gradients)[0];
-    if (share.ranks > 1) is_finite = append_node(graph, "all_finite", "sgd", {is_finite})[0];
+    is_finite = append_node(graph, check_finite_op, "sgd", gradients)[0];
+    if (share.ranks > 1) is_finite = append_node(graph, all_finite_op, "sgd", {is_finite})[0];
     graph.outputs.push_back(is_finite);
   }
   if (is_clipped) {
     Attributes attributes = {{"eps", kClipEps}, {"max_norm", settings.max_gradient_norm}};
     if (share.ranks > 1) {  // the norm of all is that of the ranks' norms
-      const ValueId norms = append_node(graph, "gradient_norm", "sgd", gradients,
+      const ValueId norms = append_node(graph, gradient_norm_op, "sgd", gradients,
                                         {{"rank", int64_t{share.rank}}, {"ranks", int64_t{share.ranks}}})[0];
-      gradients = append_node(graph, "model_sum", "sgd", {norms});
+      gradients = append_node(graph, model_sum_op, "sgd", {norms});
     }
     if (settings.is_scaled) {
       gradients.push_back(scale);
       attributes.set("scaled", int64_t{1});
     }
-    const std::vector<ValueId> outputs = append_node(graph, "clip_factor", "sgd", gradients, attributes);
+    const std::vector<ValueId> outputs = append_node(graph, clip_factor_op, "sgd", gradients, attributes);
     clip_factor = outputs[0];
     graph.outputs.push_back(outputs[1]);
   }
@@ -61,10 +61,10 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
                              {"weight_decay", group.weight_decay}};
     if (settings.is_scaled) attributes.set("scaled", int64_t{1});
     if (is_clipped) attributes.set("clipped", int64_t{1});
-    append_node(graph, "sgd_update", "sgd", inputs, attributes);
+    append_node(graph, sgd_update_op, "sgd", inputs, attributes);
   }
   if (settings.is_scaled)
-    append_node(graph, "update_loss_scale", "sgd", {scale, is_finite},
+    append_node(graph, update_loss_scale_op, "sgd", {scale, is_finite},
                 {{"backoff", kLossScaleBackoff}, {"growth", kLossScaleGrowth}, {"interval", settings.scale_interval}});
 }
 

@@ -23,14 +23,11 @@ size_t ring_bytes(size_t bytes, int devices) {
 
 // Of all ranks of a channel group together; 0: the node exchanges none.
 size_t exchanged_bytes(const Graph& graph, const Node& node) {
-  if (node.op == "channel_gather") return graph.type(node.outputs[0]).bytes();
-  return node.op == "channel_scatter" ? graph.type(node.inputs[0]).bytes() : 0;
+  if (node.op == &channel_gather_op) return graph.type(node.outputs[0]).bytes();
+  return node.op == &channel_scatter_op ? graph.type(node.inputs[0]).bytes() : 0;
 }
 
-bool is_update(const Node& node) {
-  return node.op == "check_finite" || node.op == "clip_factor" || node.op == "gradient_norm" ||
-         node.op == "sgd_update" || node.op == "update_loss_scale";
-}
+bool is_update(const Node& node) { return node.op->as<ConditioningOp>() || node.op->as<UpdateOp>(); }
 
 // What attaching refuses, where it is to be asked, and what has no graph.
 void check_mesh(const Graph& model, const StepSettings& settings, const Mesh& mesh) {
@@ -43,7 +40,7 @@ void check_mesh(const Graph& model, const StepSettings& settings, const Mesh& me
   const int64_t parts = settings.logical_shards > 0 ? settings.logical_shards : mesh.data * settings.micro_batches;
   if (settings.batch / parts > 1) return;
   for (const Node& node : model.nodes()) {
-    if (node.op != "batch_norm2d") continue;
+    if (node.op != &batch_norm2d_op) continue;
     const Shape& x = model.type(node.inputs[0]).shape;  // [1, channels, h, w]
     if (x.elements() == x[1])
       throw Error(Status::invalid_argument,
@@ -182,7 +179,7 @@ class MeshEstimator {
   }
 
   double seconds(const Graph& graph, const Node& node) const {
-    if (node.op == "channel_sum") return sum_seconds(graph.type(node.inputs[0]).bytes(), mesh_.channel, machine_);
+    if (node.op == &channel_sum_op) return sum_seconds(graph.type(node.inputs[0]).bytes(), mesh_.channel, machine_);
     // A sum in a ring is two such rounds.
     if (const size_t bytes = exchanged_bytes(graph, node)) return sum_seconds(bytes, mesh_.channel, machine_) / 2;
     return node_seconds(graph, node, machine_);
@@ -238,18 +235,18 @@ class MeshEstimator {
       size_t bytes = 0;
       for (ValueId id : node.inputs)
         if (id != kNoValue) bytes += graph.type(id).bytes();
-      if (node.op == "all_reduce") {
+      if (node.op == &all_reduce_op) {
         if (settings_.compresses_gradients) bytes /= 2;
         gradients += bytes;
         reduced = std::max(reduced, now) + sum_seconds(bytes, mesh_.data, machine_);
-      } else if (node.op == "channel_sum") {
+      } else if (node.op == &channel_sum_op) {
         sums += bytes;
       } else if (const size_t exchanged = exchanged_bytes(graph, node)) {
         sums += exchanged / 2;
-      } else if (node.op == "send") {
+      } else if (node.op == &send_op) {
         device.layer_bytes += bytes;
       }
-      (is_update(node) ? update : now) += seconds(graph, node) * (node.op == "sgd_update" ? share.of_update : 1);
+      (is_update(node) ? update : now) += seconds(graph, node) * (node.op->as<UpdateOp>() ? share.of_update : 1);
     }
     const int others = settings_.shards_optimizer ? mesh_.data - 1 : 0;
     device.data_bytes = ring_bytes(gradients, mesh_.data) + static_cast<size_t>(others) * share.parameter_bytes;

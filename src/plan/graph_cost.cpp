@@ -9,8 +9,8 @@
 namespace troika {
 
 double node_seconds(const Graph& graph, const Node& node, const Machine& machine) {
-  const OpDef& op = op_def(node.op);
-  if (op.is_view || op.communicates) return 0;
+  const OpDef& op = *node.op;
+  if (op.is_view || op.communicates()) return 0;
   const Cost cost = cost_of(graph, node);
   return std::max(cost.operations / machine.operations, (cost.bytes + cost.state_bytes) / machine.memory_bandwidth);
 }
@@ -37,7 +37,7 @@ size_t activation_bytes(const Graph& graph) {
     for (ValueId id : node.inputs)
       if (id != kNoValue) blocks[lies_in[id]].last = now;
     for (ValueId id : node.outputs) {
-      if (op_def(node.op).is_view)
+      if (node.op->is_view)
         lies_in[id] = lies_in[node.inputs[0]];
       else if (!is_state(graph.value(id).role))
         blocks[id] = {graph.type(id).bytes(), now, now, 0};

@@ -69,28 +69,9 @@ class Lowering {
   }
 
   void lower_node(const Node& node) {
-    if (node.op == "all_reduce") {
-      plan_.steps.push_back({PlanStep::start_all_reduce, static_cast<size_t>(node.attributes.integer("bucket"))});
-      for (ValueId id : node.inputs)
-        in_flight_[graph_.value(id).name] = static_cast<size_t>(node.attributes.integer("bucket"));
-      return;
-    }
-    if (node.op == "all_gather") {
-      const auto bucket = static_cast<size_t>(node.attributes.integer("bucket"));
-      plan_.steps.push_back({PlanStep::start_all_gather, bucket});
-      gathers_.push_back(bucket);
-      return;
-    }
-    if (node.op == "data_sum") return lower_sum(node, GroupSum::data);
-    if (node.op == "channel_sum") return lower_sum(node, GroupSum::channel);
-    if (node.op == "model_sum" || node.op == "all_finite") return lower_sum(node, GroupSum::model);
-    if (node.op == "channel_gather") return lower_exchange(node, PlanStep::channel_gather, node.outputs[0]);
-    if (node.op == "channel_scatter") return lower_exchange(node, PlanStep::channel_scatter, node.inputs[0]);
-    if (node.op == "send" || node.op == "receive") {
-      lower_message(node);
-      return;
-    }
-    if (op_def(node.op).is_view) {  // the same memory under another shape
+    if (const auto* collective = node.op->as<CollectiveOp>(); collective && !node.op->is_view)
+      return lower_collective(node, *collective);
+    if (node.op->is_view) {  // the same memory under another shape
       lying_[node.outputs[0]] = lies_as(node.inputs[0], nullptr, node.name);
       return;
     }
@@ -108,7 +89,7 @@ class Lowering {
       wait_for(id);
       inputs.push_back(lies_as(id, choice.input_layouts[i], node.name).place);
     }
-    for (int i : op_def(node.op).mutates)
+    for (int i : node.op->mutates)
       if (node.inputs[static_cast<size_t>(i)] != kNoValue &&
           is_state(graph_.value(node.inputs[static_cast<size_t>(i)]).role) &&
           !is_state(inputs[static_cast<size_t>(i)].role))
@@ -134,7 +115,8 @@ class Lowering {
       if (is_state(value.role)) landings.push_back({id, made});
     }
 
-    add_launch(node.op, node.name, std::move(choice), inputs, outputs, cost_of(graph_, node).operations);
+    add_launch(std::string(node.op->name), node.name, std::move(choice), inputs, outputs,
+               cost_of(graph_, node).operations);
     plan_.launches.back().is_beside = node.attributes.flag("beside");
     for (const Landing& landing : landings) {
       const Value& value = graph_.value(landing.id);
@@ -145,9 +127,31 @@ class Lowering {
     }
   }
 
+  void lower_collective(const Node& node, const CollectiveOp& collective) {
+    switch (collective.kind.value) {
+      case CollectiveOp::reduce_bucket: {
+        const auto bucket = static_cast<size_t>(node.attributes.integer("bucket"));
+        plan_.steps.push_back({PlanStep::start_all_reduce, bucket});
+        for (ValueId id : node.inputs) in_flight_[graph_.value(id).name] = bucket;
+        return;
+      }
+      case CollectiveOp::gather_bucket: {
+        const auto bucket = static_cast<size_t>(node.attributes.integer("bucket"));
+        plan_.steps.push_back({PlanStep::start_all_gather, bucket});
+        gathers_.push_back(bucket);
+        return;
+      }
+      case CollectiveOp::sum: return lower_sum(node, collective.group);
+      case CollectiveOp::gather: return lower_exchange(node, PlanStep::channel_gather, node.outputs[0]);
+      case CollectiveOp::scatter: return lower_exchange(node, PlanStep::channel_scatter, node.inputs[0]);
+      case CollectiveOp::send:
+      case CollectiveOp::receive: return lower_message(node, collective.kind == CollectiveOp::send);
+      case CollectiveOp::copy: return;  // a view
+    }
+  }
+
   // Messages are plain: ranks may choose layouts of their own.
-  void lower_message(const Node& node) {
-    const bool is_send = node.op == "send";
+  void lower_message(const Node& node, bool is_send) {
     Place place;
     if (is_send) {
       place = lies_as(node.inputs[0], nullptr, node.name).place;
@@ -163,7 +167,7 @@ class Lowering {
     keep(place);
   }
 
-  void lower_sum(const Node& node, GroupSum::Group group) {
+  void lower_sum(const Node& node, RankGroup group) {
     const ValueId id = node.outputs[0];
     const Place from = lies_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
     lying_[id] = {to, nullptr};

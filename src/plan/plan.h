@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/backend.h"
+#include "ops/op_traits.h"
 #include "plan/state_table.h"
 
 namespace troika {
@@ -48,7 +49,7 @@ struct Message {
 
 // The sum of f32 values over the ranks of a group, or of one i32: whether it is not 0 on all of them.
 struct GroupSum {
-  enum Group { data, channel, model } group;
+  RankGroup group;
   DType dtype;
   Location from, to;
 };

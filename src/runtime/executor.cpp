@@ -48,10 +48,10 @@ int gather_slot(size_t bucket, size_t buckets) { return static_cast<int>(buckets
 
 void sum_over_group(const GroupSum& sum, Device& device, const Bases& bases, const RankGroups& groups, size_t buckets,
                     Deadline deadline) {
-  Communicator& group = *(sum.group == GroupSum::data      ? groups.data
-                          : sum.group == GroupSum::channel ? groups.channel
+  Communicator& group = *(sum.group == RankGroup::data      ? groups.data
+                          : sum.group == RankGroup::channel ? groups.channel
                                                            : groups.model);
-  const int slot = sum.group == GroupSum::data ? data_slots(buckets) - 1 : 0;
+  const int slot = sum.group == RankGroup::data ? data_slots(buckets) - 1 : 0;
   std::byte* const to = bases.address(sum.to);
   device.copy(to, bases.address(sum.from), sum.from.bytes);
   if (sum.dtype == DType::i32)

@@ -55,7 +55,7 @@ SampleStore::SampleStore(Device& device, const std::shared_ptr<const Dataset>& d
 
   Graph graph;
   const ValueId key = graph.add_value("key", {DType::i64, {1}}, Role::input);
-  append_node(graph, "sample_order", "order", {key}, {{"samples", size_}});
+  append_node(graph, sample_order_op, "order", {key}, {{"samples", size_}});
   make_order_ = select(graph, {key_.get()}, {order_.get()});
 }
 
@@ -115,7 +115,7 @@ std::unique_ptr<Kernel> SampleStore::create_gather(bool is_shuffled, int64_t off
   add(targets != nullptr, "targets", targets_type_, targets_);
   if (inputs) out.push_back(inputs);
   if (targets) out.push_back(targets);
-  append_node(graph, "gather_samples", "batch", ids, {{"batch", batch}, {"offset", offset}});
+  append_node(graph, gather_samples_op, "batch", ids, {{"batch", batch}, {"offset", offset}});
   return select(graph, in, out);
 }
 

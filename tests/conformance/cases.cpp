@@ -382,12 +382,12 @@ void add_low_precision(std::vector<Case>& cases) {
   const size_t n = cases.size();
   for (DType low : {DType::bf16, DType::f16})
     for (size_t i = 0; i < n; ++i) {
-      const OpDef& op = op_def(cases[i].op);
-      if (!op.computes_low || op.is_view || (cases[i].op == "conv2d" && i % 3 != 0)) continue;
+      const OpDef& op = op_named(cases[i].op);
+      if (!op.low().computes_low || op.is_view || (cases[i].op == "conv2d" && i % 3 != 0)) continue;
       Case c = cases[i];
       for (size_t k = 0; k < c.inputs.size(); ++k)
         if (c.inputs[k] && c.inputs[k]->dtype == DType::f32 &&
-            !std::count(op.f32_inputs.begin(), op.f32_inputs.end(), static_cast<int>(k)))
+            !std::count(op.low().f32_inputs.begin(), op.low().f32_inputs.end(), static_cast<int>(k)))
           c.inputs[k]->dtype = low;
       cases.push_back(c);
     }
@@ -433,8 +433,8 @@ bool is_loss(const std::string& op) { return op == "cross_entropy" || op == "mea
 CaseGraph build(const Case& c, const std::vector<bool>& needs) {
   CaseGraph g;
   for (const auto& type : c.inputs) g.inputs.push_back(type ? g.graph.add_value("", *type, Role::input) : kNoValue);
-  g.outputs = append_node(g.graph, c.op, "layer", g.inputs, c.attributes);
-  const OpDef& op = op_def(c.op);
+  g.outputs = append_node(g.graph, op_named(c.op), "layer", g.inputs, c.attributes);
+  const OpDef& op = op_named(c.op);
   if (!op.gradient) return g;
   std::vector<ValueId> output_gradients(g.outputs.size(), kNoValue);
   if (!is_loss(c.op)) output_gradients[0] = g.dy = g.graph.add_value("", g.graph.type(g.outputs[0]), Role::input);

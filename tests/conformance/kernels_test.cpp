@@ -21,9 +21,9 @@ double reduction_length(const Graph& graph, const Node& node) {
   for (ValueId id : node.outputs) outputs = std::max(outputs, static_cast<double>(graph.type(id).shape.elements()));
   for (ValueId id : node.inputs)
     if (id != kNoValue) inputs = std::max(inputs, static_cast<double>(graph.type(id).shape.elements()));
-  if (node.op == "clip_factor" || node.op == "gradient_norm") return 1;  // sums in f64
-  if (op_def(node.op).cost) return std::max(1.0, cost_of(graph, node).operations / 2 / std::max(outputs, 1.0));
-  if (node.op.rfind("batch_norm2d", 0) == 0) {
+  if (node.op == &clip_factor_op || node.op == &gradient_norm_op) return 1;  // sums in f64
+  if (node.op->cost) return std::max(1.0, cost_of(graph, node).operations / 2 / std::max(outputs, 1.0));
+  if (node.op->name.rfind("batch_norm2d", 0) == 0) {
     const Shape& x = graph.type(node.inputs[0]).shape;
     return static_cast<double>(x.elements() / x[1]);
   }
@@ -40,18 +40,18 @@ double largest(const Array& array) {
 // of a few numbers they do, errors are small beside the terms and not beside the result.
 double term_size(const Graph& graph, const Node& node, int i, const Values& values) {
   auto size = [&](size_t input) { return node.inputs[input] == kNoValue ? 0.0 : largest(values[node.inputs[input]]); };
-  if (op_def(node.op).cost) return size(0) * size(1);
-  if (node.op == "batch_norm2d_gradient")
+  if (node.op->cost) return size(0) * size(1);
+  if (node.op == &batch_norm2d_gradient_op)
     return i == 0 ? size(1) * size(3) * size(5) : size(5);  // dx = weight inv_std (dz - ...)
-  if (node.op.find("cross_entropy") == 0 || node.op == "clip_factor" || node.op == "gradient_norm" ||
-      (node.op == "batch_norm2d" && i == 2))
+  if (node.op->name.find("cross_entropy") == 0 || node.op == &clip_factor_op || node.op == &gradient_norm_op ||
+      (node.op == &batch_norm2d_op && i == 2))
     return 0;
   double most = 0;
-  const bool is_normalized = node.op.find("batch_norm2d") == 0 && i == 0;
+  const bool is_normalized = node.op->name.find("batch_norm2d") == 0 && i == 0;
   for (size_t k = is_normalized ? 1 : 0; k < node.inputs.size(); ++k)
     if (node.inputs[k] != kNoValue && graph.type(node.inputs[k]).dtype == DType::f32) most = std::max(most, size(k));
   // The mean of the batch, rounded to 2^-24 of it, moves every result; of the tolerance for some tens of values that is 0.015.
-  if (node.op == "batch_norm2d" && is_normalized)
+  if (node.op == &batch_norm2d_op && is_normalized)
     most += 0.015 * largest(values[node.outputs[1]]) * size(1) * largest(values[node.outputs[2]]);
   return most;
 }
@@ -67,18 +67,18 @@ double tolerance_of(const Graph& graph, const Node& node, const std::string& ker
   };
   for (ValueId id : node.outputs) hold(graph.type(id).dtype);
   // On a GPU the fastest may give a weight's gradient in the type of its factors, widened afterwards.
-  if (node.op == "conv2d_weight_gradient" && !is_on_cpu()) hold(graph.type(node.inputs[0]).dtype);
+  if (node.op == &conv2d_weight_gradient_op && !is_on_cpu()) hold(graph.type(node.inputs[0]).dtype);
   return held + winograd * (1e-6 + 4e-7 * std::sqrt(reduction_length(graph, node)));
 }
 
 bool is_exact(const Graph& graph, const Node& node) {  // choices and copies, not sums
-  static const std::set<std::string> exact = {
+  static const std::set<std::string_view> exact = {
       "relu",         "relu_gradient",  "max_pool2d",     "add",           "fill",
       "cast",         "crop",           "slice_channels", "join_channels", "part_channels",
       "split_steps",  "join_steps",     "check_finite",   "round_bf16",    "update_loss_scale",
       "sample_order", "gather_samples", "cast_all",       "fill_all"};
-  const bool rounds_twice = node.op == "add" && graph.type(node.outputs[0]).dtype != DType::f32;
-  return exact.count(node.op) != 0 && !rounds_twice;
+  const bool rounds_twice = node.op == &add_op && graph.type(node.outputs[0]).dtype != DType::f32;
+  return exact.count(node.op->name) != 0 && !rounds_twice;
 }
 
 // Empty, or the first number that differs.
@@ -123,7 +123,7 @@ class CaseRun {
 
   void run(int layout, Mixture mixture) {
     for (const Node& node : g_.graph.nodes())
-      if (!op_def(node.op).is_view && !op_def(node.op).communicates) run_node(node, layout, mixture);
+      if (!node.op->is_view && !node.op->communicates()) run_node(node, layout, mixture);
   }
 
  private:
@@ -173,7 +173,7 @@ class CaseRun {
   }
 
   bool is_image(const Node& node, size_t i) const {
-    const bool is_weight = (node.op == "conv2d" && i == 1) || (node.op == "conv2d_input_gradient" && i == 0);
+    const bool is_weight = (node.op == &conv2d_op && i == 1) || (node.op == &conv2d_input_gradient_op && i == 0);
     return !is_weight && !runner_.image_layouts(g_.graph.type(node.inputs[i])).empty();
   }
 
@@ -182,19 +182,19 @@ class CaseRun {
     is_own = is_own && result.kernel.find("onednn") == std::string::npos;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId id = node.outputs[i];
-      if (node.op == "max_pool2d" && i == 1) {  // indices mean what the backend likes; its gradient tells
+      if (node.op == &max_pool2d_op && i == 1) {  // indices mean what the backend likes; its gradient tells
         indices_[id] = result.outputs[i];
         continue;
       }
       const Array found = runner_.read(result.outputs[i]);
       outputs.push_back(found);
       EXPECT_EQ(find_difference(reference_[id], found, tolerance,
-                                term_size(g_.graph, node, static_cast<int>(i), reference_), node.op == "dropout"),
+                                term_size(g_.graph, node, static_cast<int>(i), reference_), node.op == &dropout_op),
                 "")
           << what << ": output " << i;
       EXPECT_EQ(runner_.find_dirty_padding(result.outputs[i]), "") << what << ": output " << i;
     }
-    const bool mutates = !op_def(node.op).mutates.empty();
+    const bool mutates = !node.op->mutates.empty();
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (id == kNoValue || indices_.count(id)) continue;
@@ -258,15 +258,15 @@ INSTANTIATE_TEST_SUITE_P(Cases, Kernels, ::testing::Range(size_t{0}, all_cases()
 TEST(EveryOp, HasAReferenceACaseAndAKernel) {
   NodeRunner runner(1);
   for (const OpDef* op : all_ops()) {
-    if (op->communicates) continue;
+    if (op->communicates()) continue;
     EXPECT_TRUE(reference_kernels().count(std::string(op->name))) << op->name << " has no reference kernel";
     bool has_case = false;
     for (const Case& c : all_cases()) {
       const CaseGraph g = build(c);
       for (const Node& node : g.graph.nodes()) {
-        if (node.op != op->name) continue;
+        if (node.op != op) continue;
         has_case = true;
-        if (op->is_view || node.op == "max_pool2d_gradient")
+        if (op->is_view || node.op == &max_pool2d_gradient_op)
           continue;  // no kernel; one that needs the forward pass's indices
         runner.run([&] {
           EXPECT_TRUE(runner.select(g.graph, node, std::vector<Held>(node.inputs.size())).kernel) << op->name;

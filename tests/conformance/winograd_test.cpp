@@ -30,9 +30,9 @@ Case case_of(const Shape& x, int64_t out, const Pair& padding, bool bias, bool r
 
 KernelChoice choose(const Graph& graph, const Node& node, int64_t block) {
   const KernelRequest request{graph, node, {}};
-  return node.op == "conv2d"                  ? cpu::winograd_conv2d(request, block)
-         : node.op == "conv2d_input_gradient" ? cpu::winograd_conv2d_input_gradient(request, block)
-                                              : cpu::winograd_conv2d_weight_gradient(request, block);
+  return node.op == &conv2d_op                  ? cpu::winograd_conv2d(request, block)
+         : node.op == &conv2d_input_gradient_op ? cpu::winograd_conv2d_input_gradient(request, block)
+                                                : cpu::winograd_conv2d_weight_gradient(request, block);
 }
 
 std::vector<Array> run(NodeRunner& runner, const Graph& graph, const Node& node, const Values& values, int64_t block) {
@@ -64,7 +64,7 @@ TEST_F(Winograd, EqualsTheReferenceInBlocksOf8And16ByAnyTeam) {
     Values values = draw(c, g, random);
     evaluate_reference(g.graph, values);
     for (const Node& node : g.graph.nodes()) {
-      if (node.op.rfind("conv2d", 0) != 0) continue;
+      if (node.op->name.rfind("conv2d", 0) != 0) continue;
       for (int64_t block : {8, 16}) {
         std::vector<Array> found, again;
         one.run([&] { found = run(one, g.graph, node, values, block); });

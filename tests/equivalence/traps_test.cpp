@@ -103,9 +103,9 @@ TEST(Trap, AnOpWithoutAGradientIsAnErrorThatNamesIt) {
   const ValueId x = graph.add_value("x", {DType::f32, {2, 3, 4, 4}}, Role::input);
   const ValueId w = graph.add_value("w", {DType::f32, {3}}, Role::parameter);
   const ValueId count = graph.add_value("n", {DType::i64, {}}, Role::buffer);
-  const ValueId y = append_node(graph, "batch_norm2d_inference", "bn7", {x, w, w, w, w, count, kNoValue},
+  const ValueId y = append_node(graph, batch_norm2d_inference_op, "bn7", {x, w, w, w, w, count, kNoValue},
                                 {{"eps", 1e-5}, {"momentum", 0.1}})[0];
-  const ValueId flat = append_node(graph, "reshape", "flatten", {y}, {{"shape", std::vector<int64_t>{-1}}})[0];
+  const ValueId flat = append_node(graph, reshape_op, "flatten", {y}, {{"shape", std::vector<int64_t>{-1}}})[0];
   graph.outputs = {flat};
   append_loss(graph, Loss::cross_entropy, 1.0);
   EXPECT_THROWS(Status::unsupported, "batch_norm2d_inference 'bn7'", autodiff(graph, {"w"}));

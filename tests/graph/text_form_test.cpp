@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "graph/graph.h"
+#include "ops/op_def.h"
 #include "support/throws.h"
 
 namespace troika {
@@ -15,7 +16,7 @@ Graph small_graph() {
   const ValueId x = graph.add_value("x", {DType::f32, {2, 3}}, Role::input);
   const ValueId w = graph.add_value("fc.weight", {DType::f32, {4, 3}}, Role::parameter);
   const ValueId y = graph.add_value("", {DType::f32, {2, 4}});
-  graph.add_node({"linear", "fc", {x, w, kNoValue}, {y}, {{"relu", int64_t{1}}}});
+  graph.add_node({&linear_op, "fc", {x, w, kNoValue}, {y}, {{"relu", int64_t{1}}}});
   graph.outputs = {y};
   return graph;
 }
@@ -31,7 +32,7 @@ constexpr const char* kSmallText =
 // A graph whose one node has the attribute `a`.
 std::string print_attribute(Attribute attribute) {
   Graph graph("g");
-  graph.add_node({"op", "n", {}, {}, {{"a", std::move(attribute)}}});
+  graph.add_node({&fill_op, "n", {}, {}, {{"a", std::move(attribute)}}});
   return print_graph(graph);
 }
 
@@ -63,7 +64,7 @@ TEST(TextForm, KeepsEveryRole) {
   for (Role role : {Role::input, Role::parameter, Role::buffer, Role::optimizer_state})
     graph.add_value("v", {DType::i64, {}}, role);
   const ValueId gradient = graph.add_value("w.gradient", {DType::f32, {3}}, Role::gradient);
-  graph.add_node({"fill", "n", {}, {gradient}, {}});
+  graph.add_node({&fill_op, "n", {}, {gradient}, {}});
   const Graph back = parse_graph(print_graph(graph));
   for (ValueId id = 0; id < graph.values().size(); ++id) {
     EXPECT_EQ(back.value(id).role, graph.value(id).role);
@@ -93,7 +94,7 @@ TEST(TextForm, KeepsRealsApartFromIntegers) {
 TEST(TextForm, KeepsQuotesAndBackslashesInNames) {
   Graph graph("a \"b\" \\c");
   graph.add_value("x\"", {DType::f32, {1}}, Role::input);
-  graph.add_node({"op", "layer \\\"", {}, {}, {{"word", std::string("\\")}}});
+  graph.add_node({&fill_op, "layer \\\"", {}, {}, {{"word", std::string("\\")}}});
   const Graph back = parse_graph(print_graph(graph));
   EXPECT_EQ(back.name(), graph.name());
   EXPECT_EQ(back.value(0).name, "x\"");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"
+#include "ops/op_def.h"
 #include "support/throws.h"
 
 namespace troika {
@@ -41,7 +42,7 @@ TEST(Verify, RefusesAValueMadeTwice) {
 TEST(Verify, RefusesANodeThatMakesAnInput) {
   Graph graph("g");
   graph.add_value("x", {DType::f32, {2}}, Role::input);
-  graph.add_node({"relu", "a", {}, {0}, {}});
+  graph.add_node({&relu_op, "a", {}, {0}, {}});
   EXPECT_THROWS(Status::internal, "relu 'a': makes %0, which exists before the step", (verify_structure(graph), 0));
 }
 
@@ -49,7 +50,7 @@ TEST(Verify, RefusesNumbersOutOfRange) {
   EXPECT_REFUSED("() = op(%9) \"a\" return", "op 'a': input %9 is out of range");
   EXPECT_REFUSED("return %9", "graph 'g': output %9 is never made");
   Graph graph("g");
-  graph.add_node({"op", "a", {}, {3}, {}});
+  graph.add_node({&fill_op, "a", {}, {3}, {}});
   EXPECT_THROWS(Status::internal, "op 'a': output %3 is out of range", (verify_structure(graph), 0));
 }
 

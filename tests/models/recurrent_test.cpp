@@ -22,7 +22,7 @@ namespace {
 
 std::vector<std::string> ops_of(const Model& model) {
   std::vector<std::string> ops;
-  for (const Node& node : model.graph().nodes()) ops.push_back(node.op);
+  for (const Node& node : model.graph().nodes()) ops.push_back(std::string(node.op->name));
   return ops;
 }
 

@@ -112,7 +112,7 @@ TEST(Zoo, PutsABottlenecksStrideOnItsSecondConvolution) {
   const auto model = create_model("resnet50", {});
   std::vector<std::string> strided;
   for (const Node& node : model->graph().nodes())
-    if (node.op == "conv2d" && node.attributes.list("stride")[0] == 2) strided.push_back(node.name);
+    if (node.op == &conv2d_op && node.attributes.list("stride")[0] == 2) strided.push_back(node.name);
   EXPECT_EQ(strided, (std::vector<std::string>{"conv1", "layer2.0.conv2", "layer2.0.downsample.0", "layer3.0.conv2",
                                                "layer3.0.downsample.0", "layer4.0.conv2", "layer4.0.downsample.0"}));
 }

@@ -19,7 +19,7 @@ std::vector<TensorType> infer(const std::string& op, const std::vector<std::opti
   std::vector<ValueId> inputs;
   for (const auto& type : types) inputs.push_back(type ? graph.add_value("", *type, Role::input) : kNoValue);
   std::vector<TensorType> result;
-  for (ValueId id : append_node(graph, op, "stem", inputs, std::move(attributes))) result.push_back(graph.type(id));
+  for (ValueId id : append_node(graph, op_named(op), "stem", inputs, std::move(attributes))) result.push_back(graph.type(id));
   return result;
 }
 
@@ -339,10 +339,10 @@ TEST(ChannelsShape, RefusesOtherNumbersOfChannels) {
 
 TEST(Ops, AreFoundByTheirNames) {
   for (const OpDef* op : all_ops()) {
-    EXPECT_EQ(&op_def(op->name), op);
+    EXPECT_EQ(&op_named(op->name), op);
     EXPECT_NE(op->infer, nullptr) << op->name;
   }
-  EXPECT_THROWS(Status::internal, "op 'softmax' is not in ops.def", &op_def("softmax"));
+  EXPECT_THROWS(Status::internal, "op 'softmax' is not in ops.def", &op_named("softmax"));
 }
 
 TEST(Ops, RefuseOutputsWithTooManyElements) {
@@ -365,7 +365,7 @@ TEST(Cost, CountsTwoOperationsAMultiplication) {
   Graph graph("g");
   const ValueId x = graph.add_value("x", f32({2, 3, 8, 8}), Role::input),
                 w = graph.add_value("w", f32({4, 3, 3, 3}), Role::parameter);
-  append_node(graph, "conv2d", "c", {x, w, kNoValue}, conv({3, 3}));
+  append_node(graph, conv2d_op, "c", {x, w, kNoValue}, conv({3, 3}));
   const Cost cost = cost_of(graph, graph.nodes()[0]);
   EXPECT_EQ(cost.operations, 2.0 * (2 * 4 * 6 * 6) * (3 * 3 * 3));
   EXPECT_EQ(cost.bytes, 4.0 * (2 * 3 * 8 * 8 + 2 * 4 * 6 * 6)) << "x is read, and y written";
@@ -377,7 +377,7 @@ TEST(Cost, CountsStateThatIsReadAndWritten) {
   const ValueId rates = graph.add_value("learning_rates", f32({1}), Role::input),
                 w = graph.add_value("w", f32({8}), Role::parameter),
                 dw = graph.add_value("w", f32({8}), Role::gradient);
-  append_node(graph, "sgd_update", "sgd", {rates, w, dw},
+  append_node(graph, sgd_update_op, "sgd", {rates, w, dw},
               {{"group", int64_t{0}}, {"momentum", 0.0}, {"nesterov", int64_t{0}}, {"weight_decay", 0.0}});
   const Cost cost = cost_of(graph, graph.nodes()[0]);
   EXPECT_EQ(cost.bytes, 4.0) << "the rate";

@@ -15,7 +15,7 @@ namespace {
 
 int count(const Graph& graph, const std::string& op) {
   int found = 0;
-  for (const Node& node : graph.nodes()) found += node.op == op;
+  for (const Node& node : graph.nodes()) found += node.op->name == op;
   return found;
 }
 
@@ -129,7 +129,7 @@ TEST(ChannelSplit, LeavesNothingOfAResNetWholeButItsOutput) {
   EXPECT_EQ(count(graph, "channel_sum"), 1) << "fc";
   EXPECT_EQ(count(graph, "channel_gather"), 0);
   for (const Node& node : graph.nodes())
-    if (node.op == "batch_norm2d") {
+    if (node.op == &batch_norm2d_op) {
       EXPECT_EQ(graph.type(node.inputs[0]).shape[1] * 4,
                 model->graph().type(*model->graph().find(node.name + ".weight")).shape[0]);
     }

@@ -217,7 +217,7 @@ TEST(IdleGraph, StartsTheSameBucketsAsARankWithSamples) {
     insert_all_reduces(graph, buckets);
     std::vector<std::pair<int64_t, std::vector<std::string>>> result;
     for (const Node& node : graph.nodes()) {
-      if (node.op != "all_reduce") continue;
+      if (node.op != &all_reduce_op) continue;
       std::vector<std::string> names;
       for (ValueId id : node.inputs) names.push_back(graph.value(id).name);
       result.push_back({node.attributes.integer("bucket"), names});

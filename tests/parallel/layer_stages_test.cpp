@@ -95,7 +95,7 @@ TEST(LayerStages, MakeWhatBelongsToNoLayerWhereItIsReadFirst) {
   model.set_output(model.add_sum("sum", y, model.add_conv2d("b", x, conv)));
   Graph graph = model.graph();
   crop_unread(graph);
-  ASSERT_EQ(graph.nodes()[0].op, "crop");
+  ASSERT_EQ(graph.nodes()[0].op, &crop_op);
   const LayerStages stages(model.graph(), 2, {"b"});
   EXPECT_EQ(stages.assign(graph), (std::vector<int>{0, 0, 1, 1}));
   const ValueId cropped = graph.nodes()[0].outputs[0];
@@ -133,7 +133,7 @@ TEST(LayerStages, HaveEveryNodeOfAStepWhereItsStateLies) {
       int last = 0;
       for (size_t i = 0; i < graph.nodes().size(); ++i) {
         const Node& node = graph.nodes()[i];
-        if (i < forward && node.op != "cast") {
+        if (i < forward && node.op != &cast_op) {
           EXPECT_GE(of_node[i], last) << name << ": " << node.op << " '" << node.name << "' goes back";
           last = of_node[i];
         }

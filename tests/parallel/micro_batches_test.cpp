@@ -48,7 +48,7 @@ TEST(StopTracking, TakesRunningStatisticsFromBatchNormAlone) {
   inputs.push_back(graph.add_value("bn.num_batches_tracked", {DType::i64, {}}, Role::buffer));
   inputs.push_back(kNoValue);
   graph.outputs = {
-      append_node(graph, "batch_norm2d", "bn", inputs, {{"eps", 1e-5}, {"momentum", 0.1}, {"relu", int64_t{0}}})[0]};
+      append_node(graph, batch_norm2d_op, "bn", inputs, {{"eps", 1e-5}, {"momentum", 0.1}, {"relu", int64_t{0}}})[0]};
   stop_tracking(graph);
   verify(graph);
   const std::vector<ValueId>& left = graph.nodes()[0].inputs;

@@ -18,11 +18,11 @@ StepPart part_of(int64_t samples, bool has_two = false, DType compute = DType::f
   std::vector<std::string> trainable = {"fc.weight"};
   if (has_two) {
     const ValueId w = graph.add_value("first.weight", {DType::f32, {3, 3}}, Role::parameter);
-    x = append_node(graph, "linear", "first", {x, w, kNoValue}, {{"relu", int64_t{0}}})[0];
+    x = append_node(graph, linear_op, "first", {x, w, kNoValue}, {{"relu", int64_t{0}}})[0];
     trainable.push_back("first.weight");
   }
   const ValueId w = graph.add_value("fc.weight", {DType::f32, {2, 3}}, Role::parameter);
-  graph.outputs = {append_node(graph, "linear", "fc", {x, w, kNoValue}, {{"relu", int64_t{0}}})[0]};
+  graph.outputs = {append_node(graph, linear_op, "fc", {x, w, kNoValue}, {{"relu", int64_t{0}}})[0]};
   append_loss(graph, Loss::mean_squared_error, 0.25);
   if (compute != DType::f32) mixed_precision(graph, compute);
   const size_t forward_nodes = graph.nodes().size();
@@ -70,7 +70,7 @@ TEST(Unroll, ComputesOnceWhatDependsOnParametersAlone) {
   verify(graph);
   int casts = 0;
   for (const Node& node : graph.nodes())
-    casts += node.op == "cast" && graph.value(node.inputs[0]).role == Role::parameter;
+    casts += node.op == &cast_op && graph.value(node.inputs[0]).role == Role::parameter;
   EXPECT_EQ(casts, 1);
 }
 

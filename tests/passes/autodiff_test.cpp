@@ -20,7 +20,7 @@ Graph differentiated(const std::string& source, const std::vector<std::string>& 
 
 int count_nodes(const Graph& graph, const std::string& op) {
   return static_cast<int>(
-      std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) { return node.op == op; }));
+      std::count_if(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) { return node.op->name == op; }));
 }
 
 constexpr const char* kPerceptron = R"(

@@ -13,7 +13,8 @@ namespace {
 // "lstm1 lstm2 ...": the layer of each node, or for others than lstm and gru the op.
 std::string order_of(const Graph& graph) {
   std::vector<std::string> names;
-  for (const Node& node : graph.nodes()) names.push_back(node.op == "lstm" || node.op == "gru" ? node.name : node.op);
+  for (const Node& node : graph.nodes())
+    names.push_back(node.op == &lstm_op || node.op == &gru_op ? node.name : std::string(node.op->name));
   return join(names, " ");
 }
 
@@ -116,7 +117,7 @@ TEST(FuseSteps, LetsRecomputeMakeOnePartOfAllLayersAgainAtATime) {
   const Dropped dropped = drop_layers(graph, {"a", "b"});
   for (size_t i = 0; i < forward; ++i) {
     const Node& node = graph.nodes()[i];
-    if (node.op != "lstm") continue;
+    if (node.op != &lstm_op) continue;
     for (size_t k = 0; k < node.outputs.size(); ++k)
       EXPECT_EQ(dropped[node.outputs[k]], k != 1 && k != 2) << node.name << ", output " << k;
   }
@@ -124,8 +125,8 @@ TEST(FuseSteps, LetsRecomputeMakeOnePartOfAllLayersAgainAtATime) {
   verify(graph);
   std::string order;
   for (size_t i = forward; i < graph.nodes().size(); ++i)
-    if (graph.nodes()[i].op.starts_with("lstm"))
-      order += graph.nodes()[i].name + (graph.nodes()[i].op == "lstm" ? " " : "' ");
+    if (graph.nodes()[i].op->name.starts_with("lstm"))
+      order += graph.nodes()[i].name + (graph.nodes()[i].op == &lstm_op ? " " : "' ");
   EXPECT_EQ(order, "a b b' a' a b b' a' a b b' a' ");
 }
 

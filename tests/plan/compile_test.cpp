@@ -39,7 +39,7 @@ struct Lenet {
 
 std::vector<std::string> ops_of(const Graph& graph) {
   std::vector<std::string> ops;
-  for (const Node& node : graph.nodes()) ops.push_back(node.op);
+  for (const Node& node : graph.nodes()) ops.push_back(std::string(node.op->name));
   return ops;
 }
 
@@ -115,7 +115,7 @@ TEST(BuildGraph, WeighsASampleByTheWholeBatchWhereTheLossIsAMean) {
     lenet.request.is_mean = is_mean;
     const Graph graph = lenet.graph();
     const auto node = std::find_if(graph.nodes().begin(), graph.nodes().end(),
-                                   [](const Node& n) { return n.op == "cross_entropy_gradient"; });
+                                   [](const Node& n) { return n.op == &cross_entropy_gradient_op; });
     ASSERT_NE(node, graph.nodes().end());
     EXPECT_EQ(node->attributes.real("scale"), is_mean ? 0.125 : 1.0);
   }
@@ -180,7 +180,7 @@ TEST(BuildGraph, TellsCopiesOfDropoutTheRanksPlaceInTheBatch) {
   const Graph graph = build_graph(request, Log());
   EXPECT_EQ(count(graph, "dropout"), 3) << "forward, again, and backward";
   for (const Node& node : graph.nodes())
-    if (node.op == "dropout") {
+    if (node.op == &dropout_op) {
       EXPECT_EQ(node.attributes.integer("sample_offset"), 3);
     }
 }

@@ -16,9 +16,9 @@ struct Chain {
   Graph graph{"chain"};
   Chain() {
     ValueId id = graph.add_value("x", {DType::f32, {1, 16}}, Role::input);
-    id = append_node(graph, "relu", "y", {id})[0];
-    id = append_node(graph, "relu", "z", {id})[0];
-    graph.outputs = append_node(graph, "reshape", "view", {id}, {{"shape", std::vector<int64_t>{4, 4}}});
+    id = append_node(graph, relu_op, "y", {id})[0];
+    id = append_node(graph, relu_op, "z", {id})[0];
+    graph.outputs = append_node(graph, reshape_op, "view", {id}, {{"shape", std::vector<int64_t>{4, 4}}});
   }
 };
 
@@ -37,10 +37,11 @@ TEST(NodeSeconds, CountStateThatIsWrittenTwice) {
   const TensorType type{DType::f32, {100}};
   const ValueId rates = graph.add_value("learning_rates", {DType::f32, {1}}, Role::input);
   const ValueId parameter = graph.add_value("w", type, Role::parameter);
-  const ValueId gradient = append_node(graph, "fill", "w", {}, {{"value", 0.0}, {"shape", std::vector<int64_t>{100}}})[0];
+  const ValueId gradient =
+      append_node(graph, fill_op, "w", {}, {{"value", 0.0}, {"shape", std::vector<int64_t>{100}}})[0];
   graph.value(gradient).role = Role::gradient;
   const ValueId momentum = graph.add_value("w", type, Role::optimizer_state);
-  append_node(graph, "sgd_update", "sgd", {rates, parameter, gradient, momentum},
+  append_node(graph, sgd_update_op, "sgd", {rates, parameter, gradient, momentum},
               {{"group", int64_t{0}}, {"momentum", 0.9}, {"nesterov", int64_t{0}}, {"weight_decay", 0.0}});
   EXPECT_DOUBLE_EQ(node_seconds(graph, graph.nodes().back(), kMachine), (4 + 5 * 400) / 1e3);
 }
@@ -55,7 +56,7 @@ TEST(SumSeconds, AreThoseOfARing) {
 
 TEST(ActivationBytes, AreThoseThatLiveTogether) {
   Chain chain;
-  EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);  // z takes the place of x; its view none
+  EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);    // z takes the place of x; its view none
   chain.graph.outputs.push_back(chain.graph.nodes()[0].outputs[0]);  // y lives to the end
   EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);
   chain.graph.outputs.push_back(0);  // and so does x

@@ -76,7 +76,7 @@ class FaultDevice : public Device {
   class FaultKernel : public Kernel {
    public:
     FaultKernel(int device, const Node& node, std::unique_ptr<Kernel> kernel, std::shared_ptr<FaultHooks> hooks)
-        : device_(device), op_(node.op), layer_(node.name), kernel_(std::move(kernel)), hooks_(std::move(hooks)) {}
+        : device_(device), op_(name_of(*node.op)), layer_(node.name), kernel_(std::move(kernel)), hooks_(std::move(hooks)) {}
     void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
       kernel_->bind(inputs, outputs, scratch);
     }

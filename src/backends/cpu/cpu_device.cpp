@@ -77,7 +77,7 @@ KernelChoice CpuDevice::select(const KernelRequest& request) {
 #undef TROIKA_KERNEL
   };
   const auto entry =
-      std::find_if(std::begin(kKernels), std::end(kKernels), [&](const Entry& e) { return e.op == request.node.op; });
+      std::find_if(std::begin(kKernels), std::end(kKernels), [&](const Entry& e) { return e.op == name_of(*request.node.op); });
   if (entry == std::end(kKernels))
     throw Error(Status::unsupported,
                 text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));

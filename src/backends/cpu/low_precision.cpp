@@ -146,13 +146,13 @@ bool is_low_precision(const KernelRequest& request) {
     return std::any_of(ids.begin(), ids.end(),
                        [&](ValueId id) { return id != kNoValue && is_low(request.graph.type(id).dtype); });
   };
-  const std::string& op = request.node.op;
+  const std::string_view op = name_of(*request.node.op);
   const bool has_own = op.starts_with("cast") || op.starts_with("batch_norm2d") || op == "relu_gradient";
   return !has_own && (any(request.node.inputs) || any(request.node.outputs));
 }
 
 std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request, SelectKernel select) {
-  const bool is_product = request.node.op.starts_with("conv2d") || request.node.op.starts_with("linear");
+  const bool is_product = name_of(*request.node.op).starts_with("conv2d") || name_of(*request.node.op).starts_with("linear");
   const auto is_f16 = [&](ValueId id) { return id != kNoValue && request.graph.type(id).dtype == DType::f16; };
   if (!is_product || std::any_of(request.node.inputs.begin(), request.node.inputs.end(), is_f16)) return std::nullopt;
   try {

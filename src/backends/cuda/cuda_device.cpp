@@ -158,7 +158,7 @@ KernelChoice CudaDevice::select(const KernelRequest& request) {
 #undef TROIKA_KERNEL
   };
   for (const Entry& entry : kKernels)
-    if (entry.op == request.node.op) {
+    if (entry.op == name_of(*request.node.op)) {
       KernelChoice choice = entry.select(*this, request);
       choice.kernel =
           std::make_unique<RangedKernel>(std::move(choice.kernel), text(request.node.name, ' ', request.node.op));

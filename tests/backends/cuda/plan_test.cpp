@@ -205,7 +205,7 @@ TEST(CudaPlan, NormalisesASingleValueAChannelWithThoseOfOtherRanksAlone) {
     std::vector<ValueId> inputs = {
         add("x", {1, 3, 1, 1}), add("weight", {3}), add("bias", {3}), kNoValue, kNoValue, kNoValue, kNoValue};
     if (is_merged) inputs.push_back(add("moments", {2, 7}));
-    append_node(graph, "batch_norm2d", "bn", inputs, {{"eps", 1e-5}, {"momentum", 0.1}, {"relu", int64_t{0}}});
+    append_node(graph, batch_norm2d_op, "bn", inputs, {{"eps", 1e-5}, {"momentum", 0.1}, {"relu", int64_t{0}}});
     return device.select({graph, graph.nodes()[0], std::vector<LayoutPtr>(inputs.size())}).name;
   };
   EXPECT_EQ(select(true), "cuda:own:nhwc_vec1_merged");

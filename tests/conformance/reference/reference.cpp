@@ -23,10 +23,10 @@ const ReferenceTable& reference_kernels() {
 }
 
 void evaluate_reference(const Graph& graph, const Node& node, Values& values, bool rounds) {
-  if (node.op == "all_reduce") return;
-  const auto kernel = reference_kernels().find(node.op);
+  if (node.op == &all_reduce_op) return;
+  const auto kernel = reference_kernels().find(std::string(node.op->name));
   if (kernel == reference_kernels().end())
-    throw Error(Status::internal, "op '" + node.op + "' has no reference kernel");
+    throw Error(Status::internal, "op '" + std::string(node.op->name) + "' has no reference kernel");
   ReferenceInputs in;
   ReferenceOutputs out;
   for (ValueId id : node.inputs) in.push_back(id == kNoValue ? nullptr : &values[id]);

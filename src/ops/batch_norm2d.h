@@ -1,0 +1,46 @@
+// Operands of batch_norm2d and of the ops that its gradient and SyncBatchNorm add.
+#pragma once
+
+#include <cstddef>
+
+namespace troika {
+
+// The inference form has the same inputs, and output y alone.
+namespace batch_norm2d {
+enum Input : size_t {
+  x,
+  weight,
+  bias,
+  running_mean,  // this and the next two: all or none
+  running_var,
+  num_batches_tracked,
+  residual,       // or none
+  moments,        // of all ranks, or none (batch_norm2d_moments)
+  absorbed_bias,  // or none: the bias that x lacks, added to the tracked mean alone (passes/absorb_biases.cpp)
+  kInputs
+};
+enum Output : size_t { y, mean, inv_std };
+}  // namespace batch_norm2d
+
+namespace batch_norm2d_gradient {
+enum Input : size_t {
+  x,
+  weight,
+  mean,
+  inv_std,
+  y,  // if `relu`
+  dy,
+  own_sums,  // this and the next: of SyncBatchNorm, or none (batch_norm2d_gradient_sums)
+  all_sums,
+  addend,  // or none: another gradient of y, added to dy (passes/fuse_adds.cpp)
+  kInputs
+};
+enum Output : size_t { dx, dweight, dbias, dz };  // dz if `residual`
+}  // namespace batch_norm2d_gradient
+
+namespace batch_norm2d_gradient_sums {
+enum Input : size_t { x, mean, y, dy, kInputs };
+enum Output : size_t { sums, dz };
+}  // namespace batch_norm2d_gradient_sums
+
+}  // namespace troika
