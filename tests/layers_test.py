@@ -6,6 +6,9 @@ import sys
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 SRC = ROOT / "src"
 LONGEST_FILE = 800
+LONGEST_CLASS = 300
+# The lists of kernels, which find an op's kernel by its name.
+KERNEL_LISTS = ("backends/cpu/cpu_device.cpp", "backends/cuda/cuda_device.cpp")
 # The one list that names the leaves of each kind.
 LISTS = {"backends/backends.cpp": "backends/", "comm/communicators.cpp": "comm/",
          "backends/cuda/communicators.cpp": "comm/nccl"}
@@ -173,6 +176,66 @@ def check_lengths(rooms):
             yield f"src/{name}: has {lines} lines, may have {LONGEST_FILE}"
 
 
+def class_sizes():
+    """Lines of each class over all its files: its body, and every definition `Class::` in the files of its room."""
+    bodies, definitions = {}, {}
+    for path, name in source_files():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        room = name.rsplit("/", 1)[0]
+        for i, line in enumerate(lines):
+            opened = re.match(r"(?:template <[^>]*>\s*)?(?:class|struct) (\w+)\b[^;]*\{$", line)
+            if opened:
+                end = next(j for j in range(i, len(lines)) if lines[j].startswith("}"))
+                scope = room if path.suffix in (".h", ".cuh") else name  # one in a source file is that file's own
+                bodies[scope, opened[1]] = bodies.get((scope, opened[1]), 0) + end - i + 1
+            defined = re.match(r"[\w:<>,*&~ ]*?\b(\w+)::(?:~?\w+|operator\W+)\(", line)
+            if defined and not line.endswith(";"):
+                end = next((j for j in range(i, len(lines)) if lines[j].startswith("}")), i) if not line.endswith("}") else i
+                for scope in (room, name):
+                    key = scope, defined[1]
+                    definitions[key] = definitions.get(key, 0) + end - i + 1
+    return {key: lines + definitions.get(key, 0) for key, lines in bodies.items()}
+
+
+def check_classes(rooms):
+    for (scope, name), lines in sorted(class_sizes().items()):
+        if lines > LONGEST_CLASS:
+            yield f"src/{scope}: class {name} has {lines} lines over all its files, may have {LONGEST_CLASS}"
+
+
+def matching_lines(pattern, exempt):
+    for path, name in source_files():
+        if name in exempt:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            code = line.split("//")[0]
+            if re.search(pattern, code):
+                yield f"src/{name}:{number}: {code.strip()}"
+
+
+def check_op_names(rooms):
+    """An op is known by its definition and its traits. Names are compared in ops/ and in the lists of kernels alone."""
+    name = r"(op->name|name_of\(\*[\w.>-]*op\))"
+    pattern = rf"{name}\s*(==|!=|\.(starts_with|ends_with|find|rfind|compare))|(==|!=)\s*{name}|\bop\b\s*(==|!=)\s*\""
+    for problem in matching_lines(pattern, KERNEL_LISTS):
+        if not problem.startswith("src/ops/"):
+            yield problem
+
+
+def check_rank_arithmetic(rooms):
+    """World ranks, parts and shares are numbers without arithmetic, but in RankMap."""
+    rank = r"\b(rank|replica|share|part|position|stage)(_|\(\w*\)|\[\w*\])?"
+    count = r"(\w+(\.|->))*(parts|channels|shares|positions|ranks)_?(\(\))?"
+    pattern = rf"{rank} [%/] |{rank} \* {count}\b"
+    exempt = ("parallel/rank_map.h", "parallel/rank_map.cpp")
+    for problem in matching_lines(pattern, exempt):
+        if not problem.startswith(("src/backends/", "src/ops/")):
+            yield problem
+    for problem in matching_lines(rf"[%/] {count}\b(?!\.)", exempt):
+        if problem.startswith(("src/train/", "src/plan/", "src/api/", "src/runtime/")):
+            yield problem
+
+
 def check_environment(rooms):
     """Environment variables are read in one place, which names them all. The tool is a program of its own."""
     for path, name in source_files():
@@ -197,6 +260,9 @@ CHECKS = {
     "the tool sees the public headers alone": check_tool,
     "includes run in no circle": check_file_cycles,
     "no file is too long": check_lengths,
+    "no class is too long": check_classes,
+    "ops are compared by definition, not by name": check_op_names,
+    "only RankMap calculates with ranks": check_rank_arithmetic,
     "environment variables are read in one place": check_environment,
     "every file says what it is": check_first_lines,
 }

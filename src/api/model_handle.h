@@ -8,7 +8,7 @@
 
 namespace troika {
 class Context;
-class Trainer;
+class Predictor;
 }  // namespace troika
 
 namespace troika::api {
@@ -16,7 +16,7 @@ namespace troika::api {
 struct ModelObject {
   std::shared_ptr<Context> context;
   std::shared_ptr<Model> model;
-  std::shared_ptr<Trainer> predictor;  // of troika_model_predict; null until it is called
+  std::shared_ptr<Predictor> predictor;  // of troika_model_predict; null until it is called
 };
 
 }  // namespace troika::api

@@ -2,7 +2,7 @@
 #include "api/context_handle.h"
 #include "api/model_handle.h"
 #include "api/tensor_handle.h"
-#include "train/trainer.h"
+#include "train/predictor.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -19,9 +19,8 @@ troika_status troika_model_predict(troika_model model, troika_device device, tro
       throw Error(Status::invalid_argument, text(kName, ": input is ", name_of(x.type().dtype), ", needs f32"));
     Exclusive exclusive(object.model->busy(), kName, "model");
     // The compiled network of the device that was asked for last is kept.
-    if (!object.predictor || object.predictor->devices()[0] != device_id(device))
-      object.predictor = std::make_shared<Trainer>(object.context, object.model,
-                                                   std::vector<DeviceId>{device_id(device)}, TrainerOptions{}, true);
+    if (!object.predictor || object.predictor->device() != device_id(device))
+      object.predictor = std::make_shared<Predictor>(object.context, object.model, device_id(device));
     std::vector<float> output;
     std::vector<float> host(static_cast<size_t>(x.type().shape.elements()));
     x.read(host.data());

@@ -25,7 +25,7 @@ double operations_of_h200(int32_t precision) {
 }
 
 struct Question {
-  StepSettings settings;
+  PlannedStep step;
   Machine machine;
 };
 
@@ -55,27 +55,28 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   check.real("link_latency", o.link_latency, 0, 1e9);
   check.integer("logical_shards", o.logical_shards, 0, 1 << 16);
   check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
-  check.constant("gradient_compression", o.gradient_compression, {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
+  check.constant("gradient_compression", o.gradient_compression,
+                 {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
   check.real("max_gradient_norm", o.max_gradient_norm, 0, kLarge);
 
   Question question;
-  StepSettings& settings = question.settings;
-  settings.batch = o.batch;
-  settings.micro_batches = o.micro_batches;
-  settings.loss = static_cast<Loss>(o.loss);
-  settings.compute = o.precision == TROIKA_PRECISION_BF16  ? DType::bf16
-                     : o.precision == TROIKA_PRECISION_F16 ? DType::f16
-                                                           : DType::f32;
-  settings.allow_tf32 = o.precision == TROIKA_PRECISION_TF32;
-  settings.sgd.momentum = o.momentum;
-  settings.sgd.is_scaled = o.precision == TROIKA_PRECISION_F16;
-  settings.sgd.max_gradient_norm = o.max_gradient_norm;
-  settings.schedule = static_cast<PipelineSchedule>(o.layer_schedule);
-  settings.chunks = o.layer_chunks;
-  settings.logical_shards = o.logical_shards;
-  settings.recompute = read_recompute(o, check);
-  settings.shards_optimizer = o.shard_optimizer == 1;
-  settings.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
+  PlannedStep& step = question.step;
+  step.batch = o.batch;
+  step.micro_batches = o.micro_batches;
+  step.loss = static_cast<Loss>(o.loss);
+  step.compute = o.precision == TROIKA_PRECISION_BF16  ? DType::bf16
+                 : o.precision == TROIKA_PRECISION_F16 ? DType::f16
+                                                       : DType::f32;
+  step.allow_tf32 = o.precision == TROIKA_PRECISION_TF32;
+  step.sgd.momentum = o.momentum;
+  step.sgd.is_scaled = o.precision == TROIKA_PRECISION_F16;
+  step.sgd.max_gradient_norm = o.max_gradient_norm;
+  step.pipeline_schedule = static_cast<PipelineSchedule>(o.layer_schedule);
+  step.pipeline_chunks = o.layer_chunks;
+  step.logical_shards = o.logical_shards;
+  step.recompute = read_recompute(o, check);
+  step.shards_optimizer = o.shard_optimizer == 1;
+  step.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
   question.machine = {
       o.devices, static_cast<size_t>(o.memory_bytes), operations, o.memory_bandwidth, o.link_bandwidth, o.link_latency};
   return question;
@@ -133,12 +134,12 @@ troika_status troika_plan_estimate(troika_model model, const troika_plan_options
                                    troika_plan* out_plan, troika_error* error) {
   constexpr const char* kName = "troika_plan_estimate";
   return answer(model, options, out_plan, kName, error, [&](const Graph& graph, const Question& q) {
-    return estimate_mesh(graph, q.settings, q.machine, read_mesh(mesh, kName));
+    return estimate_mesh(graph, q.step, q.machine, read_mesh(mesh, kName));
   });
 }
 
 troika_status troika_plan_choose(troika_model model, const troika_plan_options* options, troika_plan* out_plan,
                                  troika_error* error) {
   return answer(model, options, out_plan, "troika_plan_choose", error,
-                [](const Graph& graph, const Question& q) { return choose_mesh(graph, q.settings, q.machine); });
+                [](const Graph& graph, const Question& q) { return choose_mesh(graph, q.step, q.machine); });
 }

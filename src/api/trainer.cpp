@@ -217,10 +217,10 @@ troika_status troika_trainer_load(troika_trainer trainer, const char* path, troi
   return guard(error, [&] {
     Call call(trainer, "troika_trainer_load");
     load_checkpoint(call.trainer, required(path, "troika_trainer_load", "path"));
-    const BatchPosition at = call.trainer.state().position;
+    const BatchPosition at = call.trainer.training_state().position.batch;
     if (!out_position) return;
     *out_position = {at.epoch, at.batch, at.batches};
-    call.trainer.expect_order();
+    call.trainer.stepper().expect_order();
   });
 }
 
@@ -241,18 +241,18 @@ troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica, tro
   return guard(error, [&] {
     Call call(trainer, kName);
     const Trainer& t = call.trainer;
-    if (replica < 0 || static_cast<size_t>(replica) >= t.replica_count())
-      throw Error(Status::not_found,
-                  text(kName, ": replica is ", replica, ", there are ", t.replica_count(), ", from 0"));
-    const Replica& r = t.replica(static_cast<size_t>(replica));
-    const StateTable& state = t.state_of(static_cast<size_t>(replica));
+    const int ranks = t.layout().ranks().size();
+    if (replica < 0 || replica >= ranks)
+      throw Error(Status::not_found, text(kName, ": replica is ", replica, ", there are ", ranks, ", from 0"));
+    const Replica& r = t.ranks().at(replica);
+    const StateTable& state = t.state().table_of(replica);
     troika_memory_info info{};
     info.plans = static_cast<int32_t>(r.plan_count());
     info.arena_bytes = static_cast<int64_t>(r.arena_bytes());
     info.parameter_bytes = static_cast<int64_t>(state.segment_bytes(Segment::parameters));
     info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients));
     info.optimizer_bytes =
-        static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.share_of(static_cast<size_t>(replica))));
+        static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.layout().ranks().share_of(replica)));
     info.sample_bytes = static_cast<int64_t>(r.sample_bytes());
     write_result(out_info, info, kName, "out_info");
   });

@@ -25,9 +25,27 @@ struct TensorType {
 };
 
 // What a value is to the step. Activations and inputs live in the arena; the others are state, which outlives a step.
-enum class Role { activation, input, parameter, buffer, gradient, optimizer_state };
+// A step is fed: samples and their targets, one value of each per micro-batch; settings, the numbers that an update reads; a
+// counter, which random draws depend on. A graph that is no step has inputs of its own meaning.
+enum class Role {
+  activation,
+  input,
+  samples,
+  targets,
+  settings,
+  counter,
+  parameter,
+  buffer,
+  gradient,
+  optimizer_state
+};
 
-constexpr bool is_state(Role role) { return role != Role::activation && role != Role::input; }
+constexpr bool is_input(Role role) { return role >= Role::input && role <= Role::counter; }
+constexpr bool is_state(Role role) { return role >= Role::parameter; }
+constexpr bool is_of_samples(Role role) { return role == Role::samples || role == Role::targets; }
+
+// What a step reports by an output of its graph. A value is the network's own output.
+enum class Report { value, loss, correct, is_finite, gradient_norm };
 
 struct Value {
   std::string name;  // unique among inputs and state; a hint for activations
@@ -38,7 +56,7 @@ struct Value {
 // What an op is: the room ops/ defines it and the two functions below. The graph knows no more of an op than its name.
 struct OpDef;
 std::string_view name_of(const OpDef& op);
-const OpDef& op_named(std::string_view name);                  // throws INTERNAL if there is no such op
+const OpDef* find_op(std::string_view name);                   // null: there is no such op
 std::ostream& operator<<(std::ostream& out, const OpDef* op);  // its name, so that messages never print an address
 
 // One operation. Nodes are stored in an order in which they can run. An input may be kNoValue if the op allows it.
@@ -48,6 +66,14 @@ struct Node {
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   Attributes attributes;
+};
+
+// A value that the step hands out, kept until its end.
+struct Output {
+  Output(ValueId value, Report what = Report::value) : id(value), report(what) {}
+  operator ValueId() const { return id; }
+  ValueId id;
+  Report report;
 };
 
 class Graph {
@@ -68,8 +94,7 @@ class Graph {
   // The input or state value of that name.
   std::optional<ValueId> find(const std::string& name) const;
 
-  // Values that the step hands out, kept until its end.
-  std::vector<ValueId> outputs;
+  std::vector<Output> outputs;
 
  private:
   std::string name_;

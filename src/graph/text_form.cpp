@@ -6,9 +6,11 @@
 //     (%2 : f32[2, 4]) = linear(%0, %1, _) "fc" {relu=1}
 //     return %2
 //   }
+#include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cstdio>
+#include <iterator>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -19,7 +21,9 @@ namespace {
 
 constexpr int64_t kMaxValueId = 1 << 24;  // a number in hostile text must not size the list of values
 
-constexpr const char* kRoleNames[] = {"activation", "input", "parameter", "buffer", "gradient", "optimizer_state"};
+constexpr const char* kRoleNames[] = {"activation", "input",     "samples", "targets",  "settings",
+                                      "counter",    "parameter", "buffer",  "gradient", "optimizer_state"};
+constexpr const char* kReportNames[] = {"value", "loss", "correct", "is_finite", "gradient_norm"};
 
 // In quotes, with a backslash before quotes and backslashes.
 std::string quote(const std::string& value) {
@@ -63,8 +67,9 @@ class Parser {
         parse_node(graph);
       } else {
         expect_word("return");
-        while (peek('%')) {
-          graph.outputs.push_back(value_id());
+        while (!peek('}') && !peek('(')) {
+          const Report report = peek('%') ? Report::value : parse_report(word());
+          graph.outputs.push_back({value_id(), report});
           if (peek(',')) expect(',');
         }
       }
@@ -93,7 +98,13 @@ class Parser {
     }
     expect(')');
     expect('=');
-    node.op = &op_named(word());
+    skip_space();
+    const size_t begin = at_;
+    node.op = find_op(word());
+    if (!node.op) {
+      at_ = begin;
+      fail("the name of an op");
+    }
     expect('(');
     while (!peek(')')) {
       if (peek('_')) {
@@ -159,9 +170,15 @@ class Parser {
   }
 
   Role parse_role(const std::string& name) {
-    for (int i = 0; i < 6; ++i)
-      if (name == kRoleNames[i]) return static_cast<Role>(i);
-    fail("a role");
+    const auto found = std::find(std::begin(kRoleNames), std::end(kRoleNames), name);
+    if (found == std::end(kRoleNames)) fail("a role");
+    return static_cast<Role>(found - std::begin(kRoleNames));
+  }
+
+  Report parse_report(const std::string& name) {
+    const auto found = std::find(std::begin(kReportNames), std::end(kReportNames), name);
+    if (found == std::end(kReportNames)) fail("a value, or what it reports");
+    return static_cast<Report>(found - std::begin(kReportNames));
   }
 
   ValueId value_id() {
@@ -276,7 +293,12 @@ std::string print_graph(const Graph& graph) {
     out << '\n';
   }
   out << "  return";
-  for (size_t i = 0; i < graph.outputs.size(); ++i) out << (i ? ", %" : " %") << graph.outputs[i];
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const auto& [id, report] = graph.outputs[i];
+    out << (i ? ", " : " ");
+    if (report != Report::value) out << kReportNames[static_cast<int>(report)] << ' ';
+    out << '%' << id;
+  }
   out << "\n}\n";
   return out.str();
 }

@@ -32,7 +32,7 @@ void check_layer_name(const std::string& op, const std::string& name) {
 
 bool is_layer_output(const Graph& graph, ValueId value) {
   if (value >= graph.values().size()) return false;
-  if (graph.value(value).role == Role::input) return graph.value(value).name == "x";
+  if (is_input(graph.value(value).role)) return graph.value(value).role == Role::samples;
   const std::vector<Node>& nodes = graph.nodes();
   for (size_t i = 0; i < nodes.size(); ++i)
     if (nodes[i].outputs[0] == value) return i + 1 == nodes.size() || nodes[i + 1].name != nodes[i].name;
@@ -56,11 +56,11 @@ const Shape& Addition::input(ValueId value) {
   return graph_.type(value).shape;
 }
 
-void Addition::extra_input(const char* name, TensorType type) {
+void Addition::extra_input(const char* name, TensorType type, Role role) {
   if (const auto existing = graph_.find(name))
     inputs_.push_back({*existing, {}, false});
   else
-    inputs_.push_back({kNoValue, {name, std::move(type), Role::input}, true});
+    inputs_.push_back({kNoValue, {name, std::move(type), role}, true});
 }
 
 ValueId Addition::commit(const Attributes& attributes, std::string description) {

@@ -28,7 +28,7 @@ class Addition {
   const Shape& input(ValueId value);
   void parameter(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::parameter); }
   void buffer(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::buffer); }
-  void extra_input(const char* name, TensorType type);
+  void extra_input(const char* name, TensorType type, Role role);
   void absent() { inputs_.push_back({kNoValue, {}, false}); }
 
   // A layer of one node.

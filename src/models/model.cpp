@@ -46,7 +46,7 @@ ValueId Model::add_input(const std::string& name, const Shape& sample) {
   }
   const Shape shape(dims);
   checked_elements(shape, text("input '", name, "'"));
-  return graph_.add_value("x", {DType::f32, shape}, Role::input);
+  return graph_.add_value("x", {DType::f32, shape}, Role::samples);
 }
 
 ValueId Model::add_conv2d(const std::string& name, ValueId input, const ConvOptions& options) {
@@ -151,7 +151,7 @@ ValueId Model::add_sum(const std::string& name, ValueId a, ValueId b) {
 ValueId Model::add_dropout(const std::string& name, ValueId input, double probability) {
   Addition layer(graph_, layers_, *parameters_, "dropout", name);
   layer.input(input);
-  layer.extra_input("dropout_counter", {DType::i64, {2}});  // {seed, step}, one for all dropouts
+  layer.extra_input("dropout_counter", {DType::i64, {2}}, Role::counter);  // {seed, step}, one for all dropouts
   return layer.commit(
       {{"probability", probability}, {"layer", static_cast<int64_t>(hash_name(name))}, {"sample_offset", int64_t{0}}},
       dropout_text(probability));
@@ -162,7 +162,7 @@ void Model::set_output(ValueId value) {
     throw Error(Status::invalid_argument, text("model '", name_, "' is complete, its output is set already"));
   if (!is_layer_output(graph_, value))
     throw Error(Status::invalid_argument, text("model '", name_, "': value ", value, " is not an output of the model"));
-  if (graph_.value(value).role == Role::input)
+  if (is_input(graph_.value(value).role))
     throw Error(Status::invalid_argument, text("model '", name_, "': the input cannot be the output, add a layer"));
   graph_.outputs = {value};
 }

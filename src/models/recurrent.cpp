@@ -25,7 +25,7 @@ class Parts {
  public:
   Parts(Graph& graph, const std::string& name, ValueId x, std::vector<int64_t> steps)
       : graph_(graph), name_(name), x_(x), steps_(std::move(steps)) {
-    if (steps_.size() > 1 && graph.value(x).role != Role::input)
+    if (steps_.size() > 1 && !is_input(graph.value(x).role))
       parts_ = append_node(graph, split_steps_op, name, {x}, {{"steps", steps_}});
   }
 

@@ -17,9 +17,14 @@ const std::vector<const OpDef*>& all_ops() {
   return ops;
 }
 
-const OpDef& op_named(std::string_view name) {
+const OpDef* find_op(std::string_view name) {
   for (const OpDef* op : all_ops())
-    if (op->name == name) return *op;
+    if (op->name == name) return op;
+  return nullptr;
+}
+
+const OpDef& op_named(std::string_view name) {
+  if (const OpDef* op = find_op(name)) return *op;
   throw Error(Status::internal, text("op '", name, "' is not in ops.def"));
 }
 

@@ -73,6 +73,7 @@ struct OpDef {
 #include "ops/ops.def"
 #undef TROIKA_OP
 
+const OpDef& op_named(std::string_view name);  // throws INTERNAL if there is no such op
 const std::vector<const OpDef*>& all_ops();
 
 // Appends a node, with its outputs' types by the op's shape rule. Throws INVALID_ARGUMENT where inputs do not fit.

@@ -32,12 +32,12 @@ class Splitting {
       for (ValueId id : node.inputs)
         if (id != kNoValue) readers_[id].push_back(&node);
     for (ValueId id = 0; id < graph_.values().size(); ++id)
-      if (graph_.value(id).role == Role::input) {
+      if (is_input(graph_.value(id).role)) {
         const Value& value = graph_.value(id);
         placed_[id].whole = split_.add_value(value.name, value.type, value.role);
       }
     for (const Node& node : graph_.nodes()) append(node);
-    for (ValueId id : graph_.outputs) split_.outputs.push_back(whole(id, "output"));
+    for (const Output& output : graph_.outputs) split_.outputs.push_back({whole(output, "output"), output.report});
     for (const Value& value : graph_.values())  // read by no layer
       if (is_state(value.role)) slices_.try_emplace(value.name);
     return std::move(split_);

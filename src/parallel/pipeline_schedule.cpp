@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "parallel/rank_map.h"
 
 namespace troika {
 namespace {
@@ -26,7 +27,7 @@ void check_sizes(int ranks, int micro_batches, int chunks) {
 void check_schedule(PipelineSchedule schedule, int ranks, int micro_batches, int chunks) {
   if (chunks > 1 && schedule != PipelineSchedule::interleaved)
     refuse(text("chunks is ", chunks, ", need 1, or the interleaved schedule"));
-  if (schedule == PipelineSchedule::interleaved && micro_batches % ranks != 0)
+  if (schedule == PipelineSchedule::interleaved && !can_interleave(micro_batches, ranks))
     refuse(
         text("interleaved has ", micro_batches, " micro-batches over ", ranks, " ranks, needs a multiple of ", ranks));
 }
@@ -50,6 +51,8 @@ std::string short_name(const PipelineAction& action) {
 
 }  // namespace
 
+bool can_interleave(int micro_batches, int ranks) { return micro_batches % ranks == 0; }
+
 PipelineTable make_pipeline_schedule(PipelineSchedule schedule, int ranks, int micro_batches, int chunks) {
   check_sizes(ranks, micro_batches, chunks);
   check_schedule(schedule, ranks, micro_batches, chunks);
@@ -58,10 +61,11 @@ PipelineTable make_pipeline_schedule(PipelineSchedule schedule, int ranks, int m
   for (int rank = 0; rank < ranks; ++rank) {
     // A rank takes micro-batches in groups of as many as there are ranks: a group through its first chunk, then through
     // its second ...; backwards from the last chunk to the first. With one chunk, n is the micro-batch.
+    const int group_size = ranks;
     auto run = [&](PipelineAction::Phase phase, int n) {
-      const int group = n / ranks / chunks, chunk = n / ranks % chunks;
-      const int local_stage = phase == PipelineAction::forward ? chunk : chunks - 1 - chunk;
-      table[rank].push_back({phase, group * ranks + n % ranks, local_stage * ranks + rank});
+      const int group = n / group_size / chunks, chunk = n / group_size % chunks;
+      const int local_chunk = phase == PipelineAction::forward ? chunk : chunks - 1 - chunk;
+      table[rank].push_back({phase, group * group_size + n % group_size, stage_at(rank, local_chunk, ranks)});
     };
     const int warm_up = std::min(warm_up_forwards(schedule, rank, ranks, micro_batches, chunks), total);
     table[rank].reserve(size_t{2} * total);
@@ -126,8 +130,8 @@ void verify_pipeline_schedule(const PipelineTable& table, int micro_batches, int
         fail(rank, text("runs ", name_of(action), ", there are ", micro_batches, " micro-batches"));
       if (action.stage < 0 || action.stage >= stages)
         fail(rank, text("runs ", name_of(action), ", there are ", stages, " stages"));
-      if (action.stage % ranks != rank)
-        fail(rank, text("runs ", name_of(action), ", which lies on rank ", action.stage % ranks));
+      if (position_of_stage(action.stage, ranks) != rank)
+        fail(rank, text("runs ", name_of(action), ", which lies on rank ", position_of_stage(action.stage, ranks)));
       int& place = place_of(action);
       if (place != kAbsent) fail(rank, text("runs ", name_of(action), " twice, as actions ", place, " and ", i));
       place = static_cast<int>(i);
@@ -137,9 +141,10 @@ void verify_pipeline_schedule(const PipelineTable& table, int micro_batches, int
       const PipelineAction forward{PipelineAction::forward, micro_batch, stage};
       const PipelineAction backward{PipelineAction::backward, micro_batch, stage};
       for (const PipelineAction& action : {forward, backward})
-        if (place_of(action) == kAbsent) fail(stage % ranks, text("lacks ", name_of(action)));
+        if (place_of(action) == kAbsent) fail(position_of_stage(stage, ranks), text("lacks ", name_of(action)));
       if (place_of(backward) < place_of(forward))
-        fail(stage % ranks, text("runs ", name_of(backward), " ahead of ", name_of(forward), ", for which it waits"));
+        fail(position_of_stage(stage, ranks),
+             text("runs ", name_of(backward), " ahead of ", name_of(forward), ", for which it waits"));
     }
 }
 

@@ -33,6 +33,9 @@ using PipelineTable = std::vector<std::vector<PipelineAction>>;
 // all schedules give the same bits. (GPipe's paper runs them from the last to the first, in the same time and memory.)
 PipelineTable make_pipeline_schedule(PipelineSchedule schedule, int ranks, int micro_batches, int chunks);
 
+// Whether the interleaved schedule takes so many micro-batches.
+bool can_interleave(int micro_batches, int ranks);
+
 // All forwards, stage by stage, then all backwards: for any number of micro-batches and chunks, as where the last batch of an
 // epoch is too small for the interleaved schedule.
 PipelineTable make_plain_schedule(int ranks, int micro_batches, int chunks);

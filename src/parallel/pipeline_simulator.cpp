@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "parallel/rank_map.h"
 
 namespace troika {
 namespace {
@@ -57,7 +58,9 @@ class Simulator {
 
   bool is_done(int rank) const { return ranks_[rank].next == table_[rank].size(); }
   const PipelineAction& current(int rank) const { return table_[rank][ranks_[rank].next]; }
-  int rank_of(const PipelineAction& action) const { return action.stage % static_cast<int>(ranks_.size()); }
+  int rank_of(const PipelineAction& action) const {
+    return position_of_stage(action.stage, static_cast<int>(ranks_.size()));
+  }
   double& end_of(const PipelineAction& action) { return ends_[index_of(action, micro_batches_)]; }
 
   // Runs the action that the rank is at; false where it must wait.

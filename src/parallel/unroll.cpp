@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "ops/op_def.h"
+#include "parallel/rank_map.h"
 
 namespace troika {
 namespace {
@@ -35,9 +36,9 @@ class Unrolling {
     }
     add_trained_parameters();
     for (size_t place = 0; place < parts_.size(); ++place)
-      for (ValueId id : parts_[place].graph.outputs)
+      for (const auto& [id, report] : parts_[place].graph.outputs)
         if (new_ids_[place][id] != kNoValue && makers_[place][id] == position_)
-          joined_.outputs.push_back(new_ids_[place][id]);
+          joined_.outputs.push_back({new_ids_[place][id], report});
     return std::move(joined_);
   }
 
@@ -66,7 +67,7 @@ class Unrolling {
       std::vector<size_t> made_by(part.graph.values().size(), 0);
       const auto& nodes = part.graph.nodes();
       for (size_t i = 0; i < nodes.size(); ++i) {
-        const int at = stage_of(part, i) % positions_;
+        const int at = position_of_stage(stage_of(part, i), positions_);
         for (ValueId id : nodes[i].outputs) makers[id] = at, made_by[id] = i;
         for (ValueId id : nodes[i].inputs) {
           if (id == kNoValue || makers[id] == kNobody) continue;
@@ -134,8 +135,7 @@ class Unrolling {
 
   ValueId add_value(Value value, size_t place) {
     if (value.role == Role::gradient && parts_.size() > 1) value.role = Role::activation;
-    if (value.role == Role::input && parts_.size() > 1 && (value.name == "x" || value.name == "target"))
-      value.name += text("/", place);
+    if (is_of_samples(value.role) && parts_.size() > 1) value.name += text("/", place);
     if (value.role == Role::activation) return joined_.add_value(value.name, value.type);
     const auto [found, is_new] = shared_.try_emplace({value.role, value.name}, kNoValue);
     if (is_new) found->second = joined_.add_value(value.name, value.type, value.role);

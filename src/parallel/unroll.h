@@ -20,7 +20,7 @@ std::vector<PipelineAction> in_turn(size_t parts);
 
 // What rank `position` of a pipeline of `positions` does, whose actions are given; stage s lies on position s % positions.
 //
-// State is one for all parts; of several, the inputs "x" and "target" become "x/0", "x/1" ...; outputs come part by part.
+// State is one for all parts; of several, samples and targets become "x/0", "x/1" ...; outputs come part by part.
 // Gradients are added in pairs, then pairs of pairs, as ranks add theirs: (g0 + g1) + (g2 + g3). What depends on parameters
 // alone is computed once. A value that another position reads is sent there as soon as it is made, and received before it is
 // first read; messages are numbered alike on every position.

@@ -55,7 +55,7 @@ void crop_unread(Graph& graph) {
   bool is_cropped = false;
   const ValueId values = static_cast<ValueId>(graph.values().size());
   for (ValueId id = 0; id < values; ++id) {
-    if (graph.value(id).role != Role::input || !is_image(graph.type(id))) continue;
+    if (graph.value(id).role != Role::samples || !is_image(graph.type(id))) continue;
     const Shape& shape = graph.type(id).shape;
     const auto [height, width] = read[id];
     if (height < 1 || width < 1 || (height == shape[2] && width == shape[3])) continue;

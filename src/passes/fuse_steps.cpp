@@ -50,7 +50,7 @@ void skip_joins(Graph& graph) {
       first += steps;
     }
   }
-  for (ValueId& id : graph.outputs) id = stands_for[id];
+  for (Output& output : graph.outputs) output.id = stands_for[output.id];
 }
 
 // A recurrent node that reads another one's output runs as soon as it can.

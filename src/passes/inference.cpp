@@ -23,7 +23,7 @@ void to_inference(Graph& graph) {
     kept.push_back(std::move(node));
   }
   graph.nodes() = std::move(kept);
-  for (ValueId& id : graph.outputs) id = stands_for[id];
+  for (Output& output : graph.outputs) output.id = stands_for[output.id];
 }
 
 }  // namespace troika

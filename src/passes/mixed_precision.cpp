@@ -22,7 +22,7 @@ class Caster {
       for (size_t k = 0; k < types.size(); ++k) graph_.value(node.outputs[k]).type = types[k];
       graph_.add_node(std::move(node));
     }
-    for (ValueId& id : graph_.outputs) id = as(id, DType::f32, "output");
+    for (Output& output : graph_.outputs) output.id = as(output.id, DType::f32, "output");
   }
 
  private:

@@ -20,7 +20,7 @@ enum class Loss : int32_t { cross_entropy = 1, mean_squared_error = 2 };
 
 // Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]} the outputs. `scale`
 // is what one sample weighs in the gradient. `is_scaled`: the gradient is multiplied by the state kLossScale as well.
-void append_loss(Graph& graph, Loss loss, double scale, bool is_scaled = false);
+void append_loss(Graph& graph, Loss kind, double scale, bool is_scaled = false);
 
 // The name of the loss scale: f32 [2], {scale, good steps since it last changed}; state of the trainer, not of the model.
 constexpr const char* kLossScale = "(loss scale)";

@@ -5,8 +5,9 @@ namespace troika {
 
 Graph rebatch(const Graph& graph, int64_t batch) {
   Graph result = graph;
-  // The batch is dimension 0 of the input "x" alone; every other shape follows.
-  if (auto x = result.find("x")) result.value(*x).type.shape[0] = batch;
+  // The batch is dimension 0 of the samples alone; every other shape follows.
+  for (ValueId id = 0; id < result.values().size(); ++id)
+    if (result.value(id).role == Role::samples) result.value(id).type.shape[0] = batch;
   for (Node& node : result.nodes()) {
     const std::vector<TensorType> types = infer_types(result, node);
     for (size_t i = 0; i < types.size(); ++i) result.value(node.outputs[i]).type = types[i];

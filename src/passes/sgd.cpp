@@ -7,7 +7,7 @@ namespace troika {
 
 void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates,
                 const GradientShare& share) {
-  const ValueId learning_rates = graph.add_value("learning_rates", {DType::f32, {rates}}, Role::input);
+  const ValueId learning_rates = graph.add_value("learning_rates", {DType::f32, {rates}}, Role::settings);
   // Parameter and gradient have one name; by role.
   auto find = [&](const std::string& name, Role role) {
     for (ValueId id = 0; id < graph.values().size(); ++id)
@@ -28,7 +28,7 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
     scale = found ? *found : graph.add_value(kLossScale, {DType::f32, {2}}, Role::buffer);
     is_finite = append_node(graph, check_finite_op, "sgd", gradients)[0];
     if (share.ranks > 1) is_finite = append_node(graph, all_finite_op, "sgd", {is_finite})[0];
-    graph.outputs.push_back(is_finite);
+    graph.outputs.push_back({is_finite, Report::is_finite});
   }
   if (is_clipped) {
     Attributes attributes = {{"eps", kClipEps}, {"max_norm", settings.max_gradient_norm}};
@@ -43,7 +43,7 @@ void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<Upd
     }
     const std::vector<ValueId> outputs = append_node(graph, clip_factor_op, "sgd", gradients, attributes);
     clip_factor = outputs[0];
-    graph.outputs.push_back(outputs[1]);
+    graph.outputs.push_back({outputs[1], Report::gradient_norm});
   }
   for (const UpdateGroup& group : groups) {
     std::vector<ValueId> inputs = {learning_rates};

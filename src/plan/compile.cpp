@@ -7,6 +7,7 @@
 
 #include "core/environment.h"
 #include "core/text.h"
+#include "parallel/rank_map.h"
 #include "plan/recompute_choice.h"
 
 namespace troika {
@@ -61,16 +62,18 @@ StepPart build_network(const CompileRequest& r, int64_t samples, int channel_ran
   if (!trains) passes.run("inference", to_inference);
   if (r.mode != Mode::predict)
     passes.run("loss", [&](Graph& g) {
-      append_loss(g, r.loss, r.is_mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0, trains && r.sgd.is_scaled);
+      append_loss(g, r.spec.loss, r.spec.reduction == Reduction::mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0,
+                  trains && r.spec.sgd.is_scaled);
     });
-  if (r.fuse) {
+  if (r.spec.fuse) {
     const StageOf stage_of = r.stages ? [&](const std::string& layer) { return r.stages->stage_of(layer); } : StageOf();
     passes.run("fuse", [&](Graph& g) { fuse(g, stage_of); });
     passes.run("crop_unread", crop_unread);
   }
-  if (trains && r.syncs_statistics && r.ranks > 1)
+  if (trains && r.spec.syncs_statistics && r.ranks > 1)
     passes.run("sync_batch_norm", [&](Graph& g) { sync_batch_norm(g, r.rank, r.ranks); });
-  if (r.compute != DType::f32) passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.compute); });
+  if (r.spec.compute != DType::f32)
+    passes.run("mixed_precision", [&](Graph& g) { mixed_precision(g, r.spec.compute); });
   const size_t forward_nodes = graph.nodes().size();
   if (trains) {
     const auto trainable = r.channel_split ? trainable_in(graph, r.trainable) : r.trainable;
@@ -94,15 +97,15 @@ size_t most_activation_bytes(const CompileRequest& r, StepPart part) {
 
 StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
   StepPart part = build_network(r, samples, r.channel_rank, log);
-  if (r.mode != Mode::train || !r.recompute.is_on()) return part;
+  if (r.mode != Mode::train || !r.spec.recompute.is_on()) return part;
   PassManager passes(part.graph, log);
   passes.run("recompute", [&](Graph& g) {
     const Graph first = r.channel_rank > 0 ? build_network(r, samples, 0, Log()).graph : g;
     const auto bytes_of = [&](const Graph& recomputed) {
       return most_activation_bytes(r, {recomputed, part.forward_nodes, {}});
     };
-    const Dropped dropped =
-        choose_dropped(first, r.recompute, r.stages ? r.stages->find_crossing(first) : std::vector<bool>(), bytes_of);
+    const Dropped dropped = choose_dropped(first, r.spec.recompute,
+                                           r.stages ? r.stages->find_crossing(first) : std::vector<bool>(), bytes_of);
     recompute(g, carry_over(first, dropped, g));
   });
   return part;
@@ -110,9 +113,10 @@ StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
 
 PipelineTable schedule_of(const CompileRequest& r, int micro_batches) {
   if (!r.stages) return {in_turn(static_cast<size_t>(micro_batches))};
-  const int chunks = r.stages->count() / r.positions;
-  const bool fits = r.schedule != PipelineSchedule::interleaved || micro_batches % r.positions == 0;
-  return fits ? make_pipeline_schedule(r.schedule, r.positions, micro_batches, chunks)
+  const int chunks = chunks_of(r.stages->count(), r.positions);
+  const bool fits =
+      r.spec.pipeline_schedule != PipelineSchedule::interleaved || can_interleave(micro_batches, r.positions);
+  return fits ? make_pipeline_schedule(r.spec.pipeline_schedule, r.positions, micro_batches, chunks)
               : make_plain_schedule(r.positions, micro_batches, chunks);
 }
 
@@ -163,7 +167,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph;
   PassManager passes(graph, log);
-  if (trains && r.local_batch == 0 && !r.syncs_statistics)
+  if (trains && r.local_batch == 0 && !r.spec.syncs_statistics)
     passes.run("idle", [&](Graph& g) {
       g = idle_graph(r.channel_split ? r.channel_split->apply(r.model, r.channel_rank) : r.model, r.own_trainable);
     });
@@ -171,22 +175,24 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
     passes.run("unroll", [&](Graph& g) { g = build_step(r, log); });
   if (trains) {
     if (r.ranks > 1) passes.run("data_parallel", [&](Graph& g) { insert_all_reduces(g, r.buckets); });
-    if (r.ranks > 1 && r.compresses_gradients) passes.run("compress_gradients", compress_gradients);
-    passes.run("sgd", [&](Graph& g) { append_sgd(g, r.sgd, r.groups, r.rates, r.gradient_share); });
-    if (r.shards_optimizer) passes.run("shard_optimizer", [&](Graph& g) { insert_all_gathers(g, r.buckets); });
+    if (r.ranks > 1 && r.spec.compresses_gradients) passes.run("compress_gradients", compress_gradients);
+    passes.run("sgd", [&](Graph& g) {
+      append_sgd(g, r.spec.sgd, r.groups, static_cast<int64_t>(r.spec.groups.size()) + 1, r.gradient_share);
+    });
+    if (r.spec.shards_optimizer) passes.run("shard_optimizer", [&](Graph& g) { insert_all_gathers(g, r.buckets); });
   }
   if (r.local_batch == 0) return graph;
-  if (r.allow_tf32) passes.run("allow_tf32", allow_tf32);
-  if (trains && r.fuse) {
+  if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
+  if (trains && r.spec.fuse) {
     // Where activations are few, the sum is kept rather than what it is of.
-    if (!r.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
+    if (!r.spec.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
     passes.run("zero_biases", zero_biases);
     passes.run("absorb_biases", absorb_biases);
   }
   // Recompute casts where it needs them, so that the copies need not be kept.
-  if (r.compute != DType::f32 && r.fuse && !r.recompute.is_on()) passes.run("fuse_casts", fuse_casts);
-  if (trains && std::isfinite(r.least_beside))
-    passes.run("run_beside", [&](Graph& g) { run_beside(g, r.least_beside); });
+  if (r.spec.compute != DType::f32 && r.spec.fuse && !r.spec.recompute.is_on()) passes.run("fuse_casts", fuse_casts);
+  if (trains && r.runs_beside && std::isfinite(r.spec.least_beside))
+    passes.run("run_beside", [&](Graph& g) { run_beside(g, r.spec.least_beside); });
   passes.run("dead_code", remove_dead_code);
   return graph;
 }

@@ -2,13 +2,13 @@
 #include "plan/estimate.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <set>
 
 #include "core/text.h"
+#include "ops/batch_norm2d.h"
 #include "parallel/pipeline_simulator.h"
-#include "plan/compile.h"
+#include "plan/step_layout.h"
 
 namespace troika {
 namespace {
@@ -29,19 +29,15 @@ size_t exchanged_bytes(const Graph& graph, const Node& node) {
 
 bool is_update(const Node& node) { return node.op->as<ConditioningOp>() || node.op->as<UpdateOp>(); }
 
-// What attaching refuses, where it is to be asked, and what has no graph.
-void check_mesh(const Graph& model, const StepSettings& settings, const Mesh& mesh) {
-  std::string refusal = refusal_of(mesh, settings.logical_shards > 0);
-  if (!refusal.empty()) throw Error(Status::unsupported, refusal);
-  if (settings.logical_shards > 0)
-    refusal = refusal_of_shards(settings.logical_shards, settings.micro_batches, mesh.data);
-  if (!refusal.empty()) throw Error(Status::invalid_argument, refusal);
-  // BatchNorm has no deviation of one value; the smallest part of all shares has fewest.
-  const int64_t parts = settings.logical_shards > 0 ? settings.logical_shards : mesh.data * settings.micro_batches;
-  if (settings.batch / parts > 1) return;
+// The planner asks as `troika_model_attach` does, but for the batch, which a trainer meets at its first step: BatchNorm has no
+// deviation of one value, and the smallest part of all shares has fewest.
+void check_batch(const Graph& model, const PlannedStep& step, const RankMap& ranks) {
+  const int64_t pieces = step.logical_shards > 0 ? step.logical_shards : ranks.shares() * step.micro_batches;
+  const int64_t together = step.syncs_statistics ? ranks.shares() : 1;
+  if (step.batch / pieces * together > 1) return;
   for (const Node& node : model.nodes()) {
     if (node.op != &batch_norm2d_op) continue;
-    const Shape& x = model.type(node.inputs[0]).shape;  // [1, channels, h, w]
+    const Shape& x = model.type(node.inputs[batch_norm2d::x]).shape;  // [1, channels, h, w]
     if (x.elements() == x[1])
       throw Error(Status::invalid_argument,
                   text("batch_norm2d '", node.name,
@@ -50,28 +46,32 @@ void check_mesh(const Graph& model, const StepSettings& settings, const Mesh& me
   }
 }
 
+StepSpec with_mesh(StepSpec spec, const Mesh& mesh) {
+  spec.mesh = mesh;
+  return spec;
+}
+
 class MeshEstimator {
  public:
-  MeshEstimator(const Graph& model, const StepSettings& settings, const Machine& machine, const Mesh& mesh)
-      : model_(model), settings_(settings), machine_(machine), mesh_(spread(mesh, machine.devices)) {
-    check_mesh(model, settings, mesh_);
-    if (mesh_.layer > 1) stages_.emplace(model, mesh_.layer * settings.chunks);
-    if (mesh_.channel > 1) channel_split_.emplace(model, mesh_.channel);
-    for (const Value& value : model.values())
-      if (value.role == Role::parameter) trainable_.push_back(value.name);
+  MeshEstimator(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh)
+      : layout_(model, with_mesh(step, mesh), machine.devices, "options."),
+        ranks_(layout_.ranks()),
+        batch_(step.batch),
+        machine_(machine) {
+    check_batch(model, step, ranks_);
   }
 
   MeshEstimate run() {
-    MeshEstimate estimate{mesh_, {}, 0, 0};
+    MeshEstimate estimate{layout_.spec().mesh, {}, 0, 0};
     const CompileRequest first = request_of(0);
     const auto micro_batches = static_cast<int>(first.micro_batches.size());
     StepPart part = build_part(first, first.micro_batches.front().samples.size(), Log());
-    if (stages_) part.stages = stages_->assign(part.graph);
+    if (layout_.stages()) part.stages = layout_.stages()->assign(part.graph);
     const std::vector<StageCost> costs = stage_costs(part, micro_batches > 1);
     const PipelineTable table = schedule_of(first, micro_batches);
     const PipelineSimulation simulation = simulate_pipeline(table, micro_batches, costs);
     estimate.bubble = simulation.bubble;
-    for (int position = 0; position < mesh_.layer; ++position) {
+    for (int position = 0; position < ranks_.positions(); ++position) {
       const auto at = static_cast<size_t>(position);
       double tail = 0;
       estimate.devices.push_back(estimate_device(position, tail));
@@ -82,112 +82,44 @@ class MeshEstimator {
   }
 
  private:
-  // As a trainer asks for the graph of the first share's rank at `position`, first of its channel group.
+  // The first channel at a position of the pipeline, of the first share: no rank there has more samples or channels.
+  int part_of(int position) const { return ranks_.part_at(position, 0); }
   CompileRequest request_of(int position) const {
-    CompileRequest request(model_);
-    const bool has_shards = settings_.logical_shards > 0;
-    const Range own = has_shards ? samples_of_shards(settings_.logical_shards, settings_.batch, mesh_.data, 0)
-                                 : balanced_split(settings_.batch, mesh_.data, 0);
-    request.local_batch = own.size();
-    request.global_batch = settings_.batch;
-    request.micro_batches = has_shards ? cut_logical_shards(settings_.logical_shards, settings_.batch, mesh_.data, 0)
-                                       : cut_micro_batches(settings_.micro_batches, own);
-    request.ranks = mesh_.data;
-    if (stages_) {
-      request.stages = &*stages_;
-      request.position = position;
-      request.positions = mesh_.layer;
-      request.schedule = settings_.schedule;
-    }
-    if (channel_split_) request.channel_split = &*channel_split_;
-    request.loss = settings_.loss;
-    request.compute = settings_.compute;
-    request.allow_tf32 = settings_.allow_tf32;
-    request.sgd = settings_.sgd;
-    request.recompute = settings_.recompute;
-    request.trainable = trainable_;
-    std::vector<NamedBytes> sizes;
-    for (const Value& value : model_.values())
-      if (value.role == Role::parameter && is_held(value.name, position)) {
-        request.own_trainable.push_back(value.name);
-        sizes.push_back({value.name, type_of(value).bytes()});
-      }
-    request.buckets = make_buckets(sizes, settings_.bucket_bytes);
-    for (const Bucket& bucket : request.buckets) request.groups.push_back({bucket.parameters, 0, 0});
-    request.compresses_gradients = settings_.compresses_gradients;
-    return request;
-  }
-
-  bool is_held(const std::string& name, int position) const {
-    return (!stages_ || stages_->stage_of_state(name) % mesh_.layer == position) &&
-           (!channel_split_ || channel_split_->slice_of(name, 0).is_held);
-  }
-
-  TensorType type_of(const Value& value) const {
-    if (!channel_split_) return value.type;
-    return {value.type.dtype, sliced(value.type.shape, channel_split_->slice_of(value.name, 0))};
-  }
-
-  StateTable state_of(const CompileRequest& request) const {
-    std::vector<StateEntry> entries;
-    std::map<std::string, int> owners;
-    if (settings_.shards_optimizer && mesh_.data > 1) {
-      std::vector<NamedBytes> sizes;
-      for (const std::string& name : request.own_trainable)
-        sizes.push_back({name, type_of(model_.value(*model_.find(name))).bytes()});
-      owners = assign_owners(sizes, mesh_.data);
-    }
-    auto add = [&](const Value& value, int bucket) {
-      StateEntry entry;
-      entry.name = value.name;
-      entry.type = type_of(value);
-      entry.bucket = bucket;
-      if (const auto owner = owners.find(value.name); owner != owners.end()) entry.owner = owner->second;
-      entries.push_back(entry);
-    };
-    for (size_t b = 0; b < request.buckets.size(); ++b)
-      for (const std::string& name : request.buckets[b].parameters)
-        add(model_.value(*model_.find(name)), static_cast<int>(b));
-    for (const Value& value : model_.values())
-      if (value.role == Role::buffer && is_held(value.name, request.position)) add(value, -1);
-    if (settings_.sgd.is_scaled) add({kLossScale, {DType::f32, {2}}, Role::buffer}, -1);
-    StateTable table(std::move(entries), settings_.sgd.momentum > 0);
-    table.place();
-    return table;
+    return layout_.request(Mode::train, batch_, ranks_.rank_of(0, part_of(position)));
   }
 
   // What one rank of the data group updates at most.
   struct OptimizerShare {
     size_t state_bytes = 0;      // on lines of the arena
     size_t parameter_bytes = 0;  // as they travel
-    double of_update = 1;        // of the time for all parameters
+    double of_own_update = 1;    // its time, beside that of the first rank's update
   };
 
   OptimizerShare optimizer_share(const StateTable& state) const {
     OptimizerShare most;
-    size_t all = 0;
-    for (int rank = 0; rank < mesh_.data; ++rank) {
+    size_t first = 0;
+    for (int rank = 0; rank < ranks_.shares(); ++rank) {
       size_t own = 0;
       for (const StateEntry& entry : state.entries())
         if (entry.bucket >= 0 && (entry.owner < 0 || entry.owner == rank)) own += entry.bytes;
+      if (rank == 0) first = own;
       most.state_bytes = std::max(most.state_bytes, state.segment_bytes(Segment::optimizer, rank));
       most.parameter_bytes = std::max(most.parameter_bytes, own);
     }
-    for (const StateEntry& entry : state.entries()) all += entry.bucket >= 0 ? entry.bytes : 0;
-    most.of_update = static_cast<double>(most.parameter_bytes) / static_cast<double>(std::max<size_t>(all, 1));
+    if (first > 0) most.of_own_update = static_cast<double>(most.parameter_bytes) / static_cast<double>(first);
     return most;
   }
 
   double seconds(const Graph& graph, const Node& node) const {
-    if (node.op == &channel_sum_op) return sum_seconds(graph.type(node.inputs[0]).bytes(), mesh_.channel, machine_);
+    if (node.op == &channel_sum_op) return sum_seconds(graph.type(node.inputs[0]).bytes(), ranks_.channels(), machine_);
     // A sum in a ring is two such rounds.
-    if (const size_t bytes = exchanged_bytes(graph, node)) return sum_seconds(bytes, mesh_.channel, machine_) / 2;
+    if (const size_t bytes = exchanged_bytes(graph, node)) return sum_seconds(bytes, ranks_.channels(), machine_) / 2;
     return node_seconds(graph, node, machine_);
   }
 
   // What a micro-batch costs each stage, and the messages from it.
   std::vector<StageCost> stage_costs(const StepPart& part, bool adds_gradients) const {
-    const size_t stages = stages_ ? static_cast<size_t>(stages_->count()) : 1;
+    const size_t stages = layout_.stages() ? static_cast<size_t>(layout_.stages()->count()) : 1;
     const auto& nodes = part.graph.nodes();
     std::vector<StageCost> costs(stages, {0, 0, 0, 0});
     std::vector<size_t> makers(part.graph.values().size(), nodes.size());
@@ -206,8 +138,8 @@ class MeshEstimator {
       }
       for (ValueId id : nodes[i].inputs) {
         if (id == kNoValue || makers[id] == nodes.size()) continue;
-        const int from = stage_of(makers[id]), to = stage % mesh_.layer;
-        if (from % mesh_.layer == to || !messages.insert({id, to}).second) continue;
+        const int from = stage_of(makers[id]), to = ranks_.position_of_stage(stage);
+        if (ranks_.position_of_stage(from) == to || !messages.insert({id, to}).second) continue;
         (makers[id] < part.forward_nodes ? up : down)[static_cast<size_t>(from)] +=
             message_seconds(part.graph.type(id).bytes(), machine_);
       }
@@ -220,7 +152,8 @@ class MeshEstimator {
   // `tail`: the seconds that the device works on behind its last backward.
   DeviceEstimate estimate_device(int position, double& tail) const {
     const CompileRequest request = request_of(position);
-    const StateTable state = state_of(request);
+    StateTable state = layout_.make_state_table(part_of(position));
+    state.place();
     const Graph graph = build_graph(request, Log());
     DeviceEstimate device;
     device.parameter_bytes = state.segment_bytes(Segment::parameters);
@@ -236,9 +169,9 @@ class MeshEstimator {
       for (ValueId id : node.inputs)
         if (id != kNoValue) bytes += graph.type(id).bytes();
       if (node.op == &all_reduce_op) {
-        if (settings_.compresses_gradients) bytes /= 2;
+        if (layout_.spec().compresses_gradients) bytes /= 2;
         gradients += bytes;
-        reduced = std::max(reduced, now) + sum_seconds(bytes, mesh_.data, machine_);
+        reduced = std::max(reduced, now) + sum_seconds(bytes, ranks_.shares(), machine_);
       } else if (node.op == &channel_sum_op) {
         sums += bytes;
       } else if (const size_t exchanged = exchanged_bytes(graph, node)) {
@@ -246,22 +179,19 @@ class MeshEstimator {
       } else if (node.op == &send_op) {
         device.layer_bytes += bytes;
       }
-      (is_update(node) ? update : now) += seconds(graph, node) * (node.op->as<UpdateOp>() ? share.of_update : 1);
+      (is_update(node) ? update : now) += seconds(graph, node) * (node.op->as<UpdateOp>() ? share.of_own_update : 1);
     }
-    const int others = settings_.shards_optimizer ? mesh_.data - 1 : 0;
-    device.data_bytes = ring_bytes(gradients, mesh_.data) + static_cast<size_t>(others) * share.parameter_bytes;
-    device.channel_bytes = ring_bytes(sums, mesh_.channel);
+    const int others = layout_.shards_optimizer() ? ranks_.shares() - 1 : 0;
+    device.data_bytes = ring_bytes(gradients, ranks_.shares()) + static_cast<size_t>(others) * share.parameter_bytes;
+    device.channel_bytes = ring_bytes(sums, ranks_.channels());
     tail = std::max(0.0, reduced - now) + update + others * message_seconds(share.parameter_bytes, machine_);
     return device;
   }
 
-  const Graph& model_;
-  const StepSettings& settings_;
+  const StepLayout layout_;
+  const RankMap& ranks_;
+  const int64_t batch_;
   const Machine& machine_;
-  const Mesh mesh_;
-  std::optional<LayerStages> stages_;
-  std::optional<ChannelSplit> channel_split_;
-  std::vector<std::string> trainable_;
 };
 
 }  // namespace
@@ -278,17 +208,17 @@ size_t MeshEstimate::sent_bytes() const {
   return most;
 }
 
-MeshEstimate estimate_mesh(const Graph& model, const StepSettings& settings, const Machine& machine, const Mesh& mesh) {
-  return MeshEstimator(model, settings, machine, mesh).run();
+MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh) {
+  return MeshEstimator(model, step, machine, mesh).run();
 }
 
-MeshEstimate choose_mesh(const Graph& model, const StepSettings& settings, const Machine& machine) {
+MeshEstimate choose_mesh(const Graph& model, const PlannedStep& step, const Machine& machine) {
   std::optional<MeshEstimate> fastest, smallest;
   std::string refusal;
   for (const Mesh& mesh : meshes_of(machine.devices)) {
     MeshEstimate estimate;
     try {
-      estimate = estimate_mesh(model, settings, machine, mesh);
+      estimate = estimate_mesh(model, step, machine, mesh);
     } catch (const Error& e) {
       const bool cannot_work = e.status() == Status::invalid_argument || e.status() == Status::unsupported ||
                                e.status() == Status::out_of_memory;  // of an activation budget

@@ -4,31 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "parallel/mesh.h"
-#include "parallel/pipeline_schedule.h"
-#include "passes/passes.h"
-#include "passes/recompute.h"
 #include "plan/graph_cost.h"
+#include "plan/step_spec.h"
 
 namespace troika {
 
-// What is trained, and how: the settings of a trainer that change what a step takes.
-struct StepSettings {
-  int64_t batch = 0;  // samples of all devices together
-  int64_t micro_batches = 1;
-  int64_t logical_shards = 0;  // of the whole batch; 0: none
-  Loss loss = Loss::cross_entropy;
-  DType compute = DType::f32;
-  bool allow_tf32 = false;
-  SgdSettings sgd;
-  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
-  int chunks = 1;
-  size_t bucket_bytes = size_t{1} << 20;
-  RecomputeSettings recompute;
-  // Each parameter's optimizer state lies on one rank of its data group, which updates it and sends it to the others: whole
-  // parameters, the largest first, each to the rank that has least so far.
-  bool shards_optimizer = false;
-  bool compresses_gradients = false;  // their sums travel in 2 bytes an element
+// A step to plan: what a trainer would be asked for, and the samples of all devices together.
+struct PlannedStep : StepSpec {
+  int64_t batch = 0;
 };
 
 // One device of the first share of samples, which has most of them, and in its channel group the first, which has most channels:
@@ -60,10 +43,10 @@ struct MeshEstimate {
 };
 
 // Throws what attaching throws where the mesh cannot work.
-MeshEstimate estimate_mesh(const Graph& model, const StepSettings& settings, const Machine& machine, const Mesh& mesh);
+MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh);
 
 // The fastest mesh of all the machine's devices that fits their memory, of equally fast ones the first of meshes_of. Throws
 // NOT_FOUND where none fits, with the least that one needs.
-MeshEstimate choose_mesh(const Graph& model, const StepSettings& settings, const Machine& machine);
+MeshEstimate choose_mesh(const Graph& model, const PlannedStep& step, const Machine& machine);
 
 }  // namespace troika

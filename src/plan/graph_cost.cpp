@@ -30,7 +30,7 @@ size_t activation_bytes(const Graph& graph) {
   std::vector<MemoryBlock> blocks(values);
   for (ValueId id = 0; id < values; ++id) {
     lies_in[id] = id;
-    if (graph.value(id).role == Role::input) blocks[id] = {graph.type(id).bytes(), -1, -1, 0};
+    if (is_input(graph.value(id).role)) blocks[id] = {graph.type(id).bytes(), -1, -1, 0};
   }
   for (int now = 0; now < end; ++now) {
     const Node& node = graph.nodes()[static_cast<size_t>(now)];

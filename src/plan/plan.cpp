@@ -29,8 +29,20 @@ std::string print_locations(const std::vector<Location>& locations) {
 
 }  // namespace
 
-bool is_of_samples(const std::string& input, const char* part) {
-  return input == part || input.starts_with(std::string(part) + '/');
+const char* name_of(PlanStep::Kind kind) {
+  switch (kind) {
+    case PlanStep::launch: return "launch";
+    case PlanStep::start_all_reduce: return "start_all_reduce";
+    case PlanStep::wait_all_reduce: return "wait_all_reduce";
+    case PlanStep::start_all_gather: return "start_all_gather";
+    case PlanStep::wait_all_gather: return "wait_all_gather";
+    case PlanStep::send: return "send";
+    case PlanStep::receive: return "receive";
+    case PlanStep::group_sum: return "group_sum";
+    case PlanStep::channel_gather: return "channel_gather";
+    case PlanStep::channel_scatter: return "channel_scatter";
+  }
+  return "";
 }
 
 std::string print_plan(const Plan& plan) {
@@ -38,8 +50,8 @@ std::string print_plan(const Plan& plan) {
   out << std::fixed << std::setprecision(3) << "plan " << plan.name << ": " << plan.launches.size() << " launches, "
       << plan.operations() / 1e9 << " GFLOP, arena " << std::setprecision(1)
       << static_cast<double>(plan.arena_bytes) / (1 << 20) << " MiB\n";
-  for (const auto& [name, location] : plan.inputs)
-    out << "  feed " << name << " -> " << print_location(location) << '\n';
+  for (const InputPort& input : plan.inputs)
+    out << "  feed " << input.name << " -> " << print_location(input.location) << '\n';
   for (const PlanStep& step : plan.steps) {
     if (step.kind == PlanStep::start_all_reduce) {
       out << "  start all_reduce bucket " << step.index << '\n';
@@ -52,8 +64,8 @@ std::string print_plan(const Plan& plan) {
     } else if (step.kind == PlanStep::group_sum) {
       static constexpr const char* kGroups[] = {"data", "channel", "model"};
       const GroupSum& sum = plan.sums[step.index];
-      out << "  " << kGroups[static_cast<size_t>(sum.group)] << (sum.dtype == DType::i32 ? "_and " : "_sum ") << print_location(sum.from)
-          << " -> " << print_location(sum.to) << '\n';
+      out << "  " << kGroups[static_cast<size_t>(sum.group)] << (sum.dtype == DType::i32 ? "_and " : "_sum ")
+          << print_location(sum.from) << " -> " << print_location(sum.to) << '\n';
     } else if (step.kind == PlanStep::channel_gather || step.kind == PlanStep::channel_scatter) {
       const ChannelExchange& exchange = plan.exchanges[step.index];
       out << (step.kind == PlanStep::channel_gather ? "  channel_gather " : "  channel_scatter ")
@@ -71,7 +83,7 @@ std::string print_plan(const Plan& plan) {
       out << '\n';
     }
   }
-  for (const Location& l : plan.outputs) out << "  result " << print_location(l) << '\n';
+  for (const OutputPort& output : plan.outputs) out << "  result " << print_location(output.location) << '\n';
   return out.str();
 }
 

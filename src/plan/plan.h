@@ -1,7 +1,6 @@
 // A plan: what one rank does in a step, in order, with every address known but for its base.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +39,8 @@ struct PlanStep {
   size_t index;  // into launches, messages, sums or exchanges, or the bucket
 };
 
+const char* name_of(PlanStep::Kind kind);  // "start_all_reduce"
+
 // What is sent to a rank of the same pipeline, or received from it.
 struct Message {
   int peer;
@@ -68,6 +69,20 @@ struct RecordedRun {
   std::unique_ptr<Recording> recording;
 };
 
+// What the step is fed.
+struct InputPort {
+  Role role;
+  std::string name;  // for printing
+  Location location;
+};
+
+// What the step reports.
+struct OutputPort {
+  Report report;
+  TensorType type;
+  Location location;
+};
+
 struct Plan {
   std::string name;  // "train batch 128 of 256"
   std::vector<Launch> launches;
@@ -77,21 +92,14 @@ struct Plan {
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;
-  std::map<std::string, Location> inputs;  // "x", "target", "learning_rates", "dropout_counter": what the step is fed
-  std::vector<Location> outputs;
-  std::vector<TensorType> output_types;
+  std::vector<InputPort> inputs;  // of a role in the order of micro-batches
+  std::vector<OutputPort> outputs;
   // Where all inputs but samples and their targets lie together, and all outputs of one number: one copy takes them all.
   Location fed_numbers, result_numbers;
 
   // Forward-pass launches, those up to the loss: the rest is backward and update. For traces.
   double operations() const;
 };
-
-// Whether an input is the batch's samples or their targets, or a micro-batch of them: "x", "target", "x/0" ...
-bool is_of_samples(const std::string& input, const char* part);
-inline bool is_of_samples(const std::string& input) {
-  return is_of_samples(input, "x") || is_of_samples(input, "target");
-}
 
 // One line a step; addresses as offsets in the arena.
 std::string print_plan(const Plan& plan);

@@ -53,7 +53,9 @@ Dropped fit_budget(const Graph& graph, size_t budget, const std::vector<bool>& k
   if (best) return best->dropped;
   best = &*std::min_element(candidates.begin(), candidates.end(),
                             [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
-  const int64_t batch = graph.type(*graph.find("x")).shape[0];
+  const auto samples = std::find_if(graph.values().begin(), graph.values().end(),
+                                    [](const Value& value) { return value.role == Role::samples; });
+  const int64_t batch = samples == graph.values().end() ? 0 : samples->type.shape[0];
   throw Error(
       Status::out_of_memory,
       text("model '", graph.name(), "': activations of a batch of ", batch, " need at least ", best->bytes, " bytes (",

@@ -77,13 +77,13 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
   SafetensorsWriter writer;
   writer.set_metadata("format", kTrainingStateFormat);
   for (const Setting& setting : settings_of(trainer)) writer.set_metadata(setting.key, setting.value);
-  const TrainingState state = trainer.state();
-  writer.set_metadata("step", std::to_string(state.step));
-  if (state.has_position) {
-    writer.set_metadata("epoch", std::to_string(state.position.epoch));
-    writer.set_metadata("batch", std::to_string(state.position.batch));
-    writer.set_metadata("batches", std::to_string(state.position.batches));
-    if (state.shuffle_seed) writer.set_metadata("loader_seed", std::to_string(*state.shuffle_seed));
+  const TrainingState state = trainer.training_state();
+  writer.set_metadata("step", std::to_string(state.position.step));
+  if (state.position.has_batch) {
+    writer.set_metadata("epoch", std::to_string(state.position.batch.epoch));
+    writer.set_metadata("batch", std::to_string(state.position.batch.batch));
+    writer.set_metadata("batches", std::to_string(state.position.batch.batches));
+    if (state.position.shuffle_seed) writer.set_metadata("loader_seed", std::to_string(*state.position.shuffle_seed));
   }
   std::vector<std::string> rates;
   for (double rate : state.learning_rates) rates.push_back(print_number(rate));
@@ -137,15 +137,16 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
                 text(label, " has more parameter groups than the trainer's ", trainer.options().groups.size()));
 
   TrainingState state;
-  state.step = parse_number<int64_t>(require("step"), label, "step");
-  state.has_position = find("epoch") != nullptr;
-  if (state.has_position) {
-    state.position.epoch = parse_number<int64_t>(require("epoch"), label, "epoch");
-    state.position.batch = parse_number<int64_t>(require("batch"), label, "batch");
-    state.position.batches = parse_number<int64_t>(require("batches"), label, "batches");
-    if (find("loader_seed")) state.shuffle_seed = parse_number<uint64_t>(*find("loader_seed"), label, "loader_seed");
+  state.position.step = parse_number<int64_t>(require("step"), label, "step");
+  state.position.has_batch = find("epoch") != nullptr;
+  if (state.position.has_batch) {
+    state.position.batch.epoch = parse_number<int64_t>(require("epoch"), label, "epoch");
+    state.position.batch.batch = parse_number<int64_t>(require("batch"), label, "batch");
+    state.position.batch.batches = parse_number<int64_t>(require("batches"), label, "batches");
+    if (find("loader_seed"))
+      state.position.shuffle_seed = parse_number<uint64_t>(*find("loader_seed"), label, "loader_seed");
   }
-  if (state.step < 0 || state.position.epoch < 0 || state.position.batch < 0)
+  if (state.position.step < 0 || state.position.batch.epoch < 0 || state.position.batch.batch < 0)
     throw Error(Status::corrupt, text(label, ": step, epoch or batch is below 0"));
   const std::string& rates = require("learning_rates");  // with one space between them
   for (size_t begin = 0; begin < rates.size();) {

@@ -1,354 +1,119 @@
-// Plans, stepping and predicting.
+// Stepping, predicting, and what is held between steps.
 #include "train/trainer.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cstring>
 
-#include "core/sampler.h"
 #include "core/stopwatch.h"
 #include "core/text.h"
+#include "train/batch_checks.h"
+#include "train/epoch.h"
+#include "train/predictor.h"
+#include "train/trace_text.h"
 
 namespace troika {
 
-std::vector<MicroBatch> Trainer::micro_batches(int64_t n, size_t rank, size_t ranks) const {
-  const auto size = static_cast<int64_t>(ranks / parts()), index = static_cast<int64_t>(rank / parts());
-  if (options_.syncs_statistics) return cut_aligned_micro_batches(options_.micro_batches, n, size, index);
-  return options_.logical_shards > 0 ? cut_logical_shards(options_.logical_shards, n, size, index)
-                                     : cut_micro_batches(options_.micro_batches, balanced_split(n, size, index));
+Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
+                 TrainerOptions options)
+    : context_(std::move(context)),
+      model_(std::move(model)),
+      devices_(std::move(devices)),
+      options_(std::move(options)),
+      attached_(*context_, *model_, devices_, options_, StepLayout::Purpose::training),
+      sync_(*model_, attached_.layout, attached_.state),
+      stepper_(attached_, sync_, options_) {
+  model_->parameters()->set_owner(this);
 }
 
-size_t Trainer::most_micro_batches() const {
-  return static_cast<size_t>(options_.logical_shards > 0
-                                 ? options_.logical_shards / static_cast<int64_t>(devices_.size() / parts())
-                                 : options_.micro_batches);
-}
-
-Range Trainer::samples_of(Mode mode, int64_t n, size_t rank, size_t ranks) const {
-  const auto shares = static_cast<int64_t>(ranks / parts());
-  const int64_t share = ranks == 1 ? 0 : static_cast<int64_t>(rank / parts());
-  return mode == Mode::train && options_.logical_shards > 0
-             ? samples_of_shards(options_.logical_shards, n, shares, share)
-             : balanced_split(n, shares, share);
-}
-
-// In the order of samples, so that with logical shards the sum does not depend on how many replicas there are.
-double Trainer::sum_of_losses() const {
-  double sum = 0;
-  for (size_t r = 0; r < replicas_.size(); r += channels())
-    for (size_t i = 0; i < most_micro_batches(); ++i) sum += losses_[r * most_micro_batches() + i];
-  return sum;
-}
-
-CompileRequest Trainer::compile_request(Mode mode, int64_t global_batch, size_t rank, size_t ranks) const {
-  CompileRequest request(model_->graph());
-  request.mode = mode;
-  request.local_batch = samples_of(mode, global_batch, rank, ranks).size();
-  request.global_batch = mode == Mode::train ? global_batch : 0;
-  if (mode == Mode::train) request.micro_batches = micro_batches(global_batch, rank, ranks);
-  request.ranks = static_cast<int>(ranks / parts());
-  request.rank = static_cast<int>(rank / parts());
-  if (stages_) {
-    request.stages = &*stages_;
-    request.position = static_cast<int>(rank % parts() / channels());
-    request.positions = static_cast<int>(parts() / channels());
-    request.schedule = options_.pipeline_schedule;
+Trainer::~Trainer() {
+  ParameterStore& store = *model_->parameters();
+  if (!store.is_owner(this)) return;
+  try {
+    store.set_owner(nullptr);  // pulls the newest values
+  } catch (const std::exception& e) {
+    store.drop_owner();
+    try {
+      context_->log().write(LogLevel::error,
+                            text("model '", model_->name(), "': the last values could not be read back: ", e.what()));
+    } catch (const std::bad_alloc&) {  // no memory to say so either
+    }
   }
-  if (channel_split_) {
-    request.channel_split = &*channel_split_;
-    request.channel_rank = static_cast<int>(rank % channels());
-  }
-  request.loss = options_.loss;
-  request.is_mean = options_.reduction == Reduction::mean;
-  request.fuse = options_.fuse;
-  request.trainable = trainable_;
-  request.own_trainable = part_of(rank).trainable;
-  request.buckets = part_of(rank).buckets;
-  request.sgd = options_.sgd;
-  request.compute = options_.compute;
-  request.allow_tf32 = options_.allow_tf32;
-  request.recompute = options_.recompute;
-  request.groups = groups_of(rank);
-  request.gradient_share = gradient_share_of(rank);
-  request.compresses_gradients = options_.compresses_gradients;
-  request.shards_optimizer = shards_optimizer();
-  request.syncs_statistics = options_.syncs_statistics;
-  request.rates = static_cast<int64_t>(base_rates_.size());
-  return request;
 }
 
-// Without those that another share's rank updates.
-std::vector<UpdateGroup> Trainer::groups_of(size_t rank) const {
-  const ModelPart& part = part_of(rank);
-  if (!shards_optimizer()) return part.update_groups;
-  std::vector<UpdateGroup> own;
-  for (UpdateGroup group : part.update_groups) {
-    std::erase_if(group.parameters, [&](const std::string& name) {
-      return part.state.find(name).owner != static_cast<int>(rank / parts());
-    });
-    if (!group.parameters.empty()) own.push_back(std::move(group));
-  }
-  return own;
-}
+// ---- state on the devices ----
 
-GradientShare Trainer::gradient_share_of(size_t rank) const {
-  GradientShare share{static_cast<int>(rank % parts()), static_cast<int>(parts()), part_of(rank).trainable};
-  // What ranks of a channel group have whole, they all have: the first counts it.
-  std::erase_if(*share.counted, [&](const std::string& name) {
-    return rank % channels() != 0 && slice_of(name, rank % parts()).axis < 0;
-  });
-  return share;
-}
-
-void Trainer::prepare(Mode mode, int64_t global_batch, const std::vector<size_t>& ranks) {
-  for (const auto& replica : replicas_) replica->drop_abandoned_samples();
-  // The arena grows, and kernels are measured, with all the memory that there can be.
-  if (global_batch > largest_batch_)
-    for (const auto& replica : replicas_) replica->drop_samples();
-  largest_batch_ = std::max(largest_batch_, global_batch);
-  for (size_t rank : ranks) {
-    Replica& replica = *replicas_[rank];
-    if (replica.use(mode, samples_of(mode, global_batch, rank, ranks.size()).size(),
-                    mode == Mode::train ? global_batch : 0))
-      continue;
-    CompileRequest request = compile_request(mode, global_batch, rank, ranks.size());
-    if (replica.records()) request.least_beside = options_.least_beside;
-    replica.prepare(request, part_of(rank).state, context_->log());
-    context_->log().write(LogLevel::info, text("compiled plan ", replica.current_plan().name, ", arena ",
-                                               replica.arena_bytes(), " bytes"));
-  }
-  for (size_t r = 0; r < replicas_.size(); ++r)
-    if (!replicas_[r]->has_state()) replicas_[r]->allocate_state(part_of(r).state);
-  upload_state();
-}
-
-void Trainer::upload_state() {
+void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
+  attached_.runner.prepare(mode, n, active);
   ParameterStore& store = *model_->parameters();
   std::lock_guard lock(store.mutex());
-  if (for_inference_) store.refresh();
-  if (uploaded_version_ != store.version()) {
-    if (!for_inference_) refresh_store();
-    for (size_t i = 0; i < store.size(); ++i) {
-      const Parameter& p = store.entry(i);
-      if (!p.is_initialized)
-        throw Error(Status::not_initialized,
-                    text("parameter '", p.name, "' has no value yet; initialize or load the model first"));
-      write_state(p.is_buffer ? Role::buffer : Role::parameter, p.name, p.data.data());
-    }
-    uploaded_version_ = store.version();
-    buffers_are_synced_ = true;
-  }
-  if (options_.sgd.is_scaled && !loss_scale_is_uploaded_) {
-    for (size_t r = 0; r < replicas_.size(); ++r)
-      replicas_[r]->upload(part_of(r).state, Role::buffer, kLossScale, loss_scale_.data());
-    loss_scale_is_uploaded_ = true;
-  }
-  if (!host_momentum_.empty()) {
-    for (size_t i = 0; i < trainable_.size(); ++i)
-      write_state(Role::optimizer_state, trainable_[i], host_momentum_[i].data());
-    host_momentum_.clear();
-  }
+  if (!sync_.is_uploaded()) refresh_store();
+  sync_.upload();
 }
 
-// Running statistics are those of the first share of samples: the others take them before they evaluate.
-void Trainer::sync_buffers() {
-  if (buffers_are_synced_) return;
-  std::vector<std::byte> data;
-  for (size_t part = 0; part < parts(); ++part)
-    for (const StateEntry& entry : parts_[part].state.entries()) {
-      if (!entry.is_buffer) continue;
-      data.resize(entry.bytes);
-      replicas_[part]->read_segment(Segment::parameters, entry.offset, data.data(), entry.bytes);
-      for (size_t r = part + parts(); r < replicas_.size(); r += parts())
-        replicas_[r]->upload(parts_[part].state, Role::buffer, entry.name, data.data());
-    }
-  buffers_are_synced_ = true;
+void Trainer::pull() {
+  if (busy_.exchange(true))
+    throw Error(Status::busy,
+                text("model '", model_->name(),
+                     "': another call of its trainer is in progress (perhaps on this thread, in a callback)"));
+  struct Release {
+    std::atomic<bool>& flag;
+    ~Release() { flag = false; }
+  } release{busy_};
+  sync_.pull();
 }
+
+void Trainer::refresh_store() {
+  ParameterStore& store = *model_->parameters();
+  std::lock_guard lock(store.mutex());
+  if (!store.begin_refresh(this)) return;
+  sync_.pull();
+  store.end_refresh();
+}
+
+// ---- checks ----
 
 void Trainer::require_attached() const {
-  if (!for_inference_ && !model_->parameters()->is_owner(this))
+  if (!model_->parameters()->is_owner(this))
     throw Error(Status::detached,
                 text("model '", model_->name(), "' was attached again; this trainer no longer owns its parameters"));
 }
 
 void Trainer::check_usable() const {
   require_attached();
-  try {
-    if (broken_) std::rethrow_exception(broken_);
-  } catch (const std::exception& e) {
-    throw Error(Status::comm,
-                text("an earlier step failed half way (", e.what(), "); attach the model again and load a checkpoint"));
-  }
+  stepper_.check_unbroken();
 }
 
-void Trainer::check_batch(const Shape& shape) const {
-  const Shape& sample = input_shape_;
-  if (shape.rank() != sample.rank() + 1 ||
-      !std::equal(sample.dims().begin(), sample.dims().end(), shape.dims().begin() + 1))
-    throw Error(Status::invalid_argument, text("batch: inputs have shape ", shape, ", model '", model_->name(),
-                                               "' needs [batch, ", join(sample.dims(), ", "), "]"));
-  if (shape[0] < 1) throw Error(Status::invalid_argument, "batch: has no samples, needs at least 1");
+void Trainer::check_replicas() {
+  check_usable();
+  if (attached_.state.is_allocated()) attached_.state.check_replicas();
 }
 
-void Trainer::check_targets(const BatchView& batch) const {
-  const int64_t n = batch.n, outputs = outputs_;
-  if (options_.loss == Loss::mean_squared_error) {
-    if (!batch.values || batch.value_size != outputs)
-      throw Error(Status::invalid_argument,
-                  text("batch: targets are ", batch.values ? text(batch.value_size, " values a sample") : "labels",
-                       ", mean squared error on model '", model_->name(), "' needs ", outputs, " values a sample"));
-    return;
-  }
-  if (!batch.labels) throw Error(Status::invalid_argument, "batch: targets are values, cross-entropy needs labels");
-  for (int64_t i = 0; i < n; ++i)
-    if (batch.labels[i] < 0 || batch.labels[i] >= outputs)
-      throw Error(Status::invalid_argument, text("batch: label of sample ", i, " is ", batch.labels[i], ", model '",
-                                                 model_->name(), "' has classes 0 to ", outputs - 1));
-}
+// ---- batches ----
 
-void Trainer::check_order(const BatchOrigin& origin) const {
-  if (!expects_order_ || origin.at != position_ || origin.shuffle_seed == shuffle_seed_) return;
-  auto order = [](const std::optional<uint64_t>& seed) {
-    return seed ? text("shuffled with seed ", *seed) : std::string("in the dataset's order");
-  };
-  throw Error(Status::invalid_argument,
-              text("batch: its samples come ", order(origin.shuffle_seed), ", those of the training state ",
-                   order(shuffle_seed_), "; create the loader with the same shuffle and seed"));
-}
-
-BatchView Trainer::view_of(const Batch& b) const {
+BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const ActiveRanks& active) {
+  const std::shared_ptr<const Dataset>& dataset = loader.dataset();
+  if (dataset->sample_shape() != model_->input_shape())
+    check_inputs(dataset->sample_shape().times(coming.size), *model_);
+  if (mode == Mode::train) stepper_.check_order(coming);
   BatchView view;
-  view.n = b.size();
-  view.inputs = b.inputs.data();
-  view.labels = b.labels.empty() ? nullptr : b.labels.data();
-  view.values = b.values.empty() ? nullptr : b.values.data();
-  view.value_size = b.value_size;
+  if (options_.keeps_samples && fits_targets(*dataset, *model_, options_.loss) && attached_.keeper.may_keep(dataset)) {
+    prepare(mode, coming.size, active);
+    if (attached_.keeper.keep(dataset, active)) {
+      loader.skip();
+      view.n = coming.size;
+      view.gathered = &coming;
+      return view;
+    }
+  }
+  view = view_of(*loader.next());
+  check_targets(view, *model_, options_.loss);
+  prepare(mode, coming.size, active);
   return view;
 }
 
-RunArguments Trainer::arguments_of(Mode mode, const BatchView& batch, size_t rank, size_t ranks) {
-  const int64_t features = input_shape_.elements();
-  const Range range = samples_of(mode, batch.n, ranks == 1 ? 0 : rank, ranks);
-  RunArguments a;
-  a.x = batch.inputs ? batch.inputs + range.begin * features : nullptr;
-  a.x_bytes = static_cast<size_t>(range.size() * features) * sizeof(float);
-  if (batch.gathered) {
-    SamplePlace& place = a.samples.emplace();
-    place.first = batch.gathered->first + range.begin;
-    if (batch.gathered->shuffle_seed)
-      place.key = Sampler::key_of(*batch.gathered->shuffle_seed, batch.gathered->at.epoch);
-  } else if (batch.labels) {
-    a.target = batch.labels + range.begin;
-    a.target_bytes = static_cast<size_t>(range.size()) * sizeof(int32_t);
-  } else if (batch.values) {
-    a.target = batch.values + range.begin * batch.value_size;
-    a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
-  }
-  a.learning_rates = &step_rates_;
-  a.dropout_counter[0] = static_cast<int64_t>(options_.seed);
-  a.dropout_counter[1] = step_;
-  a.losses = losses_.data() + rank * most_micro_batches();
-  const bool leads = rank % channels() == 0;  // its channel group, whose ranks all have the output
-  a.output = batch.output && leads ? batch.output + range.begin * outputs_ : nullptr;
-  return a;
-}
-
-// Starts a run on each of `ranks` by start(replica, arguments), and waits for them all.
-template <typename Start>
-void Trainer::run_on(const std::vector<size_t>& ranks, const BatchView& batch, Mode mode, Start start) {
-  const Deadline deadline = Deadline::clock::now() + std::chrono::milliseconds(options_.deadline_ms);
-  std::fill(losses_.begin(), losses_.end(), 0.0);
-  std::vector<size_t>::const_iterator started = ranks.begin();  // behind the last one that runs
-  std::exception_ptr first_error;
-  auto note = [&] {  // within a catch: nobody waits for a rank that is lost
-    if (!first_error) first_error = std::current_exception();
-    try {
-      throw;
-    } catch (const std::exception& e) {
-      for (size_t rank : ranks) replicas_[rank]->abort(e.what());
-    }
-  };
-  try {
-    for (; started != ranks.end(); ++started) {
-      RunArguments a = arguments_of(mode, batch, *started, ranks.size());
-      a.deadline = deadline;
-      if (!replicas_[*started]->is_idle()) start(*replicas_[*started], a);
-    }
-  } catch (...) {
-    note();
-  }
-  for (auto rank = ranks.begin(); rank != started; ++rank) {
-    if (replicas_[*rank]->is_idle()) continue;
-    try {
-      replicas_[*rank]->wait();
-    } catch (...) {
-      note();
-    }
-  }
-  if (first_error) std::rethrow_exception(first_error);
-}
-
-void Trainer::start_and_wait(Mode mode, const std::vector<size_t>& ranks, const BatchView& batch, Results wants) {
-  run_on(ranks, batch, mode, [wants](Replica& replica, RunArguments& arguments) {
-    arguments.wants = wants;
-    replica.start(arguments);
-  });
-}
-
-// The results of the last step, of n samples, which was started for `earlier` ones.
-void Trainer::collect(int64_t n) {
-  BatchView view;
-  view.n = n;
-  run_on(all_ranks_, view, Mode::train, [](Replica& replica, RunArguments& arguments) { replica.collect(arguments); });
-}
-
-// Follows what update_loss_scale did on every replica, by the same arithmetic.
-void Trainer::note_loss_scale(StepResult& result) {
-  if (!options_.sgd.is_scaled) return;
-  auto& [scale, good] = loss_scale_;
-  result.loss_scale = static_cast<double>(last_loss_scale_ = scale);
-  result.is_skipped = !replicas_[0]->results().is_finite;
-  if (result.is_skipped) {
-    scale = std::max(scale * static_cast<float>(kLossScaleBackoff), 1.0f);
-    good = 0;
-  } else if (++good >= static_cast<float>(options_.sgd.scale_interval)) {
-    scale *= static_cast<float>(kLossScaleGrowth);
-    good = 0;
-  }
-}
-
 StepResult Trainer::start_step(const BatchView& view, const BatchOrigin* origin, Results wants) {
-  for (size_t g = 0; g < base_rates_.size(); ++g)
-    step_rates_[g] =
-        static_cast<float>(options_.schedule.at(step_, base_rates_[g] < 0 ? base_rates_[0] : base_rates_[g]));
-  try {
-    model_->parameters()->mark_newer(this);
-    start_and_wait(Mode::train, all_ranks_, view, wants);
-  } catch (...) {
-    broken_ = std::current_exception();
-    throw;
-  }
-  StepResult result;
-  result.samples = view.n;
-  result.learning_rate = options_.schedule.at(step_, base_rates_[0]);
-  result.step = ++step_;
-  buffers_are_synced_ = replicas_.size() == parts();
-  has_gradients_ = true;
-  if (origin) {
-    position_ = origin->next;
-    shuffle_seed_ = origin->shuffle_seed;
-    has_position_ = true;
-    expects_order_ = false;
-  }
-  return result;
-}
-
-// What the devices have told of a step.
-void Trainer::finish_step(StepResult& result) {
-  result.loss = sum_of_losses();
-  if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
-  for (size_t r = 0; r < replicas_.size(); r += channels()) result.correct += replicas_[r]->results().correct;
-  note_loss_scale(result);
-  result.gradient_norm = static_cast<double>(replicas_[0]->results().gradient_norm);
+  model_->parameters()->mark_newer(this);
+  return stepper_.start(view, origin, wants);
 }
 
 bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
@@ -356,29 +121,125 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   if (take_stop_request()) return false;
   const Stopwatch stopwatch;
   const BatchView view = view_of(batch);
-  check_batch(batch.shape);
-  check_targets(view);
-  if (batch.origin) check_order(*batch.origin);
-  prepare(Mode::train, view.n, all_ranks_);
+  check_inputs(batch.shape, *model_);
+  check_targets(view, *model_, options_.loss);
+  if (batch.origin) stepper_.check_order(*batch.origin);
+  prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, batch.origin ? &*batch.origin : nullptr,
                       wants_results || options_.sgd.is_scaled ? Results::own : Results::none);
-  finish_step(result);
+  stepper_.finish(result);
   result.seconds = stopwatch.seconds();
   return true;
 }
 
+std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const ActiveRanks& active) {
+  sync_.share_buffers();
+  attached_.runner.run(Mode::evaluate, active, view, StepNumbers());
+  return {attached_.runner.sum_of_losses(), attached_.runner.correct()};
+}
+
 Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<float>& output) {
   check_usable();
-  check_batch(shape);
-  prepare(Mode::predict, shape[0], all_ranks_);
-  sync_buffers();
-  output.resize(static_cast<size_t>(shape[0] * outputs_));
-  BatchView view;
-  view.n = shape[0];
-  view.inputs = inputs;
-  view.output = output.data();
-  start_and_wait(Mode::predict, all_ranks_, view);
-  return model_->output_shape().times(shape[0]);
+  check_inputs(shape, *model_);
+  prepare(Mode::predict, shape[0], ranks().all());
+  sync_.share_buffers();
+  return run_prediction(attached_, *model_, shape[0], inputs, output);
+}
+
+bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
+  check_usable();
+  return Epoch(*this, loader).train(metrics);
+}
+
+bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics) {
+  check_usable();
+  if (!device) return Epoch(*this, loader).evaluate(ranks().all(), metrics);
+  const auto found = std::find(devices_.begin(), devices_.end(), *device);
+  if (found == devices_.end())
+    throw Error(Status::not_on_device,
+                text("model '", model_->name(), "' is not on ", *device, "; it is on ", join(devices_, ", ")));
+  if (const int parts = layout().ranks().parts(); parts > 1)
+    throw Error(Status::unsupported, text("model '", model_->name(), "' is split over ", parts,
+                                          " devices, cannot be evaluated on ", *device, " alone; evaluate on all"));
+  return Epoch(*this, loader).evaluate({{static_cast<int>(found - devices_.begin())}, true}, metrics);
+}
+
+// ---- reading ----
+
+void Trainer::read_parameter(const std::string& name, DeviceId device, void* data, size_t bytes) {
+  require_attached();
+  ParameterStore& store = *model_->parameters();
+  const Parameter& p = store.entry(store.index_of(name));
+  const RankMap& map = layout().ranks();
+  std::vector<DeviceId> holders;
+  int found = -1;
+  for (int share = 0; share < map.shares(); ++share)
+    for (int part : layout().holders_of(name)) {
+      const int rank = map.rank_of(share, part);
+      holders.push_back(ranks().at(rank).device_id());
+      if (found < 0 && holders.back() == device) found = rank;
+    }
+  if (found < 0)
+    throw Error(Status::not_on_device,
+                text("parameter '", name, "' is not on ", device, "; ",
+                     map.parts() == 1 ? text("model '", model_->name(), "'") : "it", " is on ", join(holders, ", ")));
+  if (bytes != p.type.bytes())
+    throw Error(Status::invalid_argument, text("parameter '", name, "': buffer has ", bytes, " bytes, ",
+                                               name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
+  if (!sync_.is_uploaded()) {  // nothing newer than the host's copy
+    refresh_store();
+    std::lock_guard lock(store.mutex());
+    std::memcpy(data, p.data.data(), bytes);
+    return;
+  }
+  state().read_from(found, p.is_buffer ? Role::buffer : Role::parameter, name, data);
+}
+
+void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) {
+  require_attached();
+  ParameterStore& store = *model_->parameters();
+  const Parameter& p = store.entry(store.index_of(name));
+  if (std::find(trainable().begin(), trainable().end(), name) == trainable().end())
+    throw Error(Status::not_initialized,
+                text("parameter '", name, "' is ", p.is_buffer ? "a buffer" : "frozen", " and has no gradient"));
+  if (bytes != p.type.bytes())
+    throw Error(Status::invalid_argument, text("gradient of '", name, "': buffer has ", bytes, " bytes, f32",
+                                               p.type.shape, " needs ", p.type.bytes()));
+  if (!stepper_.has_gradients())
+    throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
+  state().read(Role::gradient, name, data);
+  if (const float scale = stepper_.gradient_scale(); scale != 1)
+    for (size_t i = 0; i < bytes / sizeof(float); ++i) data[i] /= scale;
+}
+
+void Trainer::restore(const TrainingState& state, std::vector<std::vector<float>> momentum,
+                      const std::vector<std::vector<std::byte>>& values) {
+  ParameterStore& store = *model_->parameters();
+  {
+    std::lock_guard lock(store.mutex());
+    refresh_store();
+    for (size_t i = 0; i < values.size(); ++i)
+      if (!values[i].empty()) store.write(i, values[i].data(), values[i].size());
+  }
+  stepper_.restore(state);
+  sync_.restore_momentum(std::move(momentum));
+}
+
+std::string Trainer::explain(int64_t batch) {
+  check_usable();
+  if (batch < 1) throw Error(Status::invalid_argument, text("explain: batch is ", batch, ", needs at least 1"));
+  prepare(Mode::train, batch, ranks().all());
+  std::string result;
+  for (const auto& [rank, replica] : ranks())
+    result += text("replica ", rank, " ", print_plan(replica->current_plan()));
+  return result;
+}
+
+std::string Trainer::trace() const {
+  std::string trace = trace_text(ranks());
+  if (trace.empty())
+    throw Error(Status::not_initialized, "trace: there is none; set collect_trace and run a step first");
+  return trace;
 }
 
 }  // namespace troika

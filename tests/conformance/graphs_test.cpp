@@ -86,7 +86,7 @@ struct Training {
     CompileRequest request(model.graph());
     request.local_batch = request.global_batch = kBatch;
     request.micro_batches = {{{0, kBatch}}};
-    request.fuse = fuses;
+    request.spec.fuse = fuses;
     for (size_t i = 0; i < model.parameters()->size(); ++i)
       if (!model.parameters()->entry(i).is_buffer) trainable.push_back(model.parameters()->entry(i).name);
     request.trainable = trainable;

@@ -63,7 +63,7 @@ TEST(Beside, RunsThoseThatAreLongEnoughOnDevicesThatRecord) {
     StepResult result;
     trainer.step(make_batches(1, 8)[0], result);
     bool any = false;
-    for (const Launch& launch : trainer.replica(0).current_plan().launches) any = any || launch.is_beside;
+    for (const Launch& launch : trainer.ranks().at(0).current_plan().launches) any = any || launch.is_beside;
     EXPECT_EQ(any, least == kAll && !is_on_cpu());
   }
 }

@@ -97,7 +97,7 @@ TEST(Channels, HoldTheirPartOfTheParameters) {
     batch.labels = {0, 1, 2, 3};
     StepResult result;
     trainer.step(batch, result);
-    return static_cast<double>(trainer.state_of(0).segment_bytes(Segment::parameters));
+    return static_cast<double>(trainer.state().table_of(0).segment_bytes(Segment::parameters));
   };
   const double whole = bytes_of(1);
   EXPECT_LT(bytes_of(2), 0.52 * whole);

@@ -131,13 +131,13 @@ TEST(Layers, HoldTheirOwnParametersAlone) {
   Trainer trainer(test_context(), model, test_devices(2), options);
   StepResult result;
   trainer.step(make_batches(1, 8)[0], result);
-  const size_t first = trainer.state_of(0).segment_bytes(Segment::parameters),
-               second = trainer.state_of(1).segment_bytes(Segment::parameters);
-  EXPECT_EQ(trainer.state_of(0).entries().size(), 2u);
-  EXPECT_EQ(trainer.state_of(1).entries().size(), 4u);
+  const size_t first = trainer.state().table_of(0).segment_bytes(Segment::parameters),
+               second = trainer.state().table_of(1).segment_bytes(Segment::parameters);
+  EXPECT_EQ(trainer.state().table_of(0).entries().size(), 2u);
+  EXPECT_EQ(trainer.state().table_of(1).entries().size(), 4u);
   Trainer whole(test_context(), conv_net(), test_devices(1), momentum_options());
   whole.step(make_batches(1, 8)[0], result);
-  EXPECT_EQ(first + second, whole.state_of(0).segment_bytes(Segment::parameters));
+  EXPECT_EQ(first + second, whole.state().table_of(0).segment_bytes(Segment::parameters));
   std::vector<float> weight(4 * 9);
   trainer.read_parameter("conv1.weight", test_devices(2)[0], weight.data(), weight.size() * sizeof(float));
   const auto [own, other] = std::pair(test_devices(2)[0], test_devices(2)[1]);

@@ -81,7 +81,7 @@ TEST(MicroBatches, TakeLessMemory) {
     Trainer trainer(test_context(), conv_net(), test_devices(1), in_parts(parts));
     StepResult result;
     trainer.step(make_batches(1, 256)[0], result);
-    return static_cast<double>(trainer.replica(0).arena_bytes());
+    return static_cast<double>(trainer.ranks().at(0).arena_bytes());
   };
   EXPECT_LT(arena_of(8), 0.4 * arena_of(1));
 }

@@ -98,7 +98,7 @@ TEST(Recompute, ChangesNoBitOfResNets) {
 size_t arena_bytes(const TrainerOptions& options, int64_t batch) {
   Trainer trainer(test_context(), zoo_model("d2l_resnet18", 28), test_devices(1), options);
   trainer.explain(batch);
-  return trainer.replica(0).arena_bytes();
+  return trainer.ranks().at(0).arena_bytes();
 }
 
 TEST(Recompute, ShrinksTheArena) {
@@ -131,7 +131,7 @@ TEST(Recompute, FitsABudgetOnEachDeviceOrLeavesTheTrainerAsItWas) {
   StepResult result;
   ASSERT_TRUE(trainer.step(batches[0], result));
   if (is_on_cpu()) {
-    EXPECT_LT(trainer.replica(0).arena_bytes(), size_t{30} << 20) << "with scratch";
+    EXPECT_LT(trainer.ranks().at(0).arena_bytes(), size_t{30} << 20) << "with scratch";
   }
   const Trained before = look_at(trainer);
   EXPECT_EQ(before.parameters, kept.parameters);
@@ -169,7 +169,7 @@ TEST(Recompute, FitsABudgetWithinASplitAndChangesNoBit) {
       for (const Batch& batch : batches) trainer.step(batch, result);
       trained = look_at(trainer);
       size_t most = 0;
-      for (size_t r = 0; r < trainer.replica_count(); ++r) most = std::max(most, trainer.replica(r).arena_bytes());
+      for (size_t r = 0; r < trainer.ranks().size(); ++r) most = std::max(most, trainer.ranks().at(r).arena_bytes());
       return most;
     };
     Trained kept, again;

@@ -54,13 +54,13 @@ TEST(Replication, OfAShardedOptimizerHoldsItsStateOnce) {
   StepResult result;
   Trainer whole(test_context(), conv_net(), test_devices(1), momentum_options());
   whole.step(make_batches(1, 8)[0], result);
-  const size_t bytes = whole.state_of(0).segment_bytes(Segment::optimizer);
+  const size_t bytes = whole.state().table_of(0).segment_bytes(Segment::optimizer);
   for (int n : {2, 3, 4}) {
     Trainer trainer(test_context(), conv_net(), test_devices(n), with_mesh({n, 1, 1}, true));
     trainer.step(make_batches(1, 8)[0], result);
     size_t sum = 0, most = 0;
     for (int share = 0; share < n; ++share) {
-      const size_t own = trainer.state_of(0).segment_bytes(Segment::optimizer, share);
+      const size_t own = trainer.state().table_of(0).segment_bytes(Segment::optimizer, share);
       sum += own;
       most = std::max(most, own);
     }

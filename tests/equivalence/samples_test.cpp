@@ -65,7 +65,7 @@ Epochs train_epochs(const std::shared_ptr<const Dataset>& dataset, bool shuffle,
   loader.seek({1, 2, 0});
   EXPECT_TRUE(trainer.train_epoch(loader, metrics));
   note(metrics);
-  EXPECT_EQ(trainer.replica(0).keeps_samples(), !is_on_cpu() && options.keeps_samples);
+  EXPECT_EQ(trainer.ranks().at(0).keeps_samples(), !is_on_cpu() && options.keeps_samples);
   epochs.hold(look_at(trainer));
   return epochs;
 }

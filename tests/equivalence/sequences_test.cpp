@@ -251,7 +251,7 @@ LongRun train_long(const Kind& kind, int64_t budget_bytes) {
     run.losses.push_back(result.loss);
   }
   run.parameters = look_at(trainer).parameters;
-  run.arena_bytes = trainer.replica(0).arena_bytes();
+  run.arena_bytes = trainer.ranks().at(0).arena_bytes();
   return run;
 }
 
@@ -284,7 +284,7 @@ TEST(Sequences, NeedMemoryByTheSquareRootOfTheirSteps) {
         Trainer trainer(test_context(), model, test_devices(1), options);
         trainer.explain(8);
         const auto input = static_cast<double>(8 * steps) * sizeof(float);
-        bytes->push_back(static_cast<double>(trainer.replica(0).arena_bytes()) - input);
+        bytes->push_back(static_cast<double>(trainer.ranks().at(0).arena_bytes()) - input);
       }
     }
     for (size_t i : {0, 1}) {  // steps four times as many

@@ -11,6 +11,7 @@
 #include "support/temp_directory.h"
 #include "support/throws.h"
 #include "train/checkpoint.h"
+#include "train/predictor.h"
 
 namespace troika {
 namespace {
@@ -39,7 +40,7 @@ TEST(Groups, ThatAreFrozenKeepEveryBitAndAreNotCommunicated) {
     for (const auto& [name, values] : before) {
       const bool is_frozen = name == "conv1.weight" || name == "conv1.bias" || name == "fc.bias";
       EXPECT_EQ(values == after.at(name), is_frozen) << name;
-      EXPECT_EQ(trainer.state_of(0).find(name).bucket == -1, is_frozen) << name;
+      EXPECT_EQ(trainer.state().table_of(0).find(name).bucket == -1, is_frozen) << name;
     }
     EXPECT_THROWS(Status::not_initialized, "frozen", trainer.read_gradient("conv1.bias", gradient.data(), 16));
     const std::string plan = trainer.explain(7);
@@ -210,7 +211,7 @@ TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
   first->predict(batches[3].shape, batches[3].inputs.data(), from_trainer);
   first.reset();
   {
-    Trainer inference(test_context(), model, {test_devices(6).back()}, {}, true);
+    Predictor inference(test_context(), model, test_devices(6).back());
     inference.predict(batches[3].shape, batches[3].inputs.data(), from_model);
     EXPECT_LE(difference(from_trainer, from_model), kTolerance);
   }

@@ -85,7 +85,7 @@ TEST(Trap, TheLastSmallerBatchOfAnEpochIsTrainedOn) {
       Metrics metrics;
       EXPECT_TRUE(trainer.train_epoch(loader, metrics));
       EXPECT_EQ(metrics.samples, 10);
-      EXPECT_EQ(trainer.state().step, 3 * (epoch + 1));
+      EXPECT_EQ(trainer.training_state().position.step, 3 * (epoch + 1));
       runs[i].losses.push_back(metrics.loss);
       runs[i].correct.push_back(metrics.correct);
     }
@@ -100,7 +100,7 @@ TEST(Trap, TheLastSmallerBatchOfAnEpochIsTrainedOn) {
 // ggml aborts on an op without a gradient, a later version skipped it silently.
 TEST(Trap, AnOpWithoutAGradientIsAnErrorThatNamesIt) {
   Graph graph;
-  const ValueId x = graph.add_value("x", {DType::f32, {2, 3, 4, 4}}, Role::input);
+  const ValueId x = graph.add_value("x", {DType::f32, {2, 3, 4, 4}}, Role::samples);
   const ValueId w = graph.add_value("w", {DType::f32, {3}}, Role::parameter);
   const ValueId count = graph.add_value("n", {DType::i64, {}}, Role::buffer);
   const ValueId y = append_node(graph, batch_norm2d_inference_op, "bn7", {x, w, w, w, w, count, kNoValue},

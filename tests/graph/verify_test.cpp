@@ -18,10 +18,10 @@ TEST(Verify, AcceptsNodesThatReadWhatIsThere) {
   EXPECT_NO_THROW(check("(%1 : f32[2]) = relu(%0) \"a\" (%2 : f32[2]) = add(%1, %0) \"b\" return %2, %0"));
 }
 
-TEST(Verify, AcceptsAbsentInputs) { EXPECT_NO_THROW(check("(%1 : f32[2]) = op(_, %0) \"a\" return %1")); }
+TEST(Verify, AcceptsAbsentInputs) { EXPECT_NO_THROW(check("(%1 : f32[2]) = fill(_, %0) \"a\" return %1")); }
 
 TEST(Verify, AcceptsAGradientFromItsNodeOn) {
-  EXPECT_NO_THROW(check("(%1 : f32[2] gradient \"w.gradient\") = op(%0) \"a\" () = all_reduce(%1) \"b\" return"));
+  EXPECT_NO_THROW(check("(%1 : f32[2] gradient \"w.gradient\") = fill(%0) \"a\" () = all_reduce(%1) \"b\" return"));
 }
 
 TEST(Verify, RefusesAValueReadBeforeItIsMade) {
@@ -30,7 +30,7 @@ TEST(Verify, RefusesAValueReadBeforeItIsMade) {
 }
 
 TEST(Verify, RefusesAGradientReadBeforeItIsMade) {
-  EXPECT_REFUSED("() = all_reduce(%1) \"b\" (%1 : f32[2] gradient \"w.gradient\") = op(%0) \"a\" return",
+  EXPECT_REFUSED("() = all_reduce(%1) \"b\" (%1 : f32[2] gradient \"w.gradient\") = fill(%0) \"a\" return",
                  "all_reduce 'b': reads %1 before it is made");
 }
 
@@ -47,11 +47,11 @@ TEST(Verify, RefusesANodeThatMakesAnInput) {
 }
 
 TEST(Verify, RefusesNumbersOutOfRange) {
-  EXPECT_REFUSED("() = op(%9) \"a\" return", "op 'a': input %9 is out of range");
+  EXPECT_REFUSED("() = fill(%9) \"a\" return", "fill 'a': input %9 is out of range");
   EXPECT_REFUSED("return %9", "graph 'g': output %9 is never made");
   Graph graph("g");
   graph.add_node({&fill_op, "a", {}, {3}, {}});
-  EXPECT_THROWS(Status::internal, "op 'a': output %3 is out of range", (verify_structure(graph), 0));
+  EXPECT_THROWS(Status::internal, "fill 'a': output %3 is out of range", (verify_structure(graph), 0));
 }
 
 TEST(Verify, RefusesAnOutputThatNothingMakes) {

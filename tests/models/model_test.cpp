@@ -95,7 +95,7 @@ TEST_F(LayerTest, DropoutsShareOneCounterAndHaveKeysOfTheirOwn) {
   const auto& nodes = model.graph().nodes();
   const ValueId counter = nodes[0].inputs[1];
   EXPECT_EQ(model.graph().value(counter).name, "dropout_counter");
-  EXPECT_EQ(model.graph().value(counter).role, Role::input);
+  EXPECT_EQ(model.graph().value(counter).role, Role::counter);
   EXPECT_EQ(model.graph().type(counter), (TensorType{DType::i64, {2}}));
   EXPECT_EQ(nodes[1].inputs[1], counter);
   EXPECT_EQ(nodes[0].attributes.integer("layer"), static_cast<int64_t>(hash_name("drop1")));

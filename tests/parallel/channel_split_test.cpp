@@ -31,7 +31,7 @@ TEST(ChannelSplit, GoesByColumnThenByRow) {
   const ChannelSplit split(model->graph(), 2);
   EXPECT_GRAPH(split.apply(model->graph(), 0), R"(
 graph "mlp" {
-  %0 : f32[1, 1, 28, 28] input "x"
+  %0 : f32[1, 1, 28, 28] samples "x"
   %3 : f32[3, 784] parameter "fc1.weight"
   %4 : f32[3] parameter "fc1.bias"
   %7 : f32[3, 3] parameter "fc2.weight"
@@ -46,7 +46,7 @@ graph "mlp" {
 })");
   EXPECT_GRAPH(split.apply(model->graph(), 1), R"(
 graph "mlp" {
-  %0 : f32[1, 1, 28, 28] input "x"
+  %0 : f32[1, 1, 28, 28] samples "x"
   %3 : f32[2, 784] parameter "fc1.weight"
   %4 : f32[2] parameter "fc1.bias"
   %7 : f32[3, 2] parameter "fc2.weight"
@@ -87,7 +87,7 @@ TEST(ChannelSplit, ScattersSumsThatAreWorkedOnInParts) {
   autodiff(graph, {"conv1.weight", "conv2.weight"});
   EXPECT_GRAPH(graph, R"(
 graph "net" {
-  %0 : f32[1, 1, 2, 2] input "x"
+  %0 : f32[1, 1, 2, 2] samples "x"
   %2 : f32[2, 1, 1, 1] parameter "conv1.weight"
   %4 : f32[3, 2, 1, 1] parameter "conv2.weight"
   %8 : f32[1] parameter "bn.weight"
@@ -96,7 +96,7 @@ graph "net" {
   %11 : f32[1] buffer "bn.running_var"
   %12 : i64[] buffer "bn.num_batches_tracked"
   %17 : f32[3, 4] parameter "fc.weight"
-  %20 : i32[1] input "target"
+  %20 : i32[1] targets "target"
   (%1 : f32[1, 1, 2, 2]) = channel_copy(%0) "conv1"
   (%3 : f32[1, 2, 2, 2]) = conv2d(%1, %2, _) "conv1" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
   (%5 : f32[1, 3, 2, 2]) = conv2d(%3, %4, _) "conv2" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
@@ -116,7 +116,7 @@ graph "net" {
   (%32 : f32[3, 2, 1, 1] gradient "conv2.weight") = conv2d_weight_gradient(%3, %31) "conv2" {bias=0, dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[3, 2, 1, 1]}
   (%33 : f32[1, 2, 2, 2]) = conv2d_input_gradient(%4, %31) "conv2" {dilation=[1, 1], groups=1, input_shape=[1, 2, 2, 2], kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1]}
   (%34 : f32[2, 1, 1, 1] gradient "conv1.weight") = conv2d_weight_gradient(%1, %33) "conv1" {bias=0, dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[2, 1, 1, 1]}
-  return %21, %22
+  return loss %21, correct %22
 })");
 }
 

@@ -73,7 +73,7 @@ TEST(MakeBuckets, MakesNoneOfNoParameters) { EXPECT_TRUE(make_buckets({}, 1024).
 
 constexpr const char* kBackward = R"(
 graph "net" {
-  %0 : f32[2] input "x"
+  %0 : f32[2] samples "x"
   (%1 : f32[2] gradient "c") = relu(%0) "c"
   (%2 : f32[2]) = relu(%0) "between"
   (%3 : f32[2] gradient "b") = relu(%2) "b"
@@ -94,7 +94,7 @@ Graph with_all_reduces(const std::vector<std::vector<std::string>>& names) {
 TEST(InsertAllReduces, StartsEachBucketRightBehindItsLastGradient) {
   EXPECT_GRAPH(with_all_reduces({{"c"}, {"b", "a"}}), R"(
 graph "net" {
-  %0 : f32[2] input "x"
+  %0 : f32[2] samples "x"
   (%1 : f32[2] gradient "c") = relu(%0) "c"
   () = all_reduce(%1) "bucket0" {bucket=0}
   (%2 : f32[2]) = relu(%0) "between"
@@ -110,7 +110,7 @@ graph "net" {
 TEST(InsertAllReduces, StartsBucketsInTheirOrder) {
   EXPECT_GRAPH(with_all_reduces({{"b"}, {"c"}, {"a"}}), R"(
 graph "net" {
-  %0 : f32[2] input "x"
+  %0 : f32[2] samples "x"
   (%1 : f32[2] gradient "c") = relu(%0) "c"
   (%2 : f32[2]) = relu(%0) "between"
   (%3 : f32[2] gradient "b") = relu(%2) "b"
@@ -135,7 +135,7 @@ TEST(CompressGradients, RoundsBeforeEachSumAndBehindTheLast) {
   verify(graph);
   EXPECT_GRAPH(graph, R"(
 graph "net" {
-  %0 : f32[2] input "x"
+  %0 : f32[2] samples "x"
   (%1 : f32[2] gradient "c") = relu(%0) "c"
   () = round_bf16(%1) "bucket0"
   () = all_reduce(%1) "bucket0" {bucket=0}
@@ -155,7 +155,7 @@ graph "net" {
 TEST(InsertAllGathers, StartsEachBucketBehindItsLastUpdate) {
   const std::string sums = R"(
 graph "net" {
-  %0 : f32[1] input "learning_rates"
+  %0 : f32[1] settings "learning_rates"
   %1 : f32[2] parameter "a"
   %2 : f32[2] parameter "b"
   %3 : f32[2] parameter "c"
@@ -186,7 +186,7 @@ TEST(AssignOwners, GivesTheLargestToWhoHasLeast) {
 
 constexpr const char* kModel = R"(
 graph "net" {
-  %0 : f32[1, 3] input "x"
+  %0 : f32[1, 3] samples "x"
   %1 : f32[4, 3] parameter "fc1.weight"
   %2 : f32[5, 4] parameter "fc2.weight"
   (%3 : f32[1, 4]) = linear(%0, %1, _) "fc1"
@@ -234,8 +234,8 @@ TEST(IdleGraph, StartsTheSameBucketsAsARankWithSamples) {
 TEST(SetSampleOffset, TellsDropoutWhereTheShardBegins) {
   Graph graph = parse_graph(R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
-  %1 : i64[2] input "dropout_counter"
+  %0 : f32[2, 3] samples "x"
+  %1 : i64[2] counter "dropout_counter"
   (%2 : f32[2, 3]) = dropout(%0, %1) "a" {layer=1, probability=0.5, sample_offset=0}
   (%3 : f32[2, 3]) = relu(%2) "relu"
   (%4 : f32[2, 3]) = dropout(%3, %1) "b" {layer=2, probability=0.5, sample_offset=0}
@@ -244,8 +244,8 @@ graph "net" {
   set_sample_offset(graph, 17);
   EXPECT_GRAPH(graph, R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
-  %1 : i64[2] input "dropout_counter"
+  %0 : f32[2, 3] samples "x"
+  %1 : i64[2] counter "dropout_counter"
   (%2 : f32[2, 3]) = dropout(%0, %1) "a" {layer=1, probability=0.5, sample_offset=17}
   (%3 : f32[2, 3]) = relu(%2) "relu"
   (%4 : f32[2, 3]) = dropout(%3, %1) "b" {layer=2, probability=0.5, sample_offset=17}

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kModel = R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   %3 : f32[3] buffer "bn.running_mean"
@@ -36,13 +36,13 @@ StepPart synchronized() {
 TEST(SyncBatchNormPass, SumsMomentsForwardAndGradientsBackward) {
   EXPECT_GRAPH(synchronized().graph, R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   %3 : f32[3] buffer "bn.running_mean"
   %4 : f32[3] buffer "bn.running_var"
   %5 : i64[] buffer "bn.num_batches_tracked"
-  %12 : f32[2, 48] input "target"
+  %12 : f32[2, 48] targets "target"
   (%10 : f32[2, 7]) = batch_norm2d_moments(%0) "bn" {rank=1, ranks=2}
   (%11 : f32[2, 7]) = data_sum(%10) "bn"
   (%6 : f32[2, 3, 4, 4], %7 : f32[3], %8 : f32[3]) = batch_norm2d(%0, %1, %2, %3, %4, %5, _, %11) "bn" {eps=1e-05, momentum=0.1, relu=1}
@@ -53,7 +53,7 @@ graph "net" {
   (%16 : f32[7]) = batch_norm2d_gradient_sums(%0, %7, %6, %15) "bn" {relu=1, residual=0}
   (%17 : f32[7]) = data_sum(%16) "bn"
   (%18 : f32[2, 3, 4, 4], %19 : f32[3] gradient "bn.weight", %20 : f32[3] gradient "bn.bias") = batch_norm2d_gradient(%0, %1, %7, %8, %6, %15, %16, %17) "bn" {relu=1, residual=0}
-  return %13
+  return loss %13
 })");
 }
 
@@ -78,7 +78,7 @@ graph "net" {
 TEST(SyncBatchNormPass, NeedsSeveralValuesOnAllRanks) {
   const Graph graph = parse_graph(R"(
 graph "net" {
-  %0 : f32[1, 3, 1, 1] input "x"
+  %0 : f32[1, 3, 1, 1] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   (%3 : f32[1, 3, 1, 1], %4 : f32[3], %5 : f32[3]) = batch_norm2d(%0, %1, %2, _, _, _, _) "bn" {eps=1e-05, momentum=0.1, relu=0}

@@ -14,7 +14,7 @@ namespace {
 // Two linear layers without bias, or one, their loss and gradients.
 StepPart part_of(int64_t samples, bool has_two = false, DType compute = DType::f32) {
   Graph graph("net");
-  ValueId x = graph.add_value("x", {DType::f32, {samples, 3}}, Role::input);
+  ValueId x = graph.add_value("x", {DType::f32, {samples, 3}}, Role::samples);
   std::vector<std::string> trainable = {"fc.weight"};
   if (has_two) {
     const ValueId w = graph.add_value("first.weight", {DType::f32, {3, 3}}, Role::parameter);
@@ -39,13 +39,13 @@ TEST(Unroll, RunsPartsInTurnAndAddsGradientsInPairs) {
   verify(graph);
   EXPECT_GRAPH(graph, R"(
 graph "net" {
-  %0 : f32[2, 3] input "x/0"
+  %0 : f32[2, 3] samples "x/0"
   %1 : f32[2, 3] parameter "fc.weight"
-  %3 : f32[2, 2] input "target/0"
-  %7 : f32[1, 3] input "x/1"
-  %9 : f32[1, 2] input "target/1"
-  %14 : f32[1, 3] input "x/2"
-  %16 : f32[1, 2] input "target/2"
+  %3 : f32[2, 2] targets "target/0"
+  %7 : f32[1, 3] samples "x/1"
+  %9 : f32[1, 2] targets "target/1"
+  %14 : f32[1, 3] samples "x/2"
+  %16 : f32[1, 2] targets "target/2"
   (%2 : f32[2, 2]) = linear(%0, %1, _) "fc" {relu=0}
   (%4 : f64[1]) = mean_squared_error(%2, %3) "loss" {scale=0.25}
   (%5 : f32[2, 2]) = mean_squared_error_gradient(%2, %3) "loss" {scale=0.25}
@@ -60,7 +60,7 @@ graph "net" {
   (%18 : f32[1, 2]) = mean_squared_error_gradient(%15, %16) "loss" {scale=0.25}
   (%19 : f32[2, 3]) = linear_weight_gradient(%14, %18) "fc" {bias=0}
   (%20 : f32[2, 3] gradient "fc.weight") = add(%13, %19) "fc"
-  return %4, %10, %17
+  return loss %4, loss %10, loss %17
 })");
 }
 
@@ -84,9 +84,9 @@ TEST(Unroll, SendsWhatAnotherRankReads) {
   verify(second);
   EXPECT_GRAPH(first, R"(
 graph "net" {
-  %0 : f32[2, 3] input "x/0"
+  %0 : f32[2, 3] samples "x/0"
   %1 : f32[3, 3] parameter "first.weight"
-  %3 : f32[2, 3] input "x/1"
+  %3 : f32[2, 3] samples "x/1"
   (%2 : f32[2, 3]) = linear(%0, %1, _) "first" {relu=0}
   () = send(%2) "first" {message=0, peer=1}
   (%4 : f32[2, 3]) = linear(%3, %1, _) "first" {relu=0}
@@ -101,8 +101,8 @@ graph "net" {
   EXPECT_GRAPH(second, R"(
 graph "net" {
   %1 : f32[2, 3] parameter "fc.weight"
-  %3 : f32[2, 2] input "target/0"
-  %7 : f32[2, 2] input "target/1"
+  %3 : f32[2, 2] targets "target/0"
+  %7 : f32[2, 2] targets "target/1"
   (%0 : f32[2, 3]) = receive() "fc" {dtype=1, message=0, peer=0, shape=[2, 3]}
   (%2 : f32[2, 2]) = linear(%0, %1, _) "fc" {relu=0}
   (%4 : f64[1]) = mean_squared_error(%2, %3) "loss" {scale=0.25}
@@ -118,7 +118,7 @@ graph "net" {
   (%14 : f32[2, 3] gradient "fc.weight") = add(%10, %13) "fc"
   (%15 : f32[2, 3]) = linear_input_gradient(%1, %12) "fc" {input_shape=[2, 3]}
   () = send(%15) "fc" {message=3, peer=0}
-  return %4, %8
+  return loss %4, loss %8
 })");
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kBegin = R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3, 3, 1, 1] parameter "conv.weight"
   %2 : f32[3] parameter "conv.bias"
   %3 : f32[3] parameter "bn.weight"

@@ -25,11 +25,11 @@ int count_nodes(const Graph& graph, const std::string& op) {
 
 constexpr const char* kPerceptron = R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[4, 3] parameter "fc1.weight"
   %2 : f32[4] parameter "fc1.bias"
   %3 : f32[5, 4] parameter "fc2.weight"
-  %4 : i32[2] input "target"
+  %4 : i32[2] targets "target"
   (%5 : f32[2, 4]) = linear(%0, %1, %2) "fc1" {relu=1}
   (%6 : f32[2, 5]) = linear(%5, %3, _) "fc2"
   (%7 : f64[1], %8 : i64[1], %9 : f32[2, 5]) = cross_entropy(%6, %4) "loss" {scale=0.5}
@@ -64,10 +64,10 @@ TEST(Autodiff, GoesThroughAFrozenLayerToTheOneBeforeIt) {
 
 constexpr const char* kShortcut = R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "fc1.weight"
   %2 : f32[3, 3] parameter "fc2.weight"
-  %3 : f32[2, 3] input "target"
+  %3 : f32[2, 3] targets "target"
   (%4 : f32[2, 3]) = linear(%0, %1, _) "fc1"
   (%5 : f32[2, 3]) = linear(%4, %2, _) "fc2"
   (%6 : f32[2, 3]) = add(%5, %4) "sum"
@@ -88,9 +88,9 @@ TEST(Autodiff, AddsTheContributionsToAValueThatIsUsedTwice) {
 TEST(Autodiff, MakesOneGradientOfAParameterThatIsUsedTwice) {
   constexpr const char* kTied = R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "tied.weight"
-  %2 : f32[2, 3] input "target"
+  %2 : f32[2, 3] targets "target"
   (%3 : f32[2, 3]) = linear(%0, %1, _) "a"
   (%4 : f32[2, 3]) = linear(%3, %1, _) "b"
   (%5 : f64[1]) = mean_squared_error(%4, %2) "loss" {scale=1.0}
@@ -107,9 +107,9 @@ graph "net" {
 TEST(Autodiff, HandsASumsGradientToBothSides) {
   constexpr const char* kDouble = R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "fc.weight"
-  %2 : f32[2, 3] input "target"
+  %2 : f32[2, 3] targets "target"
   (%3 : f32[2, 3]) = linear(%0, %1, _) "fc"
   (%4 : f32[2, 3]) = add(%3, %3) "twice"
   (%5 : f64[1]) = mean_squared_error(%4, %2) "loss" {scale=1.0}
@@ -129,10 +129,10 @@ TEST(Autodiff, NeverComputesTheGradientOfTheInput) {
 TEST(Autodiff, DrawsDropoutsMaskAgainFromTheSameCounter) {
   constexpr const char* kDropout = R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "fc.weight"
-  %2 : i64[2] input "dropout_counter"
-  %3 : f32[2, 3] input "target"
+  %2 : i64[2] counter "dropout_counter"
+  %3 : f32[2, 3] targets "target"
   (%4 : f32[2, 3]) = linear(%0, %1, _) "fc"
   (%5 : f32[2, 3]) = dropout(%4, %2) "drop" {layer=7, probability=0.25, sample_offset=0}
   (%6 : f64[1]) = mean_squared_error(%5, %3) "loss" {scale=1.0}
@@ -148,14 +148,14 @@ TEST(Autodiff, HandsTheResidualOfAFusedBatchNormItsGradient) {
   for (int relu : {0, 1}) {
     const Graph graph = differentiated(text(R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "fc.weight"
   %2 : f32[3] parameter "bn.weight"
   %3 : f32[3] parameter "bn.bias"
   %4 : f32[3] buffer "bn.running_mean"
   %5 : f32[3] buffer "bn.running_var"
   %6 : i64[] buffer "bn.num_batches_tracked"
-  %7 : f32[2, 3] input "target"
+  %7 : f32[2, 3] targets "target"
   (%8 : f32[2, 3]) = linear(%0, %1, _) "fc"
   (%9 : f32[2, 3, 1, 1]) = reshape(%8) "image" {shape=[3, 1, 1]}
   (%10 : f32[2, 3, 1, 1], %11 : f32[3], %12 : f32[3]) = batch_norm2d(%9, %2, %3, %4, %5, %6, %9) "bn" {eps=1e-05, momentum=0.1, relu=)",
@@ -173,10 +173,10 @@ graph "net" {
 TEST(Autodiff, NamesAParameterThatDoesNotReachTheLoss) {
   constexpr const char* kUnused = R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "used.weight"
   %2 : f32[3, 3] parameter "unused.weight"
-  %3 : f32[2, 3] input "target"
+  %3 : f32[2, 3] targets "target"
   (%4 : f32[2, 3]) = linear(%0, %1, _) "used"
   (%5 : f32[2, 3]) = linear(%0, %2, _) "unused"
   (%6 : f64[1]) = mean_squared_error(%4, %3) "loss" {scale=1.0}
@@ -191,14 +191,14 @@ graph "net" {
 TEST(Autodiff, NamesAnOpWithoutAGradientOnlyWhereItIsNeeded) {
   constexpr const char* kNoGradient = R"(
 graph "net" {
-  %0 : f32[2, 3, 1, 1] input "x"
+  %0 : f32[2, 3, 1, 1] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   %3 : f32[3] buffer "bn.running_mean"
   %4 : f32[3] buffer "bn.running_var"
   %5 : i64[] buffer "bn.num_batches_tracked"
   %6 : f32[3, 3] parameter "fc.weight"
-  %7 : f32[2, 3] input "target"
+  %7 : f32[2, 3] targets "target"
   (%8 : f32[2, 3, 1, 1]) = batch_norm2d_inference(%0, %1, %2, %3, %4, %5, _) "bn" {eps=1e-05, momentum=0.1}
   (%9 : f32[2, 3]) = linear(%8, %6, _) "fc"
   (%10 : f64[1]) = mean_squared_error(%9, %7) "loss" {scale=1.0}

@@ -18,7 +18,7 @@ Graph cropped(const std::string& text) {
 TEST(CropUnread, CutsTheBorderThatPoolingLeavesOutThroughAWholeChain) {
   EXPECT_GRAPH(cropped(R"(
 graph "lenet" {
-  %0 : f32[1, 1, 28, 28] input "x"
+  %0 : f32[1, 1, 28, 28] samples "x"
   %1 : f32[20, 1, 3, 3] parameter "conv1.weight"
   %2 : f32[50, 20, 5, 5] parameter "conv2.weight"
   (%3 : f32[1, 20, 26, 26]) = conv2d(%0, %1, _) "conv1" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=1, stride=[1, 1]}
@@ -30,7 +30,7 @@ graph "lenet" {
 })"),
                R"(
 graph "lenet" {
-  %0 : f32[1, 1, 28, 28] input "x"
+  %0 : f32[1, 1, 28, 28] samples "x"
   %1 : f32[20, 1, 3, 3] parameter "conv1.weight"
   %2 : f32[50, 20, 5, 5] parameter "conv2.weight"
   (%8 : f32[1, 1, 26, 26]) = crop(%0) "x" {size=[26, 26]}
@@ -46,7 +46,7 @@ graph "lenet" {
 TEST(CropUnread, LeavesWhatABatchNormSees) {
   const std::string text = R"(
 graph "net" {
-  %0 : f32[2, 3, 9, 9] input "x"
+  %0 : f32[2, 3, 9, 9] samples "x"
   %1 : f32[4, 3, 1, 1] parameter "conv.weight"
   %2 : f32[4] parameter "bn.weight"
   %3 : f32[4] parameter "bn.bias"
@@ -64,7 +64,7 @@ graph "net" {
 TEST(CropUnread, CropsOneAxisWhereTheOtherIsReadWhole) {
   const Graph graph = cropped(R"(
 graph "net" {
-  %0 : f32[1, 2, 11, 10] input "x"
+  %0 : f32[1, 2, 11, 10] samples "x"
   %1 : f32[3, 2, 3, 3] parameter "conv.weight"
   (%2 : f32[1, 3, 9, 8]) = conv2d(%0, %1, _) "conv" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], stride=[1, 1]}
   (%3 : f32[1, 3, 4, 4], %4 : i32[1, 3, 4, 4]) = max_pool2d(%2) "pool" {kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
@@ -78,7 +78,7 @@ graph "net" {
 TEST(CropUnread, LeavesAnInputThatSomebodyReadsWhole) {
   const std::string text = R"(
 graph "net" {
-  %0 : f32[1, 2, 11, 11] input "x"
+  %0 : f32[1, 2, 11, 11] samples "x"
   (%1 : f32[1, 2, 5, 5]) = avg_pool2d(%0) "pool" {count_include_pad=1, kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
   (%2 : f32[1, 242]) = reshape(%0) "flatten" {shape=[-1]}
   return %1, %2
@@ -90,7 +90,7 @@ graph "net" {
 TEST(CropUnread, CropsInputsOfPaddedConvolutions) {
   const Graph graph = cropped(R"(
 graph "net" {
-  %0 : f32[1, 2, 13, 13] input "x"
+  %0 : f32[1, 2, 13, 13] samples "x"
   %1 : f32[3, 2, 3, 3] parameter "conv.weight"
   (%2 : f32[1, 3, 13, 13]) = conv2d(%0, %1, _) "conv" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[1, 1], stride=[1, 1]}
   (%3 : f32[1, 3, 3, 3]) = avg_pool2d(%2) "pool" {count_include_pad=1, kernel=[3, 3], padding=[0, 0], stride=[4, 4]}

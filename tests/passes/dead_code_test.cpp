@@ -17,7 +17,7 @@ Graph without_dead_code(const char* source) {
 TEST(RemoveDeadCode, DropsChainsThatNothingReads) {
   EXPECT_GRAPH(without_dead_code(R"(
 graph "net" {
-  %0 : f32[2] input "x"
+  %0 : f32[2] samples "x"
   (%1 : f32[2]) = relu(%0) "used"
   (%2 : f32[2]) = relu(%0) "dead"
   (%3 : f32[2]) = add(%2, %1) "dead too"
@@ -25,7 +25,7 @@ graph "net" {
 })"),
                R"(
 graph "net" {
-  %0 : f32[2] input "x"
+  %0 : f32[2] samples "x"
   (%1 : f32[2]) = relu(%0) "used"
   return %1
 })");
@@ -34,7 +34,7 @@ graph "net" {
 TEST(RemoveDeadCode, KeepsANodeOfWhichOneOutputIsRead) {
   constexpr const char* kPool = R"(
 graph "net" {
-  %0 : f32[1, 1, 2, 2] input "x"
+  %0 : f32[1, 1, 2, 2] samples "x"
   (%1 : f32[1, 1, 1, 1], %2 : i32[1, 1, 1, 1]) = max_pool2d(%0) "pool" {dilation=[1, 1], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
   return %2
 })";
@@ -45,7 +45,7 @@ TEST(RemoveDeadCode, KeepsGradientsAndWhatChangesState) {
   constexpr const char* kUpdate = R"(
 graph "net" {
   %0 : f32[3] parameter "w"
-  %2 : f32[1] input "learning_rates"
+  %2 : f32[1] settings "learning_rates"
   (%1 : f32[3] gradient "w") = fill() "w" {shape=[3], value=0.0}
   () = all_reduce(%1) "bucket0" {bucket=0}
   () = sgd_update(%2, %0, %1) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
@@ -60,7 +60,7 @@ graph "net" {
 TEST(RemoveDeadCode, KeepsTrainingsBatchNormForItsRunningStatistics) {
   constexpr const char* kStatistics = R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   %3 : f32[3] buffer "bn.running_mean"
@@ -75,7 +75,7 @@ graph "net" {
 TEST(RemoveDeadCode, DropsABatchNormThatMovesNoStatistics) {
   EXPECT_TRUE(without_dead_code(R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   (%3 : f32[2, 3, 4, 4], %4 : f32[3], %5 : f32[3]) = batch_norm2d(%0, %1, %2, _, _, _, _) "bn" {eps=1e-05, momentum=0.1}

@@ -11,7 +11,7 @@ namespace {
 std::string backward(const std::string& nodes) {
   return R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] input "mean"
   %3 : f32[3] input "inv_std"

@@ -39,7 +39,7 @@ TEST(FuseSteps, HandsEachPartToTheNextLayerAsItIsMade) {
   model.set_output(model.add_select_step("last", model.add_lstm("b", y, 1, false), -1));
   EXPECT_GRAPH(fused(model), R"(
 graph "net" {
-  %0 : f32[1, 4, 3] input "x"
+  %0 : f32[1, 4, 3] samples "x"
   %1 : f32[4, 3] parameter "a.weight_ih_l0"
   %2 : f32[4, 1] parameter "a.weight_hh_l0"
   %16 : f32[4, 1] parameter "b.weight_ih_l0"
@@ -79,7 +79,7 @@ TEST(FuseSteps, KeepsAJoinThatSomethingElseReads) {
 TEST(FuseSteps, LeavesASplitIntoOtherPartsAlone) {
   const std::string graph = R"(
 graph "net" {
-  %0 : f32[2, 3, 4] input "x"
+  %0 : f32[2, 3, 4] samples "x"
   %1 : f32[2, 1, 4] input "y"
   (%2 : f32[2, 4, 4]) = join_steps(%0, %1) "join"
   (%3 : f32[2, 2, 4], %4 : f32[2, 2, 4]) = split_steps(%2) "split" {steps=[2, 2]}

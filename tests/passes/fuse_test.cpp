@@ -21,7 +21,7 @@ void expect_left_alone(const std::string& source) { EXPECT_GRAPH(fused(source), 
 
 constexpr const char* kLinear = R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "fc.weight"
   (%2 : f32[2, 3]) = linear(%0, %1, _) "fc"
 )";
@@ -29,7 +29,7 @@ graph "net" {
 TEST(Fuse, CutsLinearAtZeroItself) {
   EXPECT_GRAPH(fused(text(kLinear, "(%3 : f32[2, 3]) = relu(%2) \"relu\" return %3 }")), R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "fc.weight"
   (%3 : f32[2, 3]) = linear(%0, %1, _) "fc" {relu=1}
   return %3
@@ -39,7 +39,7 @@ graph "net" {
 TEST(Fuse, CutsConv2dAtZeroItself) {
   EXPECT_GRAPH(fused(R"(
 graph "net" {
-  %0 : f32[1, 2, 4, 4] input "x"
+  %0 : f32[1, 2, 4, 4] samples "x"
   %1 : f32[3, 2, 3, 3] parameter "conv.weight"
   (%2 : f32[1, 3, 2, 2]) = conv2d(%0, %1, _) "conv" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], stride=[1, 1]}
   (%3 : f32[1, 3, 2, 2]) = relu(%2) "relu"
@@ -47,7 +47,7 @@ graph "net" {
 })"),
                R"(
 graph "net" {
-  %0 : f32[1, 2, 4, 4] input "x"
+  %0 : f32[1, 2, 4, 4] samples "x"
   %1 : f32[3, 2, 3, 3] parameter "conv.weight"
   (%3 : f32[1, 3, 2, 2]) = conv2d(%0, %1, _) "conv" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=1, stride=[1, 1]}
   return %3
@@ -57,15 +57,15 @@ graph "net" {
 TEST(Fuse, CutsAddAtZeroItselfEvenOfOneValueTwice) {
   EXPECT_GRAPH(
       fused(
-          R"(graph "net" { %0 : f32[2] input "x" (%1 : f32[2]) = add(%0, %0) "sum" (%2 : f32[2]) = relu(%1) "relu" return %2 })"),
-      R"(graph "net" { %0 : f32[2] input "x" (%2 : f32[2]) = add(%0, %0) "sum" {relu=1} return %2 })");
+          R"(graph "net" { %0 : f32[2] samples "x" (%1 : f32[2]) = add(%0, %0) "sum" (%2 : f32[2]) = relu(%1) "relu" return %2 })"),
+      R"(graph "net" { %0 : f32[2] samples "x" (%2 : f32[2]) = add(%0, %0) "sum" {relu=1} return %2 })");
 }
 
 TEST(Fuse, KeepsTheSecondOfTwoRelus) {
   EXPECT_GRAPH(fused(text(kLinear, "(%3 : f32[2, 3]) = relu(%2) \"a\" (%4 : f32[2, 3]) = relu(%3) \"b\" return %4 }")),
                R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[3, 3] parameter "fc.weight"
   (%3 : f32[2, 3]) = linear(%0, %1, _) "fc" {relu=1}
   (%4 : f32[2, 3]) = relu(%3) "b"
@@ -85,10 +85,10 @@ TEST(Fuse, KeepsAReluWhoseInputTheGraphGivesOut) {
 }
 
 TEST(Fuse, KeepsAReluBehindWhatCannotCut) {
-  expect_left_alone(R"(graph "net" { %0 : f32[2] input "x" (%1 : f32[2]) = relu(%0) "relu" return %1 })");
+  expect_left_alone(R"(graph "net" { %0 : f32[2] samples "x" (%1 : f32[2]) = relu(%0) "relu" return %1 })");
   expect_left_alone(R"(
 graph "net" {
-  %0 : f32[1, 1, 2, 2] input "x"
+  %0 : f32[1, 1, 2, 2] samples "x"
   (%1 : f32[1, 1, 1, 1], %2 : i32[1, 1, 1, 1]) = max_pool2d(%0) "pool" {dilation=[1, 1], kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
   (%3 : f32[1, 1, 1, 1]) = relu(%1) "relu"
   return %3
@@ -99,7 +99,7 @@ graph "net" {
 
 constexpr const char* kBatchNorm = R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   %3 : f32[3] buffer "bn.running_mean"
@@ -204,7 +204,7 @@ TEST(Fuse, KeepsAReluOfBatchNormsStatistics) {
 TEST(Fuse, HandsLinearAnImageAsItLies) {
   EXPECT_GRAPH(fused(R"(
 graph "net" {
-  %0 : f32[2, 3, 2, 2] input "x"
+  %0 : f32[2, 3, 2, 2] samples "x"
   %1 : f32[5, 12] parameter "fc.weight"
   (%2 : f32[2, 3, 2, 2]) = relu(%0) "relu"
   (%3 : f32[2, 12]) = reshape(%2) "flatten" {shape=[-1]}
@@ -213,7 +213,7 @@ graph "net" {
 })"),
                R"(
 graph "net" {
-  %0 : f32[2, 3, 2, 2] input "x"
+  %0 : f32[2, 3, 2, 2] samples "x"
   %1 : f32[5, 12] parameter "fc.weight"
   (%2 : f32[2, 3, 2, 2]) = relu(%0) "relu"
   (%4 : f32[2, 5]) = linear(%2, %1, _) "fc"
@@ -224,7 +224,7 @@ graph "net" {
 TEST(Fuse, KeepsAFlatteningThatSomethingElseReads) {
   EXPECT_GRAPH(fused(R"(
 graph "net" {
-  %0 : f32[2, 3, 2, 2] input "x"
+  %0 : f32[2, 3, 2, 2] samples "x"
   %1 : f32[5, 12] parameter "fc.weight"
   (%3 : f32[2, 12]) = reshape(%0) "flatten" {shape=[-1]}
   (%4 : f32[2, 5]) = linear(%3, %1, _) "fc"
@@ -232,7 +232,7 @@ graph "net" {
 })"),
                R"(
 graph "net" {
-  %0 : f32[2, 3, 2, 2] input "x"
+  %0 : f32[2, 3, 2, 2] samples "x"
   %1 : f32[5, 12] parameter "fc.weight"
   (%3 : f32[2, 12]) = reshape(%0) "flatten" {shape=[-1]}
   (%4 : f32[2, 5]) = linear(%0, %1, _) "fc"
@@ -249,7 +249,7 @@ TEST(Fuse, ChangesNothingTheSecondTime) {
 
 TEST(CountUses, CountsReadersAndOutputs) {
   const Graph graph = parse_graph(
-      R"(graph "net" { %0 : f32[2] input "x" (%1 : f32[2]) = add(%0, %0) "sum" (%2 : f32[2]) = relu(%1) "a" return %2, %1 })");
+      R"(graph "net" { %0 : f32[2] samples "x" (%1 : f32[2]) = add(%0, %0) "sum" (%2 : f32[2]) = relu(%1) "a" return %2, %1 })");
   EXPECT_EQ(count_uses(graph), (std::vector<int>{2, 2, 1}));
 }
 

@@ -17,7 +17,7 @@ Graph inference(const char* source) {
 TEST(ToInference, TakesBatchNormsRunningStatistics) {
   EXPECT_GRAPH(inference(R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   %3 : f32[3] buffer "bn.running_mean"
@@ -29,7 +29,7 @@ graph "net" {
 })"),
                R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] parameter "bn.bias"
   %3 : f32[3] buffer "bn.running_mean"
@@ -44,8 +44,8 @@ graph "net" {
 TEST(ToInference, DropsDropout) {
   EXPECT_GRAPH(inference(R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
-  %1 : i64[2] input "dropout_counter"
+  %0 : f32[2, 3] samples "x"
+  %1 : i64[2] counter "dropout_counter"
   (%2 : f32[2, 3]) = dropout(%0, %1) "a" {layer=1, probability=0.5, sample_offset=0}
   (%3 : f32[2, 3]) = dropout(%2, %1) "b" {layer=2, probability=0.5, sample_offset=0}
   (%4 : f32[2, 3]) = add(%3, %2) "sum"
@@ -53,8 +53,8 @@ graph "net" {
 })"),
                R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
-  %1 : i64[2] input "dropout_counter"
+  %0 : f32[2, 3] samples "x"
+  %1 : i64[2] counter "dropout_counter"
   (%4 : f32[2, 3]) = add(%0, %0) "sum"
   return %4
 })");
@@ -63,16 +63,16 @@ graph "net" {
 TEST(ToInference, DropsDropoutAtTheOutput) {
   EXPECT_GRAPH(inference(R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
-  %1 : i64[2] input "dropout_counter"
+  %0 : f32[2, 3] samples "x"
+  %1 : i64[2] counter "dropout_counter"
   (%2 : f32[2, 3]) = relu(%0) "relu"
   (%3 : f32[2, 3]) = dropout(%2, %1) "drop" {layer=1, probability=0.5, sample_offset=0}
   return %3
 })"),
                R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
-  %1 : i64[2] input "dropout_counter"
+  %0 : f32[2, 3] samples "x"
+  %1 : i64[2] counter "dropout_counter"
   (%2 : f32[2, 3]) = relu(%0) "relu"
   return %2
 })");

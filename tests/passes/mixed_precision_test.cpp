@@ -10,11 +10,11 @@ namespace {
 
 constexpr const char* kNet = R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[4, 3, 1, 1] parameter "conv.weight"
   %2 : f32[4] parameter "conv.bias"
   %3 : f32[5, 64] parameter "fc.weight"
-  %4 : i32[2] input "target"
+  %4 : i32[2] targets "target"
   (%5 : f32[2, 4, 4, 4]) = conv2d(%0, %1, %2) "conv" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
   (%6 : f32[2, 5]) = linear(%5, %3, _) "fc"
   (%7 : f64[1], %8 : i64[1], %9 : f32[2, 5]) = cross_entropy(%6, %4) "loss" {scale=0.5}
@@ -27,11 +27,11 @@ TEST(MixedPrecision, CastsActivationsAndWeightsAndLeavesBiasAndLossInF32) {
   verify(graph);
   EXPECT_GRAPH(graph, R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[4, 3, 1, 1] parameter "conv.weight"
   %2 : f32[4] parameter "conv.bias"
   %3 : f32[5, 64] parameter "fc.weight"
-  %4 : i32[2] input "target"
+  %4 : i32[2] targets "target"
   (%10 : bf16[2, 3, 4, 4]) = cast(%0) "x" {dtype=6}
   (%11 : bf16[4, 3, 1, 1]) = cast(%1) "conv.weight" {dtype=6}
   (%5 : bf16[2, 4, 4, 4]) = conv2d(%10, %11, %2) "conv" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
@@ -63,7 +63,7 @@ TEST(MixedPrecision, GradientsOfParametersAreF32WithoutACast) {
 TEST(MixedPrecision, BatchNormKeepsItsStatisticsInF32) {
   Graph graph = parse_graph(R"(
 graph "net" {
-  %0 : f32[2, 4, 3, 3] input "x"
+  %0 : f32[2, 4, 3, 3] samples "x"
   %1 : f32[4] parameter "bn.weight"
   %2 : f32[4] parameter "bn.bias"
   %3 : f32[4] buffer "bn.running_mean"
@@ -92,12 +92,12 @@ TEST(AllowTf32, MarksProductsForwardAndBackwardAlone) {
 TEST(AllowTf32, MarksRecurrentLayersForwardAndBackward) {
   Graph graph = parse_graph(R"(
 graph "net" {
-  %0 : f32[2, 3, 4] input "x"
+  %0 : f32[2, 3, 4] samples "x"
   %1 : f32[20, 4] parameter "lstm.weight_ih"
   %2 : f32[20, 5] parameter "lstm.weight_hh"
   %3 : f32[3, 5] parameter "gru.weight_ih"
   %4 : f32[3, 1] parameter "gru.weight_hh"
-  %5 : f32[2, 1] input "target"
+  %5 : f32[2, 1] targets "target"
   (%6 : f32[2, 3, 5], %7 : f32[2, 5], %8 : f32[2, 5], %9 : f32[2, 3, 20], %10 : f32[2, 3, 5]) = lstm(%0, %1, %2, _, _, _, _) "lstm"
   (%11 : f32[2, 3, 1], %12 : f32[2, 1], %13 : f32[2, 3, 4]) = gru(%6, %3, %4, _, _, _) "gru"
   (%14 : f64[1]) = mean_squared_error(%12, %5) "loss" {scale=0.5}
@@ -115,7 +115,7 @@ graph "net" {
 TEST(FuseCasts, MakesThoseOfParametersOneNode) {
   Graph graph = parse_graph(R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[4, 3] parameter "a"
   %2 : f32[5, 4] parameter "b"
   %3 : f32[5] parameter "c"
@@ -131,7 +131,7 @@ graph "net" {
   verify(graph);
   EXPECT_GRAPH(graph, R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   %1 : f32[4, 3] parameter "a"
   %2 : f32[5, 4] parameter "b"
   %3 : f32[5] parameter "c"

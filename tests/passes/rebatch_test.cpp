@@ -10,10 +10,10 @@ namespace {
 
 constexpr const char* kBatchOfOne = R"(
 graph "net" {
-  %0 : f32[1, 2, 4, 4] input "x"
+  %0 : f32[1, 2, 4, 4] samples "x"
   %1 : f32[3, 2, 3, 3] parameter "conv.weight"
   %3 : f32[5, 12] parameter "fc.weight"
-  %6 : i64[2] input "dropout_counter"
+  %6 : i64[2] counter "dropout_counter"
   (%2 : f32[1, 3, 2, 2]) = conv2d(%0, %1, _) "conv" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], stride=[1, 1]}
   (%4 : f32[1, 12]) = reshape(%2) "flatten" {shape=[-1]}
   (%5 : f32[1, 5]) = linear(%4, %3, _) "fc"
@@ -24,10 +24,10 @@ graph "net" {
 TEST(Rebatch, ChangesTheInputAndWhatFollowsFromItAlone) {
   EXPECT_GRAPH(rebatch(parse_graph(kBatchOfOne), 6), R"(
 graph "net" {
-  %0 : f32[6, 2, 4, 4] input "x"
+  %0 : f32[6, 2, 4, 4] samples "x"
   %1 : f32[3, 2, 3, 3] parameter "conv.weight"
   %3 : f32[5, 12] parameter "fc.weight"
-  %6 : i64[2] input "dropout_counter"
+  %6 : i64[2] counter "dropout_counter"
   (%2 : f32[6, 3, 2, 2]) = conv2d(%0, %1, _) "conv" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], stride=[1, 1]}
   (%4 : f32[6, 12]) = reshape(%2) "flatten" {shape=[-1]}
   (%5 : f32[6, 5]) = linear(%4, %3, _) "fc"

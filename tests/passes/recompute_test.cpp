@@ -32,12 +32,12 @@ int count_dropped(const Dropped& dropped) { return static_cast<int>(std::count(d
 
 constexpr const char* kPerceptron = R"(
 graph "mlp" {
-  %0 : f32[2, 4] input "x"
+  %0 : f32[2, 4] samples "x"
   %1 : f32[4, 4] parameter "fc1.weight"
   %2 : f32[4, 4] parameter "fc2.weight"
   %3 : f32[4, 4] parameter "fc3.weight"
   %4 : f32[4, 4] parameter "fc4.weight"
-  %5 : f32[2, 4] input "target"
+  %5 : f32[2, 4] targets "target"
   (%6 : f32[2, 4]) = linear(%0, %1, _) "fc1" {relu=1}
   (%7 : f32[2, 4]) = linear(%6, %2, _) "fc2" {relu=1}
   (%8 : f32[2, 4]) = linear(%7, %3, _) "fc3" {relu=1}
@@ -100,7 +100,7 @@ TEST(Recompute, CutsAtMostBeforeEveryNode) {
 
 constexpr const char* kImages = R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[4, 3, 1, 1] parameter "conv1.weight"
   %2 : f32[4] parameter "bn1.weight"
   %3 : f32[4] parameter "bn1.bias"
@@ -108,9 +108,9 @@ graph "net" {
   %5 : f32[4] buffer "bn1.running_var"
   %6 : i64[] buffer "bn1.num_batches_tracked"
   %7 : f32[4, 4, 1, 1] parameter "conv2.weight"
-  %8 : i64[2] input "dropout_counter"
+  %8 : i64[2] counter "dropout_counter"
   %9 : f32[5, 16] parameter "fc.weight"
-  %10 : i32[2] input "target"
+  %10 : i32[2] targets "target"
   (%11 : f32[2, 4, 4, 4]) = conv2d(%0, %1, _) "conv1" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
   (%12 : f32[2, 4, 4, 4], %13 : f32[4], %14 : f32[4]) = batch_norm2d(%11, %2, %3, %4, %5, %6, _) "bn1" {eps=1e-05, momentum=0.1, relu=1}
   (%15 : f32[2, 4, 4, 4]) = conv2d(%12, %7, _) "conv2" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=1, stride=[1, 1]}
@@ -180,7 +180,7 @@ TEST(Recompute, DropsAViewWithWhatItShows) {
 TEST(Recompute, KeepsTheSumsOfBlocksAmongCheapLayers) {
   const Graph graph = differentiated(R"(
 graph "net" {
-  %0 : f32[2, 4, 2, 2] input "x"
+  %0 : f32[2, 4, 2, 2] samples "x"
   %1 : f32[4, 4, 1, 1] parameter "conv1.weight"
   %2 : f32[4] parameter "bn1.weight"
   %3 : f32[4] parameter "bn1.bias"
@@ -188,7 +188,7 @@ graph "net" {
   %5 : f32[4] buffer "bn1.running_var"
   %6 : i64[] buffer "bn1.num_batches_tracked"
   %7 : f32[4, 4, 1, 1] parameter "conv2.weight"
-  %8 : f32[2, 16] input "target"
+  %8 : f32[2, 16] targets "target"
   (%9 : f32[2, 4, 2, 2]) = conv2d(%0, %1, _) "conv1" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
   (%10 : f32[2, 4, 2, 2], %11 : f32[4], %12 : f32[4]) = batch_norm2d(%9, %2, %3, %4, %5, %6, _) "bn1" {eps=1e-05, momentum=0.1, relu=1}
   (%13 : f32[2, 4, 2, 2]) = conv2d(%10, %7, _) "conv2" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
@@ -206,10 +206,10 @@ graph "net" {
 TEST(Recompute, KeepsACheapLayerWhoseInputBackwardDoesNotRead) {
   const Graph graph = differentiated(R"(
 graph "net" {
-  %0 : f32[2, 4] input "x"
+  %0 : f32[2, 4] samples "x"
   %1 : f32[4, 4] parameter "fc1.weight"
   %2 : f32[4, 4] parameter "fc2.weight"
-  %3 : f32[2, 4] input "target"
+  %3 : f32[2, 4] targets "target"
   (%4 : f32[2, 4]) = linear(%0, %1, _) "fc1"
   (%5 : f32[2, 4]) = relu(%4) "relu1"
   (%6 : f32[2, 4]) = linear(%5, %2, _) "fc2"

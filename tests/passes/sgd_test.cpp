@@ -29,7 +29,7 @@ TEST(AppendSgd, UpdatesAGroupInOneNode) {
 graph "net" {
   %0 : f32[3] parameter "a"
   %1 : f32[2, 2] parameter "b"
-  %4 : f32[1] input "learning_rates"
+  %4 : f32[1] settings "learning_rates"
   (%2 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
   (%3 : f32[2, 2] gradient "b") = fill() "b" {shape=[2, 2], value=0.0}
   () = sgd_update(%4, %1, %3, %0, %2) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.5}
@@ -42,7 +42,7 @@ TEST(AppendSgd, KeepsMomentumNamedAsItsParameter) {
 graph "net" {
   %0 : f32[3] parameter "a"
   %1 : f32[2, 2] parameter "b"
-  %4 : f32[2] input "learning_rates"
+  %4 : f32[2] settings "learning_rates"
   %5 : f32[2, 2] optimizer_state "b"
   %6 : f32[3] optimizer_state "a"
   (%2 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
@@ -60,13 +60,13 @@ TEST(AppendSgd, ClipsByOneFactorOfAllGradientsTogether) {
 graph "net" {
   %0 : f32[3] parameter "a"
   %1 : f32[2, 2] parameter "b"
-  %4 : f32[2] input "learning_rates"
+  %4 : f32[2] settings "learning_rates"
   (%2 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
   (%3 : f32[2, 2] gradient "b") = fill() "b" {shape=[2, 2], value=0.0}
   (%5 : f32[1], %6 : f32[1]) = clip_factor(%3, %2) "sgd" {eps=1e-06, max_norm=2.0}
   () = sgd_update(%4, %1, %3, %5) "sgd" {clipped=1, group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
   () = sgd_update(%4, %0, %2, %5) "sgd" {clipped=1, group=1, momentum=0.0, nesterov=0, weight_decay=0.0}
-  return %6
+  return gradient_norm %6
 })");
 }
 
@@ -82,7 +82,7 @@ TEST(AppendSgd, AsksTheOtherPartsOfTheModelForTheirNormsAndInfinities) {
 graph "net" {
   %0 : f32[3] parameter "a"
   %1 : f32[2, 2] parameter "b"
-  %4 : f32[1] input "learning_rates"
+  %4 : f32[1] settings "learning_rates"
   %5 : f32[2] buffer "(loss scale)"
   (%2 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
   (%3 : f32[2, 2] gradient "b") = fill() "b" {shape=[2, 2], value=0.0}
@@ -94,7 +94,7 @@ graph "net" {
   () = sgd_update(%4, %1, %3, %0, %2, %5, %7, %10) "sgd" {clipped=1, group=0, momentum=0.0, nesterov=0, scaled=1, weight_decay=0.0}
   () = update_loss_scale(%5, %7) "sgd" {
     backoff = 0.5, growth = 2.0, interval = 2000}
-  return %7, %11
+  return is_finite %7, gradient_norm %11
 })text");
 }
 
@@ -115,7 +115,7 @@ graph "net" {
   EXPECT_GRAPH(graph, R"graph(
 graph "net" {
   %0 : f32[3] parameter "a"
-  %3 : f32[1] input "learning_rates"
+  %3 : f32[1] settings "learning_rates"
   %4 : f32[2] buffer "(loss scale)"
   (%1 : f32[3] gradient "a") = fill() "a" {shape=[3], value=0.0}
   (%2 : f32[1]) = fill() "loss" {shape=[1], value=0.0}
@@ -123,7 +123,7 @@ graph "net" {
   (%6 : f32[1], %7 : f32[1]) = clip_factor(%1, %4) "sgd" {eps=1e-06, max_norm=0.5, scaled=1}
   () = sgd_update(%3, %0, %1, %4, %5, %6) "sgd" {clipped=1, group=0, momentum=0.0, nesterov=0, scaled=1, weight_decay=0.0}
   () = update_loss_scale(%4, %5) "sgd" {backoff=0.5, growth=2.0, interval=7}
-  return %2, %5, %7
+  return %2, is_finite %5, gradient_norm %7
 })graph");
 }
 

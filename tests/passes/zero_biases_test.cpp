@@ -11,7 +11,7 @@ namespace {
 TEST(ZeroBiases, MakesThoseInFrontOfBatchNormOneNode) {
   Graph graph = parse_graph(R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] input "mean"
   %3 : f32[3] input "inv_std"
@@ -27,7 +27,7 @@ graph "net" {
   verify(graph);
   EXPECT_GRAPH(graph, R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "bn.weight"
   %2 : f32[3] input "mean"
   %3 : f32[3] input "inv_std"
@@ -45,7 +45,7 @@ graph "net" {
 TEST(ZeroBiases, LeavesAGraphWithNone) {
   constexpr const char* kNone = R"(
 graph "net" {
-  %0 : f32[2, 3] input "x"
+  %0 : f32[2, 3] samples "x"
   (%1 : f32[2, 3]) = relu(%0) "a"
   return %1
 })";

@@ -12,7 +12,7 @@ namespace {
 
 TEST(ChooseMesh, GivesTheFastestThatFits) {
   const auto model = small_resnet();
-  const StepSettings settings = step_of(256, 8, 0.9);
+  const PlannedStep settings = step_of(256, 8, 0.9);
   Machine machine = machine_of(8);
   std::vector<MeshEstimate> all;
   std::vector<size_t> needs;
@@ -66,7 +66,7 @@ TEST(ChooseMesh, LeavesOutPartsThatBatchNormCannotNormalise) {
   EXPECT_THROWS(Status::invalid_argument, refusal, estimate(*model, step_of(7), {4, 1, 1}));
   EXPECT_GT(estimate(*model, step_of(8), {4, 1, 1}).seconds, 0);
   EXPECT_LT(choose_mesh(model->graph(), step_of(4), machine_of(4)).mesh.data, 4);
-  for (const StepSettings& settings : {step_of(4), step_of(7)}) {
+  for (const PlannedStep& settings : {step_of(4), step_of(7)}) {
     const auto trainer = attach(create_model("resnet18", zoo), settings, {4, 1, 1});
     EXPECT_THROWS(Status::invalid_argument, "training needs more than 1 value a channel",
                   trainer->explain(settings.batch));
@@ -75,7 +75,7 @@ TEST(ChooseMesh, LeavesOutPartsThatBatchNormCannotNormalise) {
 
 // Whatever is asked for, the mesh that is chosen for CPU devices is one that attaching takes.
 TEST(ChooseMesh, GivesWhatAttachingTakes) {
-  StepSettings scaled = step_of(8), clipped = step_of(8), low = step_of(8), shards = step_of(8), budget = step_of(8);
+  PlannedStep scaled = step_of(8), clipped = step_of(8), low = step_of(8), shards = step_of(8), budget = step_of(8);
   scaled.compute = DType::f16, scaled.sgd.is_scaled = true;
   clipped.sgd.max_gradient_norm = 1;
   low.compute = DType::bf16;
@@ -83,7 +83,7 @@ TEST(ChooseMesh, GivesWhatAttachingTakes) {
   budget.recompute.budget_bytes = 1 << 20;
   const Machine slow_link{4, size_t{1} << 40, 1e12, 1e11, 1e6, 0};  // on which splitting by data is the slowest
   EXPECT_EQ(choose_mesh(deep_model(8)->graph(), step_of(8), slow_link).mesh, (Mesh{1, 4, 1}));
-  for (StepSettings settings : {step_of(8), scaled, clipped, low, shards, budget}) {
+  for (PlannedStep settings : {step_of(8), scaled, clipped, low, shards, budget}) {
     const Mesh mesh = choose_mesh(deep_model(8)->graph(), settings, slow_link).mesh;
     EXPECT_NO_THROW(attach(deep_model(8), settings, mesh)) << name_of(mesh);
     EXPECT_THROWS(Status::invalid_argument, "needs 8 devices; found 4",

@@ -51,7 +51,7 @@ int count(const Graph& graph, const std::string& op) {
 TEST(BuildGraph, TrainsLenetOnOneOfTwoRanks) {
   EXPECT_GRAPH(Lenet(Mode::train, 2, 4, 2, 100000).graph(), R"(
 graph "d2l_lenet" {
-  %0 : f32[2, 1, 28, 28] input "x"
+  %0 : f32[2, 1, 28, 28] samples "x"
   %1 : f32[20, 1, 3, 3] parameter "conv1.weight"
   %2 : f32[20] parameter "conv1.bias"
   %6 : f32[50, 20, 5, 5] parameter "conv2.weight"
@@ -60,8 +60,8 @@ graph "d2l_lenet" {
   %13 : f32[128] parameter "fc1.bias"
   %16 : f32[10, 128] parameter "fc2.weight"
   %17 : f32[10] parameter "fc2.bias"
-  %19 : i32[2] input "target"
-  %41 : f32[1] input "learning_rates"
+  %19 : i32[2] targets "target"
+  %41 : f32[1] settings "learning_rates"
   (%23 : f32[2, 1, 26, 26]) = crop(%0) "x" {size=[26, 26]}
   (%4 : f32[2, 20, 24, 24]) = conv2d(%23, %1, %2) "conv1" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=1, stride=[1, 1]}
   (%5 : f32[2, 20, 12, 12]) = avg_pool2d(%4) "pool1" {count_include_pad=1, kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
@@ -89,7 +89,7 @@ graph "d2l_lenet" {
   () = sgd_update(%41, %17, %26, %16, %25, %13, %30, %12, %29) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
   () = sgd_update(%41, %7, %35, %6, %34) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
   () = sgd_update(%41, %2, %40, %1, %39) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  return %20, %21
+  return loss %20, correct %21
 }
 )");
 }
@@ -112,7 +112,7 @@ TEST(BuildGraph, UpdatesOnARankWithoutSamples) {
 TEST(BuildGraph, WeighsASampleByTheWholeBatchWhereTheLossIsAMean) {
   for (bool is_mean : {true, false}) {
     Lenet lenet(Mode::train, 2, 8, 4);
-    lenet.request.is_mean = is_mean;
+    lenet.request.spec.reduction = is_mean ? Reduction::mean : Reduction::sum;
     const Graph graph = lenet.graph();
     const auto node = std::find_if(graph.nodes().begin(), graph.nodes().end(),
                                    [](const Node& n) { return n.op == &cross_entropy_gradient_op; });
@@ -131,7 +131,7 @@ TEST(BuildGraph, EvaluatesWithTheLossAndPredictsWithout) {
 
 TEST(BuildGraph, KeepsEveryNodeWhereItDoesNotFuse) {
   Lenet lenet(Mode::predict, 3, 0, 1);
-  lenet.request.fuse = false;
+  lenet.request.spec.fuse = false;
   EXPECT_EQ(ops_of(lenet.graph()), (std::vector<std::string>{"conv2d", "relu", "avg_pool2d", "conv2d", "relu",
                                                              "avg_pool2d", "reshape", "linear", "relu", "linear"}));
 }
@@ -156,7 +156,7 @@ TEST(BuildGraph, TellsTheLogOfEveryPass) {
 TEST(BuildGraph, ComputesAgainWhatSegmentsDropBeforeTheGraphIsSplitByData) {
   Lenet lenet(Mode::train, 2, 4, 2);
   const Graph whole = lenet.graph();
-  lenet.request.recompute.segments = 2;
+  lenet.request.spec.recompute.segments = 2;
   std::vector<std::string> lines;
   const Graph graph = lenet.graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
   ASSERT_EQ(lines.size(), 12u);
@@ -176,7 +176,7 @@ TEST(BuildGraph, TellsCopiesOfDropoutTheRanksPlaceInTheBatch) {
   request.micro_batches = {{{3, 5}}};
   request.trainable = {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"};
   request.groups = {{request.trainable, 0, 0}};
-  request.recompute.layers = {"drop"};
+  request.spec.recompute.layers = {"drop"};
   const Graph graph = build_graph(request, Log());
   EXPECT_EQ(count(graph, "dropout"), 3) << "forward, again, and backward";
   for (const Node& node : graph.nodes())
@@ -188,7 +188,7 @@ TEST(BuildGraph, TellsCopiesOfDropoutTheRanksPlaceInTheBatch) {
 TEST(BuildGraph, ComputesNothingAgainWhereItDoesNotTrain) {
   Lenet lenet(Mode::evaluate, 2, 0, 1);
   const std::string whole = print_graph(lenet.graph());
-  lenet.request.recompute.budget_bytes = 1;
+  lenet.request.spec.recompute.budget_bytes = 1;
   EXPECT_EQ(print_graph(lenet.graph()), whole);
 }
 
@@ -219,8 +219,9 @@ TEST(Compile, MakesAPlanForACpuDevice) {
   const Plan plan = compile(lenet.request, *device, state, Log());
   EXPECT_EQ(plan.name, "train batch 2 of 4 on cpu:0");
   EXPECT_TRUE(state.is_placed());
-  EXPECT_EQ(plan.inputs.size(), 3u);
-  EXPECT_EQ(plan.inputs.at("x").bytes, 2u * 28 * 28 * 4);
+  ASSERT_EQ(plan.inputs.size(), 3u);
+  EXPECT_EQ(plan.inputs[0].role, Role::samples);
+  EXPECT_EQ(plan.inputs.at(0).location.bytes, 2u * 28 * 28 * 4);
   EXPECT_EQ(plan.outputs.size(), 2u);
   for (const Launch& launch : plan.launches)
     for (const auto* locations : {&launch.inputs, &launch.outputs})

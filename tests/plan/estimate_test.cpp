@@ -32,9 +32,9 @@ size_t padding_of(const StateTable& state, bool with_buffers) {
 void expect_state(const MeshEstimate& found, const Trainer& trainer) {
   const auto channels = static_cast<size_t>(found.mesh.channel);
   ASSERT_EQ(found.devices.size(), static_cast<size_t>(found.mesh.layer));
-  for (size_t r = 0; r < trainer.replica_count(); ++r) {
+  for (size_t r = 0; r < trainer.ranks().size(); ++r) {
     const DeviceEstimate& device = found.devices[r / channels % found.devices.size()];
-    const StateTable& state = trainer.state_of(r);
+    const StateTable& state = trainer.state().table_of(r);
     const size_t parameters = state.segment_bytes(Segment::parameters) - padding_of(state, true),
                  padding = padding_of(state, false), gradients = state.segment_bytes(Segment::gradients) - padding,
                  optimizer = state.segment_bytes(Segment::optimizer);
@@ -50,7 +50,7 @@ void expect_state(const MeshEstimate& found, const Trainer& trainer) {
 }
 
 TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
-  auto compare = [](const auto& net, const StepSettings& settings, const Mesh& mesh) {
+  auto compare = [](const auto& net, const PlannedStep& settings, const Mesh& mesh) {
     SCOPED_TRACE(text(net()->name(), " on ", name_of(mesh), ", momentum ", settings.sgd.momentum));
     const auto trainer = attach(net(), settings, mesh);
     trainer->explain(8);  // which decides the layouts of parameters
@@ -60,7 +60,7 @@ TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
     for (double momentum : {0.0, 0.9}) compare(small_model, step_of(8, 2, momentum), mesh);
   for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{2, 1, 2}, Mesh{1, 2, 2}})
     compare(small_resnet, step_of(8, 1, 0.9), mesh);
-  StepSettings scaled = step_of(8);
+  PlannedStep scaled = step_of(8);
   scaled.compute = DType::f16;
   scaled.sgd.is_scaled = true;
   compare(small_model, scaled, {2, 1, 1});
@@ -72,8 +72,8 @@ TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
     trainer->explain(8);
     const MeshEstimate found = estimate(*lenet(), step_of(8), mesh);
     for (size_t r = 0; r < found.devices.size(); ++r) {
-      const size_t bytes = trainer->state_of(r).segment_bytes(Segment::parameters);
-      const size_t padding = padding_of(trainer->state_of(r), true);
+      const size_t bytes = trainer->state().table_of(r).segment_bytes(Segment::parameters);
+      const size_t padding = padding_of(trainer->state().table_of(r), true);
       EXPECT_EQ(bytes - padding, found.devices[r].parameter_bytes);
       EXPECT_LE(padding, found.devices[r].parameter_bytes / 2);
     }
@@ -84,7 +84,7 @@ TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
 size_t least_of_kernels(const Trainer& trainer) {
   constexpr size_t kPadded = 16 << 10;
   size_t padding = 0;
-  for (size_t r = 0; r < trainer.replica_count(); ++r) padding += padding_of(trainer.state_of(r), true);
+  for (size_t r = 0; r < trainer.ranks().size(); ++r) padding += padding_of(trainer.state().table_of(r), true);
   return padding ? kPadded : 0;
 }
 
@@ -98,14 +98,14 @@ TEST(EstimateMesh, GivesActivationsOfTheFullestDeviceWithinHalfAsMuchAgainOfItsA
   for (const auto& net : {small_model, lenet})
     for (int64_t micro_batches : {1, 4})
       for (const Mesh& mesh : kMeshes) {
-        const StepSettings settings = step_of(64, micro_batches);
+        const PlannedStep settings = step_of(64, micro_batches);
         const MeshEstimate found = estimate(*net(), settings, mesh);
         const auto trainer = attach(net(), settings, mesh);
         trainer->explain(64);
         double largest = 0;
         size_t fullest = 0;
         for (size_t place = 0; place < found.devices.size(); ++place) {
-          const size_t bytes = trainer->replica(place * static_cast<size_t>(mesh.channel)).arena_bytes();
+          const size_t bytes = trainer->ranks().at(place * static_cast<size_t>(mesh.channel)).arena_bytes();
           // The reorders of a stage of two small layers, of their weights too, can weigh more than its values.
           EXPECT_LT(bytes, 3 * found.devices[place].activation_bytes + least_of_kernels(*trainer))
               << net()->name() << ' ' << name_of(mesh) << ' ' << place;
@@ -119,7 +119,7 @@ TEST(EstimateMesh, GivesActivationsOfTheFullestDeviceWithinHalfAsMuchAgainOfItsA
 // ---- recompute ----
 
 TEST(EstimateMesh, CountsTheActivationsThatRecomputeLeaves) {
-  StepSettings settings = step_of(256);
+  PlannedStep settings = step_of(256);
   for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{2, 1, 1}, Mesh{1, 2, 1}, Mesh{1, 1, 2}}) {
     settings.recompute = {};
     const MeshEstimate whole = estimate(*deep_model(16), settings, mesh);
@@ -131,7 +131,7 @@ TEST(EstimateMesh, CountsTheActivationsThatRecomputeLeaves) {
       trainer->explain(256);
       EXPECT_LT(found.devices[0].activation_bytes, whole.devices[0].activation_bytes) << name_of(mesh);
       EXPECT_GT(found.seconds, whole.seconds) << name_of(mesh);
-      expect_arena(static_cast<double>(trainer->replica(0).arena_bytes()), found.devices[0].activation_bytes, *trainer,
+      expect_arena(static_cast<double>(trainer->ranks().at(0).arena_bytes()), found.devices[0].activation_bytes, *trainer,
                    name_of(mesh));
     }
   }
@@ -140,7 +140,7 @@ TEST(EstimateMesh, CountsTheActivationsThatRecomputeLeaves) {
 TEST(EstimateMesh, TakesTheTimeOfOperationsThatAreRepeated) {
   const auto model = deep_model(4);
   Machine machine{1, 1, 1e6, kFast, kFast, 0};
-  StepSettings settings = step_of(8);
+  PlannedStep settings = step_of(8);
   const double once = estimate_mesh(model->graph(), settings, machine, {}).seconds;
   settings.recompute = {0, {"fc1", "fc2"}, 0};
   EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds - once, 2 * 2.0 * 8 * 64 * 64 / 1e6, 1e-9);
@@ -151,7 +151,7 @@ TEST(EstimateMesh, TakesTheTimeOfOperationsThatAreRepeated) {
 
 TEST(EstimateMesh, KeepsToAnActivationBudgetOrSaysWhatItTakes) {
   const auto model = small_resnet();
-  StepSettings settings = step_of(64);
+  PlannedStep settings = step_of(64);
   const size_t whole = estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes;
   settings.recompute.budget_bytes = static_cast<int64_t>(whole * 3 / 4);
   EXPECT_LE(estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes, whole * 3 / 4);
@@ -186,13 +186,13 @@ TEST(EstimateMesh, KeepsToAnActivationBudgetOrSaysWhatItTakes) {
 
 TEST(EstimateMesh, CutsTheBatchIntoLogicalShards) {
   const auto model = lenet();
-  StepSettings settings = step_of(64), parts = step_of(64, 4);
+  PlannedStep settings = step_of(64), parts = step_of(64, 4);
   settings.logical_shards = 8;
   const DeviceEstimate found = estimate(*model, settings, {2, 1, 1}).devices[0];
   EXPECT_EQ(found.activation_bytes, estimate(*model, parts, {2, 1, 1}).devices[0].activation_bytes);
   const auto trainer = attach(lenet(), settings, {2, 1, 1});
   trainer->explain(64);
-  expect_arena(static_cast<double>(trainer->replica(0).arena_bytes()), found.activation_bytes, *trainer,
+  expect_arena(static_cast<double>(trainer->ranks().at(0).arena_bytes()), found.activation_bytes, *trainer,
                "8 shards on 2 devices");
   EXPECT_THROWS(Status::invalid_argument, "logical_shards is 8, needs 1, 2, 4 ... 8 devices; found 3",
                 estimate(*model, settings, {3, 1, 1}));
@@ -206,7 +206,7 @@ TEST(EstimateMesh, CutsTheBatchIntoLogicalShards) {
 // ---- sharded optimizer state, compressed gradients ----
 
 TEST(EstimateMesh, SharesTheOptimizersStateByWholeParameters) {
-  StepSettings settings = step_of(8, 1, 0.9);
+  PlannedStep settings = step_of(8, 1, 0.9);
   settings.shards_optimizer = true;
   const auto model = small_model();  // parameters of 512, 32, 96 and 12 bytes
   constexpr size_t kGradients = 4 * (128 + 8 + 24 + 3), kLines = 512 + 64 + 128 + 64;
@@ -231,7 +231,7 @@ TEST(EstimateMesh, SharesTheOptimizersStateByWholeParameters) {
 
 TEST(EstimateMesh, SharesTheUpdateAndGathersBehindIt) {
   const auto model = deep_model(8);
-  StepSettings settings = step_of(64, 1, 0.9);
+  PlannedStep settings = step_of(64, 1, 0.9);
   Machine machine{4, 1, kFast, 1e6, kFast, 0};  // memory alone
   const double whole = estimate_mesh(model->graph(), settings, machine, {}).seconds;
   settings.shards_optimizer = true;
@@ -246,7 +246,7 @@ TEST(EstimateMesh, SharesTheUpdateAndGathersBehindIt) {
 
 TEST(EstimateMesh, SendsHalfTheBytesOfCompressedGradients) {
   const auto model = deep_model(8);
-  StepSettings settings = step_of(64);
+  PlannedStep settings = step_of(64);
   Machine machine{4, 1, kFast, kFast, 1e6, 0};
   const MeshEstimate whole = estimate_mesh(model->graph(), settings, machine, {});
   settings.compresses_gradients = true;
@@ -306,7 +306,7 @@ TEST(EstimateMesh, TakesTheTimeOfItsMemory) {
   EXPECT_NEAR(estimate_mesh(model->graph(), step_of(8, 1, 0.9), machine, {}).seconds - once, 2 * 4 * parameters / 1e6,
               1e-9);
   // Clipping reads each gradient once more, behind its sum.
-  StepSettings clipped = step_of(8);
+  PlannedStep clipped = step_of(8);
   clipped.sgd.max_gradient_norm = 1;
   const double reading = 4 * parameters / 1e6;
   EXPECT_NEAR(estimate_mesh(model->graph(), clipped, machine, {}).seconds - once, reading, 0.05 * reading);
@@ -322,7 +322,7 @@ TEST(EstimateMesh, TakesTheTimeOfItsMemory) {
 
 TEST(EstimateMesh, AddsTheSumsThatNothingHides) {
   Machine machine{2, 1, kFast, kFast, 1e6, 1e-3};
-  StepSettings settings = step_of(8);
+  PlannedStep settings = step_of(8);
   // Each parameter's gradient alone: two messages of half of it, four times.
   settings.bucket_bytes = 0;
   EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {}).seconds, 4 * 2 * 1e-3 + 4 * 163 / 1e6, 1e-9);
@@ -339,7 +339,7 @@ TEST(EstimateMesh, AddsTheSumsThatNothingHides) {
 TEST(EstimateMesh, HidesSumsBehindTheBackwardPass) {
   const auto model = deep_model(16);
   Machine machine{2, 1, 1e9, kFast, 1e6, 0};
-  StepSettings settings = step_of(64);
+  PlannedStep settings = step_of(64);
   settings.bucket_bytes = 0;
   const double alone = estimate_mesh(model->graph(), step_of(32), {1, 1, 1e9, kFast, kFast, 0}, {}).seconds;
   // A product takes 2.6e-4 s, a gradient of 16 KiB on its way 1.6e-2: sums begin behind the last layer's first product, and hide
@@ -356,8 +356,8 @@ TEST(EstimateMesh, HasThePublishedBubbleWhereStagesAreEqual) {
   for (auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b})
     for (int p : {1, 2, 4})
       for (int m : {1, 4, 8}) {
-        StepSettings settings = step_of(32 * m, m);
-        settings.schedule = schedule;
+        PlannedStep settings = step_of(32 * m, m);
+        settings.pipeline_schedule = schedule;
         const Machine machine{p, 1, 1e9, kFast, kFast, 0};
         const double bubble = estimate_mesh(model->graph(), settings, machine, {1, p, 1}).bubble;
         // Layers are equal but for the first, whose input needs no gradient, and the loss.
@@ -366,9 +366,9 @@ TEST(EstimateMesh, HasThePublishedBubbleWhereStagesAreEqual) {
           EXPECT_EQ(bubble, 0);
         }
       }
-  StepSettings settings = step_of(256, 8);
-  settings.schedule = PipelineSchedule::interleaved;
-  settings.chunks = 2;
+  PlannedStep settings = step_of(256, 8);
+  settings.pipeline_schedule = PipelineSchedule::interleaved;
+  settings.pipeline_chunks = 2;
   const Machine machine{4, 1, 1e9, kFast, kFast, 0};
   EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {1, 4, 1}).bubble, 3.0 / (2 * 8 + 3), 0.03);
 }
@@ -393,7 +393,7 @@ TEST(EstimateMesh, NeedsLessMemoryTheMoreLayersAndChannelsAreSplit) {
 
 TEST(EstimateMesh, NeedsLessForActivationsIn16Bits) {
   const auto model = small_resnet();
-  StepSettings settings = step_of(256);
+  PlannedStep settings = step_of(256);
   const DeviceEstimate whole = estimate(*model, settings, {1, 1, 1}).devices[0];
   for (DType dtype : {DType::bf16, DType::f16})
     for (const Mesh& mesh : kMeshes) {

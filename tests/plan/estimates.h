@@ -34,8 +34,8 @@ inline std::shared_ptr<Model> deep_model(int layers) {
   return model;
 }
 
-inline StepSettings step_of(int64_t batch, int64_t micro_batches = 1, double momentum = 0) {
-  StepSettings settings;
+inline PlannedStep step_of(int64_t batch, int64_t micro_batches = 1, double momentum = 0) {
+  PlannedStep settings;
   settings.batch = batch;
   settings.micro_batches = micro_batches;
   settings.sgd.momentum = momentum;
@@ -46,11 +46,11 @@ constexpr double kFast = 1e30;
 
 inline Machine machine_of(int devices) { return {devices, size_t{1} << 40, 1e12, 1e11, 1e10, 1e-6}; }
 
-inline MeshEstimate estimate(const Model& model, const StepSettings& settings, const Mesh& mesh) {
+inline MeshEstimate estimate(const Model& model, const PlannedStep& settings, const Mesh& mesh) {
   return estimate_mesh(model.graph(), settings, machine_of(mesh.data * mesh.layer * mesh.channel), mesh);
 }
 
-inline std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const StepSettings& settings, const Mesh& mesh) {
+inline std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const PlannedStep& settings, const Mesh& mesh) {
   static const auto context = std::make_shared<Context>(ContextOptions{});
   TrainerOptions options;
   options.mesh = mesh;
@@ -59,8 +59,8 @@ inline std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const StepS
   options.micro_batches = settings.micro_batches;
   options.logical_shards = settings.logical_shards;
   options.recompute = settings.recompute;
-  options.pipeline_schedule = settings.schedule;
-  options.pipeline_chunks = settings.chunks;
+  options.pipeline_schedule = settings.pipeline_schedule;
+  options.pipeline_chunks = settings.pipeline_chunks;
   std::vector<DeviceId> devices;
   for (int i = 0; i < mesh.data * mesh.layer * mesh.channel; ++i) devices.push_back({DeviceKind::cpu, i});
   return std::make_unique<Trainer>(context, std::move(model), devices, options);

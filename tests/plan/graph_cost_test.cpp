@@ -18,7 +18,7 @@ struct Chain {
     ValueId id = graph.add_value("x", {DType::f32, {1, 16}}, Role::input);
     id = append_node(graph, relu_op, "y", {id})[0];
     id = append_node(graph, relu_op, "z", {id})[0];
-    graph.outputs = append_node(graph, reshape_op, "view", {id}, {{"shape", std::vector<int64_t>{4, 4}}});
+    graph.outputs = {append_node(graph, reshape_op, "view", {id}, {{"shape", std::vector<int64_t>{4, 4}}})[0]};
   }
 };
 

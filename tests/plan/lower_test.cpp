@@ -31,7 +31,7 @@ std::string plan_text(const char* graph, std::map<std::string, FakeKernel> kerne
 TEST(Lower, LaunchesNodesInTheirOrderWithoutReordersWhereLayoutsAgree) {
   EXPECT_EQ(plan_text(R"(
 graph "net" {
-  %0 : f32[16] input "x"
+  %0 : f32[16] samples "x"
   (%1 : f32[16]) = relu(%0) "a"
   (%2 : f32[16]) = relu(%1) "b"
   return %2
@@ -49,7 +49,7 @@ plan net: 2 launches, 0.000 GFLOP, arena 0.0 MiB
 TEST(Lower, ReordersOnlyWhereLayoutsDisagreeAndLetsLaterReadersShareIt) {
   EXPECT_EQ(plan_text(R"(
 graph "net" {
-  %0 : f32[16] input "x"
+  %0 : f32[16] samples "x"
   (%1 : f32[16]) = relu(%0) "first"
   (%2 : f32[16]) = relu(%1) "wants B"
   (%3 : f32[16]) = relu(%1) "wants A"
@@ -77,7 +77,7 @@ plan net: 5 launches, 0.000 GFLOP, arena 0.0 MiB
 TEST(Lower, KeepsWhatALaunchBesideReadsUntilTheNextOfItsKind) {
   EXPECT_EQ(plan_text(R"(
 graph "net" {
-  %0 : f32[16] input "x"
+  %0 : f32[16] samples "x"
   (%1 : f32[16]) = relu(%0) "first"
   (%2 : f32[16]) = relu(%1) "row"
   (%3 : f32[16]) = relu(%1) "side" {beside=1}
@@ -105,7 +105,7 @@ plan net: 6 launches, 0.000 GFLOP, arena 0.0 MiB
 TEST(Lower, GivesResultsOutPlain) {
   EXPECT_EQ(plan_text(R"(
 graph "net" {
-  %0 : f32[16] input "x"
+  %0 : f32[16] samples "x"
   (%1 : f32[16]) = relu(%0) "a"
   return %1
 })",
@@ -122,7 +122,7 @@ plan net: 3 launches, 0.000 GFLOP, arena 0.0 MiB
 
 constexpr const char* kTwoReaders = R"(
 graph "net" {
-  %0 : f32[4, 4] input "x"
+  %0 : f32[4, 4] samples "x"
   %1 : f32[4, 4] parameter "w"
   (%2 : f32[4, 4]) = linear(%0, %1, _) "first"
   (%3 : f32[4, 4]) = linear(%2, %1, _) "second"
@@ -155,7 +155,7 @@ TEST(Lower, KeepsTheLayoutsOfAStateTableThatIsPlaced) {
 TEST(Lower, RefusesAKernelThatChangesStateThroughACopy) {
   constexpr const char* kStatistics = R"(
 graph "net" {
-  %0 : f32[2, 3, 4, 4] input "x"
+  %0 : f32[2, 3, 4, 4] samples "x"
   %1 : f32[3] parameter "weight"
   %2 : f32[3] parameter "bias"
   %3 : f32[3] buffer "mean"
@@ -174,10 +174,10 @@ graph "net" {
 
 constexpr const char* kStep = R"(
 graph "net" {
-  %0 : f32[4, 4] input "x"
+  %0 : f32[4, 4] samples "x"
   %1 : f32[4, 4] parameter "a"
   %2 : f32[4, 4] parameter "b"
-  %8 : f32[1] input "learning_rates"
+  %8 : f32[1] settings "learning_rates"
   (%3 : f32[4, 4]) = linear(%0, %1, _) "a"
   (%4 : f32[4, 4]) = linear(%3, %2, _) "b"
   (%5 : f32[4, 4] gradient "b") = linear_weight_gradient(%3, %4) "b'" {bias=0}
@@ -194,26 +194,26 @@ graph "net" {
 TEST(Lower, PutsNumbersForAndFromTheHostTogether) {
   const std::string text = R"(
 graph "net" {
-  %0 : f32[3, 4] input "x"
-  %1 : i32[3] input "target"
-  %2 : i64[2] input "dropout_counter"
-  %3 : f32[3] input "learning_rates"
+  %0 : f32[3, 4] samples "x"
+  %1 : i32[3] targets "target"
+  %2 : i64[2] counter "dropout_counter"
+  %3 : f32[3] settings "learning_rates"
   (%4 : f32[3, 4]) = dropout(%0, %2) "drop" {layer=1, probability=0.5, sample_offset=0}
   (%5 : f64[1], %6 : i64[1], %7 : f32[3, 4]) = cross_entropy(%4, %1) "loss" {scale=1.0}
   (%8 : f32[3, 4]) = add(%7, %0) "sum"
-  return %5, %6, %8
+  return loss %5, correct %6, %8
 })";
   FakeDevice device;
   StateTable state({}, false);
   const Plan plan = lower(parse_graph(text), device, state);
   const Location fed = plan.fed_numbers, results = plan.result_numbers;
-  for (const char* name : {"dropout_counter", "learning_rates"}) {
-    const Location& at = plan.inputs.at(name);
+  for (const auto& [role, name, at] : plan.inputs) {
+    if (is_of_samples(role)) continue;
     EXPECT_TRUE(at.offset >= fed.offset && at.offset + at.bytes <= fed.offset + fed.bytes) << print_plan(plan);
   }
   EXPECT_EQ(fed.bytes, 16u + 12);
   for (size_t i : {0, 1}) {
-    const Location& at = plan.outputs[i];
+    const Location& at = plan.outputs[i].location;
     EXPECT_TRUE(at.offset >= results.offset && at.offset + at.bytes <= results.offset + results.bytes);
   }
   EXPECT_EQ(results.bytes, 16u + 8);
@@ -235,8 +235,8 @@ TEST(Lower, LandsGradientsInTheParametersLayoutAndWaitsBeforeTheFirstReaderOfABu
           {entry("b", {4, 4}, 0), entry("a", {4, 4}, 1)}),
       R"(
 plan net: 8 launches, 0.000 GFLOP, arena 0.0 MiB
-  feed learning_rates -> arena+0:4
   feed x -> arena+256:64
+  feed learning_rates -> arena+0:4
   linear 'a' by fake (plain, A -> plain) arena+256:64 parameters+128:128 _ -> arena+512:64
   linear 'b' by fake (plain, B -> plain) arena+512:64 parameters+0:128 _ -> arena+768:64
   linear_weight_gradient 'b'' by fake (plain, plain -> B) arena+512:64 arena+768:64 -> gradients+0:128
@@ -255,7 +255,7 @@ plan net: 8 launches, 0.000 GFLOP, arena 0.0 MiB
 TEST(Lower, WaitsForABucketOnce) {
   const std::string plan = plan_text(R"(
 graph "net" {
-  %0 : f32[1] input "learning_rates"
+  %0 : f32[1] settings "learning_rates"
   %1 : f32[4] parameter "a"
   %2 : f32[4] parameter "b"
   (%3 : f32[4] gradient "a") = fill() "a" {shape=[4], value=0.0}
@@ -273,7 +273,7 @@ graph "net" {
 
 // ---- memory ----
 
-std::string chain(const char* nodes) { return std::string("graph \"net\" { %0 : f32[16] input \"x\" ") + nodes + "}"; }
+std::string chain(const char* nodes) { return std::string("graph \"net\" { %0 : f32[16] samples \"x\" ") + nodes + "}"; }
 
 Plan plan_of(const std::string& graph, std::map<std::string, FakeKernel> kernels) {
   FakeDevice device(std::move(kernels));
@@ -305,8 +305,8 @@ TEST(Lower, KeepsAnInputThatLivesOn) {
 TEST(Lower, KeepsWhatTheStepIsFedAndWhatItGivesOut) {
   const Plan plan = plan_of(chain("(%1 : f32[16]) = relu(%0) \"a\" (%2 : f32[16]) = relu(%1) \"b\" return %2, %1"),
                             {{"a", kInPlace}, {"b", kInPlace}});
-  EXPECT_NE(plan.launches[0].outputs[0].offset, plan.inputs.at("x").offset);
-  EXPECT_NE(plan.outputs[0].offset, plan.outputs[1].offset);
+  EXPECT_NE(plan.launches[0].outputs[0].offset, plan.inputs[0].location.offset);
+  EXPECT_NE(plan.outputs[0].location.offset, plan.outputs[1].location.offset);
 }
 
 TEST(Lower, KeepsMemoryThatIsTooSmallForTheOutput) {
@@ -329,7 +329,7 @@ TEST(Lower, HandsMemoryDownAChainOfKernels) {
 TEST(Lower, LetsViewsShareTheMemoryOfWhatTheyShow) {
   const Plan plan = plan_of(R"(
 graph "net" {
-  %0 : f32[2, 4] input "x"
+  %0 : f32[2, 4] samples "x"
   (%1 : f32[2, 4]) = relu(%0) "a"
   (%2 : f32[2, 2, 2]) = reshape(%1) "view" {shape=[2, 2]}
   (%3 : f32[2, 4]) = relu(%1) "b"
@@ -347,7 +347,7 @@ graph "net" {
 TEST(Lower, MakesAViewOfAPlainCopyWhereItsSourceLiesOtherwise) {
   const Plan plan = plan_of(R"(
 graph "net" {
-  %0 : f32[2, 4] input "x"
+  %0 : f32[2, 4] samples "x"
   (%1 : f32[2, 4]) = relu(%0) "a"
   (%2 : f32[2, 2, 2]) = reshape(%1) "view" {shape=[2, 2]}
   return %2
@@ -355,7 +355,7 @@ graph "net" {
                             {{"a", {{}, {"A"}}}});
   ASSERT_EQ(plan.launches.size(), 2u);
   EXPECT_EQ(plan.launches[1].op, "reorder");
-  EXPECT_EQ(plan.outputs[0].offset, plan.launches[1].outputs[0].offset);
+  EXPECT_EQ(plan.outputs[0].location.offset, plan.launches[1].outputs[0].offset);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ Plan example(const std::string& name) {
   Plan plan;
   plan.name = name;
   plan.arena_bytes = 3 << 19;
-  plan.inputs["x"] = {Segment::arena, 64, 8};
+  plan.inputs = {{Role::samples, "x", {Segment::arena, 64, 8}}};
   Launch launch;
   launch.op = "conv2d";
   launch.layer = "stem";
@@ -24,7 +24,7 @@ Plan example(const std::string& name) {
   launch.operations = 1.5e9;
   plan.launches.push_back(std::move(launch));
   plan.steps = {{PlanStep::launch, 0}, {PlanStep::start_all_reduce, 2}, {PlanStep::wait_all_reduce, 2}};
-  plan.outputs = {{Segment::arena, 0, 4}};
+  plan.outputs = {{Report::value, {DType::f32, {1}}, {Segment::arena, 0, 4}}};
   return plan;
 }
 

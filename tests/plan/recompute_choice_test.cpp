@@ -45,7 +45,7 @@ TEST(ActivationBytes, CountsAValueFromItsMakerToItsLastReader) {
   // %2 lives beside the inputs and %4; %4 takes a place of its own; %5 that of %2; the view %6 is %5.
   const Graph graph = parse_graph(R"(
 graph "net" {
-  %0 : f32[16, 4] input "x"
+  %0 : f32[16, 4] samples "x"
   %1 : f32[4, 4] parameter "w"
   (%2 : f32[16, 4]) = relu(%0) "a"
   (%4 : f32[16, 4]) = relu(%2) "b"
@@ -59,7 +59,7 @@ graph "net" {
 TEST(ActivationBytes, KeepsOutputsToTheEnd) {
   const Graph graph = parse_graph(R"(
 graph "net" {
-  %0 : f32[16, 4] input "x"
+  %0 : f32[16, 4] samples "x"
   (%1 : f32[16, 4]) = relu(%0) "a"
   (%2 : f32[16, 4]) = relu(%1) "b"
   (%3 : f32[16, 4]) = relu(%2) "c"

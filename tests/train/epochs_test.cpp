@@ -110,7 +110,7 @@ TEST_F(Epochs, CopyTheSamplesOnceAndThenAlmostNothing) {
   Metrics metrics;
   trainer->train_epoch(loader, metrics);
   const size_t first = copied.exchange(0);
-  EXPECT_EQ(trainer->replica(0).sample_bytes(), kSamples * (17 * sizeof(float) + sizeof(int64_t))) << "and the order";
+  EXPECT_EQ(trainer->ranks().at(0).sample_bytes(), kSamples * (17 * sizeof(float) + sizeof(int64_t))) << "and the order";
   EXPECT_GE(first, kSamples * 17 * sizeof(float));
   trainer->train_epoch(loader, metrics);
   // A step's place, rate and dropout counter, and the epoch's key.
@@ -144,14 +144,14 @@ TEST_F(Epochs, GiveTheMemoryOfSamplesToTheFirstPlanOfALargerBatch) {
   hooks->before_allocation = [&](int, size_t, const std::string& purpose) {
     if (purpose != "the plan's arena") return;
     ++arenas;
-    EXPECT_EQ(trainer->replica(0).sample_bytes(), 0u);
+    EXPECT_EQ(trainer->ranks().at(0).sample_bytes(), 0u);
   };
   LoaderOptions options = shuffled();
   options.batch = 20;
   Loader larger(dataset, options);
   EXPECT_TRUE(trainer->train_epoch(larger, metrics));
   EXPECT_EQ(arenas, 1);
-  EXPECT_GT(trainer->replica(0).sample_bytes(), 0u) << "they are back";
+  EXPECT_GT(trainer->ranks().at(0).sample_bytes(), 0u) << "they are back";
   copied = 0;
   EXPECT_TRUE(trainer->train_epoch(loader, metrics));
   EXPECT_LE(copied, 5 * 64u) << "a smaller batch needs nothing of it";
@@ -163,7 +163,7 @@ TEST_F(Epochs, KeepNoSamplesWhereADeviceHasNoRoom) {
   Loader loader(dataset, shuffled());
   Metrics metrics;
   EXPECT_TRUE(trainer->train_epoch(loader, metrics));
-  for (size_t r = 0; r < 3; ++r) EXPECT_EQ(trainer->replica(r).sample_bytes(), 0u) << r;
+  for (size_t r = 0; r < 3; ++r) EXPECT_EQ(trainer->ranks().at(r).sample_bytes(), 0u) << r;
 
   set_room(1 << 20);
   hooks->before_allocation = [](int device, size_t, const std::string& purpose) {
@@ -171,7 +171,7 @@ TEST_F(Epochs, KeepNoSamplesWhereADeviceHasNoRoom) {
   };
   Loader other(small_dataset(), shuffled());
   EXPECT_TRUE(trainer->train_epoch(other, metrics));
-  for (size_t r = 0; r < 3; ++r) EXPECT_EQ(trainer->replica(r).sample_bytes(), 0u) << r;
+  for (size_t r = 0; r < 3; ++r) EXPECT_EQ(trainer->ranks().at(r).sample_bytes(), 0u) << r;
 }
 
 TEST_F(Epochs, KeepTheDatasetsThatWereUsedLast) {
@@ -223,8 +223,8 @@ TEST_F(Epochs, CountTheStepThatIsUnderWayWhenTheyAreStopped) {
     const int64_t done = ahead ? 3 : 2;
     EXPECT_EQ(metrics.samples, done * kBatch);
     EXPECT_EQ(loader.tell().batch, done);
-    EXPECT_EQ(trainer->state().step, done);
-    EXPECT_EQ(trainer->state().position, loader.tell());
+    EXPECT_EQ(trainer->training_state().position.step, done);
+    EXPECT_EQ(trainer->training_state().position.batch, loader.tell());
     trainer->set_progress(nullptr);
     EXPECT_TRUE(trainer->train_epoch(loader, metrics));
     EXPECT_EQ(metrics.samples, kSamples - done * kBatch);
@@ -239,7 +239,7 @@ TEST_F(Epochs, GoOnBehindABatchThatIsRefused) {
     Metrics metrics;
     EXPECT_THROWS(Status::invalid_argument, "model 'mlp' has classes 0 to 2", (trainer->train_epoch(bad, metrics), 0));
     const BatchPosition refused = bad.tell();
-    EXPECT_EQ(trainer->state().step, refused.batch) << "steps before it are done";
+    EXPECT_EQ(trainer->training_state().position.step, refused.batch) << "steps before it are done";
     Loader loader(dataset, shuffled());
     loader.seek(refused);
     EXPECT_TRUE(trainer->train_epoch(loader, metrics));
@@ -314,7 +314,7 @@ TEST_F(Epochs, ForgetDatasetsThatAreGone) {
   batch.inputs.resize(32);
   batch.labels = {0, 1};
   EXPECT_TRUE(trainer->step(batch, result));
-  EXPECT_EQ(trainer->replica(0).sample_bytes(), 0u) << "what nobody holds any more goes with the next call";
+  EXPECT_EQ(trainer->ranks().at(0).sample_bytes(), 0u) << "what nobody holds any more goes with the next call";
 }
 
 }  // namespace

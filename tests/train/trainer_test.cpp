@@ -147,9 +147,9 @@ TEST(Trainer, KeepsReplicasEqualWhateverTheBatchAndTheBuckets) {
 TEST(Trainer, CompilesOncePerBatchSize) {
   Training t(2);
   for (int i = 0; i < 5; ++i) t.step(6);
-  for (size_t i : {0, 1}) EXPECT_EQ(t.trainer->replica(i).plan_count(), 1u);
+  for (size_t i : {0, 1}) EXPECT_EQ(t.trainer->ranks().at(i).plan_count(), 1u);
   for (int i = 0; i < 5; ++i) t.step(i % 2 ? 6 : 5);
-  for (size_t i : {0, 1}) EXPECT_EQ(t.trainer->replica(i).plan_count(), 2u);
+  for (size_t i : {0, 1}) EXPECT_EQ(t.trainer->ranks().at(i).plan_count(), 2u);
 }
 
 TEST(Trainer, CopiesNothingButTheBatchIntoAStep) {
@@ -177,9 +177,9 @@ TEST(Trainer, PutsFrozenParametersInNoBucketAndLeavesTheirBitsAlone) {
   const auto before = t.parameter("fc1.weight", 0);
   const auto trained = t.parameter("fc2.weight", 0);
   for (int i = 0; i < 4; ++i) t.step();
-  EXPECT_EQ(t.trainer->state_of(0).find("fc1.weight").bucket, -1);
-  EXPECT_GE(t.trainer->state_of(0).find("fc2.weight").bucket, 0);
-  EXPECT_EQ(t.trainer->state_of(0).buckets().size(), 2u);
+  EXPECT_EQ(t.trainer->state().table_of(0).find("fc1.weight").bucket, -1);
+  EXPECT_GE(t.trainer->state().table_of(0).find("fc2.weight").bucket, 0);
+  EXPECT_EQ(t.trainer->state().table_of(0).buckets().size(), 2u);
   for (int device : {0, 1}) EXPECT_EQ(t.parameter("fc1.weight", device), before);
   EXPECT_NE(t.parameter("fc2.weight", 0), trained);
 }

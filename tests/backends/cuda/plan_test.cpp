@@ -21,10 +21,10 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
   CompileRequest request(model.graph());
   request.local_batch = request.global_batch = batch;
   request.micro_batches = {{{0, batch}}};
-  request.compute = compute;
-  request.sgd.momentum = 0.9;
-  request.sgd.is_scaled = is_scaled;
-  request.sgd.max_gradient_norm = max_gradient_norm;
+  request.spec.compute = compute;
+  request.spec.sgd.momentum = 0.9;
+  request.spec.sgd.is_scaled = is_scaled;
+  request.spec.sgd.max_gradient_norm = max_gradient_norm;
   std::vector<NamedBytes> sizes;
   std::vector<StateEntry> entries;
   for (const Value& value : model.graph().values())
@@ -71,7 +71,7 @@ int count(const Plan& plan, const std::string& op) {
 TEST(CudaPlan, RunsLongGradientsOfWeightsBeside) {
   const auto with_least = [](double operations) {
     return plan_of("d2l_resnet18", DType::bf16, false, 1024, 0,
-                   [=](CompileRequest& request) { request.least_beside = operations; });
+                   [=](CompileRequest& request) { request.spec.least_beside = operations; });
   };
   const Plan in_turn = with_least(INFINITY), beside = with_least(5e8);
   for (const Launch& launch : in_turn.launches) EXPECT_FALSE(launch.is_beside) << launch.op;
@@ -123,7 +123,7 @@ TEST(CudaPlan, UpdatesInF32WhateverItComputesIn) {
   const Plan plan = plan_of("d2l_lenet", DType::f16, true);
   EXPECT_EQ(count(plan, "check_finite"), 1);
   EXPECT_EQ(count(plan, "update_loss_scale"), 1);
-  EXPECT_EQ(plan.output_types.back().dtype, DType::i32);
+  EXPECT_EQ(plan.outputs.back().report, Report::is_finite);
   EXPECT_EQ(count(plan, "cast_all"), 1);  // all weights
 }
 
@@ -135,7 +135,7 @@ TEST(CudaPlan, ClipsInOneLaunchBeforeTheUpdates) {
   EXPECT_EQ(std::count_if(plan.launches.begin(), found, [](const Launch& launch) { return launch.op == "sgd_update"; }),
             0);
   EXPECT_EQ(found->kernel_name, "cuda:own:clip_factor_runs");
-  EXPECT_EQ(plan.output_types.back(), (TensorType{DType::f32, {1}}));
+  EXPECT_EQ(plan.outputs.back().report, Report::gradient_norm);
 }
 
 bool ends_with(const std::string& name, const std::string& end) {
@@ -149,7 +149,7 @@ TEST(CudaPlan, MergesTheStatisticsOfSeveralRanks) {
       request.ranks = 2;
       request.rank = 1;
       request.global_batch = 16;
-      request.syncs_statistics = true;
+      request.spec.syncs_statistics = true;
     });
     EXPECT_GT(norms, 0);
     for (const char* op :
@@ -170,7 +170,7 @@ TEST(CudaPlan, RoundsGradientsBeforeTheirSumAndBehindIt) {
   size_t buckets = 0;
   const Plan plan = plan_of("d2l_lenet", DType::f32, false, 8, 0, [&](CompileRequest& request) {
     request.ranks = 2;
-    request.compresses_gradients = true;
+    request.spec.compresses_gradients = true;
     buckets = request.buckets.size();
   });
   EXPECT_EQ(count(plan, "round_bf16"), static_cast<int>(2 * buckets));

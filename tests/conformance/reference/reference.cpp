@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/float16.h"
+#include "ops/op_def.h"
 
 namespace troika {
 

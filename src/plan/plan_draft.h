@@ -1,0 +1,63 @@
+// A plan in the making: its launches and collectives name blocks of an arena, which get addresses when all are known.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/graph.h"
+#include "plan/arena.h"
+#include "plan/plan.h"
+
+namespace troika {
+
+// Where an argument is stored: in a block of the arena, or in state.
+struct Place {
+  static constexpr size_t kNone = SIZE_MAX;
+  size_t block = kNone;
+  Role role = Role::activation;  // of state
+  std::string name;              // of state
+  bool is_absent() const { return block == kNone && !is_state(role); }
+};
+
+class PlanDraft {
+ public:
+  // A block that lives from the next launch on, until it is used for the last time.
+  Place add_block(size_t bytes);
+
+  void add_launch(const std::string& op, const std::string& layer, KernelChoice choice, std::vector<Place> inputs,
+                  std::vector<Place> outputs, double operations, bool is_beside);
+  // Steps that are no launches read and write before the next launch.
+  void add_step(PlanStep step) { plan_.steps.push_back(step); }
+  void add_message(PlanStep::Kind kind, Message message, const Place& place);
+  void add_sum(GroupSum sum, const Place& from, const Place& to);
+  void add_exchange(PlanStep::Kind kind, ChannelExchange exchange, const Place& from, const Place& to);
+  // In the order of values.
+  void add_input(const Value& value, const Place& place);
+  void add_output(Report report, const TensorType& type, const Place& place);
+
+  // Gives every block its place in the arena. The state table is placed.
+  Plan finish(const StateTable& state);
+
+ private:
+  struct Arguments {
+    std::vector<Place> inputs, outputs;
+    Place scratch;
+    std::vector<std::pair<int, int>> may_share;
+  };
+
+  void keep(const Place& place) { keep_until(place, plan_.launches.size()); }
+  void keep_until(const Place& place, size_t launch);
+  void keep_beside();
+  void share_memory();
+  void place_arena();
+  Location locate(const Place& place, const StateTable& state) const;
+
+  Plan plan_;
+  Arena arena_;
+  std::vector<Arguments> arguments_;  // one per launch
+  std::vector<Place> message_places_, input_places_, output_places_;
+  std::vector<std::pair<Place, Place>> sum_places_, exchange_places_;
+};
+
+}  // namespace troika

@@ -1,0 +1,229 @@
+// Parts of the model, and requests for their plans.
+#include "plan/step_layout.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace troika {
+
+StepLayout::StepLayout(const Graph& model, StepSpec spec, int devices, const std::string& options_name, Purpose purpose)
+    : model_(model), spec_(std::move(spec)), purpose_(purpose) {
+  for (const Value& value : model.values())
+    if (value.role == Role::parameter || value.role == Role::buffer) state_[value.name] = &value;
+  spec_.mesh = spread(spec_.mesh, devices);
+  ranks_ = RankMap(spec_.mesh);
+  if (purpose == Purpose::training) {
+    check_mesh(options_name);
+    check_combinations(options_name);
+  }
+  check_groups();
+  if (purpose == Purpose::training) find_trainable();
+  for (int part = 0; part < ranks_.parts(); ++part) parts_.push_back(make_part(part));
+}
+
+// What the mesh cannot be combined with; and the cuts that it makes.
+void StepLayout::check_mesh(const std::string& options_name) {
+  const std::string refusal = refusal_of(spec_.mesh, spec_.logical_shards > 0);
+  if (!refusal.empty()) throw Error(Status::unsupported, options_name + refusal);
+  if (ranks_.parts() == 1) return;
+  if (spec_.pipeline_chunks > 1 && spec_.pipeline_schedule != PipelineSchedule::interleaved)
+    throw Error(Status::invalid_argument, text(options_name, "layer_chunks is ", spec_.pipeline_chunks,
+                                               ", needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED"));
+  if (ranks_.positions() > 1) stages_.emplace(model_, ranks_.positions() * spec_.pipeline_chunks, spec_.layer_cuts);
+  if (ranks_.channels() > 1) channel_split_.emplace(model_, ranks_.channels());
+}
+
+void StepLayout::check_combinations(const std::string& options_name) const {
+  if (spec_.logical_shards == 0) return;
+  if (spec_.syncs_statistics)
+    throw Error(Status::invalid_argument,
+                text(options_name, "sync_batch_norm is 1 and logical_shards is ", spec_.logical_shards,
+                     ", which normalise differently; give one of them"));
+  if (spec_.compresses_gradients)
+    throw Error(Status::invalid_argument,
+                text(options_name, "gradient_compression is BF16 and logical_shards is ", spec_.logical_shards,
+                     ", whose bits it would change with the number of devices; give one of them"));
+  const std::string refusal = refusal_of_shards(spec_.logical_shards, spec_.micro_batches, ranks_.size());
+  if (!refusal.empty()) throw Error(Status::invalid_argument, options_name + refusal);
+}
+
+void StepLayout::check_groups() const {
+  for (const ParameterGroup& group : spec_.groups)
+    if (std::none_of(state_.begin(), state_.end(), [&](const auto& entry) {
+          return entry.second->role == Role::parameter && matches_pattern(group.pattern, entry.first);
+        }))
+      throw Error(Status::not_found, text("parameter group '", group.pattern, "': no parameter of model '",
+                                          model_.name(), "' matches it"));
+}
+
+void StepLayout::find_trainable() {
+  bool has_parameters = false;
+  for (const Value& value : model_.values()) {
+    if (value.role != Role::parameter) continue;
+    has_parameters = true;
+    if (!settings_of(value.name).is_frozen) trainable_.push_back(value.name);
+  }
+  if (trainable_.empty())
+    throw Error(Status::invalid_argument, text("model '", model_.name(), "': ",
+                                               has_parameters ? "every parameter is frozen; nothing is left to train"
+                                                              : "has no parameters; nothing is there to train"));
+}
+
+StepLayout::Settings StepLayout::settings_of(const std::string& name) const {
+  for (size_t g = 0; g < spec_.groups.size(); ++g) {
+    const ParameterGroup& group = spec_.groups[g];
+    if (!matches_pattern(group.pattern, name)) continue;
+    return {group.learning_rate ? static_cast<int>(g) : -1, group.is_frozen,
+            group.weight_decay.value_or(spec_.weight_decay)};
+  }
+  return {-1, false, spec_.weight_decay};
+}
+
+// Trainable parameters in buckets, then groups of equal settings within each bucket: an update waits for its own bucket alone.
+ModelPart StepLayout::make_part(int index) const {
+  ModelPart part;
+  std::vector<NamedBytes> sizes;
+  for (const Value& value : model_.values()) {
+    if (value.role != Role::parameter && value.role != Role::buffer) continue;
+    const std::vector<int> holders = holders_of(value.name);
+    if (std::find(holders.begin(), holders.end(), index) == holders.end()) continue;
+    part.state.push_back(value.name);
+    if (std::find(trainable_.begin(), trainable_.end(), value.name) == trainable_.end()) continue;
+    part.trainable.push_back(value.name);
+    sizes.push_back({value.name, type_of(value.name, index).bytes()});
+  }
+  part.buckets = make_buckets(sizes, static_cast<size_t>(spec_.bucket_bytes));
+  bool is_first = true;
+  for (const Bucket& bucket : part.buckets) {
+    is_first = is_first || ranks_.shares() > 1;  // without other shares, no update waits for a bucket
+    for (const std::string& name : bucket.parameters) {
+      const Settings s = settings_of(name);
+      if (is_first || part.update_groups.back().rate_index != s.group + 1 ||
+          part.update_groups.back().weight_decay != s.weight_decay)
+        part.update_groups.push_back({{}, s.group + 1, s.weight_decay});
+      part.update_groups.back().parameters.push_back(name);
+      is_first = false;
+    }
+  }
+  if (shards_optimizer()) part.owners = assign_owners(sizes, ranks_.shares());
+  return part;
+}
+
+bool StepLayout::shards_optimizer() const {
+  return spec_.shards_optimizer && purpose_ == Purpose::training && ranks_.shares() > 1;
+}
+
+const StateSlice& StepLayout::slice_of(const std::string& name, int part) const {
+  static const StateSlice whole;
+  return channel_split_ ? channel_split_->slice_of(name, ranks_.channel_of_part(part)) : whole;
+}
+
+std::vector<int> StepLayout::holders_of(const std::string& name) const {
+  const int position = stages_ ? ranks_.position_of_stage(stages_->stage_of_state(name)) : 0;
+  std::vector<int> holders;
+  for (int channel = 0; channel < ranks_.channels(); ++channel) {
+    const int part = ranks_.part_at(position, channel);
+    if (slice_of(name, part).is_held) holders.push_back(part);
+  }
+  return holders;
+}
+
+TensorType StepLayout::type_of(const std::string& name, int part) const {
+  const TensorType& type = state_.at(name)->type;
+  return {type.dtype, sliced(type.shape, slice_of(name, part))};
+}
+
+StateTable StepLayout::make_state_table(int index) const {
+  const ModelPart& part = parts_[static_cast<size_t>(index)];
+  std::vector<StateEntry> entries;
+  auto add = [&](const std::string& name, int bucket) {
+    StateEntry entry;
+    entry.name = name;
+    entry.type = type_of(name, index);
+    entry.is_buffer = state_.at(name)->role == Role::buffer;
+    entry.bucket = bucket;
+    if (const auto owner = part.owners.find(name); owner != part.owners.end()) entry.owner = owner->second;
+    entry.is_decided = entry.is_buffer;
+    entries.push_back(entry);
+  };
+  for (size_t b = 0; b < part.buckets.size(); ++b)
+    for (const std::string& name : part.buckets[b].parameters) add(name, static_cast<int>(b));
+  for (const std::string& name : part.state)
+    if (std::find(part.trainable.begin(), part.trainable.end(), name) == part.trainable.end()) add(name, -1);
+  if (spec_.sgd.is_scaled) {
+    StateEntry scale;
+    scale.name = kLossScale;
+    scale.type = {DType::f32, {2}};
+    scale.is_buffer = scale.is_decided = true;
+    entries.push_back(scale);
+  }
+  return StateTable(std::move(entries), spec_.sgd.momentum > 0);
+}
+
+Range StepLayout::samples_of(Mode mode, int64_t n, int rank, bool is_alone) const {
+  if (is_alone) return {0, n};
+  return mode == Mode::train && spec_.logical_shards > 0
+             ? samples_of_shards(spec_.logical_shards, n, ranks_.shares(), ranks_.share_of(rank))
+             : balanced_split(n, ranks_.shares(), ranks_.share_of(rank));
+}
+
+std::vector<MicroBatch> StepLayout::micro_batches(int64_t n, int rank) const {
+  const int64_t shares = ranks_.shares(), share = ranks_.share_of(rank);
+  if (spec_.syncs_statistics) return cut_aligned_micro_batches(spec_.micro_batches, n, shares, share);
+  return spec_.logical_shards > 0 ? cut_logical_shards(spec_.logical_shards, n, shares, share)
+                                  : cut_micro_batches(spec_.micro_batches, balanced_split(n, shares, share));
+}
+
+size_t StepLayout::most_micro_batches() const {
+  return static_cast<size_t>(spec_.logical_shards > 0 ? balanced_split(spec_.logical_shards, ranks_.shares(), 0).size()
+                                                      : spec_.micro_batches);
+}
+
+CompileRequest StepLayout::request(Mode mode, int64_t n, int rank, bool is_alone) const {
+  const ModelPart& part = parts_[static_cast<size_t>(ranks_.part_of(rank))];
+  CompileRequest request(model_, spec_);
+  request.mode = mode;
+  request.local_batch = samples_of(mode, n, rank, is_alone).size();
+  request.global_batch = mode == Mode::train ? n : 0;
+  if (mode == Mode::train) request.micro_batches = micro_batches(n, rank);
+  request.ranks = is_alone ? 1 : ranks_.shares();
+  request.rank = is_alone ? 0 : ranks_.share_of(rank);
+  request.stages = stages();
+  request.position = ranks_.position_of(rank);
+  request.positions = ranks_.positions();
+  request.channel_split = channel_split_ ? &*channel_split_ : nullptr;
+  request.channel_rank = ranks_.channel_of(rank);
+  request.trainable = trainable_;
+  request.own_trainable = part.trainable;
+  request.buckets = part.buckets;
+  request.groups = groups_of(rank);
+  request.gradient_share = gradient_share_of(rank);
+  request.spec.shards_optimizer = shards_optimizer();
+  return request;
+}
+
+// Without the parameters that another share's rank updates.
+std::vector<UpdateGroup> StepLayout::groups_of(int rank) const {
+  const ModelPart& part = parts_[static_cast<size_t>(ranks_.part_of(rank))];
+  if (part.owners.empty()) return part.update_groups;
+  std::vector<UpdateGroup> own;
+  for (UpdateGroup group : part.update_groups) {
+    std::erase_if(group.parameters,
+                  [&](const std::string& name) { return part.owners.at(name) != ranks_.share_of(rank); });
+    if (!group.parameters.empty()) own.push_back(std::move(group));
+  }
+  return own;
+}
+
+GradientShare StepLayout::gradient_share_of(int rank) const {
+  const int index = ranks_.part_of(rank);
+  GradientShare share{index, ranks_.parts(), part(index).trainable};
+  // All ranks of a channel group hold what is not cut: the first counts it.
+  std::erase_if(*share.counted, [&](const std::string& name) {
+    return ranks_.channel_of(rank) != 0 && slice_of(name, index).axis < 0;
+  });
+  return share;
+}
+
+}  // namespace troika

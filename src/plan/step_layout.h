@@ -1,0 +1,83 @@
+// A step, spread over the ranks of a mesh: which rank holds which part of the model, and what each is asked to compile.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parallel/rank_map.h"
+#include "plan/compile.h"
+#include "plan/state_table.h"
+#include "plan/step_spec.h"
+
+namespace troika {
+
+// What one rank holds of the model: the layers of its position in the pipeline, and its channels of them. Without such splits
+// there is one part, the whole model.
+struct ModelPart {
+  std::vector<std::string> state;      // parameters and buffers, in the model's order
+  std::vector<std::string> trainable;  // of them, in the model's order
+  std::vector<Bucket> buckets;
+  std::vector<UpdateGroup> update_groups;  // of equal settings, each within a bucket
+  std::map<std::string, int> owners;       // with a sharded optimizer: the share whose rank updates a parameter
+};
+
+// Immutable. A trainer and the planner ask it the same questions, so that a plan is of the run that it plans.
+class StepLayout {
+ public:
+  enum class Purpose { training, inference };
+
+  // Refuses what cannot work, before any device is asked: INVALID_ARGUMENT, UNSUPPORTED, NOT_FOUND. Messages name options with
+  // `options_name` in front: "troika_model_attach: options.". The model must outlive the layout.
+  StepLayout(const Graph& model, StepSpec spec, int devices, const std::string& options_name,
+             Purpose purpose = Purpose::training);
+
+  const StepSpec& spec() const { return spec_; }
+  const RankMap& ranks() const { return ranks_; }
+  const LayerStages* stages() const { return stages_ ? &*stages_ : nullptr; }
+  const std::vector<std::string>& trainable() const { return trainable_; }  // in the model's order
+  const ModelPart& part(int part) const { return parts_[static_cast<size_t>(part)]; }
+  bool shards_optimizer() const;
+
+  // ---- state ----
+  const StateSlice& slice_of(const std::string& name, int part) const;
+  std::vector<int> holders_of(const std::string& name) const;  // parts with the parameter or buffer, or a slice of it
+  TensorType type_of(const std::string& name, int part) const;
+  StateTable make_state_table(int part) const;  // its layouts are undecided
+
+  // ---- a batch of `n` samples ----
+  // `is_alone`: the rank computes the whole batch, and no other takes part.
+  Range samples_of(Mode mode, int64_t n, int rank, bool is_alone = false) const;
+  std::vector<MicroBatch> micro_batches(int64_t n, int rank) const;  // of training
+  size_t most_micro_batches() const;                                 // of one rank
+  CompileRequest request(Mode mode, int64_t n, int rank, bool is_alone = false) const;
+
+ private:
+  struct Settings {  // of one parameter
+    int group = -1;  // with a learning rate of its own
+    bool is_frozen = false;
+    double weight_decay = 0;
+  };
+
+  void check_mesh(const std::string& options_name);
+  void check_combinations(const std::string& options_name) const;
+  void check_groups() const;
+  void find_trainable();
+  ModelPart make_part(int part) const;
+  Settings settings_of(const std::string& name) const;
+  std::vector<UpdateGroup> groups_of(int rank) const;
+  GradientShare gradient_share_of(int rank) const;
+
+  const Graph& model_;
+  StepSpec spec_;
+  const Purpose purpose_;
+  RankMap ranks_;
+  std::optional<LayerStages> stages_;          // none: each rank has all layers
+  std::optional<ChannelSplit> channel_split_;  // none: each rank has all channels
+  std::map<std::string, const Value*> state_;  // parameters and buffers, by name
+  std::vector<std::string> trainable_;
+  std::vector<ModelPart> parts_;
+};
+
+}  // namespace troika

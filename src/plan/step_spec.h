@@ -1,0 +1,48 @@
+// What a training step computes and how the devices share the work: the options that change a plan. A trainer and the planner
+// both make their steps of it (plan/step_layout.h).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parallel/mesh.h"
+#include "parallel/pipeline_schedule.h"
+#include "passes/passes.h"
+#include "passes/recompute.h"
+
+namespace troika {
+
+enum class Reduction : int32_t { mean = 1, sum = 2 };
+
+// Settings of the parameters whose names match. The first group that matches a parameter counts.
+struct ParameterGroup {
+  std::string pattern;
+  bool is_frozen = false;
+  std::optional<double> learning_rate, weight_decay;  // empty: the step's
+};
+
+struct StepSpec {
+  Loss loss = Loss::cross_entropy;
+  Reduction reduction = Reduction::mean;
+  DType compute = DType::f32;  // bf16 or f16: mixed precision
+  bool allow_tf32 = false;     // f32 products may round their factors to 10 bits of fraction
+  bool fuse = true;
+  SgdSettings sgd;
+  double weight_decay = 0;
+  std::vector<ParameterGroup> groups;
+  int64_t bucket_bytes = 1 << 20;
+  int64_t micro_batches = 1;   // of each share of the samples
+  int64_t logical_shards = 0;  // of the whole batch; 0: none
+  Mesh mesh;
+  PipelineSchedule pipeline_schedule = PipelineSchedule::one_f_one_b;
+  int pipeline_chunks = 1;              // stages per position of the pipeline
+  std::vector<std::string> layer_cuts;  // layers that begin a stage; empty: cut by cost
+  RecomputeSettings recompute;
+  bool syncs_statistics = false;      // SyncBatchNorm
+  bool shards_optimizer = false;      // ZeRO level 1: each parameter is updated by one rank of its data group
+  bool compresses_gradients = false;  // to bf16, for their sum over the shares
+  double least_beside = 5e8;  // operations of a gradient of weights that may run concurrently with other launches
+};
+
+}  // namespace troika

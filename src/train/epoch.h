@@ -1,0 +1,44 @@
+// Passes over a loader's epoch: training and evaluating.
+#pragma once
+
+#include <exception>
+#include <optional>
+
+#include "core/stopwatch.h"
+#include "train/trainer.h"
+
+namespace troika {
+
+// One pass. Where devices run ahead of the host, the step after the one that the callback is told of is under way.
+class Epoch {
+ public:
+  Epoch(Trainer& trainer, Loader& loader) : trainer_(trainer), loader_(loader) {}
+
+  // False if a stop was requested or the callback said so. A step that is under way then ends, and counts.
+  bool train(Metrics& metrics);
+  bool evaluate(const ActiveRanks& active, Metrics& metrics);
+
+ private:
+  struct Step {
+    StepResult result;
+    BatchPosition at;
+  };
+
+  void check_has_batches() const;
+  void train_batch(const BatchOrigin& coming, bool runs_ahead);
+  void catch_up();
+  void look_at(Step step);
+  bool tell(const BatchPosition& at, bool is_training) const;
+  double mean_loss() const { return samples_ ? loss_sum_ / static_cast<double>(samples_) : 0; }
+  Metrics metrics() const { return {mean_loss(), samples_, correct_, stopwatch_.seconds()}; }
+
+  Trainer& trainer_;
+  Loader& loader_;
+  const Stopwatch stopwatch_{};
+  double loss_sum_ = 0;
+  int64_t samples_ = 0, correct_ = 0;
+  std::optional<Step> ahead_;  // started, and its results not yet looked at
+  bool goes_on_ = true, tells_ = true;
+};
+
+}  // namespace troika

@@ -1,0 +1,91 @@
+// Ports by their roles and reports.
+#include "train/plan_ports.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace troika {
+namespace {
+
+// The batch whole, or cut into micro-batches: as many bytes as each input takes.
+void feed_samples(const Plan& plan, const Bases& bases, Device& device, Role role, const void* data, size_t bytes) {
+  if (!data) return;
+  size_t begin = 0;
+  for (const InputPort& input : plan.inputs) {
+    if (input.role != role || begin == bytes) continue;
+    const size_t copied = std::min(bytes - begin, input.location.bytes);
+    device.copy_from_host(bases.address(input.location), static_cast<const std::byte*>(data) + begin, copied);
+    begin += copied;
+  }
+}
+
+std::vector<const InputPort*> ports_of(const Plan& plan, Role role) {
+  std::vector<const InputPort*> ports;
+  for (const InputPort& input : plan.inputs)
+    if (input.role == role) ports.push_back(&input);
+  return ports;
+}
+
+}  // namespace
+
+void feed(const Plan& plan, const Bases& bases, Device& device, const RunArguments& arguments,
+          std::vector<std::byte>& numbers) {
+  feed_samples(plan, bases, device, Role::samples, arguments.x, arguments.x_bytes);
+  feed_samples(plan, bases, device, Role::targets, arguments.target, arguments.target_bytes);
+  for (const InputPort& input : plan.inputs) {
+    auto put = [&](const void* data, size_t bytes) {
+      std::memcpy(numbers.data() + (input.location.offset - plan.fed_numbers.offset), data,
+                  std::min(bytes, input.location.bytes));
+    };
+    if (input.role == Role::settings && arguments.learning_rates)
+      put(arguments.learning_rates->data(), arguments.learning_rates->size() * sizeof(float));
+    if (input.role == Role::counter) put(arguments.dropout_counter, sizeof arguments.dropout_counter);
+  }
+  if (plan.fed_numbers.bytes > 0)
+    device.copy_from_host(bases.address(plan.fed_numbers), numbers.data(), plan.fed_numbers.bytes);
+}
+
+std::vector<std::unique_ptr<Kernel>> create_gathers(const Plan& plan, const Bases& bases, SampleStore& store,
+                                                    bool is_shuffled) {
+  const std::vector<const InputPort*> samples = ports_of(plan, Role::samples), targets = ports_of(plan, Role::targets);
+  std::vector<std::unique_ptr<Kernel>> gathers;
+  int64_t offset = 0;
+  for (size_t i = 0; i < std::max(samples.size(), targets.size()); ++i) {
+    int64_t n = 0;
+    auto address_of = [&](const std::vector<const InputPort*>& ports, size_t row_bytes) -> void* {
+      if (i >= ports.size()) return nullptr;
+      n = static_cast<int64_t>(ports[i]->location.bytes / row_bytes);
+      return bases.address(ports[i]->location);
+    };
+    void* const x = address_of(samples, store.input_bytes());
+    void* const target = address_of(targets, store.target_bytes());
+    if (n > 0) gathers.push_back(store.create_gather(is_shuffled, offset, n, x, target));
+    offset += n;
+  }
+  return gathers;
+}
+
+SampleStore::Parts parts_read(const Plan& plan) {
+  return {!ports_of(plan, Role::samples).empty(), !ports_of(plan, Role::targets).empty()};
+}
+
+void read_results(const Plan& plan, const std::byte* numbers, RunArguments& results) {
+  results.correct = 0;
+  size_t losses = 0;
+  for (const OutputPort& output : plan.outputs) {
+    auto read = [&](auto& value) {
+      std::memcpy(&value, numbers + (output.location.offset - plan.result_numbers.offset), sizeof value);
+    };
+    int64_t count = 0;
+    int32_t is_finite = 1;
+    switch (output.report) {
+      case Report::value: break;  // copied by who asked for it
+      case Report::loss: read(results.losses[losses++]); break;
+      case Report::correct: read(count), results.correct += count; break;
+      case Report::is_finite: read(is_finite), results.is_finite = is_finite != 0; break;
+      case Report::gradient_norm: read(results.gradient_norm); break;
+    }
+  }
+}
+
+}  // namespace troika

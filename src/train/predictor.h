@@ -1,0 +1,32 @@
+// A model in evaluation mode on one device, with no trainer: the parameters' owner stays who it is.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "train/attachment.h"
+#include "train/state_sync.h"
+
+namespace troika {
+
+class Predictor {
+ public:
+  Predictor(std::shared_ptr<Context> context, std::shared_ptr<Model> model, DeviceId device);
+
+  DeviceId device() const { return device_; }
+  // The network's output for `shape[0]` samples, row-major. Returns its shape.
+  Shape predict(const Shape& shape, const float* inputs, std::vector<float>& output);
+
+ private:
+  std::shared_ptr<Context> context_;
+  std::shared_ptr<Model> model_;
+  const DeviceId device_;
+  Attachment attached_;
+  StateSync sync_;
+};
+
+// The same on everything attached, whose state is up to date and whose plans are prepared.
+Shape run_prediction(Attachment& attached, const Model& model, int64_t n, const float* inputs,
+                     std::vector<float>& output);
+
+}  // namespace troika

@@ -1,0 +1,38 @@
+// What one run of a plan is fed, and what it reports.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/deadline.h"
+#include "train/sample_store.h"
+
+namespace troika {
+
+// Which run's results a run waits for and returns.
+enum class Results {
+  none,  // the run ends when its launches have been handed to the device
+  own,
+  earlier,  // those of the run before, if it asked for `earlier` too: the device runs ahead of the host
+};
+
+// Pointers are borrowed for the run.
+struct RunArguments {
+  const float* x = nullptr;      // this replica's samples, row-major
+  const void* target = nullptr;  // labels i32 or values f32, of the same samples
+  size_t x_bytes = 0, target_bytes = 0;
+  std::optional<SamplePlace> samples;  // instead of both: of the dataset that the replica holds
+  const std::vector<float>* learning_rates = nullptr;
+  int64_t dropout_counter[2] = {0, 0};  // {seed, step}
+  Deadline deadline;
+  Results wants = Results::own;
+  // Results
+  double* losses = nullptr;  // borrowed: one per micro-batch, the sum over its samples
+  int64_t correct = 0;       // over this replica's samples
+  bool is_finite = true;     // with loss scaling: every gradient was
+  float gradient_norm = 0;   // before clipping; 0 without
+  float* output = nullptr;   // predict: the network's output, row-major
+};
+
+}  // namespace troika

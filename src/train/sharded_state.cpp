@@ -1,0 +1,128 @@
+// Gathering and scattering what ranks hold.
+#include "train/sharded_state.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+#include "train/state_slice.h"
+
+namespace troika {
+
+ShardedState::ShardedState(const StepLayout& layout, const LocalRanks& ranks, const ParameterStore& store)
+    : layout_(layout), ranks_(ranks), store_(store) {
+  for (int part = 0; part < layout.ranks().parts(); ++part) tables_.push_back(layout.make_state_table(part));
+}
+
+void ShardedState::allocate() {
+  for (const auto& [rank, replica] : ranks_)
+    if (!replica->state().is_allocated()) replica->allocate_state(table_of(rank));
+}
+
+void ShardedState::write(Role role, const std::string& name, const void* data) {
+  const TensorType& type = store_.entry(store_.index_of(name)).type;
+  std::vector<std::byte> own;
+  for (int part : layout_.holders_of(name)) {
+    const StateSlice& slice = layout_.slice_of(name, part);
+    const void* source = data;
+    if (slice.axis >= 0) {
+      own.resize(layout_.type_of(name, part).bytes());
+      copy_part_out(type.shape, slice, size_of(type.dtype), static_cast<const std::byte*>(data), own.data());
+      source = own.data();
+    }
+    for (int share = 0; share < layout_.ranks().shares(); ++share) {
+      const int rank = layout_.ranks().rank_of(share, part);
+      const int owner = role == Role::optimizer_state ? table_of(rank).find(name).owner : -1;
+      if (owner < 0 || share == owner) ranks_.at(rank).state().upload(table_of(rank), role, name, source);
+    }
+  }
+}
+
+void ShardedState::read(Role role, const std::string& name, void* data) const {
+  const TensorType& type = store_.entry(store_.index_of(name)).type;
+  std::vector<std::byte> own;
+  for (int part : layout_.holders_of(name)) {
+    const StateSlice& slice = layout_.slice_of(name, part);
+    const StateTable& table = tables_[static_cast<size_t>(part)];
+    const int owner = role == Role::optimizer_state ? table.find(name).owner : -1;
+    Replica& replica = ranks_.at(layout_.ranks().rank_of(std::max(owner, 0), part));
+    if (slice.axis < 0) return replica.state().download(table, role, name, data);
+    own.resize(layout_.type_of(name, part).bytes());
+    replica.state().download(table, role, name, own.data());
+    copy_part_in(type.shape, slice, size_of(type.dtype), own.data(), static_cast<std::byte*>(data));
+  }
+}
+
+void ShardedState::read_from(int rank, Role role, const std::string& name, void* data) const {
+  if (layout_.slice_of(name, layout_.ranks().part_of(rank)).axis < 0)
+    ranks_.at(rank).state().download(table_of(rank), role, name, data);
+  else
+    read(role, name, data);
+}
+
+void ShardedState::write_everywhere(const std::string& name, const void* data) {
+  for (const auto& [rank, replica] : ranks_) replica->state().upload(table_of(rank), Role::buffer, name, data);
+}
+
+void ShardedState::share_buffers() {
+  std::vector<std::byte> data;
+  for (int part = 0; part < layout_.ranks().parts(); ++part) {
+    const StateTable& table = tables_[static_cast<size_t>(part)];
+    for (const StateEntry& entry : table.entries()) {
+      if (!entry.is_buffer) continue;
+      data.resize(entry.bytes);
+      ranks_.at(layout_.ranks().rank_of(0, part)).state().download(table, Role::buffer, entry.name, data.data());
+      for (int share = 1; share < layout_.ranks().shares(); ++share)
+        ranks_.at(layout_.ranks().rank_of(share, part)).state().upload(table, Role::buffer, entry.name, data.data());
+    }
+  }
+}
+
+void ShardedState::check_replicas() const {
+  const bool has_momentum = layout_.spec().sgd.momentum > 0;
+  for (int part = 0; part < layout_.ranks().parts(); ++part)
+    for (const StateEntry& entry : tables_[static_cast<size_t>(part)].entries()) {
+      if (entry.is_buffer) continue;
+      check_shares(entry, part, Segment::parameters, "parameter");
+      if (entry.bucket >= 0 && entry.owner < 0 && has_momentum)
+        check_shares(entry, part, Segment::optimizer, "momentum of");
+    }
+  check_channel_groups();
+}
+
+void ShardedState::check_shares(const StateEntry& entry, int part, Segment segment, const char* what) const {
+  std::vector<std::byte> first(entry.bytes), other(entry.bytes);
+  const int first_rank = layout_.ranks().rank_of(0, part);
+  ranks_.at(first_rank).state().read_segment(segment, entry.offset, first.data(), entry.bytes);
+  for (int share = 1; share < layout_.ranks().shares(); ++share) {
+    const int rank = layout_.ranks().rank_of(share, part);
+    ranks_.at(rank).state().read_segment(segment, entry.offset, other.data(), entry.bytes);
+    if (first == other) continue;
+    size_t at = 0;
+    while (first[at] == other[at]) ++at;
+    throw Error(Status::mismatch, text(what, " '", entry.name, "' differs between replica ", first_rank, " (",
+                                       ranks_.at(first_rank).device_id(), ") and replica ", rank, " (",
+                                       ranks_.at(rank).device_id(), ") at byte ", at));
+  }
+}
+
+// What no rank of a channel group holds cut is the same on all of them.
+void ShardedState::check_channel_groups() const {
+  std::vector<std::byte> first, other;
+  for (int part = 0; part < layout_.ranks().parts(); ++part) {
+    const int leader = layout_.ranks().part_at(layout_.ranks().position_of_part(part), 0);
+    const StateTable &table = tables_[static_cast<size_t>(part)], &their_table = tables_[static_cast<size_t>(leader)];
+    Replica &own = ranks_.at(layout_.ranks().rank_of(0, part)), &theirs = ranks_.at(layout_.ranks().rank_of(0, leader));
+    for (const StateEntry& entry : table.entries()) {
+      if (part == leader || entry.is_buffer || layout_.slice_of(entry.name, part).axis >= 0) continue;
+      first.resize(entry.type.bytes());
+      other.resize(entry.type.bytes());
+      theirs.state().download(their_table, Role::parameter, entry.name, first.data());
+      own.state().download(table, Role::parameter, entry.name, other.data());
+      if (first != other)
+        throw Error(Status::mismatch, text("parameter '", entry.name, "' differs between ", theirs.device_id(), " and ",
+                                           own.device_id(), ", which hold channels of the same layers"));
+    }
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,48 @@
+// Parameters, buffers, gradients and optimizer state as they are spread over ranks; read and written whole.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/parameter_store.h"
+#include "train/local_ranks.h"
+
+namespace troika {
+
+class ShardedState {
+ public:
+  // All three must outlive it.
+  ShardedState(const StepLayout& layout, const LocalRanks& ranks, const ParameterStore& store);
+
+  StateTable& table_of(int rank) { return tables_[static_cast<size_t>(layout_.ranks().part_of(rank))]; }
+  const StateTable& table_of(int rank) const { return tables_[static_cast<size_t>(layout_.ranks().part_of(rank))]; }
+
+  bool is_allocated() const { return ranks_.first().state().is_allocated(); }
+  void allocate();  // on the replicas that have no memory for their state yet
+
+  // Row-major in host memory. `write` changes every rank that holds the value, or a part of it; `read` takes each part from
+  // the first rank that has it.
+  void write(Role role, const std::string& name, const void* data);
+  void read(Role role, const std::string& name, void* data) const;
+  // As the rank has it; of a parameter that is cut by channel, the whole.
+  void read_from(int rank, Role role, const std::string& name, void* data) const;
+  // The loss scale, which every rank holds.
+  void write_everywhere(const std::string& name, const void* data);
+
+  // The first share's running statistics, to the other shares.
+  void share_buffers();
+
+  // MISMATCH if ranks that should hold the same bits do not.
+  void check_replicas() const;
+
+ private:
+  void check_shares(const StateEntry& entry, int part, Segment segment, const char* what) const;
+  void check_channel_groups() const;
+
+  const StepLayout& layout_;
+  const LocalRanks& ranks_;
+  const ParameterStore& store_;
+  std::vector<StateTable> tables_;  // by part
+};
+
+}  // namespace troika

@@ -1,0 +1,139 @@
+// One run over all local ranks.
+#include "train/step_runner.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/sampler.h"
+#include "core/text.h"
+
+namespace troika {
+
+StepRunner::StepRunner(const StepLayout& layout, const LocalRanks& ranks, ShardedState& state, const Log& log,
+                       std::chrono::milliseconds deadline, int64_t sample_elements, int64_t output_elements)
+    : layout_(layout),
+      ranks_(ranks),
+      state_(state),
+      log_(log),
+      deadline_(deadline),
+      sample_elements_(sample_elements),
+      output_elements_(output_elements),
+      losses_(static_cast<size_t>(layout.ranks().size()), std::vector<double>(layout.most_micro_batches())) {}
+
+void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
+  for (const LocalRank& local : ranks_) local.replica->drop_abandoned_samples();
+  // The arena grows, and kernels are measured, with all the memory that there can be.
+  if (n > largest_batch_)
+    for (const LocalRank& local : ranks_) local.replica->drop_samples();
+  largest_batch_ = std::max(largest_batch_, n);
+  for (int rank : active.ranks) {
+    Replica& replica = ranks_.at(rank);
+    const int64_t local_batch = layout_.samples_of(mode, n, rank, active.is_alone).size();
+    if (replica.use(mode, local_batch, mode == Mode::train ? n : 0)) continue;
+    CompileRequest request = layout_.request(mode, n, rank, active.is_alone);
+    request.runs_beside = replica.records();
+    replica.prepare(request, state_.table_of(rank), log_);
+    log_.write(LogLevel::info,
+               text("compiled plan ", replica.current_plan().name, ", arena ", replica.arena_bytes(), " bytes"));
+  }
+  state_.allocate();
+}
+
+RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch,
+                                      const StepNumbers& numbers, int rank) const {
+  const Range range = layout_.samples_of(mode, batch.n, rank, active.is_alone);
+  RunArguments a;
+  a.x = batch.inputs ? batch.inputs + range.begin * sample_elements_ : nullptr;
+  a.x_bytes = static_cast<size_t>(range.size() * sample_elements_) * sizeof(float);
+  if (batch.gathered) {
+    SamplePlace& place = a.samples.emplace();
+    place.first = batch.gathered->first + range.begin;
+    if (batch.gathered->shuffle_seed)
+      place.key = Sampler::key_of(*batch.gathered->shuffle_seed, batch.gathered->at.epoch);
+  } else if (batch.labels) {
+    a.target = batch.labels + range.begin;
+    a.target_bytes = static_cast<size_t>(range.size()) * sizeof(int32_t);
+  } else if (batch.values) {
+    a.target = batch.values + range.begin * batch.value_size;
+    a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
+  }
+  a.learning_rates = &numbers.learning_rates;
+  a.dropout_counter[0] = numbers.seed;
+  a.dropout_counter[1] = numbers.step;
+  const bool leads = layout_.ranks().channel_of(rank) == 0;  // its channel group, whose ranks all have the output
+  a.output = batch.output && leads ? batch.output + range.begin * output_elements_ : nullptr;
+  return a;
+}
+
+// Starts a run on each rank by start(rank, replica, deadline), and waits for them all.
+template <typename Start>
+void StepRunner::run_each(const ActiveRanks& active, Start start) {
+  const Deadline deadline = Deadline::clock::now() + deadline_;
+  for (std::vector<double>& losses : losses_) std::fill(losses.begin(), losses.end(), 0.0);
+  auto started = active.ranks.begin();  // after the last rank that runs
+  std::exception_ptr first_error;
+  auto note = [&] {  // within a catch: nobody waits for a rank that is lost
+    if (!first_error) first_error = std::current_exception();
+    try {
+      throw;
+    } catch (const std::exception& e) {
+      for (int rank : active.ranks) ranks_.at(rank).abort(e.what());
+    }
+  };
+  try {
+    for (; started != active.ranks.end(); ++started)
+      if (Replica& replica = ranks_.at(*started); !replica.is_idle()) start(*started, replica, deadline);
+  } catch (...) {
+    note();
+  }
+  for (auto rank = active.ranks.begin(); rank != started; ++rank) {
+    if (ranks_.at(*rank).is_idle()) continue;
+    try {
+      ranks_.at(*rank).wait();
+    } catch (...) {
+      note();
+    }
+  }
+  if (first_error) std::rethrow_exception(first_error);
+  last_active_ = active;
+}
+
+void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
+                     Results wants) {
+  run_each(active, [&](int rank, Replica& replica, Deadline deadline) {
+    RunArguments a = arguments_of(mode, active, batch, numbers, rank);
+    a.losses = losses_[static_cast<size_t>(rank)].data();
+    a.deadline = deadline;
+    a.wants = wants;
+    replica.start(a);
+  });
+}
+
+void StepRunner::collect() {
+  run_each(ranks_.all(), [&](int rank, Replica& replica, Deadline deadline) {
+    RunArguments a;
+    a.losses = losses_[static_cast<size_t>(rank)].data();
+    a.deadline = deadline;
+    replica.collect(a);
+  });
+}
+
+// In the order of samples, so that with logical shards the sum does not depend on the number of ranks. Every rank of a
+// channel group has the group's losses: the first counts.
+double StepRunner::sum_of_losses() const {
+  double sum = 0;
+  for (const LocalRank& local : ranks_)
+    if (layout_.ranks().channel_of(local.rank) == 0)
+      for (double loss : losses_[static_cast<size_t>(local.rank)]) sum += loss;
+  return sum;
+}
+
+int64_t StepRunner::correct() const {
+  int64_t correct = 0;
+  for (int rank : last_active_.ranks)
+    if (const Replica& replica = ranks_.at(rank); !replica.is_idle() && layout_.ranks().channel_of(rank) == 0)
+      correct += replica.results().correct;
+  return correct;
+}
+
+}  // namespace troika

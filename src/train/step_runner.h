@@ -1,0 +1,55 @@
+// Runs plans on the local ranks: compiles them, feeds each rank its samples, starts all, waits for all.
+#pragma once
+
+#include <vector>
+
+#include "core/log.h"
+#include "train/batch_view.h"
+#include "train/sharded_state.h"
+
+namespace troika {
+
+// What a run is fed besides samples.
+struct StepNumbers {
+  std::vector<float> learning_rates;
+  int64_t seed = 0, step = 0;  // of dropout
+};
+
+class StepRunner {
+ public:
+  // All must outlive it.
+  StepRunner(const StepLayout& layout, const LocalRanks& ranks, ShardedState& state, const Log& log,
+             std::chrono::milliseconds deadline, int64_t sample_elements, int64_t output_elements);
+
+  // Makes the plans for a batch of `n` samples current, and memory for the state. On an error the earlier plans stay.
+  void prepare(Mode mode, int64_t n, const ActiveRanks& active);
+  // Runs the prepared plans. If one rank fails, all are ended, and the first error is thrown.
+  void run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
+           Results wants = Results::own);
+  // The results of the last training step, which was run for `earlier` ones.
+  void collect();
+
+  // Results over the whole batch.
+  double sum_of_losses() const;
+  int64_t correct() const;
+  bool is_finite() const { return ranks_.first().results().is_finite; }
+  double gradient_norm() const { return static_cast<double>(ranks_.first().results().gradient_norm); }
+
+ private:
+  template <typename Start>
+  void run_each(const ActiveRanks& active, Start start);
+  RunArguments arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
+                            int rank) const;
+
+  const StepLayout& layout_;
+  const LocalRanks& ranks_;
+  ShardedState& state_;
+  const Log& log_;
+  const std::chrono::milliseconds deadline_;
+  const int64_t sample_elements_, output_elements_;  // of a sample
+  int64_t largest_batch_ = 0;                        // that plans were made for
+  ActiveRanks last_active_;
+  std::vector<std::vector<double>> losses_;  // by rank: the last run's, by micro-batch
+};
+
+}  // namespace troika

@@ -1,0 +1,105 @@
+// Starting steps, and reading what they report.
+#include "train/stepper.h"
+
+#include <algorithm>
+
+#include "core/text.h"
+
+namespace troika {
+
+Stepper::Stepper(Attachment& attached, StateSync& sync, const TrainerOptions& options)
+    : attached_(attached),
+      sync_(sync),
+      options_(options),
+      rates_(options),
+      loss_scale_{static_cast<float>(options.loss_scale), 0} {
+  numbers_.learning_rates.resize(rates_.base().size());
+  numbers_.seed = static_cast<int64_t>(options.seed);
+  sync_.restore_loss_scale(loss_scale_);
+}
+
+StepResult Stepper::start(const BatchView& view, const BatchOrigin* origin, Results wants) {
+  rates_.fill(position_.step, numbers_.learning_rates);
+  numbers_.step = position_.step;
+  StepResult result;
+  result.learning_rate = learning_rate(-1);
+  try {
+    attached_.runner.run(Mode::train, attached_.ranks.all(), view, numbers_, wants);
+  } catch (...) {
+    broken_ = std::current_exception();
+    throw;
+  }
+  result.samples = view.n;
+  result.step = ++position_.step;
+  sync_.mark_stepped();
+  has_gradients_ = true;
+  if (origin) {
+    position_.batch = origin->next;
+    position_.shuffle_seed = origin->shuffle_seed;
+    position_.has_batch = true;
+    expects_order_ = false;
+  }
+  return result;
+}
+
+void Stepper::collect() {
+  try {
+    attached_.runner.collect();
+  } catch (...) {
+    broken_ = std::current_exception();
+    throw;
+  }
+}
+
+void Stepper::finish(StepResult& result) {
+  result.loss = attached_.runner.sum_of_losses();
+  if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
+  result.correct = attached_.runner.correct();
+  note_loss_scale(result);
+  result.gradient_norm = attached_.runner.gradient_norm();
+}
+
+// Follows what update_loss_scale did on every replica, by the same arithmetic.
+void Stepper::note_loss_scale(StepResult& result) {
+  if (!options_.sgd.is_scaled) return;
+  auto& [scale, good] = loss_scale_;
+  result.loss_scale = static_cast<double>(last_loss_scale_ = scale);
+  result.is_skipped = !attached_.runner.is_finite();
+  if (result.is_skipped) {
+    scale = std::max(scale * static_cast<float>(kLossScaleBackoff), 1.0f);
+    good = 0;
+  } else if (++good >= static_cast<float>(options_.sgd.scale_interval)) {
+    scale *= static_cast<float>(kLossScaleGrowth);
+    good = 0;
+  }
+}
+
+void Stepper::check_unbroken() const {
+  try {
+    if (broken_) std::rethrow_exception(broken_);
+  } catch (const std::exception& e) {
+    throw Error(Status::comm,
+                text("an earlier step failed half way (", e.what(), "); attach the model again and load a checkpoint"));
+  }
+}
+
+void Stepper::check_order(const BatchOrigin& origin) const {
+  if (!expects_order_ || origin.at != position_.batch || origin.shuffle_seed == position_.shuffle_seed) return;
+  auto order = [](const std::optional<uint64_t>& seed) {
+    return seed ? text("shuffled with seed ", *seed) : std::string("in the dataset's order");
+  };
+  throw Error(Status::invalid_argument,
+              text("batch: its samples come ", order(origin.shuffle_seed), ", those of the training state ",
+                   order(position_.shuffle_seed), "; create the loader with the same shuffle and seed"));
+}
+
+void Stepper::restore(const TrainingState& state) {
+  position_ = state.position;
+  rates_.restore(state.learning_rates);
+  loss_scale_ = state.loss_scale;
+  sync_.restore_loss_scale(loss_scale_);
+  expects_order_ = false;
+  has_gradients_ = false;
+}
+
+}  // namespace troika

@@ -1,0 +1,57 @@
+// Trains on one batch after the other: learning rates, the position in the run, the loss scale, and whether a step has failed.
+#pragma once
+
+#include <exception>
+
+#include "train/attachment.h"
+#include "train/learning_rates.h"
+#include "train/results.h"
+#include "train/state_sync.h"
+#include "train/training_state.h"
+
+namespace troika {
+
+class Stepper {
+ public:
+  // All must outlive it.
+  Stepper(Attachment& attached, StateSync& sync, const TrainerOptions& options);
+
+  // A step in three parts, so that the host can start the next step before it reads the results of the last. Plans for the
+  // batch are prepared. `start` counts the step; what it returns lacks what the devices report.
+  StepResult start(const BatchView& view, const BatchOrigin* origin, Results wants);
+  void collect();  // waits for the last step, which was started for `earlier` results
+  void finish(StepResult& result);
+
+  LearningRates& rates() { return rates_; }
+  double learning_rate(int group) const { return rates_.at(position_.step, group); }  // of the next step
+  // What the last step's gradients are multiplied by.
+  float gradient_scale() const { return options_.sgd.is_scaled ? last_loss_scale_ : 1; }
+  bool has_gradients() const { return has_gradients_; }
+
+  // COMM, for ever, after a step that failed half way: replicas may differ.
+  void check_unbroken() const;
+  bool is_broken() const { return broken_ != nullptr; }
+
+  TrainingState state() const { return {position_, rates_.base(), loss_scale_}; }
+  void restore(const TrainingState& state);
+  // The next batch must come in the order of the restored state, if it stands at that state's position.
+  void expect_order() { expects_order_ = position_.has_batch; }
+  void check_order(const BatchOrigin& origin) const;
+
+ private:
+  void note_loss_scale(StepResult& result);
+
+  Attachment& attached_;
+  StateSync& sync_;
+  const TrainerOptions& options_;
+  LearningRates rates_;
+  TrainingPosition position_;
+  StepNumbers numbers_;              // of the step in progress
+  std::array<float, 2> loss_scale_;  // as every replica holds it after the last step
+  float last_loss_scale_ = 1;
+  bool expects_order_ = false;
+  bool has_gradients_ = false;
+  std::exception_ptr broken_;
+};
+
+}  // namespace troika

@@ -1,0 +1,14 @@
+// The trace of the last step as text.
+#pragma once
+
+#include <string>
+
+#include "train/local_ranks.h"
+
+namespace troika {
+
+// One line per event: rank, begin and end in microseconds since the first event, the step's kind, and a layer or number.
+// Empty if no rank has recorded a step.
+std::string trace_text(const LocalRanks& ranks);
+
+}  // namespace troika
