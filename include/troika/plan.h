@@ -44,6 +44,9 @@ typedef struct troika_plan_options {
   int64_t activation_budget_bytes; /**< Computes again what it takes for activations to fit on each device; 0 (default): no
                                      budget. */
   double max_gradient_norm;     /**< Above 0: gradients are clipped; default 0. */
+  const troika_trainer_options *trainer; /**< The step of a trainer with these options, all of them but `mesh`. Every field
+                                     above that troika_trainer_options has too is ignored then. NULL (default): the fields
+                                     above. Borrowed during the call. */
 } troika_plan_options;
 
 /** Every field at its default. */
@@ -51,7 +54,7 @@ typedef struct troika_plan_options {
   {                                                                                                           \
     sizeof(troika_plan_options), 1, 256, TROIKA_LOSS_CROSS_ENTROPY, TROIKA_PRECISION_F32, 0.0, 1,             \
         TROIKA_LAYER_SCHEDULE_1F1B, 1, 0, 141000000000, TROIKA_UNSET, 4.8e12, 450e9, 2e-6, 0, 0, 0,           \
-        TROIKA_COMPRESSION_NONE, NULL, 0, 0.0                                                                 \
+        TROIKA_COMPRESSION_NONE, NULL, 0, 0.0, NULL                                                              \
   }
 
 /** Fills `options` as TROIKA_PLAN_OPTIONS_INIT does. NULL is ignored. Any thread. */

@@ -227,8 +227,12 @@ typedef struct troika_progress {
   int64_t correct;   /**< Of them, classified correctly. */
   double loss;       /**< Mean over the samples done in this call. */
   double seconds;    /**< Since the call began. */
-  int32_t training;  /**< 1 in `troika_trainer_train_epoch`, 0 in `troika_trainer_evaluate`. */
-  int32_t reserved;  /**< 0. */
+  int32_t training;  /**< 1 while training, 0 while evaluating. */
+  int32_t skipped;   /**< 1: loss scaling skipped this batch's step (STEP_SKIPPED). */
+  double batch_loss;     /**< Mean over this batch. */
+  int64_t batch_samples; /**< Samples of this batch. */
+  int64_t batch_correct; /**< Of them, classified correctly. */
+  double learning_rate;  /**< The rate that this batch's step used (the trainer's); 0 while evaluating. */
 } troika_progress;
 
 /**
@@ -267,6 +271,17 @@ typedef struct troika_metrics {
  */
 TROIKA_API troika_status troika_trainer_train_epoch(troika_trainer trainer, troika_loader loader,
                                                     troika_metrics *out_metrics, troika_error *error);
+
+/**
+ * As `troika_trainer_train_epoch`, on at most `batches` batches of what is left of the epoch: no further step has begun when
+ * the call returns, so that a checkpoint is of exactly this step. END_OF_DATA if the epoch has ended; the loader is then at
+ * the start of the next one.
+ *
+ * Errors: those of `troika_trainer_train_epoch`; INVALID_ARGUMENT also if `batches` is below 1. One thread per trainer, and
+ * per loader, at a time.
+ */
+TROIKA_API troika_status troika_trainer_train_batches(troika_trainer trainer, troika_loader loader, int64_t batches,
+                                                      troika_metrics *out_metrics, troika_error *error);
 
 /**
  * Evaluates an epoch of the loader, from its first batch, on every attached device: sums of counts, exact for any size.

@@ -6,6 +6,7 @@
 #include "api/field_check.h"
 #include "api/model_handle.h"
 #include "api/recompute_fields.h"
+#include "api/trainer_fields.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -47,8 +48,9 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
     check.conflict("layer_chunks", text(o.layer_chunks), "options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED");
   if (o.device_kind != 0) check.constant("device_kind", o.device_kind, {"TROIKA_DEVICE_CPU", "TROIKA_DEVICE_CUDA"});
   check.integer("memory_bytes", o.memory_bytes, 1, INT64_MAX);
-  const double operations =
-      o.operations_per_second == TROIKA_UNSET ? operations_of_h200(o.precision) : o.operations_per_second;
+  const double operations = o.operations_per_second == TROIKA_UNSET
+                                ? operations_of_h200(o.trainer ? o.trainer->precision : o.precision)
+                                : o.operations_per_second;
   check.real("operations_per_second", operations, 1, kLarge);
   check.real("memory_bandwidth", o.memory_bandwidth, 1, kLarge);
   check.real("link_bandwidth", o.link_bandwidth, 1, kLarge);
@@ -62,6 +64,12 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   Question question;
   PlannedStep& step = question.step;
   step.batch = o.batch;
+  question.machine = {
+      o.devices, static_cast<size_t>(o.memory_bytes), operations, o.memory_bandwidth, o.link_bandwidth, o.link_latency};
+  if (o.trainer) {
+    static_cast<StepSpec&>(step) = read_trainer_options(o.trainer, text(function, ": options.trainer->"), 0);
+    return question;
+  }
   step.micro_batches = o.micro_batches;
   step.loss = static_cast<Loss>(o.loss);
   step.compute = o.precision == TROIKA_PRECISION_BF16  ? DType::bf16
@@ -77,8 +85,6 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   step.recompute = read_recompute(o, check);
   step.shards_optimizer = o.shard_optimizer == 1;
   step.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
-  question.machine = {
-      o.devices, static_cast<size_t>(o.memory_bytes), operations, o.memory_bandwidth, o.link_bandwidth, o.link_latency};
   return question;
 }
 

@@ -196,7 +196,8 @@ troika_status troika_tensor_from_dlpack(troika_context context, struct DLManaged
                   text(kName, ": data is NULL, ", type.shape, " needs ", type.bytes(), " bytes"));
     const bool is_gpu = dl.device.device_type == kDLCUDA;
     auto device = open_device(
-        *c, is_gpu ? troika_device{TROIKA_DEVICE_CUDA, dl.device.device_id} : troika_device{TROIKA_DEVICE_CPU, 0}, kName);
+        *c, is_gpu ? troika_device{TROIKA_DEVICE_CUDA, dl.device.device_id} : troika_device{TROIKA_DEVICE_CPU, 0},
+        kName);
     auto object = std::make_shared<TensorObject>(TensorObject{c, nullptr});
     auto handle = std::make_unique<troika_tensor_s>(object);
     // The struct changes hands with the last thing that can fail.

@@ -111,6 +111,11 @@ troika_status troika_trainer_set_progress(troika_trainer trainer, troika_progres
       progress.loss = p.loss;
       progress.seconds = p.seconds;
       progress.training = p.is_training ? 1 : 0;
+      progress.skipped = p.is_skipped ? 1 : 0;
+      progress.batch_loss = p.batch_loss;
+      progress.batch_samples = p.batch_samples;
+      progress.batch_correct = p.batch_correct;
+      progress.learning_rate = p.learning_rate;
       return function(&progress, user) == 0;
     });
   });
@@ -127,6 +132,26 @@ troika_status troika_trainer_train_epoch(troika_trainer trainer, troika_loader l
     const bool finished = call.trainer.train_epoch(borrowed.object.loader, metrics);
     write_metrics(metrics, out_metrics, kName);
     return finished ? TROIKA_OK : TROIKA_STOPPED;
+  });
+}
+
+troika_status troika_trainer_train_batches(troika_trainer trainer, troika_loader loader, int64_t batches,
+                                           troika_metrics* out_metrics, troika_error* error) {
+  constexpr const char* kName = "troika_trainer_train_batches";
+  return guard(error, [&] {
+    if (out_metrics) result_size(out_metrics, kName, "out_metrics");
+    if (batches < 1) throw Error(Status::invalid_argument, text(kName, ": batches is ", batches, ", need at least 1"));
+    Call call(trainer, kName);
+    BorrowedLoader borrowed(loader, kName);
+    Metrics metrics;
+    const PassEnd end = call.trainer.train(borrowed.object.loader, batches, metrics);
+    write_metrics(metrics, out_metrics, kName);
+    switch (end) {
+      case PassEnd::end_of_epoch: return TROIKA_END_OF_DATA;
+      case PassEnd::limit: return TROIKA_OK;
+      case PassEnd::stopped: break;
+    }
+    return TROIKA_STOPPED;
   });
 }
 

@@ -80,7 +80,7 @@ class Run {
     settle_mesh(options.mesh, context_, options.threads, model_, devices_, options.batch, attach_options);
     call(troika_model_attach, model_.get(), devices_.data(), static_cast<int32_t>(devices_.size()), &attach_options,
          trainer_.out());
-    call(troika_trainer_set_progress, trainer_.get(), &Run::on_evaluated_batch, static_cast<void*>(this));
+    call(troika_trainer_set_progress, trainer_.get(), &Run::on_batch, static_cast<void*>(this));
   }
 
   // Takes up the folder's checkpoint, where there is one, its metrics, and the sums of the epoch that was stopped. Those
@@ -159,31 +159,54 @@ class Run {
     progress_.start(summary);
   }
 
-  // Trains on what is left of the epoch. False: a stop was asked for before its end.
+  // Trains on what is left of the epoch, with checkpoints in between. False: a stop was asked for before its end.
   bool train_epoch() {
-    const auto began = Clock::now();
-    const double seconds_before = sums_.seconds;
-    troika_batch batch = nullptr;
-    while (call(troika_loader_next, train_loader_.get(), &batch) != TROIKA_END_OF_DATA) {
-      if (StopSignals::stop_requested()) return false;
-      troika_step_result result = TROIKA_STEP_RESULT_INIT;
-      const troika_status status = call(troika_trainer_step, trainer_.get(), batch, &result);
-      if (std::isfinite(result.loss))
-        sums_.add(result);
-      else if (status != TROIKA_STEP_SKIPPED)  // which loss scaling gets over
+    while (true) {
+      const int64_t until_checkpoint =
+          options_.save_every > 0 ? options_.save_every - steps_done() % options_.save_every : steps_per_epoch_;
+      before_call_ = sums_;
+      call_began_ = Clock::now();
+      troika_metrics metrics = TROIKA_METRICS_INIT;
+      const troika_status status =
+          call(troika_trainer_train_batches, trainer_.get(), train_loader_.get(), until_checkpoint, &metrics);
+      if (has_diverged_)
         fail_diverged(formatted("loss is not a number in epoch %lld, at step %lld of %lld",
                                 static_cast<long long>(position_.epoch + 1),
                                 static_cast<long long>(position_.batch + 1), static_cast<long long>(steps_per_epoch_)));
-      sums_.seconds = seconds_before + seconds_since(began);
-      learning_rate_ = result.learning_rate;
-      ++position_.batch;
-      progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate(),
-                      eta_seconds());
-      if (options_.save_every > 0 && steps_done() % options_.save_every == 0 && position_.batch < steps_per_epoch_)
+      if (status == TROIKA_END_OF_DATA) break;
+      if (status == TROIKA_STOPPED) {
+        count_untold(metrics);
+        if (position_.batch < steps_per_epoch_) return false;
+      } else {
         save_inside_epoch();
+      }
     }
     ++position_.epoch;
     position_.batch = 0;
+    return true;
+  }
+
+  // Where devices run ahead of the host, a step that had begun when the callback asked for a stop has ended since.
+  void count_untold(const troika_metrics& metrics) {
+    if (before_call_.samples + metrics.samples == sums_.samples) return;
+    sums_ = before_call_;
+    sums_.loss += metrics.loss * static_cast<double>(metrics.samples);
+    sums_.samples += metrics.samples;
+    sums_.correct += metrics.correct;
+    sums_.seconds += metrics.seconds;
+    call(troika_loader_tell, train_loader_.get(), &position_);
+  }
+
+  bool note_trained_batch(const troika_progress& p) {
+    has_diverged_ =
+        has_diverged_ || (!std::isfinite(p.batch_loss) && !p.skipped);  // loss scaling gets over a skipped step
+    if (has_diverged_) return false;
+    if (std::isfinite(p.batch_loss)) sums_.add(p);
+    sums_.seconds = before_call_.seconds + seconds_since(call_began_);
+    learning_rate_ = p.learning_rate;
+    ++position_.batch;
+    progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate(),
+                    eta_seconds());
     return true;
   }
 
@@ -215,12 +238,13 @@ class Run {
     return row;
   }
 
-  static int32_t on_evaluated_batch(const troika_progress* progress, void* user) {
+  static int32_t on_batch(const troika_progress* progress, void* user) {
     auto* run = static_cast<Run*>(user);
+    const bool goes_on = progress->training ? run->note_trained_batch(*progress) : true;
     if (!progress->training)
       run->progress_.batch("test", run->position_.epoch, progress->batch, progress->batches, progress->loss,
                            static_cast<double>(progress->samples) / progress->seconds, run->eta_seconds());
-    return StopSignals::stop_requested() ? 1 : 0;
+    return !goes_on || StopSignals::stop_requested() ? 1 : 0;
   }
 
   // Behind the first epoch the checkpoint comes first: whatever a crash or a full disk leaves, it can be gone on from. Later it
@@ -291,18 +315,19 @@ class Run {
   Trainer trainer_;
   troika_loader_position position_{};  // of the next step
   int64_t steps_per_epoch_ = 0, first_step_ = 0;
-  EpochSums sums_, last_stop_;
+  EpochSums sums_, before_call_, last_stop_;
   double learning_rate_ = 0;
   std::vector<EpochMetrics> rows_;
-  Clock::time_point began_ = Clock::now();
+  Clock::time_point began_ = Clock::now(), call_began_ = began_;
+  bool has_diverged_ = false;
 };
 
 }  // namespace
 
-void EpochSums::add(const troika_step_result& result) {
-  loss += result.loss * static_cast<double>(result.samples);
-  samples += result.samples;
-  correct += result.correct;
+void EpochSums::add(const troika_progress& batch) {
+  loss += batch.batch_loss * static_cast<double>(batch.batch_samples);
+  samples += batch.batch_samples;
+  correct += batch.batch_correct;
 }
 
 int32_t parse_schedule(const std::string& text) {

@@ -43,7 +43,7 @@ struct EpochSums {
   int64_t samples = 0, correct = 0, step = 0;
   bool is_whole = true;  // false: batches that an earlier process trained on are missing
 
-  void add(const troika_step_result& result);
+  void add(const troika_progress& batch);
   double mean_loss() const { return loss / static_cast<double>(samples); }
   double rate() const { return static_cast<double>(samples) / seconds; }
 };

@@ -1,6 +1,8 @@
 // Batch after batch, with the host one step behind devices that run ahead.
 #include "train/epoch.h"
 
+#include <cmath>
+
 #include "core/text.h"
 
 namespace troika {
@@ -15,19 +17,41 @@ void Epoch::check_has_batches() const {
                      loader_.options().batch, " for one batch"));
 }
 
-bool Epoch::tell(const BatchPosition& at, bool is_training) const {
-  return trainer_.tell(
-      {at.batch + 1, at.batches, at.epoch, samples_, correct_, mean_loss(), stopwatch_.seconds(), is_training});
+void Epoch::count(double loss, int64_t samples, int64_t correct) {
+  loss_sum_ += loss;
+  samples_ += samples;
+  correct_ += correct;
+}
+
+Progress Epoch::progress_at(const BatchPosition& at) const {
+  Progress progress;
+  progress.batch = at.batch + 1;
+  progress.batches = at.batches;
+  progress.epoch = at.epoch;
+  progress.samples = samples_;
+  progress.correct = correct_;
+  progress.loss = mean_loss();
+  progress.seconds = stopwatch_.seconds();
+  return progress;
 }
 
 void Epoch::look_at(Step step) {
-  trainer_.stepper().finish(step.result);
+  StepResult& result = step.result;
+  trainer_.stepper().finish(result);
   const bool is_mean = trainer_.options().reduction == Reduction::mean;
-  loss_sum_ += is_mean ? step.result.loss * static_cast<double>(step.result.samples) : step.result.loss;
-  samples_ += step.result.samples;
-  correct_ += step.result.correct;
+  const auto n = static_cast<double>(result.samples);
+  // A step that loss scaling skipped has taught nothing, and its loss need not be a number.
+  if (!result.is_skipped || std::isfinite(result.loss))
+    count(is_mean ? result.loss * n : result.loss, result.samples, result.correct);
   if (!tells_) return;
-  tells_ = tell(step.at, true);
+  Progress progress = progress_at(step.at);
+  progress.is_training = true;
+  progress.is_skipped = result.is_skipped;
+  progress.batch_loss = is_mean ? result.loss : result.loss / n;
+  progress.batch_samples = result.samples;
+  progress.batch_correct = result.correct;
+  progress.learning_rate = result.learning_rate;
+  tells_ = trainer_.tell(progress);
   goes_on_ = goes_on_ && tells_;
 }
 
@@ -56,26 +80,29 @@ void Epoch::train_batch(const BatchOrigin& coming, bool runs_ahead) {
   ahead_.reset();
 }
 
-bool Epoch::train(Metrics& metrics) {
+PassEnd Epoch::train(int64_t batches, Metrics& metrics) {
   check_has_batches();
   const bool runs_ahead = trainer_.ranks().run_ahead();
+  PassEnd end = PassEnd::stopped;
   while (goes_on_) {
-    if (trainer_.take_stop_request()) {
-      goes_on_ = false;
-      break;
-    }
+    if (trainer_.take_stop_request()) break;
     const std::optional<BatchOrigin> coming = loader_.peek();
     if (!coming || (ahead_ && coming->size != ahead_->result.samples)) catch_up();  // its plan may give way to another
     if (!goes_on_) break;
     if (!coming) {
       loader_.skip();
+      end = PassEnd::end_of_epoch;
+      break;
+    }
+    if (batches-- == 0) {
+      end = PassEnd::limit;
       break;
     }
     train_batch(*coming, runs_ahead);
   }
   catch_up();
   metrics = this->metrics();
-  return goes_on_;
+  return goes_on_ ? end : PassEnd::stopped;
 }
 
 bool Epoch::evaluate(const ActiveRanks& active, Metrics& metrics) {
@@ -93,10 +120,12 @@ bool Epoch::evaluate(const ActiveRanks& active, Metrics& metrics) {
     }
     const BatchView view = trainer_.take_batch(Mode::evaluate, loader_, *coming, active);
     const auto [loss, correct] = trainer_.evaluate(view, active);
-    loss_sum_ += loss;
-    correct_ += correct;
-    samples_ += view.n;
-    goes_on_ = tell(coming->at, false);
+    count(loss, view.n, correct);
+    Progress progress = progress_at(coming->at);
+    progress.batch_loss = loss / static_cast<double>(view.n);
+    progress.batch_samples = view.n;
+    progress.batch_correct = correct;
+    goes_on_ = trainer_.tell(progress);
   }
   metrics = this->metrics();
   return goes_on_;

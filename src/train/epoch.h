@@ -14,8 +14,8 @@ class Epoch {
  public:
   Epoch(Trainer& trainer, Loader& loader) : trainer_(trainer), loader_(loader) {}
 
-  // False if a stop was requested or the callback said so. A step that is under way then ends, and counts.
-  bool train(Metrics& metrics);
+  // At most `batches`. If a stop is asked for, a step that is under way ends, and counts.
+  PassEnd train(int64_t batches, Metrics& metrics);
   bool evaluate(const ActiveRanks& active, Metrics& metrics);
 
  private:
@@ -28,7 +28,8 @@ class Epoch {
   void train_batch(const BatchOrigin& coming, bool runs_ahead);
   void catch_up();
   void look_at(Step step);
-  bool tell(const BatchPosition& at, bool is_training) const;
+  void count(double loss, int64_t samples, int64_t correct);
+  Progress progress_at(const BatchPosition& at) const;
   double mean_loss() const { return samples_ ? loss_sum_ / static_cast<double>(samples_) : 0; }
   Metrics metrics() const { return {mean_loss(), samples_, correct_, stopwatch_.seconds()}; }
 

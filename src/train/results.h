@@ -24,6 +24,17 @@ struct Progress {
   int64_t batch = 0, batches = 0, epoch = 0, samples = 0, correct = 0;
   double loss = 0, seconds = 0;
   bool is_training = false;
+  bool is_skipped = false;  // of the batch, as what follows
+  double batch_loss = 0;    // mean over its samples
+  int64_t batch_samples = 0, batch_correct = 0;
+  double learning_rate = 0;
+};
+
+// How a pass over an epoch ended.
+enum class PassEnd {
+  end_of_epoch,
+  limit,    // the most batches asked for
+  stopped,  // by a request or by the callback
 };
 
 }  // namespace troika

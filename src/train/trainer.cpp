@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "core/stopwatch.h"
 #include "core/text.h"
@@ -146,9 +147,13 @@ Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<floa
   return run_prediction(attached_, *model_, shape[0], inputs, output);
 }
 
-bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
+PassEnd Trainer::train(Loader& loader, int64_t batches, Metrics& metrics) {
   check_usable();
-  return Epoch(*this, loader).train(metrics);
+  return Epoch(*this, loader).train(batches, metrics);
+}
+
+bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
+  return train(loader, std::numeric_limits<int64_t>::max(), metrics) != PassEnd::stopped;
 }
 
 bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics) {

@@ -35,6 +35,7 @@ class Trainer : public ParameterOwner {
   Shape predict(const Shape& shape, const float* inputs, std::vector<float>& output);
 
   // ---- epochs (train/epoch.h) ----
+  PassEnd train(Loader& loader, int64_t batches, Metrics& metrics);  // at most so many of what is left of the epoch
   // False if a stop was requested or the callback said so.
   bool train_epoch(Loader& loader, Metrics& metrics);
   // On all replicas, or on the first of `device` alone.

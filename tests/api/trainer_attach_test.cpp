@@ -113,7 +113,7 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
          [](auto& o) { o.loss = 9; });
   refuse(at + "schedule is 0, need TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_STEP or TROIKA_SCHEDULE_COSINE",
          [](auto& o) { o.schedule = 0; });
-  refuse("argument 'options.groups' is NULL", [](auto& o) { o.group_count = 1; });
+  refuse("options.groups is NULL, group_count is 1", [](auto& o) { o.group_count = 1; });
 
   troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;
   const auto refuse_group = [&](const std::string& message,
