@@ -16,15 +16,15 @@ std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(7, 7);
   const auto sizes = RecurrentSizes::of(in, kGates);
   for (size_t i : {size_t{5}, size_t{6}}) sizes.check_state(in, i);
-  const auto [n, t, features, hidden] = sizes;
+  const auto [n, t, features, hidden, rows] = sizes;
   return {{DType::f32, {n, t, hidden}},
           {DType::f32, {n, hidden}},
           {DType::f32, {n, hidden}},
-          {DType::f32, {n, t, kGates * hidden}},
+          {DType::f32, {n, t, rows}},
           {DType::f32, {n, t, hidden}}};
 }
 
-Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operations(kGates)}; }
+Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operations()}; }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const Attributes made = recurrent_gradient_attributes(b, node);
@@ -41,12 +41,10 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
   return recurrent_gradient_types(in, 2);
 }
 
-Cost gradient_cost(const OpInputs& in) { return recurrent_gradient_cost(in, kGates); }
-
 }  // namespace
 
 extern const OpDef lstm_op, lstm_gradient_op;
 const OpDef lstm_op{.name = "lstm", .infer = infer, .gradient = gradient, .cost = cost, .kept_outputs = {1, 2}};
-const OpDef lstm_gradient_op{.name = "lstm_gradient", .infer = infer_gradient, .cost = gradient_cost};
+const OpDef lstm_gradient_op{.name = "lstm_gradient", .infer = infer_gradient, .cost = recurrent_gradient_cost};
 
 }  // namespace troika

@@ -9,6 +9,9 @@ namespace troika::cpu {
 #include "backends/cpu/kernels.def"
 #undef TROIKA_KERNEL
 
+// Parts of a kernel's scratch begin at multiples of these bytes: cache lines.
+constexpr size_t kScratchAlignment = 64;
+
 // A oneDNN primitive with the user's scratchpad. Arguments name an input, an output or the scratch.
 class OnednnKernel : public Kernel {
  public:

@@ -9,6 +9,7 @@
 #include "backends/cpu/threads.h"
 #include "core/float16.h"
 #include "core/text.h"
+#include "device/scratch.h"
 
 namespace troika::cpu {
 namespace {
@@ -37,18 +38,6 @@ void convert_range(const void* source, void* target, int64_t n, void (*convert_r
   auto* out = static_cast<To*>(target);
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { convert_run(in + begin, out + begin, end - begin); });
 }
-
-// Parts of a kernel's scratch.
-struct Scratch {
-  size_t bytes = 0;
-
-  // Where the next part begins.
-  size_t reserve(size_t part) {
-    const size_t begin = bytes;
-    bytes += (part + 63) / 64 * 64;
-    return begin;
-  }
-};
 
 bool is_low_layout(const LayoutPtr& layout) { return dynamic_cast<const LowLayout*>(layout.get()) != nullptr; }
 
@@ -177,7 +166,7 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   for (const LayoutPtr& layout : request.input_layouts) layouts.push_back(in_f32(layout));
   KernelChoice inner = device.select({graph, node, layouts});
 
-  Scratch scratch;
+  ScratchLedger scratch{kScratchAlignment};
   KernelChoice choice;
   choice.name = text(inner.name, " (in f32)");
   choice.input_layouts = inner.input_layouts;
@@ -192,13 +181,13 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
         b.elements = static_cast<int64_t>(wanted[i]->bytes() / sizeof(float));
         wanted[i] = std::make_shared<LowLayout>(wanted[i]);
       }
-      b.plain_offset = scratch.reserve(static_cast<size_t>(b.elements) * sizeof(float));
+      b.plain_offset = scratch.take(static_cast<size_t>(b.elements) * sizeof(float));
       if (wanted[i] && !is_low_layout(wanted[i])) {
-        b.laid_offset = scratch.reserve(wanted[i]->bytes());
+        b.laid_offset = scratch.take(wanted[i]->bytes());
         KernelChoice reorder =
             device.select_reorder(widened(type), is_input ? nullptr : wanted[i], is_input ? wanted[i] : nullptr);
         b.reorder = std::move(reorder.kernel);
-        b.reorder_scratch_offset = scratch.reserve(reorder.scratch_bytes);
+        b.reorder_scratch_offset = scratch.take(reorder.scratch_bytes);
         wanted[i] = nullptr;
       }
       bridges.push_back(std::move(b));
@@ -207,8 +196,8 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   };
   std::vector<Bridge> inputs = bridge(request.node.inputs, choice.input_layouts, true);
   std::vector<Bridge> outputs = bridge(request.node.outputs, choice.output_layouts, false);
-  const size_t inner_scratch_offset = scratch.reserve(inner.scratch_bytes);
-  choice.scratch_bytes = scratch.bytes;
+  const size_t inner_scratch_offset = scratch.take(inner.scratch_bytes);
+  choice.scratch_bytes = scratch.bytes();
   choice.kernel = std::make_unique<WidenedKernel>(std::move(inner.kernel), inner_scratch_offset, std::move(inputs),
                                                   std::move(outputs));
   return choice;
@@ -220,21 +209,21 @@ KernelChoice select_low_reorder(CpuDevice& device, const TensorType& type, const
   auto elements = [&](const LayoutPtr& layout) {
     return layout ? static_cast<int64_t>(layout->bytes() / size_of(type.dtype)) : type.shape.elements();
   };
-  Scratch scratch;
+  ScratchLedger scratch{kScratchAlignment};
   auto bridge = [&](const LayoutPtr& layout) {
     Bridge b{0, type.dtype, elements(layout), 0, 0, nullptr, 0};
-    b.plain_offset = scratch.reserve(static_cast<size_t>(b.elements) * sizeof(float));
+    b.plain_offset = scratch.take(static_cast<size_t>(b.elements) * sizeof(float));
     std::vector<Bridge> bridges;
     bridges.push_back(std::move(b));
     return bridges;
   };
   std::vector<Bridge> inputs = bridge(from), outputs = bridge(to);
-  const size_t inner_scratch_offset = scratch.reserve(inner.scratch_bytes);
+  const size_t inner_scratch_offset = scratch.take(inner.scratch_bytes);
   KernelChoice choice;
   choice.name = text(inner.name, " (in f32)");
   choice.input_layouts = {from};
   choice.output_layouts = {to};
-  choice.scratch_bytes = scratch.bytes;
+  choice.scratch_bytes = scratch.bytes();
   choice.kernel = std::make_unique<WidenedKernel>(std::move(inner.kernel), inner_scratch_offset, std::move(inputs),
                                                   std::move(outputs));
   return choice;

@@ -6,25 +6,25 @@ namespace {
 
 // Inputs and outputs: src/ops/gru.cpp.
 struct Gru {
-  RecurrentShape s;
-  ScratchPlan scratch = {};
+  RecurrentSizes s;
+  ScratchLedger scratch{kScratchAlignment};
   RecurrentProducts products;
   size_t input_sums, state_sums;  // [n, t, 3 h], [n, 3 h]
 
   Gru(const CudaDevice& device, const KernelRequest& request)
-      : s(RecurrentShape::of(request)),
+      : s(RecurrentSizes::of(request.graph, request.node)),
         products(device, request, s, scratch),
-        input_sums(scratch.take_floats(s.n * s.t * s.rows)),
-        state_sums(scratch.take_floats(s.n * s.rows)) {}
+        input_sums(scratch.take_floats(s.batch * s.steps * s.rows)),
+        state_sums(scratch.take_floats(s.batch * s.rows)) {}
 
   void operator()(const Arguments& a, cudaStream_t stream) const {
     float* const of_input = scratch_at(a, input_sums);
     products.of_input(a, of_input, stream);
-    for (int64_t step = 0; step < s.t; ++step) {
+    for (int64_t step = 0; step < s.steps; ++step) {
       const float* const h = step > 0 ? a.out<float>(1) : a.in<float>(5);
       float* const of_state = h ? scratch_at(a, state_sums) : nullptr;
       if (h) products.of_state(a, h, of_state, stream);
-      gru_step(s.at(step),
+      gru_step(step_of(s, step),
                {.of_input = of_input,
                 .of_state = of_state,
                 .bias_ih = a.in<float>(3),
@@ -39,31 +39,31 @@ struct Gru {
 };
 
 struct GruGradient {
-  RecurrentShape s;
-  ScratchPlan scratch = {};
+  RecurrentSizes s;
+  ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
   size_t dinput, dstate, dstate_now, dh;  // [n, t, 3 h] twice, [n, 3 h]; [n, h] where it is no output
 
   GruGradient(const CudaDevice& device, const KernelRequest& request)
-      : s(RecurrentShape::of(request)),
+      : s(RecurrentSizes::of(request.graph, request.node)),
         products(device, request, s, true, scratch),
-        dinput(scratch.take_floats(s.n * s.t * s.rows)),
-        dstate(scratch.take_floats(s.n * s.t * s.rows)),
-        dstate_now(scratch.take_floats(s.n * s.rows)),
-        dh(scratch.take_floats(products.made.state ? 0 : s.n * s.hidden)) {}
+        dinput(scratch.take_floats(s.batch * s.steps * s.rows)),
+        dstate(scratch.take_floats(s.batch * s.steps * s.rows)),
+        dstate_now(scratch.take_floats(s.batch * s.rows)),
+        dh(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)) {}
 
   void operator()(const Arguments& a, cudaStream_t stream) const {
     const RecurrentGradients& made = products.made;
     float *const of_input = scratch_at(a, dinput), *const of_state = scratch_at(a, dstate);
     float* const now = scratch_at(a, dstate_now);
     float* const of_h = made.state ? a.out<float>(made.states_at) : scratch_at(a, dh);
-    for (int64_t step = s.t; step-- > 0;) {
-      gru_step_gradient(s.at(step),
+    for (int64_t step = s.steps; step-- > 0;) {
+      gru_step_gradient(step_of(s, step),
                         {.gates = a.in<float>(5),
                          .y = a.in<float>(4),
                          .first_h = a.in<float>(3),
                          .dy = a.in<float>(6),
-                         .dh = step == s.t - 1 ? a.in<float>(7) : of_h,
+                         .dh = step == s.steps - 1 ? a.in<float>(7) : of_h,
                          .dinput = of_input,
                          .dstate = of_state,
                          .dstate_now = now,

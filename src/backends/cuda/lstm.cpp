@@ -6,24 +6,24 @@ namespace {
 
 // Inputs and outputs: src/ops/lstm.cpp.
 struct Lstm {
-  RecurrentShape s;
-  ScratchPlan scratch = {};
+  RecurrentSizes s;
+  ScratchLedger scratch{kScratchAlignment};
   RecurrentProducts products;
   size_t sums;  // [n, 4 h], the state's part
 
   Lstm(const CudaDevice& device, const KernelRequest& request)
-      : s(RecurrentShape::of(request)),
+      : s(RecurrentSizes::of(request.graph, request.node)),
         products(device, request, s, scratch),
-        sums(scratch.take_floats(s.n * s.rows)) {}
+        sums(scratch.take_floats(s.batch * s.rows)) {}
 
   void operator()(const Arguments& a, cudaStream_t stream) const {
     float* const gates = a.out<float>(3);
     products.of_input(a, gates, stream);
-    for (int64_t step = 0; step < s.t; ++step) {
+    for (int64_t step = 0; step < s.steps; ++step) {
       const float* const h = step > 0 ? a.out<float>(1) : a.in<float>(5);
       float* const of_state = h ? scratch_at(a, sums) : nullptr;
       if (h) products.of_state(a, h, of_state, stream);
-      lstm_step(s.at(step),
+      lstm_step(step_of(s, step),
                 {.of_state = of_state,
                  .bias_ih = a.in<float>(3),
                  .bias_hh = a.in<float>(4),
@@ -39,27 +39,27 @@ struct Lstm {
 };
 
 struct LstmGradient {
-  RecurrentShape s;
-  ScratchPlan scratch = {};
+  RecurrentSizes s;
+  ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
   size_t dsums, dsums_now, dh, dc;  // [n, t, 4 h], [n, 4 h]; [n, h] where they are no outputs
 
   LstmGradient(const CudaDevice& device, const KernelRequest& request)
-      : s(RecurrentShape::of(request)),
+      : s(RecurrentSizes::of(request.graph, request.node)),
         products(device, request, s, false, scratch),
-        dsums(scratch.take_floats(s.n * s.t * s.rows)),
-        dsums_now(scratch.take_floats(s.n * s.rows)),
-        dh(scratch.take_floats(products.made.state ? 0 : s.n * s.hidden)),
-        dc(scratch.take_floats(products.made.state ? 0 : s.n * s.hidden)) {}
+        dsums(scratch.take_floats(s.batch * s.steps * s.rows)),
+        dsums_now(scratch.take_floats(s.batch * s.rows)),
+        dh(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)),
+        dc(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)) {}
 
   void operator()(const Arguments& a, cudaStream_t stream) const {
     const RecurrentGradients& made = products.made;
     float *const of_sums = scratch_at(a, dsums), *const now = scratch_at(a, dsums_now);
     float* const of_h = made.state ? a.out<float>(made.states_at) : scratch_at(a, dh);
     float* const of_c = made.state ? a.out<float>(made.states_at + 1) : scratch_at(a, dc);
-    for (int64_t step = s.t; step-- > 0;) {
-      const bool is_last = step == s.t - 1;
-      lstm_step_gradient(s.at(step),
+    for (int64_t step = s.steps; step-- > 0;) {
+      const bool is_last = step == s.steps - 1;
+      lstm_step_gradient(step_of(s, step),
                          {.gates = a.in<float>(6),
                           .c = a.in<float>(7),
                           .first_c = a.in<float>(4),
