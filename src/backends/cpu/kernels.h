@@ -5,8 +5,8 @@
 
 namespace troika::cpu {
 
-#define TROIKA_KERNEL(op) KernelChoice select_##op(const CpuDevice& device, const KernelRequest& request);
-#include "backends/cpu/kernels.def"
+#define TROIKA_KERNEL(op, cpu, cuda) KernelChoice select_##op(const CpuDevice& device, const KernelRequest& request);
+#include "backends/kernels.def"
 #undef TROIKA_KERNEL
 
 // Parts of a kernel's scratch begin at multiples of these bytes: cache lines.

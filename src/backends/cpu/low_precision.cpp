@@ -6,6 +6,7 @@
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/onednn_layout.h"
+#include "backends/cpu/reorder.h"
 #include "backends/cpu/threads.h"
 #include "core/float16.h"
 #include "core/text.h"
@@ -130,20 +131,17 @@ void convert(DType from, const void* source, DType to, void* target, int64_t n) 
     throw Error(Status::internal, text("the CPU cannot cast ", name_of(from), " to ", name_of(to)));
 }
 
-bool is_low_precision(const KernelRequest& request) {
+bool has_low_operand(const KernelRequest& request) {
   auto any = [&](const std::vector<ValueId>& ids) {
     return std::any_of(ids.begin(), ids.end(),
                        [&](ValueId id) { return id != kNoValue && is_low(request.graph.type(id).dtype); });
   };
-  const std::string& op = request.node.op;
-  const bool has_own = op.starts_with("cast") || op.starts_with("batch_norm2d") || op == "relu_gradient";
-  return !has_own && (any(request.node.inputs) || any(request.node.outputs));
+  return any(request.node.inputs) || any(request.node.outputs);
 }
 
-std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request, SelectKernel select) {
-  const bool is_product = request.node.op.starts_with("conv2d") || request.node.op.starts_with("linear");
+std::optional<KernelChoice> select_bf16(const CpuDevice& device, const KernelRequest& request, SelectKernel select) {
   const auto is_f16 = [&](ValueId id) { return id != kNoValue && request.graph.type(id).dtype == DType::f16; };
-  if (!is_product || std::any_of(request.node.inputs.begin(), request.node.inputs.end(), is_f16)) return std::nullopt;
+  if (std::any_of(request.node.inputs.begin(), request.node.inputs.end(), is_f16)) return std::nullopt;
   try {
     KernelChoice choice = select(device, request);
     if (choice.name.find(":ref") == std::string::npos) return choice;
@@ -153,7 +151,7 @@ std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& 
   return std::nullopt;
 }
 
-KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
+KernelChoice select_widened(const CpuDevice& device, const KernelRequest& request, SelectKernel select) {
   // The node alone, with f32 for every 16-bit value.
   Graph graph(request.graph.name());
   Node node = request.node;
@@ -164,7 +162,7 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   for (ValueId& id : node.outputs) widen(id);
   std::vector<LayoutPtr> layouts;
   for (const LayoutPtr& layout : request.input_layouts) layouts.push_back(in_f32(layout));
-  KernelChoice inner = device.select({graph, node, layouts});
+  KernelChoice inner = select(device, {graph, node, layouts});
 
   ScratchLedger scratch{kScratchAlignment};
   KernelChoice choice;
@@ -185,7 +183,7 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
       if (wanted[i] && !is_low_layout(wanted[i])) {
         b.laid_offset = scratch.take(wanted[i]->bytes());
         KernelChoice reorder =
-            device.select_reorder(widened(type), is_input ? nullptr : wanted[i], is_input ? wanted[i] : nullptr);
+            onednn_reorder(device, widened(type), is_input ? nullptr : wanted[i], is_input ? wanted[i] : nullptr);
         b.reorder = std::move(reorder.kernel);
         b.reorder_scratch_offset = scratch.take(reorder.scratch_bytes);
         wanted[i] = nullptr;
@@ -203,9 +201,10 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   return choice;
 }
 
-KernelChoice select_low_reorder(CpuDevice& device, const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
+KernelChoice select_low_reorder(const CpuDevice& device, const TensorType& type, const LayoutPtr& from,
+                                const LayoutPtr& to) {
   const TensorType wide = widened(type);
-  KernelChoice inner = device.select_reorder(wide, in_f32(from), in_f32(to));
+  KernelChoice inner = onednn_reorder(device, wide, in_f32(from), in_f32(to));
   auto elements = [&](const LayoutPtr& layout) {
     return layout ? static_cast<int64_t>(layout->bytes() / size_of(type.dtype)) : type.shape.elements();
   };
