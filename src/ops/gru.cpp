@@ -15,11 +15,11 @@ std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(6, 6);
   const auto sizes = RecurrentSizes::of(in, kGates);
   sizes.check_state(in, 5);
-  const auto [n, t, features, hidden] = sizes;
+  const auto [n, t, features, hidden, rows] = sizes;
   return {{DType::f32, {n, t, hidden}}, {DType::f32, {n, hidden}}, {DType::f32, {n, t, (kGates + 1) * hidden}}};
 }
 
-Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operations(kGates)}; }
+Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operations()}; }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const Attributes made = recurrent_gradient_attributes(b, node);
@@ -35,8 +35,6 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
   in.need_inputs(8, 8);
   return recurrent_gradient_types(in, 1);
 }
-
-Cost gradient_cost(const OpInputs& in) { return recurrent_gradient_cost(in, kGates); }
 
 }  // namespace
 
@@ -54,7 +52,7 @@ const OpDef gru_op{.name = "gru",
                                      .is_recurrent = true}};
 const OpDef gru_gradient_op{.name = "gru_gradient",
                             .infer = infer_gradient,
-                            .cost = gradient_cost,
+                            .cost = recurrent_gradient_cost,
                             .traits = GradientOp{.is_of_weights = false, .has_product = true}};
 
 }  // namespace troika

@@ -16,15 +16,15 @@ std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(7, 7);
   const auto sizes = RecurrentSizes::of(in, kGates);
   for (size_t i : {size_t{5}, size_t{6}}) sizes.check_state(in, i);
-  const auto [n, t, features, hidden] = sizes;
+  const auto [n, t, features, hidden, rows] = sizes;
   return {{DType::f32, {n, t, hidden}},
           {DType::f32, {n, hidden}},
           {DType::f32, {n, hidden}},
-          {DType::f32, {n, t, kGates * hidden}},
+          {DType::f32, {n, t, rows}},
           {DType::f32, {n, t, hidden}}};
 }
 
-Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operations(kGates)}; }
+Cost cost(const OpInputs& in) { return {RecurrentSizes::of(in, kGates).operations()}; }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const Attributes made = recurrent_gradient_attributes(b, node);
@@ -40,8 +40,6 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
   in.need_inputs(11, 11);
   return recurrent_gradient_types(in, 2);
 }
-
-Cost gradient_cost(const OpInputs& in) { return recurrent_gradient_cost(in, kGates); }
 
 }  // namespace
 
@@ -59,7 +57,7 @@ const OpDef lstm_op{.name = "lstm",
                                       .is_recurrent = true}};
 const OpDef lstm_gradient_op{.name = "lstm_gradient",
                              .infer = infer_gradient,
-                             .cost = gradient_cost,
+                             .cost = recurrent_gradient_cost,
                              .traits = GradientOp{.is_of_weights = false, .has_product = true}};
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// What the shape rules of recurrent layers (lstm, gru) share.
+// Operands and sizes of recurrent layers (lstm, gru), which their shape rules and kernels share.
 #pragma once
 
 #include "core/text.h"
@@ -6,37 +6,65 @@
 
 namespace troika {
 
-// Inputs 0 to 4 of a recurrent layer: x [n, steps, features], weight_ih [gates h, features], weight_hh [gates h, h], bias_ih and
-// bias_hh [gates h] or neither.
-struct RecurrentSizes {
-  int64_t batch, steps, features, hidden;
+// Operands of lstm and gru. Positions depend on the number of states: h (gru), or h and c (lstm).
+namespace recurrent {
+enum Input : size_t { x, weight_ih, weight_hh, bias_ih, bias_hh, first_states };
+enum Output : size_t { y, last_states };
+constexpr size_t gates(size_t states) { return last_states + states; }
+constexpr size_t every_c(size_t states) { return gates(states) + 1; }  // if there is a c
+}  // namespace recurrent
 
-  // Throws where they do not fit.
+// Inputs of lstm_gradient and gru_gradient. For their outputs: RecurrentGradients.
+namespace recurrent_gradient {
+enum Input : size_t { x, weight_ih, weight_hh, first_states };
+constexpr size_t y(size_t states) { return first_states + states; }
+constexpr size_t gates(size_t states) { return y(states) + 1; }
+constexpr size_t every_c(size_t states) { return gates(states) + 1; }  // if there is a c
+constexpr size_t dy(size_t states) { return gates(states) + states; }
+constexpr size_t dlast_states(size_t states) { return dy(states) + 1; }
+}  // namespace recurrent_gradient
+
+// Sizes of x [batch, steps, features], weight_ih [rows, features] and weight_hh [rows, hidden].
+// rows = gates * hidden.
+struct RecurrentSizes {
+  int64_t batch, steps, features, hidden, rows;
+
+  // A layer's sizes. Throws if its inputs do not fit: both biases are [rows], or there is neither.
   static RecurrentSizes of(const OpInputs& in, int64_t gates) {
-    in.need_rank(0, 3, "[batch, steps, features]");
-    const Shape &x = in.shape(0), &weight_ih = in.shape(1), &weight_hh = in.shape(2);
+    using recurrent::bias_hh, recurrent::bias_ih;
+    in.need_rank(recurrent::x, 3, "[batch, steps, features]");
+    const Shape &x = in.shape(recurrent::x), &weight_ih = in.shape(recurrent::weight_ih),
+                &weight_hh = in.shape(recurrent::weight_hh);
     const int64_t hidden = weight_hh.rank() == 2 ? weight_hh[1] : 0;
     if (weight_hh != Shape{gates * hidden, hidden} || hidden < 1)
       in.fail(text("weight_hh has shape ", weight_hh, ", needs [", gates, " hidden, hidden]"));
     if (weight_ih.rank() != 2 || weight_ih[0] != gates * hidden)
       in.fail(text("weight_ih has shape ", weight_ih, ", needs [", gates * hidden, ", features]"));
     if (weight_ih[1] != x[2]) in.fail(text("input has ", x[2], " features, weight_ih expects ", weight_ih[1]));
-    if (in.has(3) != in.has(4)) in.fail("has one of its two biases, needs both or none");
-    for (size_t i : {size_t{3}, size_t{4}})
+    if (in.has(bias_ih) != in.has(bias_hh)) in.fail("has one of its two biases, needs both or none");
+    for (size_t i : {bias_ih, bias_hh})
       if (in.has(i) && in.shape(i) != Shape{gates * hidden})
         in.fail(text("bias has shape ", in.shape(i), ", needs [", gates * hidden, "]"));
-    return {x[0], x[1], x[2], hidden};
+    return of(x, weight_hh);
   }
 
-  // Of input `i`, a state that the sequence begins with, where it is there.
+  // The sizes of a layer, or of its gradient, that was checked before.
+  static RecurrentSizes of(const Shape& x, const Shape& weight_hh) {
+    return {x[0], x[1], x[2], weight_hh[1], weight_hh[0]};
+  }
+  static RecurrentSizes of(const Graph& graph, const Node& node) {
+    return of(graph.type(node.inputs[recurrent::x]).shape, graph.type(node.inputs[recurrent::weight_hh]).shape);
+  }
+
+  // Throws if input `i` is there and is no state that a sequence can begin with.
   void check_state(const OpInputs& in, size_t i) const {
     if (in.has(i) && in.shape(i) != Shape{batch, hidden})
       in.fail(text("initial state has shape ", in.shape(i), ", needs [", batch, ", ", hidden, "]"));
   }
 
   // Of both products, forward. Backward each has a gradient for either factor.
-  double operations(int64_t gates) const {
-    return 2.0 * static_cast<double>(batch * steps) * static_cast<double>(gates * hidden) *
+  double operations() const {
+    return 2.0 * static_cast<double>(batch * steps) * static_cast<double>(rows) *
            static_cast<double>(features + hidden);
   }
 };
@@ -93,9 +121,8 @@ inline std::vector<ValueId> recurrent_gradients(const Node& node, const Attribut
   return gradients;
 }
 
-inline Cost recurrent_gradient_cost(const OpInputs& in, int64_t gates) {
-  const Shape &x = in.shape(0), &weight_hh = in.shape(2);
-  const double forward = RecurrentSizes{x[0], x[1], x[2], weight_hh[1]}.operations(gates);
+inline Cost recurrent_gradient_cost(const OpInputs& in) {
+  const double forward = RecurrentSizes::of(in.shape(recurrent::x), in.shape(recurrent::weight_hh)).operations();
   return {forward * (in.node.attributes.flag("weights") ? 2 : 1)};
 }
 

@@ -9,12 +9,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/low_precision.h"
+#include "backends/cpu/reorder.h"
 #include "backends/cpu/threads.h"
+#include "backends/kernel_list.h"
 
 namespace troika::cpu {
 
@@ -66,26 +67,48 @@ void CpuDevice::copy_to_host(void* destination, const void* source, size_t bytes
 void CpuDevice::copy(void* destination, const void* source, size_t bytes) { std::memcpy(destination, source, bytes); }
 void CpuDevice::enter_thread() { enter_team(share_.threads, share_.cores); }
 
-KernelChoice CpuDevice::select(const KernelRequest& request) {
-  struct Entry {
-    std::string_view op;
-    SelectKernel select;
-  };
-  static constexpr Entry kKernels[] = {
-#define TROIKA_KERNEL(op) {#op, select_##op},
-#include "backends/cpu/kernels.def"
+namespace {
+
+// A line of kernels.def for which the CPU has a kernel.
+struct Entry {
+  std::string_view op;
+  CpuKernel kind;
+  SelectKernel select;
+};
+
+// `if constexpr`: without a kernel there is no select_<op> to name.
+std::vector<Entry> list_kernels() {
+  std::vector<Entry> entries;
+#define TROIKA_KERNEL(op, cpu, cuda) \
+  if constexpr (CpuKernel::cpu != CpuKernel::none) entries.push_back({#op, CpuKernel::cpu, select_##op});
+#include "backends/kernels.def"
 #undef TROIKA_KERNEL
-  };
+  return entries;
+}
+
+}  // namespace
+
+KernelChoice CpuDevice::select(const KernelRequest& request) {
+  static const std::vector<Entry> kernels = list_kernels();
   const auto entry =
-      std::find_if(std::begin(kKernels), std::end(kKernels), [&](const Entry& e) { return e.op == name_of(*request.node.op); });
-  if (entry == std::end(kKernels))
+      std::find_if(kernels.begin(), kernels.end(), [&](const Entry& e) { return e.op == name_of(*request.node.op); });
+  if (entry == kernels.end())
     throw Error(Status::unsupported,
                 text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
   return check(text(request.node.op, " '", request.node.name, "' on ", id()), [&] {
-    if (!is_low_precision(request)) return entry->select(*this, request);
-    if (auto choice = select_bf16(*this, request, entry->select)) return std::move(*choice);
-    return select_widened(*this, request);
+    if (entry->kind == CpuKernel::low || !has_low_operand(request)) return entry->select(*this, request);
+    if (entry->kind == CpuKernel::product)
+      if (auto choice = select_bf16(*this, request, entry->select)) return std::move(*choice);
+    return select_widened(*this, request, entry->select);
   });
+}
+
+KernelChoice CpuDevice::select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
+  const auto is_onednn = [](const LayoutPtr& layout) {
+    return dynamic_cast<const OnednnLayout*>(layout.get()) != nullptr;
+  };
+  if (is_low(type.dtype) && !is_onednn(from) && !is_onednn(to)) return select_low_reorder(*this, type, from, to);
+  return onednn_reorder(*this, type, from, to);
 }
 
 namespace {

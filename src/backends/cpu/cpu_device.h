@@ -29,7 +29,7 @@ class CpuDevice : public Device {
   dnnl::stream stream_;
 };
 
-// A kernel's plan-time half. kernels.def lists one an op.
+// A kernel's plan-time half. kernels.def lists the ops that have one.
 using SelectKernel = KernelChoice (*)(const CpuDevice& device, const KernelRequest& request);
 
 }  // namespace troika::cpu

@@ -1,6 +1,5 @@
-// Binding and running oneDNN primitives, and reorders.
+// Binding and running oneDNN primitives.
 #include "backends/cpu/kernels.h"
-#include "backends/cpu/low_precision.h"
 
 namespace troika::cpu {
 
@@ -74,66 +73,6 @@ KernelChoice onednn_choice(const CpuDevice& device, const KernelRequest& request
   choice.name = text("cpu:onednn:", primitive.impl_info_str());
   choice.scratch_bytes = scratch.get_size();
   return choice;
-}
-
-namespace {
-
-// A reorder between layouts of other dims, by way of the plain tensor, which lies at the front of the scratch.
-class ReorderByPlain : public Kernel {
- public:
-  ReorderByPlain(std::unique_ptr<Kernel> to_plain, std::unique_ptr<Kernel> from_plain, size_t plain_bytes)
-      : to_plain_(std::move(to_plain)), from_plain_(std::move(from_plain)), plain_bytes_(plain_bytes) {}
-  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
-    void* const plain[] = {scratch};
-    void* const rest = static_cast<std::byte*>(scratch) + plain_bytes_;
-    to_plain_->bind(inputs, plain, rest);
-    from_plain_->bind(plain, outputs, rest);
-  }
-  void run() override {
-    to_plain_->run();
-    from_plain_->run();
-  }
-
- private:
-  const std::unique_ptr<Kernel> to_plain_, from_plain_;
-  const size_t plain_bytes_;
-};
-
-}  // namespace
-
-KernelChoice CpuDevice::select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
-  const auto is_own = [](const LayoutPtr& layout) {
-    return dynamic_cast<const OnednnLayout*>(layout.get()) != nullptr;
-  };
-  if (is_low(type.dtype) && !is_own(from) && !is_own(to)) return select_low_reorder(*this, type, from, to);
-  // Between a plain tensor and a layout of other dims ([out, in] and [out, c, h, w]) the layout's dims speak for both.
-  Desc source = desc_of(type, from), target = desc_of(type, to);
-  if (!from) source = plain_desc(Shape(blocking_of(target).dims), onednn_type(type.dtype));
-  if (!to) target = plain_desc(Shape(blocking_of(source).dims), onednn_type(type.dtype));
-  if (blocking_of(source).dims != blocking_of(target).dims) {
-    KernelChoice first = select_reorder(type, from, nullptr), second = select_reorder(type, nullptr, to);
-    const size_t plain_bytes = (type.bytes() + 63) / 64 * 64;
-    KernelChoice choice;
-    choice.name = text(first.name, "+", second.name);
-    choice.scratch_bytes = plain_bytes + std::max(first.scratch_bytes, second.scratch_bytes);
-    choice.kernel = std::make_unique<ReorderByPlain>(std::move(first.kernel), std::move(second.kernel), plain_bytes);
-    choice.input_layouts = {from};
-    choice.output_layouts = {to};
-    return choice;
-  }
-  return check(text("reorder of ", type.shape, " on ", id()), [&] {
-    const auto pd = reorder(engine_, user_scratchpad(), source, target);
-    KernelChoice choice;
-    choice.name = text("cpu:onednn:", pd.impl_info_str());
-    choice.scratch_bytes = pd.scratchpad_desc().get_size();
-    choice.kernel = std::make_unique<OnednnKernel>(
-        *this, dnnl::reorder(pd), pd.scratchpad_desc(),
-        std::vector<OnednnKernel::Argument>{{DNNL_ARG_FROM, source, OnednnKernel::Argument::input, 0},
-                                            {DNNL_ARG_TO, target, OnednnKernel::Argument::output, 0}});
-    choice.input_layouts = {from};
-    choice.output_layouts = {to};
-    return choice;
-  });
 }
 
 }  // namespace troika::cpu

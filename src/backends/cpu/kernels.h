@@ -5,9 +5,12 @@
 
 namespace troika::cpu {
 
-#define TROIKA_KERNEL(op) KernelChoice select_##op(const CpuDevice& device, const KernelRequest& request);
-#include "backends/cpu/kernels.def"
+#define TROIKA_KERNEL(op, cpu, cuda) KernelChoice select_##op(const CpuDevice& device, const KernelRequest& request);
+#include "backends/kernels.def"
 #undef TROIKA_KERNEL
+
+// Parts of a kernel's scratch begin at multiples of these bytes: cache lines.
+constexpr size_t kScratchAlignment = 64;
 
 // A oneDNN primitive with the user's scratchpad. Arguments name an input, an output or the scratch.
 class OnednnKernel : public Kernel {

@@ -6,9 +6,11 @@
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/onednn_layout.h"
+#include "backends/cpu/reorder.h"
 #include "backends/cpu/threads.h"
 #include "core/float16.h"
 #include "core/text.h"
+#include "device/scratch.h"
 
 namespace troika::cpu {
 namespace {
@@ -37,18 +39,6 @@ void convert_range(const void* source, void* target, int64_t n, void (*convert_r
   auto* out = static_cast<To*>(target);
   parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { convert_run(in + begin, out + begin, end - begin); });
 }
-
-// Parts of a kernel's scratch.
-struct Scratch {
-  size_t bytes = 0;
-
-  // Where the next part begins.
-  size_t reserve(size_t part) {
-    const size_t begin = bytes;
-    bytes += (part + 63) / 64 * 64;
-    return begin;
-  }
-};
 
 bool is_low_layout(const LayoutPtr& layout) { return dynamic_cast<const LowLayout*>(layout.get()) != nullptr; }
 
@@ -141,20 +131,17 @@ void convert(DType from, const void* source, DType to, void* target, int64_t n) 
     throw Error(Status::internal, text("the CPU cannot cast ", name_of(from), " to ", name_of(to)));
 }
 
-bool is_low_precision(const KernelRequest& request) {
+bool has_low_operand(const KernelRequest& request) {
   auto any = [&](const std::vector<ValueId>& ids) {
     return std::any_of(ids.begin(), ids.end(),
                        [&](ValueId id) { return id != kNoValue && is_low(request.graph.type(id).dtype); });
   };
-  const std::string_view op = name_of(*request.node.op);
-  const bool has_own = op.starts_with("cast") || op.starts_with("batch_norm2d") || op == "relu_gradient";
-  return !has_own && (any(request.node.inputs) || any(request.node.outputs));
+  return any(request.node.inputs) || any(request.node.outputs);
 }
 
-std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& request, SelectKernel select) {
-  const bool is_product = name_of(*request.node.op).starts_with("conv2d") || name_of(*request.node.op).starts_with("linear");
+std::optional<KernelChoice> select_bf16(const CpuDevice& device, const KernelRequest& request, SelectKernel select) {
   const auto is_f16 = [&](ValueId id) { return id != kNoValue && request.graph.type(id).dtype == DType::f16; };
-  if (!is_product || std::any_of(request.node.inputs.begin(), request.node.inputs.end(), is_f16)) return std::nullopt;
+  if (std::any_of(request.node.inputs.begin(), request.node.inputs.end(), is_f16)) return std::nullopt;
   try {
     KernelChoice choice = select(device, request);
     if (choice.name.find(":ref") == std::string::npos) return choice;
@@ -164,7 +151,7 @@ std::optional<KernelChoice> select_bf16(CpuDevice& device, const KernelRequest& 
   return std::nullopt;
 }
 
-KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
+KernelChoice select_widened(const CpuDevice& device, const KernelRequest& request, SelectKernel select) {
   // The node alone, with f32 for every 16-bit value.
   Graph graph(request.graph.name());
   Node node = request.node;
@@ -175,9 +162,9 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   for (ValueId& id : node.outputs) widen(id);
   std::vector<LayoutPtr> layouts;
   for (const LayoutPtr& layout : request.input_layouts) layouts.push_back(in_f32(layout));
-  KernelChoice inner = device.select({graph, node, layouts});
+  KernelChoice inner = select(device, {graph, node, layouts});
 
-  Scratch scratch;
+  ScratchLedger scratch{kScratchAlignment};
   KernelChoice choice;
   choice.name = text(inner.name, " (in f32)");
   choice.input_layouts = inner.input_layouts;
@@ -192,13 +179,13 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
         b.elements = static_cast<int64_t>(wanted[i]->bytes() / sizeof(float));
         wanted[i] = std::make_shared<LowLayout>(wanted[i]);
       }
-      b.plain_offset = scratch.reserve(static_cast<size_t>(b.elements) * sizeof(float));
+      b.plain_offset = scratch.take(static_cast<size_t>(b.elements) * sizeof(float));
       if (wanted[i] && !is_low_layout(wanted[i])) {
-        b.laid_offset = scratch.reserve(wanted[i]->bytes());
+        b.laid_offset = scratch.take(wanted[i]->bytes());
         KernelChoice reorder =
-            device.select_reorder(widened(type), is_input ? nullptr : wanted[i], is_input ? wanted[i] : nullptr);
+            onednn_reorder(device, widened(type), is_input ? nullptr : wanted[i], is_input ? wanted[i] : nullptr);
         b.reorder = std::move(reorder.kernel);
-        b.reorder_scratch_offset = scratch.reserve(reorder.scratch_bytes);
+        b.reorder_scratch_offset = scratch.take(reorder.scratch_bytes);
         wanted[i] = nullptr;
       }
       bridges.push_back(std::move(b));
@@ -207,34 +194,35 @@ KernelChoice select_widened(CpuDevice& device, const KernelRequest& request) {
   };
   std::vector<Bridge> inputs = bridge(request.node.inputs, choice.input_layouts, true);
   std::vector<Bridge> outputs = bridge(request.node.outputs, choice.output_layouts, false);
-  const size_t inner_scratch_offset = scratch.reserve(inner.scratch_bytes);
-  choice.scratch_bytes = scratch.bytes;
+  const size_t inner_scratch_offset = scratch.take(inner.scratch_bytes);
+  choice.scratch_bytes = scratch.bytes();
   choice.kernel = std::make_unique<WidenedKernel>(std::move(inner.kernel), inner_scratch_offset, std::move(inputs),
                                                   std::move(outputs));
   return choice;
 }
 
-KernelChoice select_low_reorder(CpuDevice& device, const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {
+KernelChoice select_low_reorder(const CpuDevice& device, const TensorType& type, const LayoutPtr& from,
+                                const LayoutPtr& to) {
   const TensorType wide = widened(type);
-  KernelChoice inner = device.select_reorder(wide, in_f32(from), in_f32(to));
+  KernelChoice inner = onednn_reorder(device, wide, in_f32(from), in_f32(to));
   auto elements = [&](const LayoutPtr& layout) {
     return layout ? static_cast<int64_t>(layout->bytes() / size_of(type.dtype)) : type.shape.elements();
   };
-  Scratch scratch;
+  ScratchLedger scratch{kScratchAlignment};
   auto bridge = [&](const LayoutPtr& layout) {
     Bridge b{0, type.dtype, elements(layout), 0, 0, nullptr, 0};
-    b.plain_offset = scratch.reserve(static_cast<size_t>(b.elements) * sizeof(float));
+    b.plain_offset = scratch.take(static_cast<size_t>(b.elements) * sizeof(float));
     std::vector<Bridge> bridges;
     bridges.push_back(std::move(b));
     return bridges;
   };
   std::vector<Bridge> inputs = bridge(from), outputs = bridge(to);
-  const size_t inner_scratch_offset = scratch.reserve(inner.scratch_bytes);
+  const size_t inner_scratch_offset = scratch.take(inner.scratch_bytes);
   KernelChoice choice;
   choice.name = text(inner.name, " (in f32)");
   choice.input_layouts = {from};
   choice.output_layouts = {to};
-  choice.scratch_bytes = scratch.bytes;
+  choice.scratch_bytes = scratch.bytes();
   choice.kernel = std::make_unique<WidenedKernel>(std::move(inner.kernel), inner_scratch_offset, std::move(inputs),
                                                   std::move(outputs));
   return choice;

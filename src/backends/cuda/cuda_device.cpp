@@ -6,6 +6,7 @@
 #include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
 #include "backends/cuda/ranged_kernel.h"
+#include "backends/kernel_list.h"
 
 namespace troika::cuda {
 
@@ -147,17 +148,29 @@ std::unique_ptr<Recording> CudaDevice::record(const LaunchOrder& order, const st
   return std::make_unique<GraphRecording>(context_, executable, stream_);
 }
 
-KernelChoice CudaDevice::select(const KernelRequest& request) {
-  struct Entry {
-    std::string_view op;
-    KernelChoice (*select)(CudaDevice&, const KernelRequest&);
-  };
-  static constexpr Entry kKernels[] = {
-#define TROIKA_KERNEL(op) {#op, select_##op},
-#include "backends/cuda/kernels.def"
+namespace {
+
+// A line of kernels.def for which GPUs have a kernel.
+struct Entry {
+  std::string_view op;
+  KernelChoice (*select)(CudaDevice&, const KernelRequest&);
+};
+
+// `if constexpr`: without a kernel there is no select_<op> to name.
+std::vector<Entry> list_kernels() {
+  std::vector<Entry> entries;
+#define TROIKA_KERNEL(op, cpu, cuda) \
+  if constexpr (CudaKernel::cuda != CudaKernel::none) entries.push_back({#op, select_##op});
+#include "backends/kernels.def"
 #undef TROIKA_KERNEL
-  };
-  for (const Entry& entry : kKernels)
+  return entries;
+}
+
+}  // namespace
+
+KernelChoice CudaDevice::select(const KernelRequest& request) {
+  static const std::vector<Entry> kernels = list_kernels();
+  for (const Entry& entry : kernels)
     if (entry.op == name_of(*request.node.op)) {
       KernelChoice choice = entry.select(*this, request);
       choice.kernel =

@@ -10,8 +10,8 @@
 
 namespace troika::cuda {
 
-#define TROIKA_KERNEL(op) KernelChoice select_##op(CudaDevice& device, const KernelRequest& request);
-#include "backends/cuda/kernels.def"
+#define TROIKA_KERNEL(op, cpu, cuda) KernelChoice select_##op(CudaDevice& device, const KernelRequest& request);
+#include "backends/kernels.def"
 #undef TROIKA_KERNEL
 
 // What a kernel is bound to. Pointers are device memory; null where absent.

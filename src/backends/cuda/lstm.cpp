@@ -4,75 +4,77 @@
 namespace troika::cuda {
 namespace {
 
-// Inputs and outputs: src/ops/lstm.cpp.
+constexpr size_t kStates = 2;  // h and c
+
 struct Lstm {
-  RecurrentShape s;
-  ScratchPlan scratch = {};
+  RecurrentSizes s;
+  ScratchLedger scratch{kScratchAlignment};
   RecurrentProducts products;
   size_t sums;  // [n, 4 h], the state's part
 
   Lstm(const CudaDevice& device, const KernelRequest& request)
-      : s(RecurrentShape::of(request)),
+      : s(RecurrentSizes::of(request.graph, request.node)),
         products(device, request, s, scratch),
-        sums(scratch.take_floats(s.n * s.rows)) {}
+        sums(scratch.take_floats(s.batch * s.rows)) {}
 
   void operator()(const Arguments& a, cudaStream_t stream) const {
-    float* const gates = a.out<float>(3);
+    float* const gates = a.out<float>(recurrent::gates(kStates));
     products.of_input(a, gates, stream);
-    for (int64_t step = 0; step < s.t; ++step) {
-      const float* const h = step > 0 ? a.out<float>(1) : a.in<float>(5);
+    for (int64_t step = 0; step < s.steps; ++step) {
+      const float* const h = step > 0 ? a.out<float>(recurrent::last_states) : a.in<float>(recurrent::first_states);
       float* const of_state = h ? scratch_at(a, sums) : nullptr;
       if (h) products.of_state(a, h, of_state, stream);
-      lstm_step(s.at(step),
-                {.of_state = of_state,
-                 .bias_ih = a.in<float>(3),
-                 .bias_hh = a.in<float>(4),
-                 .c_before = step > 0 ? a.out<float>(2) : a.in<float>(6),
-                 .gates = gates,
-                 .c = a.out<float>(4),
-                 .y = a.out<float>(0),
-                 .last_c = a.out<float>(2),
-                 .last_h = a.out<float>(1)},
-                stream);
+      lstm_step(
+          step_of(s, step),
+          {.of_state = of_state,
+           .bias_ih = a.in<float>(recurrent::bias_ih),
+           .bias_hh = a.in<float>(recurrent::bias_hh),
+           .c_before = step > 0 ? a.out<float>(recurrent::last_states + 1) : a.in<float>(recurrent::first_states + 1),
+           .gates = gates,
+           .c = a.out<float>(recurrent::every_c(kStates)),
+           .y = a.out<float>(recurrent::y),
+           .last_c = a.out<float>(recurrent::last_states + 1),
+           .last_h = a.out<float>(recurrent::last_states)},
+          stream);
     }
   }
 };
 
 struct LstmGradient {
-  RecurrentShape s;
-  ScratchPlan scratch = {};
+  RecurrentSizes s;
+  ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
   size_t dsums, dsums_now, dh, dc;  // [n, t, 4 h], [n, 4 h]; [n, h] where they are no outputs
 
   LstmGradient(const CudaDevice& device, const KernelRequest& request)
-      : s(RecurrentShape::of(request)),
+      : s(RecurrentSizes::of(request.graph, request.node)),
         products(device, request, s, false, scratch),
-        dsums(scratch.take_floats(s.n * s.t * s.rows)),
-        dsums_now(scratch.take_floats(s.n * s.rows)),
-        dh(scratch.take_floats(products.made.state ? 0 : s.n * s.hidden)),
-        dc(scratch.take_floats(products.made.state ? 0 : s.n * s.hidden)) {}
+        dsums(scratch.take_floats(s.batch * s.steps * s.rows)),
+        dsums_now(scratch.take_floats(s.batch * s.rows)),
+        dh(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)),
+        dc(scratch.take_floats(products.made.state ? 0 : s.batch * s.hidden)) {}
 
   void operator()(const Arguments& a, cudaStream_t stream) const {
     const RecurrentGradients& made = products.made;
     float *const of_sums = scratch_at(a, dsums), *const now = scratch_at(a, dsums_now);
     float* const of_h = made.state ? a.out<float>(made.states_at) : scratch_at(a, dh);
     float* const of_c = made.state ? a.out<float>(made.states_at + 1) : scratch_at(a, dc);
-    for (int64_t step = s.t; step-- > 0;) {
-      const bool is_last = step == s.t - 1;
-      lstm_step_gradient(s.at(step),
-                         {.gates = a.in<float>(6),
-                          .c = a.in<float>(7),
-                          .first_c = a.in<float>(4),
-                          .dy = a.in<float>(8),
-                          .dh = is_last ? a.in<float>(9) : of_h,
-                          .dc = is_last ? a.in<float>(10) : of_c,
+    for (int64_t step = s.steps; step-- > 0;) {
+      const bool is_last = step == s.steps - 1;
+      lstm_step_gradient(step_of(s, step),
+                         {.gates = a.in<float>(recurrent_gradient::gates(kStates)),
+                          .c = a.in<float>(recurrent_gradient::every_c(kStates)),
+                          .first_c = a.in<float>(recurrent_gradient::first_states + 1),
+                          .dy = a.in<float>(recurrent_gradient::dy(kStates)),
+                          .dh = is_last ? a.in<float>(recurrent_gradient::dlast_states(kStates)) : of_h,
+                          .dc = is_last ? a.in<float>(recurrent_gradient::dlast_states(kStates) + 1) : of_c,
                           .dsums = of_sums,
                           .dsums_now = now,
                           .dc_before = of_c},
                          stream);
       if (step > 0 || made.state) products.of_state(a, now, of_h, stream);
     }
-    products.of_sequence(a, a.in<float>(5), of_sums, of_sums, stream);
+    products.of_sequence(a, a.in<float>(recurrent_gradient::y(kStates)), of_sums, of_sums, stream);
   }
 };
 

@@ -1,50 +1,28 @@
-// What the kernels of recurrent layers (lstm, gru) share: sizes, places in their scratch, and products.
+// The products of recurrent layers (lstm, gru), which their kernels share.
 #pragma once
 
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/matmul.h"
 #include "backends/cuda/recurrent_step.h"
+#include "device/scratch.h"
 #include "ops/recurrent.h"
 
 namespace troika::cuda {
 
-// Of x [n, t, features] and weights [rows, ...].
-struct RecurrentShape {
-  int64_t n, t, features, hidden, rows;
+// Parts of a kernel's scratch begin at multiples of these bytes, as cuBLASLt's workspaces must.
+constexpr size_t kScratchAlignment = 256;
 
-  static RecurrentShape of(const KernelRequest& request) {
-    const Shape &x = input_type(request, 0).shape, &weight_hh = input_type(request, 2).shape;
-    return {x[0], x[1], x[2], weight_hh[1], weight_hh[0]};
-  }
-
-  SequenceStep at(int64_t step) const { return {n, t, step, hidden}; }
-};
-
-// Bytes of the scratch, handed out one run behind the other.
-class ScratchPlan {
- public:
-  size_t take(size_t bytes) {
-    constexpr size_t kAligned = 256;  // which cuBLASLt wants
-    const size_t begin = bytes_;
-    bytes_ += (bytes + kAligned - 1) / kAligned * kAligned;
-    return begin;
-  }
-  size_t take_floats(int64_t floats) { return take(static_cast<size_t>(floats) * sizeof(float)); }
-  size_t bytes() const { return bytes_; }
-
- private:
-  size_t bytes_ = 0;
-};
-
-inline float* scratch_at(const Arguments& a, size_t begin) {
-  return reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + begin);
+inline float* scratch_at(const Arguments& a, size_t offset) {
+  return reinterpret_cast<float*>(static_cast<std::byte*>(a.scratch) + offset);
 }
+
+inline SequenceStep step_of(const RecurrentSizes& s, int64_t step) { return {s.batch, s.steps, step, s.hidden}; }
 
 // Both products of the sums before the nonlinearity. They share a workspace.
 class RecurrentProducts {
  public:
-  RecurrentProducts(const CudaDevice& device, const KernelRequest& request, const RecurrentShape& s,
-                    ScratchPlan& scratch);
+  RecurrentProducts(const CudaDevice& device, const KernelRequest& request, const RecurrentSizes& s,
+                    ScratchLedger& scratch);
 
   std::string name() const { return state_ ? state_->name() : "any"; }  // of the product that each step waits for
   // sums [n t, rows] = x weight_ih^T: of all steps.
@@ -61,8 +39,8 @@ class RecurrentProducts {
 class RecurrentGradientProducts {
  public:
   // `adds`: to what dh holds of the state before.
-  RecurrentGradientProducts(const CudaDevice& device, const KernelRequest& request, const RecurrentShape& s, bool adds,
-                            ScratchPlan& scratch);
+  RecurrentGradientProducts(const CudaDevice& device, const KernelRequest& request, const RecurrentSizes& s, bool adds,
+                            ScratchLedger& scratch);
 
   const RecurrentGradients made;
   std::string name() const { return state_ ? state_->name() : "any"; }
@@ -73,7 +51,7 @@ class RecurrentGradientProducts {
                    cudaStream_t stream) const;
 
  private:
-  const RecurrentShape s_;
+  const RecurrentSizes s_;
   std::unique_ptr<Matmul> state_, input_, weight_ih_, weight_hh_;
   size_t workspace_, before_, sums_;
 };
