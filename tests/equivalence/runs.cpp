@@ -147,6 +147,16 @@ double difference(const std::vector<float>& a, const std::vector<float>& b) {
   return off / most;
 }
 
+double norm_of_difference(const std::vector<float>& a, const std::vector<float>& b) {
+  if (a.size() != b.size()) return INFINITY;
+  double squares = 0, differences = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    squares += static_cast<double>(a[i]) * static_cast<double>(a[i]);
+    differences += std::pow(static_cast<double>(b[i]) - static_cast<double>(a[i]), 2);
+  }
+  return std::sqrt(differences / std::max(squares, 1e-60));
+}
+
 void expect_near(const Named& expected, const Named& found, double tolerance, const std::string& what) {
   ASSERT_EQ(expected.size(), found.size()) << what;
   for (const auto& [name, values] : expected) {

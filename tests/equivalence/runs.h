@@ -59,5 +59,7 @@ void expect_near(const Trained& expected, const Trained& found, double tolerance
 void expect_near(const Named& expected, const Named& found, double tolerance, const std::string& what);
 // The largest difference of two tensors, relative to the largest number.
 double difference(const std::vector<float>& a, const std::vector<float>& b);
+// The 2-norm of b - a, relative to that of a.
+double norm_of_difference(const std::vector<float>& a, const std::vector<float>& b);
 
 }  // namespace troika

@@ -10,6 +10,7 @@
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
+#include "support/planned_memory.h"
 #include "train/checkpoint.h"
 
 namespace troika {
@@ -236,7 +237,7 @@ std::shared_ptr<Model> long_net(const Kind& kind) {
 struct LongRun {
   Named parameters;
   std::vector<double> losses;
-  size_t arena_bytes = 0;
+  size_t value_bytes = 0;
 };
 
 LongRun train_long(const Kind& kind, int64_t budget_bytes) {
@@ -251,17 +252,16 @@ LongRun train_long(const Kind& kind, int64_t budget_bytes) {
     run.losses.push_back(result.loss);
   }
   run.parameters = look_at(trainer).parameters;
-  run.arena_bytes = trainer.ranks().at(0).arena_bytes();
+  run.value_bytes = PlannedMemory(trainer.ranks().at(0).current_plan()).value_bytes();
   return run;
 }
 
 TEST(Sequences, OfTwoThousandStepsLearnWithinABudgetWhatTheyLearnWithout) {
-  if (!is_on_cpu()) GTEST_SKIP() << "the scratch of products that is counted here is a CPU's";
   for (const Kind& kind : kKinds) {
     const LongRun kept = train_long(kind, 0);
-    const size_t budget = kept.arena_bytes / 8, scratch = size_t{160} << 10;  // which a budget does not count
-    const LongRun within = train_long(kind, static_cast<int64_t>(budget - scratch));
-    EXPECT_LE(within.arena_bytes, budget) << kind.name;
+    const size_t budget = kept.value_bytes / 8;
+    const LongRun within = train_long(kind, static_cast<int64_t>(budget));
+    EXPECT_LE(within.value_bytes, budget) << kind.name;
     EXPECT_EQ(within.parameters, kept.parameters) << kind.name;
     EXPECT_EQ(within.losses, kept.losses) << kind.name;
     EXPECT_LT(kept.losses.back(), kept.losses.front() / 2) << kind.name << " learns nothing";
@@ -270,7 +270,6 @@ TEST(Sequences, OfTwoThousandStepsLearnWithinABudgetWhatTheyLearnWithout) {
 
 // Of one layer: the input, the states between sqrt(steps) parts, and the insides of one part.
 TEST(Sequences, NeedMemoryByTheSquareRootOfTheirSteps) {
-  if (!is_on_cpu()) GTEST_SKIP() << "the scratch of products that is counted here is a CPU's";
   for (const Kind& kind : kKinds) {
     std::vector<double> kept, least;
     for (int64_t steps : {256, 1024, 4096}) {
@@ -284,7 +283,8 @@ TEST(Sequences, NeedMemoryByTheSquareRootOfTheirSteps) {
         Trainer trainer(test_context(), model, test_devices(1), options);
         trainer.explain(8);
         const auto input = static_cast<double>(8 * steps) * sizeof(float);
-        bytes->push_back(static_cast<double>(trainer.ranks().at(0).arena_bytes()) - input);
+        const size_t held = PlannedMemory(trainer.ranks().at(0).current_plan()).value_bytes();
+        bytes->push_back(static_cast<double>(held) - input);
       }
     }
     for (size_t i : {0, 1}) {  // steps four times as many

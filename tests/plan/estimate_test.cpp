@@ -8,6 +8,8 @@
 
 #include "core/text.h"
 #include "plan/estimates.h"
+#include "plan/memory_plan.h"
+#include "support/planned_memory.h"
 #include "support/throws.h"
 
 namespace troika {
@@ -75,44 +77,29 @@ TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
       const size_t bytes = trainer->state().table_of(r).segment_bytes(Segment::parameters);
       const size_t padding = padding_of(trainer->state().table_of(r), true);
       EXPECT_EQ(bytes - padding, found.devices[r].parameter_bytes);
-      EXPECT_LE(padding, found.devices[r].parameter_bytes / 2);
     }
   }
 }
 
-// What kernels of the widest vectors, which pad weights, want for layers however small.
-size_t least_of_kernels(const Trainer& trainer) {
-  constexpr size_t kPadded = 16 << 10;
-  size_t padding = 0;
-  for (size_t r = 0; r < trainer.ranks().size(); ++r) padding += padding_of(trainer.state().table_of(r), true);
-  return padding ? kPadded : 0;
+// What the device holds of the network's values, at the plan's fullest moment.
+void expect_activations(const Trainer& trainer, size_t replica, size_t estimated, const std::string& where) {
+  constexpr size_t kPadding = 16 << 10;  // of gradients of few units that micro-batches add up
+  const size_t bytes = PlannedMemory(trainer.ranks().at(replica).current_plan()).value_bytes(kArenaAlignment);
+  EXPECT_LE(bytes, estimated + kPadding) << where;
+  EXPECT_GE(bytes * 5 / 4 + kArenaAlignment, estimated) << where << ": an estimate has the gaps of an arena";
 }
 
-// Kernels that write where they read take less than the lifetimes say, scratch and reorders more.
-void expect_arena(double arena, size_t activations, const Trainer& trainer, const std::string& where) {
-  EXPECT_LT(arena, 1.5 * static_cast<double>(activations) + static_cast<double>(least_of_kernels(trainer))) << where;
-  EXPECT_GT(1.5 * arena, static_cast<double>(activations)) << where;
-}
-
-TEST(EstimateMesh, GivesActivationsOfTheFullestDeviceWithinHalfAsMuchAgainOfItsArena) {
-  for (const auto& net : {small_model, lenet})
+TEST(EstimateMesh, GivesTheActivationsThatADeviceHolds) {
+  for (const auto& net : {small_model, even_net})
     for (int64_t micro_batches : {1, 4})
       for (const Mesh& mesh : kMeshes) {
         const PlannedStep settings = step_of(64, micro_batches);
         const MeshEstimate found = estimate(*net(), settings, mesh);
         const auto trainer = attach(net(), settings, mesh);
         trainer->explain(64);
-        double largest = 0;
-        size_t fullest = 0;
-        for (size_t place = 0; place < found.devices.size(); ++place) {
-          const size_t bytes = trainer->ranks().at(place * static_cast<size_t>(mesh.channel)).arena_bytes();
-          // The reorders of a stage of two small layers, of their weights too, can weigh more than its values.
-          EXPECT_LT(bytes, 3 * found.devices[place].activation_bytes + least_of_kernels(*trainer))
-              << net()->name() << ' ' << name_of(mesh) << ' ' << place;
-          largest = std::max(largest, static_cast<double>(bytes));
-          fullest = std::max(fullest, found.devices[place].activation_bytes);
-        }
-        expect_arena(largest, fullest, *trainer, text(net()->name(), " on ", name_of(mesh)));
+        for (size_t place = 0; place < found.devices.size(); ++place)
+          expect_activations(*trainer, place * static_cast<size_t>(mesh.channel), found.devices[place].activation_bytes,
+                             text(net()->name(), " on ", name_of(mesh), ", ", micro_batches, " parts, ", place));
       }
 }
 
@@ -131,8 +118,7 @@ TEST(EstimateMesh, CountsTheActivationsThatRecomputeLeaves) {
       trainer->explain(256);
       EXPECT_LT(found.devices[0].activation_bytes, whole.devices[0].activation_bytes) << name_of(mesh);
       EXPECT_GT(found.seconds, whole.seconds) << name_of(mesh);
-      expect_arena(static_cast<double>(trainer->ranks().at(0).arena_bytes()), found.devices[0].activation_bytes, *trainer,
-                   name_of(mesh));
+      expect_activations(*trainer, 0, found.devices[0].activation_bytes, name_of(mesh));
     }
   }
 }
@@ -185,15 +171,14 @@ TEST(EstimateMesh, KeepsToAnActivationBudgetOrSaysWhatItTakes) {
 }
 
 TEST(EstimateMesh, CutsTheBatchIntoLogicalShards) {
-  const auto model = lenet();
+  const auto model = even_net();
   PlannedStep settings = step_of(64), parts = step_of(64, 4);
   settings.logical_shards = 8;
   const DeviceEstimate found = estimate(*model, settings, {2, 1, 1}).devices[0];
   EXPECT_EQ(found.activation_bytes, estimate(*model, parts, {2, 1, 1}).devices[0].activation_bytes);
-  const auto trainer = attach(lenet(), settings, {2, 1, 1});
+  const auto trainer = attach(even_net(), settings, {2, 1, 1});
   trainer->explain(64);
-  expect_arena(static_cast<double>(trainer->ranks().at(0).arena_bytes()), found.activation_bytes, *trainer,
-               "8 shards on 2 devices");
+  expect_activations(*trainer, 0, found.activation_bytes, "8 shards on 2 devices");
   EXPECT_THROWS(Status::invalid_argument, "logical_shards is 8, needs 1, 2, 4 ... 8 devices; found 3",
                 estimate(*model, settings, {3, 1, 1}));
   EXPECT_THROWS(Status::unsupported, "mesh.channel is 2, which does not go together with logical_shards yet",

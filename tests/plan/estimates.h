@@ -19,6 +19,20 @@ inline std::shared_ptr<Model> small_model() {
 
 inline std::shared_ptr<Model> lenet() { return create_model("d2l_lenet", {}); }
 
+// No layout pads these numbers of channels and units, nor a half or a quarter of them.
+inline std::shared_ptr<Model> even_net() {
+  auto model = std::make_shared<Model>("even_net");
+  const Window three{{3, 3}, {1, 1}, {1, 1}, {1, 1}}, two{{2, 2}, {2, 2}, {0, 0}, {1, 1}};
+  ValueId x = model->add_input("x", {1, 16, 16});
+  x = model->add_avg_pool2d("pool1", model->add_relu("relu1", model->add_conv2d("conv1", x, {64, three, 1, true})),
+                            two);
+  x = model->add_avg_pool2d("pool2", model->add_relu("relu2", model->add_conv2d("conv2", x, {128, three, 1, true})),
+                            two);
+  x = model->add_relu("relu3", model->add_linear("fc1", model->add_flatten("flatten", x), 256, true));
+  model->set_output(model->add_linear("fc2", x, 64, true));
+  return model;
+}
+
 inline std::shared_ptr<Model> small_resnet() {
   ZooOptions zoo;
   zoo.input_channels = 1, zoo.input_height = 8, zoo.input_width = 8;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backends/cpu/threads.h"
+#include "backends/cpu/vectors.h"
 #include "core/split.h"
 
 namespace troika::cpu {
@@ -93,12 +94,19 @@ template <typename Lanes, int kMost>
 // 12 of 16 registers for sums with 8 lanes, 12 of 32 with 16.
 #ifdef TROIKA_TARGET
 TROIKA_TARGET("arch=x86-64-v4")
-void multiply_here(const Product& product) { multiply_by_step<Lanes16, 12>(product); }
+void multiply_avx512(const Product& product) { multiply_by_step<Lanes16, 12>(product); }
 TROIKA_TARGET("arch=x86-64-v3")
-void multiply_here(const Product& product) { multiply_by_step<Lanes8, 6>(product); }
-TROIKA_TARGET("default")
+void multiply_avx2(const Product& product) { multiply_by_step<Lanes8, 6>(product); }
 #endif
-void multiply_here(const Product& product) { multiply_by_step<Lanes4, 3>(product); }
+void multiply_sse(const Product& product) { multiply_by_step<Lanes4, 3>(product); }
+
+void multiply_here(const Product& product) {
+#ifdef TROIKA_TARGET
+  if (widest_vectors() == Vectors::avx512) return multiply_avx512(product);
+  if (widest_vectors() == Vectors::avx2) return multiply_avx2(product);
+#endif
+  multiply_sse(product);
+}
 
 TROIKA_VECTORIZE void add_row(const float* row, int64_t n, float* sums) {
   for (int64_t i = 0; i < n; ++i) sums[i] += row[i];

@@ -28,7 +28,8 @@ void parallel_for(int64_t n, int64_t grain, Body&& body) {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define TROIKA_VECTORIZE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
-// Where they are written anew for each: functions of one name, "arch=x86-64-v4", "arch=x86-64-v3" and "default".
+// For functions that are written anew for "arch=x86-64-v4" and "arch=x86-64-v3": widest_vectors()
+// chooses among them.
 #define TROIKA_TARGET(set) __attribute__((target(set), optimize("O3")))
 #else
 #define TROIKA_VECTORIZE

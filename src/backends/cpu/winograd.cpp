@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/cpu/threads.h"
+#include "backends/cpu/vectors.h"
 
 namespace troika::cpu::winograd {
 namespace {
@@ -270,40 +271,48 @@ template <typename Lanes, int kRows>
 // As many sums as registers hold beside a row of weights: 12 of 16 with 8 lanes, 11 or 16 of 32 with 16.
 #ifdef TROIKA_TARGET
 TROIKA_TARGET("arch=x86-64-v4")
-void multiply_here(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
+void multiply_avx512(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
   multiply_tiles<Lanes16, 11, 11>(v, tiles, slices, u, m, is_first);
 }
 TROIKA_TARGET("arch=x86-64-v3")
-void multiply_here(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
+void multiply_avx2(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
   multiply_tiles<Lanes8, 6, 4>(v, tiles, slices, u, m, is_first);
 }
-TROIKA_TARGET("default")
 #endif
-void multiply_here(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
+void multiply_sse(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
   multiply_tiles<Lanes4, 3, 3>(v, tiles, slices, u, m, is_first);
 }
 
 #ifdef TROIKA_TARGET
 TROIKA_TARGET("arch=x86-64-v4")
-void accumulate_here(const float* v, const float* z, int64_t tiles, float* s) {
+void accumulate_avx512(const float* v, const float* z, int64_t tiles, float* s) {
   accumulate_rows<Lanes16, 16>(v, z, tiles, s);
 }
 TROIKA_TARGET("arch=x86-64-v3")
-void accumulate_here(const float* v, const float* z, int64_t tiles, float* s) {
+void accumulate_avx2(const float* v, const float* z, int64_t tiles, float* s) {
   accumulate_rows<Lanes8, 4>(v, z, tiles, s);
 }
-TROIKA_TARGET("default")
 #endif
-void accumulate_here(const float* v, const float* z, int64_t tiles, float* s) {
+void accumulate_sse(const float* v, const float* z, int64_t tiles, float* s) {
   accumulate_rows<Lanes4, 2>(v, z, tiles, s);
 }
 
 }  // namespace
 
 void multiply(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {
-  multiply_here(v, tiles, slices, u, m, is_first);
+#ifdef TROIKA_TARGET
+  if (widest_vectors() == Vectors::avx512) return multiply_avx512(v, tiles, slices, u, m, is_first);
+  if (widest_vectors() == Vectors::avx2) return multiply_avx2(v, tiles, slices, u, m, is_first);
+#endif
+  multiply_sse(v, tiles, slices, u, m, is_first);
 }
 
-void accumulate(const float* v, const float* z, int64_t tiles, float* s) { accumulate_here(v, z, tiles, s); }
+void accumulate(const float* v, const float* z, int64_t tiles, float* s) {
+#ifdef TROIKA_TARGET
+  if (widest_vectors() == Vectors::avx512) return accumulate_avx512(v, z, tiles, s);
+  if (widest_vectors() == Vectors::avx2) return accumulate_avx2(v, z, tiles, s);
+#endif
+  accumulate_sse(v, z, tiles, s);
+}
 
 }  // namespace troika::cpu::winograd
