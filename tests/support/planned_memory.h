@@ -17,10 +17,10 @@ namespace troika {
 class PlannedMemory {
  public:
   explicit PlannedMemory(const Plan& plan) {
-    for (const auto& [name, location] : plan.inputs) make(location, -1);
+    for (const InputPort& input : plan.inputs) make(input.location, -1);
     for (size_t i = 0; i < plan.steps.size(); ++i) follow(plan, plan.steps[i], static_cast<int>(i));
     steps_ = static_cast<int>(plan.steps.size());
-    for (const Location& location : plan.outputs) read(location, steps_);
+    for (const OutputPort& output : plan.outputs) read(output.location, steps_);
   }
 
   // Counts as activation_bytes does: an output and the input whose memory it takes over count both.
