@@ -90,7 +90,7 @@ void run_flow(Flow&& flow) {
           EXPECT_EQ(found[i], expected[i]) << "result " << i;
       }
       EXPECT_GT(calls.failures(), 10);
-      EXPECT_LE(live_allocations(), live) << "allocations were leaked";
+      EXPECT_EQ(live_allocations(), live) << "allocations were leaked";
       if (testing::Test::HasFailure()) return;
     }
   }
