@@ -10,6 +10,7 @@
 #include "ops/op_def.h"
 #include "plan/compile.h"
 #include "plan/launch_order.h"
+#include "support/planned_memory.h"
 #include "support/throws.h"
 
 namespace troika {
@@ -76,12 +77,15 @@ TEST(CudaPlan, RunsLongGradientsOfWeightsBeside) {
   const Plan in_turn = with_least(INFINITY), beside = with_least(5e8);
   for (const Launch& launch : in_turn.launches) EXPECT_FALSE(launch.is_beside) << launch.op;
   int found = 0;
+  size_t most_scratch = 0;  // which lives on with what they read, and differs from GPU to GPU
   for (const Launch& launch : beside.launches) {
     EXPECT_EQ(launch.is_beside, launch.op == "conv2d_weight_gradient") << launch.op << ' ' << launch.layer;
     found += launch.is_beside;
+    if (launch.is_beside) most_scratch = std::max(most_scratch, launch.scratch.bytes);
   }
   EXPECT_EQ(found, 20);
-  EXPECT_LE(beside.arena_bytes, in_turn.arena_bytes * 1.1) << "what they read lives until the next of them alone";
+  EXPECT_LE(beside.arena_bytes, in_turn.arena_bytes * 11 / 10 + most_scratch)
+      << "what they read lives until the next of them alone";
   const LaunchOrder order = order_launches(beside, 0, beside.steps.size());
   // Launches beside the row overlap at least with what comes right behind them: the row does not wait for its neighbour.
   int overlapping = 0;
@@ -250,9 +254,10 @@ TEST(CudaPlan, KeepsNothingOfTheStepsOfASequenceWhereItPredicts) {
 }
 
 TEST(CudaPlan, TakesLessMemoryIn16Bits) {
-  const size_t f32 = plan_of("d2l_resnet18", DType::f32, false, 256).arena_bytes,
-               bf16 = plan_of("d2l_resnet18", DType::bf16, false, 256).arena_bytes;
-  EXPECT_LT(static_cast<double>(bf16), 0.65 * static_cast<double>(f32));
+  const auto value_bytes = [](DType compute) {
+    return PlannedMemory(plan_of("d2l_resnet18", compute, false, 256)).value_bytes();
+  };
+  EXPECT_LT(value_bytes(DType::bf16), value_bytes(DType::f32) * 65 / 100);
 }
 
 TEST(CudaDevice, ThatIsPlannedForAloneRefusesMemoryInOneLine) {
