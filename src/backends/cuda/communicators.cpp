@@ -20,14 +20,7 @@ constexpr auto kTimeToJoin = std::chrono::minutes(2);
 class OnGpu : public Communicator {
  public:
   OnGpu(std::shared_ptr<CudaDevice> device, std::unique_ptr<Communicator> inner)
-      : device_(std::move(device)), inner_(std::move(inner)) {}
-  ~OnGpu() override {
-    try {
-      const ContextGuard guard(device_->context());
-      inner_.reset();
-    } catch (const Error&) {  // the driver is gone, and everything with it
-    }
-  }
+      : device_(std::move(device)), inner_(inner.release(), {device_->context()}) {}
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
   void start_all_reduce(int slot, float* data, int64_t count) override { inner_->start_all_reduce(slot, data, count); }
@@ -41,13 +34,13 @@ class OnGpu : public Communicator {
   void progress() override { inner_->progress(); }
   void wait(int slot, Deadline deadline) override { inner_->wait(slot, deadline); }
   void abort(const std::string& reason) override {
-    const ContextGuard guard(device_->context());
+    const ContextGuard guard(*device_->context());
     inner_->abort(reason);
   }
 
  private:
   const std::shared_ptr<CudaDevice> device_;
-  std::unique_ptr<Communicator> inner_;
+  const GpuObject<Communicator*, std::default_delete<Communicator>{}> inner_;
 };
 
 // One thread a rank: joining is collective.
@@ -66,7 +59,7 @@ std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::sh
     threads.emplace_back([&, rank] {
       const auto i = static_cast<size_t>(rank);
       try {
-        const ContextGuard guard(devices[i]->context());
+        const ContextGuard guard(*devices[i]->context());
         communicators[i] = std::make_unique<OnGpu>(
             devices[i], std::make_unique<nccl::NcclCommunicator>(
                             rank, size, id, nccl::Rank{devices[i]->id().index, devices[i]->stream(), &is_given_up},
