@@ -24,6 +24,8 @@ cublasStatus_t status_of(Call&& call) {
 }
 
 struct Handle {
+  static constexpr const char* kKind = "cuBLASLt handles";
+
   int gpu;
 };
 
@@ -46,7 +48,9 @@ std::shared_ptr<Handle> live_handle(cublasLtHandle_t handle) {
 
 using namespace emulated_gpu::cublaslt;
 using emulated_gpu::current_gpu;
+using emulated_gpu::ended;
 using emulated_gpu::live;
+using emulated_gpu::must_fail;
 
 extern "C" {
 
@@ -69,19 +73,24 @@ const char* cublasLtGetStatusString(cublasStatus_t status) { return cublasLtGetS
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
   return status_of([&] {
     require(handle, CUBLAS_STATUS_INVALID_VALUE);
+    if (must_fail("cublasLtCreate")) throw std::bad_alloc();
     Handle* const made = live<Handle>().add(std::make_shared<Handle>(Handle{current_gpu()}));
     *handle = reinterpret_cast<cublasLtHandle_t>(made);
   });
 }
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
-  return status_of([&] { require(live<Handle>().remove(handle) != nullptr, CUBLAS_STATUS_NOT_INITIALIZED); });
+  return ended(status_of([&] {
+    live_handle(handle);
+    live<Handle>().remove(handle);
+  }));
 }
 
 cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType type, uint64_t rows,
                                           uint64_t columns, int64_t leading) {
   return status_of([&] {
     require(layout && rows > 0 && columns > 0 && leading >= static_cast<int64_t>(rows), CUBLAS_STATUS_INVALID_VALUE);
+    if (must_fail("cublasLtMatrixLayoutCreate")) throw std::bad_alloc();
     auto made = std::make_shared<Layout>();
     made->dtype = dtype_of(type);
     made->rows = static_cast<int64_t>(rows);
@@ -92,7 +101,7 @@ cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDa
 }
 
 cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
-  return status_of([&] { live<Layout>().remove(described<Layout>(layout).get()); });
+  return ended(status_of([&] { live<Layout>().remove(described<Layout>(layout).get()); }));
 }
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation, cublasComputeType_t compute,
@@ -101,6 +110,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation, cublasC
     require(operation, CUBLAS_STATUS_INVALID_VALUE);
     require(compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_STATUS_NOT_SUPPORTED);
     require(scale == CUDA_R_32F, CUBLAS_STATUS_NOT_SUPPORTED);
+    if (must_fail("cublasLtMatmulDescCreate")) throw std::bad_alloc();
     auto made = std::make_shared<Operation>();
     made->compute = compute;
     *operation = live<Operation>().add(std::move(made));
@@ -108,7 +118,7 @@ cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* operation, cublasC
 }
 
 cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t operation) {
-  return status_of([&] { live<Operation>().remove(described<Operation>(operation).get()); });
+  return ended(status_of([&] { live<Operation>().remove(described<Operation>(operation).get()); }));
 }
 
 cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t name,
@@ -124,12 +134,13 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t operation, cu
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
   return status_of([&] {
     require(preference, CUBLAS_STATUS_INVALID_VALUE);
+    if (must_fail("cublasLtMatmulPreferenceCreate")) throw std::bad_alloc();
     *preference = live<Preference>().add(std::make_shared<Preference>());
   });
 }
 
 cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
-  return status_of([&] { live<Preference>().remove(described<Preference>(preference).get()); });
+  return ended(status_of([&] { live<Preference>().remove(described<Preference>(preference).get()); }));
 }
 
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,

@@ -22,6 +22,7 @@ inline void require(bool fact, cublasStatus_t status) {
 }
 
 struct Layout : cublasLtMatrixLayoutOpaque_t {
+  static constexpr const char* kKind = "cuBLASLt layouts";
   DType dtype;
   int64_t rows, columns, leading;
 
@@ -51,6 +52,7 @@ struct Attributes {
 };
 
 struct Operation : cublasLtMatmulDescOpaque_t {
+  static constexpr const char* kKind = "cuBLASLt operations";
   cublasComputeType_t compute;
   Attributes attributes;
 
@@ -66,6 +68,7 @@ struct Operation : cublasLtMatmulDescOpaque_t {
 };
 
 struct Preference : cublasLtMatmulPreferenceOpaque_t {
+  static constexpr const char* kKind = "cuBLASLt preferences";
   Attributes attributes;
 
   uint32_t alignment(int name) const { return attributes.get<uint32_t>(name, 256); }

@@ -53,7 +53,9 @@ std::shared_ptr<const T> live_content(cudnnBackendDescriptor_t descriptor) {
 }  // namespace emulated_gpu::cudnn
 
 using namespace emulated_gpu::cudnn;
+using emulated_gpu::ended;
 using emulated_gpu::live;
+using emulated_gpu::must_fail;
 
 extern "C" {
 
@@ -83,15 +85,18 @@ void cudnnGetLastErrorString(char* message, size_t max_size) {
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
   return status_of([&] {
     require(handle, CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no room for the handle");
+    if (must_fail("cudnnCreate")) throw std::bad_alloc();
     *handle =
         live<cudnnContext>().add(std::make_shared<cudnnContext>(cudnnContext{.gpu = emulated_gpu::current_gpu()}));
   });
 }
 
 cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
-  return status_of([&] {
-    require(live<cudnnContext>().remove(handle) != nullptr, CUDNN_STATUS_BAD_PARAM, "what is destroyed is no handle");
-  });
+  return ended(status_of([&] {
+    require(live_handle(handle)->gpu == emulated_gpu::current_gpu(), CUDNN_STATUS_BAD_PARAM,
+            "the handle is another GPU's");
+    live<cudnnContext>().remove(handle);
+  }));
 }
 
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
@@ -108,15 +113,17 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudaStream_t* stream) {
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t* descriptor) {
   return status_of([&] {
     require(descriptor, CUDNN_STATUS_BAD_PARAM_NULL_POINTER, "no room for the descriptor");
+    if (must_fail("cudnnBackendCreateDescriptor")) throw std::bad_alloc();
     *descriptor = live<Descriptor>().add(std::make_shared<Descriptor>(type));
   });
 }
 
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
-  return status_of([&] {
+  const cudnnStatus_t status = status_of([&] {
     require(live<Descriptor>().remove(descriptor) != nullptr, CUDNN_STATUS_BAD_PARAM,
             "what is destroyed is no descriptor");
   });
+  return descriptor ? ended(status) : status;  // cudnn-frontend destroys what it could not create
 }
 
 // Created is initialized.

@@ -12,6 +12,7 @@
 
 // cuDNN's handle.
 struct cudnnContext {
+  static constexpr const char* kKind = "cuDNN handles";
   int gpu;
   cudaStream_t stream = nullptr;
 };
@@ -60,6 +61,8 @@ struct Content {
 
 class Descriptor {
  public:
+  static constexpr const char* kKind = "cuDNN descriptors";
+
   // Throws where the type is none that convolutions take.
   explicit Descriptor(cudnnBackendDescriptorType_t type);
 

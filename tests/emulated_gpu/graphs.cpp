@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gpus.h"
+#include "live_objects.h"
 
 namespace emulated_gpu {
 namespace {
@@ -50,6 +51,7 @@ cudaError_t begin_capture(cudaStream_t stream) {
   if (const cudaError_t status = why_not(stream); status != cudaSuccess) return status;
   std::lock_guard lock(gpus.mutex);
   if (stream->capture) return cudaErrorIllegalState;
+  if (must_fail("cudaStreamBeginCapture")) return cudaErrorMemoryAllocation;
   stream->capture = std::make_unique<CUgraph_st>();
   stream->behind.clear();
   captured = stream;
@@ -69,20 +71,37 @@ cudaError_t end_capture(cudaStream_t stream, cudaGraph_t& graph) {
     stream->is_capture_broken = false;
     return cudaErrorStreamCaptureInvalidated;
   }
-  graph = new CUgraph_st{std::move(*capture)};
+  if (must_fail("cudaStreamEndCapture")) return cudaErrorMemoryAllocation;
+  graph = live<CUgraph_st>().add(std::make_shared<CUgraph_st>(std::move(*capture)));
   return cudaSuccess;
 }
 
+cudaError_t destroy(cudaGraph_t graph) {
+  return live<CUgraph_st>().remove(graph) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
 cudaError_t instantiate(cudaGraphExec_t& executable, cudaGraph_t graph) {
-  executable = new CUgraphExec_st{current_gpu(), std::make_shared<const CUgraph_st>(*graph)};
+  const auto found = live<CUgraph_st>().find(graph);
+  if (!found) return cudaErrorInvalidValue;
+  if (must_fail("cudaGraphInstantiate")) return cudaErrorMemoryAllocation;
+  executable = live<CUgraphExec_st>().add(
+      std::make_shared<CUgraphExec_st>(CUgraphExec_st{current_gpu(), std::make_shared<const CUgraph_st>(*found)}));
+  return cudaSuccess;
+}
+
+cudaError_t destroy(cudaGraphExec_t executable) {
+  const auto found = live<CUgraphExec_st>().find(executable);
+  if (!found || found->gpu != current_gpu()) return cudaErrorInvalidResourceHandle;
+  live<CUgraphExec_st>().remove(executable);
   return cudaSuccess;
 }
 
 cudaError_t launch(cudaGraphExec_t executable, cudaStream_t stream) {
-  if (executable->gpu != current_gpu()) return cudaErrorInvalidResourceHandle;
-  for (const CUgraphNode_st* node : drawn_order(*executable->graph))
+  const auto found = live<CUgraphExec_st>().find(executable);
+  if (!found || found->gpu != current_gpu()) return cudaErrorInvalidResourceHandle;
+  for (const CUgraphNode_st* node : drawn_order(*found->graph))
     if (!enqueue(stream, node->work)) return cudaErrorInvalidResourceHandle;
-  enqueue(stream, {[held = executable->graph] {}});  // also where the graph is destroyed first
+  enqueue(stream, {[held = found->graph] {}});  // also where the graph is destroyed first
   return cudaSuccess;
 }
 
@@ -113,7 +132,8 @@ cudaError_t continue_behind(cudaStream_t stream, std::vector<cudaGraphNode_t> no
 }
 
 cudaError_t create_user_object(cudaUserObject_t& object, void* held, cudaHostFn_t destroy, unsigned references) {
-  object = new CUuserObject_st{held, destroy, references};
+  if (must_fail("cudaUserObjectCreate")) return cudaErrorMemoryAllocation;
+  object = live<CUuserObject_st>().add(std::make_shared<CUuserObject_st>(CUuserObject_st{held, destroy, references}));
   return cudaSuccess;
 }
 
@@ -125,8 +145,8 @@ cudaError_t release(cudaUserObject_t object, unsigned references) {
     object->references -= references;
     if (object->references > 0) return cudaSuccess;
   }
-  object->destroy(object->object);
-  delete object;
+  const auto ending = live<CUuserObject_st>().remove(object);
+  ending->destroy(ending->object);
   return cudaSuccess;
 }
 

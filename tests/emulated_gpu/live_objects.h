@@ -5,11 +5,21 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "creations.h"
+
 namespace emulated_gpu {
 
+// `T::kKind` says in tests what there is too much of.
 template <typename T>
 class LiveObjects {
  public:
+  LiveObjects() {
+    LiveKind(T::kKind, [this] {
+      const std::lock_guard lock(mutex_);
+      return objects_.size();
+    });
+  }
+
   T* add(std::shared_ptr<T> object) {
     const std::lock_guard lock(mutex_);
     T* const address = object.get();

@@ -10,6 +10,8 @@
 #include <mutex>
 #include <vector>
 
+#include "creations.h"
+
 namespace emulated_gpu {
 namespace {
 
@@ -45,6 +47,14 @@ struct Memory {
     return memory;
   }
 };
+
+const LiveKind blocks_kind("blocks of memory", [] {
+  Memory& memory = Memory::get();
+  std::lock_guard lock(memory.mutex);
+  size_t blocks = 0;
+  for (const Range& gpu : memory.gpus) blocks += gpu.blocks.size();
+  return blocks;
+});
 
 size_t number_from(const char* variable, size_t otherwise) {
   const char* const value = std::getenv(variable);

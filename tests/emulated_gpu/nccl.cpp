@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "creations.h"
 #include "gpu.h"
 #include "nccl_clique.h"
 
@@ -46,6 +47,11 @@ std::shared_ptr<Rank> find(ncclComm_t handle) {
   fail(ncclInvalidArgument, handle ? "the communicator has been destroyed or aborted" : "the communicator is null");
   return nullptr;
 }
+
+const LiveKind ranks_kind("NCCL communicators", [] {
+  std::lock_guard lock(mutex());
+  return Registry::get().ranks.size();
+});
 
 void forget(const Rank& rank) {
   std::lock_guard lock(mutex());
@@ -134,6 +140,7 @@ ncclResult_t call(ncclComm_t handle, const Operation& operation, cudaStream_t st
 ncclResult_t join(ncclComm_t* handle, int size, const ncclUniqueId& id, int own_rank, bool is_blocking) {
   if (!handle) return refuse(fail(ncclInvalidArgument, "the place for the communicator is null"));
   *handle = nullptr;
+  if (must_fail("ncclCommInitRank")) return refuse(fail(ncclSystemError, "out of memory"));
   if (size < 1 || own_rank < 0 || own_rank >= size)
     return refuse(fail(ncclInvalidArgument, text("rank ", own_rank, " is not one of ", size)));
   std::shared_ptr<Rank> rank;
@@ -172,6 +179,8 @@ ncclResult_t answer(ncclComm_t handle, int* place, Value value) {
 }  // namespace emulated_gpu::nccl
 
 using namespace emulated_gpu::nccl;
+using emulated_gpu::ended;
+using emulated_gpu::must_fail;
 
 ncclResult_t ncclGetVersion(int* version) {
   if (!version) return fail(ncclInvalidArgument, "the place for the version is null");
@@ -201,6 +210,7 @@ const char* ncclGetLastError(ncclComm_t) {
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   if (!id) return fail(ncclInvalidArgument, "the place for the id is null");
+  if (must_fail("ncclGetUniqueId")) return fail(ncclSystemError, "out of memory");
   std::lock_guard lock(mutex());
   Registry& registry = Registry::get();
   *id = {};
@@ -257,7 +267,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
   const std::shared_ptr<Rank> rank = find(comm);
-  if (!rank) return ncclInvalidArgument;
+  if (!rank) return ended(ncclInvalidArgument);
   rank->abort();
   forget(*rank);
   return ncclSuccess;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "creations.h"
 #include "memory.h"
 #include "streams.h"
 
@@ -33,14 +34,23 @@ cudaError_t remember(cudaError_t status) {
 }
 
 std::mutex pinned_mutex;
-std::map<const std::byte*, size_t> pinned;  // host memory that a GPU can read and write by itself
+// Host memory that a GPU can read and write by itself.
+struct Pinned {
+  size_t bytes;
+  int gpu;  // that was current
+};
+std::map<const std::byte*, Pinned> pinned;
+const LiveKind pinned_kind("pinned memory", [] {
+  std::lock_guard lock(pinned_mutex);
+  return pinned.size();
+});
 
 bool is_pinned(const void* address) {
   std::lock_guard lock(pinned_mutex);
   auto found = pinned.upper_bound(static_cast<const std::byte*>(address));
   if (found == pinned.begin()) return false;
   --found;
-  return static_cast<const std::byte*>(address) < found->first + found->second;
+  return static_cast<const std::byte*>(address) < found->first + found->second.bytes;
 }
 
 }  // namespace
@@ -67,6 +77,12 @@ CUctx_st* context_of(int gpu) {
 }
 
 std::mutex context_mutex;
+const LiveKind holds_kind("holds on contexts", [] {
+  std::lock_guard lock(context_mutex);
+  size_t holds = 0;
+  for (int gpu = 0; gpu < gpu_count(); ++gpu) holds += static_cast<size_t>(context_of(gpu)->holds);
+  return holds;
+});
 
 CUresult get_device(CUdevice* device, int index) {
   if (index < 0 || index >= gpu_count()) return CUDA_ERROR_INVALID_DEVICE;
@@ -75,6 +91,7 @@ CUresult get_device(CUdevice* device, int index) {
 }
 
 CUresult retain(CUcontext* context, CUdevice device) {
+  if (must_fail("cuDevicePrimaryCtxRetain")) return CUDA_ERROR_OUT_OF_MEMORY;
   std::lock_guard lock(context_mutex);
   *context = context_of(device);
   ++(*context)->holds;
@@ -84,13 +101,17 @@ CUresult retain(CUcontext* context, CUdevice device) {
 CUresult release_context(CUdevice device) {
   std::lock_guard lock(context_mutex);
   CUctx_st* const context = context_of(device);
-  if (context->holds == 0) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context->holds == 0) return ended(CUDA_ERROR_INVALID_CONTEXT);
   --context->holds;
   return CUDA_SUCCESS;
 }
 
 CUresult push(CUcontext context) {
   if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+  {
+    std::lock_guard lock(context_mutex);
+    if (context->holds == 0) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  }
   if (pushed.count == static_cast<int>(std::size(pushed.gpus))) return CUDA_ERROR_INVALID_VALUE;
   pushed.gpus[pushed.count++] = context->gpu;
   return CUDA_SUCCESS;
@@ -190,6 +211,7 @@ EMULATED cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 
 EMULATED cudaError_t cudaMalloc(void** memory, size_t bytes) {
   if (is_forbidden_by_capture()) return remember(cudaErrorStreamCaptureUnsupported);
+  if (must_fail("cudaMalloc")) return remember(cudaErrorMemoryAllocation);
   *memory = allocate(current_gpu(), bytes);
   return *memory ? cudaSuccess : remember(cudaErrorMemoryAllocation);
 }
@@ -198,17 +220,18 @@ EMULATED cudaError_t cudaFree(void* memory) {
   if (is_forbidden_by_capture()) return remember(cudaErrorStreamCaptureUnsupported);
   if (!memory) return cudaSuccess;
   const int gpu = gpu_of(memory);
-  if (gpu < 0) return remember(cudaErrorInvalidValue);
+  if (gpu < 0 || gpu != current_gpu()) return remember(ended(cudaErrorInvalidValue));
   drain(gpu);
-  return release(memory) ? cudaSuccess : remember(cudaErrorInvalidValue);
+  return release(memory) ? cudaSuccess : remember(ended(cudaErrorInvalidValue));
 }
 
 EMULATED cudaError_t cudaHostAlloc(void** memory, size_t bytes, unsigned) {
   if (is_forbidden_by_capture()) return remember(cudaErrorStreamCaptureUnsupported);
+  if (must_fail("cudaHostAlloc")) return remember(cudaErrorMemoryAllocation);
   *memory = std::malloc(bytes);
   std::memset(*memory, 0xff, bytes);
   std::lock_guard lock(pinned_mutex);
-  pinned[static_cast<const std::byte*>(*memory)] = bytes;
+  pinned[static_cast<const std::byte*>(*memory)] = {bytes, current_gpu()};
   return cudaSuccess;
 }
 
@@ -217,7 +240,10 @@ EMULATED cudaError_t cudaFreeHost(void* memory) {
   if (!memory) return cudaSuccess;
   for (int gpu = 0; gpu < gpu_count(); ++gpu) drain(gpu);
   std::lock_guard lock(pinned_mutex);
-  if (pinned.erase(static_cast<const std::byte*>(memory)) == 0) return remember(cudaErrorInvalidValue);
+  const auto found = pinned.find(static_cast<const std::byte*>(memory));
+  // The real one accepts any GPU, but makes a context if none is current.
+  if (found == pinned.end() || found->second.gpu != current_gpu()) return remember(ended(cudaErrorInvalidValue));
+  pinned.erase(found);
   std::free(memory);
   return cudaSuccess;
 }
@@ -268,7 +294,7 @@ EMULATED cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest)
 EMULATED cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
   return remember(create_stream(*stream));
 }
-EMULATED cudaError_t cudaStreamDestroy(cudaStream_t stream) { return remember(destroy(stream)); }
+EMULATED cudaError_t cudaStreamDestroy(cudaStream_t stream) { return remember(ended(destroy(stream))); }
 EMULATED cudaError_t cudaStreamSynchronize(cudaStream_t stream) { return remember(synchronize(stream)); }
 EMULATED cudaError_t cudaStreamQuery(cudaStream_t stream) { return remember(query(stream)); }
 EMULATED cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -309,7 +335,7 @@ EMULATED cudaError_t cudaEventCreate(cudaEvent_t* event) { return remember(creat
 EMULATED cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return remember(create_event(*event, !(flags & cudaEventDisableTiming)));
 }
-EMULATED cudaError_t cudaEventDestroy(cudaEvent_t event) { return remember(destroy(event)); }
+EMULATED cudaError_t cudaEventDestroy(cudaEvent_t event) { return remember(ended(destroy(event))); }
 EMULATED cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) { return remember(record(event, stream)); }
 EMULATED cudaError_t cudaEventSynchronize(cudaEvent_t event) { return remember(synchronize(event)); }
 EMULATED cudaError_t cudaEventQuery(cudaEvent_t event) { return remember(query(event)); }
@@ -334,14 +360,8 @@ EMULATED cudaError_t cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject
                                                unsigned flags) {
   return remember(keep(graph, object, references, flags & cudaGraphUserObjectMove));
 }
-EMULATED cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  delete graph;
-  return cudaSuccess;
-}
-EMULATED cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  delete executable;
-  return cudaSuccess;
-}
+EMULATED cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return remember(ended(destroy(graph))); }
+EMULATED cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) { return remember(ended(destroy(executable))); }
 
 EMULATED cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** function, unsigned, unsigned long long,
                                                       cudaDriverEntryPointQueryResult* result) {

@@ -4,9 +4,22 @@
 #include <chrono>
 #include <utility>
 
+#include "creations.h"
 #include "gpus.h"
 
 namespace emulated_gpu {
+namespace {
+
+const LiveKind streams_kind("streams", [] {
+  std::lock_guard lock(Gpus::get().mutex);
+  return Gpus::get().streams.size();
+});
+const LiveKind events_kind("events", [] {
+  std::lock_guard lock(Gpus::get().mutex);
+  return Gpus::get().events.size();
+});
+
+}  // namespace
 
 bool enqueue(cudaStream_t stream, Work work) {
   Gpus& gpus = Gpus::get();
@@ -33,6 +46,7 @@ cudaError_t why_not(cudaStream_t stream) {
 }
 
 cudaError_t create_stream(cudaStream_t& stream) {
+  if (must_fail("cudaStreamCreate")) return cudaErrorMemoryAllocation;
   Gpus& gpus = Gpus::get();
   auto made = std::make_shared<CUstream_st>();
   made->gpu = current_gpu();
@@ -46,7 +60,7 @@ cudaError_t destroy(cudaStream_t stream) {
   Gpus& gpus = Gpus::get();
   std::lock_guard lock(gpus.mutex);
   const auto found = gpus.find(stream);
-  if (!found) return cudaErrorInvalidResourceHandle;
+  if (!found || found->gpu != current_gpu()) return cudaErrorInvalidResourceHandle;
   if (!found->queue.empty()) gpus.orphans.insert(found);
   gpus.streams.erase(found);
   return cudaSuccess;
@@ -79,6 +93,7 @@ cudaError_t query(cudaStream_t stream) {
 }
 
 cudaError_t create_event(cudaEvent_t& event, bool is_timed) {
+  if (must_fail("cudaEventCreate")) return cudaErrorMemoryAllocation;
   Gpus& gpus = Gpus::get();
   auto made = std::make_shared<CUevent_st>();
   made->gpu = current_gpu();
@@ -93,7 +108,7 @@ cudaError_t destroy(cudaEvent_t event) {
   Gpus& gpus = Gpus::get();
   std::lock_guard lock(gpus.mutex);
   const auto found = gpus.find(event);
-  if (!found) return cudaErrorInvalidResourceHandle;
+  if (!found || found->gpu != current_gpu()) return cudaErrorInvalidResourceHandle;
   gpus.events.erase(found);
   return cudaSuccess;
 }

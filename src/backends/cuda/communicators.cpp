@@ -16,41 +16,45 @@ namespace {
 
 constexpr auto kTimeToJoin = std::chrono::minutes(2);
 
-// A rank whose GPU is current in every call, from whichever thread it comes.
+// The ranks of an NCCL group, all of this process.
+struct NcclGroup {
+  std::vector<std::shared_ptr<CudaDevice>> devices;
+  std::vector<GpuObject<Communicator*, std::default_delete<Communicator>{}>> ranks;
+};
+
+// A rank whose GPU is current when the group is aborted or ends, on whichever thread that is.
 class OnGpu : public Communicator {
  public:
-  OnGpu(std::shared_ptr<CudaDevice> device, std::unique_ptr<Communicator> inner)
-      : device_(std::move(device)), inner_(std::move(inner)) {}
-  ~OnGpu() override {
-    try {
-      const ContextGuard guard(device_->context());
-      inner_.reset();
-    } catch (const Error&) {  // the driver is gone, and everything with it
-    }
-  }
-  int rank() const override { return inner_->rank(); }
-  int size() const override { return inner_->size(); }
-  void start_all_reduce(int slot, float* data, int64_t count) override { inner_->start_all_reduce(slot, data, count); }
+  OnGpu(std::shared_ptr<const NcclGroup> group, int rank) : group_(std::move(group)), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return own().size(); }
+  void start_all_reduce(int slot, float* data, int64_t count) override { own().start_all_reduce(slot, data, count); }
   void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
-    inner_->start_all_gather(slot, data, pieces);
+    own().start_all_gather(slot, data, pieces);
   }
   void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
-    inner_->start_reduce_scatter(slot, data, pieces);
+    own().start_reduce_scatter(slot, data, pieces);
   }
-  void start_all_of(int slot, int32_t* flag) override { inner_->start_all_of(slot, flag); }
-  void progress() override { inner_->progress(); }
-  void wait(int slot, Deadline deadline) override { inner_->wait(slot, deadline); }
+  void start_all_of(int slot, int32_t* flag) override { own().start_all_of(slot, flag); }
+  void progress() override { own().progress(); }
+  void wait(int slot, Deadline deadline) override { own().wait(slot, deadline); }
+  // Aborts every rank. NCCL would tell the others late that this one has gone, or never, and they would
+  // wait for it until their deadline.
   void abort(const std::string& reason) override {
-    const ContextGuard guard(device_->context());
-    inner_->abort(reason);
+    for (size_t i = 0; i < group_->ranks.size(); ++i) {
+      const ContextGuard guard(*group_->devices[i]->context());
+      group_->ranks[i]->abort(reason);
+    }
   }
 
  private:
-  const std::shared_ptr<CudaDevice> device_;
-  std::unique_ptr<Communicator> inner_;
+  Communicator& own() const { return *group_->ranks[static_cast<size_t>(rank_)]; }
+
+  const std::shared_ptr<const NcclGroup> group_;
+  const int rank_;
 };
 
-// One thread a rank: joining is collective.
+// One thread per rank: joining is collective.
 std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::shared_ptr<CudaDevice>>& devices,
                                                        int slots) {
   const nccl::Library& library = nccl::Library::get();
@@ -58,25 +62,28 @@ std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::sh
   library.check(library.get_unique_id(&id), "a group's id");
   const int size = static_cast<int>(devices.size());
   const Deadline deadline = std::chrono::steady_clock::now() + kTimeToJoin;
-  std::vector<std::unique_ptr<Communicator>> communicators(devices.size());
+  const auto group = std::make_shared<NcclGroup>();
+  group->devices = devices;
+  group->ranks.resize(devices.size());
   std::atomic<bool> is_given_up = false;
   std::exception_ptr error;  // the first: others follow from it
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
-      const auto i = static_cast<size_t>(rank);
+      CudaDevice& device = *devices[static_cast<size_t>(rank)];
       try {
-        const ContextGuard guard(devices[i]->context());
-        communicators[i] = std::make_unique<OnGpu>(
-            devices[i], std::make_unique<nccl::NcclCommunicator>(
-                            rank, size, id, nccl::Rank{devices[i]->id().index, devices[i]->stream(), &is_given_up},
-                            slots, deadline));
+        const ContextGuard guard(*device.context());
+        const nccl::Rank own{device.id().index, device.stream(), &is_given_up};
+        auto made = std::make_unique<nccl::NcclCommunicator>(rank, size, id, own, slots, deadline);
+        group->ranks[static_cast<size_t>(rank)] = {made.release(), {device.context()}};
       } catch (...) {
         if (!is_given_up.exchange(true)) error = std::current_exception();
       }
     });
   for (std::thread& thread : threads) thread.join();
   if (error) std::rethrow_exception(error);
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (int rank = 0; rank < size; ++rank) communicators.push_back(std::make_unique<OnGpu>(group, rank));
   return communicators;
 }
 

@@ -3,6 +3,11 @@
 
 #include <cuda.h>
 
+#include <memory>
+#include <utility>
+
+#include "core/error.h"
+
 namespace troika::cuda {
 
 // A hold on the primary context of one GPU, which the CUDA runtime shares with every other user in the process.
@@ -19,6 +24,8 @@ class PrimaryContext {
   CUcontext context_ = nullptr;
 };
 
+using ContextPtr = std::shared_ptr<const PrimaryContext>;
+
 // The runtime's cudaSetDevice would create a context on the GPU that it puts back, where the host had never used it; the
 // driver's stack of contexts does not.
 class ContextGuard {
@@ -28,5 +35,18 @@ class ContextGuard {
   ContextGuard(const ContextGuard&) = delete;
   ContextGuard& operator=(const ContextGuard&) = delete;
 };
+
+// Runs `end`, which destroys objects of a GPU or waits for them, with the GPU current. If the driver
+// is gone, as at the end of the process, its objects are gone too, and `end` is left out. Without a
+// context, which a device that is only planned for has not, `end` runs as it is.
+template <typename End>
+void end_on(const ContextPtr& context, End&& end) {
+  if (!context) return std::forward<End>(end)();
+  try {
+    const ContextGuard guard(*context);
+    std::forward<End>(end)();
+  } catch (const Error&) {  // of the guard
+  }
+}
 
 }  // namespace troika::cuda

@@ -1,7 +1,7 @@
 // Memory, copies, recording and kernel choice of a GPU.
 #include "backends/cuda/cuda_device.h"
 
-#include "backends/cuda/capture_order.h"
+#include "backends/cuda/graph_recording.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pinned_readback.h"
 #include "backends/cuda/plan_cache.h"
@@ -17,29 +17,22 @@ CudaDevice::CudaDevice(int index, std::shared_ptr<PlanCache> plans)
   const ContextGuard guard(*context_);
   const std::string what = text("device ", id());
   check(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index), what);
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), what);
-  check(cudnnCreate(&cudnn_), what);
-  check(cudnnSetStream(cudnn_, stream_), what);
-  check(cublasLtCreate(&cublas_), what);
-  staging_ = std::make_unique<Staging>(stream_, what);
+  stream_ = create_stream(context_, what);
+  cudnn_ = create_cudnn_handle(context_, stream(), what);
+  cublas_ = create_cublaslt_handle(context_, what);
+  staging_ = std::make_unique<Staging>(context_, stream(), what);
 }
 
 CudaDevice::~CudaDevice() {
   if (is_plan_only()) return;
-  try {
-    const ContextGuard guard(*context_);
-    if (stream_) cudaStreamSynchronize(stream_);
-    staging_.reset();
-    if (cublas_) cublasLtDestroy(cublas_);
-    if (cudnn_) cudnnDestroy(cudnn_);
-    if (stream_) cudaStreamDestroy(stream_);
-  } catch (const Error&) {  // the driver is gone, and everything with it
-  }
+  // Copies may still use the staging memory.
+  end_on(context_, [&] { cudaStreamSynchronize(stream()); });
 }
 
 Buffer CudaDevice::allocate(size_t bytes, const std::string& purpose) {
   if (is_plan_only()) throw Error(Status::device_unavailable, text("device ", id(), " is only planned for"));
   const ContextGuard guard(*context_);
+  Buffer buffer(nullptr, DestroyOnGpu<cudaFree>{context_});
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, std::max<size_t>(bytes, 1));
   if (status == cudaErrorMemoryAllocation) {
@@ -50,16 +43,9 @@ Buffer CudaDevice::allocate(size_t bytes, const std::string& purpose) {
                 text("device ", id(), ": ", purpose, " needs ", bytes, " bytes, ", free, " of ", total, " are free"));
   }
   check(status, text("device ", id(), ": ", purpose));
-  Buffer buffer(static_cast<std::byte*>(memory), [context = context_](std::byte* p) {
-    if (!p) return;
-    try {
-      const ContextGuard inside(*context);
-      cudaFree(p);
-    } catch (const Error&) {  // the driver is gone
-    }
-  });
-  check(cudaMemsetAsync(memory, 0, std::max<size_t>(bytes, 1), stream_), text("device ", id(), ": ", purpose));
-  check(cudaStreamSynchronize(stream_), text("device ", id(), ": ", purpose));
+  buffer.reset(static_cast<std::byte*>(memory));
+  check(cudaMemsetAsync(memory, 0, std::max<size_t>(bytes, 1), stream()), text("device ", id(), ": ", purpose));
+  check(cudaStreamSynchronize(stream()), text("device ", id(), ": ", purpose));
   return buffer;
 }
 
@@ -79,7 +65,7 @@ void CudaDevice::finish() {
 }
 
 void CudaDevice::copy(void* destination, const void* source, size_t bytes) {
-  check_launch(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, stream_));
+  check_launch(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, stream()));
 }
 
 // The worker's thread is ours, so its current device may stay as it is set.
@@ -88,7 +74,7 @@ void CudaDevice::enter_thread() {
 }
 
 std::unique_ptr<Readback> CudaDevice::create_readback(size_t capacity) {
-  return std::make_unique<PinnedReadback>(context_, stream_, capacity);
+  return std::make_unique<PinnedReadback>(context_, stream(), capacity);
 }
 
 // Half of what is left, since plans may grow.
@@ -99,53 +85,8 @@ size_t CudaDevice::room_for_samples() const {
   return free / 2;
 }
 
-namespace {
-
-// A captured run of launches. Its addresses are those of the capture.
-class GraphRecording : public Recording {
- public:
-  GraphRecording(std::shared_ptr<PrimaryContext> context, cudaGraphExec_t graph, cudaStream_t stream)
-      : context_(std::move(context)), graph_(graph), stream_(stream) {}
-  ~GraphRecording() override {
-    try {
-      const ContextGuard guard(*context_);
-      cudaGraphExecDestroy(graph_);
-    } catch (const Error&) {  // the driver is gone
-    }
-  }
-  void run() override { check_launch(cudaGraphLaunch(graph_, stream_)); }
-
- private:
-  const std::shared_ptr<PrimaryContext> context_;
-  const cudaGraphExec_t graph_;
-  const cudaStream_t stream_;
-};
-
-}  // namespace
-
 std::unique_ptr<Recording> CudaDevice::record(const LaunchOrder& order, const std::function<void(size_t)>& launch) {
-  const std::string what = text("device ", id(), ": recording a plan");
-  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), what);
-  cudaGraph_t graph = nullptr;
-  try {
-    CaptureOrder capture(stream_, order, what);
-    for (size_t i = 0; i < order.size(); ++i) {
-      capture.begin(i);
-      launch(i);
-      capture.end(i);
-    }
-  } catch (...) {
-    cudaStreamEndCapture(stream_, &graph);
-    if (graph) cudaGraphDestroy(graph);
-    cudaGetLastError();  // of the capture, not of the next launch
-    throw;
-  }
-  check(cudaStreamEndCapture(stream_, &graph), what);
-  cudaGraphExec_t executable = nullptr;
-  const cudaError_t status = cudaGraphInstantiate(&executable, graph, 0);
-  cudaGraphDestroy(graph);
-  check(status, what);
-  return std::make_unique<GraphRecording>(context_, executable, stream_);
+  return record_graph(context_, stream(), order, launch, text("device ", id(), ": recording a plan"));
 }
 
 namespace {

@@ -1,14 +1,12 @@
 // One replica on a GPU: a stream, library handles, staging memory for copies, and the choice of kernels.
 #pragma once
 
-#include <cublasLt.h>
-#include <cuda_runtime_api.h>
-#include <cudnn.h>
-
 #include <memory>
 
-#include "backends/cuda/context_guard.h"
+#include "backends/cuda/cublaslt_handle.h"
+#include "backends/cuda/cudnn_handle.h"
 #include "backends/cuda/staging.h"
+#include "backends/cuda/stream.h"
 #include "comm/communicator.h"
 #include "comm/messenger.h"
 #include "device/backend.h"
@@ -50,20 +48,21 @@ class CudaDevice : public Device,
       const std::vector<std::shared_ptr<Device>>& devices) override;
 
   bool is_plan_only() const { return !context_; }
-  cudaStream_t stream() const { return stream_; }
-  cudnnHandle_t cudnn() const { return cudnn_; }
-  cublasLtHandle_t cublas() const { return cublas_; }
+  cudaStream_t stream() const { return stream_.get(); }
+  cudnnHandle_t cudnn() const { return cudnn_.get(); }
+  cublasLtHandle_t cublas() const { return cublas_.get(); }
   const std::shared_ptr<PlanCache>& plans() const { return plans_; }
   int multiprocessors() const { return multiprocessors_; }
-  const PrimaryContext& context() const { return *context_; }
+  const ContextPtr& context() const { return context_; }
 
  private:
   const int index_;
-  std::shared_ptr<PrimaryContext> context_;  // null: plan only
+  const ContextPtr context_;  // null: plan only
   std::shared_ptr<PlanCache> plans_;
-  cudaStream_t stream_ = nullptr;
-  cudnnHandle_t cudnn_ = nullptr;
-  cublasLtHandle_t cublas_ = nullptr;
+  // Those that use the stream end before it.
+  Stream stream_;
+  CudnnHandle cudnn_;
+  CublasLtHandle cublas_;
   int multiprocessors_ = 132;  // an H100's, where none is there to ask
   std::unique_ptr<Staging> staging_;
 };

@@ -56,15 +56,7 @@ std::shared_ptr<fe::DeviceProperties> planned_for() {
 std::shared_ptr<Graph> make_graph(CudaDevice& device, const DescribeGraph& describe) {
   // An engine's code is unloaded with its graph, from the context that it was loaded into.
   const auto destroy = [held = device.shared_from_this()](Graph* graph) {
-    if (held->is_plan_only()) {
-      delete graph;
-      return;
-    }
-    try {
-      const ContextGuard guard(held->context());
-      delete graph;
-    } catch (const Error&) {  // the driver is gone, and the code with it
-    }
+    end_on(held->context(), [graph] { delete graph; });
   };
   std::shared_ptr<Graph> graph(new Graph, destroy);
   if (device.is_plan_only()) graph->set_device_properties(planned_for());

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "backends/cuda/check.h"
+#include "backends/cuda/event.h"
 #include "backends/cuda/plan_cache.h"
 #include "core/text.h"
 
@@ -26,37 +27,31 @@ std::string text_of(const Way& way, const std::string& engine) {
 // A pair of events that take the time on a stream.
 class StopWatch {
  public:
-  explicit StopWatch(cudaStream_t stream) : stream_(stream) {
-    check_launch(cudaEventCreate(&start_));
-    check_launch(cudaEventCreate(&stop_));
-  }
-  ~StopWatch() {
-    if (start_) cudaEventDestroy(start_);
-    if (stop_) cudaEventDestroy(stop_);
-  }
-  StopWatch(const StopWatch&) = delete;
-  StopWatch& operator=(const StopWatch&) = delete;
+  explicit StopWatch(const CudaDevice& device)
+      : stream_(device.stream()),
+        start_(create_timed_event(device.context(), "a CUDA event")),
+        stop_(create_timed_event(device.context(), "a CUDA event")) {}
 
   template <typename Work>
   double milliseconds(Work&& work) {
-    check_launch(cudaEventRecord(start_, stream_));
+    check_launch(cudaEventRecord(start_.get(), stream_));
     work();
-    check_launch(cudaEventRecord(stop_, stream_));
-    check_launch(cudaEventSynchronize(stop_));
+    check_launch(cudaEventRecord(stop_.get(), stream_));
+    check_launch(cudaEventSynchronize(stop_.get()));
     float elapsed = 0;
-    check_launch(cudaEventElapsedTime(&elapsed, start_, stop_));
+    check_launch(cudaEventElapsedTime(&elapsed, start_.get(), stop_.get()));
     return elapsed;
   }
 
  private:
   const cudaStream_t stream_;
-  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+  const Event start_, stop_;
 };
 
 // Memory of the size of a problem's tensors, and the time that work on it takes.
 class Bench {
  public:
-  Bench(CudaDevice& device, const Problem& problem) : device_(device), watch_(device.stream()) {
+  Bench(CudaDevice& device, const Problem& problem) : device_(device), watch_(device) {
     for (size_t bytes : problem.tensor_bytes) tensors_.push_back(filled(bytes));
   }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "backends/cuda/check.h"
-#include "backends/cuda/urgent_stream.h"
 #include "core/text.h"
 
 namespace troika::cuda {
@@ -54,7 +53,7 @@ class GpuCommunicator : public Communicator {
                                        " times by the deadline, need ", target));
     }
     for (const RankSlot& other : s.ranks)
-      check_launch(cudaStreamWaitEvent(launches(), other.events[GpuGroup::done], 0));
+      check_launch(cudaStreamWaitEvent(launches(), other.events[GpuGroup::done].get(), 0));
   }
 
   void abort(const std::string& reason) override { group_->state_.abort(reason); }
@@ -73,7 +72,7 @@ class GpuCommunicator : public Communicator {
     Slot& s = group_->slots_.at(static_cast<size_t>(slot));
     const bool is_first = s.reached[GpuGroup::started] == own(s).rounds * size();
     if (!is_first) check_agreement(slot, rank_, collective, s.collective);
-    check_launch(cudaEventRecord(own(s).events[GpuGroup::started], launches()));
+    check_launch(cudaEventRecord(own(s).events[GpuGroup::started].get(), launches()));
     own(s).data = data;
     own(s).stage = GpuGroup::started;
     ++own(s).rounds;
@@ -111,9 +110,9 @@ class GpuCommunicator : public Communicator {
 
   void launch(Slot& s) {
     const cudaStream_t side = group_->side(rank_);
-    for (const RankSlot& other : s.ranks) check_launch(cudaStreamWaitEvent(side, other.events[own(s).stage], 0));
+    for (const RankSlot& other : s.ranks) check_launch(cudaStreamWaitEvent(side, other.events[own(s).stage].get(), 0));
     const GpuGroup::Stage next = group_->launch(s, rank_);
-    check_launch(cudaEventRecord(own(s).events[next], side));
+    check_launch(cudaEventRecord(own(s).events[next].get(), side));
     for (int stage = own(s).stage + 1; stage <= next; ++stage) ++s.reached[stage];
     own(s).stage = next;
     group_->state_.notify();
@@ -124,7 +123,7 @@ class GpuCommunicator : public Communicator {
 };
 
 GpuGroup::GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots)
-    : devices_(std::move(devices)), streams_(devices_.size(), nullptr), slots_(static_cast<size_t>(slots)) {
+    : devices_(std::move(devices)), slots_(static_cast<size_t>(slots)) {
   if (size() > kMostSummed)
     throw Error(Status::unsupported, text("a group of ", size(), " replicas on GPUs is to be summed in a fixed order, ",
                                           "at most ", kMostSummed, " can be"));
@@ -133,36 +132,18 @@ GpuGroup::GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots)
     slot.slices.resize(devices_.size());
   }
   for (size_t i = 0; i < devices_.size(); ++i) {
-    const ContextGuard guard(devices_[i]->context());
+    const ContextPtr& context = devices_[i]->context();
     const std::string what = text("device ", devices_[i]->id(), ": a group of ", size(), " replicas");
-    streams_[i] = create_urgent_stream(what);
+    streams_.push_back(create_urgent_stream(context, what));
     for (Slot& slot : slots_)
-      for (cudaEvent_t& event : slot.ranks[i].events)
-        check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), what);
+      for (Event& event : slot.ranks[i].events) event = create_event(context, what);
   }
 }
 
-GpuGroup::~GpuGroup() {
-  wait_for_streams();
-  try {
-    for (size_t i = 0; i < devices_.size(); ++i) {
-      const ContextGuard guard(devices_[i]->context());
-      cudaStreamDestroy(streams_[i]);
-      for (Slot& slot : slots_)
-        for (cudaEvent_t event : slot.ranks[i].events) cudaEventDestroy(event);
-    }
-  } catch (const Error&) {  // the driver is gone, and everything with it
-  }
-}
+GpuGroup::~GpuGroup() { wait_for_streams(); }
 
 void GpuGroup::wait_for_streams() const {
-  try {
-    for (size_t i = 0; i < devices_.size(); ++i) {
-      const ContextGuard guard(devices_[i]->context());
-      cudaStreamSynchronize(streams_[i]);
-    }
-  } catch (const Error&) {  // as above
-  }
+  for (int rank = 0; rank < size(); ++rank) end_on(device(rank).context(), [&] { cudaStreamSynchronize(side(rank)); });
 }
 
 std::unique_ptr<Communicator> GpuGroup::communicator(int rank) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/event.h"
 #include "comm/collective.h"
 #include "comm/communicator.h"
 #include "comm/group_state.h"
@@ -27,10 +28,10 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
  protected:
   enum Stage { started, summed, done, kStages };  // summed: a rank's own piece has its sum, the others not yet
   struct RankSlot {
-    float* data = nullptr;             // of an all_of an int32_t's
-    cudaEvent_t events[kStages] = {};  // started is recorded on the rank's launches, the others beside them
-    int64_t rounds = 0;                // times that its rank has started it
-    Stage stage = done;                // the last of this round that has been handed to the GPU
+    float* data = nullptr;  // of an all_of an int32_t's
+    Event events[kStages];  // started is recorded on the rank's launches, the others beside them
+    int64_t rounds = 0;     // times that its rank has started it
+    Stage stage = done;     // the last of this round that has been handed to the GPU
   };
   struct Slot {
     std::vector<RankSlot> ranks;
@@ -50,14 +51,14 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
 
   int size() const { return static_cast<int>(devices_.size()); }
   CudaDevice& device(int rank) const { return *devices_[static_cast<size_t>(rank)]; }
-  cudaStream_t side(int rank) const { return streams_[static_cast<size_t>(rank)]; }
+  cudaStream_t side(int rank) const { return streams_[static_cast<size_t>(rank)].get(); }
   void wait_for_streams() const;
 
  private:
   friend class GpuCommunicator;
 
   const std::vector<std::shared_ptr<CudaDevice>> devices_;
-  std::vector<cudaStream_t> streams_;  // one a rank, beside its launches
+  std::vector<Stream> streams_;  // one per rank, beside its launches
   GroupState state_;
   std::vector<Slot> slots_;  // under the state's mutex
 };

@@ -3,7 +3,6 @@
 
 #include "backends/cuda/check.h"
 #include "backends/cuda/peer_access.h"
-#include "backends/cuda/urgent_stream.h"
 #include "core/text.h"
 
 namespace troika::cuda {
@@ -27,16 +26,17 @@ class GpuMessenger : public Messenger {
       throw Error(Status::internal,
                   text("message ", slot, " to rank ", to, " has ", bytes, " bytes, room is for ", message.capacity));
     const bool is_near = messages_->share_gpu(rank_, to);
-    check_launch(cudaStreamWaitEvent(launches(), is_near ? message.received : message.sent, 0));  // of the round before
+    const cudaEvent_t before = (is_near ? message.received : message.sent).get();
+    check_launch(cudaStreamWaitEvent(launches(), before, 0));  // of the round before
     check_launch(cudaMemcpyAsync(message.outbox.get(), data, bytes, cudaMemcpyDeviceToDevice, launches()));
-    check_launch(cudaEventRecord(is_near ? message.sent : message.made, launches()));
+    check_launch(cudaEventRecord((is_near ? message.sent : message.made).get(), launches()));
     if (!is_near) {
-      const cudaStream_t side = messages_->streams_[static_cast<size_t>(rank_)];
-      check_launch(cudaStreamWaitEvent(side, message.made, 0));
-      check_launch(cudaStreamWaitEvent(side, message.received, 0));
+      const cudaStream_t side = messages_->streams_[static_cast<size_t>(rank_)].get();
+      check_launch(cudaStreamWaitEvent(side, message.made.get(), 0));
+      check_launch(cudaStreamWaitEvent(side, message.received.get(), 0));
       check_launch(cudaMemcpyPeerAsync(message.inbox.get(), messages_->device(to).id().index, message.outbox.get(),
                                        messages_->device(rank_).id().index, bytes, side));
-      check_launch(cudaEventRecord(message.sent, side));
+      check_launch(cudaEventRecord(message.sent.get(), side));
     }
     message.bytes = bytes;
     message.is_there = true;
@@ -53,9 +53,9 @@ class GpuMessenger : public Messenger {
       throw Error(Status::internal, text("message ", slot, " of rank ", from, " has ", message.bytes, " bytes, rank ",
                                          rank_, " needs ", bytes));
     const std::byte* const box = (messages_->share_gpu(from, rank_) ? message.outbox : message.inbox).get();
-    check_launch(cudaStreamWaitEvent(launches(), message.sent, 0));
+    check_launch(cudaStreamWaitEvent(launches(), message.sent.get(), 0));
     check_launch(cudaMemcpyAsync(data, box, bytes, cudaMemcpyDeviceToDevice, launches()));
-    check_launch(cudaEventRecord(message.received, launches()));
+    check_launch(cudaEventRecord(message.received.get(), launches()));
     message.is_there = false;
     messages_->state_.notify();
   }
@@ -82,63 +82,33 @@ class GpuMessenger : public Messenger {
   const int rank_;
 };
 
-namespace {
-
-cudaEvent_t create_event() {
-  cudaEvent_t event = nullptr;
-  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "a CUDA event");
-  return event;
-}
-
-}  // namespace
-
 std::shared_ptr<GpuMessages> GpuMessages::create(std::vector<std::shared_ptr<CudaDevice>> devices) {
   return std::shared_ptr<GpuMessages>(new GpuMessages(std::move(devices)));
 }
 
-GpuMessages::GpuMessages(std::vector<std::shared_ptr<CudaDevice>> devices)
-    : devices_(std::move(devices)), streams_(devices_.size(), nullptr) {
-  for (size_t i = 0; i < devices_.size(); ++i) {
-    const ContextGuard guard(devices_[i]->context());
-    streams_[i] = create_urgent_stream(text("device ", devices_[i]->id()));
-    for (const auto& other : devices_) enable_peer_access(*devices_[i], *other);
+GpuMessages::GpuMessages(std::vector<std::shared_ptr<CudaDevice>> devices) : devices_(std::move(devices)) {
+  for (const auto& device : devices_) {
+    streams_.push_back(create_urgent_stream(device->context(), text("device ", device->id())));
+    for (const auto& other : devices_) enable_peer_access(*device, *other);
   }
 }
 
 GpuMessages::~GpuMessages() {
-  try {
-    for (size_t i = 0; i < devices_.size(); ++i) {
-      const ContextGuard guard(devices_[i]->context());
-      if (streams_[i]) cudaStreamSynchronize(streams_[i]);
-      if (streams_[i]) cudaStreamDestroy(streams_[i]);
-    }
-    for (auto& [key, message] : messages_)
-      for (const auto& [event, rank] :
-           {std::pair(message.made, key[0]), std::pair(message.sent, key[0]), std::pair(message.received, key[1])}) {
-        const ContextGuard guard(device(rank).context());
-        if (event) cudaEventDestroy(event);
-      }
-  } catch (const Error&) {  // the driver is gone, and everything with it
-  }
+  for (size_t i = 0; i < devices_.size(); ++i)  // copies may still use the boxes
+    end_on(devices_[i]->context(), [&] { cudaStreamSynchronize(streams_[i].get()); });
 }
 
 void GpuMessages::reserve(int from, int to, int slot, size_t bytes) {
   std::lock_guard lock(state_.mutex);
   Message& message = messages_[{from, to, slot}];
-  auto on = [&](int rank) { return ContextGuard(device(rank).context()); };
-  if (!message.sent) {
-    const auto sender = on(from);
-    message.made = create_event();
-    message.sent = create_event();
-  }
-  if (!message.received) {
-    const auto receiver = on(to);
-    message.received = create_event();
-  }
+  const std::string what = text("message ", slot, " of rank ", from, " to rank ", to);
+  if (!message.made) message.made = create_event(device(from).context(), what);
+  if (!message.sent) message.sent = create_event(device(from).context(), what);
+  if (!message.received) message.received = create_event(device(to).context(), what);
   if (bytes <= message.capacity) return;
   // The last copies from the boxes may still be under way.
-  check(cudaEventSynchronize(message.sent), "a message");
-  check(cudaEventSynchronize(message.received), "a message");
+  check(cudaEventSynchronize(message.sent.get()), what);
+  check(cudaEventSynchronize(message.received.get()), what);
   message.capacity = 0;
   message.outbox = devices_[static_cast<size_t>(from)]->allocate(bytes, "a message's outbox");
   if (!share_gpu(from, to)) message.inbox = devices_[static_cast<size_t>(to)]->allocate(bytes, "a message's inbox");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/event.h"
 #include "comm/group_state.h"
 #include "comm/messenger.h"
 
@@ -29,7 +30,7 @@ class GpuMessages : public std::enable_shared_from_this<GpuMessages> {
     Buffer outbox = no_buffer(), inbox = no_buffer();  // inbox: null where both ranks have one GPU
     size_t capacity = 0, bytes = 0;                    // bytes: of what was sent last
     // The outbox is full (on the sender's launches); the inbox is (beside them); it has been read (on the receiver's launches).
-    cudaEvent_t made = nullptr, sent = nullptr, received = nullptr;
+    Event made, sent, received;
     bool is_there = false;  // sent by its rank, and not yet received
   };
   using Key = std::array<int, 3>;  // {from, to, slot}
@@ -40,7 +41,7 @@ class GpuMessages : public std::enable_shared_from_this<GpuMessages> {
   void reserve(int from, int to, int slot, size_t bytes);
 
   const std::vector<std::shared_ptr<CudaDevice>> devices_;
-  std::vector<cudaStream_t> streams_;  // one a rank, beside its launches
+  std::vector<Stream> streams_;  // one per rank, beside its launches
   GroupState state_;
   std::map<Key, Message> messages_;  // under the state's mutex
 };

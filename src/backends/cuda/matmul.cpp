@@ -20,36 +20,36 @@ cudaDataType_t type_of(DType dtype) {
   }
 }
 
-template <typename T>
-void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, const T& value) {
-  check(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value), kWhat);
+MatmulOperation make_operation(cublasComputeType_t compute) {
+  cublasLtMatmulDesc_t operation = nullptr;
+  check(cublasLtMatmulDescCreate(&operation, compute, CUDA_R_32F), kWhat);
+  return MatmulOperation(operation);
 }
 
-// What the choice of a kernel may come out as.
-class Preference {
- public:
-  Preference() { check(cublasLtMatmulPreferenceCreate(&preference_), kWhat); }
-  ~Preference() { cublasLtMatmulPreferenceDestroy(preference_); }
-  Preference(const Preference&) = delete;
-  Preference& operator=(const Preference&) = delete;
+template <typename T>
+void set(const MatmulOperation& operation, cublasLtMatmulDescAttributes_t attribute, const T& value) {
+  check(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value), kWhat);
+}
 
-  template <typename T>
-  void set(cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
-    check(cublasLtMatmulPreferenceSetAttribute(preference_, attribute, &value, sizeof value), kWhat);
-  }
-  cublasLtMatmulPreference_t get() const { return preference_; }
+// Which kernels may be chosen.
+MatmulPreference make_preference() {
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(cublasLtMatmulPreferenceCreate(&preference), kWhat);
+  return MatmulPreference(preference);
+}
 
- private:
-  cublasLtMatmulPreference_t preference_ = nullptr;
-};
+template <typename T>
+void set(const MatmulPreference& preference, cublasLtMatmulPreferenceAttributes_t attribute, const T& value) {
+  check(cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value), kWhat);
+}
 
 // A row-major matrix is a column-major one with rows and columns exchanged.
-cublasLtMatrixLayout_t make_layout(DType dtype, int64_t rows, int64_t columns) {
+MatrixLayout make_layout(DType dtype, int64_t rows, int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
                                    columns),
         kWhat);
-  return layout;
+  return MatrixLayout(layout);
 }
 
 cublasLtEpilogue_t epilogue_of(Product::Epilogue epilogue) {
@@ -76,7 +76,7 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
   made->has_vector_ = p.epilogue != Product::Epilogue::none;
   made->accumulates_ = p.accumulates;
   const cublasComputeType_t compute = p.tf32 && p.in == DType::f32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-  check(cublasLtMatmulDescCreate(&made->operation_, compute, CUDA_R_32F), kWhat);
+  made->operation_ = make_operation(compute);
   set(made->operation_, CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(made->operation_, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(made->operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p.epilogue));
@@ -89,20 +89,21 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
   made->b_ = p.transpose_b ? make_layout(p.in, p.n, p.k) : make_layout(p.in, p.k, p.n);
   made->d_ = make_layout(p.out, p.m, p.n);
 
-  Preference preference;
-  preference.set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
+  const MatmulPreference preference = make_preference();
+  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
   for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    preference.set(attribute, kAlignment);
+    set(preference, attribute, kAlignment);
   // Partial sums stay f32.
   const uint32_t schemes =
       p.out == DType::f32 ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
-  preference.set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
+  set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes);
 
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-      made->handle_, made->operation_, made->b_, made->a_, made->d_, made->d_, preference.get(), 1, &result, &found);
+  const cublasStatus_t status =
+      cublasLtMatmulAlgoGetHeuristic(made->handle_, made->operation_.get(), made->b_.get(), made->a_.get(),
+                                     made->d_.get(), made->d_.get(), preference.get(), 1, &result, &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return nullptr;
   check(status, kWhat);
   if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) return nullptr;
@@ -115,18 +116,11 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
   return made;
 }
 
-Matmul::~Matmul() {
-  if (d_) cublasLtMatrixLayoutDestroy(d_);
-  if (b_) cublasLtMatrixLayoutDestroy(b_);
-  if (a_) cublasLtMatrixLayoutDestroy(a_);
-  if (operation_) cublasLtMatmulDescDestroy(operation_);
-}
-
 void Matmul::run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream) {
   const float one = 1, old = accumulates_ ? 1 : 0;
   if (has_vector_) set(operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
-  check(cublasLtMatmul(handle_, operation_, &one, b, b_, a, a_, &old, d, d_, d, d_, &algorithm_, workspace,
-                       workspace_bytes_, stream),
+  check(cublasLtMatmul(handle_, operation_.get(), &one, b, b_.get(), a, a_.get(), &old, d, d_.get(), d, d_.get(),
+                       &algorithm_, workspace, workspace_bytes_, stream),
         kWhat);
 }
 

@@ -29,9 +29,6 @@ class Matmul {
  public:
   // Null where cuBLASLt has no kernel for it.
   static std::unique_ptr<Matmul> create(const CudaDevice& device, const Product& product);
-  ~Matmul();
-  Matmul(const Matmul&) = delete;
-  Matmul& operator=(const Matmul&) = delete;
 
   const std::string& name() const { return name_; }  // "algo66", and what is done besides
   bool has_epilogue() const { return has_vector_; }
@@ -42,8 +39,8 @@ class Matmul {
   Matmul() = default;
 
   cublasLtHandle_t handle_ = nullptr;
-  cublasLtMatmulDesc_t operation_ = nullptr;
-  cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, d_ = nullptr;
+  MatmulOperation operation_;
+  MatrixLayout a_, b_, d_;
   cublasLtMatmulAlgo_t algorithm_{};
   bool has_vector_ = false, accumulates_ = false;
   std::string name_;

@@ -7,7 +7,7 @@ namespace troika::cuda {
 
 void enable_peer_access(const CudaDevice& device, const CudaDevice& peer) {
   if (device.id() == peer.id()) return;
-  const ContextGuard guard(device.context());
+  const ContextGuard guard(*device.context());
   int can = 0;
   check_launch(cudaDeviceCanAccessPeer(&can, device.id().index, peer.id().index));
   if (!can) return;

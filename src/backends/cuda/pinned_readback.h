@@ -3,29 +3,26 @@
 
 #include <cuda_runtime_api.h>
 
-#include <memory>
-
-#include "backends/cuda/context_guard.h"
+#include "backends/cuda/event.h"
+#include "backends/cuda/pinned_memory.h"
 #include "device/readback.h"
 
 namespace troika::cuda {
 
 class PinnedReadback final : public Readback {
  public:
-  PinnedReadback(std::shared_ptr<PrimaryContext> context, cudaStream_t stream, size_t capacity);
+  PinnedReadback(const ContextPtr& context, cudaStream_t stream, size_t capacity);
   ~PinnedReadback() override;
 
   void post(const void* source, size_t bytes) override;
   bool is_there() override;
-  const std::byte* data() const override { return memory_; }
+  const std::byte* data() const override { return memory_.get(); }
 
  private:
-  void release();
-
-  const std::shared_ptr<PrimaryContext> context_;
+  const ContextPtr context_;
   const cudaStream_t stream_;
-  std::byte* memory_ = nullptr;
-  cudaEvent_t written_ = nullptr;
+  const PinnedMemory memory_;
+  const Event written_;
 };
 
 }  // namespace troika::cuda

@@ -19,27 +19,12 @@ constexpr std::chrono::seconds kLongestWait{3600};
 
 }  // namespace
 
-Staging::Staging(cudaStream_t stream, std::string device) : stream_(stream), device_(std::move(device)) {
-  try {
-    for (Ring* ring : {&large_, &small_})
-      for (Piece& piece : ring->pieces) {
-        check(cudaHostAlloc(reinterpret_cast<void**>(&piece.memory), ring->piece_bytes, cudaHostAllocDefault),
-              "staging memory");
-        check(cudaEventCreateWithFlags(&piece.free, cudaEventDisableTiming), "a CUDA event");
-      }
-  } catch (...) {
-    release();
-    throw;
-  }
-}
-
-Staging::~Staging() { release(); }
-
-void Staging::release() {
+Staging::Staging(const ContextPtr& context, cudaStream_t stream, std::string device)
+    : stream_(stream), device_(std::move(device)) {
   for (Ring* ring : {&large_, &small_})
     for (Piece& piece : ring->pieces) {
-      if (piece.free) cudaEventDestroy(piece.free);
-      if (piece.memory) cudaFreeHost(piece.memory);
+      piece.memory = allocate_pinned(context, ring->piece_bytes, "staging memory");
+      piece.free = create_event(context, "a CUDA event");
     }
 }
 
@@ -54,7 +39,7 @@ void Staging::wait_for(const Piece& piece) const {
   constexpr int kSpins = 2000;  // a copy takes from microseconds to the rest of a step: look often first, then sleep
   const Deadline deadline = Deadline::clock::now() + kLongestWait;
   for (int looks = 0;; ++looks) {
-    const cudaError_t status = cudaEventQuery(piece.free);
+    const cudaError_t status = cudaEventQuery(piece.free.get());
     if (status != cudaErrorNotReady) return check_launch(status);
     cudaGetLastError();  // which keeps it otherwise, for the next launch to report
     if (Deadline::clock::now() >= deadline)
@@ -78,10 +63,10 @@ void Staging::to_device(void* destination, const void* source, size_t bytes) {
   for (size_t done = 0; done < bytes; done += ring.piece_bytes) {
     const size_t n = std::min(ring.piece_bytes, bytes - done);
     Piece& piece = next_piece(ring);
-    std::memcpy(piece.memory, static_cast<const std::byte*>(source) + done, n);
-    check_launch(
-        cudaMemcpyAsync(static_cast<std::byte*>(destination) + done, piece.memory, n, cudaMemcpyHostToDevice, stream_));
-    check_launch(cudaEventRecord(piece.free, stream_));
+    std::memcpy(piece.memory.get(), static_cast<const std::byte*>(source) + done, n);
+    check_launch(cudaMemcpyAsync(static_cast<std::byte*>(destination) + done, piece.memory.get(), n,
+                                 cudaMemcpyHostToDevice, stream_));
+    check_launch(cudaEventRecord(piece.free.get(), stream_));
   }
 }
 
@@ -91,11 +76,11 @@ void Staging::to_host(void* destination, const void* source, size_t bytes) {
   for (size_t done = 0; done < bytes; done += ring.piece_bytes) {
     const size_t n = std::min(ring.piece_bytes, bytes - done);
     Piece& piece = next_piece(ring);
-    check_launch(cudaMemcpyAsync(piece.memory, static_cast<const std::byte*>(source) + done, n, cudaMemcpyDeviceToHost,
-                                 stream_));
-    check_launch(cudaEventRecord(piece.free, stream_));
+    check_launch(cudaMemcpyAsync(piece.memory.get(), static_cast<const std::byte*>(source) + done, n,
+                                 cudaMemcpyDeviceToHost, stream_));
+    check_launch(cudaEventRecord(piece.free.get(), stream_));
     wait_for(piece);
-    std::memcpy(static_cast<std::byte*>(destination) + done, piece.memory, n);
+    std::memcpy(static_cast<std::byte*>(destination) + done, piece.memory.get(), n);
   }
 }
 

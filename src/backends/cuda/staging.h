@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/event.h"
+#include "backends/cuda/pinned_memory.h"
+
 namespace troika::cuda {
 
 // From any thread, one copy at a time. COMM where one has not ended in an hour: the work in front of it never will.
 class Staging {
  public:
   // `device` begins messages: "device cuda:0".
-  Staging(cudaStream_t stream, std::string device);
-  ~Staging();
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
+  Staging(const ContextPtr& context, cudaStream_t stream, std::string device);
 
   void to_device(void* destination, const void* source, size_t bytes);
   void to_host(void* destination, const void* source, size_t bytes);
@@ -26,8 +26,8 @@ class Staging {
 
  private:
   struct Piece {
-    std::byte* memory = nullptr;
-    cudaEvent_t free = nullptr;  // has happened when the piece's last copy has ended
+    PinnedMemory memory;
+    Event free;  // has happened when the piece's last copy has ended
   };
   // Pieces in turn: two large ones, so that one is filled while the other travels, and small ones for numbers, which a step
   // that is launched behind one that runs still finds free.
@@ -39,7 +39,6 @@ class Staging {
   Ring& ring_for(size_t bytes) { return bytes <= small_.piece_bytes ? small_ : large_; }
   Piece& next_piece(Ring& ring);
   void wait_for(const Piece& piece) const;
-  void release();
 
   std::mutex mutex_;
   const cudaStream_t stream_;

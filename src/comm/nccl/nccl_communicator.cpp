@@ -19,6 +19,12 @@ void check(cudaError_t status, int rank) {
   throw Error(Status::comm, text("rank ", rank, ": CUDA: ", cudaGetErrorString(status)));
 }
 
+cudaEvent_t create_event(int rank) {
+  cudaEvent_t event = nullptr;
+  check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), rank);
+  return event;
+}
+
 // One operation for all pieces: NCCL's own all-gather and reduce-scatter want them to be of one size.
 template <typename Call>
 ncclResult_t for_each(const std::vector<OwnedBytes>& pieces, Call&& call) {
@@ -37,43 +43,30 @@ NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, R
   const Library& library = Library::get();
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  try {
-    const ncclResult_t result = library.init_rank(&comm_, size, id, rank, &config);
-    library.check(result, text("rank ", rank, " of ", size, ": joining the group"));
-    settle(result, "joining the group", deadline);
-    own_.is_given_up = nullptr;
-    int least = 0, greatest = 0;  // of priorities: collectives begin before launches that wait
-    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), rank_);
-    check(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest), rank_);
-    for (Slot& slot : slots_) {
-      check(cudaEventCreateWithFlags(&slot.ready, cudaEventDisableTiming), rank_);
-      check(cudaEventCreateWithFlags(&slot.done, cudaEventDisableTiming), rank_);
-    }
-  } catch (...) {
-    if (comm_) library.abort(comm_);
-    for (Slot& slot : slots_) {
-      if (slot.ready) cudaEventDestroy(slot.ready);
-      if (slot.done) cudaEventDestroy(slot.done);
-    }
-    if (stream_) cudaStreamDestroy(stream_);
-    throw;
+  const ncclResult_t result = library.init_rank(comm_.out(), size, id, rank, &config);
+  library.check(result, text("rank ", rank, " of ", size, ": joining the group"));
+  settle(result, "joining the group", deadline);
+  own_.is_given_up = nullptr;
+  int least = 0, greatest = 0;  // of priorities: collectives begin before launches that wait
+  check(cudaDeviceGetStreamPriorityRange(&least, &greatest), rank_);
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest), rank_);
+  stream_.reset(stream);
+  for (Slot& slot : slots_) {
+    slot.ready.reset(create_event(rank_));
+    slot.done.reset(create_event(rank_));
   }
 }
 
-// Finalize and destroy are collective; a rank that goes alone must not wait for the others, so the communicator is aborted,
-// once its own work is done.
+// The communicator is aborted when its own work is done.
 NcclCommunicator::~NcclCommunicator() {
   const Deadline deadline = std::chrono::steady_clock::now() + kTimeToEnd;
-  while (!is_aborted_ && cudaStreamQuery(stream_) == cudaErrorNotReady && std::chrono::steady_clock::now() < deadline)
+  while (!is_aborted_ && cudaStreamQuery(stream_.get()) == cudaErrorNotReady &&
+         std::chrono::steady_clock::now() < deadline)
     std::this_thread::yield();
   cudaGetLastError();  // which keeps what the queries answered
-  if (!is_aborted_) Library::get().abort(comm_);
-  cudaStreamSynchronize(stream_);
-  for (Slot& slot : slots_) {
-    cudaEventDestroy(slot.ready);
-    cudaEventDestroy(slot.done);
-  }
-  cudaStreamDestroy(stream_);
+  comm_.abort();
+  cudaStreamSynchronize(stream_.get());
 }
 
 void NcclCommunicator::require_usable() const {
@@ -84,7 +77,7 @@ void NcclCommunicator::require_usable() const {
 void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline deadline) {
   const Library& library = Library::get();
   while (result == ncclInProgress) {
-    library.check(library.get_async_error(comm_, &result), text("rank ", rank_, ": ", what));
+    library.check(library.get_async_error(comm_.get(), &result), text("rank ", rank_, ": ", what));
     library.check(result, text("rank ", rank_, ": ", what));
     if (result != ncclInProgress) break;
     if (std::chrono::steady_clock::now() >= deadline)
@@ -101,30 +94,33 @@ void NcclCommunicator::start(int slot, const char* what, Call&& call) {
   std::lock_guard lock(mutex_);
   require_usable();
   Slot& s = slots_.at(static_cast<size_t>(slot));
-  check(cudaEventRecord(s.ready, own_.stream), rank_);
-  check(cudaStreamWaitEvent(stream_, s.ready, 0), rank_);
+  check(cudaEventRecord(s.ready.get(), own_.stream), rank_);
+  check(cudaStreamWaitEvent(stream_.get(), s.ready.get(), 0), rank_);
   const ncclResult_t result = call();
   Library::get().check(result, text("rank ", rank_, ": ", what, ' ', slot));
   settle(result, what, std::chrono::steady_clock::now() + kTimeToStart);
-  check(cudaEventRecord(s.done, stream_), rank_);
+  check(cudaEventRecord(s.done.get(), stream_.get()), rank_);
 }
 
 void NcclCommunicator::start_all_reduce(int slot, float* data, int64_t count) {
   // A sum, not an average: averages are kept from NCCL's fastest paths. The loss has the 1 / batch.
   start(slot, "all-reduce", [&] {
-    return Library::get().all_reduce(data, data, static_cast<size_t>(count), ncclFloat, ncclSum, comm_, stream_);
+    return Library::get().all_reduce(data, data, static_cast<size_t>(count), ncclFloat, ncclSum, comm_.get(),
+                                     stream_.get());
   });
 }
 
 void NcclCommunicator::start_all_of(int slot, int32_t* flag) {
-  start(slot, "all-of", [&] { return Library::get().all_reduce(flag, flag, 1, ncclInt32, ncclMin, comm_, stream_); });
+  start(slot, "all-of",
+        [&] { return Library::get().all_reduce(flag, flag, 1, ncclInt32, ncclMin, comm_.get(), stream_.get()); });
 }
 
 void NcclCommunicator::start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) {
   start(slot, "all-gather", [&] {
     return for_each(pieces, [&](const OwnedBytes& piece) {
       std::byte* const begin = data + piece.begin;
-      return Library::get().broadcast(begin, begin, piece.end - piece.begin, ncclUint8, piece.owner, comm_, stream_);
+      return Library::get().broadcast(begin, begin, piece.end - piece.begin, ncclUint8, piece.owner, comm_.get(),
+                                      stream_.get());
     });
   });
 }
@@ -134,7 +130,7 @@ void NcclCommunicator::start_reduce_scatter(int slot, float* data, const std::ve
     return for_each(pieces, [&](const OwnedBytes& piece) {
       float* const begin = data + piece.begin / sizeof(float);
       return Library::get().reduce(begin, begin, (piece.end - piece.begin) / sizeof(float), ncclFloat, ncclSum,
-                                   piece.owner, comm_, stream_);
+                                   piece.owner, comm_.get(), stream_.get());
     });
   });
 }
@@ -142,7 +138,7 @@ void NcclCommunicator::start_reduce_scatter(int slot, float* data, const std::ve
 void NcclCommunicator::wait(int slot, Deadline) {
   std::lock_guard lock(mutex_);
   require_usable();
-  check(cudaStreamWaitEvent(own_.stream, slots_.at(static_cast<size_t>(slot)).done, 0), rank_);
+  check(cudaStreamWaitEvent(own_.stream, slots_.at(static_cast<size_t>(slot)).done.get(), 0), rank_);
 }
 
 void NcclCommunicator::progress() {
@@ -150,7 +146,7 @@ void NcclCommunicator::progress() {
   require_usable();
   ncclResult_t state = ncclSuccess;
   const Library& library = Library::get();
-  library.check(library.get_async_error(comm_, &state), text("rank ", rank_, " of ", size_));
+  library.check(library.get_async_error(comm_.get(), &state), text("rank ", rank_, " of ", size_));
   library.check(state, text("rank ", rank_, " of ", size_));
 }
 
@@ -160,7 +156,7 @@ void NcclCommunicator::abort(const std::string& reason) {
   if (is_aborted_) return;
   is_aborted_ = true;
   abort_reason_ = reason;
-  Library::get().abort(comm_);  // ends its kernels on the GPU too
+  comm_.abort();
 }
 
 }  // namespace troika::nccl

@@ -5,10 +5,14 @@
 #include <nccl.h>
 
 #include <atomic>
+#include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/nccl/nccl_comm.h"
+#include "core/destroy.h"
 
 namespace troika::nccl {
 
@@ -46,12 +50,15 @@ class NcclCommunicator : public Communicator {
 
   const int rank_, size_;
   Rank own_;
-  ncclComm_t comm_ = nullptr;
-  cudaStream_t stream_ = nullptr;
+  // Their GPU is current when they end, as in every call. `comm_` uses the stream and ends first.
+  using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy<cudaStreamDestroy>>;
+  using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<cudaEventDestroy>>;
   struct Slot {
-    cudaEvent_t ready = nullptr, done = nullptr;
+    Event ready, done;
   };
+  Stream stream_;
   std::vector<Slot> slots_;
+  NcclComm comm_;
   mutable std::mutex mutex_;  // NCCL may not be called while it aborts
   std::atomic<bool> is_aborting_ =
       false;  // set before the mutex is asked for, so that whoever waits under it gives way

@@ -71,8 +71,10 @@ int count(const Plan& plan, const std::string& op) {
 // Of d2l_resnet18's 20 convolutions and its linear layer, all but the last are long enough at this batch.
 TEST(CudaPlan, RunsLongGradientsOfWeightsBeside) {
   const auto with_least = [](double operations) {
-    return plan_of("d2l_resnet18", DType::bf16, false, 1024, 0,
-                   [=](CompileRequest& request) { request.spec.least_beside = operations; });
+    return plan_of("d2l_resnet18", DType::bf16, false, 1024, 0, [=](CompileRequest& request) {
+      request.runs_beside = true;
+      request.spec.least_beside = operations;
+    });
   };
   const Plan in_turn = with_least(INFINITY), beside = with_least(5e8);
   for (const Launch& launch : in_turn.launches) EXPECT_FALSE(launch.is_beside) << launch.op;
