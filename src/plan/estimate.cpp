@@ -54,7 +54,7 @@ StepSpec with_mesh(StepSpec spec, const Mesh& mesh) {
 class MeshEstimator {
  public:
   MeshEstimator(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh)
-      : layout_(model, with_mesh(step, mesh), machine.devices, "options."),
+      : layout_(model, with_mesh(step, mesh), machine.devices, ""),
         ranks_(layout_.ranks()),
         batch_(step.batch),
         machine_(machine) {

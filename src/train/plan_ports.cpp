@@ -66,7 +66,11 @@ std::vector<std::unique_ptr<Kernel>> create_gathers(const Plan& plan, const Base
 }
 
 SampleStore::Parts parts_read(const Plan& plan) {
-  return {!ports_of(plan, Role::samples).empty(), !ports_of(plan, Role::targets).empty()};
+  const auto has = [&](Role role) {
+    return std::any_of(plan.inputs.begin(), plan.inputs.end(),
+                       [&](const InputPort& input) { return input.role == role; });
+  };
+  return {has(Role::samples), has(Role::targets)};
 }
 
 void read_results(const Plan& plan, const std::byte* numbers, RunArguments& results) {

@@ -1,8 +1,6 @@
 // Predicting.
 #include "train/predictor.h"
 
-#include "train/batch_checks.h"
-
 namespace troika {
 
 Predictor::Predictor(std::shared_ptr<Context> context, std::shared_ptr<Model> model, DeviceId device)
@@ -10,10 +8,11 @@ Predictor::Predictor(std::shared_ptr<Context> context, std::shared_ptr<Model> mo
       model_(std::move(model)),
       device_(device),
       attached_(*context_, *model_, {device}, TrainerOptions(), StepLayout::Purpose::inference),
+      checks_(*model_, Loss::cross_entropy),
       sync_(*model_, attached_.layout, attached_.state) {}
 
 Shape Predictor::predict(const Shape& shape, const float* inputs, std::vector<float>& output) {
-  check_inputs(shape, *model_);
+  checks_.check_inputs(shape);
   attached_.runner.prepare(Mode::predict, shape[0], attached_.ranks.all());
   ParameterStore& store = *model_->parameters();
   {

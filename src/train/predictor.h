@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "train/attachment.h"
+#include "train/batch_checks.h"
 #include "train/state_sync.h"
 
 namespace troika {
@@ -22,6 +23,7 @@ class Predictor {
   std::shared_ptr<Model> model_;
   const DeviceId device_;
   Attachment attached_;
+  const BatchChecks checks_;
   StateSync sync_;
 };
 

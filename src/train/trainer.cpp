@@ -7,7 +7,6 @@
 
 #include "core/stopwatch.h"
 #include "core/text.h"
-#include "train/batch_checks.h"
 #include "train/epoch.h"
 #include "train/predictor.h"
 #include "train/trace_text.h"
@@ -21,6 +20,7 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
       devices_(std::move(devices)),
       options_(std::move(options)),
       attached_(*context_, *model_, devices_, options_, StepLayout::Purpose::training),
+      checks_(*model_, options_.loss),
       sync_(*model_, attached_.layout, attached_.state),
       stepper_(attached_, sync_, options_) {
   model_->parameters()->set_owner(this);
@@ -93,11 +93,11 @@ void Trainer::check_replicas() {
 
 BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const ActiveRanks& active) {
   const std::shared_ptr<const Dataset>& dataset = loader.dataset();
-  if (dataset->sample_shape() != model_->input_shape())
-    check_inputs(dataset->sample_shape().times(coming.size), *model_);
+  if (dataset->sample_shape() != checks_.input_shape())
+    checks_.check_inputs(dataset->sample_shape().times(coming.size));
   if (mode == Mode::train) stepper_.check_order(coming);
   BatchView view;
-  if (options_.keeps_samples && fits_targets(*dataset, *model_, options_.loss) && attached_.keeper.may_keep(dataset)) {
+  if (options_.keeps_samples && checks_.fits_targets(*dataset) && attached_.keeper.may_keep(dataset)) {
     prepare(mode, coming.size, active);
     if (attached_.keeper.keep(dataset, active)) {
       loader.skip();
@@ -107,7 +107,7 @@ BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& comi
     }
   }
   view = view_of(*loader.next());
-  check_targets(view, *model_, options_.loss);
+  checks_.check_targets(view);
   prepare(mode, coming.size, active);
   return view;
 }
@@ -122,8 +122,8 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   if (take_stop_request()) return false;
   const Stopwatch stopwatch;
   const BatchView view = view_of(batch);
-  check_inputs(batch.shape, *model_);
-  check_targets(view, *model_, options_.loss);
+  checks_.check_inputs(batch.shape);
+  checks_.check_targets(view);
   if (batch.origin) stepper_.check_order(*batch.origin);
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, batch.origin ? &*batch.origin : nullptr,
@@ -141,7 +141,7 @@ std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const Active
 
 Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<float>& output) {
   check_usable();
-  check_inputs(shape, *model_);
+  checks_.check_inputs(shape);
   prepare(Mode::predict, shape[0], ranks().all());
   sync_.share_buffers();
   return run_prediction(attached_, *model_, shape[0], inputs, output);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/loader.h"
+#include "train/batch_checks.h"
 #include "train/stepper.h"
 
 namespace troika {
@@ -87,6 +88,7 @@ class Trainer : public ParameterOwner {
   const std::vector<DeviceId> devices_;
   const TrainerOptions options_;
   Attachment attached_;
+  const BatchChecks checks_;
   StateSync sync_;
   Stepper stepper_;
   std::function<bool(const Progress&)> progress_;

@@ -79,7 +79,7 @@ Draw draw_step(std::mt19937& random) {
 }
 
 std::string without_function(std::string message) {
-  const std::string function = "troika_model_attach: ";
+  const std::string function = "troika_model_attach: options.";
   if (message.starts_with(function)) message.erase(0, function.size());
   return message;
 }
