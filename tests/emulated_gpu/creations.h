@@ -9,7 +9,7 @@
 
 namespace emulated_gpu {
 
-// Lets the creating call `n` from now on fail, as if memory had run out: 0 is the next, below 0 none.
+// Lets creating call `n` from now on fail, as if memory had run out. 0: the next, below 0: none.
 // Calls of the name `spared` are not counted.
 void fail_creation(int64_t n, std::string spared = "");
 // The name of the call that failed since; empty: none did.
