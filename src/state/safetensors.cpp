@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "core/text.h"
-#include "state/atomic_file.h"
-#include "state/utf8.h"
+#include "core/atomic_file.h"
+#include "core/utf8.h"
 
 namespace troika {
 namespace {

@@ -1,0 +1,19 @@
+// UTF-8: whether text is valid, and a form of any bytes that prints on one line.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace troika {
+
+// Where the first byte that breaks UTF-8 is; std::string_view::npos where there is none.
+size_t find_invalid_utf8(std::string_view bytes);
+
+// The same text with control characters, line separators and bytes that are not UTF-8 written as \xNN.
+std::string printable(std::string_view bytes);
+
+// printable(), cut to about 100 bytes: names in messages, which must leave room for the reason.
+std::string printable_name(std::string_view bytes);
+
+}  // namespace troika
