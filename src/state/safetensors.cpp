@@ -10,8 +10,8 @@
 #include <cerrno>
 #include <utility>
 
-#include "core/text.h"
 #include "core/atomic_file.h"
+#include "core/text.h"
 #include "core/utf8.h"
 
 namespace troika {
