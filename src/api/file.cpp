@@ -3,7 +3,7 @@
 
 #include "api/guard.h"
 #include "state/safetensors.h"
-#include "state/utf8.h"
+#include "core/utf8.h"
 
 namespace troika::api {
 namespace {

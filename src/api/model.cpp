@@ -7,7 +7,7 @@
 #include "api/model_handle.h"
 #include "models/initializer.h"
 #include "models/zoo.h"
-#include "state/utf8.h"
+#include "core/utf8.h"
 
 namespace troika::api {
 namespace {

@@ -1,4 +1,4 @@
-// Reading whole files, replacing them by temporary file and rename, and locking folders.
+// Reading and replacing whole files, and locking folders.
 #include "cli/files.h"
 
 #include <fcntl.h>
@@ -14,14 +14,11 @@
 #include <sstream>
 
 #include "cli/client.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
 
 namespace troika::cli {
 namespace {
-
-[[noreturn]] void fail_write(const std::filesystem::path& path, const std::filesystem::path& temporary, int reason) {
-  ::unlink(temporary.c_str());
-  throw Failure("cannot write '" + path.string() + "': " + std::strerror(reason));
-}
 
 // Whether `name` is a temporary file of `of`, made by a process that is gone.
 bool is_stale(const std::string& name, const std::string& of) {
@@ -44,29 +41,10 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view contents) {
-  const std::filesystem::path temporary =
-      path.parent_path() / ("." + path.filename().string() + ".tmp." + std::to_string(::getpid()));
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) fail_write(path, temporary, errno);
-  while (!contents.empty()) {
-    const ssize_t written = ::write(file, contents.data(), contents.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int reason = errno;
-      ::close(file);
-      fail_write(path, temporary, reason);
-    }
-    contents.remove_prefix(static_cast<size_t>(written));
-  }
-  const int flushed = ::fsync(file) == 0 ? 0 : errno;
-  const int closed = ::close(file) == 0 ? 0 : errno;
-  if (flushed || closed) fail_write(path, temporary, flushed ? flushed : closed);
-  if (::rename(temporary.c_str(), path.c_str()) != 0) fail_write(path, temporary, errno);
-  // The rename is on the disk once the directory is; a file system that cannot flush directories loses nothing else.
-  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
-  if (const int folder = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
-    ::fsync(folder);
-    ::close(folder);
+  try {
+    write_file_atomically("file", path.string(), contents);
+  } catch (const Error& error) {
+    throw Failure(error.what());
   }
 }
 

@@ -11,12 +11,11 @@ namespace troika::cli {
 // The contents of a file; throws Failure naming it.
 std::string read_file(const std::filesystem::path& path);
 
-// Writes a temporary file `.NAME.tmp.PID` beside `path`, flushes it to the disk and renames it; throws Failure naming the
-// file.
+// Replaces the file, or creates it: see AtomicFile. Throws Failure naming it.
 void write_file(const std::filesystem::path& path, std::string_view contents);
 
-// Removes what processes that were killed while they wrote one of `names` have left in the folder: `.NAME.tmp.PID`, and
-// the library's `.NAME.tmp.PID.RANDOM`.
+// Removes what processes that were killed while they wrote one of `names` have left in the folder:
+// `.NAME.tmp.PID.RANDOM`, or `.NAME.tmp.PID` as earlier versions of the tool named it.
 void remove_stale_temporaries(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
 // Keeps other processes out of a folder: a lock on the file `.lock` in it, which ends with the process, whatever ends

@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "core/atomic_file.h"
 #include "core/text.h"
-#include "state/atomic_file.h"
-#include "state/utf8.h"
+#include "core/utf8.h"
 
 namespace troika {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "state/file_system.h"
+#include "core/file_system.h"
 #include "state/safetensors_header.h"
 
 namespace troika {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/text.h"
+#include "core/utf8.h"
 #include "state/safetensors_json.h"
-#include "state/utf8.h"
 
 namespace troika {
 namespace {

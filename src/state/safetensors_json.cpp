@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/text.h"
-#include "state/utf8.h"
+#include "core/utf8.h"
 
 namespace troika {
 namespace {

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "core/text.h"
-#include "state/utf8.h"
+#include "core/utf8.h"
 #include "train/weights_file.h"
 
 namespace troika {

@@ -5,7 +5,7 @@
 
 #include "core/host_memory.h"
 #include "core/text.h"
-#include "state/utf8.h"
+#include "core/utf8.h"
 
 namespace troika {
 namespace {

@@ -12,21 +12,22 @@ struct Creations {
   std::mutex mutex;
   std::vector<std::pair<const char*, std::function<size_t()>>> kinds;
   int64_t left = -1;  // creating calls before the one that fails; below 0: none is to fail
-  std::string failed;
+  std::string spared, failed;
   int64_t refused_ends = 0;
 
   static Creations& get() {
-    static Creations& creations = *new Creations;  // for ever: threads may still come as the program ends
+    static Creations& creations = *new Creations;  // for ever: threads may come as the program ends
     return creations;
   }
 };
 
 }  // namespace
 
-void fail_creation(int64_t n) {
+void fail_creation(int64_t n, std::string spared) {
   Creations& creations = Creations::get();
   const std::lock_guard lock(creations.mutex);
   creations.left = n;
+  creations.spared = std::move(spared);
   creations.failed.clear();
 }
 
@@ -39,7 +40,7 @@ std::string failed_creation() {
 bool must_fail(const char* call) {
   Creations& creations = Creations::get();
   const std::lock_guard lock(creations.mutex);
-  if (creations.left < 0 || creations.left-- > 0) return false;
+  if (creations.left < 0 || creations.spared == call || creations.left-- > 0) return false;
   creations.failed = call;
   return true;
 }

@@ -1,4 +1,4 @@
-// For tests: which objects the stand-ins have handed out and not got back, and which creating call is to fail.
+// For tests: which objects of the stand-ins exist, and which creating call is to fail.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,16 @@
 
 namespace emulated_gpu {
 
-// Lets the creating call `n` from now on fail, as if memory had run out; 0: the next one, below 0: none.
-void fail_creation(int64_t n);
-// The call that failed since, by name; empty: none did.
+// Lets creating call `n` from now on fail, as if memory had run out. 0: the next, below 0: none.
+// Calls of the name `spared` are not counted.
+void fail_creation(int64_t n, std::string spared = "");
+// The name of the call that failed since; empty: none did.
 std::string failed_creation();
 
-// Asked once by each call that creates an object, before it does. True: the call must fail and create nothing.
+// Whether the call must fail and create nothing. Each creating call asks once, before it creates.
 bool must_fail(const char* call);
 
-// Calls that were to destroy something and were refused: it does not exist, or another GPU is current.
+// How many destroying calls were refused: the object does not exist, or another GPU is current.
 int64_t refused_ends();
 void note_refused_end();
 // Returns the status of a call that destroys something, and notes it unless it is 0, success.
@@ -30,7 +31,7 @@ Status ended(Status status) {
 // Objects that exist now, by kind. Kinds of which there are none are left out.
 std::map<std::string, size_t> live_objects();
 
-// Makes a kind part of live_objects(), for as long as the process lives. `count` is called from any thread.
+// Makes a kind part of live_objects() for as long as the process runs. Any thread may call `count`.
 struct LiveKind {
   LiveKind(const char* kind, std::function<size_t()> count);
 };

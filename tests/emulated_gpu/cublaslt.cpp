@@ -2,8 +2,14 @@
 // documents that it refuses, what it would get wrong without a word, and some of what it may refuse.
 #include <cublasLt.h>
 
+#include <algorithm>
+#include <mutex>
 #include <new>
+#include <optional>
+#include <utility>
+#include <vector>
 
+#include "cublaslt_heuristic.h"
 #include "cublaslt_product.h"
 #include "gpu.h"
 #include "live_objects.h"
@@ -43,7 +49,25 @@ std::shared_ptr<Handle> live_handle(cublasLtHandle_t handle) {
   return found;
 }
 
+std::mutex refused_mutex;
+std::vector<Refused> refused;
+
+// The answer that a test wishes; nothing if it wishes none.
+std::optional<Refused> next_refused() {
+  const std::lock_guard lock(refused_mutex);
+  if (refused.empty()) return std::nullopt;
+  const Refused answer = refused.front();
+  refused.erase(refused.begin());
+  return answer;
+}
+
 }  // namespace
+
+void refuse_next(std::vector<Refused> answers) {
+  const std::lock_guard lock(refused_mutex);
+  refused = std::move(answers);
+}
+
 }  // namespace emulated_gpu::cublaslt
 
 using namespace emulated_gpu::cublaslt;
@@ -163,6 +187,12 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     live_handle(handle);
     require(most > 0 && results && found, CUBLAS_STATUS_INVALID_VALUE);
     *found = 0;
+    if (const auto answer = next_refused()) {
+      require(answer->status == CUBLAS_STATUS_SUCCESS, answer->status);
+      *found = std::min(answer->found, most);
+      for (int i = 0; i < *found; ++i) results[i].state = answer->state;
+      return;
+    }
     const auto op = described<Operation>(operation);
     const auto wish = described<Preference>(preference);
     const Product p =

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "state/fault_file_system.h"
+#include "core/fault_file_system.h"
 #include "state/file_helpers.h"
 #include "support/temp_directory.h"
 #include "support/throws.h"

@@ -38,7 +38,7 @@ class OnGpu : public Communicator {
   void start_all_of(int slot, int32_t* flag) override { own().start_all_of(slot, flag); }
   void progress() override { own().progress(); }
   void wait(int slot, Deadline deadline) override { own().wait(slot, deadline); }
-  // Aborts every rank. NCCL would tell the others late that this one has gone, or never, and they would
+  // Aborts every rank. NCCL tells the others late that this one has gone, or never, and they would
   // wait for it until their deadline.
   void abort(const std::string& reason) override {
     for (size_t i = 0; i < group_->ranks.size(); ++i) {

@@ -36,9 +36,9 @@ class ContextGuard {
   ContextGuard& operator=(const ContextGuard&) = delete;
 };
 
-// Runs `end`, which destroys objects of a GPU or waits for them, with the GPU current. If the driver
-// is gone, as at the end of the process, its objects are gone too, and `end` is left out. Without a
-// context, which a device that is only planned for has not, `end` runs as it is.
+// Runs `end`, which destroys objects of a GPU or waits for them, with the GPU current. If the
+// driver is gone, as at the end of the process, its objects are gone too, and `end` is left out.
+// A device that is only planned for has no context: then `end` runs as it is.
 template <typename End>
 void end_on(const ContextPtr& context, End&& end) {
   if (!context) return std::forward<End>(end)();

@@ -29,7 +29,7 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
   enum Stage { started, summed, done, kStages };  // summed: a rank's own piece has its sum, the others not yet
   struct RankSlot {
     float* data = nullptr;  // of an all_of an int32_t's
-    Event events[kStages];  // started is recorded on the rank's launches, the others beside them
+    Event events[kStages];  // `started` is recorded on the rank's launches, the others on side(rank)
     int64_t rounds = 0;     // times that its rank has started it
     Stage stage = done;     // the last of this round that has been handed to the GPU
   };

@@ -10,8 +10,8 @@
 
 namespace troika::cuda {
 
-// A deleter: makes the GPU current and ends the object. Holds the context, which must not end before
-// its objects.
+// A deleter: makes the GPU current and ends the object. Holds the context, which must outlive its
+// objects.
 template <auto kFunction>
 struct DestroyOnGpu {
   ContextPtr context;

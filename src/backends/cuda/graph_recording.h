@@ -12,8 +12,8 @@
 
 namespace troika::cuda {
 
-// Captures what launch(0), launch(1) ... put on the stream, as Device::record says. The recording runs on the same stream.
-// `what` begins messages.
+// Captures what launch(0), launch(1) ... put on the stream, as Device::record says. The recording
+// runs on the same stream. `what` begins messages.
 std::unique_ptr<Recording> record_graph(const ContextPtr& context, cudaStream_t stream, const LaunchOrder& order,
                                         const std::function<void(size_t)>& launch, const std::string& what);
 

@@ -60,6 +60,11 @@ cublasLtEpilogue_t epilogue_of(Product::Epilogue epilogue) {
   }
 }
 
+// As messages name it.
+std::string to_string(const Product& p) {
+  return text(name_of(p.in), " [", p.m, ", ", p.k, "] and [", p.k, ", ", p.n, ']');
+}
+
 const char* suffix_of(Product::Epilogue epilogue) {
   switch (epilogue) {
     case Product::Epilogue::add_bias: return "_bias";
@@ -101,12 +106,12 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
 
   cublasLtMatmulHeuristicResult_t result{};
   int found = 0;
-  const cublasStatus_t status =
+  cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(made->handle_, made->operation_.get(), made->b_.get(), made->a_.get(),
                                      made->d_.get(), made->d_.get(), preference.get(), 1, &result, &found);
-  if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return nullptr;
-  check(status, kWhat);
-  if (found == 0 || result.state != CUBLAS_STATUS_SUCCESS) return nullptr;
+  if (status == CUBLAS_STATUS_SUCCESS) status = found > 0 ? result.state : CUBLAS_STATUS_NOT_SUPPORTED;
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return nullptr;
+  check(status, text(kWhat, " of ", to_string(p)));  // INVALID_VALUE: we have asked wrongly
   made->algorithm_ = result.algo;
   made->workspace_bytes_ = result.workspaceSize;
   int32_t id = -1;
@@ -133,8 +138,7 @@ std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelReques
   }
   if (!matmul)
     throw Error(Status::unsupported, text(r.node.op, " '", r.node.name, "' on ", device.id(),
-                                          ": cuBLASLt has no product of ", name_of(product.in), " [", product.m, ", ",
-                                          product.k, "] and [", product.k, ", ", product.n, "]"));
+                                          ": cuBLASLt has no product of ", to_string(product)));
   return matmul;
 }
 

@@ -1,13 +1,11 @@
 // Reading and writing the file of engines.
 #include "backends/cuda/plan_cache.h"
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/text.h"
+#include "core/atomic_file.h"
+#include "core/error.h"
 
 namespace troika::cuda {
 
@@ -44,16 +42,11 @@ void PlanCache::store(const std::string& problem, const std::string& engine) {
 }
 
 void PlanCache::write() const {
-  const std::string temporary = text(path_, ".tmp.", getpid());
-  {
-    std::ofstream file(temporary, std::ios::trunc);
-    file << Json{{"machine", machine_}, {"engines", engines_}}.dump(1) << '\n';
-    if (!file.flush()) {
-      std::remove(temporary.c_str());
-      return;
-    }
+  const std::string engines = Json{{"machine", machine_}, {"engines", engines_}}.dump(1) + '\n';
+  try {
+    write_file_atomically("file of engines", path_, engines);
+  } catch (const Error&) {  // the next process measures them again
   }
-  if (std::rename(temporary.c_str(), path_.c_str()) != 0) std::remove(temporary.c_str());
 }
 
 }  // namespace troika::cuda

@@ -7,8 +7,8 @@
 
 namespace troika::cuda {
 
-// Work that is still on a stream goes on after the stream's end. Whoever owns the memory that the work
-// uses waits for it first.
+// Work that is still on a stream goes on after the stream's end. Whoever owns the memory that the
+// work uses waits for it first.
 using Stream = GpuObject<cudaStream_t, cudaStreamDestroy>;
 
 // `what` begins the message.

@@ -16,8 +16,8 @@ class NcclComm {
   ncclComm_t get() const { return handle_; }
   ncclComm_t* out() { return &handle_; }  // for the call that joins
 
-  // Ends the rank, and its kernels on the GPU. NCCL's finalize and destroy are collective, but a rank
-  // that goes alone must not wait for the others.
+  // Ends the rank, and its kernels on the GPU. NCCL's finalize and destroy are collective, but a
+  // rank that goes alone must not wait for the others.
   void abort();
 
  private:

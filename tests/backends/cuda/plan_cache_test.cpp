@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "support/temp_directory.h"
@@ -21,6 +22,7 @@ TEST(PlanCache, RemembersAcrossProcessesByItsFile) {
     cache.store("conv2d bf16", "eng52_k2=3");
     EXPECT_EQ(cache.find("conv2d bf16"), "eng52_k2=3");
   }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "no temporary file is left";
   EXPECT_EQ(PlanCache(path, kMachine).find("conv2d bf16"), "eng52_k2=3");
   EXPECT_FALSE(PlanCache(path, "NVIDIA H100, cuDNN 91900").find("conv2d bf16")) << "another GPU measures for itself";
 }

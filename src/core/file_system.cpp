@@ -1,5 +1,5 @@
 // The real system calls.
-#include "state/file_system.h"
+#include "core/file_system.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>

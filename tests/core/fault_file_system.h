@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "state/file_system.h"
+#include "core/file_system.h"
 
 namespace troika::test {
 

@@ -7,10 +7,10 @@
 
 namespace troika {
 
-// Where the first byte that breaks UTF-8 is; std::string_view::npos where there is none.
+// Returns the place of the first byte that breaks UTF-8, std::string_view::npos if there is none.
 size_t find_invalid_utf8(std::string_view bytes);
 
-// The same text with control characters, line separators and bytes that are not UTF-8 written as \xNN.
+// Returns the text with control characters, line separators and bytes that are not UTF-8 as \xNN.
 std::string printable(std::string_view bytes);
 
 // printable(), cut to about 100 bytes: names in messages, which must leave room for the reason.

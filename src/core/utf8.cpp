@@ -1,5 +1,5 @@
 // Decoding of UTF-8 (Unicode 15, table 3-7) and escaping for one-line output.
-#include "state/utf8.h"
+#include "core/utf8.h"
 
 #include <cstdint>
 

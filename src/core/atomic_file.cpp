@@ -1,5 +1,5 @@
 // The order of system calls that makes a file atomic and durable: see AtomicFile.
-#include "state/atomic_file.h"
+#include "core/atomic_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "state/utf8.h"
+#include "core/utf8.h"
 
 namespace troika {
 namespace {

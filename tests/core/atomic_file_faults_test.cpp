@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "state/atomic_file.h"
-#include "state/fault_file_system.h"
+#include "core/atomic_file.h"
+#include "core/fault_file_system.h"
 #include "state/file_helpers.h"
 #include "support/temp_directory.h"
 

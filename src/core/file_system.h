@@ -1,4 +1,4 @@
-// The system calls that state/ makes on files, behind one interface so that tests can make any of them fail.
+// The system calls on files, in one interface so that tests can make any of them fail.
 #pragma once
 
 #include <fcntl.h>

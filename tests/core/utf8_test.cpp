@@ -1,5 +1,5 @@
 // UTF-8 checks and one-line output.
-#include "state/utf8.h"
+#include "core/utf8.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // AtomicFile on a working file system: places, modes, links, refusals.
-#include "state/atomic_file.h"
+#include "core/atomic_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "state/fault_file_system.h"
+#include "core/fault_file_system.h"
 #include "state/file_helpers.h"
 #include "support/temp_directory.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "state/file_system.h"
+#include "core/file_system.h"
 
 namespace troika {
 
