@@ -24,6 +24,15 @@ std::shared_ptr<Context> test_context() {
   return context;
 }
 
+std::shared_ptr<Context> one_thread_context() {
+  static const auto context = [] {
+    ContextOptions options;
+    options.cpu_threads = 1;
+    return std::make_shared<Context>(std::move(options));
+  }();
+  return context;
+}
+
 std::shared_ptr<Model> conv_net() {
   auto model = std::make_shared<Model>("conv_net");
   ValueId x = model->add_relu(
@@ -119,8 +128,8 @@ Trained look_at(Trainer& trainer) {
 }
 
 Trained train(const std::shared_ptr<Model>& model, const std::vector<DeviceId>& devices, const TrainerOptions& options,
-              const std::vector<Batch>& batches) {
-  Trainer trainer(test_context(), model, devices, options);
+              const std::vector<Batch>& batches, const std::shared_ptr<Context>& context) {
+  Trainer trainer(context, model, devices, options);
   std::vector<double> losses;
   std::vector<int64_t> correct;
   for (const Batch& batch : batches) {

@@ -16,6 +16,8 @@
 namespace troika {
 
 std::shared_ptr<Context> test_context();
+// One CPU thread for each device, so that kernels sum in the same order on any number of devices.
+std::shared_ptr<Context> one_thread_context();
 
 Window square(int64_t kernel, int64_t stride = 1, int64_t padding = 0);
 // With its output, initialised by seed 1.
@@ -52,7 +54,7 @@ Named parameters_of(Model& model, bool buffers);
 
 // Steps through the batches.
 Trained train(const std::shared_ptr<Model>& model, const std::vector<DeviceId>& devices, const TrainerOptions& options,
-              const std::vector<Batch>& batches);
+              const std::vector<Batch>& batches, const std::shared_ptr<Context>& context = test_context());
 
 // Losses within `tolerance`, tensors within `tolerance` of their largest number.
 void expect_near(const Trained& expected, const Trained& found, double tolerance, const std::string& what);
