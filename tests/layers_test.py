@@ -62,17 +62,10 @@ def is_leaf(room):
 
 
 def check_rooms(rooms):
-<<<<<<< HEAD
-    """Every folder of src/ but the tool is in the table. The folder of backends holds lists and leaves alone."""
+    """Every folder of src/ is in the table. The folder of backends holds lists and leaves alone."""
     for path, name in source_files():
         room = room_of(name, rooms)
-        if "/" in name and room not in rooms and room != "cli":
-=======
-    """Every folder of src/ is in the table, but the folder of backends, which holds a list and leaves alone."""
-    for path, name in source_files():
-        room = room_of(name, rooms)
-        if "/" in name and room not in rooms and room != "backends":
->>>>>>> gpu
+        if "/" in name and room not in rooms:
             yield f"src/{name}: room '{room}' is not in src/LAYERS"
         if room == "backends" and name not in BACKEND_LISTS:
             yield f"src/{name}: lies in no leaf of backends/"
