@@ -1,5 +1,6 @@
 // append_loss: the loss as an op of the graph.
 #include "ops/losses.h"
+#include "passes/optimizer.h"
 #include "passes/passes.h"
 
 namespace troika {
