@@ -240,7 +240,11 @@ troika_status troika_trainer_get_option(troika_trainer trainer, int32_t group, i
 }
 
 troika_status troika_trainer_report_metric(troika_trainer trainer, double metric, troika_error* error) {
-  return guard(error, [&] { Call(trainer, "troika_trainer_report_metric").trainer.report_metric(metric); });
+  return guard(error, [&] {
+    Call call(trainer, "troika_trainer_report_metric");
+    call.trainer.check_usable();
+    call.trainer.stepper().settings().report(metric);
+  });
 }
 
 troika_status troika_trainer_get_parameter(troika_trainer trainer, const char* name, troika_device device, void* data,

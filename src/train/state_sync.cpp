@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 
 #include "core/text.h"
 
@@ -107,6 +108,17 @@ HostSlots StateSync::read_slots() const {
         std::memcpy(values.data(), parameter.data.data(), parameter.data.size());
     }
   return slots;
+}
+
+ParametersAfterwards::~ParametersAfterwards() noexcept(false) {
+  if (std::uncaught_exceptions() == 0) {
+    sync_.use_parameters();
+    return;
+  }
+  try {
+    sync_.use_parameters();
+  } catch (...) {  // the first error is the one to report
+  }
 }
 
 }  // namespace troika

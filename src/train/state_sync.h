@@ -60,4 +60,14 @@ class StateSync {
   bool buffers_are_shared_ = true;
 };
 
+// An evaluation may use averages: it ends, even by an error, with the parameters in their place.
+class ParametersAfterwards {
+ public:
+  explicit ParametersAfterwards(StateSync& sync) : sync_(sync) {}
+  ~ParametersAfterwards() noexcept(false);
+
+ private:
+  StateSync& sync_;
+};
+
 }  // namespace troika

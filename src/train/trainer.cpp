@@ -13,18 +13,12 @@
 
 namespace troika {
 
-Trainer::Run::Run(const Trainer& trainer, const TrainerOptions& all_options)
-    : options(all_options),
-      attached(*trainer.context_, *trainer.model_, trainer.devices_, options, StepLayout::Purpose::training),
-      sync(*trainer.model_, attached.layout, attached.state),
-      stepper(attached, sync, options) {}
-
 Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
                  TrainerOptions options)
     : context_(std::move(context)),
       model_(std::move(model)),
       devices_(std::move(devices)),
-      run_(std::make_unique<Run>(*this, options)),
+      run_(std::make_unique<TrainingRun>(*context_, *model_, devices_, options)),
       checks_(*model_, options.loss) {
   model_->parameters()->set_owner(this);
 }
@@ -143,31 +137,11 @@ std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const Active
   return {run_->attached.runner.sum_of_losses(), run_->attached.runner.correct()};
 }
 
-namespace {
-
-// Evaluation ends, even by an error, with the parameters in their place.
-struct UsesParameters {
-  explicit UsesParameters(StateSync& state_sync) : sync(state_sync) {}
-  ~UsesParameters() noexcept(false) {
-    if (std::uncaught_exceptions() == 0) {
-      sync.use_parameters();
-      return;
-    }
-    try {
-      sync.use_parameters();
-    } catch (...) {  // the first error is the one to report
-    }
-  }
-  StateSync& sync;
-};
-
-}  // namespace
-
 Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<float>& output) {
   check_usable();
   checks_.check_inputs(shape);
   prepare(Mode::predict, shape[0], ranks().all());
-  const UsesParameters afterwards(run_->sync);
+  const ParametersAfterwards afterwards(run_->sync);
   if (options().evaluates_average) run_->sync.use_averages();
   run_->sync.share_buffers();
   return run_prediction(run_->attached, *model_, shape[0], inputs, output);
@@ -184,7 +158,7 @@ bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
 
 bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics) {
   check_usable();
-  const UsesParameters afterwards(run_->sync);
+  const ParametersAfterwards afterwards(run_->sync);
   if (!device) return Epoch(*this, loader).evaluate(ranks().all(), metrics);
   const auto found = std::find(devices_.begin(), devices_.end(), *device);
   if (found == devices_.end())
@@ -263,38 +237,11 @@ void Trainer::set(int group, Setting setting, double value) {
   run_->stepper.settings().set(group, setting, value);
 }
 
-double Trainer::get(int group, Setting setting) const { return run_->stepper.settings().get(group, setting); }
-
-void Trainer::report_metric(double metric) {
-  check_usable();
-  run_->stepper.settings().report(metric);
-}
-
-bool Trainer::is_frozen(int group) const {
-  const size_t groups = options().groups.size();
-  if (group < 0 || group >= static_cast<int>(groups))
-    throw Error(Status::invalid_argument, text("trainer: group is ", group, ", need 0",
-                                               groups == 0 ? "; there are no groups" : text(" to ", groups - 1)));
-  return options().groups[static_cast<size_t>(group)].is_frozen;
-}
-
 void Trainer::set_frozen(int group, bool is_frozen) {
   check_usable();
-  if (this->is_frozen(group) == is_frozen) return;
-  TrainerOptions changed = options();
-  changed.groups[static_cast<size_t>(group)].is_frozen = is_frozen;
+  if (run_->is_frozen(group) == is_frozen) return;
   refresh_store();
-  TrainingState state = training_state();
-  state.updates[static_cast<size_t>(group) + 1] = 0;
-  HostSlots slots = read_slots();
-  auto run = std::make_unique<Run>(*this, changed);
-  std::erase_if(slots, [&](const auto& slot) {
-    const std::vector<std::string>& trained = run->attached.layout.trainable();
-    return std::find(trained.begin(), trained.end(), parameter_of_slot(slot.first)) == trained.end();
-  });
-  run->stepper.restore(state);
-  run->sync.restore_slots(std::move(slots));
-  run_ = std::move(run);
+  run_ = run_->with_frozen(*context_, *model_, devices_, group, is_frozen);
 }
 
 std::string Trainer::explain(int64_t batch) {

@@ -10,7 +10,7 @@
 
 #include "data/loader.h"
 #include "train/batch_checks.h"
-#include "train/stepper.h"
+#include "train/training_run.h"
 
 namespace troika {
 
@@ -47,12 +47,12 @@ class Trainer : public ParameterOwner {
   // ---- settings of updates ----
   // From the next step on; group -1 is the trainer.
   void set(int group, Setting setting, double value);
-  double get(int group, Setting setting) const;
+  double get(int group, Setting setting) const { return run_->stepper.settings().get(group, setting); }
   double learning_rate(int group) const { return run_->stepper.learning_rate(group); }  // of the next step
   void report_metric(double metric);                                                    // to a schedule on plateau
   // Frozen parameters lose what the optimizer keeps of them; others keep it. On an error nothing has changed.
   void set_frozen(int group, bool is_frozen);
-  bool is_frozen(int group) const;
+  bool is_frozen(int group) const { return run_->is_frozen(group); }
 
   // ---- parameters ----
   void pull() override;
@@ -85,22 +85,12 @@ class Trainer : public ParameterOwner {
   std::atomic<bool>& busy() { return busy_; }
 
  private:
-  // What the options make of the model and its devices. Freezing a group makes another.
-  struct Run {
-    Run(const Trainer& trainer, const TrainerOptions& options);
-
-    const TrainerOptions options;
-    Attachment attached;
-    StateSync sync;
-    Stepper stepper;
-  };
-
   void prepare(Mode mode, int64_t n, const ActiveRanks& active);
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<Model> model_;
   const std::vector<DeviceId> devices_;
-  std::unique_ptr<Run> run_;
+  std::unique_ptr<TrainingRun> run_;
   const BatchChecks checks_;
   std::function<bool(const Progress&)> progress_;
   std::atomic<bool> stop_requested_{false};
