@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "cli/text.h"
 
@@ -54,6 +55,8 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
   command.option("--trust", options.trust, "Of lars; below 0: 0.001");
   command.option("--max-gradient-norm", options.max_gradient_norm,
                  "Clips the gradients of a step to this 2-norm of all of them together; 0: does not");
+  command.option("--train-only", options.train_only,
+                 "Parameters to train, such as 'fc.*'; all others are frozen. Empty: all are trained", "PATTERNS");
   command.option("--average-decay", options.average_decay,
                  "Above 0: evaluates and saves moving averages of the parameters, which decay by this factor per step");
 }
@@ -89,7 +92,23 @@ void check_optimizer(const OptimizerOptions& options) {
   }
 }
 
-void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out) {
+// One group for each pattern, and one that freezes the rest: the first that matches a parameter counts.
+void set_groups(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups) {
+  std::istringstream parts(options.train_only);
+  for (std::string pattern; std::getline(parts, pattern, ',');) groups.patterns.push_back(pattern);
+  groups.patterns.push_back("*");
+  for (const std::string& pattern : groups.patterns) {
+    troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;
+    group.pattern = pattern.c_str();
+    groups.groups.push_back(group);
+  }
+  groups.groups.back().frozen = 1;
+  out.groups = groups.groups.data();
+  out.group_count = static_cast<int32_t>(groups.groups.size());
+}
+
+void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups) {
+  if (!options.train_only.empty()) set_groups(options, out, groups);
   out.optimizer = static_cast<int32_t>(&find(options.name) - kOptimizers) + 1;
   out.learning_rate = options.learning_rate;
   out.momentum = options.momentum;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "cli/client.h"
 #include "cli/command_line.h"
@@ -13,12 +14,20 @@ struct OptimizerOptions {
   double learning_rate = 0.1, momentum = 0, weight_decay = 0, max_gradient_norm = 0, average_decay = 0;
   double beta1 = -1, beta2 = -1, eps = -1, alpha = -1, trust = -1;  // below 0: the optimizer's
   bool nesterov = false, skip_decay_one_axis = false;
+  std::string train_only;  // patterns of parameters' names, separated by commas; empty: all
+};
+
+// What the groups of a trainer's options point to.
+struct ParameterGroups {
+  std::vector<std::string> patterns;
+  std::vector<troika_parameter_group> groups;
 };
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options);
 // Refuses what the library would refuse by its own names.
 void check_optimizer(const OptimizerOptions& options);
-void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out);
+// Both must outlive the use of `out`.
+void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups);
 
 // Calls `visit(name, field)` for each; names are those of the command line without the dashes.
 template <typename Visitor>
@@ -36,6 +45,7 @@ void visit_optimizer(OptimizerOptions& options, Visitor&& visit) {
   visit("trust", options.trust);
   visit("skip-decay-one-axis", options.skip_decay_one_axis);
   visit("average-decay", options.average_decay);
+  visit("train-only", options.train_only);
 }
 
 }  // namespace troika::cli

@@ -21,12 +21,12 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
-// `milestones` is memory for what the result points to.
-troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch,
+// `groups` and `milestones` are memory for what the result points to.
+troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch, ParameterGroups& groups,
                                        std::vector<int64_t>& milestones) {
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
   out.precision = parse_precision(options.precision);
-  set_optimizer(options.optimizer, out);
+  set_optimizer(options.optimizer, out, groups);
   set_schedule(options.schedule, steps_per_epoch, out, milestones);
   out.bucket_bytes = options.bucket_bytes;
   set_mesh(options.mesh, out);
@@ -69,8 +69,9 @@ class Run {
     test_loader_ = create_loader(test_, options.batch, false, 0);
     call(troika_loader_tell, train_loader_.get(), &position_);
     steps_per_epoch_ = position_.batches;
+    ParameterGroups groups;
     std::vector<int64_t> milestones;
-    troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_, milestones);
+    troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_, groups, milestones);
     settle_mesh(options.mesh, context_, options.threads, model_, devices_, options.batch, attach_options);
     call(troika_model_attach, model_.get(), devices_.data(), static_cast<int32_t>(devices_.size()), &attach_options,
          trainer_.out());
