@@ -57,7 +57,7 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
     a.target = batch.values + range.begin * batch.value_size;
     a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
   }
-  a.settings = &numbers.settings;
+  if (mode == Mode::train) a.settings = &numbers.settings;  // which outlives a run that misses its deadline
   a.dropout_counter[0] = numbers.seed;
   a.dropout_counter[1] = numbers.step;
   const bool leads = layout_.ranks().channel_of(rank) == 0;  // its channel group, whose ranks all have the output
