@@ -5,16 +5,35 @@
 #include "core/text.h"
 
 namespace troika {
+namespace {
 
+// Elements of 4 bytes that the pieces cover.
 int64_t count_of(const std::vector<OwnedBytes>& pieces) {
   return static_cast<int64_t>((pieces.empty() ? 0 : pieces.back().end) / sizeof(float));
 }
 
+}  // namespace
+
+Collective Collective::all_gather(const std::vector<OwnedBytes>& pieces) {
+  return {CollectiveKind::all_gather, DType::f32, count_of(pieces), &pieces};
+}
+
+Collective Collective::reduce_scatter(const std::vector<OwnedBytes>& pieces) {
+  return {CollectiveKind::reduce_scatter, DType::f32, count_of(pieces), &pieces};
+}
+
 void check_agreement(int slot, int rank, const Collective& started, const Collective& others) {
-  if (started != others)
-    throw Error(Status::internal,
-                text("collective ", slot, ": rank ", rank, " starts ", name_of(started.kind), " of ", started.count,
-                     " elements, others ", name_of(others.kind), " of ", others.count));
+  if (started.kind != others.kind || started.count != others.count || started.dtype != others.dtype)
+    throw Error(Status::internal, text("collective ", slot, ": rank ", rank, " starts ", name_of(started.kind), " of ",
+                                       started.count, " ", name_of(started.dtype), ", others ", name_of(others.kind),
+                                       " of ", others.count, " ", name_of(others.dtype)));
+}
+
+void check_dtype(int slot, int rank, const Collective& started) {
+  const DType dtype = started.dtype;
+  if (started.sums() && dtype != DType::f32 && dtype != DType::f64 && dtype != DType::i32 && dtype != DType::i64)
+    throw Error(Status::internal, text("collective ", slot, ": rank ", rank, " starts ", name_of(started.kind), " of ",
+                                       name_of(dtype), ", needs f32, f64, i32 or i64"));
 }
 
 const char* name_of(CollectiveKind kind) {

@@ -4,23 +4,48 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/split.h"
 
 namespace troika {
 
-enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_of };
-
-struct Collective {
-  CollectiveKind kind = CollectiveKind::all_reduce;
-  int64_t count = 0;  // f32 elements, or flags
-  bool operator==(const Collective&) const = default;
+enum class CollectiveKind {
+  all_reduce,      // every rank gets the sum over all ranks
+  all_gather,      // every rank gets the pieces of the data that each of the others owns
+  reduce_scatter,  // each rank gets the sum of the piece that it owns
+  all_of,          // every rank gets 1 if the flag is not 0 on every rank, else 0
 };
 
-// Elements of 4 bytes that the pieces cover.
-int64_t count_of(const std::vector<OwnedBytes>& pieces);
+// One operation on data that every rank has; in place.
+struct Collective {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  DType dtype = DType::f32;  // of the elements: sums are of f32, f64, i32 or i64
+  int64_t count = 0;         // elements
+  // Of an all_gather and a reduce_scatter: who owns what, the same on all ranks. Borrowed until the wait.
+  const std::vector<OwnedBytes>* pieces = nullptr;
 
-// INTERNAL where rank `rank` starts another collective in the slot than the `others` have.
+  static Collective all_reduce(DType dtype, int64_t count) { return {CollectiveKind::all_reduce, dtype, count}; }
+  static Collective all_of() { return {CollectiveKind::all_of, DType::i32, 1}; }
+  static Collective all_gather(const std::vector<OwnedBytes>& pieces);
+  static Collective reduce_scatter(const std::vector<OwnedBytes>& pieces);  // of f32
+
+  bool sums() const { return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter; }
+};
+
+// INTERNAL if rank `rank` starts another collective in the slot than the `others` have, or a sum of a type that has none.
 void check_agreement(int slot, int rank, const Collective& started, const Collective& others);
+void check_dtype(int slot, int rank, const Collective& started);
+
+// Calls f with a value of the type that a sum is of.
+template <typename F>
+void with_sum_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::f64: return f(double{});
+    case DType::i32: return f(int32_t{});
+    case DType::i64: return f(int64_t{});
+    default: return f(float{});
+  }
+}
 
 const char* name_of(CollectiveKind kind);
 

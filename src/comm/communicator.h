@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "comm/collective.h"
 #include "core/deadline.h"
-#include "core/split.h"
 #include "device/backend.h"
 
 namespace troika {
@@ -19,21 +19,10 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Starts replacing data[0 .. count) by the sum over all ranks, with the same bits everywhere; added in pairs, then pairs of
-  // pairs, (r0 + r1) + (r2 + r3), unless the group was made without need of a fixed order.
-  // `slot` (0 .. slots - 1) names the operation until its wait; data must stay in place until then.
-  virtual void start_all_reduce(int slot, float* data, int64_t count) = 0;
-
-  // Starts giving every rank the pieces of data that each of the others owns, in place. `pieces` must stay as they are until
-  // the wait, and be the same on all ranks. Slots as those of start_all_reduce.
-  virtual void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) = 0;
-
-  // Starts replacing the piece of data that this rank owns by its sum over all ranks, added as by start_all_reduce. The other
-  // pieces are read by their owners until the wait. `pieces` and slots as those of start_all_gather.
-  virtual void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) = 0;
-
-  // Starts replacing the flag, 0 or 1, by 1 where it is 1 on every rank, else by 0. Slots as those of start_all_reduce.
-  virtual void start_all_of(int slot, int32_t* flag) = 0;
+  // Starts a collective on this rank's data. `slot` (0 .. slots - 1) names the operation until its wait; data must stay in
+  // place until then. Sums have the same bits on every rank: added in pairs, then pairs of pairs, (r0 + r1) + (r2 + r3), unless
+  // the group was made without need of a fixed order. In a reduce_scatter the owners read the other pieces until the wait.
+  virtual void start(int slot, const Collective& collective, void* data) = 0;
 
   // Does what can be done without waiting. Called between launches.
   virtual void progress() = 0;

@@ -50,14 +50,12 @@ void sum_over_group(const GroupSum& sum, Device& device, const Bases& bases, con
                     Deadline deadline) {
   Communicator& group = *(sum.group == RankGroup::data      ? groups.data
                           : sum.group == RankGroup::channel ? groups.channel
-                                                           : groups.model);
+                                                            : groups.model);
   const int slot = sum.group == RankGroup::data ? data_slots(buckets) - 1 : 0;
   std::byte* const to = bases.address(sum.to);
   device.copy(to, bases.address(sum.from), sum.from.bytes);
-  if (sum.dtype == DType::i32)
-    group.start_all_of(slot, reinterpret_cast<int32_t*>(to));
-  else
-    group.start_all_reduce(slot, reinterpret_cast<float*>(to), static_cast<int64_t>(sum.from.bytes / sizeof(float)));
+  const auto count = static_cast<int64_t>(sum.from.bytes / size_of(sum.dtype));
+  group.start(slot, sum.dtype == DType::i32 ? Collective::all_of() : Collective::all_reduce(sum.dtype, count), to);
   group.wait(slot, deadline);
 }
 
@@ -67,10 +65,10 @@ void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, Dev
   const OwnedBytes& own = exchange.pieces[static_cast<size_t>(exchange.rank)];
   if (kind == PlanStep::channel_gather) {
     device.copy(to + own.begin, from, own.end - own.begin);
-    group.start_all_gather(0, to, exchange.pieces);
+    group.start(0, Collective::all_gather(exchange.pieces), to);
     group.wait(0, deadline);
   } else {
-    group.start_reduce_scatter(0, reinterpret_cast<float*>(from), exchange.pieces);
+    group.start(0, Collective::reduce_scatter(exchange.pieces), from);
     group.wait(0, deadline);
     device.copy(to, from + own.begin, own.end - own.begin);
   }
@@ -100,9 +98,9 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
         break;
       case PlanStep::start_all_reduce: {
         const BucketRange& range = buckets[step.index];
-        communicator->start_all_reduce(static_cast<int>(step.index),
-                                       reinterpret_cast<float*>(bases.gradients + range.offset),
-                                       static_cast<int64_t>(range.bytes / sizeof(float)));
+        communicator->start(static_cast<int>(step.index),
+                            Collective::all_reduce(DType::f32, static_cast<int64_t>(range.bytes / sizeof(float))),
+                            bases.gradients + range.offset);
         communicator->progress();
         break;
       }
@@ -120,8 +118,8 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
       }
       case PlanStep::start_all_gather: {
         const BucketRange& range = buckets[step.index];
-        communicator->start_all_gather(gather_slot(step.index, buckets.size()), bases.parameters + range.offset,
-                                       range.pieces);
+        communicator->start(gather_slot(step.index, buckets.size()), Collective::all_gather(range.pieces),
+                            bases.parameters + range.offset);
         communicator->progress();
         break;
       }

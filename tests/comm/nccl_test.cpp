@@ -98,7 +98,7 @@ std::vector<float> sum_of_numbers(int size, int64_t count) { return numbers(size
 
 void sum_once(Gpu& gpu, Communicator& group, int64_t count, Deadline deadline) {
   GpuFloats bucket(gpu, numbers(group.rank(), count));
-  group.start_all_reduce(0, bucket.data(), count);
+  group.start(0, Collective::all_reduce(DType::f32, count), bucket.data());
   group.wait(0, deadline);
   await(gpu, group, deadline);
   if (bucket.read() != sum_of_numbers(group.size(), count))
@@ -110,7 +110,7 @@ void fail_to_sum(Gpu& gpu, Communicator& group, Clock::duration time) {
   constexpr int64_t kCount = 1 << 20;
   GpuFloats bucket(gpu, numbers(group.rank(), kCount));
   try {
-    group.start_all_reduce(0, bucket.data(), kCount);
+    group.start(0, Collective::all_reduce(DType::f32, kCount), bucket.data());
     group.wait(0, in(time));
     await(gpu, group, in(time));
   } catch (const Error& e) {
@@ -120,7 +120,7 @@ void fail_to_sum(Gpu& gpu, Communicator& group, Clock::duration time) {
     if (Clock::now() - began > kToAbort)
       throw Error(Status::internal, text("rank ", group.rank(), ": the abort took more than ", kToAbort.count(), " s"));
     try {
-      group.start_all_reduce(0, bucket.data(), kCount);
+      group.start(0, Collective::all_reduce(DType::f32, kCount), bucket.data());
     } catch (const Error& afterwards) {
       if (std::string(afterwards.what()).find("was aborted") != std::string::npos) throw e;
     }
@@ -142,7 +142,7 @@ void sum_several_buckets(int rank, int size, const ncclUniqueId& id) {
   for (int step = 0; step < 3; ++step) {
     for (size_t i = 0; i < counts.size(); ++i) {
       buckets[i]->write(numbers(rank, counts[i]));
-      group.start_all_reduce(static_cast<int>(i), buckets[i]->data(), counts[i]);
+      group.start(static_cast<int>(i), Collective::all_reduce(DType::f32, counts[i]), buckets[i]->data());
       group.progress();
     }
     for (size_t i = 0; i < counts.size(); ++i) group.wait(static_cast<int>(i), in(kToJoin));

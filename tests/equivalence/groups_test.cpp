@@ -106,7 +106,8 @@ TEST(DeviceGroups, AddInPairsOfPairsOfRanksWithSeveralSumsInFlight) {
         std::vector<OnDevice<float>> data;
         for (int s = 0; s < slots; ++s) data.emplace_back(device, numbers(c.rank(), counts[static_cast<size_t>(s)], s));
         for (int s = 0; s < slots; ++s) {
-          c.start_all_reduce(s, data[static_cast<size_t>(s)].data(), counts[static_cast<size_t>(s)]);
+          c.start(s, Collective::all_reduce(DType::f32, counts[static_cast<size_t>(s)]),
+                  data[static_cast<size_t>(s)].data());
           c.progress();
         }
         for (int s : {1, 0, 3, 2}) {
@@ -119,13 +120,41 @@ TEST(DeviceGroups, AddInPairsOfPairsOfRanksWithSeveralSumsInFlight) {
   }
 }
 
+// Whole numbers of that type, whose sums are exact in any order.
+template <typename T>
+void expect_exact_sums(const Devices& ids, DType dtype, T unit) {
+  for (int64_t count : {1, 2, 1009}) {
+    Group(ids, 1).on_every_rank([&](Communicator& c, Device& device) {
+      std::vector<T> own(static_cast<size_t>(count)), expected(own.size());
+      for (size_t i = 0; i < own.size(); ++i)
+        for (int rank = 0; rank < c.size(); ++rank) {
+          const T number = unit * static_cast<T>((i * 7 + static_cast<size_t>(rank) * 13) % 101) - unit * T{50};
+          if (rank == c.rank()) own[i] = number;
+          expected[i] += number;
+        }
+      const OnDevice<T> data(device, own);
+      c.start(0, Collective::all_reduce(dtype, count), data.data());
+      c.wait(0, in_a_minute());
+      EXPECT_TRUE(data.read() == expected) << name_of(dtype) << " of " << count << ", rank " << c.rank();
+    });
+  }
+}
+
+TEST(DeviceGroups, AddDoublesAndWholeNumbersWithoutRoundingThem) {
+  for (const Devices& ids : all_lists()) {
+    expect_exact_sums<double>(ids, DType::f64, 1.0 + 0x1p-40);
+    expect_exact_sums<int32_t>(ids, DType::i32, 1 << 20);
+    expect_exact_sums<int64_t>(ids, DType::i64, (int64_t{1} << 40) + 1);
+  }
+}
+
 TEST(DeviceGroups, AddWhatIsLargerThanTheirScratch) {
   for (const Devices& ids : {test_devices(8), has_many_gpus() ? gpus({0, 1, 1, 0, 2, 2, 3, 0}) : test_devices(7)}) {
     const int64_t count = 2'500'003;  // a slice of which is more than 8 MiB on the other seven
     const std::vector<float> expected = sum_in_pairs(static_cast<int>(ids.size()), count, 1);
     Group(ids, 1).on_every_rank([&](Communicator& c, Device& device) {
       const OnDevice<float> data(device, numbers(c.rank(), count, 1));
-      c.start_all_reduce(0, data.data(), count);
+      c.start(0, Collective::all_reduce(DType::f32, count), data.data());
       c.wait(0, in_a_minute());
       EXPECT_TRUE(data.read() == expected) << "rank " << c.rank();
     });
@@ -149,19 +178,19 @@ TEST(DeviceGroups, GatherScatterAndCombineFlagsBesideASum) {
     Group(ids, 2).on_every_rank([&](Communicator& c, Device& device) {
       for (int step = 0; step < 3; ++step) {
         const OnDevice<float> reduced(device, numbers(c.rank(), count, 2)), data(device, numbers(c.rank(), count, 2));
-        c.start_all_reduce(1, reduced.data(), count);
-        c.start_reduce_scatter(0, data.data(), pieces);
+        c.start(1, Collective::all_reduce(DType::f32, count), reduced.data());
+        c.start(0, Collective::reduce_scatter(pieces), data.data());
         c.wait(0, in_a_minute());
         const std::vector<float> scattered = data.read();
         for (const OwnedBytes& piece : pieces)
           for (size_t i = piece.begin / sizeof(float); piece.owner == c.rank() && i < piece.end / sizeof(float); ++i)
             ASSERT_EQ(scattered[i], sums[i]) << "rank " << c.rank() << ", element " << i;
-        c.start_all_gather(0, reinterpret_cast<std::byte*>(data.data()), pieces);
+        c.start(0, Collective::all_gather(pieces), data.data());
         c.wait(0, in_a_minute());
         EXPECT_TRUE(data.read() == sums) << "rank " << c.rank() << " of " << size << ", step " << step;
         for (int without : {size, 0, size - 1}) {
           const OnDevice<int32_t> flag(device, {c.rank() == without ? 0 : 1});
-          c.start_all_of(0, flag.data());
+          c.start(0, Collective::all_of(), flag.data());
           c.wait(0, in_a_minute());
           EXPECT_EQ(flag.read()[0], without == size ? 1 : 0) << "rank " << c.rank() << ", without " << without;
         }
@@ -178,7 +207,7 @@ TEST(DeviceGroups, EndWithCommWhereARankNeverComesOrAborts) {
     group.on_every_rank([&](Communicator& c, Device& device) {
       const OnDevice<float> data(device, {1});
       if (c.rank() == 0) return;
-      c.start_all_reduce(0, data.data(), 1);
+      c.start(0, Collective::all_reduce(DType::f32, 1), data.data());
       EXPECT_THROWS(Status::comm, text("rank ", c.rank()),
                     (c.wait(0, std::chrono::steady_clock::now() + std::chrono::milliseconds(20)), 0));
     });

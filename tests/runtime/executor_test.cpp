@@ -50,14 +50,12 @@ class SlowLink : public Communicator {
   SlowLink(Events& events, std::chrono::milliseconds time) : events_(events), time_(time) {}
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  void start_all_reduce(int slot, float* data, int64_t count) override {
-    events_.push_back(text("start ", slot, " at ", reinterpret_cast<std::byte*>(data) - gradients, " of ", count));
+  void start(int slot, const Collective& collective, void* data) override {
+    events_.push_back(
+        text("start ", slot, " at ", static_cast<std::byte*>(data) - gradients, " of ", collective.count));
     free_ = std::max(free_, Clock::now()) + time_;
     done_[slot] = free_;
   }
-  void start_all_gather(int, std::byte*, const std::vector<OwnedBytes>&) override {}
-  void start_reduce_scatter(int, float*, const std::vector<OwnedBytes>&) override {}
-  void start_all_of(int, int32_t*) override {}
   void progress() override { ++progressed; }
   void wait(int slot, Deadline deadline) override {
     if (done_.at(slot) > deadline) throw Error(Status::comm, text("slot ", slot, " is late"));

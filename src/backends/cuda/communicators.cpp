@@ -28,14 +28,7 @@ class OnGpu : public Communicator {
   OnGpu(std::shared_ptr<const NcclGroup> group, int rank) : group_(std::move(group)), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return own().size(); }
-  void start_all_reduce(int slot, float* data, int64_t count) override { own().start_all_reduce(slot, data, count); }
-  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
-    own().start_all_gather(slot, data, pieces);
-  }
-  void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
-    own().start_reduce_scatter(slot, data, pieces);
-  }
-  void start_all_of(int slot, int32_t* flag) override { own().start_all_of(slot, flag); }
+  void start(int slot, const Collective& collective, void* data) override { own().start(slot, collective, data); }
   void progress() override { own().progress(); }
   void wait(int slot, Deadline deadline) override { own().wait(slot, deadline); }
   // Aborts every rank. NCCL tells the others late that this one has gone, or never, and they would

@@ -16,20 +16,29 @@ class GpuCommunicator : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return group_->size(); }
 
-  void start_all_reduce(int slot, float* data, int64_t count) override {
-    start(slot, {CollectiveKind::all_reduce, count}, data, nullptr);
-  }
-
-  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
-    start(slot, {CollectiveKind::all_gather, count_of(pieces)}, reinterpret_cast<float*>(data), &pieces);
-  }
-
-  void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
-    start(slot, {CollectiveKind::reduce_scatter, count_of(pieces)}, data, &pieces);
-  }
-
-  void start_all_of(int slot, int32_t* flag) override {
-    start(slot, {CollectiveKind::all_of, 1}, reinterpret_cast<float*>(flag), nullptr);
+  void start(int slot, const Collective& collective, void* data) override {
+    check_dtype(slot, rank_, collective);
+    std::lock_guard lock(group_->state_.mutex);
+    group_->state_.check_usable(rank_);
+    Slot& s = group_->slots_.at(static_cast<size_t>(slot));
+    const bool is_first = s.reached[GpuGroup::started] == own(s).rounds * size();
+    if (!is_first) check_agreement(slot, rank_, collective, s.collective);
+    check_launch(cudaEventRecord(own(s).events[GpuGroup::started].get(), launches()));
+    own(s).data = data;
+    own(s).stage = GpuGroup::started;
+    ++own(s).rounds;
+    ++s.reached[GpuGroup::started];
+    if (is_first) {
+      s.collective = collective;
+      for (int rank = 0; rank < size(); ++rank) {
+        const Range slice = balanced_split(collective.count, size(), rank);
+        const size_t element = size_of(collective.dtype);
+        s.slices[static_cast<size_t>(rank)] = {static_cast<size_t>(slice.begin) * element,
+                                               static_cast<size_t>(slice.end) * element, rank};
+      }
+    }
+    s.pieces = collective.pieces ? collective.pieces : &s.slices;
+    group_->state_.notify();
   }
 
   void progress() override {
@@ -65,29 +74,6 @@ class GpuCommunicator : public Communicator {
   cudaStream_t launches() const { return group_->device(rank_).stream(); }
   RankSlot& own(Slot& s) const { return s.ranks[static_cast<size_t>(rank_)]; }
   const RankSlot& own(const Slot& s) const { return s.ranks[static_cast<size_t>(rank_)]; }
-
-  void start(int slot, const Collective& collective, float* data, const std::vector<OwnedBytes>* pieces) {
-    std::lock_guard lock(group_->state_.mutex);
-    group_->state_.check_usable(rank_);
-    Slot& s = group_->slots_.at(static_cast<size_t>(slot));
-    const bool is_first = s.reached[GpuGroup::started] == own(s).rounds * size();
-    if (!is_first) check_agreement(slot, rank_, collective, s.collective);
-    check_launch(cudaEventRecord(own(s).events[GpuGroup::started].get(), launches()));
-    own(s).data = data;
-    own(s).stage = GpuGroup::started;
-    ++own(s).rounds;
-    ++s.reached[GpuGroup::started];
-    if (is_first) {
-      s.collective = collective;
-      for (int rank = 0; rank < size(); ++rank) {
-        const Range slice = balanced_split(collective.count, size(), rank);
-        s.slices[static_cast<size_t>(rank)] = {static_cast<size_t>(slice.begin) * sizeof(float),
-                                               static_cast<size_t>(slice.end) * sizeof(float), rank};
-      }
-    }
-    s.pieces = pieces ? pieces : &s.slices;
-    group_->state_.notify();
-  }
 
   // Under the mutex, as what follows.
   bool can_launch(const Slot& s) const {

@@ -28,7 +28,7 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
  protected:
   enum Stage { started, summed, done, kStages };  // summed: a rank's own piece has its sum, the others not yet
   struct RankSlot {
-    float* data = nullptr;  // of an all_of an int32_t's
+    void* data = nullptr;
     Event events[kStages];  // `started` is recorded on the rank's launches, the others on side(rank)
     int64_t rounds = 0;     // times that its rank has started it
     Stage stage = done;     // the last of this round that has been handed to the GPU
@@ -63,10 +63,11 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
   std::vector<Slot> slots_;  // under the state's mutex
 };
 
-// data[r][begin .. begin + count) becomes the sum over the ranks, added in pairs, then pairs of pairs: for every rank r of
-// `size`, or for rank `only` alone.
-void launch_sum(float* const* data, int size, int64_t begin, int64_t count, cudaStream_t stream, int only = -1);
-// Each flag becomes 1 where none is 0, else 0.
-void launch_all_of(int32_t* const* flags, int size, cudaStream_t stream);
+// Elements [begin, begin + count) of data[r] become the sum over the ranks, added in pairs, then pairs of pairs: for every rank
+// r of `size`, or for rank `only` alone.
+void launch_sum(DType dtype, void* const* data, int size, int64_t begin, int64_t count, cudaStream_t stream,
+                int only = -1);
+// Each flag, an int32_t, becomes 1 if none is 0, else 0.
+void launch_all_of(void* const* flags, int size, cudaStream_t stream);
 
 }  // namespace troika::cuda

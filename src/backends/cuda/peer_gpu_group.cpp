@@ -33,9 +33,7 @@ GpuGroup::Stage PeerGpuGroup::launch(const Slot& slot, int rank) {
       continue;
     }
     // Its owner has read what this overwrites, as it has summed.
-    auto at = [&](int r) {
-      return reinterpret_cast<std::byte*>(slot.ranks[static_cast<size_t>(r)].data) + piece.begin;
-    };
+    auto at = [&](int r) { return static_cast<std::byte*>(slot.ranks[static_cast<size_t>(r)].data) + piece.begin; };
     copy(at(rank), rank, at(piece.owner), piece.owner, piece.end - piece.begin, side(rank));
   }
   return sums && slot.collective.kind != CollectiveKind::reduce_scatter ? summed : done;
@@ -48,18 +46,19 @@ void PeerGpuGroup::sum(const Slot& slot, const OwnedBytes& piece) {
   for (size_t begin = piece.begin; begin < piece.end; begin += most) {
     const size_t bytes = std::min(most, piece.end - begin);
     std::byte* scratch = scratch_[static_cast<size_t>(rank)].get();
-    float* data[kMostSummed];
+    void* data[kMostSummed];
     for (int r = 0; r < size(); ++r) {
-      std::byte* const part = reinterpret_cast<std::byte*>(slot.ranks[static_cast<size_t>(r)].data) + begin;
-      data[r] = reinterpret_cast<float*>(r == rank ? part : scratch);
+      std::byte* const part = static_cast<std::byte*>(slot.ranks[static_cast<size_t>(r)].data) + begin;
+      data[r] = r == rank ? part : scratch;
       if (r == rank) continue;
       copy(scratch, rank, part, r, bytes, side(rank));
       scratch += most;
     }
     if (slot.collective.kind == CollectiveKind::all_of)
-      launch_all_of(reinterpret_cast<int32_t* const*>(data), size(), side(rank));
+      launch_all_of(data, size(), side(rank));
     else
-      launch_sum(data, size(), 0, static_cast<int64_t>(bytes / sizeof(float)), side(rank), rank);
+      launch_sum(slot.collective.dtype, data, size(), 0, static_cast<int64_t>(bytes / size_of(slot.collective.dtype)),
+                 side(rank), rank);
   }
 }
 

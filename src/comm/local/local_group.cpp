@@ -12,32 +12,33 @@
 namespace troika {
 namespace {
 
-constexpr int64_t kLine = 16;  // floats in a cache line: slices meet at lines, so that ranks never write the same one
+constexpr int64_t kLine = 64;  // bytes of a cache line: slices meet at lines, so that ranks never write the same one
 
-constexpr int64_t kBlock = 1024;  // floats that stay in the first-level cache
+constexpr int64_t kBlock = 1024;  // elements that stay in the first-level cache
 constexpr int kMostDepth = 16;    // of pairs of pairs
 
 // Elements [at, at + m) of the sum of buffers [first, first + width), of which those from n on do not exist; width is a power
-// of 2. In place where it is one buffer, else in `sums`.
-const float* sum_block(float* const* buffers, size_t n, size_t first, size_t width, int64_t at, int64_t m,
-                       float* sums) {
-  if (width == 1) return buffers[first] + at;
+// of 2. In place if it is one buffer, else in `sums`.
+template <typename T>
+const T* sum_block(void* const* buffers, size_t n, size_t first, size_t width, int64_t at, int64_t m, T* sums) {
+  if (width == 1) return static_cast<const T*>(buffers[first]) + at;
   const size_t half = width / 2;
-  const float* const left = sum_block(buffers, n, first, half, at, m, sums);
+  const T* const left = sum_block(buffers, n, first, half, at, m, sums);
   if (first + half >= n) return left;
-  const float* const right = sum_block(buffers, n, first + half, half, at, m, sums + kBlock);
+  const T* const right = sum_block(buffers, n, first + half, half, at, m, sums + kBlock);
   for (int64_t i = 0; i < m; ++i) sums[i] = left[i] + right[i];
   return sums;
 }
 
 // Sums column [begin, end) of `n` buffers in pairs, then pairs of pairs, and writes the sum into each, or into that of `owner`.
-void sum_slice(float* const* buffers, size_t n, int64_t begin, int64_t end, int owner = -1) {
-  alignas(64) float sums[kMostDepth * kBlock];
+template <typename T>
+void sum_slice(void* const* buffers, size_t n, int64_t begin, int64_t end, int owner = -1) {
+  alignas(kLine) T sums[kMostDepth * kBlock];
   for (int64_t at = begin; at < end; at += kBlock) {
     const int64_t m = std::min(kBlock, end - at);
-    const float* const sum = sum_block(buffers, n, 0, std::bit_ceil(n), at, m, sums);
+    const T* const sum = sum_block(buffers, n, 0, std::bit_ceil(n), at, m, sums);
     for (size_t r = 0; r < n; ++r)
-      if (owner < 0 || r == static_cast<size_t>(owner)) std::copy(sum, sum + m, buffers[r] + at);
+      if (owner < 0 || r == static_cast<size_t>(owner)) std::copy(sum, sum + m, static_cast<T*>(buffers[r]) + at);
   }
 }
 
@@ -49,23 +50,8 @@ class LocalCommunicator : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return group_->size_; }
 
-  void start_all_reduce(int slot, float* data, int64_t count) override {
-    start(slot, {CollectiveKind::all_reduce, count}, data, nullptr);
-  }
-
-  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override {
-    start(slot, {CollectiveKind::all_gather, count_of(pieces)}, reinterpret_cast<float*>(data), &pieces);
-  }
-
-  void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override {
-    start(slot, {CollectiveKind::reduce_scatter, count_of(pieces)}, data, &pieces);
-  }
-
-  void start_all_of(int slot, int32_t* flag) override {
-    start(slot, {CollectiveKind::all_of, 1}, reinterpret_cast<float*>(flag), nullptr);
-  }
-
-  void start(int slot_index, const Collective& collective, float* data, const std::vector<OwnedBytes>* pieces) {
+  void start(int slot_index, const Collective& collective, void* data) override {
+    check_dtype(slot_index, rank_, collective);
     auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
     bool all_started = false;
     {
@@ -76,7 +62,6 @@ class LocalCommunicator : public Communicator {
       const bool is_first = slot.started == (round - 1) * group_->size_;
       if (!is_first) check_agreement(slot_index, rank_, collective, slot.collective);
       slot.collective = collective;
-      slot.pieces = pieces;
       slot.rounds[static_cast<size_t>(rank_)] = round;
       slot.data[static_cast<size_t>(rank_)] = data;
       slot.slice_done[static_cast<size_t>(rank_)] = 0;
@@ -158,17 +143,21 @@ class LocalCommunicator : public Communicator {
 
   // Nobody else reads or writes its slice.
   void reduce(const LocalGroup::Slot& slot) const {
-    const int64_t count = slot.collective.count, lines = (count + kLine - 1) / kLine;
-    const Range range = balanced_split(lines, group_->size_, rank_);
-    sum_slice(slot.data.data(), slot.data.size(), range.begin * kLine, std::min(range.end * kLine, count));
+    with_sum_type(slot.collective.dtype, [&](auto zero) {
+      constexpr int64_t kElements = kLine / static_cast<int64_t>(sizeof zero);
+      const int64_t count = slot.collective.count, lines = (count + kElements - 1) / kElements;
+      const Range range = balanced_split(lines, group_->size_, rank_);
+      sum_slice<decltype(zero)>(slot.data.data(), slot.data.size(), range.begin * kElements,
+                                std::min(range.end * kElements, count));
+    });
   }
 
   // Nobody writes what it owns, or changes its buffer before all have copied.
   void gather(const LocalGroup::Slot& slot) const {
-    auto* const own = reinterpret_cast<std::byte*>(slot.data[static_cast<size_t>(rank_)]);
-    for (const OwnedBytes& piece : *slot.pieces) {
+    auto* const own = static_cast<std::byte*>(slot.data[static_cast<size_t>(rank_)]);
+    for (const OwnedBytes& piece : *slot.collective.pieces) {
       if (piece.owner == rank_) continue;
-      const auto* const theirs = reinterpret_cast<const std::byte*>(slot.data[static_cast<size_t>(piece.owner)]);
+      const auto* const theirs = static_cast<const std::byte*>(slot.data[static_cast<size_t>(piece.owner)]);
       std::memcpy(own + piece.begin, theirs + piece.begin, piece.end - piece.begin);
     }
   }
@@ -176,17 +165,17 @@ class LocalCommunicator : public Communicator {
   // Nobody else reads what it owns.
   void scatter(const LocalGroup::Slot& slot) const {
     constexpr auto kSize = static_cast<int64_t>(sizeof(float));
-    for (const OwnedBytes& piece : *slot.pieces)
+    for (const OwnedBytes& piece : *slot.collective.pieces)
       if (piece.owner == rank_)
-        sum_slice(slot.data.data(), slot.data.size(), static_cast<int64_t>(piece.begin) / kSize,
-                  static_cast<int64_t>(piece.end) / kSize, rank_);
+        sum_slice<float>(slot.data.data(), slot.data.size(), static_cast<int64_t>(piece.begin) / kSize,
+                         static_cast<int64_t>(piece.end) / kSize, rank_);
   }
 
   // Nobody else touches a flag before this has ended.
   static void combine_flags(const LocalGroup::Slot& slot) {
     int32_t all = 1;
-    for (const float* data : slot.data) all = all && *reinterpret_cast<const int32_t*>(data) != 0;
-    for (float* data : slot.data) *reinterpret_cast<int32_t*>(data) = all;
+    for (const void* data : slot.data) all = all && *static_cast<const int32_t*>(data) != 0;
+    for (void* data : slot.data) *static_cast<int32_t*>(data) = all;
   }
 
   static constexpr int kNone = 1 << 30;

@@ -27,9 +27,8 @@ class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
         : data(static_cast<size_t>(size), nullptr),
           rounds(static_cast<size_t>(size), 0),
           slice_done(static_cast<size_t>(size), 1) {}
-    Collective collective;                            // of the round in progress
-    std::vector<float*> data;                         // one a rank; of an all_of it is an int32_t's
-    const std::vector<OwnedBytes>* pieces = nullptr;  // null: of an all_reduce or all_of
+    Collective collective;            // of the round in progress
+    std::vector<void*> data;          // of each rank
     std::vector<int64_t> rounds;      // times that each rank has started it; read and written by its own rank alone
     std::atomic<int64_t> started{0};  // starts by all ranks; round k is there at k * size
     std::vector<char> slice_done;     // of its rank's round; read and written by its own rank alone

@@ -25,6 +25,15 @@ cudaEvent_t create_event(int rank) {
   return event;
 }
 
+ncclDataType_t type_of(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return ncclFloat64;
+    case DType::i32: return ncclInt32;
+    case DType::i64: return ncclInt64;
+    default: return ncclFloat32;
+  }
+}
+
 // One operation for all pieces: NCCL's own all-gather and reduce-scatter want them to be of one size.
 template <typename Call>
 ncclResult_t for_each(const std::vector<OwnedBytes>& pieces, Call&& call) {
@@ -90,7 +99,7 @@ void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline de
 
 // Behind the launches so far, beside those that follow. `call` is one operation of NCCL, or a group of them.
 template <typename Call>
-void NcclCommunicator::start(int slot, const char* what, Call&& call) {
+void NcclCommunicator::start_call(int slot, const char* what, Call&& call) {
   std::lock_guard lock(mutex_);
   require_usable();
   Slot& s = slots_.at(static_cast<size_t>(slot));
@@ -102,37 +111,32 @@ void NcclCommunicator::start(int slot, const char* what, Call&& call) {
   check(cudaEventRecord(s.done.get(), stream_.get()), rank_);
 }
 
-void NcclCommunicator::start_all_reduce(int slot, float* data, int64_t count) {
-  // A sum, not an average: averages are kept from NCCL's fastest paths. The loss has the 1 / batch.
-  start(slot, "all-reduce", [&] {
-    return Library::get().all_reduce(data, data, static_cast<size_t>(count), ncclFloat, ncclSum, comm_.get(),
-                                     stream_.get());
-  });
+void NcclCommunicator::start(int slot, const Collective& collective, void* data) {
+  check_dtype(slot, rank_, collective);
+  start_call(slot, name_of(collective.kind), [&] { return call(collective, static_cast<std::byte*>(data)); });
 }
 
-void NcclCommunicator::start_all_of(int slot, int32_t* flag) {
-  start(slot, "all-of",
-        [&] { return Library::get().all_reduce(flag, flag, 1, ncclInt32, ncclMin, comm_.get(), stream_.get()); });
-}
-
-void NcclCommunicator::start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) {
-  start(slot, "all-gather", [&] {
-    return for_each(pieces, [&](const OwnedBytes& piece) {
-      std::byte* const begin = data + piece.begin;
-      return Library::get().broadcast(begin, begin, piece.end - piece.begin, ncclUint8, piece.owner, comm_.get(),
-                                      stream_.get());
-    });
-  });
-}
-
-void NcclCommunicator::start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) {
-  start(slot, "reduce-scatter", [&] {
-    return for_each(pieces, [&](const OwnedBytes& piece) {
-      float* const begin = data + piece.begin / sizeof(float);
-      return Library::get().reduce(begin, begin, (piece.end - piece.begin) / sizeof(float), ncclFloat, ncclSum,
-                                   piece.owner, comm_.get(), stream_.get());
-    });
-  });
+ncclResult_t NcclCommunicator::call(const Collective& collective, std::byte* data) {
+  const Library& library = Library::get();
+  const auto count = static_cast<size_t>(collective.count);
+  switch (collective.kind) {
+    case CollectiveKind::all_of:
+      return library.all_reduce(data, data, 1, ncclInt32, ncclMin, comm_.get(), stream_.get());
+    case CollectiveKind::all_gather:
+      return for_each(*collective.pieces, [&](const OwnedBytes& piece) {
+        std::byte* const begin = data + piece.begin;
+        return library.broadcast(begin, begin, piece.end - piece.begin, ncclUint8, piece.owner, comm_.get(),
+                                 stream_.get());
+      });
+    case CollectiveKind::reduce_scatter:
+      return for_each(*collective.pieces, [&](const OwnedBytes& piece) {
+        std::byte* const begin = data + piece.begin;
+        return library.reduce(begin, begin, (piece.end - piece.begin) / sizeof(float), ncclFloat, ncclSum, piece.owner,
+                              comm_.get(), stream_.get());
+      });
+    default:  // a sum, not an average: averages are kept from NCCL's fastest paths. The loss has the 1 / batch.
+      return library.all_reduce(data, data, count, type_of(collective.dtype), ncclSum, comm_.get(), stream_.get());
+  }
 }
 
 void NcclCommunicator::wait(int slot, Deadline) {

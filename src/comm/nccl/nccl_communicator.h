@@ -33,10 +33,7 @@ class NcclCommunicator : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void start_all_reduce(int slot, float* data, int64_t count) override;
-  void start_all_gather(int slot, std::byte* data, const std::vector<OwnedBytes>& pieces) override;
-  void start_reduce_scatter(int slot, float* data, const std::vector<OwnedBytes>& pieces) override;
-  void start_all_of(int slot, int32_t* flag) override;
+  void start(int slot, const Collective& collective, void* data) override;
   // COMM where NCCL has met an error since: a rank that is lost, a broken connection.
   void progress() override;
   void wait(int slot, Deadline deadline) override;
@@ -44,9 +41,10 @@ class NcclCommunicator : public Communicator {
 
  private:
   void require_usable() const;
+  ncclResult_t call(const Collective& collective, std::byte* data);
   void settle(ncclResult_t result, const char* what, Deadline deadline);
   template <typename Call>
-  void start(int slot, const char* what, Call&& call);
+  void start_call(int slot, const char* what, Call&& call);
 
   const int rank_, size_;
   Rank own_;

@@ -28,7 +28,7 @@ TEST_P(LocalGroupOfSize, SumsInPairsOfPairsOfRanksWithTheSameBitsEverywhere) {
     const std::vector<float> expected = sum_in_pairs(size, count, 1);
     expect_no_errors(on_every_rank(size, 1, [&](Communicator& c) {
       std::vector<float> data = numbers(c.rank(), count, 1);
-      c.start_all_reduce(0, data.data(), count);
+      c.start(0, Collective::all_reduce(DType::f32, count), data.data());
       c.wait(0, in(60s));
       EXPECT_TRUE(data == expected) << "rank " << c.rank() << " of " << size << ", " << count << " elements";
     }));
@@ -45,7 +45,7 @@ TEST_P(LocalGroupOfSize, KeepsSeveralSlotsInFlightOverFiftySteps) {
       std::vector<std::vector<float>> data;
       for (int s = 0; s < slots; ++s) data.push_back(numbers(c.rank(), counts[s], s));
       for (int s = 0; s < slots; ++s) {
-        c.start_all_reduce(s, data[static_cast<size_t>(s)].data(), counts[s]);
+        c.start(s, Collective::all_reduce(DType::f32, counts[s]), data[static_cast<size_t>(s)].data());
         c.progress();
       }
       for (int s = 0; s < slots; ++s) {
@@ -55,6 +55,13 @@ TEST_P(LocalGroupOfSize, KeepsSeveralSlotsInFlightOverFiftySteps) {
       }
     }
   }));
+}
+
+TEST(LocalGroup, RefusesSumsOfOtherTypes) {
+  const auto c = create_local_communicators(2, 1);
+  uint16_t data = 0;
+  EXPECT_THROWS(Status::internal, "collective 0: rank 0 starts all_reduce of bf16, needs f32, f64, i32 or i64",
+                (c[0]->start(0, Collective::all_reduce(DType::bf16, 1), &data), 0));
 }
 
 TEST_P(LocalGroupOfSize, SumsTheSameWhenRanksArriveUnevenly) {
@@ -70,7 +77,7 @@ TEST_P(LocalGroupOfSize, SumsTheSameWhenRanksArriveUnevenly) {
       for (int s = 0; s < slots; ++s) data.push_back(numbers(c.rank(), count, s));
       for (int s = 0; s < slots; ++s) {
         dawdle();
-        c.start_all_reduce(s, data[static_cast<size_t>(s)].data(), count);
+        c.start(s, Collective::all_reduce(DType::f32, count), data[static_cast<size_t>(s)].data());
         dawdle();
         c.progress();
       }
@@ -98,8 +105,8 @@ TEST_P(LocalGroupOfSize, GathersWhatEachRankOwnsBesideSumsInFlight) {
         std::fill(data.begin() + static_cast<int64_t>(piece.begin), data.begin() + static_cast<int64_t>(piece.end),
                   piece.owner == c.rank() ? std::byte(round + piece.owner) : std::byte{0xFF});
       std::fill(sums.begin(), sums.end(), 1.0f);
-      c.start_all_reduce(0, sums.data(), static_cast<int64_t>(sums.size()));
-      c.start_all_gather(1, data.data(), pieces);
+      c.start(0, Collective::all_reduce(DType::f32, static_cast<int64_t>(sums.size())), sums.data());
+      c.start(1, Collective::all_gather(pieces), data.data());
       c.progress();
       c.wait(0, in(60s));
       c.wait(1, in(60s));
@@ -131,8 +138,8 @@ TEST_P(LocalGroupOfSize, ScattersTheSumsThatAllReduceGives) {
       for (float& v : summed) v = normal(engine);
       std::vector<float> scattered = summed;
       const std::vector<float> before = summed;
-      c.start_reduce_scatter(0, scattered.data(), pieces);
-      c.start_all_reduce(1, summed.data(), count);
+      c.start(0, Collective::reduce_scatter(pieces), scattered.data());
+      c.start(1, Collective::all_reduce(DType::f32, count), summed.data());
       c.wait(0, in(60s));
       c.wait(1, in(60s));
       for (const OwnedBytes& piece : pieces)
@@ -146,16 +153,16 @@ TEST_P(LocalGroupOfSize, ScattersTheSumsThatAllReduceGives) {
 TEST(LocalGroup, LetsAQuickRankBeginTheNextRoundEarly) {
   auto c = create_local_communicators(2, 1);
   float a = 1, b = 2;
-  c[0]->start_all_reduce(0, &a, 1);
-  c[1]->start_all_reduce(0, &b, 1);
+  c[0]->start(0, Collective::all_reduce(DType::f32, 1), &a);
+  c[1]->start(0, Collective::all_reduce(DType::f32, 1), &b);
   c[1]->progress();
   c[0]->wait(0, in(10s));
   EXPECT_EQ(a, 3.0f);
   float next_a = 10, next_b = 20;
-  c[0]->start_all_reduce(0, &next_a, 1);  // rank 1 has not waited for the first round
+  c[0]->start(0, Collective::all_reduce(DType::f32, 1), &next_a);  // rank 1 has not waited for the first round
   c[1]->wait(0, in(10s));
   EXPECT_EQ(b, 3.0f);
-  c[1]->start_all_reduce(0, &next_b, 1);
+  c[1]->start(0, Collective::all_reduce(DType::f32, 1), &next_b);
   c[0]->progress();
   c[1]->wait(0, in(10s));
   c[0]->wait(0, in(10s));
@@ -167,7 +174,7 @@ TEST(LocalGroup, TakesWaitsInAnyOrder) {
   expect_no_errors(on_every_rank(3, 3, [](Communicator& c) {
     for (int step = 0; step < 20; ++step) {
       float data[3] = {1, 10, 100};
-      for (int s = 0; s < 3; ++s) c.start_all_reduce(s, &data[s], 1);
+      for (int s = 0; s < 3; ++s) c.start(s, Collective::all_reduce(DType::f32, 1), &data[s]);
       for (int s : {2, 0, 1}) c.wait(s, in(60s));
       EXPECT_EQ(data[0], 3.0f);
       EXPECT_EQ(data[1], 30.0f);
@@ -178,7 +185,7 @@ TEST(LocalGroup, TakesWaitsInAnyOrder) {
 
 TEST(LocalGroup, SumsNothingInABucketOfNoElements) {
   expect_no_errors(on_every_rank(2, 1, [](Communicator& c) {
-    c.start_all_reduce(0, nullptr, 0);
+    c.start(0, Collective::all_reduce(DType::f32, 0), nullptr);
     c.wait(0, in(10s));
   }));
 }
@@ -189,11 +196,11 @@ TEST(LocalGroup, TellsRankSlotAndHowManyHadStartedAtTheDeadline) {
     const auto errors = on_every_rank(3, 2, [&](Communicator& c) {
       float data[2] = {1, 1};
       for (int i = 0; i < round; ++i) {  // a round that ends well changes nothing in what is told
-        c.start_all_reduce(1, data, 1);
+        c.start(1, Collective::all_reduce(DType::f32, 1), data);
         c.wait(1, in(10s));
       }
       if (c.rank() == 2) return;  // never comes
-      c.start_all_reduce(1, data, 1);
+      c.start(1, Collective::all_reduce(DType::f32, 1), data);
       c.wait(1, in(150ms));
     });
     EXPECT_EQ(errors[0], "comm: all_reduce 1: rank 0 of 3 waited past the deadline; ranks that had started it: 2");
@@ -213,7 +220,7 @@ TEST(LocalGroup, WakesEveryRankWithTheReasonOfAnAbort) {
       return;
     }
     float data = 1;
-    c.start_all_reduce(0, &data, 1);
+    c.start(0, Collective::all_reduce(DType::f32, 1), &data);
     c.wait(0, in(60s));
   });
   for (int rank = 0; rank < 3; ++rank)
@@ -225,16 +232,17 @@ TEST(LocalGroup, StartsNothingAfterAnAbort) {
   auto c = create_local_communicators(2, 1);
   c[0]->abort("no more");
   float data = 1;
-  EXPECT_THROWS(Status::comm, "rank 1: the group was aborted: no more", (c[1]->start_all_reduce(0, &data, 1), 0));
+  EXPECT_THROWS(Status::comm, "rank 1: the group was aborted: no more",
+                (c[1]->start(0, Collective::all_reduce(DType::f32, 1), &data), 0));
   EXPECT_THROWS(Status::comm, "rank 0: the group was aborted: no more", (c[0]->wait(0, in(10s)), 0));
 }
 
 TEST(LocalGroup, RefusesCountsThatDifferBetweenRanks) {
   auto c = create_local_communicators(2, 1);
   float a[2] = {}, b[3] = {};
-  c[0]->start_all_reduce(0, a, 2);
-  EXPECT_THROWS(Status::internal, "collective 0: rank 1 starts all_reduce of 3 elements, others all_reduce of 2",
-                (c[1]->start_all_reduce(0, b, 3), 0));
+  c[0]->start(0, Collective::all_reduce(DType::f32, 2), a);
+  EXPECT_THROWS(Status::internal, "collective 0: rank 1 starts all_reduce of 3 f32, others all_reduce of 2 f32",
+                (c[1]->start(0, Collective::all_reduce(DType::f32, 3), b), 0));
 }
 
 TEST(Communicators, KnowTheirRankAndSize) {
