@@ -10,22 +10,33 @@ namespace troika {
 
 class BatchChecks {
  public:
-  BatchChecks(const Model& model, Loss loss);  // the model is complete, and outlives the checks
+  // The model is complete, and outlives the checks.
+  BatchChecks(const Model& model, Loss loss, const LabelSettings& labels = {});
 
-  const Shape& input_shape() const { return input_shape_; }  // of a sample
+  // Of a batch without ignored labels, for each sample.
+  int64_t labels_per_sample() const { return labels_per_sample_; }
 
-  // INVALID_ARGUMENT unless the inputs, [batch, ...], are those of the model, and there is at least one sample.
-  void check_inputs(const Shape& inputs) const;
-  // INVALID_ARGUMENT unless every sample has the targets that the loss needs.
-  void check_targets(const BatchView& batch) const;
-  // Whether the dataset's samples have such targets; what does not fit is left to check_targets.
-  bool fits_targets(const Dataset& dataset) const;
+  // INVALID_ARGUMENT unless inputs of that type, [batch, ...], are those of the model, and there is at least one sample.
+  void check_inputs(DType dtype, const Shape& inputs) const;
+  // INVALID_ARGUMENT unless `n` samples, if they are tokens, are words that the model knows.
+  void check_tokens(const void* inputs, int64_t n) const;
+  // INVALID_ARGUMENT unless every sample has the targets that the loss needs. Returns the number of labels that are not
+  // ignored; the samples if there are no labels.
+  int64_t check_targets(const BatchView& batch) const;
+  // Whether the dataset's samples are of the model's type.
+  bool fits_inputs(const Dataset& dataset) const;
+  // Whether its samples need none of the checks above; what does not fit is left to them.
+  bool fits(const Dataset& dataset) const;
 
  private:
   const Model& model_;
   const Loss loss_;
-  const Shape input_shape_;
-  const int64_t outputs_;  // of a sample
+  const LabelSettings labels_;
+  const Shape input_shape_;  // of a sample
+  const DType input_dtype_;
+  const int64_t words_;              // that every embedding of the input has; 0 if there are none
+  const int64_t outputs_, classes_;  // of a sample
+  const int64_t labels_per_sample_;
 };
 
 }  // namespace troika

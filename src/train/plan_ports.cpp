@@ -39,6 +39,7 @@ void feed(const Plan& plan, const Bases& bases, Device& device, const RunArgumen
     };
     if (input.role == Role::settings && arguments.learning_rates)
       put(arguments.learning_rates->data(), arguments.learning_rates->size() * sizeof(float));
+    if (input.role == Role::label_weight) put(&arguments.label_weight, sizeof arguments.label_weight);
     if (input.role == Role::counter) put(arguments.dropout_counter, sizeof arguments.dropout_counter);
   }
   if (plan.fed_numbers.bytes > 0)

@@ -20,7 +20,8 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
       devices_(std::move(devices)),
       options_(std::move(options)),
       attached_(*context_, *model_, devices_, options_, StepLayout::Purpose::training),
-      checks_(*model_, options_.loss),
+      checks_(*model_, options_.loss, options_.labels),
+      label_count_(options_.labels.ignored),
       sync_(*model_, attached_.layout, attached_.state),
       stepper_(attached_, sync_, options_) {
   model_->parameters()->set_owner(this);
@@ -93,21 +94,23 @@ void Trainer::check_replicas() {
 
 BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const ActiveRanks& active) {
   const std::shared_ptr<const Dataset>& dataset = loader.dataset();
-  if (dataset->sample_shape() != checks_.input_shape())
-    checks_.check_inputs(dataset->sample_shape().times(coming.size));
+  if (!checks_.fits_inputs(*dataset))
+    checks_.check_inputs(dataset->form().dtype, dataset->sample_shape().times(coming.size));
   if (mode == Mode::train) stepper_.check_order(coming);
   BatchView view;
-  if (options_.keeps_samples && checks_.fits_targets(*dataset) && attached_.keeper.may_keep(dataset)) {
+  if (options_.keeps_samples && checks_.fits(*dataset) && attached_.keeper.may_keep(dataset)) {
     prepare(mode, coming.size, active);
     if (attached_.keeper.keep(dataset, active)) {
       loader.skip();
       view.n = coming.size;
       view.gathered = &coming;
+      view.counted = label_count_.of(*dataset, coming);
       return view;
     }
   }
   view = view_of(*loader.next());
-  checks_.check_targets(view);
+  checks_.check_tokens(view.inputs, view.n);
+  view.counted = checks_.check_targets(view);
   prepare(mode, coming.size, active);
   return view;
 }
@@ -121,9 +124,10 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   check_usable();
   if (take_stop_request()) return false;
   const Stopwatch stopwatch;
-  const BatchView view = view_of(batch);
-  checks_.check_inputs(batch.shape);
-  checks_.check_targets(view);
+  BatchView view = view_of(batch);
+  checks_.check_inputs(batch.dtype, batch.shape);
+  checks_.check_tokens(view.inputs, view.n);
+  view.counted = checks_.check_targets(view);
   if (batch.origin) stepper_.check_order(*batch.origin);
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, batch.origin ? &*batch.origin : nullptr,
@@ -139,9 +143,11 @@ std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const Active
   return {attached_.runner.sum_of_losses(), attached_.runner.correct()};
 }
 
-Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<float>& output) {
+Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
+  const Shape& shape = type.shape;
   check_usable();
-  checks_.check_inputs(shape);
+  checks_.check_inputs(type.dtype, shape);
+  checks_.check_tokens(inputs, shape[0]);
   prepare(Mode::predict, shape[0], ranks().all());
   sync_.share_buffers();
   return run_prediction(attached_, *model_, shape[0], inputs, output);

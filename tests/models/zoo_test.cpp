@@ -142,7 +142,7 @@ TEST(Zoo, TakesOptions) {
 TEST(Zoo, RefusesOptionsThatMakeNoModel) {
   EXPECT_THROWS(Status::invalid_argument, "model 'mlp': classes is 0, needs at least 1",
                 create_model("mlp", {.classes = 0}));
-  EXPECT_THROWS(Status::invalid_argument, "model 'resnet18': hidden is 3, only 'mlp' has it",
+  EXPECT_THROWS(Status::invalid_argument, "model 'resnet18': hidden is 3, the model has none",
                 create_model("resnet18", {.hidden = 3}));
   EXPECT_THROWS(Status::invalid_argument, "conv2d 'conv1': input of 2 x 2 is smaller than the kernel's 3 x 3 window",
                 create_model("d2l_lenet", {.input_height = 2}));

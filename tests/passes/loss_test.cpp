@@ -13,7 +13,7 @@ constexpr const char* kNet =
 
 Graph with_loss(const char* source, Loss loss, double scale) {
   Graph graph = parse_graph(source);
-  append_loss(graph, loss, scale);
+  append_loss(graph, {.kind = loss, .scale = scale});
   verify(graph);
   return graph;
 }
