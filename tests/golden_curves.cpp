@@ -156,6 +156,7 @@ void compare_gradients(const Run& run, const Json& golden, Comparison& compare) 
   std::vector<double> deviations;
   for (size_t t = 0; t < parameters.size(); ++t) {
     const std::string name = parameters[t].at("name");
+    if (!golden.at("grad_norms_step0").contains(name)) continue;  // frozen
     const double expected = golden.at("grad_norms_step0").at(name);
     std::vector<float> gradient(static_cast<size_t>(elements_of(parameters[t].at("shape"))));
     check(troika_trainer_get_gradient(run.trainer, name.c_str(), gradient.data(),
@@ -223,6 +224,26 @@ std::vector<troika_device> devices_of(const Json& golden, const std::vector<troi
   return devices;
 }
 
+// The optimizer and its settings. What the file does not name stays at its default.
+void read_optimizer(const Json& golden, troika_trainer_options& options) {
+  const std::string name = golden.value("optimizer", "sgd");
+  const char* const names[] = {"sgd", "adam", "adamw", "rmsprop", "lars", "lamb"};  // in the order of TROIKA_OPTIMIZER_*
+  const auto found = std::find(std::begin(names), std::end(names), name);
+  if (found == std::end(names)) throw Failure("there is no optimizer '" + name + "'");
+  options.optimizer = static_cast<int32_t>(found - std::begin(names)) + 1;
+  options.learning_rate = golden.at("lr");
+  options.weight_decay = golden.at("weight_decay");
+  options.momentum = golden.value("momentum", 0.0);
+  options.nesterov = golden.value("nesterov", false) ? 1 : 0;
+  options.eps = golden.value("eps", options.eps);
+  options.alpha = golden.value("alpha", options.alpha);
+  options.trust = golden.value("trust", options.trust);
+  if (golden.contains("betas")) {
+    options.beta1 = golden.at("betas")[0];
+    options.beta2 = golden.at("betas")[1];
+  }
+}
+
 Comparison follow(const std::string& path, const std::vector<troika_device>& given, int32_t precision) {
   std::ifstream file(path);
   if (!file) throw Failure("cannot open " + path);
@@ -270,10 +291,15 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
   options.precision = precision;
   if (precision == TROIKA_PRECISION_F16) options.loss_scale = 1024;  // small enough that no step is skipped
-  options.learning_rate = golden.at("lr");
-  options.momentum = golden.at("momentum");
-  options.weight_decay = golden.at("weight_decay");
-  options.nesterov = golden.at("nesterov").get<bool>() ? 1 : 0;
+  read_optimizer(golden, options);
+  // Everything is frozen whose name does not begin with `train_only`: the first group that matches counts.
+  troika_parameter_group groups[2] = {TROIKA_PARAMETER_GROUP_INIT, TROIKA_PARAMETER_GROUP_INIT};
+  const std::string trained = golden.value("train_only", "") + "*";
+  groups[0].pattern = trained.c_str();
+  groups[1].pattern = "*";
+  groups[1].frozen = 1;
+  options.groups = groups;
+  options.group_count = golden.contains("train_only") ? 2 : 0;
   check(troika_model_attach(run.model, devices.data(), static_cast<int32_t>(devices.size()), &options, &run.trainer,
                             &error),
         "attach");

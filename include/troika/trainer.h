@@ -32,11 +32,61 @@ enum {
   TROIKA_REDUCTION_SUM = 2    /**< The sum over the whole batch. */
 };
 
-/** Learning-rate schedules, by step s, counted from 0. */
+/**
+ * Optimizers. For a parameter w with gradient g, learning rate lr and weight decay wd; t counts updates from 1. Norms are
+ * 2-norms of whole parameters, also if their channels or their state are on several devices. In LARS and LAMB parameters
+ * with one axis (biases, BatchNorm) have ratio 1 and no weight decay.
+ */
 enum {
-  TROIKA_SCHEDULE_CONSTANT = 1,  /**< lr */
-  TROIKA_SCHEDULE_STEP = 2,      /**< lr * gamma ^ floor(s / period) */
-  TROIKA_SCHEDULE_COSINE = 3     /**< lr_min + (lr - lr_min) (1 + cos(pi s / period)) / 2; lr_min from `period` on. */
+  /** g = g + wd w; m = momentum m + g; w -= lr m, with Nesterov lr (g + momentum m). torch.optim.SGD without dampening. */
+  TROIKA_OPTIMIZER_SGD = 1,
+  /** g = g + wd w; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
+   *  w -= lr / (1 - b1^t) m / (sqrt(v) / sqrt(1 - b2^t) + eps). Kingma and Ba 2015; torch.optim.Adam. */
+  TROIKA_OPTIMIZER_ADAM = 2,
+  /** w -= lr wd w; then as Adam with wd 0. Loshchilov and Hutter 2019; torch.optim.AdamW. */
+  TROIKA_OPTIMIZER_ADAMW = 3,
+  /** g = g + wd w; v = alpha v + (1 - alpha) g^2; m = momentum m + g / (sqrt(v) + eps); w -= lr m. torch.optim.RMSprop. */
+  TROIKA_OPTIMIZER_RMSPROP = 4,
+  /** ratio = trust |w| / (|g| + wd |w| + eps), 1 if |w| or |g| is 0; m = momentum m + lr ratio (g + wd w); w -= m.
+   *  You, Gitman and Ginsburg 2017. */
+  TROIKA_OPTIMIZER_LARS = 5,
+  /** m and v as Adam; r = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + wd w; w -= lr |w| / |r| r, the ratio 1 if a norm
+   *  is 0. You et al. 2020. */
+  TROIKA_OPTIMIZER_LAMB = 6
+};
+
+/** Numbers of a trainer and of its groups that may change while training: `troika_trainer_set_option`. */
+enum {
+  TROIKA_OPTION_LEARNING_RATE = 1,  /**< The base rate, which the schedule multiplies; at least 0. */
+  TROIKA_OPTION_WEIGHT_DECAY = 2,   /**< At least 0. */
+  TROIKA_OPTION_MOMENTUM = 3,       /**< SGD, RMSprop, LARS: in [0, 1). */
+  TROIKA_OPTION_NESTEROV = 4,       /**< SGD: 0 or 1. */
+  TROIKA_OPTION_BETA1 = 5,          /**< Adam, AdamW, LAMB: in [0, 1). */
+  TROIKA_OPTION_BETA2 = 6,          /**< Adam, AdamW, LAMB: in [0, 1). */
+  TROIKA_OPTION_EPS = 7,            /**< All but SGD: above 0. */
+  TROIKA_OPTION_ALPHA = 8,          /**< RMSprop: in [0, 1). */
+  TROIKA_OPTION_TRUST = 9,          /**< LARS: above 0. */
+  TROIKA_OPTION_FROZEN = 10         /**< Of a group: 0 or 1. */
+};
+
+/**
+ * Learning-rate schedules, by step s, counted from 0. With warm-up, step s < warmup_steps takes (s + 1) / warmup_steps of the
+ * scheduled rate.
+ */
+enum {
+  TROIKA_SCHEDULE_CONSTANT = 1,    /**< lr */
+  TROIKA_SCHEDULE_STEP = 2,        /**< lr * gamma ^ floor(s / period) */
+  TROIKA_SCHEDULE_COSINE = 3,      /**< lr_min + (lr - lr_min) (1 + cos(pi s / period)) / 2; lr_min from `period` on. */
+  TROIKA_SCHEDULE_MULTI_STEP = 4,  /**< lr * gamma ^ (milestones that are at most s) */
+  TROIKA_SCHEDULE_EXPONENTIAL = 5, /**< lr * gamma ^ (s / period) */
+  TROIKA_SCHEDULE_POLYNOMIAL = 6,  /**< lr_min + (lr - lr_min) (1 - s / period) ^ power; lr_min from `period` on. */
+  /** Along half a cosine from lr / divisor up to lr at step rise * period - 1, then down to lr / divisor / final_divisor at
+   *  step period - 1, and there it stays. torch.optim.lr_scheduler.OneCycleLR without its change of momentum. */
+  TROIKA_SCHEDULE_ONE_CYCLE = 7,
+  /** lr * gamma ^ n, at least lr_min. n grows by 1 each time that more than `patience` metrics in a row were no better than
+   *  the best one by `threshold` (relative). `troika_trainer_report_metric` reports them. ReduceLROnPlateau. */
+  TROIKA_SCHEDULE_PLATEAU = 8,
+  TROIKA_SCHEDULE_TABLE = 9        /**< lr * table[s]; after its end the last entry stays. */
 };
 
 /**
@@ -59,11 +109,20 @@ typedef struct troika_parameter_group {
   const char *pattern;       /**< `*` any run of characters, `?` one; must be set. Copied. */
   double learning_rate;      /**< Below 0 (default): the trainer's. Follows the schedule too. */
   double weight_decay;       /**< Below 0 (default): the trainer's. */
+  double momentum;           /**< TROIKA_UNSET (default): the trainer's, as in what follows. */
+  double beta1;              /**< Of Adam, AdamW and LAMB. */
+  double beta2;              /**< Of Adam, AdamW and LAMB. */
+  double eps;                /**< Of all optimizers but SGD. */
+  double alpha;              /**< Of RMSprop. */
+  double trust;              /**< Of LARS. */
 } troika_parameter_group;
 
-/** No pattern, not frozen, the trainer's rate and decay. */
-#define TROIKA_PARAMETER_GROUP_INIT \
-  { sizeof(troika_parameter_group), 0, NULL, -1.0, -1.0 }
+/** No pattern, not frozen, the trainer's settings. */
+#define TROIKA_PARAMETER_GROUP_INIT                                                                               \
+  {                                                                                                               \
+    sizeof(troika_parameter_group), 0, NULL, -1.0, -1.0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, \
+        TROIKA_UNSET, TROIKA_UNSET                                                                                \
+  }
 
 /** Fills `group` as TROIKA_PARAMETER_GROUP_INIT does. NULL is ignored. Any thread. */
 TROIKA_API void troika_parameter_group_init(troika_parameter_group *group);
@@ -97,14 +156,14 @@ typedef struct troika_trainer_options {
   int32_t loss;             /**< Default TROIKA_LOSS_CROSS_ENTROPY. */
   int32_t reduction;        /**< Default TROIKA_REDUCTION_MEAN. */
   int32_t precision;        /**< Default TROIKA_PRECISION_F32. */
-  double learning_rate;     /**< SGD's step size; default 0.1. At least 0. */
-  double momentum;          /**< In [0, 1); default 0. */
-  double weight_decay;      /**< Added to the gradient times the parameter (PyTorch's L2 form); default 0. */
-  int32_t nesterov;         /**< 1: Nesterov's momentum; needs momentum above 0. Default 0. */
+  double learning_rate;     /**< At least 0; default 0.1. */
+  double momentum;          /**< Of SGD, RMSprop and LARS: in [0, 1); default 0. */
+  double weight_decay;      /**< At least 0; default 0. */
+  int32_t nesterov;         /**< Of SGD: 1: Nesterov's momentum; needs momentum above 0. Default 0. */
   int32_t schedule;         /**< Default TROIKA_SCHEDULE_CONSTANT. */
-  int64_t schedule_period;  /**< Steps; needed by STEP and COSINE. */
-  double schedule_gamma;    /**< STEP: factor a period; default 0.1. */
-  double schedule_min;      /**< COSINE: the last learning rate; default 0. */
+  int64_t schedule_period;  /**< Steps; needed by STEP, COSINE, EXPONENTIAL, POLYNOMIAL and ONE_CYCLE. */
+  double schedule_gamma;    /**< STEP, MULTI_STEP, EXPONENTIAL and PLATEAU: the factor; default 0.1. */
+  double schedule_min;      /**< COSINE, POLYNOMIAL and PLATEAU: the least learning rate; default 0. */
   int64_t warmup_steps;     /**< Warm-up: step s < warmup_steps takes (s + 1) / warmup_steps of the rate; default 0. */
   int64_t bucket_bytes;     /**< About the size of a bucket of the all-reduce; default 1 MiB; 0: each gradient alone. */
   uint64_t seed;            /**< Dropout's seed; 0 (default): the context's. */
@@ -147,6 +206,27 @@ typedef struct troika_trainer_options {
                                  back. 0: batches are copied from the host. The same bits. CPU devices keep none. */
   int32_t overlap_weight_gradients; /**< 1 (default): on GPUs, long gradients of weights run beside the rest of the backward
                                  pass. 0: every launch behind the one before it; a little less memory. The same bits. */
+  int32_t optimizer;        /**< Default TROIKA_OPTIMIZER_SGD. */
+  int32_t decay_one_axis;   /**< 0: weight decay skips parameters with one axis (biases, BatchNorm). Default 1. */
+  double beta1;             /**< Of Adam, AdamW and LAMB: in [0, 1); TROIKA_UNSET (default): 0.9. */
+  double beta2;             /**< Of Adam, AdamW and LAMB: in [0, 1); TROIKA_UNSET (default): 0.999. */
+  double eps;               /**< Above 0; TROIKA_UNSET (default): 1e-8, LAMB 1e-6, LARS 1e-9. */
+  double alpha;             /**< Of RMSprop: in [0, 1); TROIKA_UNSET (default): 0.99. */
+  double trust;             /**< Of LARS: above 0; TROIKA_UNSET (default): 0.001. */
+  double average_decay;     /**< Above 0, and below 1: after each update, average = average_decay * average +
+                                 (1 - average_decay) * parameter, from the parameters at attach on. 0 (default): no averages. */
+  int32_t evaluate_average; /**< 1 (default): with averages, evaluation and prediction use them. 0: the parameters. */
+  int32_t schedule_maximize;      /**< PLATEAU: 1: larger metrics are better. Default 0. */
+  double schedule_power;          /**< POLYNOMIAL: above 0; default 1. */
+  double schedule_rise;           /**< ONE_CYCLE: in (0, 1); default 0.3. */
+  double schedule_divisor;        /**< ONE_CYCLE: at least 1; default 25. */
+  double schedule_final_divisor;  /**< ONE_CYCLE: at least 1; default 1e4. */
+  double schedule_threshold;      /**< PLATEAU: in [0, 1); default 1e-4. */
+  int64_t schedule_patience;      /**< PLATEAU: at least 0; default 10. */
+  const int64_t *schedule_milestones; /**< MULTI_STEP: `schedule_milestone_count` steps, in order. Copied. */
+  const double *schedule_table;   /**< TABLE: `schedule_table_count` factors, each at least 0. Copied. */
+  int32_t schedule_milestone_count; /**< 0 (default) to 65536. */
+  int32_t schedule_table_count;   /**< 0 (default) to 2^24. */
   double label_smoothing;   /**< Cross-entropy: s in [0, 1); a label's loss is 1 - s times its own, plus s times the mean
                                  over all classes (PyTorch's label_smoothing). Default 0. */
   int64_t ignore_index;     /**< Cross-entropy: a label that weighs nothing: no loss, no gradient, not counted, also in
@@ -159,8 +239,9 @@ typedef struct troika_trainer_options {
   {                                                                                                                   \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN, TROIKA_PRECISION_F32, 0.1, 0.0, \
         0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
-        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1, 1, 0.0,        \
-        TROIKA_UNSET                                                                                                  \
+        {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1, 1,             \
+        TROIKA_OPTIMIZER_SGD, 1, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, 0.0, 1, 0, 1.0,    \
+        0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0, TROIKA_UNSET                                                     \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
@@ -334,10 +415,9 @@ TROIKA_API troika_status troika_trainer_request_stop(troika_trainer trainer, tro
 
 /**
  * Sets the base learning rate from the next step on; the schedule goes on from it. `group` is an index into the
- * options' groups, or -1 for the trainer's own.
+ * options' groups, or -1 for the trainer's own. A group gets a rate of its own.
  *
- * Errors: INVALID_ARGUMENT (below 0, not finite, no such group, a group attached without a rate of its own), BUSY. One
- * thread a trainer at a time.
+ * Errors: INVALID_ARGUMENT (below 0, not finite, no such group), BUSY, COMM, DETACHED. One thread per trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_set_learning_rate(troika_trainer trainer, int32_t group, double learning_rate,
                                                           troika_error *error);
@@ -350,6 +430,38 @@ TROIKA_API troika_status troika_trainer_set_learning_rate(troika_trainer trainer
  */
 TROIKA_API troika_status troika_trainer_get_learning_rate(troika_trainer trainer, int32_t group,
                                                           double *out_learning_rate, troika_error *error);
+
+/**
+ * Sets an option (TROIKA_OPTION_*) from the next step on. `group` is an index into the options' groups, or -1 for the
+ * trainer; a group without a value of its own has the trainer's. Nothing is attached or compiled again, with one exception:
+ * TROIKA_OPTION_FROZEN makes new plans. Parameters that freeze lose what the optimizer keeps of them; all others keep it,
+ * and parameters that thaw begin with none. A training state keeps the values; it loads into a trainer with the same groups
+ * frozen.
+ *
+ * Errors: INVALID_ARGUMENT (no such group, an option that the optimizer does not have, a value out of its range, momentum
+ * above 0 of a trainer that was attached without, nothing left to train), OUT_OF_MEMORY, BUSY, COMM, DETACHED; on an error
+ * nothing has changed. One thread per trainer at a time.
+ */
+TROIKA_API troika_status troika_trainer_set_option(troika_trainer trainer, int32_t group, int32_t option, double value,
+                                                   troika_error *error);
+
+/**
+ * Returns the value of an option (TROIKA_OPTION_*) in `*out_value`; of a learning rate the base rate, before the schedule.
+ * `group` as in `troika_trainer_set_option`.
+ *
+ * Errors: INVALID_ARGUMENT (no such group, an option that the optimizer does not have), BUSY. One thread per trainer at a
+ * time.
+ */
+TROIKA_API troika_status troika_trainer_get_option(troika_trainer trainer, int32_t group, int32_t option,
+                                                   double *out_value, troika_error *error);
+
+/**
+ * Reports a metric of the caller's to a trainer whose schedule is TROIKA_SCHEDULE_PLATEAU: one call per evaluation, as a
+ * rule. The learning rate may fall from the next step on.
+ *
+ * Errors: INVALID_ARGUMENT (another schedule, a metric that is NaN), BUSY, COMM, DETACHED. One thread per trainer at a time.
+ */
+TROIKA_API troika_status troika_trainer_report_metric(troika_trainer trainer, double metric, troika_error *error);
 
 /**
  * Copies the parameter or buffer that the replica on `device` (the first of that device) holds, row-major, to `data` in
@@ -387,6 +499,15 @@ TROIKA_API troika_status troika_trainer_check_replicas(troika_trainer trainer, t
  * Errors: IO, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread a trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_save(troika_trainer trainer, const char *path, troika_error *error);
+
+/**
+ * Writes the moving averages as a weights file, which `troika_model_load` reads: the averages of the parameters that are
+ * trained, other parameters and buffers as they are. Written atomically.
+ *
+ * Errors: INVALID_ARGUMENT (attached without `average_decay`), IO, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread per
+ * trainer at a time.
+ */
+TROIKA_API troika_status troika_trainer_save_average(troika_trainer trainer, const char *path, troika_error *error);
 
 /**
  * Reads a training state. Strict: the model, optimizer and every name and shape must agree; a refused file changes

@@ -36,6 +36,11 @@ class FieldCheck {
       throw Error(Status::invalid_argument,
                   text(where_, field, " is ", value, ", need at least ", least, " and below ", below));
   }
+  // An array that must be there unless its count is 0.
+  void pointer(const char* field, const void* value, const char* count_field, int64_t count) const {
+    if (count > 0 && !value)
+      throw Error(Status::invalid_argument, text(where_, field, " is NULL, ", count_field, " is ", count));
+  }
   // Names separated by commas.
   std::vector<std::string> names(const char* field, const char* list) const {
     std::vector<std::string> names;

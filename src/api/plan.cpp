@@ -76,9 +76,9 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
                  : o.precision == TROIKA_PRECISION_F16 ? DType::f16
                                                        : DType::f32;
   step.allow_tf32 = o.precision == TROIKA_PRECISION_TF32;
-  step.sgd.momentum = o.momentum;
-  step.sgd.is_scaled = o.precision == TROIKA_PRECISION_F16;
-  step.sgd.max_gradient_norm = o.max_gradient_norm;
+  step.settings[Setting::momentum] = o.momentum;
+  step.conditioning.is_scaled = o.precision == TROIKA_PRECISION_F16;
+  step.conditioning.max_norm = o.max_gradient_norm;
   step.pipeline_schedule = static_cast<PipelineSchedule>(o.layer_schedule);
   step.pipeline_chunks = o.layer_chunks;
   step.logical_shards = o.logical_shards;

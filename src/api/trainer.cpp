@@ -1,6 +1,7 @@
 // troika_trainer_*.
 #include "api/context_handle.h"
 #include "api/data_handles.h"
+#include "api/field_check.h"
 #include "api/model_handle.h"
 #include "api/tensor_handle.h"
 #include "api/trainer_handle.h"
@@ -42,6 +43,14 @@ void write_metrics(const Metrics& found, troika_metrics* out, const char* functi
   m.correct = found.correct;
   m.seconds = found.seconds;
   write_result(out, m, function, "out_metrics");
+}
+
+void check_option(int32_t option, const char* function) {
+  FieldCheck(text(function, ": "))
+      .constant("option", option,
+                {"TROIKA_OPTION_LEARNING_RATE", "TROIKA_OPTION_WEIGHT_DECAY", "TROIKA_OPTION_MOMENTUM",
+                 "TROIKA_OPTION_NESTEROV", "TROIKA_OPTION_BETA1", "TROIKA_OPTION_BETA2", "TROIKA_OPTION_EPS",
+                 "TROIKA_OPTION_ALPHA", "TROIKA_OPTION_TRUST", "TROIKA_OPTION_FROZEN"});
 }
 
 std::shared_ptr<Tensor> as_tensor(const Context& context, troika_device device, const Shape& shape,
@@ -196,7 +205,7 @@ troika_status troika_trainer_request_stop(troika_trainer trainer, troika_error* 
 troika_status troika_trainer_set_learning_rate(troika_trainer trainer, int32_t group, double learning_rate,
                                                troika_error* error) {
   return guard(error, [&] {
-    Call(trainer, "troika_trainer_set_learning_rate").trainer.set_learning_rate(group, learning_rate);
+    Call(trainer, "troika_trainer_set_learning_rate").trainer.set(group, Setting::learning_rate, learning_rate);
   });
 }
 
@@ -206,6 +215,39 @@ troika_status troika_trainer_get_learning_rate(troika_trainer trainer, int32_t g
     Call call(trainer, "troika_trainer_get_learning_rate");
     *required(out_learning_rate, "troika_trainer_get_learning_rate", "out_learning_rate") =
         call.trainer.learning_rate(group);
+  });
+}
+
+troika_status troika_trainer_set_option(troika_trainer trainer, int32_t group, int32_t option, double value,
+                                        troika_error* error) {
+  constexpr const char* kName = "troika_trainer_set_option";
+  return guard(error, [&] {
+    Call call(trainer, kName);
+    check_option(option, kName);
+    if (option != TROIKA_OPTION_FROZEN) return call.trainer.set(group, static_cast<Setting>(option), value);
+    if (value != 0 && value != 1)
+      throw Error(Status::invalid_argument, text("settings: frozen is ", value, ", needs 0 or 1"));
+    call.trainer.set_frozen(group, value == 1);
+  });
+}
+
+troika_status troika_trainer_get_option(troika_trainer trainer, int32_t group, int32_t option, double* out_value,
+                                        troika_error* error) {
+  constexpr const char* kName = "troika_trainer_get_option";
+  return guard(error, [&] {
+    Call call(trainer, kName);
+    check_option(option, kName);
+    *required(out_value, kName, "out_value") = option == TROIKA_OPTION_FROZEN
+                                                   ? static_cast<double>(call.trainer.is_frozen(group))
+                                                   : call.trainer.get(group, static_cast<Setting>(option));
+  });
+}
+
+troika_status troika_trainer_report_metric(troika_trainer trainer, double metric, troika_error* error) {
+  return guard(error, [&] {
+    Call call(trainer, "troika_trainer_report_metric");
+    call.trainer.check_usable();
+    call.trainer.stepper().settings().report(metric);
   });
 }
 
@@ -238,6 +280,14 @@ troika_status troika_trainer_save(troika_trainer trainer, const char* path, troi
   return guard(error, [&] {
     Call call(trainer, "troika_trainer_save");
     save_checkpoint(call.trainer, required(path, "troika_trainer_save", "path"));
+  });
+}
+
+troika_status troika_trainer_save_average(troika_trainer trainer, const char* path, troika_error* error) {
+  constexpr const char* kName = "troika_trainer_save_average";
+  return guard(error, [&] {
+    Call call(trainer, kName);
+    save_average(call.trainer, required(path, kName, "path"));
   });
 }
 

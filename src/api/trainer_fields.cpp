@@ -15,6 +15,101 @@ namespace {
 constexpr troika_trainer_options kDefaults = TROIKA_TRAINER_OPTIONS_INIT;
 constexpr troika_parameter_group kGroupDefaults = TROIKA_PARAMETER_GROUP_INIT;
 
+void put(SettingValues& settings, Setting setting, double value, const OptimizerDef& optimizer,
+         const std::string& where) {
+  if (!optimizer.reads(setting))
+    throw Error(Status::invalid_argument,
+                text(where, name_of(setting), " is ", value, ", optimizer ", optimizer.name, " has none"));
+  if (const std::string refusal = refusal_of(setting, value); !refusal.empty())
+    throw Error(Status::invalid_argument, where + refusal);
+  settings[setting] = value;
+}
+
+// The fields that trainers and groups share and that default to TROIKA_UNSET.
+template <typename Options>
+void put_unset_fields(SettingValues& settings, const Options& o, const OptimizerDef& optimizer,
+                      const std::string& where) {
+  const std::pair<Setting, double> fields[] = {{Setting::beta1, o.beta1},
+                                               {Setting::beta2, o.beta2},
+                                               {Setting::eps, o.eps},
+                                               {Setting::alpha, o.alpha},
+                                               {Setting::trust, o.trust}};
+  for (const auto& [setting, value] : fields)
+    if (value != TROIKA_UNSET) put(settings, setting, value, optimizer, where);
+}
+
+SettingValues read_settings(const troika_trainer_options& o, const OptimizerDef& optimizer, const std::string& where) {
+  SettingValues settings;
+  put(settings, Setting::learning_rate, o.learning_rate, optimizer, where);
+  put(settings, Setting::weight_decay, o.weight_decay, optimizer, where);
+  if (o.momentum != 0 || optimizer.reads(Setting::momentum))
+    put(settings, Setting::momentum, o.momentum, optimizer, where);
+  if (o.nesterov != 0) put(settings, Setting::nesterov, o.nesterov, optimizer, where);
+  put_unset_fields(settings, o, optimizer, where);
+  return settings;
+}
+
+SettingValues read_settings(const troika_parameter_group& g, const OptimizerDef& optimizer, const std::string& where) {
+  SettingValues settings;
+  if (!(g.learning_rate < 0)) put(settings, Setting::learning_rate, g.learning_rate, optimizer, where);
+  if (!(g.weight_decay < 0)) put(settings, Setting::weight_decay, g.weight_decay, optimizer, where);
+  if (g.momentum != TROIKA_UNSET) put(settings, Setting::momentum, g.momentum, optimizer, where);
+  put_unset_fields(settings, g, optimizer, where);
+  return settings;
+}
+
+Schedule read_schedule(const troika_trainer_options& o, const FieldCheck& check) {
+  constexpr double kLarge = 1e30;
+  check.constant("schedule", o.schedule,
+                 {"TROIKA_SCHEDULE_CONSTANT", "TROIKA_SCHEDULE_STEP", "TROIKA_SCHEDULE_COSINE",
+                  "TROIKA_SCHEDULE_MULTI_STEP", "TROIKA_SCHEDULE_EXPONENTIAL", "TROIKA_SCHEDULE_POLYNOMIAL",
+                  "TROIKA_SCHEDULE_ONE_CYCLE", "TROIKA_SCHEDULE_PLATEAU", "TROIKA_SCHEDULE_TABLE"});
+  const bool is_periodic = o.schedule == TROIKA_SCHEDULE_STEP || o.schedule == TROIKA_SCHEDULE_COSINE ||
+                           o.schedule == TROIKA_SCHEDULE_EXPONENTIAL || o.schedule == TROIKA_SCHEDULE_POLYNOMIAL;
+  check.integer("schedule_period", o.schedule_period,
+                o.schedule == TROIKA_SCHEDULE_ONE_CYCLE ? 2
+                : is_periodic                           ? 1
+                                                        : 0,
+                INT64_MAX);
+  check.real("schedule_gamma", o.schedule_gamma, 0, kLarge);
+  check.real("schedule_min", o.schedule_min, 0, kLarge);
+  check.integer("warmup_steps", o.warmup_steps, 0, INT64_MAX);
+  check.integer("schedule_maximize", o.schedule_maximize, 0, 1);
+  check.real("schedule_power", o.schedule_power, 1e-30, kLarge);
+  check.real("schedule_rise", o.schedule_rise, 1e-30, 1);
+  check.real("schedule_divisor", o.schedule_divisor, 1, kLarge);
+  check.real("schedule_final_divisor", o.schedule_final_divisor, 1, kLarge);
+  check.real("schedule_threshold", o.schedule_threshold, 0, 1);
+  check.integer("schedule_patience", o.schedule_patience, 0, INT64_MAX);
+  check.integer("schedule_milestone_count", o.schedule_milestone_count, o.schedule == TROIKA_SCHEDULE_MULTI_STEP,
+                1 << 16);
+  check.integer("schedule_table_count", o.schedule_table_count, o.schedule == TROIKA_SCHEDULE_TABLE, 1 << 24);
+  check.pointer("schedule_milestones", o.schedule_milestones, "schedule_milestone_count", o.schedule_milestone_count);
+  check.pointer("schedule_table", o.schedule_table, "schedule_table_count", o.schedule_table_count);
+
+  Schedule schedule;
+  schedule.kind = static_cast<ScheduleKind>(o.schedule);
+  schedule.period = o.schedule_period;
+  schedule.gamma = o.schedule_gamma;
+  schedule.minimum = o.schedule_min;
+  schedule.warmup_steps = o.warmup_steps;
+  schedule.power = o.schedule_power;
+  schedule.rise = o.schedule_rise;
+  schedule.divisor = o.schedule_divisor;
+  schedule.final_divisor = o.schedule_final_divisor;
+  schedule.patience = o.schedule_patience;
+  schedule.threshold = o.schedule_threshold;
+  schedule.maximizes = o.schedule_maximize == 1;
+  schedule.milestones.assign(o.schedule_milestones, o.schedule_milestones + o.schedule_milestone_count);
+  schedule.table.assign(o.schedule_table, o.schedule_table + o.schedule_table_count);
+  for (size_t i = 0; i < schedule.milestones.size(); ++i)
+    check.integer(text("schedule_milestones[", i, "]").c_str(), schedule.milestones[i],
+                  i > 0 ? schedule.milestones[i - 1] : 0, INT64_MAX);
+  for (size_t i = 0; i < schedule.table.size(); ++i)
+    check.real(text("schedule_table[", i, "]").c_str(), schedule.table[i], 0, kLarge);
+  return schedule;
+}
+
 }  // namespace
 
 TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* given, const std::string& where,
@@ -26,18 +121,15 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.constant("reduction", o.reduction, {"TROIKA_REDUCTION_MEAN", "TROIKA_REDUCTION_SUM"});
   check.constant("precision", o.precision,
                  {"TROIKA_PRECISION_F32", "TROIKA_PRECISION_TF32", "TROIKA_PRECISION_BF16", "TROIKA_PRECISION_F16"});
-  check.real("learning_rate", o.learning_rate, 0, kLarge);
-  check.real("momentum", o.momentum, 0, 1);
-  check.real("weight_decay", o.weight_decay, 0, kLarge);
+  check.constant("optimizer", o.optimizer,
+                 {"TROIKA_OPTIMIZER_SGD", "TROIKA_OPTIMIZER_ADAM", "TROIKA_OPTIMIZER_ADAMW", "TROIKA_OPTIMIZER_RMSPROP",
+                  "TROIKA_OPTIMIZER_LARS", "TROIKA_OPTIMIZER_LAMB"});
   check.integer("nesterov", o.nesterov, 0, 1);
   if (o.nesterov && o.momentum == 0)
     throw Error(Status::invalid_argument, where + "nesterov is 1, needs options.momentum above 0");
-  check.constant("schedule", o.schedule,
-                 {"TROIKA_SCHEDULE_CONSTANT", "TROIKA_SCHEDULE_STEP", "TROIKA_SCHEDULE_COSINE"});
-  check.integer("schedule_period", o.schedule_period, o.schedule == TROIKA_SCHEDULE_CONSTANT ? 0 : 1, INT64_MAX);
-  check.real("schedule_gamma", o.schedule_gamma, 0, kLarge);
-  check.real("schedule_min", o.schedule_min, 0, kLarge);
-  check.integer("warmup_steps", o.warmup_steps, 0, INT64_MAX);
+  check.integer("decay_one_axis", o.decay_one_axis, 0, 1);
+  check.real("average_decay", o.average_decay, 0, 1);
+  check.integer("evaluate_average", o.evaluate_average, 0, 1);
   check.integer("bucket_bytes", o.bucket_bytes, 0, INT64_MAX);
   check.integer("group_count", o.group_count, 0, 4096);
   check.integer("deadline_ms", o.deadline_ms, 1, INT32_MAX);
@@ -74,12 +166,12 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.reduction = static_cast<Reduction>(o.reduction);
   options.labels.smoothing = o.label_smoothing;
   if (o.ignore_index != TROIKA_UNSET) options.labels.ignored = static_cast<int32_t>(o.ignore_index);
-  options.learning_rate = o.learning_rate;
-  options.weight_decay = o.weight_decay;
-  options.sgd.momentum = o.momentum;
-  options.sgd.nesterov = o.nesterov == 1;
-  options.schedule = {static_cast<ScheduleKind>(o.schedule), o.schedule_period, o.schedule_gamma, o.schedule_min,
-                      o.warmup_steps};
+  options.optimizer = all_optimizers()[static_cast<size_t>(o.optimizer - 1)];
+  options.settings = read_settings(o, *options.optimizer, where);
+  options.decays_one_axis = o.decay_one_axis == 1;
+  options.average_decay = o.average_decay;
+  options.evaluates_average = o.evaluate_average == 1;
+  options.schedule = read_schedule(o, check);
   options.bucket_bytes = o.bucket_bytes;
   options.seed = o.seed ? o.seed : default_seed;
   options.deadline_ms = o.deadline_ms;
@@ -90,9 +182,9 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
                                                           : DType::f32;
   options.allow_tf32 = o.precision == TROIKA_PRECISION_TF32;
   options.loss_scale = o.loss_scale != TROIKA_UNSET ? o.loss_scale : o.precision == TROIKA_PRECISION_F16 ? 65536 : 0;
-  options.sgd.is_scaled = options.loss_scale > 0;
-  options.sgd.scale_interval = o.loss_scale_interval;
-  options.sgd.max_gradient_norm = o.max_gradient_norm;
+  options.conditioning.is_scaled = options.loss_scale > 0;
+  options.conditioning.scale_interval = o.loss_scale_interval;
+  options.conditioning.max_norm = o.max_gradient_norm;
   options.micro_batches = std::max(o.micro_batches, 1);
   options.logical_shards = o.logical_shards;
   options.mesh = {o.mesh.data, std::max(o.mesh.layer, 1), std::max(o.mesh.channel, 1)};
@@ -105,8 +197,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.keeps_samples = o.samples_on_device == 1;
   if (o.overlap_weight_gradients == 0) options.least_beside = std::numeric_limits<double>::infinity();
   options.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
-  if (o.group_count > 0 && !o.groups)
-    throw Error(Status::invalid_argument, text(where, "groups is NULL, group_count is ", o.group_count));
+  check.pointer("groups", o.groups, "group_count", o.group_count);
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {
     // Each element has the size that it says, so that an old caller's array of smaller structs is walked rightly.
@@ -116,12 +207,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
     const std::string group_name = text(where, "groups[", i, "].");
     if (!g.pattern) throw Error(Status::invalid_argument, group_name + "pattern is NULL");
     FieldCheck(group_name).integer("frozen", g.frozen, 0, 1);
-    ParameterGroup group{g.pattern, g.frozen == 1, {}, {}};
-    if (!(g.learning_rate < 0))
-      FieldCheck(group_name).real("learning_rate", g.learning_rate, 0, kLarge), group.learning_rate = g.learning_rate;
-    if (!(g.weight_decay < 0))
-      FieldCheck(group_name).real("weight_decay", g.weight_decay, 0, kLarge), group.weight_decay = g.weight_decay;
-    options.groups.push_back(std::move(group));
+    options.groups.push_back({g.pattern, g.frozen == 1, read_settings(g, *options.optimizer, group_name)});
   }
   return options;
 }

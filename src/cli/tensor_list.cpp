@@ -29,7 +29,7 @@ int64_t ListedTensor::bytes() const {
 }
 
 bool ListedTensor::is_parameter() const {
-  return !name.starts_with("momentum/") && !name.ends_with("running_mean") && !name.ends_with("running_var") &&
+  return !name.starts_with("optimizer/") && !name.starts_with("momentum/") && !name.ends_with("running_mean") && !name.ends_with("running_var") &&
          !name.ends_with("num_batches_tracked");
 }
 

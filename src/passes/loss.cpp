@@ -1,4 +1,5 @@
 // append_loss: the loss as an op of the graph.
+#include "passes/optimizer.h"
 #include "passes/passes.h"
 
 namespace troika {

@@ -37,10 +37,6 @@ int64_t labels_per_sample(Loss kind, const Shape& output);
 // The name of the weight of a label: f32 [1], 1 / (labels of the whole batch that are not ignored).
 constexpr const char* kLabelWeight = "(label weight)";
 
-// The name of the loss scale: f32 [2], {scale, good steps since it last changed}; state of the trainer, not of the model.
-constexpr const char* kLossScale = "(loss scale)";
-constexpr double kLossScaleGrowth = 2, kLossScaleBackoff = 0.5;  // powers of two, so that scaling rounds nothing
-
 // Mixed precision: ops that say so compute in `low` (bf16 or f16), by casts of what they read; parameters, statistics,
 // losses and the outputs stay f32. Before autodiff, whose casts follow from the forward ones.
 void mixed_precision(Graph& graph, DType low);
@@ -82,41 +78,6 @@ void autodiff(Graph& graph, const std::vector<std::string>& trainable);
 
 // Removes nodes whose results nothing reads.
 void remove_dead_code(Graph& graph);
-
-// ---- optimizer ----
-
-// A run of parameters with common settings.
-struct UpdateGroup {
-  std::vector<std::string> parameters;  // in bucket order
-  int64_t rate_index = 0;               // into the input "learning_rates"
-  double weight_decay = 0;
-};
-
-constexpr double kClipEps = 1e-6;  // PyTorch's: the factor is max_gradient_norm / (norm + kClipEps), and at most 1
-
-struct SgdSettings {
-  double momentum = 0;
-  bool nesterov = false;
-  // Dynamic loss scaling: gradients are divided by the scale, a step with one that is not finite changes nothing, and
-  // is_finite becomes an output of the graph.
-  bool is_scaled = false;
-  int64_t scale_interval = 2000;  // good steps until the scale doubles
-  // Above 0: gradients are multiplied by one factor, so that the 2-norm of all of them together is at most this; the norm
-  // before becomes an output, f32.
-  double max_gradient_norm = 0;
-};
-
-// What a rank tells of its gradients where several hold the model together, each a part of it.
-struct GradientShare {
-  int rank = 0, ranks = 1;
-  // Those whose norm it gives, and whether they are finite; ranks of a channel group hold some alike. None: all of the groups.
-  std::optional<std::vector<std::string>> counted;
-};
-
-// Appends sgd_update nodes. `rates` is the number of learning rates. Momentum becomes Role::optimizer_state named as the
-// parameter.
-void append_sgd(Graph& graph, const SgdSettings& settings, const std::vector<UpdateGroup>& groups, int64_t rates,
-                const GradientShare& share = {});
 
 // Helpers of the passes.
 std::vector<int> count_uses(const Graph& graph);       // by nodes and as outputs, for each value

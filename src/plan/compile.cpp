@@ -58,7 +58,7 @@ LossForm loss_form(const CompileRequest& r, const Shape& output) {
   LossForm form;
   form.kind = r.spec.loss;
   form.labels = r.spec.labels;
-  form.is_scaled = trains && r.spec.sgd.is_scaled;
+  form.is_scaled = trains && r.spec.conditioning.is_scaled;
   form.is_weighed = trains && is_mean && r.spec.labels.ignored;
   if (is_mean && !form.is_weighed)
     form.scale = 1.0 / static_cast<double>(r.global_batch * labels_per_sample(r.spec.loss, output));
@@ -172,6 +172,20 @@ Graph build_step(const CompileRequest& r, const Log& log) {
   return unroll(parts, actions_of(r, static_cast<int>(parts.size())), r.position, r.positions);
 }
 
+OptimizerStep optimizer_step_of(const CompileRequest& r) {
+  OptimizerStep step;
+  step.optimizer = r.spec.optimizer;
+  step.slots = r.spec.slots();
+  if (r.spec.average_decay > 0) step.slots.pop_back();  // which the averages' own node keeps
+  step.rows = static_cast<int64_t>(r.spec.groups.size()) + 1;
+  step.conditioning = r.spec.conditioning;
+  step.average_decay = r.spec.average_decay;
+  step.groups = r.groups;
+  step.share = r.gradient_share;
+  step.split_norms = r.split_norms;
+  return step;
+}
+
 }  // namespace
 
 Graph build_graph(const CompileRequest& r, const Log& log) {
@@ -187,9 +201,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   if (trains) {
     if (r.ranks > 1) passes.run("data_parallel", [&](Graph& g) { insert_all_reduces(g, r.buckets); });
     if (r.ranks > 1 && r.spec.compresses_gradients) passes.run("compress_gradients", compress_gradients);
-    passes.run("sgd", [&](Graph& g) {
-      append_sgd(g, r.spec.sgd, r.groups, static_cast<int64_t>(r.spec.groups.size()) + 1, r.gradient_share);
-    });
+    passes.run("optimizer", [&](Graph& g) { append_optimizer(g, optimizer_step_of(r)); });
     if (r.spec.shards_optimizer) passes.run("shard_optimizer", [&](Graph& g) { insert_all_gathers(g, r.buckets); });
   }
   if (r.local_batch == 0) return graph;

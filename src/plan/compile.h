@@ -38,6 +38,7 @@ struct CompileRequest {
   std::vector<Bucket> buckets;
   std::vector<UpdateGroup> groups;  // that this rank updates
   GradientShare gradient_share;
+  std::vector<std::string> split_norms;  // see OptimizerStep
 };
 
 // The network for one micro-batch of so many samples, from samples to outputs, and when training to gradients.

@@ -52,7 +52,7 @@ class Lowering {
 
   LayoutPtr layout_of(ValueId id) {
     const Value& value = graph_.value(id);
-    return is_state(value.role) ? state_.find(value.name).layout : stored_[id].layout;
+    return is_state(value.role) ? state_.find(value.role, value.name).layout : stored_[id].layout;
   }
 
   void lower_node(const Node& node) {
@@ -204,7 +204,7 @@ class Lowering {
   Stored stored_as(ValueId id, const LayoutPtr& wanted, const std::string& reader) {
     const Value& value = graph_.value(id);
     if (is_state(value.role) && value.role != Role::gradient) {
-      StateEntry& entry = state_.find(value.name);
+      StateEntry& entry = state_.find(value.role, value.name);
       if (!entry.is_decided) {
         entry.layout = wanted;
         entry.is_decided = true;

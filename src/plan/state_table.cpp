@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "passes/optimizer.h"
 
 namespace troika {
 namespace {
@@ -15,6 +16,10 @@ StateEntry& StateTable::find(const std::string& name) {
   for (StateEntry& entry : entries_)
     if (entry.name == name) return entry;
   throw Error(Status::internal, text("state table: no entry '", name, "'"));
+}
+
+StateEntry& StateTable::find(Role role, const std::string& name) {
+  return find(role == Role::optimizer_state ? parameter_of_slot(name) : name);
 }
 
 void StateTable::place() {
@@ -30,11 +35,11 @@ void StateTable::place() {
     BucketRange& bucket = buckets_[static_cast<size_t>(entry.bucket)];
     bucket.bytes = offset - bucket.offset;
     gradient_bytes_ = offset;
-    entry.optimizer_offset = entry.offset;
+    entry.slot_offset = entry.offset;
     if (entry.owner < 0) continue;
     const auto owner = static_cast<size_t>(entry.owner);
     if (owner >= owned_bytes_.size()) owned_bytes_.resize(owner + 1);
-    entry.optimizer_offset = owned_bytes_[owner];
+    entry.slot_offset = owned_bytes_[owner];
     owned_bytes_[owner] += bytes;
     bucket.pieces.push_back({bucket.bytes - bytes, bucket.bytes, entry.owner});
   }
@@ -43,21 +48,27 @@ void StateTable::place() {
 }
 
 Location StateTable::locate(Role role, const std::string& name) const {
-  const StateEntry& entry = find(name);
-  const Segment segment = role == Role::gradient          ? Segment::gradients
-                          : role == Role::optimizer_state ? Segment::optimizer
-                                                          : Segment::parameters;
-  return {segment, segment == Segment::optimizer ? entry.optimizer_offset : entry.offset, entry.bytes};
+  if (role != Role::optimizer_state) {
+    const StateEntry& entry = find(name);
+    return {role == Role::gradient ? Segment::gradients : Segment::parameters, entry.offset, entry.bytes};
+  }
+  const StateEntry& entry = find(role, name);
+  for (size_t s = 0; s < slots_.size(); ++s)
+    if (slot_name(slots_[s], entry.name) == name)
+      return {Segment::optimizer, s * slot_bytes(entry.owner) + entry.slot_offset, entry.bytes};
+  throw Error(Status::internal, text("state table: no slot for '", name, "'"));
+}
+
+size_t StateTable::slot_bytes(int share) const {
+  if (owned_bytes_.empty()) return gradient_bytes_;
+  return static_cast<size_t>(share) < owned_bytes_.size() ? owned_bytes_[static_cast<size_t>(share)] : 0;
 }
 
 size_t StateTable::segment_bytes(Segment segment, int share) const {
   switch (segment) {
     case Segment::parameters: return parameter_bytes_;
     case Segment::gradients: return gradient_bytes_;
-    case Segment::optimizer:
-      if (!has_momentum_) return 0;
-      if (owned_bytes_.empty()) return gradient_bytes_;
-      return static_cast<size_t>(share) < owned_bytes_.size() ? owned_bytes_[static_cast<size_t>(share)] : 0;
+    case Segment::optimizer: return slots_.size() * slot_bytes(share);
     default: return 0;
   }
 }

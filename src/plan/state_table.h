@@ -25,9 +25,9 @@ struct StateEntry {
   int bucket = -1;  // -1: no gradient
   LayoutPtr layout;
   bool is_decided = false;       // the layout is; the first kernel that reads a parameter decides
-  int owner = -1;                // the share of the samples whose rank alone has its momentum; -1: all have it
+  int owner = -1;                // the share of the samples whose rank alone has its slots; -1: all have them
   size_t offset = 0, bytes = 0;  // in its segment; the gradient has the parameter's offset in its own
-  size_t optimizer_offset = 0;   // of its momentum
+  size_t slot_offset = 0;        // within each slot's part of the optimizer segment
 };
 
 // A bucket's gradients as one run of the gradient segment, and its parameters as the same run of theirs.
@@ -38,28 +38,39 @@ struct BucketRange {
 
 class StateTable {
  public:
-  // Entries in the order in which they lie: trainable parameters bucket by bucket, then the rest.
-  StateTable(std::vector<StateEntry> entries, bool has_momentum)
-      : entries_(std::move(entries)), has_momentum_(has_momentum) {}
+  // Entries in the order in which they are stored: trainable parameters bucket by bucket, then the rest. Each trainable
+  // parameter has a value in each slot.
+  StateTable(std::vector<StateEntry> entries, std::vector<std::string> slots)
+      : entries_(std::move(entries)), slots_(std::move(slots)) {}
 
   const std::vector<StateEntry>& entries() const { return entries_; }
   StateEntry& find(const std::string& name);
   const StateEntry& find(const std::string& name) const { return const_cast<StateTable*>(this)->find(name); }
+  // The entry that such a value belongs to: of optimizer state, its parameter's.
+  StateEntry& find(Role role, const std::string& name);
+  const StateEntry& find(Role role, const std::string& name) const {
+    return const_cast<StateTable*>(this)->find(role, name);
+  }
+  const std::vector<std::string>& slots() const { return slots_; }
   bool is_placed() const { return is_placed_; }
 
   // Gives every entry its offset. Layouts that nothing decided are plain.
   void place();
 
+  // Of optimizer state the name is a slot_name.
   Location locate(Role role, const std::string& name) const;
   size_t segment_bytes(Segment segment, int share = 0) const;
   const std::vector<BucketRange>& buckets() const { return buckets_; }
 
  private:
+  // Of one slot.
+  size_t slot_bytes(int share) const;
+
   std::vector<StateEntry> entries_;
-  bool has_momentum_;
+  std::vector<std::string> slots_;
   bool is_placed_ = false;
   size_t parameter_bytes_ = 0, gradient_bytes_ = 0;
-  std::vector<size_t> owned_bytes_;  // of momentum, by its owner; empty: all have it
+  std::vector<size_t> owned_bytes_;  // of one slot, by owner; empty: all have all of it
   std::vector<BucketRange> buckets_;
 };
 

@@ -62,7 +62,7 @@ void StepLayout::find_trainable() {
   for (const Value& value : model_.values()) {
     if (value.role != Role::parameter) continue;
     has_parameters = true;
-    if (!settings_of(value.name).is_frozen) trainable_.push_back(value.name);
+    if (!is_frozen(value.name)) trainable_.push_back(value.name);
   }
   if (trainable_.empty())
     throw Error(Status::invalid_argument, text("model '", model_.name(), "': ",
@@ -70,26 +70,39 @@ void StepLayout::find_trainable() {
                                                               : "has no parameters; nothing is there to train"));
 }
 
-StepLayout::Settings StepLayout::settings_of(const std::string& name) const {
-  for (size_t g = 0; g < spec_.groups.size(); ++g) {
-    const ParameterGroup& group = spec_.groups[g];
-    if (!matches_pattern(group.pattern, name)) continue;
-    return {group.learning_rate ? static_cast<int>(g) : -1, group.is_frozen,
-            group.weight_decay.value_or(spec_.weight_decay)};
-  }
-  return {-1, false, spec_.weight_decay};
+int StepLayout::row_of(const std::string& name) const {
+  for (size_t g = 0; g < spec_.groups.size(); ++g)
+    if (matches_pattern(spec_.groups[g].pattern, name)) return static_cast<int>(g) + 1;
+  return 0;
+}
+
+bool StepLayout::is_frozen(const std::string& name) const {
+  const int row = row_of(name);
+  return row > 0 && spec_.groups[static_cast<size_t>(row - 1)].is_frozen;
+}
+
+UpdateGroup StepLayout::settings_of(const std::string& name) const {
+  const bool has_one_axis = state_.at(name)->type.shape.rank() <= 1, has_norms = spec_.optimizer->norms != nullptr;
+  UpdateGroup group;
+  group.row = row_of(name);
+  group.skips_decay = has_one_axis && (has_norms || !spec_.decays_one_axis);
+  group.has_norms = has_norms && !has_one_axis;
+  return group;
 }
 
 // Trainable parameters in buckets, then groups of equal settings within each bucket: an update waits for its own bucket alone.
 ModelPart StepLayout::make_part(int index) const {
   ModelPart part;
-  std::vector<NamedBytes> sizes;
+  std::vector<NamedBytes> sizes, whole_sizes;  // whole: the same on all ranks of a channel group
   for (const Value& value : model_.values()) {
     if (value.role != Role::parameter && value.role != Role::buffer) continue;
+    const bool is_trained = std::find(trainable_.begin(), trainable_.end(), value.name) != trainable_.end();
     const std::vector<int> holders = holders_of(value.name);
+    if (is_trained && !holders.empty() && ranks_.position_of_part(holders[0]) == ranks_.position_of_part(index))
+      whole_sizes.push_back({value.name, value.type.bytes()});
     if (std::find(holders.begin(), holders.end(), index) == holders.end()) continue;
     part.state.push_back(value.name);
-    if (std::find(trainable_.begin(), trainable_.end(), value.name) == trainable_.end()) continue;
+    if (!is_trained) continue;
     part.trainable.push_back(value.name);
     sizes.push_back({value.name, type_of(value.name, index).bytes()});
   }
@@ -98,15 +111,13 @@ ModelPart StepLayout::make_part(int index) const {
   for (const Bucket& bucket : part.buckets) {
     is_first = is_first || ranks_.shares() > 1;  // without other shares, no update waits for a bucket
     for (const std::string& name : bucket.parameters) {
-      const Settings s = settings_of(name);
-      if (is_first || part.update_groups.back().rate_index != s.group + 1 ||
-          part.update_groups.back().weight_decay != s.weight_decay)
-        part.update_groups.push_back({{}, s.group + 1, s.weight_decay});
+      const UpdateGroup settings = settings_of(name);
+      if (is_first || !part.update_groups.back().has_settings_of(settings)) part.update_groups.push_back(settings);
       part.update_groups.back().parameters.push_back(name);
       is_first = false;
     }
   }
-  if (shards_optimizer()) part.owners = assign_owners(sizes, ranks_.shares());
+  if (shards_optimizer()) part.owners = assign_owners(whole_sizes, ranks_.shares());
   return part;
 }
 
@@ -151,14 +162,17 @@ StateTable StepLayout::make_state_table(int index) const {
     for (const std::string& name : part.buckets[b].parameters) add(name, static_cast<int>(b));
   for (const std::string& name : part.state)
     if (std::find(part.trainable.begin(), part.trainable.end(), name) == part.trainable.end()) add(name, -1);
-  if (spec_.sgd.is_scaled) {
-    StateEntry scale;
-    scale.name = kLossScale;
-    scale.type = {DType::f32, {2}};
-    scale.is_buffer = scale.is_decided = true;
-    entries.push_back(scale);
-  }
-  return StateTable(std::move(entries), spec_.sgd.momentum > 0);
+  auto add_own = [&entries](const char* name, TensorType type) {
+    StateEntry entry;
+    entry.name = name;
+    entry.type = std::move(type);
+    entry.is_buffer = entry.is_decided = true;
+    entries.push_back(entry);
+  };
+  if (spec_.conditioning.is_scaled) add_own(kLossScale, {DType::f32, {2}});
+  if (spec_.optimizer->counts_updates)
+    add_own(kUpdateCount, {DType::i64, {static_cast<int64_t>(spec_.groups.size()) + 1}});
+  return StateTable(std::move(entries), spec_.slots());
 }
 
 Range StepLayout::samples_of(Mode mode, int64_t n, int rank, bool is_alone) const {
@@ -199,6 +213,7 @@ CompileRequest StepLayout::request(Mode mode, int64_t n, int rank, bool is_alone
   request.buckets = part.buckets;
   request.groups = groups_of(rank);
   request.gradient_share = gradient_share_of(rank);
+  request.split_norms = split_norms_of(ranks_.part_of(rank));
   request.spec.shards_optimizer = shards_optimizer();
   return request;
 }
@@ -216,11 +231,20 @@ std::vector<UpdateGroup> StepLayout::groups_of(int rank) const {
   return own;
 }
 
+std::vector<std::string> StepLayout::split_norms_of(int index) const {
+  std::vector<std::string> names;
+  if (ranks_.channels() == 1 || !spec_.optimizer->norms) return names;
+  for (const std::string& name : trainable_)
+    if (settings_of(name).has_norms && ranks_.position_of_part(holders_of(name)[0]) == ranks_.position_of_part(index))
+      names.push_back(name);
+  return names;
+}
+
 GradientShare StepLayout::gradient_share_of(int rank) const {
   const int index = ranks_.part_of(rank);
   GradientShare share{index, ranks_.parts(), part(index).trainable};
   // All ranks of a channel group hold what is not cut: the first counts it.
-  std::erase_if(*share.counted, [&](const std::string& name) {
+  std::erase_if(share.counted, [&](const std::string& name) {
     return ranks_.channel_of(rank) != 0 && slice_of(name, index).axis < 0;
   });
   return share;

@@ -54,19 +54,17 @@ class StepLayout {
   CompileRequest request(Mode mode, int64_t n, int rank, bool is_alone = false) const;
 
  private:
-  struct Settings {  // of one parameter
-    int group = -1;  // with a learning rate of its own
-    bool is_frozen = false;
-    double weight_decay = 0;
-  };
+  int row_of(const std::string& name) const;  // of the settings of a parameter
+  bool is_frozen(const std::string& name) const;
+  UpdateGroup settings_of(const std::string& name) const;  // without parameters
 
   void check_mesh(const std::string& options_name);
   void check_combinations(const std::string& options_name) const;
   void check_groups() const;
   void find_trainable();
   ModelPart make_part(int part) const;
-  Settings settings_of(const std::string& name) const;
   std::vector<UpdateGroup> groups_of(int rank) const;
+  std::vector<std::string> split_norms_of(int part) const;
   GradientShare gradient_share_of(int rank) const;
 
   const Graph& model_;

@@ -2,12 +2,12 @@
 // both make their steps of it (plan/step_layout.h).
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "parallel/mesh.h"
 #include "parallel/pipeline_schedule.h"
+#include "passes/optimizer.h"
 #include "passes/passes.h"
 #include "passes/recompute.h"
 
@@ -19,7 +19,7 @@ enum class Reduction : int32_t { mean = 1, sum = 2 };
 struct ParameterGroup {
   std::string pattern;
   bool is_frozen = false;
-  std::optional<double> learning_rate, weight_decay;  // empty: the step's
+  SettingValues settings = {};  // without a value: the step's
 };
 
 struct StepSpec {
@@ -29,9 +29,12 @@ struct StepSpec {
   DType compute = DType::f32;  // bf16 or f16: mixed precision
   bool allow_tf32 = false;     // f32 products may round their factors to 10 bits of fraction
   bool fuse = true;
-  SgdSettings sgd;
-  double weight_decay = 0;
+  const OptimizerDef* optimizer = &sgd_optimizer;
+  SettingValues settings;  // without a value: the optimizer's
   std::vector<ParameterGroup> groups;
+  bool decays_one_axis = true;  // weight decay of biases and BatchNorm's parameters, too
+  double average_decay = 0;     // above 0: moving averages of the parameters
+  Conditioning conditioning;
   int64_t bucket_bytes = 1 << 20;
   int64_t micro_batches = 1;   // of each share of the samples
   int64_t logical_shards = 0;  // of the whole batch; 0: none
@@ -44,6 +47,13 @@ struct StepSpec {
   bool shards_optimizer = false;      // ZeRO level 1: each parameter is updated by one rank of its data group
   bool compresses_gradients = false;  // to bf16, for their sum over the shares
   double least_beside = 5e8;  // operations of a gradient of weights that may run concurrently with other launches
+
+  // The value of a setting for a row: row 0 is the step, row g + 1 is group g.
+  double setting(size_t row, Setting setting) const;
+  // The settings that updates read, in the order of their columns.
+  std::vector<Setting> columns() const;
+  // What the optimizer and the averages keep for each parameter that is trained.
+  std::vector<std::string> slots() const;
 };
 
 }  // namespace troika

@@ -1,5 +1,5 @@
-// One safetensors file: "model/NAME" for parameters and buffers, "momentum/NAME" for the optimizer, the rest as metadata.
-// Nothing in it depends on the number of devices.
+// One safetensors file: "model/NAME" for parameters and buffers, "optimizer/SLOT/NAME" for what the optimizer keeps, the rest as
+// metadata. Nothing in it depends on the number of devices.
 #include "train/checkpoint.h"
 
 #include <algorithm>
@@ -32,43 +32,289 @@ Number parse_number(const std::string& source, const std::string& label, const s
   return value;
 }
 
-struct Setting {
+constexpr const char* kScheduleNames[] = {"constant",   "step",      "cosine",  "multi_step", "exponential",
+                                          "polynomial", "one_cycle", "plateau", "table"};
+
+// An option that must be the same for a run to go on as it was.
+struct Option {
   std::string key, value;
   bool is_in_every_state = true;
 };
 
-// Settings that must be the same for a run to go on as it was. What others depend on comes first, so that the first
-// difference is the one to tell of.
-std::vector<Setting> settings_of(const Trainer& trainer) {
+template <typename Number>
+std::string print_list(const std::vector<Number>& numbers) {
+  std::vector<std::string> words;
+  for (Number number : numbers) words.push_back(print_number(static_cast<double>(number)));
+  return join(words, " ");
+}
+
+void add_schedule(std::vector<Option>& options, const Schedule& s) {
+  options.push_back({"schedule", kScheduleNames[static_cast<int>(s.kind) - 1]});
+  options.push_back({"schedule_period", std::to_string(s.period)});
+  options.push_back({"schedule_gamma", print_number(s.gamma)});
+  options.push_back({"schedule_min", print_number(s.minimum)});
+  options.push_back({"warmup_steps", std::to_string(s.warmup_steps)});
+  switch (s.kind) {
+    case ScheduleKind::multi_step: options.push_back({"schedule_milestones", print_list(s.milestones), false}); break;
+    case ScheduleKind::polynomial: options.push_back({"schedule_power", print_number(s.power), false}); break;
+    case ScheduleKind::one_cycle:
+      options.push_back({"schedule_cycle", print_list(std::vector{s.rise, s.divisor, s.final_divisor}), false});
+      break;
+    case ScheduleKind::plateau:
+      options.push_back(
+          {"schedule_plateau", text(s.maximizes ? "max " : "min ", s.patience, ' ', print_number(s.threshold)), false});
+      break;
+    case ScheduleKind::table: options.push_back({"schedule_table", print_list(s.table), false}); break;
+    default: break;
+  }
+}
+
+// What other options depend on comes first, so that the first difference is the one to tell of.
+std::vector<Option> options_of(const Trainer& trainer) {
   const TrainerOptions& o = trainer.options();
-  std::vector<Setting> settings = {
+  std::vector<Option> options = {
       {"model", trainer.model()->name()},
       {"precision", o.allow_tf32 ? "tf32" : std::string(name_of(o.compute))},
-      {"optimizer", "sgd"},
+      {"optimizer", std::string(o.optimizer->name)},
       {"loss", o.loss == Loss::cross_entropy ? "cross_entropy" : "mean_squared_error"},
       {"reduction", o.reduction == Reduction::mean ? "mean" : "sum"},
-      {"momentum", print_number(o.sgd.momentum)},
-      {"nesterov", o.sgd.nesterov ? "1" : "0"},
-      {"weight_decay", print_number(o.weight_decay)},
-      {"schedule", o.schedule.kind == ScheduleKind::constant ? "constant"
-                   : o.schedule.kind == ScheduleKind::step   ? "step"
-                                                             : "cosine"},
-      {"schedule_period", std::to_string(o.schedule.period)},
-      {"schedule_gamma", print_number(o.schedule.gamma)},
-      {"schedule_min", print_number(o.schedule.minimum)},
-      {"warmup_steps", std::to_string(o.schedule.warmup_steps)},
-      {"seed", std::to_string(o.seed)},
   };
-  if (o.sgd.is_scaled) settings.push_back({"loss_scale_interval", std::to_string(o.sgd.scale_interval), false});
-  if (o.sgd.max_gradient_norm > 0)
-    settings.push_back({"max_gradient_norm", print_number(o.sgd.max_gradient_norm), false});
+  for (const OptimizerSetting& own : o.optimizer->settings)
+    options.push_back({std::string(name_of(own.setting)), print_number(o.setting(0, own.setting))});
+  options.push_back({"weight_decay", print_number(o.setting(0, Setting::weight_decay))});
+  add_schedule(options, o.schedule);
+  options.push_back({"seed", std::to_string(o.seed)});
+  if (o.conditioning.is_scaled)
+    options.push_back({"loss_scale_interval", std::to_string(o.conditioning.scale_interval), false});
+  if (o.conditioning.max_norm > 0)
+    options.push_back({"max_gradient_norm", print_number(o.conditioning.max_norm), false});
+  if (o.average_decay > 0) options.push_back({"average_decay", print_number(o.average_decay), false});
+  if (!o.decays_one_axis) options.push_back({"decay_one_axis", "0", false});
   for (size_t g = 0; g < o.groups.size(); ++g)
-    settings.push_back({text("group", g),
-                        text(o.groups[g].pattern, o.groups[g].is_frozen ? " frozen" : "", " weight_decay ",
-                             print_number(o.groups[g].weight_decay.value_or(o.weight_decay))),
-                        false});
-  return settings;
+    options.push_back({text("group", g),
+                       text(o.groups[g].pattern, o.groups[g].is_frozen ? " frozen" : "", " weight_decay ",
+                            print_number(o.setting(g + 1, Setting::weight_decay))),
+                       false});
+  return options;
 }
+
+// Options that a state may have and the trainer may lack: they are no part of options_of then.
+constexpr const char* kOptionalKeys[] = {"loss_scale", "max_gradient_norm", "average_decay", "decay_one_axis"};
+
+std::string file_name_of_slot(const std::string& slot_name) { return kOptimizerPrefix + slot_name; }
+
+// ---- settings of updates ----
+
+// Settings other than learning rates that have changed since the model was attached: "1 momentum 0.8;2 beta1 0.95".
+std::string print_changes(const Trainer& trainer, const std::vector<SettingValues>& rows) {
+  const TrainerOptions& o = trainer.options();
+  std::vector<std::string> changes;
+  for (size_t row = 0; row < rows.size(); ++row)
+    for (Setting setting : o.columns()) {
+      const SettingValues& attached = row == 0 ? o.settings : o.groups[row - 1].settings;
+      if (setting == Setting::learning_rate || !rows[row].has(setting) || rows[row][setting] == attached[setting])
+        continue;
+      changes.push_back(text(row, ' ', name_of(setting), ' ', print_number(rows[row][setting])));
+    }
+  return join(changes, ";");
+}
+
+// The words of a text that single characters part.
+std::vector<std::string> words_of(const std::string& source, char between) {
+  std::vector<std::string> words;
+  for (size_t begin = 0; begin < source.size();) {
+    const size_t end = std::min(source.find(between, begin), source.size());
+    words.push_back(source.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+// ---- reading ----
+
+class CheckpointReader {
+ public:
+  CheckpointReader(const Trainer& trainer, const std::string& path)
+      : trainer_(trainer), reader_(path, kWhat), label_(reader_.label()) {
+    if (!is_training_state(reader_))
+      throw Error(Status::mismatch,
+                  text("file '", printable(path), "' is no training state: metadata 'format' is '",
+                       find("format") ? *find("format") : "", "', needs '", kTrainingStateFormat, "'"));
+    check_options();
+  }
+
+  TrainingState read_state() const {
+    TrainingState state;
+    state.position = read_position();
+    state.settings = read_settings();
+    state.updates.assign(trainer_.options().groups.size() + 1, state.position.step);
+    if (trainer_.options().optimizer->counts_updates) state.updates = read_updates();
+    if (trainer_.options().schedule.kind == ScheduleKind::plateau) state.plateau = read_plateau();
+    if (trainer_.options().conditioning.is_scaled) state.loss_scale = read_loss_scale();
+    return state;
+  }
+
+  // Fills in what the file holds for the model's entries and the optimizer's slots. MISMATCH unless all of it is there, and
+  // nothing else.
+  void read_values(std::vector<std::vector<std::byte>>& values, HostSlots& slots) const {
+    LoadReport report;
+    values = read_parameters(reader_, *trainer_.model(), kModelPrefix, report);
+    size_t known = static_cast<size_t>(report.loaded);
+    const ParameterStore& store = *trainer_.model()->parameters();
+    for (const std::string& slot : trainer_.options().slots())
+      for (const std::string& name : trainer_.trainable()) {
+        const Shape& shape = store.entry(store.index_of(name)).type.shape;
+        if (read_slot(slot_name(slot, name), shape, slots, report)) ++known;
+      }
+    if (report.missing.empty() && report.mismatching.empty() && known != reader_.entries().size())
+      for (const TensorEntry& entry : reader_.entries())
+        if (!is_expected(entry.name, slots)) report.unexpected.push_back(entry.name);
+    if (!report.missing.empty() || !report.mismatching.empty() || !report.unexpected.empty())
+      throw Error(Status::mismatch, text(label_, " does not fit the trainer of model '", trainer_.model()->name(),
+                                         "': ", summarize(report)));
+  }
+
+ private:
+  const std::string* find(const std::string& key) const {
+    const auto found = reader_.metadata().find(key);
+    return found == reader_.metadata().end() ? nullptr : &found->second;
+  }
+  const std::string& require(const std::string& key) const {
+    const std::string* value = find(key);
+    if (!value) throw Error(Status::corrupt, text(label_, ": metadata '", key, "' is missing"));
+    return *value;
+  }
+  template <typename Number>
+  Number number(const std::string& key) const {
+    return parse_number<Number>(require(key), label_, key);
+  }
+  template <typename Number>
+  std::vector<Number> numbers(const std::string& key) const {
+    std::vector<Number> numbers;
+    for (const std::string& word : words_of(require(key), ' '))
+      numbers.push_back(parse_number<Number>(word, label_, key));
+    return numbers;
+  }
+  [[noreturn]] void refuse(const std::string& key, const char* needed) const {
+    throw Error(Status::corrupt, text(label_, ": metadata '", key, "' is '", require(key), "', needs ", needed));
+  }
+
+  void check_options() const {
+    const std::vector<Option> options = options_of(trainer_);
+    for (const auto& [key, value, is_in_every_state] : options) {
+      if (!is_in_every_state && !find(key))
+        throw Error(Status::mismatch, text(label_, ": has no ", key, ", the trainer has '", value, "'"));
+      if (require(key) != value)
+        throw Error(Status::mismatch, text(label_, ": ", key, " is '", *find(key), "', the trainer has '", value, "'"));
+    }
+    for (const char* key : kOptionalKeys)
+      if (find(key) && !has_option(key))
+        throw Error(Status::mismatch, text(label_, ": ", key, " is '", *find(key), "', the trainer has none"));
+    const size_t groups = trainer_.options().groups.size();
+    if (find(text("group", groups)))
+      throw Error(Status::mismatch, text(label_, " has more parameter groups than the trainer's ", groups));
+  }
+  bool has_option(const std::string& key) const {
+    if (key == "loss_scale") return trainer_.options().conditioning.is_scaled;
+    const std::vector<Option> options = options_of(trainer_);
+    return std::any_of(options.begin(), options.end(), [&key](const Option& option) { return option.key == key; });
+  }
+
+  TrainingPosition read_position() const {
+    TrainingPosition position;
+    position.step = number<int64_t>("step");
+    position.has_batch = find("epoch") != nullptr;
+    if (position.has_batch) {
+      position.batch.epoch = number<int64_t>("epoch");
+      position.batch.batch = number<int64_t>("batch");
+      position.batch.batches = number<int64_t>("batches");
+      if (find("loader_seed")) position.shuffle_seed = number<uint64_t>("loader_seed");
+    }
+    if (position.step < 0 || position.batch.epoch < 0 || position.batch.batch < 0)
+      throw Error(Status::corrupt, text(label_, ": step, epoch or batch is below 0"));
+    return position;
+  }
+
+  // As they were at attach, with the file's learning rates and changes.
+  std::vector<SettingValues> read_settings() const {
+    const TrainerOptions& o = trainer_.options();
+    std::vector<SettingValues> rows = {o.settings};
+    for (const ParameterGroup& group : o.groups) rows.push_back(group.settings);
+    const auto rates = numbers<double>("learning_rates");  // below 0: the group has none of its own
+    for (double rate : rates)
+      if (!std::isfinite(rate) || rates[0] < 0) refuse("learning_rates", "finite numbers of at least 0");
+    if (rates.size() != rows.size())
+      throw Error(Status::mismatch, text(label_, " has ", rates.size(), " learning rates, the trainer ", rows.size()));
+    for (size_t row = 0; row < rows.size(); ++row)
+      rows[row][Setting::learning_rate] = rates[row] < 0 ? std::nan("") : rates[row];
+    if (find("settings"))
+      for (const std::string& change : words_of(*find("settings"), ';')) {
+        const std::vector<std::string> words = words_of(change, ' ');
+        const auto setting = words.size() == 3 ? find_setting(words[1]) : std::nullopt;
+        const size_t row = setting ? parse_number<size_t>(words[0], label_, "settings") : rows.size();
+        if (row >= rows.size()) refuse("settings", "changes of rows that the trainer has");
+        const double value = parse_number<double>(words[2], label_, "settings");
+        if (!refusal_of(*setting, value).empty()) refuse("settings", "values that its settings can have");
+        rows[row][*setting] = value;
+      }
+    return rows;
+  }
+
+  std::vector<int64_t> read_updates() const {
+    const auto updates = numbers<int64_t>("updates");
+    if (updates.size() != trainer_.options().groups.size() + 1 ||
+        std::any_of(updates.begin(), updates.end(), [](int64_t n) { return n < 0; }))
+      refuse("updates", "a number of at least 0 for the trainer and each group");
+    return updates;
+  }
+
+  Plateau read_plateau() const {
+    const std::vector<std::string> words = words_of(require("plateau"), ' ');  // "0.43 2 1"
+    if (words.size() != 3) refuse("plateau", "three numbers");
+    Plateau plateau;
+    if (words[0] != "none") plateau.best = parse_number<double>(words[0], label_, "plateau");
+    plateau.bad = parse_number<int64_t>(words[1], label_, "plateau");
+    plateau.reductions = parse_number<int64_t>(words[2], label_, "plateau");
+    return plateau;
+  }
+
+  std::array<float, 2> read_loss_scale() const {
+    const auto scale = numbers<float>("loss_scale");  // "65536 12"
+    if (scale.size() != 2 || !(scale[0] >= 1) || !std::isfinite(scale[0]) || !(scale[1] >= 0))
+      refuse("loss_scale", "a scale of at least 1");
+    return {scale[0], scale[1]};
+  }
+
+  // Whether the file has it, and it fits. Older files have "momentum/NAME".
+  bool read_slot(const std::string& name, const Shape& shape, HostSlots& slots, LoadReport& report) const {
+    const TensorEntry* entry = reader_.find(file_name_of_slot(name));
+    if (!entry && name.starts_with("momentum/")) entry = reader_.find(name);
+    if (!entry) {
+      report.missing.push_back(file_name_of_slot(name));
+    } else if (entry->shape != shape || entry->dtype != "F32") {
+      report.mismatching.push_back(
+          text(entry->name, ": file ", entry->dtype, " ", entry->shape, ", model F32 ", shape));
+    } else {
+      std::vector<float>& values = slots[name];
+      values.resize(static_cast<size_t>(shape.elements()));
+      reader_.read(*entry, values.data(), values.size() * sizeof(float));
+      return true;
+    }
+    return false;
+  }
+
+  bool is_expected(const std::string& name, const HostSlots& slots) const {
+    const auto after = [&name](std::string_view prefix) {
+      return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string();
+    };
+    return trainer_.model()->parameters()->contains(after(kModelPrefix)) || slots.count(after(kOptimizerPrefix)) ||
+           slots.count(name);
+  }
+
+  const Trainer& trainer_;
+  const SafetensorsReader reader_;
+  const std::string& label_;
+};
 
 }  // namespace
 
@@ -76,7 +322,7 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
   trainer.check_usable();
   SafetensorsWriter writer;
   writer.set_metadata("format", kTrainingStateFormat);
-  for (const Setting& setting : settings_of(trainer)) writer.set_metadata(setting.key, setting.value);
+  for (const Option& option : options_of(trainer)) writer.set_metadata(option.key, option.value);
   const TrainingState state = trainer.training_state();
   writer.set_metadata("step", std::to_string(state.position.step));
   if (state.position.has_batch) {
@@ -85,129 +331,63 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
     writer.set_metadata("batches", std::to_string(state.position.batch.batches));
     if (state.position.shuffle_seed) writer.set_metadata("loader_seed", std::to_string(*state.position.shuffle_seed));
   }
-  std::vector<std::string> rates;
-  for (double rate : state.learning_rates) rates.push_back(print_number(rate));
-  writer.set_metadata("learning_rates", join(rates, " "));
-  if (trainer.options().sgd.is_scaled)
+  std::vector<double> rates;
+  for (const SettingValues& row : state.settings)
+    rates.push_back(row.has(Setting::learning_rate) ? row[Setting::learning_rate] : -1);
+  writer.set_metadata("learning_rates", print_list(rates));
+  if (const std::string changes = print_changes(trainer, state.settings); !changes.empty())
+    writer.set_metadata("settings", changes);
+  if (trainer.options().optimizer->counts_updates) {
+    std::vector<std::string> updates;
+    for (int64_t count : state.updates) updates.push_back(std::to_string(count));
+    writer.set_metadata("updates", join(updates, " "));
+  }
+  if (trainer.options().schedule.kind == ScheduleKind::plateau)
+    writer.set_metadata("plateau", text(std::isnan(state.plateau.best) ? "none" : print_number(state.plateau.best), ' ',
+                                        state.plateau.bad, ' ', state.plateau.reductions));
+  if (trainer.options().conditioning.is_scaled)
     writer.set_metadata("loss_scale", text(print_number(static_cast<double>(state.loss_scale[0])), ' ',
                                            print_number(static_cast<double>(state.loss_scale[1]))));
 
+  const ParameterStore& store = *trainer.model()->parameters();
   std::lock_guard lock(trainer.model()->parameters()->mutex());
   trainer.refresh_store();
   add_parameters(writer, *trainer.model(), kModelPrefix);
-  std::map<std::string, std::vector<float>> momentum;
-  if (trainer.has_momentum())
-    for (const std::string& name : trainer.trainable()) {
-      momentum[name] = trainer.read_momentum(name);
-      writer.add(kMomentumPrefix + name, "F32",
-                 trainer.model()->parameters()->entry(trainer.model()->parameters()->index_of(name)).type.shape,
-                 momentum[name].data());
-    }
+  const HostSlots slots = trainer.read_slots();
+  for (const auto& [name, values] : slots)
+    writer.add(file_name_of_slot(name), "F32", store.entry(store.index_of(parameter_of_slot(name))).type.shape,
+               values.data());
   writer.sum_data();
   writer.write(path, kWhat);
 }
 
 void load_checkpoint(Trainer& trainer, const std::string& path) {
   trainer.check_usable();
-  const SafetensorsReader reader(path, kWhat);
-  const std::string& label = reader.label();
-  auto find = [&](const std::string& key) -> const std::string* {
-    auto found = reader.metadata().find(key);
-    return found == reader.metadata().end() ? nullptr : &found->second;
-  };
-  auto require = [&](const std::string& key) -> const std::string& {
-    const std::string* value = find(key);
-    if (!value) throw Error(Status::corrupt, text(label, ": metadata '", key, "' is missing"));
-    return *value;
-  };
-  if (!is_training_state(reader))
-    throw Error(Status::mismatch, text("file '", printable(path), "' is no training state: metadata 'format' is '",
-                                       find("format") ? *find("format") : "", "', needs '", kTrainingStateFormat, "'"));
-  for (const auto& [key, value, is_in_every_state] : settings_of(trainer)) {
-    if (!is_in_every_state && !find(key))
-      throw Error(Status::mismatch, text(label, ": has no ", key, ", the trainer has '", value, "'"));
-    if (require(key) != value)
-      throw Error(Status::mismatch, text(label, ": ", key, " is '", *find(key), "', the trainer has '", value, "'"));
-  }
-  if (trainer.options().sgd.max_gradient_norm == 0 && find("max_gradient_norm"))
-    throw Error(Status::mismatch,
-                text(label, ": max_gradient_norm is '", *find("max_gradient_norm"), "', the trainer has none"));
-  if (find(text("group", trainer.options().groups.size())))
-    throw Error(Status::mismatch,
-                text(label, " has more parameter groups than the trainer's ", trainer.options().groups.size()));
+  const CheckpointReader reader(trainer, path);
+  const TrainingState state = reader.read_state();
+  std::vector<std::vector<std::byte>> values;
+  HostSlots slots;
+  reader.read_values(values, slots);
+  trainer.restore(state, std::move(slots), values);
+}
 
-  TrainingState state;
-  state.position.step = parse_number<int64_t>(require("step"), label, "step");
-  state.position.has_batch = find("epoch") != nullptr;
-  if (state.position.has_batch) {
-    state.position.batch.epoch = parse_number<int64_t>(require("epoch"), label, "epoch");
-    state.position.batch.batch = parse_number<int64_t>(require("batch"), label, "batch");
-    state.position.batch.batches = parse_number<int64_t>(require("batches"), label, "batches");
-    if (find("loader_seed"))
-      state.position.shuffle_seed = parse_number<uint64_t>(*find("loader_seed"), label, "loader_seed");
+void save_average(Trainer& trainer, const std::string& path) {
+  trainer.check_usable();
+  if (trainer.options().average_decay == 0)
+    throw Error(Status::invalid_argument,
+                text("model '", trainer.model()->name(), "': has no averages; attach it with average_decay above 0"));
+  ParameterStore& store = *trainer.model()->parameters();
+  std::lock_guard lock(store.mutex());
+  trainer.refresh_store();
+  const HostSlots slots = trainer.read_slots();
+  SafetensorsWriter writer;
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    const auto average = slots.find(slot_name(kAverageSlot, p.name));
+    const void* data = average == slots.end() ? static_cast<const void*>(p.data.data()) : average->second.data();
+    writer.add(p.name, safetensors_dtype(p.type.dtype), p.type.shape, data);
   }
-  if (state.position.step < 0 || state.position.batch.epoch < 0 || state.position.batch.batch < 0)
-    throw Error(Status::corrupt, text(label, ": step, epoch or batch is below 0"));
-  const std::string& rates = require("learning_rates");  // with one space between them
-  for (size_t begin = 0; begin < rates.size();) {
-    const size_t end = std::min(rates.find(' ', begin), rates.size());
-    state.learning_rates.push_back(parse_number<double>(rates.substr(begin, end - begin), label, "learning_rates"));
-    if (!std::isfinite(state.learning_rates.back()) ||
-        (state.learning_rates.back() < 0 && state.learning_rates.size() == 1))
-      throw Error(Status::corrupt,
-                  text(label, ": metadata 'learning_rates' is '", rates, "', needs finite numbers of at least 0"));
-    begin = end + 1;
-  }
-  if (state.learning_rates.size() != trainer.options().groups.size() + 1)
-    throw Error(Status::mismatch, text(label, " has ", state.learning_rates.size(), " learning rates, the trainer ",
-                                       trainer.options().groups.size() + 1));
-
-  if (trainer.options().sgd.is_scaled) {
-    const std::string& scale = require("loss_scale");  // "65536 12"
-    const size_t space = std::min(scale.find(' '), scale.size());
-    state.loss_scale[0] = parse_number<float>(scale.substr(0, space), label, "loss_scale");
-    state.loss_scale[1] = parse_number<float>(scale.substr(std::min(space + 1, scale.size())), label, "loss_scale");
-    if (!(state.loss_scale[0] >= 1) || !std::isfinite(state.loss_scale[0]) || !(state.loss_scale[1] >= 0))
-      throw Error(Status::corrupt,
-                  text(label, ": metadata 'loss_scale' is '", scale, "', needs a scale of at least 1"));
-  } else if (find("loss_scale")) {
-    throw Error(Status::mismatch, text(label, " has a loss scale, the trainer has none"));
-  }
-
-  LoadReport report;
-  const auto values = read_parameters(reader, *trainer.model(), kModelPrefix, report);
-  std::vector<std::vector<float>> momentum;
-  size_t known = static_cast<size_t>(report.loaded);
-  if (trainer.has_momentum())
-    for (const std::string& name : trainer.trainable()) {
-      const TensorEntry* entry = reader.find(kMomentumPrefix + name);
-      const Shape& shape =
-          trainer.model()->parameters()->entry(trainer.model()->parameters()->index_of(name)).type.shape;
-      momentum.emplace_back(static_cast<size_t>(shape.elements()));
-      if (!entry)
-        report.missing.push_back(kMomentumPrefix + name);
-      else if (entry->shape != shape || entry->dtype != "F32")
-        report.mismatching.push_back(
-            text(kMomentumPrefix, name, ": file ", entry->dtype, " ", entry->shape, ", model F32 ", shape));
-      else
-        reader.read(*entry, momentum.back().data(), momentum.back().size() * sizeof(float)), ++known;
-    }
-  if (report.missing.empty() && report.mismatching.empty() && known != reader.entries().size())
-    for (const TensorEntry& entry : reader.entries()) {
-      const size_t slash = entry.name.find('/');
-      const std::string kind = entry.name.substr(0, slash),
-                        name = slash == std::string::npos ? "" : entry.name.substr(slash + 1);
-      if (!(kind == "model" && trainer.model()->parameters()->contains(name)) && kind != "momentum")
-        report.unexpected.push_back(entry.name);
-      else if (kind == "momentum" && !(trainer.has_momentum() && reader.find(entry.name) &&
-                                       std::count(trainer.trainable().begin(), trainer.trainable().end(), name)))
-        report.unexpected.push_back(entry.name);
-    }
-  if (!report.missing.empty() || !report.mismatching.empty() || !report.unexpected.empty())
-    throw Error(Status::mismatch,
-                text(label, " does not fit the trainer of model '", trainer.model()->name(), "': ", summarize(report)));
-
-  trainer.restore(state, std::move(momentum), values);
+  writer.write(path, "weights file");
 }
 
 }  // namespace troika

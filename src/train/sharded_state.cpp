@@ -18,35 +18,45 @@ void ShardedState::allocate() {
     if (!replica->state().is_allocated()) replica->allocate_state(table_of(rank));
 }
 
+namespace {
+
+std::string parameter_of(Role role, const std::string& name) {
+  return role == Role::optimizer_state ? parameter_of_slot(name) : name;
+}
+
+}  // namespace
+
 void ShardedState::write(Role role, const std::string& name, const void* data) {
-  const TensorType& type = store_.entry(store_.index_of(name)).type;
+  const std::string parameter = parameter_of(role, name);
+  const TensorType& type = store_.entry(store_.index_of(parameter)).type;
   std::vector<std::byte> own;
-  for (int part : layout_.holders_of(name)) {
-    const StateSlice& slice = layout_.slice_of(name, part);
+  for (int part : layout_.holders_of(parameter)) {
+    const StateSlice& slice = layout_.slice_of(parameter, part);
     const void* source = data;
     if (slice.axis >= 0) {
-      own.resize(layout_.type_of(name, part).bytes());
+      own.resize(layout_.type_of(parameter, part).bytes());
       copy_part_out(type.shape, slice, size_of(type.dtype), static_cast<const std::byte*>(data), own.data());
       source = own.data();
     }
     for (int share = 0; share < layout_.ranks().shares(); ++share) {
       const int rank = layout_.ranks().rank_of(share, part);
-      const int owner = role == Role::optimizer_state ? table_of(rank).find(name).owner : -1;
+      const int owner = role == Role::optimizer_state ? table_of(rank).find(parameter).owner : -1;
       if (owner < 0 || share == owner) ranks_.at(rank).state().upload(table_of(rank), role, name, source);
     }
   }
 }
 
 void ShardedState::read(Role role, const std::string& name, void* data) const {
-  const TensorType& type = store_.entry(store_.index_of(name)).type;
+  const std::string parameter = parameter_of(role, name);
+  const TensorType& type = store_.entry(store_.index_of(parameter)).type;
   std::vector<std::byte> own;
-  for (int part : layout_.holders_of(name)) {
-    const StateSlice& slice = layout_.slice_of(name, part);
+  for (int part : layout_.holders_of(parameter)) {
+    const StateSlice& slice = layout_.slice_of(parameter, part);
     const StateTable& table = tables_[static_cast<size_t>(part)];
-    const int owner = role == Role::optimizer_state ? table.find(name).owner : -1;
+    const int owner = role == Role::optimizer_state ? table.find(parameter).owner : -1;
     Replica& replica = ranks_.at(layout_.ranks().rank_of(std::max(owner, 0), part));
     if (slice.axis < 0) return replica.state().download(table, role, name, data);
-    own.resize(layout_.type_of(name, part).bytes());
+    own.resize(layout_.type_of(parameter, part).bytes());
     replica.state().download(table, role, name, own.data());
     copy_part_in(type.shape, slice, size_of(type.dtype), own.data(), static_cast<std::byte*>(data));
   }
@@ -78,30 +88,33 @@ void ShardedState::share_buffers() {
 }
 
 void ShardedState::check_replicas() const {
-  const bool has_momentum = layout_.spec().sgd.momentum > 0;
-  for (int part = 0; part < layout_.ranks().parts(); ++part)
-    for (const StateEntry& entry : tables_[static_cast<size_t>(part)].entries()) {
+  for (int part = 0; part < layout_.ranks().parts(); ++part) {
+    const StateTable& table = tables_[static_cast<size_t>(part)];
+    for (const StateEntry& entry : table.entries()) {
       if (entry.is_buffer) continue;
-      check_shares(entry, part, Segment::parameters, "parameter");
-      if (entry.bucket >= 0 && entry.owner < 0 && has_momentum)
-        check_shares(entry, part, Segment::optimizer, "momentum of");
+      check_shares(table.locate(Role::parameter, entry.name), part, text("parameter '", entry.name, "'"));
+      if (entry.bucket < 0 || entry.owner >= 0) continue;
+      for (const std::string& slot : table.slots())
+        check_shares(table.locate(Role::optimizer_state, slot_name(slot, entry.name)), part,
+                     text(slot, " of '", entry.name, "'"));
     }
+  }
   check_channel_groups();
 }
 
-void ShardedState::check_shares(const StateEntry& entry, int part, Segment segment, const char* what) const {
-  std::vector<std::byte> first(entry.bytes), other(entry.bytes);
+void ShardedState::check_shares(const Location& location, int part, const std::string& what) const {
+  std::vector<std::byte> first(location.bytes), other(location.bytes);
   const int first_rank = layout_.ranks().rank_of(0, part);
-  ranks_.at(first_rank).state().read_segment(segment, entry.offset, first.data(), entry.bytes);
+  ranks_.at(first_rank).state().read_segment(location.segment, location.offset, first.data(), location.bytes);
   for (int share = 1; share < layout_.ranks().shares(); ++share) {
     const int rank = layout_.ranks().rank_of(share, part);
-    ranks_.at(rank).state().read_segment(segment, entry.offset, other.data(), entry.bytes);
+    ranks_.at(rank).state().read_segment(location.segment, location.offset, other.data(), location.bytes);
     if (first == other) continue;
     size_t at = 0;
     while (first[at] == other[at]) ++at;
-    throw Error(Status::mismatch, text(what, " '", entry.name, "' differs between replica ", first_rank, " (",
-                                       ranks_.at(first_rank).device_id(), ") and replica ", rank, " (",
-                                       ranks_.at(rank).device_id(), ") at byte ", at));
+    throw Error(Status::mismatch,
+                text(what, " differs between replica ", first_rank, " (", ranks_.at(first_rank).device_id(),
+                     ") and replica ", rank, " (", ranks_.at(rank).device_id(), ") at byte ", at));
   }
 }
 

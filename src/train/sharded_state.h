@@ -36,7 +36,7 @@ class ShardedState {
   void check_replicas() const;
 
  private:
-  void check_shares(const StateEntry& entry, int part, Segment segment, const char* what) const;
+  void check_shares(const Location& location, int part, const std::string& what) const;
   void check_channel_groups() const;
 
   const StepLayout& layout_;

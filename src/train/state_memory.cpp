@@ -26,7 +26,7 @@ void StateMemory::reorder(const TensorType& type, const LayoutPtr& from, const L
 }
 
 void StateMemory::upload(const StateTable& state, Role role, const std::string& name, const void* data) {
-  const StateEntry& entry = state.find(name);
+  const StateEntry& entry = state.find(role, name);
   std::byte* const target = bases_.address(state.locate(role, name));
   if (!entry.layout) {
     device_.copy_from_host(target, data, entry.type.bytes());
@@ -40,7 +40,7 @@ void StateMemory::upload(const StateTable& state, Role role, const std::string& 
 }
 
 void StateMemory::download(const StateTable& state, Role role, const std::string& name, void* data) {
-  const StateEntry& entry = state.find(name);
+  const StateEntry& entry = state.find(role, name);
   std::byte* const source = bases_.address(state.locate(role, name));
   if (!entry.layout) {
     device_.copy_to_host(data, source, entry.type.bytes());

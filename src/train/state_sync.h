@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "train/sharded_state.h"
 
 namespace troika {
+
+// What the optimizer keeps, whole and row-major, by slot_name.
+using HostSlots = std::map<std::string, std::vector<float>>;
 
 class StateSync {
  public:
@@ -23,25 +27,47 @@ class StateSync {
   void share_buffers();
   // A step has begun: the devices hold the newest values.
   void mark_stepped() { buffers_are_shared_ = layout_.ranks().shares() == 1; }
-  // Restored values, for the next upload: momentum by trainable parameter (none without momentum).
-  void restore_momentum(std::vector<std::vector<float>> momentum) { host_momentum_ = std::move(momentum); }
+  // Restored values, for the next upload.
+  void restore_slots(HostSlots slots) { host_slots_ = std::move(slots); }
   void restore_loss_scale(std::array<float, 2> loss_scale);
+  void restore_updates(const std::vector<int64_t>& updates);
+
+  // ---- averages ----
+  // Parameters take their averages for evaluation, and their values again afterwards. Values are uploaded.
+  void use_averages();
+  void use_parameters();
 
   // ---- to the host ----
   void pull();  // into the model's store, all
-  std::vector<float> read_momentum(const std::string& name) const;
+  HostSlots read_slots() const;
   // Whether the devices have the store's values, or newer ones.
   bool is_uploaded() const { return state_.is_allocated() && uploaded_version_ == model_.parameters()->version(); }
 
  private:
+  void start_averages();
+
   Model& model_;
   const StepLayout& layout_;
   ShardedState& state_;
   uint64_t uploaded_version_ = 0;  // of the store
   std::array<float, 2> loss_scale_{1, 0};
   bool loss_scale_is_uploaded_ = true;
-  std::vector<std::vector<float>> host_momentum_;  // empty: none to upload
+  std::vector<int64_t> updates_;
+  bool updates_are_uploaded_ = true;
+  HostSlots host_slots_;  // to upload
+  bool averages_are_started_ = false;
+  std::map<std::string, std::vector<float>> set_aside_;  // parameters, while their averages are in use
   bool buffers_are_shared_ = true;
+};
+
+// An evaluation may use averages: it ends, even by an error, with the parameters in their place.
+class ParametersAfterwards {
+ public:
+  explicit ParametersAfterwards(StateSync& sync) : sync_(sync) {}
+  ~ParametersAfterwards() noexcept(false);
+
+ private:
+  StateSync& sync_;
 };
 
 }  // namespace troika

@@ -11,7 +11,7 @@ namespace troika {
 
 // What a run is fed besides samples.
 struct StepNumbers {
-  std::vector<float> learning_rates;
+  std::vector<float> settings;
   int64_t seed = 0, step = 0;  // of dropout
 };
 

@@ -11,15 +11,17 @@ Stepper::Stepper(Attachment& attached, StateSync& sync, const TrainerOptions& op
     : attached_(attached),
       sync_(sync),
       options_(options),
-      rates_(options),
+      settings_(options),
       loss_scale_{static_cast<float>(options.loss_scale), 0} {
-  numbers_.learning_rates.resize(rates_.base().size());
+  numbers_.settings.resize(settings_.size());
+  updates_.assign(options.groups.size() + 1, 0);
+  sync_.restore_updates(updates_);
   numbers_.seed = static_cast<int64_t>(options.seed);
   sync_.restore_loss_scale(loss_scale_);
 }
 
 StepResult Stepper::start(const BatchView& view, const BatchOrigin* origin, Results wants) {
-  rates_.fill(position_.step, numbers_.learning_rates);
+  settings_.fill(position_.step, numbers_.settings);
   numbers_.step = position_.step;
   StepResult result;
   result.learning_rate = learning_rate(-1);
@@ -57,22 +59,33 @@ void Stepper::finish(StepResult& result) {
   if (options_.reduction == Reduction::mean) result.loss = mean_loss(result.loss, result.labels);
   result.correct = attached_.runner.correct();
   note_loss_scale(result);
+  note_update(result);
   result.gradient_norm = attached_.runner.gradient_norm();
 }
 
 // Follows what update_loss_scale did on every replica, by the same arithmetic.
 void Stepper::note_loss_scale(StepResult& result) {
-  if (!options_.sgd.is_scaled) return;
+  if (!options_.conditioning.is_scaled) return;
   auto& [scale, good] = loss_scale_;
   result.loss_scale = static_cast<double>(last_loss_scale_ = scale);
   result.is_skipped = !attached_.runner.is_finite();
   if (result.is_skipped) {
     scale = std::max(scale * static_cast<float>(kLossScaleBackoff), 1.0f);
     good = 0;
-  } else if (++good >= static_cast<float>(options_.sgd.scale_interval)) {
+  } else if (++good >= static_cast<float>(options_.conditioning.scale_interval)) {
     scale *= static_cast<float>(kLossScaleGrowth);
     good = 0;
   }
+}
+
+// Follows count_updates in the same way.
+void Stepper::note_update(const StepResult& result) {
+  if (!result.is_skipped)
+    for (int64_t& updates : updates_) ++updates;
+}
+
+TrainingState Stepper::state() const {
+  return {position_, settings_.rows(), settings_.plateau(), updates_, loss_scale_};
 }
 
 void Stepper::check_unbroken() const {
@@ -96,7 +109,9 @@ void Stepper::check_order(const BatchOrigin& origin) const {
 
 void Stepper::restore(const TrainingState& state) {
   position_ = state.position;
-  rates_.restore(state.learning_rates);
+  settings_.restore(state.settings, state.plateau);
+  updates_ = state.updates;
+  sync_.restore_updates(updates_);
   loss_scale_ = state.loss_scale;
   sync_.restore_loss_scale(loss_scale_);
   expects_order_ = false;

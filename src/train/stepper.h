@@ -4,10 +4,10 @@
 #include <exception>
 
 #include "train/attachment.h"
-#include "train/learning_rates.h"
 #include "train/results.h"
 #include "train/state_sync.h"
 #include "train/training_state.h"
+#include "train/update_settings.h"
 
 namespace troika {
 
@@ -22,17 +22,17 @@ class Stepper {
   void collect();  // waits for the last step, which was started for `earlier` results
   void finish(StepResult& result);
 
-  LearningRates& rates() { return rates_; }
-  double learning_rate(int group) const { return rates_.at(position_.step, group); }  // of the next step
+  UpdateSettings& settings() { return settings_; }
+  double learning_rate(int group) const { return settings_.learning_rate(position_.step, group); }  // of the next step
   // What the last step's gradients are multiplied by.
-  float gradient_scale() const { return options_.sgd.is_scaled ? last_loss_scale_ : 1; }
+  float gradient_scale() const { return options_.conditioning.is_scaled ? last_loss_scale_ : 1; }
   bool has_gradients() const { return has_gradients_; }
 
   // COMM, for ever, after a step that failed half way: replicas may differ.
   void check_unbroken() const;
   bool is_broken() const { return broken_ != nullptr; }
 
-  TrainingState state() const { return {position_, rates_.base(), loss_scale_}; }
+  TrainingState state() const;
   void restore(const TrainingState& state);
   // The next batch must come in the order of the restored state, if it stands at that state's position.
   void expect_order() { expects_order_ = position_.has_batch; }
@@ -40,15 +40,17 @@ class Stepper {
 
  private:
   void note_loss_scale(StepResult& result);
+  void note_update(const StepResult& result);
 
   Attachment& attached_;
   StateSync& sync_;
   const TrainerOptions& options_;
-  LearningRates rates_;
+  UpdateSettings settings_;
   TrainingPosition position_;
   StepNumbers numbers_;              // of the step in progress
   std::array<float, 2> loss_scale_;  // as every replica holds it after the last step
   float last_loss_scale_ = 1;
+  std::vector<int64_t> updates_;  // by row of the settings, as every replica holds them after the last step
   bool expects_order_ = false;
   bool has_gradients_ = false;
   std::exception_ptr broken_;

@@ -18,12 +18,9 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
     : context_(std::move(context)),
       model_(std::move(model)),
       devices_(std::move(devices)),
-      options_(std::move(options)),
-      attached_(*context_, *model_, devices_, options_, StepLayout::Purpose::training),
-      checks_(*model_, options_.loss, options_.labels),
-      label_count_(options_.labels.ignored),
-      sync_(*model_, attached_.layout, attached_.state),
-      stepper_(attached_, sync_, options_) {
+      run_(std::make_unique<TrainingRun>(*context_, *model_, devices_, options)),
+      checks_(*model_, options.loss, options.labels),
+      label_count_(options.labels.ignored) {
   model_->parameters()->set_owner(this);
 }
 
@@ -45,11 +42,11 @@ Trainer::~Trainer() {
 // ---- state on the devices ----
 
 void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
-  attached_.runner.prepare(mode, n, active);
+  run_->attached.runner.prepare(mode, n, active);
   ParameterStore& store = *model_->parameters();
   std::lock_guard lock(store.mutex());
-  if (!sync_.is_uploaded()) refresh_store();
-  sync_.upload();
+  if (!run_->sync.is_uploaded()) refresh_store();
+  run_->sync.upload();
 }
 
 void Trainer::pull() {
@@ -61,14 +58,14 @@ void Trainer::pull() {
     std::atomic<bool>& flag;
     ~Release() { flag = false; }
   } release{busy_};
-  sync_.pull();
+  run_->sync.pull();
 }
 
 void Trainer::refresh_store() {
   ParameterStore& store = *model_->parameters();
   std::lock_guard lock(store.mutex());
   if (!store.begin_refresh(this)) return;
-  sync_.pull();
+  run_->sync.pull();
   store.end_refresh();
 }
 
@@ -82,12 +79,12 @@ void Trainer::require_attached() const {
 
 void Trainer::check_usable() const {
   require_attached();
-  stepper_.check_unbroken();
+  run_->stepper.check_unbroken();
 }
 
 void Trainer::check_replicas() {
   check_usable();
-  if (attached_.state.is_allocated()) attached_.state.check_replicas();
+  if (run_->attached.state.is_allocated()) run_->attached.state.check_replicas();
 }
 
 // ---- batches ----
@@ -96,11 +93,11 @@ BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& comi
   const std::shared_ptr<const Dataset>& dataset = loader.dataset();
   if (!checks_.fits_inputs(*dataset))
     checks_.check_inputs(dataset->form().dtype, dataset->sample_shape().times(coming.size));
-  if (mode == Mode::train) stepper_.check_order(coming);
+  if (mode == Mode::train) run_->stepper.check_order(coming);
   BatchView view;
-  if (options_.keeps_samples && checks_.fits(*dataset) && attached_.keeper.may_keep(dataset)) {
+  if (options().keeps_samples && checks_.fits(*dataset) && run_->attached.keeper.may_keep(dataset)) {
     prepare(mode, coming.size, active);
-    if (attached_.keeper.keep(dataset, active)) {
+    if (run_->attached.keeper.keep(dataset, active)) {
       loader.skip();
       view.n = coming.size;
       view.gathered = &coming;
@@ -117,7 +114,7 @@ BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& comi
 
 StepResult Trainer::start_step(const BatchView& view, const BatchOrigin* origin, Results wants) {
   model_->parameters()->mark_newer(this);
-  return stepper_.start(view, origin, wants);
+  return run_->stepper.start(view, origin, wants);
 }
 
 bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
@@ -128,19 +125,20 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   checks_.check_inputs(batch.dtype, batch.shape);
   checks_.check_tokens(view.inputs, view.n);
   view.counted = checks_.check_targets(view);
-  if (batch.origin) stepper_.check_order(*batch.origin);
+  if (batch.origin) run_->stepper.check_order(*batch.origin);
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, batch.origin ? &*batch.origin : nullptr,
-                      wants_results || options_.sgd.is_scaled ? Results::own : Results::none);
-  stepper_.finish(result);
+                      wants_results || options().conditioning.is_scaled ? Results::own : Results::none);
+  run_->stepper.finish(result);
   result.seconds = stopwatch.seconds();
   return true;
 }
 
 std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const ActiveRanks& active) {
-  sync_.share_buffers();
-  attached_.runner.run(Mode::evaluate, active, view, StepNumbers());
-  return {attached_.runner.sum_of_losses(), attached_.runner.correct()};
+  if (options().evaluates_average) run_->sync.use_averages();
+  run_->sync.share_buffers();
+  run_->attached.runner.run(Mode::evaluate, active, view, StepNumbers());
+  return {run_->attached.runner.sum_of_losses(), run_->attached.runner.correct()};
 }
 
 Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
@@ -149,8 +147,10 @@ Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<f
   checks_.check_inputs(type.dtype, shape);
   checks_.check_tokens(inputs, shape[0]);
   prepare(Mode::predict, shape[0], ranks().all());
-  sync_.share_buffers();
-  return run_prediction(attached_, *model_, shape[0], inputs, output);
+  const ParametersAfterwards afterwards(run_->sync);
+  if (options().evaluates_average) run_->sync.use_averages();
+  run_->sync.share_buffers();
+  return run_prediction(run_->attached, *model_, shape[0], inputs, output);
 }
 
 PassEnd Trainer::train(Loader& loader, int64_t batches, Metrics& metrics) {
@@ -164,6 +164,7 @@ bool Trainer::train_epoch(Loader& loader, Metrics& metrics) {
 
 bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics) {
   check_usable();
+  const ParametersAfterwards afterwards(run_->sync);
   if (!device) return Epoch(*this, loader).evaluate(ranks().all(), metrics);
   const auto found = std::find(devices_.begin(), devices_.end(), *device);
   if (found == devices_.end())
@@ -197,7 +198,7 @@ void Trainer::read_parameter(const std::string& name, DeviceId device, void* dat
   if (bytes != p.type.bytes())
     throw Error(Status::invalid_argument, text("parameter '", name, "': buffer has ", bytes, " bytes, ",
                                                name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
-  if (!sync_.is_uploaded()) {  // nothing newer than the host's copy
+  if (!run_->sync.is_uploaded()) {  // nothing newer than the host's copy
     refresh_store();
     std::lock_guard lock(store.mutex());
     std::memcpy(data, p.data.data(), bytes);
@@ -216,15 +217,14 @@ void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) 
   if (bytes != p.type.bytes())
     throw Error(Status::invalid_argument, text("gradient of '", name, "': buffer has ", bytes, " bytes, f32",
                                                p.type.shape, " needs ", p.type.bytes()));
-  if (!stepper_.has_gradients())
+  if (!run_->stepper.has_gradients())
     throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
   state().read(Role::gradient, name, data);
-  if (const float scale = stepper_.gradient_scale(); scale != 1)
+  if (const float scale = run_->stepper.gradient_scale(); scale != 1)
     for (size_t i = 0; i < bytes / sizeof(float); ++i) data[i] /= scale;
 }
 
-void Trainer::restore(const TrainingState& state, std::vector<std::vector<float>> momentum,
-                      const std::vector<std::vector<std::byte>>& values) {
+void Trainer::restore(const TrainingState& state, HostSlots slots, const std::vector<std::vector<std::byte>>& values) {
   ParameterStore& store = *model_->parameters();
   {
     std::lock_guard lock(store.mutex());
@@ -232,8 +232,22 @@ void Trainer::restore(const TrainingState& state, std::vector<std::vector<float>
     for (size_t i = 0; i < values.size(); ++i)
       if (!values[i].empty()) store.write(i, values[i].data(), values[i].size());
   }
-  stepper_.restore(state);
-  sync_.restore_momentum(std::move(momentum));
+  run_->stepper.restore(state);
+  run_->sync.restore_slots(std::move(slots));
+}
+
+// ---- settings ----
+
+void Trainer::set(int group, Setting setting, double value) {
+  check_usable();
+  run_->stepper.settings().set(group, setting, value);
+}
+
+void Trainer::set_frozen(int group, bool is_frozen) {
+  check_usable();
+  if (run_->is_frozen(group) == is_frozen) return;
+  refresh_store();
+  run_ = run_->with_frozen(*context_, *model_, devices_, group, is_frozen);
 }
 
 std::string Trainer::explain(int64_t batch) {

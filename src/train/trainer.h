@@ -11,7 +11,7 @@
 #include "data/loader.h"
 #include "train/batch_checks.h"
 #include "train/label_count.h"
-#include "train/stepper.h"
+#include "train/training_run.h"
 
 namespace troika {
 
@@ -23,11 +23,11 @@ class Trainer : public ParameterOwner {
 
   const std::shared_ptr<Model>& model() const { return model_; }
   const std::vector<DeviceId>& devices() const { return devices_; }
-  const TrainerOptions& options() const { return options_; }
-  const StepLayout& layout() const { return attached_.layout; }
-  const LocalRanks& ranks() const { return attached_.ranks; }
-  const ShardedState& state() const { return attached_.state; }
-  Stepper& stepper() { return stepper_; }
+  const TrainerOptions& options() const { return run_->options; }
+  const StepLayout& layout() const { return run_->attached.layout; }
+  const LocalRanks& ranks() const { return run_->attached.ranks; }
+  const ShardedState& state() const { return run_->attached.state; }
+  Stepper& stepper() { return run_->stepper; }
 
   // ---- one batch ----
   // False: a stop was requested, and nothing was done.
@@ -45,9 +45,15 @@ class Trainer : public ParameterOwner {
   void set_progress(std::function<bool(const Progress&)> progress) { progress_ = std::move(progress); }
   void request_stop() { stop_requested_ = true; }
 
-  // ---- learning rates ----
-  void set_learning_rate(int group, double rate) { stepper_.rates().set(group, rate); }
-  double learning_rate(int group) const { return stepper_.learning_rate(group); }  // of the next step
+  // ---- settings of updates ----
+  // From the next step on; group -1 is the trainer.
+  void set(int group, Setting setting, double value);
+  double get(int group, Setting setting) const { return run_->stepper.settings().get(group, setting); }
+  double learning_rate(int group) const { return run_->stepper.learning_rate(group); }  // of the next step
+  void report_metric(double metric);                                                    // to a schedule on plateau
+  // Frozen parameters lose what the optimizer keeps of them; others keep it. On an error nothing has changed.
+  void set_frozen(int group, bool is_frozen);
+  bool is_frozen(int group) const { return run_->is_frozen(group); }
 
   // ---- parameters ----
   void pull() override;
@@ -58,13 +64,11 @@ class Trainer : public ParameterOwner {
   void check_usable() const;      // that, and COMM if an earlier step failed half way
 
   // ---- training state ----
-  TrainingState training_state() const { return stepper_.state(); }
+  TrainingState training_state() const { return run_->stepper.state(); }
   const std::vector<std::string>& trainable() const { return layout().trainable(); }  // in the model's order
-  bool has_momentum() const { return options_.sgd.momentum > 0; }
-  std::vector<float> read_momentum(const std::string& name) const { return sync_.read_momentum(name); }
-  // Takes over a state: momentum by trainable parameter (none without momentum), values by entry of the model's store.
-  void restore(const TrainingState& state, std::vector<std::vector<float>> momentum,
-               const std::vector<std::vector<std::byte>>& values);
+  HostSlots read_slots() const { return run_->sync.read_slots(); }
+  // Takes over a state: its slots are those of this trainer; values by entry of the model's store.
+  void restore(const TrainingState& state, HostSlots slots, const std::vector<std::vector<std::byte>>& values);
   void refresh_store();  // brings the model's host copies up to date, from within a call of this trainer
 
   // ---- insight ----
@@ -87,12 +91,9 @@ class Trainer : public ParameterOwner {
   std::shared_ptr<Context> context_;
   std::shared_ptr<Model> model_;
   const std::vector<DeviceId> devices_;
-  const TrainerOptions options_;
-  Attachment attached_;
+  std::unique_ptr<TrainingRun> run_;
   const BatchChecks checks_;
   LabelCount label_count_;
-  StateSync sync_;
-  Stepper stepper_;
   std::function<bool(const Progress&)> progress_;
   std::atomic<bool> stop_requested_{false};
   std::atomic<bool> busy_{false};

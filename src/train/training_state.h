@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "data/batch.h"
+#include "ops/optimizer.h"
+#include "train/schedule.h"
 
 namespace troika {
 
@@ -20,7 +22,9 @@ struct TrainingPosition {
 
 struct TrainingState {
   TrainingPosition position;
-  std::vector<double> learning_rates;     // base rates: the trainer's, then each group's (below 0: none of its own)
+  std::vector<SettingValues> settings;    // the trainer's own, then each group's own
+  Plateau plateau;
+  std::vector<int64_t> updates;           // of the parameters of each row of the settings
   std::array<float, 2> loss_scale{1, 0};  // scale, and good steps since it last changed
 };
 

@@ -104,7 +104,7 @@ void load_weights(Model& model, const std::string& path, const LoadOptions& opti
   const std::string names_prefix = is_state ? kModelPrefix : options.strip_prefix;
   const auto values = read_parameters(reader, model, names_prefix, report);
   for (const TensorEntry& entry : reader.entries())
-    if (!(is_state && entry.name.starts_with(kMomentumPrefix)) &&
+    if (!(is_state && (entry.name.starts_with(kOptimizerPrefix) || entry.name.starts_with("momentum/"))) &&
         (!entry.name.starts_with(names_prefix) || !store.contains(entry.name.substr(names_prefix.size()))))
       report.unexpected.push_back(entry.name);
 

@@ -29,7 +29,7 @@ void load_weights(Model& model, const std::string& path, const LoadOptions& opti
 
 constexpr const char* kTrainingStateFormat = "troika.checkpoint.1";  // its metadata 'format'
 constexpr const char* kModelPrefix = "model/";                       // before the names of parameters and buffers
-constexpr const char* kMomentumPrefix = "momentum/";                 // before the names of trainable parameters
+constexpr const char* kOptimizerPrefix = "optimizer/";               // before slot_name
 
 bool is_training_state(const SafetensorsReader& reader);
 

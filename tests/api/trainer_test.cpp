@@ -113,12 +113,12 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
   expect_refused(troika_trainer_predict(trainer_, tensor_, nullptr, &error_), kInvalid,
                  "argument 'out_output' is NULL");
   for (double wrong : {-1.0, double(NAN), double(INFINITY)})
-    expect_refused(troika_trainer_set_learning_rate(trainer_, -1, wrong, &error_), kInvalid, "learning rate: found");
+    expect_refused(troika_trainer_set_learning_rate(trainer_, -1, wrong, &error_), kInvalid, "trainer: learning_rate is");
   for (int32_t group : {-2, 0, 7}) {
     expect_refused(troika_trainer_set_learning_rate(trainer_, group, 0.1, &error_), kInvalid,
-                   "learning rate: group is " + std::to_string(group) + ", need -1; the trainer has no groups");
+                   "trainer: group is " + std::to_string(group) + ", need -1; there are no groups");
     expect_refused(troika_trainer_get_learning_rate(trainer_, group, &rate, &error_), kInvalid,
-                   "learning rate: group is " + std::to_string(group) + ", need -1; the trainer has no groups");
+                   "trainer: group is " + std::to_string(group) + ", need -1; there are no groups");
   }
   expect_refused(troika_trainer_get_learning_rate(trainer_, -1, nullptr, &error_), kInvalid,
                  "argument 'out_learning_rate' is NULL");
@@ -323,7 +323,7 @@ TEST_F(TrainerApi, has_no_gradient_of_a_frozen_parameter) {
   float values[3];
   expect_refused(troika_trainer_get_gradient(trainer_, "fc.bias", values, 12, &error_), TROIKA_ERROR_NOT_INITIALIZED,
                  "parameter 'fc.bias' is frozen");
-  expect_refused(troika_trainer_set_learning_rate(trainer_, 0, 0.1, &error_), kInvalid, "group 0 ('fc.bias')");
+  expect_ok(troika_trainer_set_learning_rate(trainer_, 0, 0.1, &error_));  // a rate of its own, for when it thaws
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
       context.cpu_threads = threads;
       TrainerOptions options;
       options.fuse = fuses;
-      options.learning_rate = 0;
+      options.settings[Setting::learning_rate] = 0;
       options.seed = 3;  // with step 0: the counter below
       Trainer trainer(std::make_shared<Context>(context), model, test_devices(1), options);
       Batch batch;

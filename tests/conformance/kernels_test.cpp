@@ -10,10 +10,16 @@
 #include "conformance/node_runner.h"
 #include "core/random.h"
 #include "core/text.h"
+#include "ops/update.h"
 #include "support/test_device.h"
 
 namespace troika {
 namespace {
+
+bool sums_in_f64(const Node& node) {
+  return node.op == &gradient_factor_op || node.op == &gradient_norm_op || node.op == &lars_norms_op ||
+         node.op == &lamb_moments_op;
+}
 
 // Products that a number of the output sums up.
 double reduction_length(const Graph& graph, const Node& node) {
@@ -21,7 +27,7 @@ double reduction_length(const Graph& graph, const Node& node) {
   for (ValueId id : node.outputs) outputs = std::max(outputs, static_cast<double>(graph.type(id).shape.elements()));
   for (ValueId id : node.inputs)
     if (id != kNoValue) inputs = std::max(inputs, static_cast<double>(graph.type(id).shape.elements()));
-  if (node.op == &clip_factor_op || node.op == &gradient_norm_op) return 1;  // sums in f64
+  if (sums_in_f64(node)) return 1;
   if (node.op->cost) return std::max(1.0, cost_of(graph, node).operations / 2 / std::max(outputs, 1.0));
   if (node.op->name.rfind("batch_norm2d", 0) == 0) {
     const Shape& x = graph.type(node.inputs[0]).shape;
@@ -43,12 +49,14 @@ double term_size(const Graph& graph, const Node& node, int i, const Values& valu
   if (node.op->cost) return size(0) * size(1);
   if (node.op == &batch_norm2d_gradient_op)
     return i == 0 ? size(1) * size(3) * size(5) : size(5);  // dx = weight inv_std (dz - ...)
-  if (node.op->name.find("cross_entropy") == 0 || node.op == &clip_factor_op || node.op == &gradient_norm_op ||
+  if (node.op->name.find("cross_entropy") == 0 || (sums_in_f64(node) && i >= 0) ||
       (node.op == &batch_norm2d_op && i == 2))
     return 0;
   double most = 0;
   const bool is_normalized = node.op->name.find("batch_norm2d") == 0 && i == 0;
-  for (size_t k = is_normalized ? 1 : 0; k < node.inputs.size(); ++k)
+  // The parameters of an update: its settings and norms are no terms.
+  const bool is_update = node.op->as<UpdateOp>() && node.op != &average_update_op;
+  for (size_t k = is_update ? update::first_parameter : is_normalized ? 1 : 0; k < node.inputs.size(); ++k)
     if (node.inputs[k] != kNoValue && graph.type(node.inputs[k]).dtype == DType::f32) most = std::max(most, size(k));
   // The mean of the batch, rounded to 2^-24 of it, moves every result; of the tolerance for some tens of values that is 0.015.
   if (node.op == &batch_norm2d_op && is_normalized)
@@ -73,10 +81,10 @@ double tolerance_of(const Graph& graph, const Node& node, const std::string& ker
 
 bool is_exact(const Graph& graph, const Node& node) {  // choices and copies, not sums
   static const std::set<std::string_view> exact = {
-      "relu",         "relu_gradient",  "max_pool2d",     "add",           "fill",
-      "cast",         "crop",           "slice_channels", "join_channels", "part_channels",
-      "split_steps",  "join_steps",     "check_finite",   "round_bf16",    "update_loss_scale",
-      "sample_order", "gather_samples", "cast_all",       "fill_all",      "embedding"};
+      "relu",         "relu_gradient",  "max_pool2d",        "add",           "fill",           "cast",
+      "crop",         "slice_channels", "join_channels",     "part_channels", "split_steps",    "join_steps",
+      "check_finite", "round_bf16",     "update_loss_scale", "sample_order",  "gather_samples", "cast_all",
+      "fill_all",     "count_updates",  "embedding"};
   const bool rounds_twice = node.op == &add_op && graph.type(node.outputs[0]).dtype != DType::f32;
   return exact.count(node.op->name) != 0 && !rounds_twice;
 }

@@ -19,7 +19,7 @@ constexpr double kMaxNorm = 0.7;     // of the tests' steps some are above, some
 
 TrainerOptions clipped(double max_norm = kMaxNorm) {
   TrainerOptions options = momentum_options();
-  options.sgd.max_gradient_norm = max_norm;
+  options.conditioning.max_norm = max_norm;
   return options;
 }
 
@@ -72,7 +72,7 @@ double clip(Named& gradients) {
 // The gradients of a batch at the model's parameters, which stay as they are: the learning rate is 0.
 Named gradients_of(const std::shared_ptr<Model>& model, const Batch& batch) {
   TrainerOptions options;
-  options.learning_rate = 0;
+  options.settings[Setting::learning_rate] = 0;
   Trainer trainer(test_context(), model, test_devices(1), options);
   StepResult result;
   trainer.step(batch, result);
@@ -90,12 +90,12 @@ Trained train_by_hand(const std::vector<Batch>& batches,
     const Named step = gradients(model, batch);
     for (auto& [name, p] : run.parameters) {
       const std::vector<float>& g = step.at(name);
-      std::vector<float>& m = run.momentum[name];
+      std::vector<float>& m = run.slots[slot_name("momentum", name)];
       m.resize(p.size());
       for (size_t i = 0; i < p.size(); ++i) {
-        const auto d = static_cast<float>(options.weight_decay) * p[i] + g[i];
-        m[i] = static_cast<float>(options.sgd.momentum) * m[i] + d;
-        p[i] -= static_cast<float>(options.learning_rate) * m[i];
+        const auto d = static_cast<float>(options.settings[Setting::weight_decay]) * p[i] + g[i];
+        m[i] = static_cast<float>(options.settings[Setting::momentum]) * m[i] + d;
+        p[i] -= static_cast<float>(options.settings[Setting::learning_rate]) * m[i];
       }
       model->parameters()->write(model->parameters()->index_of(name), p.data(), p.size() * sizeof(float));
     }
@@ -155,7 +155,7 @@ TEST(Clipping, IsThatOfAnOracleThatClipsTheReducedGradientsByHand) {
     for (size_t i = 0; i < norms.size(); ++i)
       EXPECT_NEAR(found.norms[i], norms[i], kTolerance * norms[i]) << n << " devices";
     expect_near(oracle.parameters, found.trained.parameters, kTolerance, text(n, " devices, parameter"));
-    expect_near(oracle.momentum, found.trained.momentum, kTolerance, text(n, " devices, momentum"));
+    expect_near(oracle.slots, found.trained.slots, kTolerance, text(n, " devices, slots"));
   }
 }
 
@@ -181,8 +181,9 @@ TEST(Clipping, BeforeTheReductionOrByParameterIsAnotherTraining) {
 
 TEST(Clipping, GivesTheNormOfTheGradientsThatAreReadByName) {
   TrainerOptions frozen = clipped(), scaled = clipped(), sum = clipped();
-  frozen.groups = {{"conv1.*", true, {}, {}}, {"fc.bias", false, 0.01, 0.0}};
-  scaled.sgd.is_scaled = true;
+  frozen.groups = {{"conv1.*", true},
+                    {"fc.bias", false, {{Setting::learning_rate, 0.01}, {Setting::weight_decay, 0.0}}}};
+  scaled.conditioning.is_scaled = true;
   scaled.loss_scale = 1000;  // no power of two
   sum.reduction = Reduction::sum;
   for (const TrainerOptions& options : {clipped(), frozen, scaled, sum})
@@ -229,9 +230,9 @@ TEST(Clipping, OfLogicalShardsGivesTheSameBitsOnAnyNumberOfDevices) {
 TEST(Clipping, TakesTheLossScaleOutFirst) {
   const auto batches = make_batches(kUneven, 27);
   TrainerOptions scaled = clipped();
-  scaled.sgd.is_scaled = true;
+  scaled.conditioning.is_scaled = true;
   scaled.loss_scale = 1024;  // powers of two round nothing
-  scaled.sgd.scale_interval = 2;
+  scaled.conditioning.scale_interval = 2;
   for (int n : {1, 2})
     EXPECT_TRUE(run(conv_net(), n, clipped(), batches) == run(conv_net(), n, scaled, batches)) << n << " devices";
 }
@@ -239,7 +240,7 @@ TEST(Clipping, TakesTheLossScaleOutFirst) {
 TEST(Clipping, LeavesASkippedStepSkippedAndItsNormNotFinite) {
   for (int n : {1, 2, 3}) {
     TrainerOptions options = clipped();
-    options.sgd.is_scaled = true;
+    options.conditioning.is_scaled = true;
     options.loss_scale = 1024;
     auto batches = make_batches(3, 6, 28);
     batches[1].inputs.back() = std::numeric_limits<float>::infinity();  // in the last rank's share
@@ -252,7 +253,7 @@ TEST(Clipping, LeavesASkippedStepSkippedAndItsNormNotFinite) {
     EXPECT_FALSE(std::isfinite(result.gradient_norm));
     const Trained after = look_at(trainer);
     EXPECT_EQ(before.parameters, after.parameters);
-    EXPECT_EQ(before.momentum, after.momentum);
+    EXPECT_EQ(before.slots, after.slots);
     trainer.step(batches[2], result);
     EXPECT_FALSE(result.is_skipped);
     const double norm = norm_of(look_at(trainer).gradients);

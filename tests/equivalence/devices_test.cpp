@@ -25,7 +25,8 @@ TEST_P(Devices, EqualOneForEveryOptimizerAndBucket) {
     for (bool nesterov : {false, true}) {
       if (momentum == 0 && nesterov) continue;
       TrainerOptions options = momentum_options();
-      options.sgd = {momentum, nesterov};
+      options.settings[Setting::momentum] = momentum;
+      options.settings[Setting::nesterov] = nesterov;
       const Trained oracle = train(conv_net(), test_devices(1), options, batches);
       expect_near(oracle, train(conv_net(), test_devices(n), options, batches), kTolerance,
                   text("momentum ", momentum, nesterov ? ", nesterov" : ""));
@@ -47,7 +48,7 @@ TEST_P(Devices, SumTheLossesWhereAskedFor) {
   const auto batches = make_batches(2, samples);
   TrainerOptions options = momentum_options();
   options.reduction = Reduction::sum;
-  options.learning_rate = 0.1 / static_cast<double>(samples);
+  options.settings[Setting::learning_rate] = 0.1 / static_cast<double>(samples);
   const Trained oracle = train(conv_net(), test_devices(1), options, batches);
   expect_near(oracle, train(conv_net(), test_devices(n), options, batches), kTolerance, "sum");
   // The sum is the mean times the number of samples.
@@ -148,7 +149,7 @@ TEST(Replicas, AreMeanSquaredErrorAndItsTargetsSplitAsWell) {
   batch.labels.clear();
   TrainerOptions options = momentum_options();
   options.loss = Loss::mean_squared_error;
-  options.learning_rate = 0.01;
+  options.settings[Setting::learning_rate] = 0.01;
   const Trained oracle = train(conv_net(), test_devices(1), options, {batch, batch});
   for (int n : {2, kMostTestDevices})
     expect_near(oracle, train(conv_net(), test_devices(n), options, {batch, batch}), kTolerance, text(n, " devices"));
@@ -156,7 +157,7 @@ TEST(Replicas, AreMeanSquaredErrorAndItsTargetsSplitAsWell) {
 
 TEST(Dropout, DrawsOtherMasksInOtherStepsAndForOtherSeeds) {
   TrainerOptions options;
-  options.learning_rate = 0;
+  options.settings[Setting::learning_rate] = 0;
   const Batch batch = make_batches(1, 16)[0];
   const Trained run = train(dropout_net(), test_devices(2), options, {batch, batch});
   EXPECT_NE(run.losses[0], run.losses[1]);

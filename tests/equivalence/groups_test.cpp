@@ -208,7 +208,7 @@ TEST(OneGpuTwiceBesideOthers, GivesTheBitsOfOneGpuAndTheNumbersOfOneDevice) {
       TrainerOptions options = momentum_options();
       options.mesh = mesh;
       options.shards_optimizer = is_sharded;
-      options.sgd.max_gradient_norm = 1e6;  // more sums, and no other number
+      options.conditioning.max_norm = 1e6;  // more sums, and no other number
       options.bucket_bytes = 1000;          // of several parameters, and several
       options.deadline_ms = 60000;
       const std::string what = text(indices.size(), " devices, mesh ", name_of(mesh), is_sharded ? ", sharded" : "");

@@ -14,8 +14,8 @@ TrainerOptions scaled_options(DType compute, double scale, int64_t interval = 20
   TrainerOptions options = momentum_options();
   options.compute = compute;
   options.loss_scale = scale;
-  options.sgd.is_scaled = scale > 0;
-  options.sgd.scale_interval = interval;
+  options.conditioning.is_scaled = scale > 0;
+  options.conditioning.scale_interval = interval;
   return options;
 }
 
@@ -66,7 +66,7 @@ TEST(LossScaling, SkipsTheStepOnAllDevicesWhereOneMeetsAnInfinity) {
     EXPECT_TRUE(result.is_skipped);
     const Trained after = look_at(trainer);
     EXPECT_EQ(before.parameters, after.parameters);
-    EXPECT_EQ(before.momentum, after.momentum);
+    EXPECT_EQ(before.slots, after.slots);
     trainer.step(batches[2], result);
     EXPECT_FALSE(result.is_skipped);
     EXPECT_EQ(result.loss_scale, 512);

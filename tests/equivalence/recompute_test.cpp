@@ -198,7 +198,7 @@ TEST(Recompute, FitsABudgetWithinASplitAndChangesNoBit) {
       options.deadline_ms = 60000;
       const SplitRun kept = run_split(net(), options, batches);
       const MeshEstimate by_shape =
-          estimate(*net(), step_of(samples, options.micro_batches, options.sgd.momentum), mesh);
+          estimate(*net(), step_of(samples, options.micro_batches, options.settings[Setting::momentum]), mesh);
       const size_t budget = by_shape.fullest().activation_bytes * 6 / 10;
       options.recompute.budget_bytes = static_cast<int64_t>(budget);
       const SplitRun again = run_split(net(), options, batches);

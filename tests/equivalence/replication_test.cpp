@@ -39,11 +39,12 @@ TEST(Replication, OfAShardedOptimizerGoesWithGroupsScalingAndClipping) {
   const auto batches = make_batches({16, 7, 3}, 52);
   for (bool is_clipped : {false, true}) {
     TrainerOptions whole = with_mesh({3, 1, 1}, false);
-    whole.groups = {{"conv1.*", true, {}, {}}, {"fc.bias", false, 0.01, 0.0}};
-    whole.sgd.is_scaled = true;
+    whole.groups = {{"conv1.*", true},
+                    {"fc.bias", false, {{Setting::learning_rate, 0.01}, {Setting::weight_decay, 0.0}}}};
+    whole.conditioning.is_scaled = true;
     whole.loss_scale = 1024;
-    whole.sgd.nesterov = true;
-    whole.sgd.max_gradient_norm = is_clipped ? 0.5 : 0;
+    whole.settings[Setting::nesterov] = 1;
+    whole.conditioning.max_norm = is_clipped ? 0.5 : 0;
     TrainerOptions sharded = whole;
     sharded.shards_optimizer = true;
     EXPECT_EQ(train(conv_net(), test_devices(3), whole, batches), train(conv_net(), test_devices(3), sharded, batches));
@@ -93,13 +94,13 @@ TEST(Replication, OfAShardedOptimizerSavesTheFileOfAWholeOneAndGoesOnFromIt) {
   Trained found = look_at(three);
   const Trained one = train(conv_net(), test_devices(1), momentum_options(), batches);
   expect_near(one.parameters, found.parameters, 5e-6, "parameter");
-  expect_near(one.momentum, found.momentum, 5e-6, "momentum");
+  expect_near(one.slots, found.slots, 5e-6, "slots");
 }
 
 TEST(Replication, CompressesGradientsToBf16) {
   TrainerOptions plain;
   plain.reduction = Reduction::sum;
-  plain.learning_rate = 1e-3;
+  plain.settings[Setting::learning_rate] = 1e-3;
   TrainerOptions compressed = plain;
   compressed.compresses_gradients = true;
   const Batch batch = make_batches(1, 13, 54)[0];

@@ -90,8 +90,8 @@ Batch slice(const Batch& batch, int64_t begin, int64_t end) {
 
 TrainerOptions momentum_options() {
   TrainerOptions options;
-  options.sgd.momentum = 0.9;
-  options.weight_decay = 0.01;
+  options.settings[Setting::momentum] = 0.9;
+  options.settings[Setting::weight_decay] = 0.01;
   return options;
 }
 
@@ -113,6 +113,12 @@ Named parameters_of(Model& model, bool buffers) {
   return values;
 }
 
+void forget(Trained& run, const std::string& parameter) {
+  for (Named* named : {&run.parameters, &run.slots, &run.gradients})
+    for (auto& [name, values] : *named)
+      if (name == parameter || name.ends_with("/" + parameter)) values.assign(values.size(), 0);
+}
+
 Trained look_at(Trainer& trainer) {
   trainer.check_replicas();
   Trained run;
@@ -122,8 +128,8 @@ Trained look_at(Trainer& trainer) {
     auto& gradient = run.gradients[name];
     gradient.resize(run.parameters.at(name).size());
     trainer.read_gradient(name, gradient.data(), gradient.size() * sizeof(float));
-    if (trainer.has_momentum()) run.momentum[name] = trainer.read_momentum(name);
   }
+  run.slots = trainer.read_slots();
   return run;
 }
 
@@ -181,7 +187,7 @@ void expect_near(const Trained& expected, const Trained& found, double tolerance
         << what << ", loss of step " << i;
   EXPECT_EQ(expected.correct, found.correct) << what;
   expect_near(expected.parameters, found.parameters, tolerance, what + ", parameter");
-  expect_near(expected.momentum, found.momentum, tolerance, what + ", momentum");
+  expect_near(expected.slots, found.slots, tolerance, what + ", slots");
   expect_near(expected.gradients, found.gradients, tolerance, what + ", gradient");
   expect_near(expected.buffers, found.buffers, tolerance, what + ", buffer");
 }

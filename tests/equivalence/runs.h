@@ -42,11 +42,15 @@ using Named = std::map<std::string, std::vector<float>>;
 struct Trained {
   std::vector<double> losses;
   std::vector<int64_t> correct;
-  Named parameters, buffers, momentum;
+  Named parameters, buffers;
+  Named slots;      // what the optimizer keeps, by slot_name
   Named gradients;  // of the last step
 
   bool operator==(const Trained&) const = default;
 };
+
+// Takes a parameter out of comparisons: its values, gradient and slots become 0.
+void forget(Trained& run, const std::string& parameter);
 
 // What the trainer holds. Checks that replicas are bit-identical.
 Trained look_at(Trainer& trainer);

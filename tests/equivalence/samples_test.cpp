@@ -37,13 +37,13 @@ LoaderOptions options_of(bool shuffle) {
 
 struct Epochs {
   std::vector<double> losses;
-  Named parameters, buffers, momentum;
+  Named parameters, buffers, slots;
   bool operator==(const Epochs&) const = default;
 
   void hold(const Trained& trained) {
     parameters = trained.parameters;
     buffers = trained.buffers;
-    momentum = trained.momentum;
+    slots = trained.slots;
   }
 };
 
@@ -97,7 +97,7 @@ class Samples : public ::testing::Test {
     EXPECT_TRUE(train_epochs(dataset, shuffle, devices, options) == held) << what;
     EXPECT_TRUE(stepped.parameters == held.parameters) << what;
     EXPECT_TRUE(stepped.buffers == held.buffers) << what;
-    EXPECT_TRUE(stepped.momentum == held.momentum) << what;
+    EXPECT_TRUE(stepped.slots == held.slots) << what;
   }
 };
 
@@ -135,7 +135,7 @@ TEST_F(Samples, GiveTheSameBitsByChannelInShardsClippedAndNormalisedTogether) {
   options.logical_shards = 4;
   check(bytes_dataset(), true, 2, options, "logical shards");
   options = momentum_options();
-  options.sgd.max_gradient_norm = 0.1;
+  options.conditioning.max_norm = 0.1;
   options.syncs_statistics = true;
   check(bytes_dataset(), true, 2, options, "clipped, SyncBatchNorm");
 }
@@ -144,7 +144,7 @@ TEST_F(Samples, GiveTheSameBitsIn16Bits) {
   TrainerOptions options = momentum_options();
   options.compute = DType::f16;
   options.loss_scale = 1024;
-  options.sgd.is_scaled = true;
+  options.conditioning.is_scaled = true;
   check(bytes_dataset(), true, 1, options, "f16");
 }
 

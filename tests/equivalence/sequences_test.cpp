@@ -99,8 +99,8 @@ TEST(Sequences, FollowPyTorchForThreeSteps) {
   for (const Kind& kind : kKinds)
     for (bool fuse : {true, false}) {
       TrainerOptions options;
-      options.learning_rate = 0.5;
-      options.sgd.momentum = 0.9;
+      options.settings[Setting::learning_rate] = 0.5;
+      options.settings[Setting::momentum] = 0.9;
       options.fuse = fuse;
       const auto& expected = golden.at(kind.name);
       const Trained first = train(golden_net(kind), test_devices(1), options, {batches[0]});
@@ -242,7 +242,7 @@ struct LongRun {
 
 LongRun train_long(const Kind& kind, int64_t budget_bytes) {
   TrainerOptions options = momentum_options();
-  options.learning_rate = 0.3;
+  options.settings[Setting::learning_rate] = 0.3;
   options.recompute.budget_bytes = budget_bytes;
   Trainer trainer(test_context(), long_net(kind), test_devices(1), options);
   LongRun run;

@@ -23,7 +23,7 @@ std::string contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-ParameterGroup frozen(const std::string& pattern) { return {pattern, true, {}, {}}; }
+ParameterGroup frozen(const std::string& pattern) { return {pattern, true}; }
 
 TEST(Groups, ThatAreFrozenKeepEveryBitAndAreNotCommunicated) {
   for (int n : {1, 3}) {
@@ -66,9 +66,10 @@ TEST(Groups, ThatAreAllFrozenAreRefused) {
 TEST(Groups, HaveTheirOwnRateAndDecay) {
   for (int n : {1, 3}) {
     TrainerOptions options;
-    options.learning_rate = 0.1;
-    options.weight_decay = 0.01;
-    options.groups = {{"conv2.*", false, 0.5, {}}, {"*.bias", false, {}, 0.0}};
+    options.settings[Setting::learning_rate] = 0.1;
+    options.settings[Setting::weight_decay] = 0.01;
+    options.groups = {{"conv2.*", false, {{Setting::learning_rate, 0.5}}},
+                      {"*.bias", false, {{Setting::weight_decay, 0.0}}}};
     const auto model = conv_net();
     const Named before = parameters_of(*model, false);
     const Trained run = train(model, test_devices(n), options, make_batches(1, 7));
@@ -97,7 +98,7 @@ TEST(LearningRate, FollowsItsSchedule) {
             [](int step) { return 0.02 + 0.18 * (1 + std::cos(std::numbers::pi * std::min(step, 5) / 5.0)) / 2; }},
            {{.warmup_steps = 4}, [](int step) { return 0.2 * std::min(1.0, (step + 1) / 4.0); }}}) {
     TrainerOptions options;
-    options.learning_rate = 0.2;
+    options.settings[Setting::learning_rate] = 0.2;
     options.schedule = e.schedule;
     const auto model = conv_net();
     Trainer trainer(test_context(), model, test_devices(2), options);
@@ -125,12 +126,12 @@ TEST(LearningRate, CanBeSetInTheMiddleOfARun) {
     const auto batches = make_batches(4, 7);
     StepResult result;
     trainer.step(batches[0], result);
-    trainer.set_learning_rate(-1, 0.01);
+    trainer.set(-1, Setting::learning_rate, 0.01);
     trainer.step(batches[1], result);
     EXPECT_EQ(result.learning_rate, 0.01);
     trainer.step(batches[2], result);
     const Named before = look_at(trainer).parameters;
-    trainer.set_learning_rate(-1, 0);
+    trainer.set(-1, Setting::learning_rate, 0);
     trainer.step(batches[3], result);
     runs[i] = look_at(trainer);
     EXPECT_TRUE(runs[i].parameters == before);  // at rate 0 nothing moves
@@ -208,7 +209,7 @@ TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
   first->step(batches[0], result);
   first->step(batches[1], result);
   std::vector<float> from_trainer, from_model;
-  first->predict(batches[3].shape, batches[3].inputs.data(), from_trainer);
+  first->predict({DType::f32, batches[3].shape}, batches[3].inputs.data(), from_trainer);
   first.reset();
   {
     Predictor inference(test_context(), model, test_devices(6).back());
@@ -254,10 +255,10 @@ TEST(Checkpoints, ResumeBitForBitAtTheSameCountAndCloselyAtAnother) {
     for (size_t i = 3; i < 6; ++i) trainer.step(batches[i], result);
     const Trained resumed = look_at(trainer);
     if (n == 4) {
-      EXPECT_TRUE(resumed.parameters == whole.parameters && resumed.momentum == whole.momentum);
+      EXPECT_TRUE(resumed.parameters == whole.parameters && resumed.slots == whole.slots);
     }
     expect_near(whole.parameters, resumed.parameters, kTolerance, text(n, " devices, parameter"));
-    expect_near(whole.momentum, resumed.momentum, kTolerance, text(n, " devices, momentum"));
+    expect_near(whole.slots, resumed.slots, kTolerance, text(n, " devices, slots"));
   }
 }
 

@@ -58,7 +58,7 @@ void expect_same(const UpdateRun& one, const UpdateRun& found) {
 
 TEST_P(Update, ClipsByTheNormOfAllParts) {
   TrainerOptions one = momentum_options(), many = with_mesh(GetParam());
-  one.sgd.max_gradient_norm = many.sgd.max_gradient_norm = 0.7;
+  one.conditioning.max_norm = many.conditioning.max_norm = 0.7;
   const auto batches = make_batches({7, 16, 3, 1, 10, 5}, 61);
   const UpdateRun alone = run(one, batches);
   EXPECT_GT(*std::max_element(alone.norms.begin(), alone.norms.end()), 0.8);  // else nothing is clipped
@@ -70,10 +70,10 @@ TEST_P(Update, SkipsAStepOnAllPartsWhereOneHasAnInfinity) {
   for (double max_norm : {0.0, 0.7}) {
     TrainerOptions one = momentum_options(), many = with_mesh(GetParam());
     for (TrainerOptions* options : {&one, &many}) {
-      options->sgd.is_scaled = true;
+      options->conditioning.is_scaled = true;
       options->loss_scale = 1024;
-      options->sgd.scale_interval = 2;
-      options->sgd.max_gradient_norm = max_norm;
+      options->conditioning.scale_interval = 2;
+      options->conditioning.max_norm = max_norm;
     }
     auto batches = make_batches({7, 16, 9, 16, 4, 16}, 62);
     // An image so large that the gradients of the first layer, and of no other, are infinite.

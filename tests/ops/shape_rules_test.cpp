@@ -19,7 +19,8 @@ std::vector<TensorType> infer(const std::string& op, const std::vector<std::opti
   std::vector<ValueId> inputs;
   for (const auto& type : types) inputs.push_back(type ? graph.add_value("", *type, Role::input) : kNoValue);
   std::vector<TensorType> result;
-  for (ValueId id : append_node(graph, op_named(op), "stem", inputs, std::move(attributes))) result.push_back(graph.type(id));
+  for (ValueId id : append_node(graph, op_named(op), "stem", inputs, std::move(attributes)))
+    result.push_back(graph.type(id));
   return result;
 }
 
@@ -226,40 +227,75 @@ TEST(MeanSquaredErrorShape, RefusesWrongInputs) {
                  infer("mean_squared_error", {f32({2}), f32({2})}));
 }
 
-TEST(SgdUpdateShape, RefusesAGradientOfAnotherShape) {
-  const auto infer_sgd = [](double momentum, std::vector<std::optional<TensorType>> types) {
-    return infer("sgd_update", types, {{"momentum", momentum}});
-  };
-  EXPECT_TRUE(infer_sgd(0, {f32({1}), f32({3}), f32({3})}).empty());
-  EXPECT_TRUE(infer_sgd(0.9, {f32({1}), f32({3}), f32({3}), f32({3}), f32({4}), f32({4}), f32({4})}).empty());
-  EXPECT_REFUSED("sgd_update 'stem': gradient or momentum differs in shape",
-                 infer_sgd(0, {f32({1}), f32({3}), f32({4})}));
-  EXPECT_REFUSED("sgd_update 'stem': has 2 inputs, needs 1 + a multiple of 2", infer_sgd(0, {f32({1}), f32({3})}));
+// ---- updates ----
+
+using Types = std::vector<std::optional<TensorType>>;
+
+// An update of parameters of row 1 of 2, with the five inputs before them.
+std::vector<TensorType> infer_update(const std::string& op, Types inputs, Attributes attributes = {}) {
+  attributes.set("row", int64_t{1});
+  return infer(op, inputs, std::move(attributes));
 }
 
-TEST(SgdUpdateShape, RefusesAClipFactorThatIsNoNumber) {
-  const auto infer_clipped = [](std::vector<std::optional<TensorType>> types) {
-    return infer("sgd_update", types, {{"clipped", int64_t{1}}, {"momentum", 0.0}});
-  };
-  EXPECT_TRUE(infer_clipped({f32({1}), f32({3}), f32({3}), f32({1})}).empty());
-  EXPECT_REFUSED("sgd_update 'stem': clip factor is f32[2], needs f32[1]",
-                 infer_clipped({f32({1}), f32({3}), f32({3}), f32({2})}));
-  EXPECT_REFUSED("sgd_update 'stem': has 3 inputs, needs 2 + a multiple of 2",
-                 infer_clipped({f32({1}), f32({3}), f32({3})}));
+TEST(UpdateShape, TakesParametersGradientsAndSlots) {
+  const TensorType w = f32({3}), v = f32({4, 2}), settings = f32({2, 4});
+  const TensorType low{DType::bf16, {3}};
+  EXPECT_TRUE(infer_update("sgd_update", {settings, {}, {}, {}, {}, w, w}, {{"slots", int64_t{0}}}).empty());
+  EXPECT_TRUE(
+      infer_update("sgd_update", {settings, {}, {}, {}, {}, w, w, w, v, v, v}, {{"slots", int64_t{1}}}).empty());
+  EXPECT_TRUE(infer_update("sgd_update", {settings, {}, {}, {}, {}, w, low}, {{"slots", int64_t{0}}}).empty());
+  const TensorType flag{DType::i32, {1}}, count{DType::i64, {2}};
+  EXPECT_TRUE(infer_update("adam_update", {f32({2, 5}), f32({1}), flag, count, {}, v, v, v, v}, {{"slots", int64_t{2}}})
+                  .empty());
 }
 
-TEST(ClipFactorShape, RefusesWhatIsNoGradientAndNoLossScale) {
-  const Attributes plain = {{"eps", 1e-6}, {"max_norm", 1.0}};
-  Attributes scaled = plain;
-  scaled.set("scaled", int64_t{1});
-  const std::vector<TensorType> numbers = {f32({1}), f32({1})};
-  EXPECT_EQ(infer("clip_factor", {f32({3}), f32({2, 2})}, plain), numbers);
-  EXPECT_EQ(infer("clip_factor", {f32({3}), f32({2})}, scaled), numbers);
-  EXPECT_REFUSED("clip_factor 'stem': has no gradient, needs at least 1", infer("clip_factor", {f32({2})}, scaled));
-  EXPECT_REFUSED("clip_factor 'stem': gradient 1 is f16, needs f32",
-                 infer("clip_factor", {f32({3}), TensorType{DType::f16, {3}}}, plain));
-  EXPECT_REFUSED("clip_factor 'stem': loss scale is f32[3], needs f32[2]",
-                 infer("clip_factor", {f32({3}), f32({3})}, scaled));
+TEST(UpdateShape, NamesTheOperandThatDoesNotFit) {
+  const TensorType w = f32({3}), settings = f32({2, 4});
+  const auto refuse = [](const std::string& problem, Types inputs, int64_t slots) {
+    EXPECT_REFUSED("sgd_update 'stem': " + problem, infer_update("sgd_update", inputs, {{"slots", slots}}));
+  };
+  refuse("has 4 inputs, needs at least 5", {settings, {}, {}, {}}, 0);
+  refuse("settings are f32[2, 3], need f32[rows, 4]", {f32({2, 3}), {}, {}, {}, {}, w, w}, 0);
+  refuse("row is 1 of 1", {f32({1, 4}), {}, {}, {}, {}, w, w}, 0);
+  refuse("factor is f32[2], needs f32[1]", {settings, f32({2}), {}, {}, {}, w, w}, 0);
+  refuse("is_finite is f32[1], needs i32[1]", {settings, {}, f32({1}), {}, {}, w, w}, 0);
+  refuse("count is i64[1], needs i64[2]", {settings, {}, {}, TensorType{DType::i64, {1}}, {}, w, w}, 0);
+  refuse("has 6 inputs, needs 5 and a multiple of 2", {settings, {}, {}, {}, {}, w}, 0);
+  refuse("gradient 0 is f32[4], the parameter is f32[3]", {settings, {}, {}, {}, {}, w, f32({4})}, 0);
+  refuse("slot of parameter 0 is f32[4], the parameter is f32[3]", {settings, {}, {}, {}, {}, w, w, f32({4})}, 1);
+  refuse("gradient 1 is bf16, gradient 0 is f32; all have one type",
+         {settings, {}, {}, {}, {}, w, w, w, TensorType{DType::bf16, {3}}}, 0);
+}
+
+TEST(NormsShape, AreTwoNumbersForEachPlace) {
+  const TensorType w = f32({3}), settings = f32({2, 5});
+  const auto norms = [&](Types inputs, List places) {
+    return infer_update("lars_norms", inputs, {{"slots", int64_t{0}}, {"places", places}, {"total", int64_t{3}}});
+  };
+  EXPECT_EQ(norms({settings, {}, {}, {}, {}, w, w, w, w}, {2, 0}), std::vector{f32({6})});
+  EXPECT_EQ(norms({settings, {}, {}, {}, f32({6}), w, w}, {1}), std::vector{f32({6})});
+  EXPECT_REFUSED("lars_norms 'stem': has 1 places, 2 parameters", norms({settings, {}, {}, {}, {}, w, w, w, w}, {1}));
+  EXPECT_REFUSED("lars_norms 'stem': place is 3, norms are of 3 parameters",
+                 norms({settings, {}, {}, {}, {}, w, w}, {3}));
+  EXPECT_REFUSED("lars_norms 'stem': norms is f32[4], needs f32[6]",
+                 norms({settings, {}, {}, {}, f32({4}), w, w}, {1}));
+}
+
+TEST(GradientFactorShape, IsANumberAndANormIfItClips) {
+  const Attributes clips = {{"eps", 1e-6}, {"max_norm", 1.0}}, scales = {{"eps", 1e-6}, {"max_norm", 0.0}};
+  const std::vector<TensorType> both = {f32({1}), f32({1})};
+  EXPECT_EQ(infer("gradient_factor", {{}, f32({3}), f32({2, 2})}, clips), both);
+  EXPECT_EQ(infer("gradient_factor", {f32({2}), f32({3})}, clips), both);
+  EXPECT_EQ(infer("gradient_factor", {f32({2})}, scales), std::vector{f32({1})});
+  EXPECT_REFUSED("gradient_factor 'stem': has 1 inputs, needs at least 2", infer("gradient_factor", {f32({2})}, clips));
+  EXPECT_REFUSED("gradient_factor 'stem': has neither a loss scale nor max_norm above 0, needs one",
+                 infer("gradient_factor", {{}}, scales));
+  EXPECT_REFUSED("gradient_factor 'stem': max_norm is 0, and has 1 gradients, needs none",
+                 infer("gradient_factor", {f32({2}), f32({3})}, scales));
+  EXPECT_REFUSED("gradient_factor 'stem': gradient 1 is f16, needs f32",
+                 infer("gradient_factor", {{}, f32({3}), TensorType{DType::f16, {3}}}, clips));
+  EXPECT_REFUSED("gradient_factor 'stem': loss scale is f32[3], needs f32[2]",
+                 infer("gradient_factor", {f32({3}), f32({3})}, clips));
 }
 
 // ---- sequences ----
@@ -374,13 +410,13 @@ TEST(Cost, CountsTwoOperationsAMultiplication) {
 
 TEST(Cost, CountsStateThatIsReadAndWritten) {
   Graph graph("g");
-  const ValueId rates = graph.add_value("learning_rates", f32({1}), Role::input),
+  const ValueId settings = graph.add_value("settings", f32({1, 4}), Role::input),
                 w = graph.add_value("w", f32({8}), Role::parameter),
                 dw = graph.add_value("w", f32({8}), Role::gradient);
-  append_node(graph, sgd_update_op, "sgd", {rates, w, dw},
-              {{"group", int64_t{0}}, {"momentum", 0.0}, {"nesterov", int64_t{0}}, {"weight_decay", 0.0}});
+  append_node(graph, sgd_update_op, "sgd", {settings, kNoValue, kNoValue, kNoValue, kNoValue, w, dw},
+              {{"row", int64_t{0}}, {"slots", int64_t{0}}});
   const Cost cost = cost_of(graph, graph.nodes()[0]);
-  EXPECT_EQ(cost.bytes, 4.0) << "the rate";
+  EXPECT_EQ(cost.bytes, 4.0 * 4) << "the settings";
   EXPECT_EQ(cost.state_bytes, 4.0 * (2 * 8 + 8));
 }
 

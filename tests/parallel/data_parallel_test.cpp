@@ -155,7 +155,7 @@ graph "net" {
 TEST(InsertAllGathers, StartsEachBucketBehindItsLastUpdate) {
   const std::string sums = R"(
 graph "net" {
-  %0 : f32[1] settings "learning_rates"
+  %0 : f32[1, 4] settings "settings"
   %1 : f32[2] parameter "a"
   %2 : f32[2] parameter "b"
   %3 : f32[2] parameter "c"
@@ -166,9 +166,9 @@ graph "net" {
   () = all_reduce(%6) "bucket1" {bucket=1}
 )",
                     update_c =
-                        "() = sgd_update(%0, %3, %4) \"sgd\" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0} ",
+                        "() = sgd_update(%0, _, _, _, _, %3, %4) \"sgd\" {row=0, slots=0} ",
                     update_a =
-                        "() = sgd_update(%0, %1, %6) \"sgd\" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0} ";
+                        "() = sgd_update(%0, _, _, _, _, %1, %6) \"sgd\" {row=0, slots=0} ";
   Graph graph = parse_graph(sums + update_c + update_a + "return }");
   insert_all_gathers(graph, {{{"c", "b"}, 16}, {{"a"}, 8}});
   verify(graph);

@@ -45,10 +45,10 @@ TEST(RemoveDeadCode, KeepsGradientsAndWhatChangesState) {
   constexpr const char* kUpdate = R"(
 graph "net" {
   %0 : f32[3] parameter "w"
-  %2 : f32[1] settings "learning_rates"
+  %2 : f32[1, 4] settings "settings"
   (%1 : f32[3] gradient "w") = fill() "w" {shape=[3], value=0.0}
   () = all_reduce(%1) "bucket0" {bucket=0}
-  () = sgd_update(%2, %0, %1) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%2, _, _, _, _, %0, %1) "sgd" {row=0, slots=0}
   return
 })";
   EXPECT_GRAPH(without_dead_code(kUpdate), kUpdate);

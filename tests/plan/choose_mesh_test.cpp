@@ -76,8 +76,8 @@ TEST(ChooseMesh, LeavesOutPartsThatBatchNormCannotNormalise) {
 // Whatever is asked for, the mesh that is chosen for CPU devices is one that attaching takes.
 TEST(ChooseMesh, GivesWhatAttachingTakes) {
   PlannedStep scaled = step_of(8), clipped = step_of(8), low = step_of(8), shards = step_of(8), budget = step_of(8);
-  scaled.compute = DType::f16, scaled.sgd.is_scaled = true;
-  clipped.sgd.max_gradient_norm = 1;
+  scaled.compute = DType::f16, scaled.conditioning.is_scaled = true;
+  clipped.conditioning.max_norm = 1;
   low.compute = DType::bf16;
   shards.logical_shards = 4;
   budget.recompute.budget_bytes = 1 << 20;

@@ -31,7 +31,7 @@ struct Lenet {
         sizes.push_back({value.name, value.type.bytes()});
       }
     request.buckets = make_buckets(sizes, bucket_bytes);
-    for (const Bucket& bucket : request.buckets) request.groups.push_back({bucket.parameters, 0, 0});
+    for (const Bucket& bucket : request.buckets) request.groups.push_back({bucket.parameters});
   }
 
   Graph graph(const Log& log = Log()) const { return build_graph(request, log); }
@@ -61,7 +61,7 @@ graph "d2l_lenet" {
   %16 : f32[10, 128] parameter "fc2.weight"
   %17 : f32[10] parameter "fc2.bias"
   %19 : i32[2] targets "target"
-  %41 : f32[1] settings "learning_rates"
+  %41 : f32[1, 4] settings "settings"
   (%23 : f32[2, 1, 26, 26]) = crop(%0) "x" {size=[26, 26]}
   (%4 : f32[2, 20, 24, 24]) = conv2d(%23, %1, %2) "conv1" {dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=1, stride=[1, 1]}
   (%5 : f32[2, 20, 12, 12]) = avg_pool2d(%4) "pool1" {count_include_pad=1, kernel=[2, 2], padding=[0, 0], stride=[2, 2]}
@@ -86,9 +86,9 @@ graph "d2l_lenet" {
   (%38 : f32[2, 20, 24, 24]) = relu_gradient(%4, %37) "conv1"
   (%39 : f32[20, 1, 3, 3] gradient "conv1.weight", %40 : f32[20] gradient "conv1.bias") = conv2d_weight_gradient(%23, %38) "conv1" {bias=1, dilation=[1, 1], groups=1, kernel=[3, 3], padding=[0, 0], relu=0, stride=[1, 1], weight_shape=[20, 1, 3, 3]}
   () = all_reduce(%40, %39) "bucket2" {bucket=2}
-  () = sgd_update(%41, %17, %26, %16, %25, %13, %30, %12, %29) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = sgd_update(%41, %7, %35, %6, %34) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = sgd_update(%41, %2, %40, %1, %39) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%41, _, _, _, _, %17, %26, %16, %25, %13, %30, %12, %29) "sgd" {row=0, slots=0}
+  () = sgd_update(%41, _, _, _, _, %7, %35, %6, %34) "sgd" {row=0, slots=0}
+  () = sgd_update(%41, _, _, _, _, %2, %40, %1, %39) "sgd" {row=0, slots=0}
   return loss %20, correct %21
 }
 )");
@@ -148,7 +148,7 @@ TEST(BuildGraph, TellsTheLogOfEveryPass) {
   Lenet(Mode::train, 2, 4, 2).graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
   ASSERT_EQ(lines.size(), 12u);
   const char* passes[] = {"rebatch",       "loss", "fuse",      "crop_unread", "autodiff",      "unroll",
-                          "data_parallel", "sgd",  "fuse_adds", "zero_biases", "absorb_biases", "dead_code"};
+                          "data_parallel", "optimizer",  "fuse_adds", "zero_biases", "absorb_biases", "dead_code"};
   for (size_t i = 0; i < lines.size(); ++i)
     EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
 }
@@ -175,7 +175,7 @@ TEST(BuildGraph, TellsCopiesOfDropoutTheRanksPlaceInTheBatch) {
   request.global_batch = 5;
   request.micro_batches = {{{3, 5}}};
   request.trainable = {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"};
-  request.groups = {{request.trainable, 0, 0}};
+  request.groups = {{request.trainable}};
   request.spec.recompute.layers = {"drop"};
   const Graph graph = build_graph(request, Log());
   EXPECT_EQ(count(graph, "dropout"), 3) << "forward, again, and backward";
@@ -215,7 +215,7 @@ TEST(Compile, MakesAPlanForACpuDevice) {
       entry.bucket = static_cast<int>(b);
       entries.push_back(entry);
     }
-  StateTable state(std::move(entries), false);
+  StateTable state(std::move(entries), {});
   const Plan plan = compile(lenet.request, *device, state, Log());
   EXPECT_EQ(plan.name, "train batch 2 of 4 on cpu:0");
   EXPECT_TRUE(state.is_placed());

@@ -53,7 +53,7 @@ void expect_state(const MeshEstimate& found, const Trainer& trainer) {
 
 TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
   auto compare = [](const auto& net, const PlannedStep& settings, const Mesh& mesh) {
-    SCOPED_TRACE(text(net()->name(), " on ", name_of(mesh), ", momentum ", settings.sgd.momentum));
+    SCOPED_TRACE(text(net()->name(), " on ", name_of(mesh), ", momentum ", settings.settings[Setting::momentum]));
     const auto trainer = attach(net(), settings, mesh);
     trainer->explain(8);  // which decides the layouts of parameters
     expect_state(estimate(*net(), settings, mesh), *trainer);
@@ -64,7 +64,7 @@ TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
     compare(small_resnet, step_of(8, 1, 0.9), mesh);
   PlannedStep scaled = step_of(8);
   scaled.compute = DType::f16;
-  scaled.sgd.is_scaled = true;
+  scaled.conditioning.is_scaled = true;
   compare(small_model, scaled, {2, 1, 1});
 }
 
@@ -210,7 +210,7 @@ TEST(EstimateMesh, SharesTheOptimizersStateByWholeParameters) {
   EXPECT_EQ(quarter.optimizer_bytes, 2u * 16384);
   EXPECT_EQ(quarter.data_bytes, (2 * 3 + 3) * size_t{8 * 16384} / 4)
       << "2 (n - 1) / n of gradients, (n - 1) / n of parameters";
-  settings.sgd.momentum = 0;
+  settings.settings[Setting::momentum] = 0;
   EXPECT_EQ(estimate(*deep, settings, {4, 1, 1}).devices[0].optimizer_bytes, 0u);
 }
 
@@ -292,7 +292,7 @@ TEST(EstimateMesh, TakesTheTimeOfItsMemory) {
               1e-9);
   // Clipping reads each gradient once more, behind its sum.
   PlannedStep clipped = step_of(8);
-  clipped.sgd.max_gradient_norm = 1;
+  clipped.conditioning.max_norm = 1;
   const double reading = 4 * parameters / 1e6;
   EXPECT_NEAR(estimate_mesh(model->graph(), clipped, machine, {}).seconds - once, reading, 0.05 * reading);
   machine = {2, 1, kFast, 1e6, 1e3, 0};  // sums outlast the backward pass
@@ -383,7 +383,7 @@ TEST(EstimateMesh, NeedsLessForActivationsIn16Bits) {
   for (DType dtype : {DType::bf16, DType::f16})
     for (const Mesh& mesh : kMeshes) {
       settings.compute = dtype;
-      settings.sgd.is_scaled = dtype == DType::f16;
+      settings.conditioning.is_scaled = dtype == DType::f16;
       const MeshEstimate found = estimate(*model, settings, mesh);
       EXPECT_LT(found.fullest().activation_bytes, whole.activation_bytes) << name_of(mesh);
     }

@@ -52,7 +52,7 @@ inline PlannedStep step_of(int64_t batch, int64_t micro_batches = 1, double mome
   PlannedStep settings;
   settings.batch = batch;
   settings.micro_batches = micro_batches;
-  settings.sgd.momentum = momentum;
+  settings.settings[Setting::momentum] = momentum;
   return settings;
 }
 
@@ -68,7 +68,9 @@ inline std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const Plann
   static const auto context = std::make_shared<Context>(ContextOptions{});
   TrainerOptions options;
   options.mesh = mesh;
-  options.sgd = settings.sgd;
+  options.optimizer = settings.optimizer;
+  options.settings = settings.settings;
+  options.conditioning = settings.conditioning;
   options.compute = settings.compute;
   options.micro_batches = settings.micro_batches;
   options.logical_shards = settings.logical_shards;

@@ -35,15 +35,16 @@ TEST(NodeSeconds, AreOfOperationsOrOfMemoryWhicheverTakesLonger) {
 TEST(NodeSeconds, CountStateThatIsWrittenTwice) {
   Graph graph("update");
   const TensorType type{DType::f32, {100}};
-  const ValueId rates = graph.add_value("learning_rates", {DType::f32, {1}}, Role::input);
+  const ValueId settings = graph.add_value("settings", {DType::f32, {1, 4}}, Role::input);
   const ValueId parameter = graph.add_value("w", type, Role::parameter);
   const ValueId gradient =
       append_node(graph, fill_op, "w", {}, {{"value", 0.0}, {"shape", std::vector<int64_t>{100}}})[0];
   graph.value(gradient).role = Role::gradient;
   const ValueId momentum = graph.add_value("w", type, Role::optimizer_state);
-  append_node(graph, sgd_update_op, "sgd", {rates, parameter, gradient, momentum},
-              {{"group", int64_t{0}}, {"momentum", 0.9}, {"nesterov", int64_t{0}}, {"weight_decay", 0.0}});
-  EXPECT_DOUBLE_EQ(node_seconds(graph, graph.nodes().back(), kMachine), (4 + 5 * 400) / 1e3);
+  append_node(graph, sgd_update_op, "sgd",
+              {settings, kNoValue, kNoValue, kNoValue, kNoValue, parameter, gradient, momentum},
+              {{"row", int64_t{0}}, {"slots", int64_t{1}}});
+  EXPECT_DOUBLE_EQ(node_seconds(graph, graph.nodes().back(), kMachine), (16 + 5 * 400) / 1e3);
 }
 
 TEST(MessageSeconds, AreLatencyAndBandwidth) { EXPECT_DOUBLE_EQ(message_seconds(250, kMachine), 0.5 + 0.25); }

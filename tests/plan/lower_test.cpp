@@ -22,7 +22,7 @@ StateEntry entry(const std::string& name, Shape shape, int bucket, bool is_buffe
 std::string plan_text(const char* graph, std::map<std::string, FakeKernel> kernels,
                       std::vector<StateEntry> entries = {}) {
   FakeDevice device(std::move(kernels));
-  StateTable state(std::move(entries), false);
+  StateTable state(std::move(entries), {});
   return "\n" + print_plan(lower(parse_graph(graph), device, state));
 }
 
@@ -144,7 +144,7 @@ plan net: 3 launches, 0.000 GFLOP, arena 0.0 MiB
 
 TEST(Lower, KeepsTheLayoutsOfAStateTableThatIsPlaced) {
   FakeDevice device({{"first", {{"plain", "A"}, {}}}, {"second", {{"plain", "A"}, {}}}});
-  StateTable state({entry("w", {4, 4}, -1)}, false);
+  StateTable state({entry("w", {4, 4}, -1)}, {});
   state.place();  // plain
   const Plan plan = lower(parse_graph(kTwoReaders), device, state);
   EXPECT_EQ(state.find("w").layout, nullptr);
@@ -177,7 +177,7 @@ graph "net" {
   %0 : f32[4, 4] samples "x"
   %1 : f32[4, 4] parameter "a"
   %2 : f32[4, 4] parameter "b"
-  %8 : f32[1] settings "learning_rates"
+  %8 : f32[1, 4] settings "settings"
   (%3 : f32[4, 4]) = linear(%0, %1, _) "a"
   (%4 : f32[4, 4]) = linear(%3, %2, _) "b"
   (%5 : f32[4, 4] gradient "b") = linear_weight_gradient(%3, %4) "b'" {bias=0}
@@ -185,8 +185,8 @@ graph "net" {
   (%6 : f32[4, 4]) = linear_input_gradient(%2, %4) "b*" {input_shape=[4, 4]}
   (%7 : f32[4, 4] gradient "a") = linear_weight_gradient(%0, %6) "a'" {bias=0}
   () = all_reduce(%7) "bucket1" {bucket=1}
-  () = sgd_update(%8, %2, %5) "sgd b" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = sgd_update(%8, %1, %7) "sgd a" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%8, _, _, _, _, %2, %5) "sgd b" {row=0, slots=0}
+  () = sgd_update(%8, _, _, _, _, %1, %7) "sgd a" {row=0, slots=0}
   return
 })";
 
@@ -204,7 +204,7 @@ graph "net" {
   return loss %5, correct %6, %8
 })";
   FakeDevice device;
-  StateTable state({}, false);
+  StateTable state({}, {});
   const Plan plan = lower(parse_graph(text), device, state);
   const Location fed = plan.fed_numbers, results = plan.result_numbers;
   for (const auto& [role, name, at] : plan.inputs) {
@@ -236,7 +236,7 @@ TEST(Lower, LandsGradientsInTheParametersLayoutAndWaitsBeforeTheFirstReaderOfABu
       R"(
 plan net: 8 launches, 0.000 GFLOP, arena 0.0 MiB
   feed x -> arena+256:64
-  feed learning_rates -> arena+0:4
+  feed settings -> arena+0:16
   linear 'a' by fake (plain, A -> plain) arena+256:64 parameters+128:128 _ -> arena+512:64
   linear 'b' by fake (plain, B -> plain) arena+512:64 parameters+0:128 _ -> arena+768:64
   linear_weight_gradient 'b'' by fake (plain, plain -> B) arena+512:64 arena+768:64 -> gradients+0:128
@@ -246,23 +246,23 @@ plan net: 8 launches, 0.000 GFLOP, arena 0.0 MiB
   reorder 'a' by fake (plain -> A) arena+768:64 -> gradients+128:128
   start all_reduce bucket 1
   wait all_reduce bucket 0
-  sgd_update 'sgd b' by fake (plain, B, B -> ) arena+0:4 parameters+0:128 gradients+0:128 -> 
+  sgd_update 'sgd b' by fake (plain, B, B -> ) arena+0:16 _ _ _ _ parameters+0:128 gradients+0:128 -> 
   wait all_reduce bucket 1
-  sgd_update 'sgd a' by fake (plain, A, A -> ) arena+0:4 parameters+128:128 gradients+128:128 -> 
+  sgd_update 'sgd a' by fake (plain, A, A -> ) arena+0:16 _ _ _ _ parameters+128:128 gradients+128:128 -> 
 )");
 }
 
 TEST(Lower, WaitsForABucketOnce) {
   const std::string plan = plan_text(R"(
 graph "net" {
-  %0 : f32[1] settings "learning_rates"
+  %0 : f32[1, 4] settings "settings"
   %1 : f32[4] parameter "a"
   %2 : f32[4] parameter "b"
   (%3 : f32[4] gradient "a") = fill() "a" {shape=[4], value=0.0}
   (%4 : f32[4] gradient "b") = fill() "b" {shape=[4], value=0.0}
   () = all_reduce(%3, %4) "bucket0" {bucket=0}
-  () = sgd_update(%0, %1, %3) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
-  () = sgd_update(%0, %2, %4) "sgd" {group=0, momentum=0.0, nesterov=0, weight_decay=0.0}
+  () = sgd_update(%0, _, _, _, _, %1, %3) "sgd" {row=0, slots=0}
+  () = sgd_update(%0, _, _, _, _, %2, %4) "sgd" {row=0, slots=0}
   return
 })",
                                      {}, {entry("a", {4}, 0), entry("b", {4}, 0)});
@@ -277,7 +277,7 @@ std::string chain(const char* nodes) { return std::string("graph \"net\" { %0 : 
 
 Plan plan_of(const std::string& graph, std::map<std::string, FakeKernel> kernels) {
   FakeDevice device(std::move(kernels));
-  StateTable state({}, false);
+  StateTable state({}, {});
   return lower(parse_graph(graph), device, state);
 }
 

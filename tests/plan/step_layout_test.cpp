@@ -53,15 +53,15 @@ Draw draw_step(std::mt19937& random) {
   step.compresses_gradients = one_in(4);
   step.fuse = !one_in(4);
   step.bucket_bytes = int64_t{1} << below(16);
-  step.sgd.momentum = one_in(2) ? 0.9 : 0;
-  step.weight_decay = one_in(2) ? 1e-3 : 0;
-  step.sgd.max_gradient_norm = one_in(4) ? 1 : 0;
+  step.settings[Setting::momentum] = one_in(2) ? 0.9 : 0;
+  step.settings[Setting::weight_decay] = one_in(2) ? 1e-3 : 0;
+  step.conditioning.max_norm = one_in(4) ? 1 : 0;
   const DType precisions[] = {DType::f32, DType::bf16, DType::f16};
   step.compute = precisions[below(3)];
-  step.sgd.is_scaled = step.compute == DType::f16;
-  if (one_in(3)) step.groups.push_back({one_in(4) ? "nothing*" : "conv1*", true, {}, {}});
-  if (one_in(3)) step.groups.push_back({"*.bias", false, 0.05, 0.0});
-  if (one_in(30)) step.groups.push_back({"*", true, {}, {}});
+  step.conditioning.is_scaled = step.compute == DType::f16;
+  if (one_in(3)) step.groups.push_back({one_in(4) ? "nothing*" : "conv1*", true});
+  if (one_in(3)) step.groups.push_back({"*.bias", false, {{Setting::learning_rate, 0.05}, {Setting::weight_decay, 0.0}}});
+  if (one_in(30)) step.groups.push_back({"*", true});
   const PipelineSchedule schedules[] = {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
                                         PipelineSchedule::interleaved};
   step.pipeline_schedule = schedules[below(3)];
@@ -72,7 +72,7 @@ Draw draw_step(std::mt19937& random) {
   draw.text = text("mesh ", name_of(step.mesh), " on ", draw.devices, ", micro-batches ", step.micro_batches, ", shards ",
                    step.logical_shards, ", sync ", step.syncs_statistics, ", sharded ", step.shards_optimizer,
                    ", compressed ", step.compresses_gradients, ", fuse ", step.fuse, ", buckets ", step.bucket_bytes,
-                   ", momentum ", step.sgd.momentum, ", ", name_of(step.compute), ", groups ", step.groups.size(),
+                   ", momentum ", step.settings[Setting::momentum], ", ", name_of(step.compute), ", groups ", step.groups.size(),
                    ", schedule ", static_cast<int>(step.pipeline_schedule), ", chunks ", step.pipeline_chunks, ", cuts ",
                    join(step.layer_cuts, ","), ", recompute ", step.recompute.segments);
   return draw;
@@ -121,7 +121,7 @@ TEST(StepLayout, RefusesTheSameForTrainersAndPlansAndHoldsTheStateThatIsPlanned)
     const auto model = small_net();
     TrainerOptions options;
     static_cast<StepSpec&>(options) = draw.step;
-    if (draw.step.sgd.is_scaled) options.loss_scale = 1024;
+    if (draw.step.conditioning.is_scaled) options.loss_scale = 1024;
     std::vector<DeviceId> devices;
     for (int d = 0; d < draw.devices; ++d) devices.push_back({DeviceKind::cpu, d});
     std::string attach_refusal, plan_refusal;

@@ -57,7 +57,7 @@ class Epochs : public ::testing::Test {
     std::vector<DeviceId> devices;
     for (int i = 0; i < n; ++i) devices.push_back({DeviceKind::cuda, i});
     TrainerOptions options;
-    options.sgd.momentum = 0.9;
+    options.settings[Setting::momentum] = 0.9;
     options.deadline_ms = 20000;
     return std::make_unique<Trainer>(context, small_model(), devices, options);
   }

@@ -46,7 +46,7 @@ std::vector<DeviceId> devices(int n) {
 TrainerOptions every_parameter_alone() {
   TrainerOptions options;
   options.bucket_bytes = 0;
-  options.sgd.momentum = 0.9;
+  options.settings[Setting::momentum] = 0.9;
   options.deadline_ms = 20000;
   return options;
 }
@@ -160,8 +160,8 @@ TEST(Trainer, CopiesNothingButTheBatchIntoAStep) {
   for (int i = 0; i < 3; ++i) {
     bytes = 0;
     t.step();
-    EXPECT_EQ(bytes, 6 * 16 * sizeof(float) + 6 * sizeof(int32_t) + 2 * sizeof(float))
-        << "inputs, labels, and a learning rate a replica";
+    EXPECT_EQ(bytes, 6 * 16 * sizeof(float) + 6 * sizeof(int32_t) + 2 * 4 * sizeof(float))
+        << "inputs, labels, and for each replica SGD's settings";
   }
 }
 
@@ -169,9 +169,9 @@ TEST(Trainer, CopiesNothingButTheBatchIntoAStep) {
 
 TEST(Trainer, PutsFrozenParametersInNoBucketAndLeavesTheirBitsAlone) {
   TrainerOptions options = every_parameter_alone();
-  options.sgd.momentum = 0.9;
-  options.weight_decay = 0.1;
-  options.groups.push_back({"fc1.*", true, {}, {}});
+  options.settings[Setting::momentum] = 0.9;
+  options.settings[Setting::weight_decay] = 0.1;
+  options.groups.push_back({"fc1.*", true});
   Training t(2, options);
   EXPECT_EQ(t.trainer->trainable(), (std::vector<std::string>{"fc2.weight", "fc2.bias"}));
   const auto before = t.parameter("fc1.weight", 0);
@@ -186,7 +186,7 @@ TEST(Trainer, PutsFrozenParametersInNoBucketAndLeavesTheirBitsAlone) {
 
 TEST(Trainer, RefusesToTrainNothing) {
   TrainerOptions options;
-  options.groups.push_back({"*", true, {}, {}});
+  options.groups.push_back({"*", true});
   EXPECT_THROWS(Status::invalid_argument, "model 'mlp': every parameter is frozen; nothing is left to train",
                 Training(2, options).step());
 }

@@ -85,12 +85,16 @@ inline size_t bytes_in(const TensorType& type, const LayoutPtr& layout) {
   return layout ? layout->bytes() : type.bytes();
 }
 
-// Floats of the node's first `count` inputs as they lie, padding included: it is 0.
+// Returns the floats of an f32 input in its layout. Padding counts; padding is 0.
+inline int64_t floats_of_input(const KernelRequest& request, size_t i) {
+  return static_cast<int64_t>(bytes_in(request.graph.type(request.node.inputs[i]), request.input_layouts[i]) /
+                              sizeof(float));
+}
+
+// Of the node's first `count` inputs.
 inline std::vector<int64_t> floats_of_inputs(const KernelRequest& request, size_t count) {
   std::vector<int64_t> floats;
-  for (size_t i = 0; i < count; ++i)
-    floats.push_back(static_cast<int64_t>(
-        bytes_in(request.graph.type(request.node.inputs[i]), request.input_layouts[i]) / sizeof(float)));
+  for (size_t i = 0; i < count; ++i) floats.push_back(floats_of_input(request, i));
   return floats;
 }
 

@@ -33,6 +33,15 @@ TROIKA_VECTORIZE void round_to_f16(const float* in, uint16_t* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = f16_of_float(in[i]);
 }
 
+}  // namespace
+
+void widen(DType from, const void* source, float* target, int64_t n) {
+  const auto* in = static_cast<const uint16_t*>(source);
+  from == DType::bf16 ? widen_bf16(in, target, n) : widen_f16(in, target, n);
+}
+
+namespace {
+
 template <typename From, typename To>
 void convert_range(const void* source, void* target, int64_t n, void (*convert_run)(const From*, To*, int64_t)) {
   const auto* in = static_cast<const From*>(source);

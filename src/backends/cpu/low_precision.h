@@ -24,6 +24,9 @@ KernelChoice select_widened(const CpuDevice& device, const KernelRequest& reques
 KernelChoice select_low_reorder(const CpuDevice& device, const TensorType& type, const LayoutPtr& from,
                                 const LayoutPtr& to);
 
+// Widens [0, n) of 16-bit numbers on the calling thread alone.
+void widen(DType from, const void* source, float* target, int64_t n);
+
 // [0, n) from one type to the other; either may be f32.
 void convert(DType from, const void* source, DType to, void* target, int64_t n);
 

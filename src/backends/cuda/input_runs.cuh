@@ -12,7 +12,7 @@ namespace troika::cuda {
 // Calls visit on every number of the block's chunk, read as T: float, or its bits. If T is not
 // const, visit may change the number.
 template <typename T, typename Visit>
-__device__ inline void visit_chunk(const RunTable<1>& table, Visit visit) {
+__device__ inline void visit_chunk(const RunTable<Run<1>>& table, Visit visit) {
   const Chunk chunk = chunk_of(table, static_cast<int>(blockIdx.x));
   auto* const numbers = reinterpret_cast<T*>(table.runs[chunk.run].arrays[0] + chunk.begin);
   using Numbers = Pack<std::remove_const_t<T>, 4>;
@@ -27,20 +27,20 @@ __device__ inline void visit_chunk(const RunTable<1>& table, Visit visit) {
   for (int i = chunk.length / 4 * 4 + static_cast<int>(threadIdx.x); i < chunk.length; i += kThreads) visit(numbers[i]);
 }
 
-// A node's first inputs, f32, as tables of runs.
+// A node's inputs [first, end), f32, as tables of runs.
 class InputRuns {
  public:
-  InputRuns(const KernelRequest& request, size_t inputs) {
-    for (size_t i = 0; i < inputs; ++i) counts_.push_back(floats_in(input_type(request, i), request.input_layouts[i]));
+  InputRuns(const KernelRequest& request, size_t first, size_t end) : first_(first) {
+    for (size_t i = first; i < end; ++i) counts_.push_back(floats_in(input_type(request, i), request.input_layouts[i]));
   }
 
   void bind(std::span<void* const> inputs) {
     std::vector<Run<1>> runs;
-    for (size_t i = 0; i < counts_.size(); ++i) runs.push_back({{static_cast<float*>(inputs[i])}, counts_[i]});
+    for (size_t i = 0; i < counts_.size(); ++i) runs.push_back({{static_cast<float*>(inputs[first_ + i])}, counts_[i]});
     tables_ = make_tables(std::move(runs));
   }
 
-  const std::vector<RunTable<1>>& tables() const { return tables_; }
+  const std::vector<RunTable<Run<1>>>& tables() const { return tables_; }
 
   // At least the chunks of all tables: inputs that are merged have no more chunks than alone.
   size_t most_chunks() const {
@@ -50,8 +50,9 @@ class InputRuns {
   }
 
  private:
+  const size_t first_;
   std::vector<int64_t> counts_;  // floats of each input
-  std::vector<RunTable<1>> tables_;
+  std::vector<RunTable<Run<1>>> tables_;
 };
 
 // `Body` is callable as body(tables, const Arguments&, cudaStream_t), and launches on that stream.

@@ -8,7 +8,7 @@ __global__ void set_kernel(int32_t* flag, int32_t value) { *flag = value; }
 
 // Clears the flag if a number is infinite or NaN. All blocks that write, write the same.
 __global__ void __launch_bounds__(kThreads)
-    check_finite_kernel(const __grid_constant__ RunTable<1> table, int32_t* is_finite) {
+    check_finite_kernel(const __grid_constant__ RunTable<Run<1>> table, int32_t* is_finite) {
   bool is_good = true;
   visit_chunk<const float>(table, [&is_good](float v) { is_good &= static_cast<bool>(isfinite(v)); });
   if (!__syncthreads_and(is_good) && threadIdx.x == 0) atomicExch(is_finite, 0);
@@ -30,12 +30,12 @@ __global__ void update_loss_scale_kernel(float* scale, const int32_t* is_finite,
 }  // namespace
 
 KernelChoice select_check_finite(CudaDevice& device, const KernelRequest& request) {
-  InputRuns runs(request, request.node.inputs.size());
+  InputRuns runs(request, 0, request.node.inputs.size());
   return runs_choice(device, request, "cuda:own:check_finite_runs", std::move(runs),
                      [](const auto& tables, const Arguments& a, cudaStream_t stream) {
                        auto* const is_finite = a.out<int32_t>(0);
                        set_kernel<<<1, 1, 0, stream>>>(is_finite, 1);
-                       for (const RunTable<1>& table : tables)
+                       for (const RunTable<Run<1>>& table : tables)
                          check_finite_kernel<<<table.chunks(), kThreads, 0, stream>>>(table, is_finite);
                      });
 }

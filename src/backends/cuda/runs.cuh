@@ -15,6 +15,14 @@ template <int kArrays>
 struct Run {
   float* arrays[kArrays];
   int64_t count;
+
+  const void* address() const { return arrays[0]; }
+  // Whether the other run continues this one.
+  bool is_followed_by(const Run& next) const {
+    for (int i = 0; i < kArrays; ++i)
+      if (arrays[i] + count != next.arrays[i]) return false;
+    return true;
+  }
 };
 
 // Floats of a tensor as it lies.
@@ -24,12 +32,13 @@ inline int64_t floats_in(const TensorType& type, const LayoutPtr& layout) {
 
 constexpr int kChunk = 4096;  // floats that a block takes
 
-template <int kArrays>
+// `Run` is Run<...>, or a type with the same members.
+template <typename Run>
 struct RunTable {
   // A kernel's parameters have 4 KB.
-  static constexpr int kMost = 3600 / (sizeof(Run<kArrays>) + sizeof(int32_t));
+  static constexpr int kMost = 3600 / (sizeof(Run) + sizeof(int32_t));
 
-  Run<kArrays> runs[kMost];
+  Run runs[kMost];
   int32_t first_chunk[kMost + 1];  // of each run, counted over all; the last entry: their number
   int32_t size;
 
@@ -37,27 +46,22 @@ struct RunTable {
 };
 
 // As few tables as hold all tensors, in order of address.
-template <int kArrays>
-std::vector<RunTable<kArrays>> make_tables(std::vector<Run<kArrays>> tensors) {
+template <typename Run>
+std::vector<RunTable<Run>> make_tables(std::vector<Run> tensors) {
   std::sort(tensors.begin(), tensors.end(),
-            [](const Run<kArrays>& a, const Run<kArrays>& b) { return std::less<>()(a.arrays[0], b.arrays[0]); });
-  auto follows = [](const Run<kArrays>& run, const Run<kArrays>& next) {
-    for (int i = 0; i < kArrays; ++i)
-      if (run.arrays[i] + run.count != next.arrays[i]) return false;
-    return true;
-  };
-  std::vector<Run<kArrays>> runs;
-  for (const Run<kArrays>& tensor : tensors) {
+            [](const Run& a, const Run& b) { return std::less<>()(a.address(), b.address()); });
+  std::vector<Run> runs;
+  for (const Run& tensor : tensors) {
     if (tensor.count == 0) continue;
-    if (!runs.empty() && follows(runs.back(), tensor))
+    if (!runs.empty() && runs.back().is_followed_by(tensor))
       runs.back().count += tensor.count;
     else
       runs.push_back(tensor);
   }
-  std::vector<RunTable<kArrays>> tables;
-  for (const Run<kArrays>& run : runs) {
-    if (tables.empty() || tables.back().size == RunTable<kArrays>::kMost) tables.emplace_back();
-    RunTable<kArrays>& table = tables.back();
+  std::vector<RunTable<Run>> tables;
+  for (const Run& run : runs) {
+    if (tables.empty() || tables.back().size == RunTable<Run>::kMost) tables.emplace_back();
+    RunTable<Run>& table = tables.back();
     table.runs[table.size] = run;
     const int64_t chunks = (run.count + kChunk - 1) / kChunk;
     table.first_chunk[table.size + 1] = table.first_chunk[table.size] + static_cast<int32_t>(chunks);
@@ -73,8 +77,8 @@ struct Chunk {
   int length;
 };
 
-template <int kArrays>
-__device__ inline Chunk chunk_of(const RunTable<kArrays>& table, int chunk) {
+template <typename Run>
+__device__ inline Chunk chunk_of(const RunTable<Run>& table, int chunk) {
   int low = 0, high = table.size;  // low's first chunk is not behind, high's is
   while (high - low > 1) {
     const int middle = (low + high) / 2;

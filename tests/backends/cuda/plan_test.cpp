@@ -23,9 +23,9 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
   request.local_batch = request.global_batch = batch;
   request.micro_batches = {{{0, batch}}};
   request.spec.compute = compute;
-  request.spec.sgd.momentum = 0.9;
-  request.spec.sgd.is_scaled = is_scaled;
-  request.spec.sgd.max_gradient_norm = max_gradient_norm;
+  request.spec.settings[Setting::momentum] = 0.9;
+  request.spec.conditioning.is_scaled = is_scaled;
+  request.spec.conditioning.max_norm = max_gradient_norm;
   std::vector<NamedBytes> sizes;
   std::vector<StateEntry> entries;
   for (const Value& value : model.graph().values())
@@ -34,6 +34,7 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
       sizes.push_back({value.name, value.type.bytes()});
     }
   request.buckets = make_buckets(sizes, 1 << 20);
+  request.gradient_share.counted = request.trainable;
   auto add = [&](const std::string& entry_name, const TensorType& type, int bucket) {
     StateEntry entry;
     entry.name = entry_name;
@@ -43,14 +44,14 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
     entries.push_back(entry);
   };
   for (size_t b = 0; b < request.buckets.size(); ++b) {
-    request.groups.push_back({request.buckets[b].parameters, 0, 0});
+    request.groups.push_back({request.buckets[b].parameters});
     for (const std::string& parameter : request.buckets[b].parameters)
       add(parameter, model.graph().type(*model.graph().find(parameter)), static_cast<int>(b));
   }
   for (const Value& value : model.graph().values())
     if (value.role == Role::buffer) add(value.name, value.type, -1);
   if (is_scaled) add(kLossScale, {DType::f32, {2}}, -1);
-  StateTable state(std::move(entries), true);
+  StateTable state(std::move(entries), {"momentum"});
   if (adjust) adjust(request);
   cuda::CudaDevice device(0, cuda::CudaDevice::PlanOnly{});
   return compile(request, device, state, Log());
@@ -191,7 +192,7 @@ TEST(CudaPlan, ClipsByTheNormsOfAllRanksThatHoldTheModel) {
     const Plan plan = plan_of("d2l_lenet", DType::f32, false, 8, 1.0, [&](CompileRequest& request) {
       request.gradient_share.rank = 1;
       request.gradient_share.ranks = 2;
-      if (!counts_any) request.gradient_share.counted.emplace();
+      if (!counts_any) request.gradient_share.counted.clear();
     });
     const auto norm = std::find_if(plan.launches.begin(), plan.launches.end(),
                                    [](const Launch& launch) { return launch.op == "gradient_norm"; });

@@ -1,4 +1,4 @@
-// clip_factor and gradient_norm: the 2-norm of gradients, found in device memory. A block sums a chunk, then one block the
+// gradient_factor and gradient_norm: the 2-norm of gradients, found in device memory. A block sums a chunk, then one block the
 // chunks, always in the same order.
 #include "backends/cuda/block_sum.cuh"
 #include "backends/cuda/input_runs.cuh"
@@ -8,7 +8,7 @@ namespace {
 
 // The sum of squares of each chunk, in double.
 __global__ void __launch_bounds__(kThreads)
-    sum_squares_kernel(const __grid_constant__ RunTable<1> table, double* sums) {
+    sum_squares_kernel(const __grid_constant__ RunTable<Run<1>> table, double* sums) {
   __shared__ double slots[kThreads];
   double sum = 0;
   visit_chunk<const float>(table, [&sum](float v) { sum += static_cast<double>(v) * static_cast<double>(v); });
@@ -26,15 +26,17 @@ __device__ double sum_chunks(const double* sums, int64_t chunks) {
 
 // One block. `loss_scale` may be null: gradients are not scaled.
 __global__ void __launch_bounds__(kThreads)
-    clip_factor_kernel(const double* sums, int64_t chunks, const float* loss_scale, double max_norm, double eps,
-                       float* factor, float* norm) {
+    gradient_factor_kernel(const double* sums, int64_t chunks, const float* loss_scale, double max_norm, double eps,
+                           float* factor, float* norm) {
   const double sum = sum_chunks(sums, chunks);
   if (threadIdx.x != 0) return;
-  const double found = sqrt(sum) / (loss_scale ? static_cast<double>(*loss_scale) : 1.0),
-               wanted = max_norm / (found + eps);
-  *factor = wanted > 1 ? 1.0f : static_cast<float>(wanted);  // NaN stays
+  const float scale = loss_scale ? *loss_scale : 1.0f;
+  const double found = sqrt(sum) / static_cast<double>(scale), wanted = max_norm / (found + eps);
+  *factor = 1.0f / scale * (wanted > 1 ? 1.0f : static_cast<float>(wanted));  // NaN stays
   *norm = static_cast<float>(found);
 }
+
+__global__ void invert_kernel(const float* scale, float* factor) { *factor = 1.0f / *scale; }
 
 // One block. The norm at `rank`, 0 elsewhere.
 __global__ void __launch_bounds__(kThreads)
@@ -45,18 +47,18 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) norms[rank] = static_cast<float>(sqrt(sum));
 }
 
-// Sums the squares of each chunk of the first `gradients` inputs. Then finish(sums, chunks,
+// Sums the squares of each chunk of the inputs from `first` on. Then finish(sums, chunks,
 // arguments, stream) launches the rest.
 template <typename Finish>
-KernelChoice choose(const CudaDevice& device, const KernelRequest& request, const char* name, size_t gradients,
+KernelChoice choose(const CudaDevice& device, const KernelRequest& request, const char* name, size_t first,
                     Finish finish) {
-  InputRuns runs(request, gradients);
+  InputRuns runs(request, first, request.node.inputs.size());
   const size_t scratch_bytes = runs.most_chunks() * sizeof(double);
   KernelChoice choice = runs_choice(
       device, request, name, std::move(runs), [finish](const auto& tables, const Arguments& a, cudaStream_t stream) {
         auto* const sums = static_cast<double*>(a.scratch);
         int64_t chunks = 0;
-        for (const RunTable<1>& table : tables) {
+        for (const RunTable<Run<1>>& table : tables) {
           sum_squares_kernel<<<table.chunks(), kThreads, 0, stream>>>(table, sums + chunks);
           chunks += table.chunks();
         }
@@ -68,22 +70,23 @@ KernelChoice choose(const CudaDevice& device, const KernelRequest& request, cons
 
 }  // namespace
 
-KernelChoice select_clip_factor(CudaDevice& device, const KernelRequest& request) {
+KernelChoice select_gradient_factor(CudaDevice& device, const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
   const double max_norm = attributes.real("max_norm"), eps = attributes.real("eps");
-  const bool is_scaled = attributes.flag("scaled");
-  const size_t gradients = request.node.inputs.size() - (is_scaled ? 1 : 0);
-  return choose(device, request, "cuda:own:clip_factor_runs", gradients,
+  if (max_norm == 0)
+    return plain_choice(request, "cuda:own:invert", make_kernel(device, [](const Arguments& a, cudaStream_t stream) {
+                          invert_kernel<<<1, 1, 0, stream>>>(a.in<float>(0), a.out<float>(0));
+                        }));
+  return choose(device, request, "cuda:own:gradient_factor_runs", 1,
                 [=](const double* sums, int64_t chunks, const Arguments& a, cudaStream_t stream) {
-                  const float* loss_scale = is_scaled ? a.in<float>(gradients) : nullptr;
-                  clip_factor_kernel<<<1, kThreads, 0, stream>>>(sums, chunks, loss_scale, max_norm, eps,
-                                                                 a.out<float>(0), a.out<float>(1));
+                  gradient_factor_kernel<<<1, kThreads, 0, stream>>>(sums, chunks, a.in<float>(0), max_norm, eps,
+                                                                     a.out<float>(0), a.out<float>(1));
                 });
 }
 
 KernelChoice select_gradient_norm(CudaDevice& device, const KernelRequest& request) {
   const int64_t rank = request.node.attributes.integer("rank"), ranks = request.node.attributes.integer("ranks");
-  return choose(device, request, "cuda:own:gradient_norm_runs", request.node.inputs.size(),
+  return choose(device, request, "cuda:own:gradient_norm_runs", 0,
                 [=](const double* sums, int64_t chunks, const Arguments& a, cudaStream_t stream) {
                   gradient_norm_kernel<<<1, kThreads, 0, stream>>>(sums, chunks, rank, ranks, a.out<float>(0));
                 });

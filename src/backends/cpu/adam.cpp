@@ -1,0 +1,38 @@
+// adam_update.
+#include "backends/cpu/update.h"
+
+namespace troika::cpu {
+namespace {
+
+struct Numbers {
+  float decay, factor, beta1, beta2, eps;
+  float rate;   // over the bias correction of the mean
+  float scale;  // 1 over the root of the bias correction of the square
+};
+
+TROIKA_VECTORIZE void adam_range(float* p, const float* g, float* m, float* v, int64_t n, const Numbers& a) {
+  for (int64_t i = 0; i < n; ++i) {
+    const float d = g[i] * a.factor + a.decay * p[i];
+    m[i] = a.beta1 * m[i] + (1 - a.beta1) * d;
+    v[i] = a.beta2 * v[i] + (1 - a.beta2) * d * d;
+    p[i] -= a.rate * m[i] / (std::sqrt(v[i]) * a.scale + a.eps);
+  }
+}
+
+}  // namespace
+
+KernelChoice select_adam_update(const CpuDevice&, const KernelRequest& request) {
+  return update_choice(request, "cpu:adam_update", [](const UpdateStep& s) {
+    const double beta1 = static_cast<double>(s.own[0]), beta2 = static_cast<double>(s.own[1]);
+    const Numbers a{s.decay,
+                    s.factor,
+                    s.own[0],
+                    s.own[1],
+                    s.own[2],
+                    static_cast<float>(static_cast<double>(s.rate) / (1 - std::pow(beta1, s.count))),
+                    static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, s.count)))};
+    return [a](const UpdatePiece& x) { adam_range(x.parameter, x.gradient, x.slots[0], x.slots[1], x.n, a); };
+  });
+}
+
+}  // namespace troika::cpu

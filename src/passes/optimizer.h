@@ -1,0 +1,75 @@
+// The optimizer's part of a step: conditioning of gradients, updates of parameters, their averages.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/optimizer.h"
+
+namespace troika {
+
+// The name of the loss scale: f32 [2], {scale, good steps since it last changed}; state of the trainer, not of the model.
+constexpr const char* kLossScale = "(loss scale)";
+constexpr double kLossScaleGrowth = 2, kLossScaleBackoff = 0.5;  // powers of two, so that scaling rounds nothing
+
+// The name of the numbers of updates: i64 [rows], by row of the settings.
+constexpr const char* kUpdateCount = "(updates)";
+
+constexpr double kClipEps = 1e-6;  // PyTorch's: the factor is max_norm / (norm + kClipEps), and at most 1
+
+// The slot of the moving averages, of any optimizer.
+constexpr const char* kAverageSlot = "average";
+
+// What is done with all gradients of a step together, before the updates.
+struct Conditioning {
+  // Dynamic loss scaling: gradients are divided by the scale, a step with one that is not finite changes nothing, and
+  // is_finite becomes an output of the graph.
+  bool is_scaled = false;
+  int64_t scale_interval = 2000;  // good steps until the scale doubles
+  // Above 0: gradients are multiplied by one factor, so that the 2-norm of all of them together is at most this. The norm
+  // before becomes an output, f32.
+  double max_norm = 0;
+};
+
+// What a rank tells of its gradients if several ranks hold the model together, each a part of it.
+struct GradientShare {
+  int rank = 0, ranks = 1;
+  // Those whose norm the rank reports, and whether they are finite; ranks of a channel group hold some alike.
+  std::vector<std::string> counted;
+};
+
+// A run of parameters that one node updates.
+struct UpdateGroup {
+  std::vector<std::string> parameters;  // in bucket order
+  int64_t row = 0;                      // of the settings
+  bool skips_decay = false;
+  bool has_norms = false;  // of an optimizer with norms
+
+  bool has_settings_of(const UpdateGroup& other) const {
+    return row == other.row && skips_decay == other.skips_decay && has_norms == other.has_norms;
+  }
+};
+
+struct OptimizerStep {
+  const OptimizerDef* optimizer = &sgd_optimizer;
+  std::vector<std::string> slots;  // of them, those that this run keeps, in the definition's order
+  int64_t rows = 1;                // of the settings
+  Conditioning conditioning;
+  double average_decay = 0;  // above 0: the averages of all parameters that are updated
+  std::vector<UpdateGroup> groups;
+  GradientShare share;
+  // If ranks of a channel group hold parts of a parameter: all parameters with norms that the group trains, the same on each
+  // of its ranks. Then norms are sums over the group, of those that `share` counts.
+  std::vector<std::string> split_norms;
+};
+
+// The name of the state of a parameter: "momentum/conv1.weight".
+std::string slot_name(const std::string& slot, const std::string& parameter);
+std::string parameter_of_slot(const std::string& slot_name);
+
+// Appends what follows the backward pass, whose gradients are values of Role::gradient. The host feeds the settings: one
+// row for the trainer, one for each group of parameters.
+void append_optimizer(Graph& graph, const OptimizerStep& step);
+
+}  // namespace troika

@@ -1,0 +1,29 @@
+// What a trainer's options make of a model and its devices. Freezing a group of parameters makes another.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "train/attachment.h"
+#include "train/state_sync.h"
+#include "train/stepper.h"
+
+namespace troika {
+
+struct TrainingRun {
+  TrainingRun(const Context& context, Model& model, const std::vector<DeviceId>& devices, const TrainerOptions& options);
+
+  bool is_frozen(int group) const;  // INVALID_ARGUMENT if there is no such group
+
+  // Returns a run that goes on from this one, with the group frozen or thawed. Parameters that are trained in both keep what
+  // the optimizer keeps of them. The model's store has the newest values.
+  std::unique_ptr<TrainingRun> with_frozen(const Context& context, Model& model, const std::vector<DeviceId>& devices,
+                                           int group, bool is_frozen) const;
+
+  const TrainerOptions options;
+  Attachment attached;
+  StateSync sync;
+  Stepper stepper;
+};
+
+}  // namespace troika
