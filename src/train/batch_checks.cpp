@@ -33,7 +33,14 @@ BatchChecks::BatchChecks(const Model& model, Loss loss, const LabelSettings& lab
       classes_(outputs_ / troika::labels_per_sample(Loss::cross_entropy, model.output_shape().times(1))),
       labels_per_sample_(troika::labels_per_sample(loss, model.output_shape().times(1))) {}
 
-void BatchChecks::check_inputs(DType dtype, const Shape& inputs) const {
+BatchView BatchChecks::check(const Batch& batch) const {
+  BatchView view = view_of(batch);
+  check_inputs(batch.dtype, batch.shape, view.inputs);
+  view.counted = check_targets(view);
+  return view;
+}
+
+void BatchChecks::check_inputs(DType dtype, const Shape& inputs, const void* data) const {
   const Shape& sample = input_shape_;
   if (inputs.rank() != sample.rank() + 1 ||
       !std::equal(sample.dims().begin(), sample.dims().end(), inputs.dims().begin() + 1))
@@ -43,12 +50,11 @@ void BatchChecks::check_inputs(DType dtype, const Shape& inputs) const {
     throw Error(Status::invalid_argument, text("batch: inputs are ", name_of(dtype), ", model '", model_.name(),
                                                "' needs ", name_of(input_dtype_)));
   if (inputs[0] < 1) throw Error(Status::invalid_argument, "batch: has no samples, needs at least 1");
+  if (words_ > 0 && data) check_tokens(static_cast<const int32_t*>(data), inputs[0]);
 }
 
-void BatchChecks::check_tokens(const void* inputs, int64_t n) const {
-  if (words_ == 0) return;
+void BatchChecks::check_tokens(const int32_t* tokens, int64_t n) const {
   const int64_t steps = input_shape_.elements();
-  const auto* const tokens = static_cast<const int32_t*>(inputs);
   for (int64_t i = 0; i < n * steps; ++i)
     if (tokens[i] < 0 || tokens[i] >= words_)
       throw Error(Status::invalid_argument,
@@ -56,6 +62,7 @@ void BatchChecks::check_tokens(const void* inputs, int64_t n) const {
                        model_.name(), "' has words 0 to ", words_ - 1));
 }
 
+// Returns the number of labels that are not ignored; the samples if there are no labels.
 int64_t BatchChecks::check_targets(const BatchView& batch) const {
   if (loss_ == Loss::mean_squared_error) {
     if (!batch.values || batch.value_size != outputs_)

@@ -13,22 +13,21 @@ class BatchChecks {
   // The model is complete, and outlives the checks.
   BatchChecks(const Model& model, Loss loss, const LabelSettings& labels = {});
 
-  // Of a batch without ignored labels, for each sample.
-  int64_t labels_per_sample() const { return labels_per_sample_; }
-
-  // INVALID_ARGUMENT unless inputs of that type, [batch, ...], are those of the model, and there is at least one sample.
-  void check_inputs(DType dtype, const Shape& inputs) const;
-  // INVALID_ARGUMENT unless `n` samples, if they are tokens, are words that the model knows.
-  void check_tokens(const void* inputs, int64_t n) const;
-  // INVALID_ARGUMENT unless every sample has the targets that the loss needs. Returns the number of labels that are not
-  // ignored; the samples if there are no labels.
-  int64_t check_targets(const BatchView& batch) const;
+  // The batch for a step, with the number of labels that count. INVALID_ARGUMENT unless its inputs are those of the model, and
+  // every sample has the targets that the loss needs.
+  BatchView check(const Batch& batch) const;
+  // INVALID_ARGUMENT unless inputs of that type, [batch, ...], are those of the model, there is at least one sample, and tokens,
+  // if they are given, are words that the model knows.
+  void check_inputs(DType dtype, const Shape& inputs, const void* data = nullptr) const;
   // Whether the dataset's samples are of the model's type.
   bool fits_inputs(const Dataset& dataset) const;
   // Whether its samples need none of the checks above; what does not fit is left to them.
   bool fits(const Dataset& dataset) const;
 
  private:
+  void check_tokens(const int32_t* tokens, int64_t n) const;
+  int64_t check_targets(const BatchView& batch) const;
+
   const Model& model_;
   const Loss loss_;
   const LabelSettings labels_;

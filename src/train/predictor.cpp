@@ -13,8 +13,7 @@ Predictor::Predictor(std::shared_ptr<Context> context, std::shared_ptr<Model> mo
 
 Shape Predictor::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
   const Shape& shape = type.shape;
-  checks_.check_inputs(type.dtype, shape);
-  checks_.check_tokens(inputs, shape[0]);
+  checks_.check_inputs(type.dtype, shape, inputs);
   attached_.runner.prepare(Mode::predict, shape[0], attached_.ranks.all());
   ParameterStore& store = *model_->parameters();
   {

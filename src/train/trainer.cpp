@@ -105,9 +105,7 @@ BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& comi
       return view;
     }
   }
-  view = view_of(*loader.next());
-  checks_.check_tokens(view.inputs, view.n);
-  view.counted = checks_.check_targets(view);
+  view = checks_.check(*loader.next());
   prepare(mode, coming.size, active);
   return view;
 }
@@ -121,10 +119,7 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   check_usable();
   if (take_stop_request()) return false;
   const Stopwatch stopwatch;
-  BatchView view = view_of(batch);
-  checks_.check_inputs(batch.dtype, batch.shape);
-  checks_.check_tokens(view.inputs, view.n);
-  view.counted = checks_.check_targets(view);
+  const BatchView view = checks_.check(batch);
   if (batch.origin) run_->stepper.check_order(*batch.origin);
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, batch.origin ? &*batch.origin : nullptr,
@@ -142,15 +137,13 @@ std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const Active
 }
 
 Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
-  const Shape& shape = type.shape;
   check_usable();
-  checks_.check_inputs(type.dtype, shape);
-  checks_.check_tokens(inputs, shape[0]);
-  prepare(Mode::predict, shape[0], ranks().all());
+  checks_.check_inputs(type.dtype, type.shape, inputs);
+  prepare(Mode::predict, type.shape[0], ranks().all());
   const ParametersAfterwards afterwards(run_->sync);
   if (options().evaluates_average) run_->sync.use_averages();
   run_->sync.share_buffers();
-  return run_prediction(run_->attached, *model_, shape[0], inputs, output);
+  return run_prediction(run_->attached, *model_, type.shape[0], inputs, output);
 }
 
 PassEnd Trainer::train(Loader& loader, int64_t batches, Metrics& metrics) {
