@@ -11,6 +11,7 @@
 #include "cli/data_source.h"
 #include "cli/device_list.h"
 #include "cli/mesh.h"
+#include "cli/optimizer.h"
 #include "cli/precision.h"
 #include "cli/profile.h"
 #include "cli/recompute.h"
@@ -26,7 +27,7 @@ constexpr int kFirstSteps = 3;  // compiled, recorded where the device can, warm
 struct BenchOptions {
   std::string model, devices = "cpu:0", precision = "f32";
   int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
-  double momentum = 0;
+  OptimizerOptions optimizer;
   bool profile = false, in_turn = false;
   int epochs = 0;    // above 0: so many of `data`, after the windows
   DataOptions data;  // its directory alone
@@ -152,8 +153,7 @@ int bench(BenchOptions& options) {
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.epochs < 0) refuse_value("--epochs", options.epochs, "at least 0");
   if (options.windows < 1) refuse_value("--windows", options.windows, "at least 1");
-  if (!(options.momentum >= 0 && options.momentum < 1))
-    refuse_value("--momentum", options.momentum, "at least 0 and below 1");
+  check_optimizer(options.optimizer);
   if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
   check_recompute(options.recompute);
@@ -175,8 +175,8 @@ int bench(BenchOptions& options) {
   set_mesh(options.mesh, trainer_options);
   set_recompute(options.recompute, trainer_options);
   set_replication(options.replication, trainer_options);
-  trainer_options.momentum = options.momentum;
-  trainer_options.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
+  ParameterGroups groups;
+  set_optimizer(options.optimizer, trainer_options, groups);
   settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, trainer_options);
   const bool is_on_gpus = std::all_of(devices.begin(), devices.end(),
                                       [](const troika_device& device) { return device.kind == TROIKA_DEVICE_CUDA; });
@@ -226,7 +226,8 @@ void add_bench_command(CommandLine& line) {
   command.option("--batch", options->batch, "Samples a step, over all devices together");
   command.option("--devices", options->devices, "Such as cpu:0,cpu:1");
   command.option("--precision", options->precision, kPrecisionHelp);
-  command.option("--momentum", options->momentum, "Above 0 the optimizer keeps it for each parameter");
+  options->optimizer.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
+  add_optimizer_options(command, options->optimizer);
   command.option("--steps", options->steps, "Steps in a window");
   command.option("--windows", options->windows, "Windows; the median is reported, and the range");
   command.option("--epochs", options->epochs, "Then so many epochs of --data, shuffled, against the bare steps", "N");

@@ -15,8 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kLarge = 1e30;     // rates and factors stay below, as the library has it
-constexpr double kMaxPeriod = 1e9;  // epochs, so that their steps can be counted
 
 struct TrainArguments {
   TrainOptions options;
@@ -35,16 +33,9 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("limit-train", options.data.limit_train);
   visit("limit-test", options.data.limit_test);
   visit("batch", options.batch);
-  visit("lr", options.learning_rate);
-  visit("momentum", options.momentum);
-  visit("weight-decay", options.weight_decay);
-  visit("nesterov", options.nesterov);
-  visit("max-gradient-norm", options.max_gradient_norm);
+  visit_optimizer(options.optimizer, visit);
+  visit_schedule(options.schedule, visit);
   visit("seed", options.seed);
-  visit("schedule", options.schedule);
-  visit("schedule-period", options.schedule_period);
-  visit("gamma", options.gamma);
-  visit("warmup", options.warmup_steps);
   visit("precision", options.precision);
   visit("classes", options.data.classes);
   visit("micro-batches", options.mesh.micro_batches);
@@ -188,11 +179,10 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
   });
   int epochs = 0;  // that the run was to have so far
   saved.read("epochs", epochs);
-  if (options.schedule == "cosine" && options.epochs > epochs && options.epochs > options.schedule_period)
+  if (ends_with_period(options.schedule) && options.epochs > epochs && options.epochs > options.schedule.period)
     refuse_value("--epochs", options.epochs,
-                 formatted("at most %g, where the cosine schedule ends at rate 0, or begin a new run with a longer "
-                           "--schedule-period",
-                           options.schedule_period));
+                 formatted("at most %g, where the %s schedule ends, or begin a new run with a longer --schedule-period",
+                           options.schedule.period, options.schedule.name.c_str()));
   RunRecord record;
   saved.read("dataset", record.data);
   if (saved.has("last_stop")) record.last_stop = parse_sums(saved.inner("last_stop"));
@@ -209,33 +199,15 @@ void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& r
   write_file(folder.options(), run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// Refuses what the library would refuse by its own names.
-void check_number(const char* option, double value) {
-  if (!(value >= 0)) refuse_value(option, value, "a number of at least 0");
-  if (!(value < kLarge)) refuse_value(option, value, formatted("a number below %g", kLarge));
-}
-
 // Refuses what the library cannot know, and fills in what follows from other options.
 void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
-  check_number("--lr", options.learning_rate);
-  if (!(options.momentum >= 0 && options.momentum < 1))
-    refuse_value("--momentum", options.momentum, "at least 0 and below 1");
-  if (options.nesterov && options.momentum == 0) throw Failure("--nesterov needs --momentum above 0");
-  check_number("--weight-decay", options.weight_decay);
-  check_number("--max-gradient-norm", options.max_gradient_norm);
-  check_number("--gamma", options.gamma);
-  if (options.warmup_steps < 0) refuse_value("--warmup", options.warmup_steps, "at least 0");
+  check_optimizer(options.optimizer);
+  complete_schedule(options.schedule, options.epochs);
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
   if (options.save_every < 0) refuse_value("--save-every", options.save_every, "at least 1, or 0 for epoch ends alone");
   check_recompute(options.recompute);
-  if (options.schedule_period >= kMaxPeriod)
-    refuse_value("--schedule-period", options.schedule_period, formatted("a number below %g", kMaxPeriod));
-  parse_schedule(options.schedule);
-  if (options.schedule == "cosine" && options.schedule_period == 0) options.schedule_period = options.epochs;
-  if (options.schedule != "constant" && !(options.schedule_period > 0))
-    throw Failure("--schedule " + options.schedule + " needs --schedule-period EPOCHS above 0");
   if (options.data.synthetic == 0)
     options.data.directory = std::filesystem::absolute(options.data.resolved_directory()).string();
 }
@@ -287,22 +259,13 @@ void add_train_command(CommandLine& line) {
   add_data_options(command, options.data, true);
   command.option("--devices", options.devices, "Such as cpu:0,cpu:1, or all");
   command.option("--batch", options.batch, "Samples a step, over all devices together");
-  command.option("--lr", options.learning_rate, "Learning rate");
   command.option("--epochs", options.epochs, "Passes over the training samples; may grow on resuming");
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");
   command.option("--resume", arguments->resume, "Goes on with the run in this folder", "RUN");
   command.exclude("--out", "--resume");
-  command.option("--momentum", options.momentum, "SGD's momentum");
-  command.option("--weight-decay", options.weight_decay, "L2 weight decay, as PyTorch defines it");
-  command.flag("--nesterov", options.nesterov, "Nesterov's momentum");
-  command.option("--max-gradient-norm", options.max_gradient_norm,
-                 "Clips the gradients of a step to this 2-norm of all of them together; 0: does not");
+  add_optimizer_options(command, options.optimizer);
   command.option("--seed", options.seed, "Seed of initial parameters, dropout and the order of samples");
-  command.option("--schedule", options.schedule, "Learning rate over time: constant, step or cosine");
-  command.option("--schedule-period", options.schedule_period,
-                 "Epochs of one step or of the cosine's half wave; 0: all epochs (cosine)", "EPOCHS");
-  command.option("--gamma", options.gamma, "Factor of the step schedule");
-  command.option("--warmup", options.warmup_steps, "Steps (not epochs) of linear warm-up", "STEPS");
+  add_schedule_options(command, options.schedule);
   command.option("--save-every", options.save_every,
                  "Saves a checkpoint every so many steps too; 0: at epoch ends alone", "STEPS");
   command.option("--progress", arguments->progress, "auto, bar, plain, json or off");

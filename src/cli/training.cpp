@@ -21,20 +21,13 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
-troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch) {
+// `groups` and `milestones` are memory for what the result points to.
+troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch, ParameterGroups& groups,
+                                       std::vector<int64_t>& milestones) {
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
-  out.learning_rate = options.learning_rate;
-  out.momentum = options.momentum;
   out.precision = parse_precision(options.precision);
-  out.weight_decay = options.weight_decay;
-  out.max_gradient_norm = options.max_gradient_norm;
-  out.nesterov = options.nesterov ? 1 : 0;
-  out.schedule = parse_schedule(options.schedule);
-  out.schedule_gamma = options.gamma;
-  if (out.schedule != TROIKA_SCHEDULE_CONSTANT)
-    out.schedule_period =
-        std::max<int64_t>(1, std::llround(options.schedule_period * static_cast<double>(steps_per_epoch)));
-  out.warmup_steps = options.warmup_steps;
+  set_optimizer(options.optimizer, out, groups);
+  set_schedule(options.schedule, steps_per_epoch, out, milestones);
   out.bucket_bytes = options.bucket_bytes;
   set_mesh(options.mesh, out);
   set_recompute(options.recompute, out);
@@ -76,7 +69,9 @@ class Run {
     test_loader_ = create_loader(test_, options.batch, false, 0);
     call(troika_loader_tell, train_loader_.get(), &position_);
     steps_per_epoch_ = position_.batches;
-    troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_);
+    ParameterGroups groups;
+    std::vector<int64_t> milestones;
+    troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_, groups, milestones);
     settle_mesh(options.mesh, context_, options.threads, model_, devices_, options.batch, attach_options);
     call(troika_model_attach, model_.get(), devices_.data(), static_cast<int32_t>(devices_.size()), &attach_options,
          trainer_.out());
@@ -236,6 +231,7 @@ class Run {
         fail_diverged(formatted("test loss is not a number after epoch %lld", static_cast<long long>(position_.epoch)));
       row.test_loss = metrics.loss;
       row.test_accuracy = metrics.accuracy;
+      if (options_.schedule.name == "plateau") call(troika_trainer_report_metric, trainer_.get(), metrics.loss);
     }
     return row;
   }
@@ -257,6 +253,8 @@ class Run {
     write_metrics(folder_.metrics(), rows_);
     write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
     call(troika_model_save, model_.get(), folder_.weights().c_str());
+    if (options_.optimizer.average_decay > 0)
+      call(troika_trainer_save_average, trainer_.get(), folder_.average().c_str());
     if (!is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
   }
 
@@ -331,13 +329,6 @@ void EpochSums::add(const troika_progress& batch) {
   samples += batch.batch_samples;
   labels += batch.batch_labels;
   correct += batch.batch_correct;
-}
-
-int32_t parse_schedule(const std::string& text) {
-  if (text == "constant") return TROIKA_SCHEDULE_CONSTANT;
-  if (text == "step") return TROIKA_SCHEDULE_STEP;
-  if (text == "cosine") return TROIKA_SCHEDULE_COSINE;
-  refuse_value("--schedule", text, "constant, step or cosine");
 }
 
 int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,

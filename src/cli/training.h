@@ -8,9 +8,11 @@
 
 #include "cli/data_source.h"
 #include "cli/mesh.h"
+#include "cli/optimizer.h"
 #include "cli/progress.h"
 #include "cli/recompute.h"
 #include "cli/replication.h"
+#include "cli/schedule.h"
 
 namespace troika::cli {
 
@@ -19,13 +21,9 @@ struct TrainOptions {
   std::string model = "d2l_lenet";
   DataOptions data;
   int batch = 256;
-  double learning_rate = 0.1, momentum = 0, weight_decay = 0, max_gradient_norm = 0;
-  bool nesterov = false;
+  OptimizerOptions optimizer;
+  ScheduleOptions schedule;
   uint64_t seed = 0;
-  std::string schedule = "constant";
-  double schedule_period = 0;  // epochs; 0: all epochs of the run (cosine)
-  double gamma = 0.1;
-  int64_t warmup_steps = 0;
   // How and where it runs: may change on resuming.
   std::string devices = "cpu:0", eval_devices = "all", precision = "f32";
   int epochs = 10;
@@ -61,6 +59,7 @@ struct RunFolder {
   std::filesystem::path options() const { return path / "run.json"; }
   std::filesystem::path metrics() const { return path / "metrics.csv"; }
   std::filesystem::path weights() const { return path / "weights.safetensors"; }
+  std::filesystem::path average() const { return path / "average.safetensors"; }
   std::filesystem::path checkpoint() const { return path / "checkpoint.safetensors"; }
 
   // A file that shows that a run has trained here, the checkpoint first; empty where none has: run.json alone is no run.
@@ -75,7 +74,6 @@ struct RunFolder {
 };
 
 // Refuses a value of --schedule that is none.
-int32_t parse_schedule(const std::string& text);
 
 // Trains, with `--mesh auto` on the mesh that is chosen first, which `options` then have, and gives the exit status: 0, or 130
 // where Ctrl-C (143 where SIGTERM) stopped it with a checkpoint to go on from. Throws Failure where the loss is not a number;

@@ -61,7 +61,7 @@ struct OptimizerSlot {
 };
 
 struct OptimizerDef {
-  std::string_view name;  // "adamw"
+  std::string_view name;  // "adam"
   const OpDef& update;
   // Runs before the update and finds two squared norms for each parameter; null: the update needs none. A parameter with
   // one axis has no norms, and its weight decay does not count.
@@ -74,7 +74,7 @@ struct OptimizerDef {
   bool reads(Setting setting) const;
 };
 
-// Every optimizer, under its name with `_optimizer` appended: adamw_optimizer.
+// Every optimizer, under its name with `_optimizer` appended: adam_optimizer.
 #define TROIKA_OPTIMIZER(name) extern const OptimizerDef name##_optimizer;
 #include "ops/optimizers.def"
 #undef TROIKA_OPTIMIZER

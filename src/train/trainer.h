@@ -50,7 +50,6 @@ class Trainer : public ParameterOwner {
   void set(int group, Setting setting, double value);
   double get(int group, Setting setting) const { return run_->stepper.settings().get(group, setting); }
   double learning_rate(int group) const { return run_->stepper.learning_rate(group); }  // of the next step
-  void report_metric(double metric);                                                    // to a schedule on plateau
   // Frozen parameters lose what the optimizer keeps of them; others keep it. On an error nothing has changed.
   void set_frozen(int group, bool is_frozen);
   bool is_frozen(int group) const { return run_->is_frozen(group); }

@@ -69,6 +69,36 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse(at + "nesterov is 2", [](auto& o) { o.nesterov = 2; });
   refuse(at + "nesterov is 1, needs options.momentum above 0", [](auto& o) { o.nesterov = 1; });
   refuse(at + "schedule_period is 0, need at least 1", [](auto& o) { o.schedule = TROIKA_SCHEDULE_STEP; });
+  refuse(at + "schedule_period is 1, need at least 2", [](auto& o) {
+    o.schedule = TROIKA_SCHEDULE_ONE_CYCLE;
+    o.schedule_period = 1;
+  });
+  refuse(at + "schedule_milestone_count is 0, need 1 to 65536", [](auto& o) { o.schedule = TROIKA_SCHEDULE_MULTI_STEP; });
+  refuse(at + "schedule_milestones is NULL, schedule_milestone_count is 2",
+         [](auto& o) { o.schedule_milestone_count = 2; });
+  static constexpr int64_t kMilestones[] = {5, 3};
+  static constexpr double kTable[] = {1, -1};
+  refuse(at + "schedule_milestones[1] is 3, need at least 5", [](auto& o) {
+    o.schedule_milestones = kMilestones;
+    o.schedule_milestone_count = 2;
+  });
+  refuse(at + "schedule_table[1] is -1, need at least 0", [](auto& o) {
+    o.schedule_table = kTable;
+    o.schedule_table_count = 2;
+  });
+  for (int32_t v : {0, 7}) refuse(at + "optimizer is " + std::to_string(v), [&](auto& o) { o.optimizer = v; });
+  refuse(at + "momentum is 0.9, optimizer adam has none", [](auto& o) {
+    o.optimizer = TROIKA_OPTIMIZER_ADAM;
+    o.momentum = 0.9;
+  });
+  refuse(at + "beta1 is 0.9, optimizer sgd has none", [](auto& o) { o.beta1 = 0.9; });
+  refuse(at + "beta2 is 1, needs at least 0 and below 1", [](auto& o) {
+    o.optimizer = TROIKA_OPTIMIZER_LAMB;
+    o.beta2 = 1;
+  });
+  refuse(at + "average_decay is 1, need at least 0 and below 1", [](auto& o) { o.average_decay = 1; });
+  refuse(at + "evaluate_average is 2", [](auto& o) { o.evaluate_average = 2; });
+  refuse(at + "decay_one_axis is -1", [](auto& o) { o.decay_one_axis = -1; });
   refuse(at + "schedule_period is -4", [](auto& o) { o.schedule_period = -4; });
   refuse(at + "warmup_steps is -1", [](auto& o) { o.warmup_steps = -1; });
   refuse(at + "bucket_bytes is -1", [](auto& o) { o.bucket_bytes = -1; });

@@ -68,6 +68,10 @@ TEST_F(TrainerApi, calls_refuse_what_is_no_trainer) {
       {"predict", [&](auto t) { return troika_trainer_predict(t, tensor_, &output, &error_); }},
       {"request_stop", [&](auto t) { return troika_trainer_request_stop(t, &error_); }},
       {"set_learning_rate", [&](auto t) { return troika_trainer_set_learning_rate(t, -1, 0.1, &error_); }},
+      {"set_option", [&](auto t) { return troika_trainer_set_option(t, -1, TROIKA_OPTION_MOMENTUM, 0.5, &error_); }},
+      {"get_option", [&](auto t) { return troika_trainer_get_option(t, -1, TROIKA_OPTION_MOMENTUM, &rate, &error_); }},
+      {"report_metric", [&](auto t) { return troika_trainer_report_metric(t, 0.5, &error_); }},
+      {"save_average", [&](auto t) { return troika_trainer_save_average(t, "average", &error_); }},
       {"get_learning_rate", [&](auto t) { return troika_trainer_get_learning_rate(t, -1, &rate, &error_); }},
       {"get_parameter",
        [&](auto t) { return troika_trainer_get_parameter(t, "fc.weight", kCpu0, values, 192, &error_); }},
@@ -324,6 +328,62 @@ TEST_F(TrainerApi, has_no_gradient_of_a_frozen_parameter) {
   expect_refused(troika_trainer_get_gradient(trainer_, "fc.bias", values, 12, &error_), TROIKA_ERROR_NOT_INITIALIZED,
                  "parameter 'fc.bias' is frozen");
   expect_ok(troika_trainer_set_learning_rate(trainer_, 0, 0.1, &error_));  // a rate of its own, for when it thaws
+}
+
+TEST_F(TrainerApi, sets_options_of_the_trainer_and_of_its_groups) {
+  make_model();
+  make_loader();
+  troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;
+  group.pattern = "fc.bias";
+  group.frozen = 1;
+  group.beta2 = 0.99;
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.groups = &group;
+  options.group_count = 1;
+  options.optimizer = TROIKA_OPTIMIZER_ADAMW;
+  options.weight_decay = 0.01;
+  options.schedule = TROIKA_SCHEDULE_PLATEAU;
+  options.schedule_patience = 0;
+  options.average_decay = 0.9;
+  expect_ok(troika_model_attach(model_, &kCpu0, 1, &options, &trainer_, &error_));
+  double value = 0;
+  const auto expect_value = [&](int32_t of, int32_t option, double expected) {
+    expect_ok(troika_trainer_get_option(trainer_, of, option, &value, &error_));
+    EXPECT_EQ(value, expected) << option;
+  };
+  expect_value(-1, TROIKA_OPTION_BETA1, 0.9);
+  expect_value(-1, TROIKA_OPTION_BETA2, 0.999);
+  expect_value(-1, TROIKA_OPTION_EPS, 1e-8);
+  expect_value(0, TROIKA_OPTION_BETA2, 0.99);
+  expect_value(0, TROIKA_OPTION_WEIGHT_DECAY, 0.01);
+  expect_value(0, TROIKA_OPTION_FROZEN, 1);
+  expect_ok(troika_trainer_set_option(trainer_, -1, TROIKA_OPTION_WEIGHT_DECAY, 0.5, &error_));
+  expect_value(0, TROIKA_OPTION_WEIGHT_DECAY, 0.5);
+  expect_ok(troika_trainer_set_option(trainer_, 0, TROIKA_OPTION_FROZEN, 0, &error_));
+  expect_value(0, TROIKA_OPTION_FROZEN, 0);
+  expect_value(-1, TROIKA_OPTION_WEIGHT_DECAY, 0.5);  // thawing keeps what was set
+  expect_ok(step());
+
+  expect_refused(troika_trainer_set_option(trainer_, -1, 0, 1, &error_), kInvalid,
+                 "troika_trainer_set_option: option is 0, need TROIKA_OPTION_LEARNING_RATE");
+  expect_refused(troika_trainer_set_option(trainer_, -1, TROIKA_OPTION_MOMENTUM, 0.5, &error_), kInvalid,
+                 "trainer: optimizer adamw has no momentum");
+  expect_refused(troika_trainer_set_option(trainer_, 0, TROIKA_OPTION_EPS, -1, &error_), kInvalid,
+                 "group 0 ('fc.bias'): eps is -1, needs above 0");
+  expect_refused(troika_trainer_set_option(trainer_, 0, TROIKA_OPTION_FROZEN, 2, &error_), kInvalid,
+                 "frozen is 2, needs 0 or 1");
+  expect_refused(troika_trainer_set_option(trainer_, -1, TROIKA_OPTION_FROZEN, 1, &error_), kInvalid,
+                 "trainer: group is -1, need 0 to 0");
+  expect_refused(troika_trainer_get_option(trainer_, -1, TROIKA_OPTION_EPS, nullptr, &error_), kInvalid,
+                 "argument 'out_value' is NULL");
+
+  for (double metric : {1.0, 1.0}) expect_ok(troika_trainer_report_metric(trainer_, metric, &error_));
+  expect_ok(troika_trainer_get_learning_rate(trainer_, -1, &value, &error_));
+  EXPECT_NEAR(value, 0.01, 1e-12);  // the second metric was no better
+  expect_refused(troika_trainer_report_metric(trainer_, NAN, &error_), kInvalid, "metric: is not a number");
+  const std::string average = folder_.path() / "average";
+  expect_ok(troika_trainer_save_average(trainer_, average.c_str(), &error_));
+  expect_refused(troika_trainer_save_average(trainer_, nullptr, &error_), kInvalid, "argument 'path' is NULL");
 }
 
 }  // namespace

@@ -89,10 +89,14 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
     evaluate = ["evaluate", "--weights", folder / "w", "--model", "mlp", "--synthetic", 100]
     bench = ["bench", "--model", "mlp"]
     for command, option, value, rest in (
-            (train, "--schedule", "foo", "is 'foo'; give constant, step or cosine"),
+            (train, "--schedule", "foo", "is 'foo'; give constant, step, cosine, multi-step, exponential, polynomial, one-cycle or plateau"),
             (train, "--lr", "abc", "is 'abc'; give a number"),
             (train, "--lr", "-1", "is -1; give a number of at least 0"),
             (train, "--lr", "nan", "is nan; give a number of at least 0"),
+            (train, "--optimizer", "magic", "is 'magic'; give sgd, adam, adamw, rmsprop, lars or lamb"),
+            (train, "--milestones", "3,x", "is '3,x'; give epochs in order, separated by commas"),
+            (train, "--milestones", "3,1", "is '3,1'; give epochs in order, separated by commas"),
+            (train, "--average-decay", "1", "is 1; give at least 0 and below 1"),
             (train, "--momentum", "1.5", "is 1.5; give at least 0 and below 1"),
             (train, "--batch", "0", "is 0; give at least 1"),
             (train, "--batch", "many", "is 'many'; give a whole number of at most 2147483647"),
@@ -131,6 +135,10 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (bench, "--logical-shards", "-1", "is -1; give a power of 2, or 0 for none"),
             (bench, "--precision", "f8", "is 'f8'; give f32, tf32, bf16 or f16")):
         assert refuse(*command, option, value) == f"troika: {option} {rest}"
+    assert refuse(*train, "--optimizer", "adam", "--momentum", "0.9") == "troika: --optimizer adam has no --momentum"
+    assert refuse(*train, "--optimizer", "sgd", "--beta1", "0.9") == "troika: --optimizer sgd has no --beta1"
+    assert refuse(*train, "--schedule", "multi-step") == \
+        "troika: --schedule multi-step needs --milestones EPOCHS, such as 30,60,80"
     assert refuse(*train, "--nesterov") == "troika: --nesterov needs --momentum above 0"
     for option, value in (("--recompute-segments", 2), ("--recompute-layers", "fc1")):
         assert refuse(*bench, "--activation-budget", 1000000, option, value) == \

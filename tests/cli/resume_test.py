@@ -195,7 +195,9 @@ def a_run_of_an_earlier_version_has_the_defaults_of_newer_options(folder):
     run("train", *SMALL, "--epochs", 2, "--out", whole, "--progress", "off")
     options = json.loads((out / "run.json").read_text())
     newer = ["precision", "classes", "max-gradient-norm", "micro-batches", "logical-shards", "save-every", "mesh",
-             "layer-schedule", "layer-chunks", "layer-cuts", "recompute-segments", "recompute-layers", "activation-budget"]
+             "layer-schedule", "layer-chunks", "layer-cuts", "recompute-segments", "recompute-layers", "activation-budget",
+             "optimizer", "beta1", "beta2", "eps", "alpha", "trust", "skip-decay-one-axis", "average-decay", "lr-min",
+             "power", "rise", "milestones", "patience", "train-only"]
     (out / "run.json").write_text(json.dumps({key: options[key] for key in options if key not in newer}))
     assert refuse("train", "--resume", out, "--epochs", 2, "--micro-batches", 2) == \
         "troika: --micro-batches 2 contradicts the run, which has 1; leave it out, or begin a new run with --out"
@@ -225,12 +227,32 @@ def a_cosine_schedule_that_has_ended_is_not_gone_on_with(folder):
     run(*base, "--epochs", 2, "--out", out, "--progress", "off")
     before = contents_of(out)
     assert refuse("train", "--resume", out, "--epochs", 3) == \
-        "troika: --epochs is 3; give at most 2, where the cosine schedule ends at rate 0, or begin a new run with a " \
+        "troika: --epochs is 3; give at most 2, where the cosine schedule ends, or begin a new run with a " \
         "longer --schedule-period"
     assert contents_of(out) == before
     run(*base, "--schedule-period", 3, "--epochs", 2, "--out", folder / "long", "--progress", "off")
     run("train", "--resume", folder / "long", "--epochs", 3, "--progress", "off")
     assert float(rows_of(folder / "long")[-1]["learning_rate"]) > 0
+
+
+def every_optimizer_and_schedule_goes_on_as_if_it_had_never_stopped(folder):
+    small = ["--model", "mlp", "--synthetic", 300, "--batch", 64, "--lr", 0.01, "--threads", 2, "--devices", "cpu:0,cpu:1"]
+    for number, more in enumerate([
+            ["--optimizer", "adam", "--weight-decay", 0.01, "--schedule", "plateau", "--patience", 0, "--gamma", 0.5],
+            ["--optimizer", "adamw", "--weight-decay", 0.1, "--average-decay", 0.9, "--schedule", "multi-step",
+             "--milestones", "1,2.5"],
+            ["--optimizer", "rmsprop", "--momentum", 0.5, "--alpha", 0.9, "--schedule", "exponential",
+             "--schedule-period", 2],
+            ["--optimizer", "lars", "--momentum", 0.9, "--trust", 0.02, "--schedule", "polynomial", "--power", 2,
+             "--schedule-period", 3, "--warmup", 3],
+            ["--optimizer", "lamb", "--schedule", "one-cycle", "--schedule-period", 3, "--shard-optimizer"]]):
+        whole, parts = folder / f"whole{number}", folder / f"parts{number}"
+        run("train", *small, *more, "--epochs", 3, "--out", whole, "--progress", "off")
+        run("train", *small, *more, "--epochs", 1, "--out", parts, "--progress", "off")
+        run("train", "--resume", parts, "--epochs", 3, "--progress", "off")
+        same_files(whole, parts, "weights.safetensors", "checkpoint.safetensors")
+        assert [row["learning_rate"] for row in rows_of(whole)] == [row["learning_rate"] for row in rows_of(parts)]
+    same_files(folder / "whole1", folder / "parts1", "average.safetensors")
 
 
 def save_every_saves_inside_an_epoch(folder):

@@ -1,54 +1,67 @@
-// Tests of learning-rate schedules against their formulas.
+// Tests of learning-rate schedules: the rates of PyTorch 2.15's schedulers for base rate 0.2, step by step.
+#include "train/schedule.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "train/trainer_options.h"
-
 namespace troika {
 namespace {
 
-Schedule schedule(ScheduleKind kind, int64_t period, int64_t warmup_steps = 0) {
-  Schedule s;
-  s.kind = kind;
-  s.period = period;
-  s.warmup_steps = warmup_steps;
-  return s;
+void expect_rates(const Schedule& schedule, const std::vector<double>& expected) {
+  for (size_t step = 0; step < expected.size(); ++step)
+    EXPECT_NEAR(schedule.at(static_cast<int64_t>(step), 0.2), expected[step], 1e-12) << "step " << step;
 }
 
-TEST(Schedule, StaysConstant) {
-  for (int64_t step : {0, 1, 1000000}) EXPECT_EQ(Schedule().at(step, 0.1), 0.1);
+TEST(Schedule, FallsAtMilestonesAsMultiStepLR) {
+  expect_rates({.kind = ScheduleKind::multi_step, .gamma = 0.3, .milestones = {2, 5}},
+               {0.2, 0.2, 0.06, 0.06, 0.06, 0.018, 0.018});
 }
 
-TEST(Schedule, FallsByGammaEveryPeriod) {
-  Schedule s = schedule(ScheduleKind::step, 30);
-  s.gamma = 0.5;
-  const std::pair<int64_t, double> expected[] = {{0, 0.8}, {29, 0.8}, {30, 0.4}, {59, 0.4}, {60, 0.2}, {90, 0.1}};
-  for (const auto& [step, rate] : expected) EXPECT_DOUBLE_EQ(s.at(step, 0.8), rate) << step;
+TEST(Schedule, FallsAsPolynomialLR) {
+  expect_rates({.kind = ScheduleKind::polynomial, .period = 5, .power = 2},
+               {0.2, 0.12800000000000003, 0.07200000000000001, 0.03200000000000001, 0.007999999999999998, 0, 0});
 }
 
-TEST(Schedule, FollowsACosineDownToTheMinimumAndStaysThere) {
-  Schedule s = schedule(ScheduleKind::cosine, 100);
-  s.minimum = 0.02;
-  EXPECT_DOUBLE_EQ(s.at(0, 0.1), 0.1);
-  EXPECT_DOUBLE_EQ(s.at(50, 0.1), 0.06);
-  EXPECT_NEAR(s.at(25, 0.1), 0.02 + 0.08 * (1 + std::sqrt(0.5)) / 2, 1e-15);
-  EXPECT_DOUBLE_EQ(s.at(100, 0.1), 0.02);
-  EXPECT_DOUBLE_EQ(s.at(100000, 0.1), 0.02);
-  for (int64_t step = 1; step <= 100; ++step) EXPECT_LT(s.at(step, 0.1), s.at(step - 1, 0.1));
+TEST(Schedule, FallsByAFactorPerPeriod) {
+  expect_rates({.kind = ScheduleKind::exponential, .period = 2, .gamma = 0.25}, {0.2, 0.1, 0.05, 0.025});
 }
 
-TEST(Schedule, WarmsUpInEvenSteps) {
-  const Schedule s = schedule(ScheduleKind::constant, 0, 4);
-  const double expected[] = {0.25, 0.5, 0.75, 1.0, 1.0};
-  for (int64_t step = 0; step < 5; ++step) EXPECT_DOUBLE_EQ(s.at(step, 1.0), expected[step]) << step;
+TEST(Schedule, RisesAndFallsAsOneCycleLR) {
+  expect_rates({.kind = ScheduleKind::one_cycle, .period = 10, .rise = 0.4, .divisor = 20, .final_divisor = 1000},
+               {0.010000000000000009, 0.057499999999999996, 0.1525, 0.2, 0.18660321025142498, 0.1500025, 0.100005,
+                0.050007500000000024, 0.013406789748575051, 1e-05, 1e-05});
 }
 
-TEST(Schedule, WarmsUpOnTopOfTheScheduleItself) {
-  const Schedule cosine = schedule(ScheduleKind::cosine, 10), warm = schedule(ScheduleKind::cosine, 10, 5);
-  for (int64_t step = 0; step < 20; ++step)
-    EXPECT_DOUBLE_EQ(warm.at(step, 0.3), cosine.at(step, 0.3) * std::min(1.0, static_cast<double>(step + 1) / 5))
-        << step;
+TEST(Schedule, TakesTheCallersTableAndStaysAtItsEnd) {
+  expect_rates({.kind = ScheduleKind::table, .table = {1, 0.5, 2}}, {0.2, 0.1, 0.4, 0.4});
+}
+
+TEST(Schedule, MultipliesEveryKindByTheWarmUp) {
+  expect_rates({.kind = ScheduleKind::multi_step, .gamma = 0.5, .warmup_steps = 4, .milestones = {2}},
+               {0.05, 0.1, 0.075, 0.1, 0.1});
+}
+
+void expect_plateau(const Schedule& schedule, const std::vector<double>& metrics, const std::vector<double>& rates) {
+  Plateau plateau;
+  for (size_t i = 0; i < metrics.size(); ++i) {
+    EXPECT_NEAR(schedule.at(static_cast<int64_t>(i), 0.2, plateau.reductions), rates[i], 1e-12) << "metric " << i;
+    plateau.report(metrics[i], schedule);
+  }
+}
+
+TEST(Schedule, FallsOnAPlateauAsReduceLROnPlateau) {
+  expect_plateau(
+      {.kind = ScheduleKind::plateau, .gamma = 0.5, .minimum = 0.03, .patience = 1, .threshold = 0.1},
+      {1, 0.95, 0.92, 0.8, 0.79, 0.78, 0.77, 0.5, 0.6, 0.7}, {0.2, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05});
+  expect_plateau({.kind = ScheduleKind::plateau, .gamma = 0.5, .patience = 0, .threshold = 0.1, .maximizes = true},
+                 {1, 1.05, 1.2, 1.0, 1.5}, {0.2, 0.2, 0.1, 0.1, 0.05});
+}
+
+TEST(Schedule, StaysAtTheLeastRateOfAPlateau) {
+  const Schedule schedule{.kind = ScheduleKind::plateau, .gamma = 0.1, .minimum = 0.01};
+  EXPECT_NEAR(schedule.at(0, 0.2, 7), 0.01, 1e-12);
+  EXPECT_NEAR(schedule.at(0, 0.005, 7), 0.005, 1e-12) << "a base rate below it is not raised";
 }
 
 }  // namespace
