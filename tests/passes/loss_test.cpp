@@ -51,7 +51,7 @@ TEST(AppendLoss, WeighsLabelsByAnInputIfSomeMayBeIgnored) {
   Graph graph =
       parse_graph(R"(graph "net" { %0 : f32[4, 3, 7] samples "x" (%1 : f32[4, 3, 7]) = relu(%0) "relu" return %1 })");
   append_loss(graph, {.labels = {-100, 0.25}, .is_weighed = true});
-  EXPECT_GRAPH(graph, R"(
+  EXPECT_GRAPH(graph, R"graph(
 graph "net" {
   %0 : f32[4, 3, 7] samples "x"
   %2 : i32[4, 3] targets "target"
@@ -60,7 +60,7 @@ graph "net" {
   (%4 : f64[1], %5 : i64[1], %6 : f32[4, 3, 7]) = cross_entropy(%1, %2, _, %3) "loss" {
     ignore_index = -100 scale = 1.0 smoothing = 0.25}
   return loss %4, correct %5
-})");
+})graph");
 }
 
 }  // namespace
