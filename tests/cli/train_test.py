@@ -12,8 +12,8 @@ import signal
 import subprocess
 import xml.etree.ElementTree
 
-from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, refuse, rows_of, run, run_tests, start_long_run,
-                  write_idx)
+from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, refuse, rows_of, run, run_tests,
+                  start_long_run, write_idx)
 
 
 def a_run_leaves_every_file(folder):
