@@ -60,7 +60,7 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
   }
   // A batch whose labels are all ignored teaches nothing.
   a.label_weight = batch.counted > 0 ? static_cast<float>(1.0 / static_cast<double>(batch.counted)) : 0.0f;
-  a.settings = &numbers.settings;
+  if (mode == Mode::train) a.settings = &numbers.settings;  // which outlives a run that misses its deadline
   a.dropout_counter[0] = numbers.seed;
   a.dropout_counter[1] = numbers.step;
   const bool leads = layout_.ranks().channel_of(rank) == 0;  // its channel group, whose ranks all have the output

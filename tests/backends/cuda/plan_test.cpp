@@ -51,8 +51,9 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
   for (const Value& value : model.graph().values())
     if (value.role == Role::buffer) add(value.name, value.type, -1);
   if (is_scaled) add(kLossScale, {DType::f32, {2}}, -1);
-  StateTable state(std::move(entries), {"momentum"});
   if (adjust) adjust(request);
+  if (request.spec.optimizer->counts_updates) add(kUpdateCount, {DType::i64, {1}}, -1);
+  StateTable state(std::move(entries), request.spec.slots());
   cuda::CudaDevice device(0, cuda::CudaDevice::PlanOnly{});
   return compile(request, device, state, Log());
 }
@@ -136,13 +137,31 @@ TEST(CudaPlan, UpdatesInF32WhateverItComputesIn) {
 
 TEST(CudaPlan, ClipsInOneLaunchBeforeTheUpdates) {
   const Plan plan = plan_of("d2l_lenet", DType::f16, true, 8, 1.0);
-  EXPECT_EQ(count(plan, "clip_factor"), 1);
+  EXPECT_EQ(count(plan, "gradient_factor"), 1);
   const auto found = std::find_if(plan.launches.begin(), plan.launches.end(),
-                                  [](const Launch& launch) { return launch.op == "clip_factor"; });
+                                  [](const Launch& launch) { return launch.op == "gradient_factor"; });
+  ASSERT_NE(found, plan.launches.end());
   EXPECT_EQ(std::count_if(plan.launches.begin(), found, [](const Launch& launch) { return launch.op == "sgd_update"; }),
             0);
-  EXPECT_EQ(found->kernel_name, "cuda:own:clip_factor_runs");
+  EXPECT_EQ(found->kernel_name, "cuda:own:gradient_factor_runs");
   EXPECT_EQ(plan.outputs.back().report, Report::gradient_norm);
+}
+
+TEST(CudaPlan, UpdatesABucketInOneLaunchWhateverTheOptimizer) {
+  const int buckets = count(plan_of("d2l_lenet", DType::f32), "sgd_update");
+  for (const OptimizerDef* optimizer : all_optimizers()) {
+    const Plan plan = plan_of("d2l_lenet", DType::f16, true, 8, 0, [&](CompileRequest& request) {
+      request.spec.optimizer = optimizer;
+      for (UpdateGroup& group : request.groups) group.has_norms = optimizer->norms != nullptr;
+    });
+    EXPECT_EQ(count(plan, std::string(optimizer->update.name)), buckets) << optimizer->name;
+    if (optimizer->norms) {
+      EXPECT_EQ(count(plan, std::string(optimizer->norms->name)), buckets) << optimizer->name;
+    }
+    EXPECT_EQ(count(plan, "count_updates"), optimizer->counts_updates) << optimizer->name;
+    for (const Launch& launch : plan.launches)
+      EXPECT_EQ(launch.kernel_name.find("cuda:"), 0u) << launch.op << " has " << launch.kernel_name;
+  }
 }
 
 bool ends_with(const std::string& name, const std::string& end) {
@@ -199,7 +218,7 @@ TEST(CudaPlan, ClipsByTheNormsOfAllRanksThatHoldTheModel) {
     ASSERT_NE(norm, plan.launches.end());
     EXPECT_EQ(norm->kernel_name, "cuda:own:gradient_norm_runs");
     EXPECT_EQ(norm->inputs.size() > 0, counts_any);
-    EXPECT_EQ((norm + 1)->op, "clip_factor");
+    EXPECT_EQ((norm + 1)->op, "gradient_factor");
     EXPECT_EQ(plan.sums.size(), 1u);
   }
 }
