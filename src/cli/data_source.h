@@ -15,7 +15,7 @@ inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashi
 
 // What --model takes.
 inline constexpr const char* kModelHelp =
-    "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, resnet34, resnet50 or mlp; char_lstm for a text";
+    "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, resnet34, resnet50, mlp or char_lstm";
 
 inline constexpr int kMaxImageSize = 65535;  // a side, as the library has it
 
