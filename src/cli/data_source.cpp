@@ -90,8 +90,8 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
 constexpr int kByteValues = 256;
 constexpr const char* kTextModel = "char_lstm";
 
-// A text's first nine tenths are for training, the rest for the test. Its vocabulary is the values of a byte, whatever the text
-// has of them, so that weights fit any text.
+// A text's first nine tenths are for training, the rest for the test. Its vocabulary is the values
+// of a byte, whatever the text has of them, so that weights fit any text.
 Samples open_text(const Context& context, const DataOptions& options, Split split) {
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.resize > 0) throw Failure("--resize is for images, '" + options.directory + "' is a text");

@@ -1,4 +1,5 @@
-// Where samples come from: a directory of IDX files, a text or a synthetic set, whole or its first samples.
+// Where samples come from: a directory of IDX files, a text or a synthetic set, whole or its first
+// samples.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-
 struct TrainArguments {
   TrainOptions options;
   std::string out, resume, progress = "auto";

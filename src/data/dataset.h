@@ -44,9 +44,9 @@ class Dataset {
   int64_t value_size() const { return form_.value_size; }
   bool has_labels() const { return form_.value_size == 0; }
 
-  // Reads the `n` samples at `indices` into `inputs` [n, sample_shape...], of the samples' type, and their targets into
-  // `labels` [n, label_size] or `values` [n, value_size], whichever this dataset has; the other is not touched, nor is
-  // what is null. Allocates nothing.
+  // Reads the `n` samples at `indices` into `inputs` [n, sample_shape...], of the samples' type,
+  // and their targets into `labels` [n, label_size] or `values` [n, value_size], whichever this
+  // dataset has; the other is not touched, nor is what is null. Allocates nothing.
   virtual void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const = 0;
 
   // The samples where they lie as bytes in memory; none elsewhere.

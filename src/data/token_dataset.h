@@ -13,11 +13,11 @@ using Tokens = std::variant<std::vector<uint8_t>, std::vector<int32_t>>;
 
 class TokenDataset final : public Dataset {
  public:
-  // One stream, cut into windows of `steps` tokens one after the other. The label of a token is the next token. What is
-  // left at the end makes no window.
+  // One stream, cut into windows of `steps` tokens one after the other. The label of a token is the
+  // next token. What is left at the end makes no window.
   TokenDataset(Tokens stream, int64_t steps);
-  // Sequences `tokens` [n, steps], each with `label_size` labels: 1, or `steps`, one for each token. `ignored`: what a
-  // label may be besides a class.
+  // Sequences `tokens` [n, steps], each with `label_size` labels: 1, or `steps`, one for each
+  // token. `ignored`: what a label may be besides a class.
   TokenDataset(Tokens tokens, int64_t steps, std::vector<int32_t> labels, int64_t label_size,
                std::optional<int32_t> ignored);
 

@@ -1,6 +1,7 @@
-// What a split by channel adds: parts of the channels of values, which the ranks of a channel group gather, and
-// sums over these ranks, of which each takes all (channel_sum) or its part (channel_scatter). Channels are on the axis
-// that the attribute `axis` says: [n, c, ...] if it is absent, [n, steps, c] if it is 2.
+// What a split by channel adds: parts of the channels of values, which the ranks of a channel group
+// gather, and sums over these ranks, of which each takes all (channel_sum) or its part
+// (channel_scatter). Channels are on the axis that the attribute `axis` says: [n, c, ...] if it is
+// absent, [n, steps, c] if it is 2.
 #include <numeric>
 
 #include "ops/channels.h"

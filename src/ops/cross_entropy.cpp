@@ -1,5 +1,5 @@
-// cross_entropy: the sum over labels of -log softmax(x)[label], for x [n, classes], [n, steps, classes] or
-// [n, classes, h, w] and labels i32 of that shape without its classes.
+// cross_entropy: the sum over labels of -log softmax(x)[label], for x [n, classes], [n, steps,
+// classes] or [n, classes, h, w] and labels i32 of that shape without its classes.
 #include "core/text.h"
 #include "ops/losses.h"
 #include "ops/op_def.h"
@@ -7,13 +7,13 @@
 namespace troika {
 namespace {
 
-// Inputs: x; labels; a loss scale f32 [2] or none, whose first number the gradient is multiplied by;
-// the weight of a label f32 [1] or none, by which the gradient is multiplied too.
+// Inputs: x; labels; a loss scale f32 [2] or none, whose first number the gradient is multiplied
+// by; the weight of a label f32 [1] or none, by which the gradient is multiplied too.
 // Outputs: loss f64 [1] (a sum, so that shards add up); correct i64 [1], the labels whose largest
 // output is their own (of equal outputs the first counts); probabilities, of x's shape.
-// Attributes: those of LabelSettings. With smoothing s a label's loss is (1 - s) times its own
-// -log softmax, plus s times the mean of -log softmax over all classes. An ignored label has no
-// loss, no gradient, and is not counted.
+// Attributes: those of LabelSettings. With smoothing s a label's loss is (1 - s) times its own -log
+// softmax, plus s times the mean of -log softmax over all classes. An ignored label has no loss, no
+// gradient, and is not counted.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, loss::kMostInputs);
   const Shape& x = in.shape(loss::x);

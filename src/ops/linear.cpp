@@ -1,5 +1,6 @@
-// linear: y = x W^T + b, [n, ...] x [out, in] -> [n, out]; all but the batch counts as features. If it is per
-// position, [n, steps, in] x [out, in] -> [n, steps, out]: the last axis alone does. Optional bias, fused ReLU.
+// linear: y = x W^T + b, [n, ...] x [out, in] -> [n, out]; all but the batch counts as features. If
+// it is per position, [n, steps, in] x [out, in] -> [n, steps, out]: the last axis alone does.
+// Optional bias, fused ReLU.
 #include "ops/linear.h"
 
 #include "ops/product_layer.h"

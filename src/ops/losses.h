@@ -1,4 +1,5 @@
-// Operands of the losses cross_entropy and mean_squared_error, and of their gradients; the classes of cross_entropy.
+// Operands of the losses cross_entropy and mean_squared_error, and of their gradients; the classes
+// of cross_entropy.
 #pragma once
 
 #include "ops/channel_axis.h"

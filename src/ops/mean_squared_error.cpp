@@ -1,4 +1,5 @@
-// mean_squared_error: the sum over samples of the mean of (x - target)^2 over a sample's values, for x and target [n, ...].
+// mean_squared_error: the sum over samples of the mean of (x - target)^2 over a sample's values,
+// for x and target [n, ...].
 #include "core/text.h"
 #include "ops/losses.h"
 #include "ops/op_def.h"
@@ -16,8 +17,8 @@ std::vector<TensorType> infer(const OpInputs& in) {
   return {{DType::f64, {1}}};
 }
 
-// Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale 2 (x - target) / k, for k values
-// of a sample.
+// Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale 2 (x -
+// target) / k, for k values of a sample.
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
   std::vector<ValueId> gradients(node.inputs.size(), kNoValue);
   gradients[loss::x] = b.append(mean_squared_error_gradient_op, node, node.inputs, node.attributes);

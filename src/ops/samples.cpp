@@ -17,9 +17,11 @@ std::vector<TensorType> infer_order(const OpInputs& in) {
 
 bool is_element(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
 
-// Inputs: first i64 [1]; order i64 [samples], absent: 0, 1, 2 ...; samples u8, f32 or i32 [samples, ...]; values f32 or
-// i32 [256], what each u8 stands for; targets i32 or f32 [samples, ...]. Attributes: batch, and offset. Outputs, of those of
-// samples and targets that are present: the rows order[first + offset + i], i below batch; of the type of values for u8.
+// Inputs: first i64 [1]; order i64 [samples], absent: 0, 1, 2 ...; samples u8, f32 or i32 [samples,
+// ...]; values f32 or i32 [256], what each u8 stands for; targets i32 or f32 [samples, ...].
+// Attributes: batch, and offset.
+// Outputs, of those of samples and targets that are present: the rows order[first + offset + i], i
+// below batch; of the type of values for u8.
 std::vector<TensorType> infer_gather(const OpInputs& in) {
   enum : size_t { first, order, samples, values, targets };
   in.need_inputs(3, 5);

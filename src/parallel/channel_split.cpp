@@ -14,8 +14,8 @@
 namespace troika {
 namespace {
 
-// A value as one rank has it: whole, or its channels [range) of `channels`; or, once converted, both. Channels are on the
-// value's own axis (ops/channel_axis.h).
+// A value as one rank has it: whole, or its channels [range) of `channels`; or, once converted,
+// both. Channels are on the value's own axis (ops/channel_axis.h).
 struct Placed {
   ValueId whole = kNoValue, copy = kNoValue, shard = kNoValue;
   Range range;

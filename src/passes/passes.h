@@ -28,10 +28,12 @@ struct LossForm {
   bool is_scaled = false;   // and by the state kLossScale
 };
 
-// Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]} the outputs.
+// Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]}
+// the outputs.
 void append_loss(Graph& graph, const LossForm& form);
 
-// The labels of a sample, over which a loss is summed; 1 for mean_squared_error. `output`: [batch, ...].
+// The labels of a sample, over which a loss is summed; 1 for mean_squared_error. `output`: [batch,
+// ...].
 int64_t labels_per_sample(Loss kind, const Shape& output);
 
 // The name of the weight of a label: f32 [1], 1 / (labels of the whole batch that are not ignored).

@@ -13,11 +13,11 @@ class BatchChecks {
   // The model is complete, and outlives the checks.
   BatchChecks(const Model& model, Loss loss, const LabelSettings& labels = {});
 
-  // The batch for a step, with the number of labels that count. INVALID_ARGUMENT unless its inputs are those of the model, and
-  // every sample has the targets that the loss needs.
+  // The batch for a step, with the number of labels that count. INVALID_ARGUMENT unless its inputs
+  // are those of the model, and every sample has the targets that the loss needs.
   BatchView check(const Batch& batch) const;
-  // INVALID_ARGUMENT unless inputs of that type, [batch, ...], are those of the model, there is at least one sample, and tokens,
-  // if they are given, are words that the model knows.
+  // INVALID_ARGUMENT unless inputs of that type, [batch, ...], are those of the model, there is at
+  // least one sample, and tokens, if they are given, are words that the model knows.
   void check_inputs(DType dtype, const Shape& inputs, const void* data = nullptr) const;
   // Whether the dataset's samples are of the model's type.
   bool fits_inputs(const Dataset& dataset) const;

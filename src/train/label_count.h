@@ -14,8 +14,8 @@ class LabelCount {
  public:
   explicit LabelCount(std::optional<int32_t> ignored) : ignored_(ignored) {}
 
-  // Labels of the batch that are not ignored. The host reads them in the dataset, whatever the devices hold: each process
-  // finds the count of the whole batch with no communication.
+  // Labels of the batch that are not ignored. The host reads them in the dataset, whatever the
+  // devices hold: each process finds the count of the whole batch with no communication.
   int64_t of(const Dataset& dataset, const BatchOrigin& origin);
 
  private:

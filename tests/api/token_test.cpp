@@ -1,4 +1,5 @@
-// Tokens through the interface: datasets, models, training with ignored labels, prediction, and what is refused.
+// Tokens through the interface: datasets, models, training with ignored labels, prediction, and
+// what is refused.
 #include <algorithm>
 #include <cmath>
 
@@ -78,7 +79,8 @@ TEST_F(TokenApi, char_lstm_learns_a_text_and_predicts_it) {
     expect_ok(by_trainer ? troika_trainer_predict(trainer_, tensor_, &output, &error_)
                          : troika_model_predict(model_, kCpu0, tensor_, &output, &error_));
     std::vector<float> logits(8 * 256);
-    expect_ok(troika_tensor_to_host(output, logits.data(), static_cast<int64_t>(logits.size() * sizeof(float)), &error_));
+    expect_ok(
+        troika_tensor_to_host(output, logits.data(), static_cast<int64_t>(logits.size() * sizeof(float)), &error_));
     troika_tensor_destroy(output);
     const auto row = logits.begin() + 7 * 256;
     EXPECT_EQ(std::max_element(row, row + 256) - row, kText[8]);

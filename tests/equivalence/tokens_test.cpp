@@ -1,4 +1,5 @@
-// Tokens and labels per position: char_lstm follows PyTorch on any mesh, and epochs over tokens compute what batches compute.
+// Tokens and labels per position: char_lstm follows PyTorch on any mesh, and epochs over tokens
+// compute what batches compute.
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -266,8 +267,8 @@ TEST(Tokens, AreNotNeededForALabelPerPixel) {
   }
 }
 
-// Channels on the last axis: an embedding whose features a linear layer per position reads in parts, and the parts of a
-// sequence that is flattened.
+// Channels on the last axis: an embedding whose features a linear layer per position reads in
+// parts, and the parts of a sequence that is flattened.
 TEST(Tokens, SplitByChannelBetweenLayersPerPosition) {
   auto make = [](bool flattens) {
     auto model = std::make_shared<Model>("net");

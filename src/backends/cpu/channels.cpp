@@ -1,5 +1,5 @@
-// slice_channels, join_channels and part_channels: runs of plain values [samples, c, ...], copied. If channels are on a
-// later axis, the axes before it count as samples.
+// slice_channels, join_channels and part_channels: runs of plain values [samples, c, ...], copied.
+// If channels are on a later axis, the axes before it count as samples.
 #include <algorithm>
 
 #include "backends/cpu/kernels.h"

@@ -10,7 +10,8 @@ Dims matrix_dims(const Node& node, const Shape& shape) {
   return {rows.rows, rows.features};
 }
 
-// oneDNN knows 2 to 5 dimensions; any other rank, and a value per position, counts as [rows, features].
+// oneDNN knows 2 to 5 dimensions; any other rank, and a value per position, counts as [rows,
+// features].
 Dims image_dims(const Node& node, const Shape& x) {
   return x.rank() == 4 && !is_per_position(node) ? x.dims() : matrix_dims(node, x);
 }

@@ -9,7 +9,8 @@
 namespace troika::cpu {
 namespace {
 
-// What a gradient op's node multiplies by: `scale`, the loss scale and the weight of a label, each if there.
+// What a gradient op's node multiplies by: `scale`, the loss scale and the weight of a label, each
+// if there.
 class GradientFactor {
  public:
   GradientFactor(const KernelRequest& request, double scale)

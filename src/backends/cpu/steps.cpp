@@ -1,5 +1,5 @@
-// split_steps and join_steps: runs of plain sequences [n, steps, ...], copied. If steps are on a later axis, the axes before it
-// count as samples.
+// split_steps and join_steps: runs of plain sequences [n, steps, ...], copied. If steps are on a
+// later axis, the axes before it count as samples.
 #include <algorithm>
 #include <numeric>
 

@@ -1,4 +1,5 @@
-// embedding and its gradient: rows of a plain table, copied; and for each word the sum over its tokens, in their order.
+// embedding and its gradient: rows of a plain table, copied; and for each word the sum over its
+// tokens, in their order.
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -21,8 +22,8 @@ __global__ void __launch_bounds__(kThreads)
 constexpr int kTile = 256;           // tokens that a block looks at together
 constexpr int kFeatureThreads = 64;  // of a block: a feature each
 
-// dweight [words, features] from dy [rows, features]. A block takes a word (x) and some features (y). It reads all tokens,
-// which are few beside dy, a tile at a time.
+// dweight [words, features] from dy [rows, features]. A block takes a word (x) and some features
+// (y). It reads all tokens, which are few beside dy, a tile at a time.
 template <typename T>
 __global__ void __launch_bounds__(kFeatureThreads)
     embedding_gradient_kernel(const int32_t* __restrict__ tokens, const T* __restrict__ dy, float* __restrict__ dweight,

@@ -130,7 +130,8 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
   }
 }
 
-// What a gradient is multiplied by. Pointers are null if there is no loss scale, or no weight of a label.
+// What a gradient is multiplied by. Pointers are null if there is no loss scale, or no weight of a
+// label.
 struct Factor {
   const float *loss_scale, *label_weight;
   float scale;

@@ -1,5 +1,5 @@
-// split_steps and join_steps: runs of plain sequences [n, steps, ...], copied. If steps are on a later axis, the axes before it
-// count as samples.
+// split_steps and join_steps: runs of plain sequences [n, steps, ...], copied. If steps are on a
+// later axis, the axes before it count as samples.
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pack_width.cuh"

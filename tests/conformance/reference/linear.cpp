@@ -1,4 +1,5 @@
-// linear and its gradients: y[n, o] = sum_i x[n, i] weight[o, i] + bias[o], n a sample, or per position a sample and step.
+// linear and its gradients: y[n, o] = sum_i x[n, i] weight[o, i] + bias[o], n a sample, or per
+// position a sample and step.
 #include "conformance/reference/reference.h"
 
 namespace troika {

@@ -7,8 +7,8 @@
 namespace troika {
 namespace {
 
-// Of a label: where its logits are, in steps of `apart`. Classes are on the last axis of [n, steps, classes], otherwise on
-// axis 1.
+// Of a label: where its logits are, in steps of `apart`. Classes are on the last axis of [n, steps,
+// classes], otherwise on axis 1.
 struct Logits {
   int64_t classes, apart;
   explicit Logits(const Shape& x) : classes(x.rank() == 3 ? x[2] : x[1]), apart(x.rank() == 4 ? x[2] * x[3] : 1) {}
