@@ -17,7 +17,7 @@ typedef struct troika_dataset_s *troika_dataset;
 /** Batches of a dataset, epoch after epoch. Counted. */
 typedef struct troika_loader_s *troika_loader;
 
-/** A batch: inputs f32 [batch, ...] and targets. Counted. */
+/** A batch: inputs [batch, ...], f32 or tokens i32, and targets. Counted. */
 typedef struct troika_batch_s *troika_batch;
 
 /** Transforms of image datasets. Begin with TROIKA_DATASET_OPTIONS_INIT. */
@@ -85,6 +85,34 @@ TROIKA_API troika_status troika_dataset_create_synthetic(troika_context context,
                                                          int64_t n, int32_t classes, uint64_t seed,
                                                          troika_dataset *out_dataset, troika_error *error);
 
+/**
+ * Makes a dataset of one stream of `count` tokens in host memory, which is copied: the sample for a language model.
+ * `dtype` says what `tokens` points to: TROIKA_U8 (a text, each byte a token) or TROIKA_I32. The stream is cut into
+ * windows of `steps` tokens, one after the other: (count - 1) / steps samples i32 [steps]. The label of each token is
+ * the token after it: labels i32 [steps] per sample. Tokens that are left at the end belong to no sample.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (`dtype`, `count` below 0, `steps` below 1, a token below 0),
+ * OUT_OF_MEMORY. Any thread.
+ *
+ *     troika_dataset_create_token_stream(context, text, TROIKA_U8, length, 64, &dataset, &error);
+ */
+TROIKA_API troika_status troika_dataset_create_token_stream(troika_context context, const void *tokens, int32_t dtype,
+                                                            int64_t count, int32_t steps, troika_dataset *out_dataset,
+                                                            troika_error *error);
+
+/**
+ * Makes a dataset of token sequences in host memory, which are copied: `tokens` [n, steps] of TROIKA_U8 or TROIKA_I32,
+ * and `labels` i32 [n, label_size]. `label_size` is 1 (a class for each sequence) or `steps` (one for each token).
+ * A label may also be `ignore_index`, which a trainer must then have as its own; TROIKA_UNSET: none may.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (`dtype`, `n` below 0, `steps` below 1, another `label_size`,
+ * a token below 0, a label below 0 that is not `ignore_index`), OUT_OF_MEMORY. Any thread.
+ */
+TROIKA_API troika_status troika_dataset_create_tokens(troika_context context, const void *tokens, int32_t dtype,
+                                                      int64_t n, int32_t steps, const int32_t *labels,
+                                                      int32_t label_size, int32_t ignore_index,
+                                                      troika_dataset *out_dataset, troika_error *error);
+
 /** What a dataset holds. Filled by `troika_dataset_describe`. */
 typedef struct troika_dataset_info {
   uint32_t struct_size;          /**< Set by the caller to sizeof(troika_dataset_info). */
@@ -92,6 +120,10 @@ typedef struct troika_dataset_info {
   int64_t n;                     /**< Samples. */
   int64_t dims[TROIKA_MAX_RANK]; /**< Shape of a sample, such as {1, 28, 28}. */
   int64_t classes;               /**< Largest label + 1; 0 where targets are values. */
+  int64_t label_size;            /**< Labels per sample; 0 if targets are values. */
+  int64_t words;                 /**< Tokens: the largest token + 1; 0 for other samples. */
+  int32_t dtype;                 /**< Of the samples: TROIKA_F32, or TROIKA_I32 for tokens. */
+  int32_t reserved;              /**< 0. */
 } troika_dataset_info;
 
 /** Describes a dataset. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
@@ -167,8 +199,9 @@ TROIKA_API troika_status troika_loader_seek(troika_loader loader, const troika_l
 TROIKA_API void troika_loader_destroy(troika_loader loader);
 
 /**
- * Makes a batch of tensors of the caller's own: `inputs` f32 [n, ...] and `targets` i32 [n] (classes) or f32 [n, k]
- * (values), on any devices. Contents are copied.
+ * Makes a batch of tensors of the caller's own: `inputs` f32 [n, ...] or i32 [n, ...] (tokens), and `targets` i32 [n]
+ * or [n, ...] (classes: one per sample, or one per position, in the order of positions) or f32 [n, k] (values), on any
+ * devices. Contents are copied.
  *
  * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: INVALID_ARGUMENT (dtypes or shapes), OUT_OF_MEMORY.
  * Threads: reads both tensors.
@@ -182,10 +215,12 @@ typedef struct troika_batch_info {
   int32_t rank;                  /**< Rank of the inputs, the batch included. */
   int64_t n;                     /**< Samples. */
   int64_t dims[TROIKA_MAX_RANK]; /**< Shape of the inputs, [n, ...]. */
-  const float *inputs;           /**< Borrowed with the batch: row-major host memory. */
-  const int32_t *labels;         /**< Borrowed: i32 [n]; NULL where targets are values. */
+  const float *inputs;           /**< Borrowed with the batch: row-major host memory; NULL if inputs are tokens. */
+  const int32_t *labels;         /**< Borrowed: i32 [n, label_size]; NULL where targets are values. */
   const float *values;           /**< Borrowed: f32 [n, value_size]; NULL where targets are labels. */
   int64_t value_size;            /**< Values a sample; 0 where targets are labels. */
+  const int32_t *tokens;         /**< Borrowed: i32, row-major; NULL if inputs are f32. */
+  int64_t label_size;            /**< Labels per sample; 0 if targets are values. */
 } troika_batch_info;
 
 /**

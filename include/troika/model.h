@@ -20,24 +20,29 @@ typedef int32_t troika_value;
 /** Options of `troika_model_create`. Begin with TROIKA_MODEL_OPTIONS_INIT. Unset: the model's own default. */
 typedef struct troika_model_options {
   uint32_t struct_size;    /**< sizeof(troika_model_options). */
-  int32_t classes;         /**< Outputs of the last layer. Default 10 (d2l_*, mlp) or 1000 (resnet*). */
+  int32_t classes;         /**< Outputs of the last layer. Default 10 (d2l_*, mlp), 1000 (resnet*), or 256
+                                (char_lstm: also the words of its embedding). */
   int32_t input_channels;  /**< Default 1 (d2l_*, mlp) or 3 (resnet*). */
   int32_t input_height;    /**< Default 28 (d2l_*, mlp) or 224 (resnet*). */
   int32_t input_width;     /**< As input_height. */
-  int32_t hidden;          /**< mlp: units of the hidden layer, default 256. */
+  int32_t hidden;          /**< Units of the hidden layer: mlp, default 256; char_lstm, default 128. */
+  int32_t steps;           /**< char_lstm: tokens of a sample, default 64. */
+  int32_t reserved;        /**< 0. */
 } troika_model_options;
 
 /** Every field unset. */
 #define TROIKA_MODEL_OPTIONS_INIT \
-  { sizeof(troika_model_options), TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET }
+  { sizeof(troika_model_options), TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, 0 }
 
 /** Fills `options` as TROIKA_MODEL_OPTIONS_INIT does. NULL is ignored. Any thread. */
 TROIKA_API void troika_model_options_init(troika_model_options *options);
 
 /**
  * Builds a model of the zoo: `d2l_lenet`, `d2l_resnet18` (3x3 stem, no max-pool), `d2l_resnet18_stem7` (7x7 stem and
- * max-pool), `resnet18`, `resnet34`, `resnet50` (torchvision's layers and parameter names), `mlp`. `options` may be
- * NULL. Input is [batch, channels, height, width], output [batch, classes].
+ * max-pool), `resnet18`, `resnet34`, `resnet50` (torchvision's layers and parameter names), `mlp`, `char_lstm`.
+ * `options` may be NULL. Input is [batch, channels, height, width], output [batch, classes].
+ * `char_lstm` is a language model of characters: tokens i32 [batch, steps] to [batch, steps, classes], the logits of the
+ * next token after each. It has an embedding of 64 features, one LSTM and a linear layer per position.
  *
  * Owned: destroy `*out_model` with `troika_model_destroy`. Errors: NOT_FOUND (the message lists the names),
  * INVALID_ARGUMENT (an option below 1, one that this model does not have, an image too small for its layers),
@@ -85,6 +90,27 @@ TROIKA_API void troika_model_destroy(troika_model model);
 TROIKA_API troika_status troika_model_add_input(troika_model model, const char *name, const int64_t *dims,
                                                 int32_t rank, troika_value *out_value, troika_error *error);
 
+/**
+ * Adds the input as `troika_model_add_input` does, of type `dtype`: TROIKA_F32, or TROIKA_I32 for tokens, which an
+ * embedding reads and which are never rounded.
+ * Errors and threads: those of `troika_model_add_input`; INVALID_ARGUMENT for another `dtype`.
+ */
+TROIKA_API troika_status troika_model_add_typed_input(troika_model model, const char *name, int32_t dtype,
+                                                      const int64_t *dims, int32_t rank, troika_value *out_value,
+                                                      troika_error *error);
+
+/**
+ * Adds an embedding: tokens i32 [batch, ...] to [batch, ..., features], for each token its row of the weight. A batch
+ * with a token outside 0 to `words` - 1 is refused. The gradient of a row is the sum over its tokens, in their order:
+ * the same bits on any device.
+ * Parameters: weight [words, features], which starts normal with standard deviation 1 (PyTorch's default).
+ * Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not i32 and for `words` or `features`
+ * below 1.
+ */
+TROIKA_API troika_status troika_model_add_embedding(troika_model model, const char *name, troika_value input,
+                                                    int32_t words, int32_t features, troika_value *out_value,
+                                                    troika_error *error);
+
 /** Options of a 2-d convolution. Begin with TROIKA_CONV2D_OPTIONS_INIT. Arrays are {height, width}. */
 typedef struct troika_conv2d_options {
   uint32_t struct_size;    /**< sizeof(troika_conv2d_options). */
@@ -122,6 +148,14 @@ TROIKA_API troika_status troika_model_add_conv2d(troika_model model, const char 
 TROIKA_API troika_status troika_model_add_linear(troika_model model, const char *name, troika_value input,
                                                  int32_t out_features, int32_t bias, troika_value *out_value,
                                                  troika_error *error);
+
+/**
+ * Adds a linear layer that each step of a sequence passes alone: [batch, steps, in] to [batch, steps, out_features].
+ * Parameters, errors and threads: those of `troika_model_add_linear`; INVALID_ARGUMENT for an input that is no sequence.
+ */
+TROIKA_API troika_status troika_model_add_linear_per_position(troika_model model, const char *name, troika_value input,
+                                                              int32_t out_features, int32_t bias,
+                                                              troika_value *out_value, troika_error *error);
 
 /**
  * Adds batch normalisation of [batch, C, H, W], over [batch, H, W] of each channel (Ioffe and Szegedy 2015).
@@ -401,7 +435,7 @@ TROIKA_API troika_status troika_model_load(troika_model model, const char *path,
                                            troika_load_report *out_report, troika_error *error);
 
 /**
- * Runs the model in evaluation mode on `device`: `input` f32 [batch, ...] to a new f32 tensor there, [batch, the
+ * Runs the model in evaluation mode on `device`: `input` [batch, ...], of the type of the model's input, to a new f32 tensor there, [batch, the
  * output's shape]. The input may live on any device. The first call for a device or a batch size compiles a plan.
  *
  * Owned: destroy `*out_output`. Errors: INVALID_ARGUMENT (shape or dtype, a model with no output, kind of device),

@@ -19,13 +19,16 @@ typedef struct troika_trainer_s *troika_trainer;
 
 /** Losses. */
 enum {
-  TROIKA_LOSS_CROSS_ENTROPY = 1,       /**< -log softmax(output)[label]; targets are labels. */
+  /** -log softmax(output)[label]; targets are labels. Outputs [batch, classes] need one label per sample; [batch, steps,
+   *  classes] one per step; [batch, classes, h, w] one per pixel. */
+  TROIKA_LOSS_CROSS_ENTROPY = 1,
   TROIKA_LOSS_MEAN_SQUARED_ERROR = 2   /**< Mean over a sample's outputs of (output - value)^2; targets are values. */
 };
 
-/** How the losses of a batch's samples become one number. */
+/** How the losses of a batch's labels (or samples, if each has one) become one number. */
 enum {
-  TROIKA_REDUCTION_MEAN = 1,  /**< The mean over the whole batch, whatever the number of devices. */
+  TROIKA_REDUCTION_MEAN = 1,  /**< The mean over the whole batch, whatever the number of devices; over the labels
+                                   that are not ignored. */
   TROIKA_REDUCTION_SUM = 2    /**< The sum over the whole batch. */
 };
 
@@ -224,6 +227,11 @@ typedef struct troika_trainer_options {
   const double *schedule_table;   /**< TABLE: `schedule_table_count` factors, each at least 0. Copied. */
   int32_t schedule_milestone_count; /**< 0 (default) to 65536. */
   int32_t schedule_table_count;   /**< 0 (default) to 2^24. */
+  double label_smoothing;   /**< Cross-entropy: s in [0, 1); a label's loss is 1 - s times its own, plus s times the mean
+                                 over all classes (PyTorch's label_smoothing). Default 0. */
+  int64_t ignore_index;     /**< Cross-entropy: a label that weighs nothing: no loss, no gradient, not counted, also in
+                                 the mean (PyTorch's ignore_index). A batch that has no other label teaches nothing, and
+                                 its loss is 0. TROIKA_UNSET (default): none. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -233,7 +241,7 @@ typedef struct troika_trainer_options {
         0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0, 1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0,      \
         {0, 1, 1}, TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1, 1,             \
         TROIKA_OPTIMIZER_SGD, 1, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, 0.0, 1, 0, 1.0,    \
-        0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0                                                                        \
+        0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0, TROIKA_UNSET                                                     \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
@@ -272,18 +280,19 @@ typedef struct troika_step_result {
   int32_t reserved;       /**< 0. */
   double loss;            /**< Over the whole batch, before the update: mean or sum, as `reduction`. */
   int64_t samples;        /**< Samples in the batch. */
-  int64_t correct;        /**< Samples whose largest output is their label; 0 for other losses. */
+  int64_t correct;        /**< Labels, of `labels`, whose largest output is their own; 0 for other losses. */
   int64_t step;           /**< Steps done, this one included. */
   double learning_rate;   /**< The rate that this step used (the trainer's, without groups). */
   double seconds;         /**< Wall-clock time of the step. */
   double loss_scale;      /**< The loss scale that this step used; 1 without loss scaling. */
   double gradient_norm;   /**< The 2-norm of all gradients before clipping, not finite where one of them is not; 0 without
                                `max_gradient_norm`. */
+  int64_t labels;         /**< Labels that are not ignored, over which the mean is; `samples` for other losses. */
 } troika_step_result;
 
 /** All zero but `struct_size`. */
 #define TROIKA_STEP_RESULT_INIT \
-  { sizeof(troika_step_result), 0, 0.0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0 }
+  { sizeof(troika_step_result), 0, 0.0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0 }
 
 /**
  * Trains on one batch: forward, loss, backward, all-reduce of gradients, update. `out_result` may be NULL; on a GPU the call
@@ -293,7 +302,7 @@ typedef struct troika_step_result {
  * A batch of a new size compiles a plan first, which takes longer once. STOPPED, and nothing is done, after
  * `troika_trainer_request_stop`.
  *
- * Errors: INVALID_ARGUMENT (shapes, kind of targets, a label outside the classes, a share that BatchNorm cannot
+ * Errors: INVALID_ARGUMENT (type or shapes, kind or number of targets, a label or token outside its range, a share that BatchNorm cannot
  * normalise: nothing is changed), OUT_OF_MEMORY (the trainer stays usable with a smaller batch), UNSUPPORTED (an op
  * that a device has no kernel for), BUSY, COMM, DETACHED. One thread a trainer at a time; reads the batch.
  */
@@ -306,15 +315,17 @@ typedef struct troika_progress {
   int64_t batches;   /**< Batches in the epoch. */
   int64_t epoch;     /**< Epoch of the loader, from 0. */
   int64_t samples;   /**< Samples done in this call. */
-  int64_t correct;   /**< Of them, classified correctly. */
-  double loss;       /**< Mean over the samples done in this call. */
+  int64_t correct;   /**< Of their labels, those classified correctly. */
+  double loss;       /**< Mean over the labels of this call. */
   double seconds;    /**< Since the call began. */
   int32_t training;  /**< 1 while training, 0 while evaluating. */
   int32_t skipped;   /**< 1: loss scaling skipped this batch's step (STEP_SKIPPED). */
   double batch_loss;     /**< Mean over this batch. */
   int64_t batch_samples; /**< Samples of this batch. */
-  int64_t batch_correct; /**< Of them, classified correctly. */
+  int64_t batch_correct; /**< Of their labels, those classified correctly. */
   double learning_rate;  /**< The rate that this batch's step used (the trainer's); 0 while evaluating. */
+  int64_t labels;        /**< Labels done in this call that are not ignored; samples for other losses. */
+  int64_t batch_labels;  /**< Of them, those of this batch. */
 } troika_progress;
 
 /**
@@ -332,16 +343,17 @@ TROIKA_API troika_status troika_trainer_set_progress(troika_trainer trainer, tro
 typedef struct troika_metrics {
   uint32_t struct_size;  /**< Set by the caller to sizeof(troika_metrics), or 0 for the same. */
   int32_t reserved;      /**< 0. */
-  double loss;           /**< Mean over all samples. */
-  double accuracy;       /**< correct / samples. */
+  double loss;           /**< Mean over all labels. */
+  double accuracy;       /**< correct / labels. */
   int64_t samples;       /**< Samples seen. */
-  int64_t correct;       /**< Samples whose largest output is their label. */
+  int64_t correct;       /**< Labels whose largest output is their own. */
   double seconds;        /**< Wall-clock time. */
+  int64_t labels;        /**< Labels seen that are not ignored; `samples` for other losses. */
 } troika_metrics;
 
 /** All zero but `struct_size`. */
 #define TROIKA_METRICS_INIT \
-  { sizeof(troika_metrics), 0, 0.0, 0.0, 0, 0, 0.0 }
+  { sizeof(troika_metrics), 0, 0.0, 0.0, 0, 0, 0.0, 0 }
 
 /**
  * Trains on what is left of the loader's epoch, step by step, and leaves the loader at the start of the next one.
@@ -386,8 +398,8 @@ TROIKA_API troika_status troika_trainer_evaluate_on(troika_trainer trainer, troi
                                                     troika_metrics *out_metrics, troika_error *error);
 
 /**
- * Runs the network in evaluation mode over all attached devices: `input` f32 [batch, ...] to a new tensor
- * [batch, outputs] on the first device, samples in order.
+ * Runs the network in evaluation mode over all attached devices: `input` [batch, ...], of the type of the model's
+ * input, to a new tensor f32 [batch, outputs] on the first device, samples in order.
  *
  * Owned: destroy `*out_output`. Errors: INVALID_ARGUMENT (shape or dtype), OUT_OF_MEMORY, UNSUPPORTED (an op that a
  * device has no kernel for), BUSY, COMM, DETACHED. One thread a trainer at a time; reads `input`.

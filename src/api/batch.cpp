@@ -12,20 +12,26 @@ troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets, t
     *required(out_batch, kName, "out_batch") = nullptr;
     const Tensor &x = *object_of(inputs, kName, "inputs")->tensor, &t = *object_of(targets, kName, "targets")->tensor;
     const Shape &x_shape = x.type().shape, &t_shape = t.type().shape;
-    if (x.type().dtype != DType::f32 || x_shape.rank() < 2)
+    const bool are_tokens = x.type().dtype == DType::i32;
+    if ((x.type().dtype != DType::f32 && !are_tokens) || x_shape.rank() < 2)
       throw Error(Status::invalid_argument,
-                  text(kName, ": inputs are ", name_of(x.type().dtype), x_shape, ", need f32[n, ...]"));
-    const bool are_labels = t.type().dtype == DType::i32 && t_shape == Shape{x_shape[0]};
+                  text(kName, ": inputs are ", name_of(x.type().dtype), x_shape, ", need f32[n, ...] or i32[n, ...]"));
+    const bool are_labels = t.type().dtype == DType::i32 && t_shape.rank() >= 1 && t_shape[0] == x_shape[0];
     const bool are_values = t.type().dtype == DType::f32 && t_shape.rank() == 2 && t_shape[0] == x_shape[0];
     if (!are_labels && !are_values)
       throw Error(Status::invalid_argument, text(kName, ": targets are ", name_of(t.type().dtype), t_shape,
-                                                 ", need i32[", x_shape[0], "] or f32[", x_shape[0], ", k]"));
+                                                 ", need i32[", x_shape[0], ", ...] or f32[", x_shape[0], ", k]"));
     auto batch = std::make_shared<Batch>();
     batch->shape = x_shape;
-    batch->inputs.resize(static_cast<size_t>(x_shape.elements()));
-    x.read(batch->inputs.data());
+    batch->dtype = x.type().dtype;
+    const auto elements = static_cast<size_t>(x_shape.elements());
+    if (are_tokens)
+      batch->tokens.resize(elements), x.read(batch->tokens.data());
+    else
+      batch->inputs.resize(elements), x.read(batch->inputs.data());
     if (are_labels) {
-      batch->labels.resize(static_cast<size_t>(t_shape[0]));
+      batch->label_size = t_shape.elements(1, t_shape.rank());
+      batch->labels.resize(static_cast<size_t>(t_shape.elements()));
       t.read(batch->labels.data());
     } else {
       batch->value_size = t_shape[1];

@@ -11,6 +11,7 @@
 #include "data/array_dataset.h"
 #include "data/idx_dataset.h"
 #include "data/synthetic_dataset.h"
+#include "data/token_dataset.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -93,6 +94,20 @@ LoaderOptions read_loader_options(const troika_loader_options* given, const char
 troika_dataset make_handle(troika_context context, std::shared_ptr<const Dataset> dataset, const char* function) {
   auto& owner = object_of(context, function, "context");
   return new troika_dataset_s(std::make_shared<DatasetObject>(DatasetObject{owner, std::move(dataset)}));
+}
+
+// A copy of `count` tokens, which may be NULL only if there are none.
+Tokens read_tokens(const void* tokens, int32_t dtype, int64_t count, const char* function) {
+  if (dtype != TROIKA_U8 && dtype != TROIKA_I32) refuse(function, "dtype is ", dtype, ", need TROIKA_U8 or TROIKA_I32");
+  if (count > 0) required(tokens, function, "tokens");
+  const auto copied = [&](const auto* first) -> Tokens { return std::vector(first, first + count); };
+  if (dtype == TROIKA_U8) return copied(static_cast<const uint8_t*>(tokens));
+  return copied(static_cast<const int32_t*>(tokens));
+}
+
+int64_t read_steps(int32_t steps, const char* function) {
+  if (steps < 1) refuse(function, "steps is ", steps, ", need at least 1");
+  return steps;
 }
 
 void write_dims(const Shape& shape, int64_t (&dims)[TROIKA_MAX_RANK]) {
@@ -179,6 +194,40 @@ troika_status troika_dataset_create_synthetic(troika_context context, const int6
   });
 }
 
+troika_status troika_dataset_create_token_stream(troika_context context, const void* tokens, int32_t dtype,
+                                                 int64_t count, int32_t steps, troika_dataset* out_dataset,
+                                                 troika_error* error) {
+  constexpr const char* kFunction = "troika_dataset_create_token_stream";
+  return guard(error, [&] {
+    *required(out_dataset, kFunction, "out_dataset") = nullptr;
+    object_of(context, kFunction, "context");
+    if (count < 0) refuse(kFunction, "count is ", count, ", need at least 0");
+    read_steps(steps, kFunction);
+    *out_dataset = make_handle(
+        context, std::make_shared<const TokenDataset>(read_tokens(tokens, dtype, count, kFunction), steps), kFunction);
+  });
+}
+
+troika_status troika_dataset_create_tokens(troika_context context, const void* tokens, int32_t dtype, int64_t n,
+                                           int32_t steps, const int32_t* labels, int32_t label_size,
+                                           int32_t ignore_index, troika_dataset* out_dataset, troika_error* error) {
+  constexpr const char* kFunction = "troika_dataset_create_tokens";
+  return guard(error, [&] {
+    *required(out_dataset, kFunction, "out_dataset") = nullptr;
+    object_of(context, kFunction, "context");
+    const int64_t count = count_all(n, {read_steps(steps, kFunction)}, kFunction);
+    if (label_size != 1 && label_size != steps) refuse(kFunction, "label_size is ", label_size, ", need 1 or ", steps);
+    if (n > 0) required(labels, kFunction, "labels");
+    std::optional<int32_t> ignored;
+    if (ignore_index != TROIKA_UNSET) ignored = ignore_index;
+    *out_dataset = make_handle(context,
+                               std::make_shared<const TokenDataset>(
+                                   read_tokens(tokens, dtype, count, kFunction), steps,
+                                   std::vector<int32_t>(labels, labels + n * label_size), label_size, ignored),
+                               kFunction);
+  });
+}
+
 troika_status troika_dataset_describe(troika_dataset dataset, troika_dataset_info* out_info, troika_error* error) {
   constexpr const char* kFunction = "troika_dataset_describe";
   return guard(error, [&] {
@@ -188,6 +237,9 @@ troika_status troika_dataset_describe(troika_dataset dataset, troika_dataset_inf
     info.n = described.size();
     write_dims(described.sample_shape(), info.dims);
     info.classes = described.classes();
+    info.label_size = described.label_size();
+    info.words = described.form().words;
+    info.dtype = static_cast<int32_t>(described.form().dtype);
     write_result(out_info, info, kFunction, "out_info");
   });
 }
@@ -265,10 +317,12 @@ troika_status troika_batch_describe(troika_batch batch, troika_batch_info* out_i
     info.rank = described.shape.rank();
     info.n = described.size();
     write_dims(described.shape, info.dims);
-    info.inputs = described.inputs.data();
+    info.inputs = described.dtype == DType::f32 ? described.inputs.data() : nullptr;
+    info.tokens = described.dtype == DType::i32 ? described.tokens.data() : nullptr;
     info.labels = has_values ? nullptr : described.labels.data();
     info.values = has_values ? described.values.data() : nullptr;
     info.value_size = described.value_size;
+    info.label_size = has_values ? 0 : described.label_size;
     write_result(out_info, info, kFunction, "out_info");
   });
 }

@@ -5,9 +5,9 @@
 
 #include "api/context_handle.h"
 #include "api/model_handle.h"
+#include "core/utf8.h"
 #include "models/initializer.h"
 #include "models/zoo.h"
-#include "core/utf8.h"
 
 namespace troika::api {
 namespace {
@@ -82,7 +82,9 @@ ZooOptions zoo_options_of(const troika_model_options& options, const char* funct
   return {zoo_field(options.classes, function, "classes"),
           zoo_field(options.input_channels, function, "input_channels"),
           zoo_field(options.input_height, function, "input_height"),
-          zoo_field(options.input_width, function, "input_width"), zoo_field(options.hidden, function, "hidden")};
+          zoo_field(options.input_width, function, "input_width"),
+          zoo_field(options.hidden, function, "hidden"),
+          zoo_field(options.steps, function, "steps")};
 }
 
 troika_model new_handle(troika_context context, const char* function, std::shared_ptr<Model> model) {
@@ -174,14 +176,45 @@ void troika_model_destroy(troika_model model) { destroy_handle(model); }
 
 // ---- layers ----
 
-troika_status troika_model_add_input(troika_model model, const char* name, const int64_t* dims, int32_t rank,
-                                     troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_input";
+namespace {
+
+troika_status add_input(troika_model model, const char* name, int32_t dtype, const int64_t* dims, int32_t rank,
+                        troika_value* out_value, const char* function, troika_error* error) {
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
     required(dims, function, "dims");
     if (rank < 1 || rank >= kMaxRank)
       refuse(function, text("argument 'rank' is ", rank, ", needs 1 to ", kMaxRank - 1));
-    return m.add_input(layer, Shape(std::vector<int64_t>(dims, dims + rank)));
+    if (dtype != TROIKA_F32 && dtype != TROIKA_I32)
+      refuse(function, text("argument 'dtype' is ", dtype, ", needs TROIKA_F32 or TROIKA_I32"));
+    return m.add_input(layer, Shape(std::vector<int64_t>(dims, dims + rank)), static_cast<DType>(dtype));
+  });
+}
+
+troika_status add_linear(troika_model model, const char* name, troika_value input, int32_t out_features, int32_t bias,
+                         bool is_per_position, troika_value* out_value, const char* function, troika_error* error) {
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
+    return m.add_linear(layer, value_argument(input, function, "input"), out_features, with_bias, is_per_position);
+  });
+}
+
+}  // namespace
+
+troika_status troika_model_add_input(troika_model model, const char* name, const int64_t* dims, int32_t rank,
+                                     troika_value* out_value, troika_error* error) {
+  return add_input(model, name, TROIKA_F32, dims, rank, out_value, "troika_model_add_input", error);
+}
+
+troika_status troika_model_add_typed_input(troika_model model, const char* name, int32_t dtype, const int64_t* dims,
+                                           int32_t rank, troika_value* out_value, troika_error* error) {
+  return add_input(model, name, dtype, dims, rank, out_value, "troika_model_add_typed_input", error);
+}
+
+troika_status troika_model_add_embedding(troika_model model, const char* name, troika_value input, int32_t words,
+                                         int32_t features, troika_value* out_value, troika_error* error) {
+  const char* function = "troika_model_add_embedding";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_embedding(layer, value_argument(input, function, "input"), words, features);
   });
 }
 
@@ -198,11 +231,14 @@ troika_status troika_model_add_conv2d(troika_model model, const char* name, troi
 
 troika_status troika_model_add_linear(troika_model model, const char* name, troika_value input, int32_t out_features,
                                       int32_t bias, troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_linear";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
-    return m.add_linear(layer, value_argument(input, function, "input"), out_features, with_bias);
-  });
+  return add_linear(model, name, input, out_features, bias, false, out_value, "troika_model_add_linear", error);
+}
+
+troika_status troika_model_add_linear_per_position(troika_model model, const char* name, troika_value input,
+                                                   int32_t out_features, int32_t bias, troika_value* out_value,
+                                                   troika_error* error) {
+  const char* function = "troika_model_add_linear_per_position";
+  return add_linear(model, name, input, out_features, bias, true, out_value, function, error);
 }
 
 troika_status troika_model_add_batch_norm2d(troika_model model, const char* name, troika_value input, double eps,

@@ -4,6 +4,7 @@
 #include <troika/model.h>
 
 #include "api/handle.h"
+#include "core/text.h"
 #include "models/model.h"
 
 namespace troika {
@@ -18,6 +19,13 @@ struct ModelObject {
   std::shared_ptr<Model> model;
   std::shared_ptr<Predictor> predictor;  // of troika_model_predict; null until it is called
 };
+
+// INVALID_ARGUMENT unless an input of that type is the model's.
+inline void check_input_type(DType found, const Model& model, const char* function) {
+  if (found != model.input_dtype())
+    throw Error(Status::invalid_argument,
+                text(function, ": input is ", name_of(found), ", needs ", name_of(model.input_dtype())));
+}
 
 }  // namespace troika::api
 

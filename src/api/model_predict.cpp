@@ -15,16 +15,15 @@ troika_status troika_model_predict(troika_model model, troika_device device, tro
     ModelObject& object = *object_of(model, kName, "model");
     const Tensor& x = *object_of(input, kName, "input")->tensor;
     check_device_kind(device, kName);
-    if (x.type().dtype != DType::f32)
-      throw Error(Status::invalid_argument, text(kName, ": input is ", name_of(x.type().dtype), ", needs f32"));
     Exclusive exclusive(object.model->busy(), kName, "model");
     // The compiled network of the device that was asked for last is kept.
     if (!object.predictor || object.predictor->device() != device_id(device))
       object.predictor = std::make_shared<Predictor>(object.context, object.model, device_id(device));
+    check_input_type(x.type().dtype, *object.model, kName);
     std::vector<float> output;
-    std::vector<float> host(static_cast<size_t>(x.type().shape.elements()));
+    std::vector<std::byte> host(x.type().bytes());
     x.read(host.data());
-    const Shape shape = object.predictor->predict(x.type().shape, host.data(), output);
+    const Shape shape = object.predictor->predict(x.type(), host.data(), output);
     auto result = Tensor::create(open_device(*object.context, device, kName), {DType::f32, shape});
     result->write(output.data());
     *out_output = new troika_tensor_s(std::make_shared<TensorObject>(TensorObject{object.context, std::move(result)}));

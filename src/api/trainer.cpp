@@ -37,8 +37,9 @@ void write_metrics(const Metrics& found, troika_metrics* out, const char* functi
   if (!out) return;
   troika_metrics m{};
   m.loss = found.loss;
-  m.accuracy = found.samples ? static_cast<double>(found.correct) / static_cast<double>(found.samples) : 0;
+  m.accuracy = found.labels ? static_cast<double>(found.correct) / static_cast<double>(found.labels) : 0;
   m.samples = found.samples;
+  m.labels = found.labels;
   m.correct = found.correct;
   m.seconds = found.seconds;
   write_result(out, m, function, "out_metrics");
@@ -90,6 +91,7 @@ troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, tr
       troika_step_result result{};
       result.loss = found.loss;
       result.samples = found.samples;
+      result.labels = found.labels;
       result.correct = found.correct;
       result.step = found.step;
       result.learning_rate = found.learning_rate;
@@ -116,6 +118,7 @@ troika_status troika_trainer_set_progress(troika_trainer trainer, troika_progres
       progress.batches = p.batches;
       progress.epoch = p.epoch;
       progress.samples = p.samples;
+      progress.labels = p.labels;
       progress.correct = p.correct;
       progress.loss = p.loss;
       progress.seconds = p.seconds;
@@ -123,6 +126,7 @@ troika_status troika_trainer_set_progress(troika_trainer trainer, troika_progres
       progress.skipped = p.is_skipped ? 1 : 0;
       progress.batch_loss = p.batch_loss;
       progress.batch_samples = p.batch_samples;
+      progress.batch_labels = p.batch_labels;
       progress.batch_correct = p.batch_correct;
       progress.learning_rate = p.learning_rate;
       return function(&progress, user) == 0;
@@ -181,11 +185,11 @@ troika_status troika_trainer_predict(troika_trainer trainer, troika_tensor input
     *required(out_output, kName, "out_output") = nullptr;
     Call call(trainer, kName);
     const Tensor& x = *object_of(input, kName, "input")->tensor;
-    if (x.type().dtype != DType::f32)
-      throw Error(Status::invalid_argument, text(kName, ": input is ", name_of(x.type().dtype), ", needs f32"));
-    std::vector<float> host(static_cast<size_t>(x.type().shape.elements())), output;
+    check_input_type(x.type().dtype, *call.trainer.model(), kName);
+    std::vector<std::byte> host(x.type().bytes());
+    std::vector<float> output;
     x.read(host.data());
-    const Shape shape = call.trainer.predict(x.type().shape, host.data(), output);
+    const Shape shape = call.trainer.predict(x.type(), host.data(), output);
     const DeviceId first = call.trainer.devices()[0];
     auto result =
         as_tensor(*call.object.context, {static_cast<int32_t>(first.kind), first.index}, shape, output, kName);

@@ -153,12 +153,19 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
   check.integer("samples_on_device", o.samples_on_device, 0, 1);
   check.integer("overlap_weight_gradients", o.overlap_weight_gradients, 0, 1);
+  check.real("label_smoothing", o.label_smoothing, 0, 1);
+  check.integer("ignore_index", o.ignore_index, INT32_MIN, INT32_MAX);
+  if (o.loss != TROIKA_LOSS_CROSS_ENTROPY && (o.label_smoothing > 0 || o.ignore_index != TROIKA_UNSET))
+    throw Error(Status::invalid_argument, text(where, o.label_smoothing > 0 ? "label_smoothing" : "ignore_index",
+                                               " is set, needs options.loss TROIKA_LOSS_CROSS_ENTROPY"));
   check.constant("gradient_compression", o.gradient_compression,
                  {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
 
   TrainerOptions options;
   options.loss = static_cast<Loss>(o.loss);
   options.reduction = static_cast<Reduction>(o.reduction);
+  options.labels.smoothing = o.label_smoothing;
+  if (o.ignore_index != TROIKA_UNSET) options.labels.ignored = static_cast<int32_t>(o.ignore_index);
   options.optimizer = all_optimizers()[static_cast<size_t>(o.optimizer - 1)];
   options.settings = read_settings(o, *options.optimizer, where);
   options.decays_one_axis = o.decay_one_axis == 1;

@@ -1,4 +1,4 @@
-// Opens directories and synthetic sets, and builds the model and loaders that fit them.
+// Opens directories, texts and synthetic sets, and builds the model and loaders that fit them.
 #include "cli/data_source.h"
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "cli/command_line.h"
+#include "cli/files.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -86,7 +87,35 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
   return samples;
 }
 
+constexpr int kByteValues = 256;
+constexpr const char* kTextModel = "char_lstm";
+
+// A text's first nine tenths are for training, the rest for the test. Its vocabulary is the values
+// of a byte, whatever the text has of them, so that weights fit any text.
+Samples open_text(const Context& context, const DataOptions& options, Split split) {
+  if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
+  if (options.resize > 0) throw Failure("--resize is for images, '" + options.directory + "' is a text");
+  const std::string text = read_file(options.directory);
+  const auto size = static_cast<int64_t>(text.size()), cut = size - size / 10, steps = int64_t{options.steps};
+  const int64_t begin = split == Split::train ? 0 : cut, end = split == Split::train ? cut : size;
+  if (end - begin <= steps)
+    throw Failure(formatted("'%s' has %lld bytes for %s; need more than --steps %lld", options.directory.c_str(),
+                            static_cast<long long>(end - begin), split == Split::train ? "training" : "the test",
+                            static_cast<long long>(steps)));
+  const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;
+  int64_t count = end - begin;
+  if (limit > 0 && limit < (count - 1) / steps) count = limit * steps + 1;
+  Samples samples;
+  call(troika_dataset_create_token_stream, context.get(), static_cast<const void*>(text.data() + begin),
+       int32_t{TROIKA_U8}, count, int32_t{options.steps}, samples.dataset.out());
+  samples.info = describe(samples.dataset);
+  samples.info.classes = kByteValues;
+  return samples;
+}
+
 }  // namespace
+
+bool DataOptions::is_text() const { return synthetic == 0 && std::filesystem::is_regular_file(directory); }
 
 std::string DataOptions::resolved_directory() const {
   if (!directory.empty()) return directory;
@@ -106,9 +135,11 @@ int64_t DataOptions::resolved_classes(int64_t labels) const {
 
 void add_data_options(const Command& command, DataOptions& options, bool with_training) {
   command.option("--data", options.directory,
-                 std::string("Folder with the four IDX files of MNIST's format, plain or .gz; without it: ") +
+                 std::string("Folder with the four IDX files of MNIST's format, plain or .gz; or a text file, whose "
+                             "bytes are the tokens of char_lstm; without it: ") +
                      kFashionMnistDirectory,
-                 "DIR");
+                 "PATH");
+  command.option("--steps", options.steps, "Bytes of a sample of a text", "N");
   command.option("--synthetic", options.synthetic, "Use N synthetic samples (and N / 5 for the test) and no --data",
                  "N");
   command.exclude("--synthetic", "--data");
@@ -132,6 +163,7 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
   if (options.classes < 0) refuse_value("--classes", options.classes, "at least 1, or 0 for the default");
   if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
   if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
+  if (options.is_text()) return open_text(context, options, split);
   Samples samples =
       options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
   const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;
@@ -143,14 +175,22 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
 }
 
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info) {
-  if (info.rank != 3)
+  const bool is_text = info.dtype == TROIKA_I32;
+  if (is_text != (name == kTextModel))
+    throw Failure(is_text ? "--data is a text; give --model " + std::string(kTextModel) + " with it"
+                          : "--model " + name + " reads a text; give a file with --data");
+  if (!is_text && info.rank != 3)
     throw Failure("samples are " + as_shape(info.dims, info.rank) +
                   "; the models need images of channels x height x width");
   troika_model_options options = TROIKA_MODEL_OPTIONS_INIT;
   options.classes = static_cast<int32_t>(info.classes);
-  options.input_channels = static_cast<int32_t>(info.dims[0]);
-  options.input_height = static_cast<int32_t>(info.dims[1]);
-  options.input_width = static_cast<int32_t>(info.dims[2]);
+  if (is_text) {
+    options.steps = static_cast<int32_t>(info.dims[0]);
+  } else {
+    options.input_channels = static_cast<int32_t>(info.dims[0]);
+    options.input_height = static_cast<int32_t>(info.dims[1]);
+    options.input_width = static_cast<int32_t>(info.dims[2]);
+  }
   Model model;
   call(troika_model_create, context.get(), name.c_str(), &options, model.out());
   return model;

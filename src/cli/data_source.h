@@ -1,4 +1,5 @@
-// Where samples come from: a directory of IDX files or a synthetic set, whole or its first samples.
+// Where samples come from: a directory of IDX files, a text or a synthetic set, whole or its first
+// samples.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,21 @@ inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashi
 
 // What --model takes.
 inline constexpr const char* kModelHelp =
-    "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, resnet34, resnet50 or mlp";
+    "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, resnet34, resnet50, mlp or char_lstm";
 
 inline constexpr int kMaxImageSize = 65535;  // a side, as the library has it
 
 struct DataOptions {
-  std::string directory;     // empty: kFashionMnistDirectory where it exists
+  std::string directory;     // or a text file; empty: kFashionMnistDirectory where it exists
   int64_t synthetic = 0;     // above 0: that many synthetic training samples, no directory
   int resize = 0;            // above 0: images become resize x resize
   double mean = 0, std = 1;  // pixels become (p / 255 - mean) / std
+  int steps = 64;            // bytes of a sample of a text
   int64_t limit_train = 0;   // above 0: only the first samples
   int64_t limit_test = 0;
   int classes = 0;  // above 0: the model's outputs; 0: see resolved_classes
+
+  bool is_text() const;  // a file, of which each byte is a token
 
   // The directory to read: the one given, or the default one; throws Failure where neither is there.
   std::string resolved_directory() const;
@@ -42,6 +46,8 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
 struct Samples {
   Dataset dataset;
   troika_dataset_info info{};  // of the dataset; classes as in the whole split
+
+  bool is_text() const { return info.dtype == TROIKA_I32; }
 };
 
 enum class Split { train, test };

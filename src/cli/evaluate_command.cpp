@@ -64,9 +64,11 @@ int evaluate(const EvaluateOptions& options) {
   const Loader loader = create_loader(test, options.batch, false, 0);
   troika_metrics metrics = TROIKA_METRICS_INIT;
   call(troika_trainer_evaluate, trainer.get(), loader.get(), &metrics);
-  std::cout << formatted("loss %.4f  accuracy %.4f  %s samples  %s img/s\n", metrics.loss, metrics.accuracy,
-                         with_commas(metrics.samples).c_str(),
-                         with_commas(std::llround(static_cast<double>(metrics.samples) / metrics.seconds)).c_str());
+  const std::string perplexity = test.is_text() ? formatted("  perplexity %.2f", std::exp(metrics.loss)) : "";
+  std::cout << formatted("loss %.4f  accuracy %.4f%s  %s samples  %s %s/s\n", metrics.loss, metrics.accuracy,
+                         perplexity.c_str(), with_commas(metrics.samples).c_str(),
+                         with_commas(std::llround(static_cast<double>(metrics.samples) / metrics.seconds)).c_str(),
+                         test.is_text() ? "seq" : "img");
   return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -47,6 +48,7 @@ ProgressMode parse_progress(const std::string& text) {
 }
 
 void Progress::start(const RunSummary& summary) {
+  is_text_ = summary.is_text;
   if (mode_ == ProgressMode::off) return;
   if (mode_ == ProgressMode::json) {
     print_json({{"event", "start"},
@@ -77,8 +79,8 @@ void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t tot
   const std::string head =
       formatted("epoch %lld/%lld %-5s ", static_cast<long long>(epoch), static_cast<long long>(epochs_), phase);
   const std::string tail =
-      formatted(" %lld/%lld  loss %.4f  %s img/s  ETA %s", static_cast<long long>(done), static_cast<long long>(total),
-                loss, with_commas(std::llround(rate)).c_str(), as_clock(eta_seconds).c_str());
+      formatted(" %lld/%lld  loss %.4f  %s %s/s  ETA %s", static_cast<long long>(done), static_cast<long long>(total),
+                loss, with_commas(std::llround(rate)).c_str(), sample_name(), as_clock(eta_seconds).c_str());
   const int room = terminal_columns() - static_cast<int>(head.size() + tail.size()) - 3;
   std::string bar;
   if (room >= 5) {
@@ -96,25 +98,35 @@ void Progress::epoch(const EpochMetrics& metrics, double eta_seconds) {
   if (mode_ == ProgressMode::off) return;
   clear_bar();
   if (mode_ == ProgressMode::json) {
-    print_json({{"event", "epoch"},
-                {"epoch", metrics.epoch},
-                {"epochs", epochs_},
-                {"step", metrics.step},
-                {"loss", metrics.loss},
-                {"train_accuracy", metrics.train_accuracy},
-                {"test_loss", metrics.test_loss},
-                {"test_accuracy", metrics.test_accuracy},
-                {"images_per_second", metrics.images_per_second},
-                {"seconds", metrics.seconds},
-                {"learning_rate", metrics.learning_rate},
-                {"eta_seconds", eta_seconds}});
+    Json line = {{"event", "epoch"},
+                 {"epoch", metrics.epoch},
+                 {"epochs", epochs_},
+                 {"step", metrics.step},
+                 {"loss", metrics.loss},
+                 {"train_accuracy", metrics.train_accuracy},
+                 {"test_loss", metrics.test_loss},
+                 {"test_accuracy", metrics.test_accuracy},
+                 {"images_per_second", metrics.images_per_second},
+                 {"seconds", metrics.seconds},
+                 {"learning_rate", metrics.learning_rate},
+                 {"eta_seconds", eta_seconds}};
+    if (is_text_) {
+      line["train_perplexity"] = std::exp(metrics.loss);
+      line["test_perplexity"] = std::exp(metrics.test_loss);
+    }
+    print_json(line);
     return;
   }
-  std::cout << formatted("epoch %lld/%lld  loss %s  train %s  test %s  %s img/s  %s s  ETA %s",
+  std::string perplexity;
+  if (is_text_)
+    perplexity =
+        "  perplexity " + figure(std::exp(metrics.loss), 2) + " test " + figure(std::exp(metrics.test_loss), 2);
+  std::cout << formatted("epoch %lld/%lld  loss %s  train %s  test %s%s  %s %s/s  %s s  ETA %s",
                          static_cast<long long>(metrics.epoch), static_cast<long long>(epochs_),
                          figure(metrics.loss).c_str(), figure(metrics.train_accuracy).c_str(),
-                         figure(metrics.test_accuracy).c_str(), rate(metrics.images_per_second).c_str(),
-                         figure(metrics.seconds, 1).c_str(), as_clock(eta_seconds).c_str())
+                         figure(metrics.test_accuracy).c_str(), perplexity.c_str(),
+                         rate(metrics.images_per_second).c_str(), sample_name(), figure(metrics.seconds, 1).c_str(),
+                         as_clock(eta_seconds).c_str())
             << std::endl;
 }
 

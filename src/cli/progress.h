@@ -19,6 +19,7 @@ struct RunSummary {
   std::string model, devices, mesh, shape;  // mesh: empty where none was given; shape: of a sample, such as 1x28x28
   int64_t parameters = 0, train_samples = 0, test_samples = 0;
   int64_t batch = 0, steps_per_epoch = 0, first_epoch = 0, epochs = 0;
+  bool is_text = false;  // whose samples are sequences; its losses are shown as perplexities too
 };
 
 class Progress {
@@ -45,9 +46,11 @@ class Progress {
  private:
   void finish(const char* event, const std::string& text, const char* file, const std::string& path, double seconds);
   void clear_bar();
+  const char* sample_name() const { return is_text_ ? "seq" : "img"; }
 
   ProgressMode mode_;
   int64_t epochs_;
+  bool is_text_ = false;
   bool is_bar_shown_ = false;
   std::chrono::steady_clock::time_point last_draw_{};
 };

@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-
 struct TrainArguments {
   TrainOptions options;
   std::string out, resume, progress = "auto";
@@ -27,6 +26,7 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("model", options.model);
   visit("synthetic", options.data.synthetic);
   visit("resize", options.data.resize);
+  visit("steps", options.data.steps);
   visit("mean", options.data.mean);
   visit("std", options.data.std);
   visit("limit-train", options.data.limit_train);
@@ -85,11 +85,8 @@ void add_newer_options(Json& run) {
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 Json print_sums(const EpochSums& sums) {
-  return {{"step", sums.step},
-          {"samples", sums.samples},
-          {"correct", sums.correct},
-          {"loss", sums.loss},
-          {"seconds", sums.seconds}};
+  return {{"step", sums.step},       {"samples", sums.samples}, {"labels", sums.labels},
+          {"correct", sums.correct}, {"loss", sums.loss},       {"seconds", sums.seconds}};
 }
 
 // What run.json keeps for a field of this type.
@@ -152,6 +149,8 @@ EpochSums parse_sums(const SavedObject& source) {
   EpochSums sums;
   source.read("step", sums.step);
   source.read("samples", sums.samples);
+  sums.labels = sums.samples;  // what files of earlier versions mean
+  if (source.has("labels")) source.read("labels", sums.labels);
   source.read("correct", sums.correct);
   source.read("loss", sums.loss);
   source.read("seconds", sums.seconds);

@@ -144,6 +144,7 @@ class Run {
     summary.devices = format_devices(devices_);
     summary.mesh = options_.mesh.mesh;
     summary.shape = as_shape(train_.info.dims, train_.info.rank);
+    summary.is_text = train_.is_text();
     summary.parameters = parameters;
     summary.train_samples = train_.info.n;
     summary.test_samples = test_.info.n;
@@ -185,8 +186,9 @@ class Run {
   void count_untold(const troika_metrics& metrics) {
     if (before_call_.samples + metrics.samples == sums_.samples) return;
     sums_ = before_call_;
-    sums_.loss += metrics.loss * static_cast<double>(metrics.samples);
+    sums_.loss += metrics.loss * static_cast<double>(metrics.labels);
     sums_.samples += metrics.samples;
+    sums_.labels += metrics.labels;
     sums_.correct += metrics.correct;
     sums_.seconds += metrics.seconds;
     call(troika_loader_tell, train_loader_.get(), &position_);
@@ -214,7 +216,7 @@ class Run {
       if (sums_.samples == 0)  // loss scaling skipped every step
         fail_diverged(formatted("loss is not a number in epoch %lld", static_cast<long long>(position_.epoch)));
       row.loss = sums_.mean_loss();
-      row.train_accuracy = static_cast<double>(sums_.correct) / static_cast<double>(sums_.samples);
+      row.train_accuracy = static_cast<double>(sums_.correct) / static_cast<double>(sums_.labels);
       row.images_per_second = sums_.rate();
       row.seconds = sums_.seconds;
     }
@@ -323,8 +325,9 @@ class Run {
 }  // namespace
 
 void EpochSums::add(const troika_progress& batch) {
-  loss += batch.batch_loss * static_cast<double>(batch.batch_samples);
+  loss += batch.batch_loss * static_cast<double>(batch.batch_labels);
   samples += batch.batch_samples;
+  labels += batch.batch_labels;
   correct += batch.batch_correct;
 }
 

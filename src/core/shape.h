@@ -37,6 +37,13 @@ class Shape {
     return shape;
   }
 
+  // Number of elements of the axes [first, last).
+  int64_t elements(int first, int last) const {
+    int64_t n = 1;
+    for (int axis = first; axis < last; ++axis) n *= dims_[static_cast<size_t>(axis)];
+    return n;
+  }
+
   // The same shape with dimension 0 replaced.
   Shape with_batch(int64_t batch) const {
     Shape shape = *this;

@@ -48,11 +48,12 @@ ArrayDataset::ArrayDataset(Shape sample_shape, std::vector<float> inputs, std::v
   check_inputs(*this, inputs_.size());
 }
 
-void ArrayDataset::read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float* values) const {
+void ArrayDataset::read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const {
+  auto* const floats = static_cast<float*>(inputs);
   for (int64_t i = 0; i < n; ++i) {
     const int64_t sample = indices[i];
-    if (inputs)
-      std::copy_n(inputs_.data() + sample * sample_elements(), sample_elements(), inputs + i * sample_elements());
+    if (floats)
+      std::copy_n(inputs_.data() + sample * sample_elements(), sample_elements(), floats + i * sample_elements());
     if (has_labels() && labels) labels[i] = labels_[static_cast<size_t>(sample)];
     if (!has_labels() && values)
       std::copy_n(values_.data() + sample * value_size(), value_size(), values + i * value_size());

@@ -14,7 +14,7 @@ class ArrayDataset final : public Dataset {
   // `inputs` [n, sample_shape...] with `values` [n, value_size].
   ArrayDataset(Shape sample_shape, std::vector<float> inputs, std::vector<float> values, int64_t value_size);
 
-  void read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float* values) const override;
+  void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const override;
 
  private:
   std::vector<float> inputs_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/dtype.h"
 #include "core/shape.h"
 
 namespace troika {
@@ -27,13 +28,19 @@ struct BatchOrigin {
 // Refilled in place by a loader, which allocates nothing once the largest batch has been seen.
 struct Batch {
   Shape shape;                        // of the inputs, [n, ...]
-  std::vector<float> inputs;          // row-major
-  std::vector<int32_t> labels;        // [n], or empty where targets are values
+  DType dtype = DType::f32;           // of the inputs; or i32: tokens
+  std::vector<float> inputs;          // row-major, or empty if the inputs are tokens
+  std::vector<int32_t> tokens;        // row-major, or empty
+  std::vector<int32_t> labels;        // [n, label_size], or empty where targets are values
+  int64_t label_size = 1;             // of a sample
   std::vector<float> values;          // [n, value_size], or empty where targets are labels
   int64_t value_size = 0;             // 0 where targets are labels
   std::optional<BatchOrigin> origin;  // a caller's own batch has none
 
   int64_t size() const { return shape[0]; }
+  const void* input_data() const {
+    return dtype == DType::i32 ? static_cast<const void*>(tokens.data()) : inputs.data();
+  }
 };
 
 }  // namespace troika

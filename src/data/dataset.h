@@ -1,18 +1,30 @@
-// What every dataset is: a fixed number of samples of one shape with their targets, read by index.
+// What every dataset is: a fixed number of samples of one type with their targets, read by index.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "core/dtype.h"
 #include "core/shape.h"
 
 namespace troika {
 
-// Samples as bytes, [n, sample_shape...]; one with byte b has the element values[b].
+// Samples as bytes, [n, sample_shape...]; byte b stands for the element values[b].
 struct ByteSamples {
   const uint8_t* bytes;
-  const float* values;  // [256]
+  const void* values;  // [256], of the samples' type
+};
+
+// What the samples of a dataset and their targets are.
+struct SampleForm {
+  Shape shape;
+  DType dtype = DType::f32;             // or i32: tokens, at least 0
+  int64_t words = 0;                    // largest token + 1; 0 if there are none
+  int64_t classes = 0;                  // largest label + 1; 0 if targets are values
+  int64_t label_size = 1;               // labels a sample; 0 if targets are values
+  int64_t value_size = 0;               // values a sample; 0 if targets are labels
+  std::optional<int32_t> ignored = {};  // a label that is not below `classes`, for losses that ignore it
 };
 
 // Never changes after construction, so any number of threads may read at once.
@@ -22,34 +34,39 @@ class Dataset {
   Dataset(const Dataset&) = delete;
   Dataset& operator=(const Dataset&) = delete;
 
-  const Shape& sample_shape() const { return sample_shape_; }
+  const SampleForm& form() const { return form_; }
+  const Shape& sample_shape() const { return form_.shape; }
   int64_t sample_elements() const { return sample_elements_; }
-  int64_t size() const { return size_; }              // samples
-  int64_t classes() const { return classes_; }        // largest label + 1; 0 where targets are values
-  int64_t value_size() const { return value_size_; }  // values a sample; 0 where targets are labels
-  bool has_labels() const { return value_size_ == 0; }
+  size_t sample_bytes() const { return static_cast<size_t>(sample_elements_) * size_of(form_.dtype); }
+  int64_t size() const { return size_; }  // samples
+  int64_t classes() const { return form_.classes; }
+  int64_t label_size() const { return form_.label_size; }
+  int64_t value_size() const { return form_.value_size; }
+  bool has_labels() const { return form_.value_size == 0; }
 
-  // Reads the `n` samples at `indices` into `inputs` [n, sample_shape...] and their targets into `labels` [n] or
-  // `values` [n, value_size], whichever this dataset has; the other is not touched, nor is what is null. Allocates nothing.
-  virtual void read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float* values) const = 0;
+  // Reads the `n` samples at `indices` into `inputs` [n, sample_shape...], of the samples' type,
+  // and their targets into `labels` [n, label_size] or `values` [n, value_size], whichever this
+  // dataset has; the other is not touched, nor is what is null. Allocates nothing.
+  virtual void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const = 0;
 
   // The samples where they lie as bytes in memory; none elsewhere.
   virtual std::optional<ByteSamples> byte_samples() const { return std::nullopt; }
 
  protected:
+  Dataset(SampleForm form, int64_t size)
+      : form_(std::move(form)), sample_elements_(checked_elements(form_.shape, "dataset: a sample")), size_(size) {}
+  // Samples f32 with a class each, or with `value_size` values.
   Dataset(Shape sample_shape, int64_t size, int64_t classes, int64_t value_size)
-      : sample_shape_(std::move(sample_shape)),
-        sample_elements_(checked_elements(sample_shape_, "dataset: a sample")),
-        size_(size),
-        classes_(classes),
-        value_size_(value_size) {}
+      : Dataset(SampleForm{.shape = std::move(sample_shape),
+                           .classes = classes,
+                           .label_size = value_size > 0 ? 0 : 1,
+                           .value_size = value_size},
+                size) {}
 
  private:
-  Shape sample_shape_;
+  SampleForm form_;
   int64_t sample_elements_;
   int64_t size_;
-  int64_t classes_;
-  int64_t value_size_;
 };
 
 }  // namespace troika

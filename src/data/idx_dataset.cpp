@@ -73,14 +73,15 @@ IdxDataset::IdxDataset(IdxArray images, IdxArray labels, const ImageTransform& t
   if (in != out) resize_.emplace(in[1], in[2], out[1], out[2]);
 }
 
-void IdxDataset::read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float*) const {
+void IdxDataset::read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float*) const {
+  auto* const floats = static_cast<float*>(inputs);
   const int64_t out_plane = sample_elements() / channels_;
   for (int64_t i = 0; i < n; ++i) {
     const int64_t sample = indices[i];
     if (labels) labels[i] = labels_[static_cast<size_t>(sample)];
-    for (int64_t c = 0; inputs && c < channels_; ++c) {
+    for (int64_t c = 0; floats && c < channels_; ++c) {
       const uint8_t* const pixels = images_.data() + (sample * channels_ + c) * plane_;
-      float* const out = inputs + (i * channels_ + c) * out_plane;
+      float* const out = floats + (i * channels_ + c) * out_plane;
       if (resize_)
         resize_->resize(pixels, value_of_pixel_.data(), out);
       else

@@ -27,7 +27,7 @@ class IdxDataset final : public Dataset {
   // `images` [n, h, w] or [n, c, h, w] with `labels` [n]; samples are f32 [c, h, w].
   IdxDataset(IdxArray images, IdxArray labels, const ImageTransform& transform);
 
-  void read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float* values) const override;
+  void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const override;
   std::optional<ByteSamples> byte_samples() const override;  // none with a resize
 
  private:

@@ -17,6 +17,8 @@ int64_t count_batches(int64_t n, const LoaderOptions& options) {
   return n / options.batch + (!options.drop_last && n % options.batch != 0 ? 1 : 0);
 }
 
+bool has_tokens(const Batch& batch) { return batch.dtype == DType::i32; }
+
 BatchPosition following(const BatchPosition& at) {
   if (at.batch + 1 >= at.batches) return {at.epoch + 1, 0, at.batches};
   return {at.epoch, at.batch + 1, at.batches};
@@ -38,13 +40,17 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& opti
   const int64_t largest = std::min(options_.batch, dataset_->size());
   const Shape shape = dataset_->sample_shape().times(largest);
   const int64_t elements = checked_elements(shape, "loader: a batch");
+  const int64_t labels = checked_elements({largest, dataset_->label_size()}, "loader: the labels of a batch");
   const int64_t values = checked_elements({largest, dataset_->value_size()}, "loader: the values of a batch");
   indices_.resize(static_cast<size_t>(largest));
   ring_.resize(static_cast<size_t>(options_.prefetch) + 1);
   for (Batch& batch : ring_) {
     batch.shape = shape;
-    batch.inputs.reserve(static_cast<size_t>(elements));
-    batch.labels.reserve(static_cast<size_t>(dataset_->has_labels() ? largest : 0));
+    batch.dtype = dataset_->form().dtype;
+    batch.inputs.reserve(static_cast<size_t>(has_tokens(batch) ? 0 : elements));
+    batch.tokens.reserve(static_cast<size_t>(has_tokens(batch) ? elements : 0));
+    batch.labels.reserve(static_cast<size_t>(labels));
+    batch.label_size = dataset_->label_size();
     batch.values.reserve(static_cast<size_t>(values));
     batch.value_size = dataset_->value_size();
   }
@@ -135,10 +141,15 @@ void Loader::fill(Batch& batch, const BatchPosition& at) {
   for (int64_t i = 0; i < n; ++i) indices_[static_cast<size_t>(i)] = sampler.index_of(batch.origin->first + i);
 
   batch.shape[0] = n;
-  batch.inputs.resize(static_cast<size_t>(n * dataset_->sample_elements()));
-  batch.labels.resize(static_cast<size_t>(dataset_->has_labels() ? n : 0));
+  const auto elements = static_cast<size_t>(n * dataset_->sample_elements());
+  void* inputs = nullptr;
+  if (has_tokens(batch))
+    batch.tokens.resize(elements), inputs = batch.tokens.data();
+  else
+    batch.inputs.resize(elements), inputs = batch.inputs.data();
+  batch.labels.resize(static_cast<size_t>(n * dataset_->label_size()));
   batch.values.resize(static_cast<size_t>(n * dataset_->value_size()));
-  dataset_->read(indices_.data(), n, batch.inputs.data(), batch.labels.data(), batch.values.data());
+  dataset_->read(indices_.data(), n, inputs, batch.labels.data(), batch.values.data());
 }
 
 // The batch handed out before goes back to the thread, and the next one is waited for. The wait has no deadline: the

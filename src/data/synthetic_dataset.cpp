@@ -35,11 +35,11 @@ SyntheticDataset::SyntheticDataset(Shape sample_shape, int64_t n, int32_t classe
       seed_(seed),
       table_(make_table(seed)) {}
 
-void SyntheticDataset::read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float*) const {
+void SyntheticDataset::read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float*) const {
   for (int64_t i = 0; i < n; ++i) {
     const int64_t label = indices[i] % labels_;
     if (labels) labels[i] = static_cast<int32_t>(label);
-    if (inputs) read_sample(indices[i], label, inputs + i * sample_elements());
+    if (inputs) read_sample(indices[i], label, static_cast<float*>(inputs) + i * sample_elements());
   }
 }
 

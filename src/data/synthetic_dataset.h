@@ -14,7 +14,7 @@ class SyntheticDataset final : public Dataset {
  public:
   SyntheticDataset(Shape sample_shape, int64_t n, int32_t classes, uint64_t seed);
 
-  void read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float* values) const override;
+  void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const override;
 
  private:
   void read_sample(int64_t sample, int64_t label, float* out) const;

@@ -24,14 +24,17 @@ struct TensorType {
   size_t bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
 };
 
-// What a value is to the step. Activations and inputs live in the arena; the others are state, which outlives a step.
-// A step is fed: samples and their targets, one value of each per micro-batch; settings, the numbers that an update reads; a
-// counter, which random draws depend on. A graph that is no step has inputs of its own meaning.
+// What a value is to the step. Activations and inputs live in the arena; the others are state,
+// which outlives a step. A step is fed: samples and their targets, one value of each per
+// micro-batch; the weight of a label in the gradient, if labels are ignored; settings, the numbers
+// that an update reads; a counter, which random draws depend on. A graph that is no step has inputs
+// of its own meaning.
 enum class Role {
   activation,
   input,
   samples,
   targets,
+  label_weight,
   settings,
   counter,
   parameter,

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kMaxValueId = 1 << 24;  // a number in hostile text must not size the list of values
 
-constexpr const char* kRoleNames[] = {"activation", "input",     "samples", "targets",  "settings",
+constexpr const char* kRoleNames[] = {"activation", "input",     "samples", "targets",  "label_weight",   "settings",
                                       "counter",    "parameter", "buffer",  "gradient", "optimizer_state"};
 constexpr const char* kReportNames[] = {"value", "loss", "correct", "is_finite", "gradient_norm"};
 

@@ -49,9 +49,13 @@ Addition::Addition(Graph& graph, std::vector<Layer>& layers, ParameterStore& par
     if (layer.name == name) fail_layer(op, name, "the name is taken by another layer");
 }
 
-const Shape& Addition::input(ValueId value) {
+const Shape& Addition::input(ValueId value, DType dtype) {
   if (!is_layer_output(graph_, value))
     fail_layer(op_, name_, text("value ", value, " is not an output of model '", graph_.name(), "'"));
+  if (const DType found = graph_.type(value).dtype; found != dtype)
+    fail_layer(op_, name_,
+               text("input is ", name_of(found), ", needs ", name_of(dtype),
+                    found == DType::i32 ? "; an embedding takes tokens" : ""));
   inputs_.push_back({value, {}, false});
   return graph_.type(value).shape;
 }

@@ -24,8 +24,8 @@ class Addition {
   Addition(Graph& graph, std::vector<Layer>& layers, ParameterStore& parameters, const char* op,
            const std::string& name);
 
-  // Inputs in the op's order. Gives the shape of the value.
-  const Shape& input(ValueId value);
+  // Inputs in the op's order. Returns the shape of the value, which has that type.
+  const Shape& input(ValueId value, DType dtype = DType::f32);
   void parameter(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::parameter); }
   void buffer(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::buffer); }
   void extra_input(const char* name, TensorType type, Role role);

@@ -32,19 +32,19 @@ void build_body(Model& model, ValueId x, int64_t classes) {
 
 }  // namespace
 
-void build_d2l_resnet18(Model& model, const ImageSize& image, int64_t classes, int64_t) {
-  ValueId x = model.add_input("x", image.shape());
+void build_d2l_resnet18(Model& model, const ZooSizes& sizes) {
+  ValueId x = model.add_input("x", sizes.image.shape());
   x = model.add_conv2d("conv1", x, square_conv(64, 3, 1, 1, true));
   x = model.add_batch_norm2d("bn1", x);
-  build_body(model, model.add_relu("relu", x), classes);
+  build_body(model, model.add_relu("relu", x), sizes.classes);
 }
 
-void build_d2l_resnet18_stem7(Model& model, const ImageSize& image, int64_t classes, int64_t) {
-  ValueId x = model.add_input("x", image.shape());
+void build_d2l_resnet18_stem7(Model& model, const ZooSizes& sizes) {
+  ValueId x = model.add_input("x", sizes.image.shape());
   x = model.add_conv2d("conv1", x, square_conv(64, 7, 2, 3, true));
   x = model.add_batch_norm2d("bn1", x);
   x = model.add_relu("relu", x);
-  build_body(model, model.add_max_pool2d("maxpool", x, square_window(3, 2, 1)), classes);
+  build_body(model, model.add_max_pool2d("maxpool", x, square_window(3, 2, 1)), sizes.classes);
 }
 
 }  // namespace troika

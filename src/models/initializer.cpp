@@ -12,6 +12,8 @@
 #include "core/host_memory.h"
 #include "core/random.h"
 #include "core/text.h"
+#include "ops/embedding.h"
+#include "ops/op_def.h"
 
 namespace troika {
 namespace {
@@ -125,8 +127,16 @@ const Shape& weight_shape_of(const ParameterStore& store, size_t i, const char* 
   return store.entry(store.index_of(layer + suffix)).type.shape;
 }
 
-void initialize_entry_default(ParameterStore& store, size_t i, DefaultInitializer kind, uint64_t seed) {
+bool is_embedding(const Graph& graph, const std::string& name) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) {
+    return node.op == &embedding_op && graph.value(node.inputs[embedding::weight]).name == name;
+  });
+}
+
+void initialize_entry_default(const Model& model, ParameterStore& store, size_t i, uint64_t seed) {
+  const DefaultInitializer kind = model.default_initializer();
   const std::string& name = store.entry(i).name;
+  if (is_embedding(model.graph(), name)) return fill_random(store, i, seed, normal_draw(1));
   if (ends_with(name, "_l0")) {  // LSTM or GRU
     const int64_t hidden = weight_shape_of(store, i, ".weight_hh_l0")[1];
     return fill_random(store, i, seed, uniform_draw(1.0 / std::sqrt(static_cast<double>(hidden))));
@@ -166,7 +176,7 @@ void initialize_default(Model& model, uint64_t seed, bool only_missing) {
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
     if (p.is_buffer || (only_missing && p.is_initialized)) continue;
-    initialize_entry_default(store, i, model.default_initializer(), seed);
+    initialize_entry_default(model, store, i, seed);
   }
   initialize_buffers(store, only_missing);
 }

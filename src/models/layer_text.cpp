@@ -48,6 +48,8 @@ std::string linear_text(int64_t in_features, int64_t out_features, bool bias) {
   return text("Linear(in_features=", in_features, ", out_features=", out_features, ", bias=", bool_text(bias), ')');
 }
 
+std::string embedding_text(int64_t words, int64_t features) { return text("Embedding(", words, ", ", features, ')'); }
+
 std::string batch_norm2d_text(int64_t channels, double eps, double momentum) {
   return text("BatchNorm2d(", channels, ", eps=", real_text(eps), ", momentum=", real_text(momentum),
               ", affine=True, track_running_stats=True)");

@@ -3,8 +3,8 @@
 
 namespace troika {
 
-void build_lenet(Model& model, const ImageSize& image, int64_t classes, int64_t) {
-  ValueId x = model.add_input("x", image.shape());                   // [1, 28, 28]
+void build_lenet(Model& model, const ZooSizes& sizes) {
+  ValueId x = model.add_input("x", sizes.image.shape());             // [1, 28, 28]
   x = model.add_conv2d("conv1", x, square_conv(20, 3, 1, 0, true));  // [20, 26, 26]
   x = model.add_relu("relu1", x);
   x = model.add_avg_pool2d("pool1", x, square_window(2, 2, 0));      // [20, 13, 13]
@@ -14,7 +14,7 @@ void build_lenet(Model& model, const ImageSize& image, int64_t classes, int64_t)
   x = model.add_flatten("flatten", x);                           // [800]
   x = model.add_linear("fc1", x, 128, true);
   x = model.add_relu("relu3", x);
-  model.set_output(model.add_linear("fc2", x, classes, true));
+  model.set_output(model.add_linear("fc2", x, sizes.classes, true));
 }
 
 }  // namespace troika

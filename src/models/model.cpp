@@ -22,11 +22,15 @@ Shape without_batch(const Shape& shape) {
 
 }  // namespace
 
-Shape Model::input_shape() const {
+const TensorType& Model::input_type() const {
   const auto input = graph_.find("x");
   if (!input) throw Error(Status::invalid_argument, text("model '", name_, "' has no input yet"));
-  return without_batch(graph_.type(*input).shape);
+  return graph_.type(*input);
 }
+
+Shape Model::input_shape() const { return without_batch(input_type().shape); }
+
+DType Model::input_dtype() const { return input_type().dtype; }
 
 Shape Model::output_shape() const {
   if (!is_complete())
@@ -34,8 +38,10 @@ Shape Model::output_shape() const {
   return without_batch(graph_.type(graph_.outputs[0]).shape);
 }
 
-ValueId Model::add_input(const std::string& name, const Shape& sample) {
+ValueId Model::add_input(const std::string& name, const Shape& sample, DType dtype) {
   check_layer_name("input", name);
+  if (dtype != DType::f32 && dtype != DType::i32)
+    fail_layer("input", name, text("dtype is ", name_of(dtype), ", needs f32, or i32 for tokens"));
   if (graph_.find("x")) fail_layer("input", name, text("model '", name_, "' has an input already"));
   if (sample.rank() < 1 || sample.rank() >= kMaxRank)
     fail_layer("input", name, text("a sample has rank ", sample.rank(), ", needs 1 to ", kMaxRank - 1));
@@ -46,7 +52,7 @@ ValueId Model::add_input(const std::string& name, const Shape& sample) {
   }
   const Shape shape(dims);
   checked_elements(shape, text("input '", name, "'"));
-  return graph_.add_value("x", {DType::f32, shape}, Role::samples);
+  return graph_.add_value("x", {dtype, shape}, Role::samples);
 }
 
 ValueId Model::add_conv2d(const std::string& name, ValueId input, const ConvOptions& options) {
@@ -69,19 +75,33 @@ ValueId Model::add_conv2d(const std::string& name, ValueId input, const ConvOpti
                       conv2d_text(in_channels, options));
 }
 
-ValueId Model::add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias) {
+ValueId Model::add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias,
+                          bool is_per_position) {
   Addition layer(graph_, layers_, *parameters_, "linear", name);
   const Shape& x = layer.input(input);
-  if (x.rank() != 2)
+  if (is_per_position && x.rank() != 3)
+    fail_layer("linear", name, text("input has shape ", x, ", needs [batch, steps, features]"));
+  if (!is_per_position && x.rank() != 2)
     fail_layer("linear", name, text("input has shape ", x, ", needs [batch, features]; flatten it first"));
   if (out_features < 1) fail_layer("linear", name, text("out_features is ", out_features, ", needs at least 1"));
-  const int64_t in_features = x[1];
+  const int64_t in_features = x[x.rank() - 1];
   layer.parameter("weight", {DType::f32, {out_features, in_features}});
   if (bias)
     layer.parameter("bias", {DType::f32, {out_features}});
   else
     layer.absent();
-  return layer.commit({}, linear_text(in_features, out_features, bias));
+  const Attributes attributes = is_per_position ? Attributes{{"per_position", int64_t{1}}} : Attributes();
+  return layer.commit(attributes, linear_text(in_features, out_features, bias));
+}
+
+ValueId Model::add_embedding(const std::string& name, ValueId tokens, int64_t words, int64_t features) {
+  Addition layer(graph_, layers_, *parameters_, "embedding", name);
+  layer.input(tokens, DType::i32);
+  if (words < 1 || words > INT32_MAX)
+    fail_layer("embedding", name, text("words is ", words, ", needs 1 to ", INT32_MAX));
+  if (features < 1) fail_layer("embedding", name, text("features is ", features, ", needs at least 1"));
+  layer.parameter("weight", {DType::f32, {words, features}});
+  return layer.commit({}, embedding_text(words, features));
 }
 
 ValueId Model::add_batch_norm2d(const std::string& name, ValueId input, double eps, double momentum) {

@@ -41,14 +41,18 @@ class Model {
   const Graph& graph() const { return graph_; }
   const std::vector<Layer>& layers() const { return layers_; }
   bool is_complete() const { return !graph_.outputs.empty(); }
-  Shape input_shape() const;   // without the batch
+  Shape input_shape() const;  // without the batch
+  DType input_dtype() const;
   Shape output_shape() const;  // without the batch
   const std::shared_ptr<ParameterStore>& parameters() const { return parameters_; }
 
   // Layers. Each gives its output; throws INVALID_ARGUMENT and changes nothing where something does not fit.
-  ValueId add_input(const std::string& name, const Shape& sample);
+  ValueId add_input(const std::string& name, const Shape& sample, DType dtype = DType::f32);  // f32, or i32: tokens
   ValueId add_conv2d(const std::string& name, ValueId input, const ConvOptions& options);
-  ValueId add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias);
+  // Of all numbers of a sample; or, per position, of a sequence's features in each step.
+  ValueId add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias,
+                     bool is_per_position = false);
+  ValueId add_embedding(const std::string& name, ValueId tokens, int64_t words, int64_t features);
   ValueId add_batch_norm2d(const std::string& name, ValueId input, double eps = 1e-5, double momentum = 0.1);
   ValueId add_relu(const std::string& name, ValueId input);
   ValueId add_max_pool2d(const std::string& name, ValueId input, const Window& window);
@@ -74,6 +78,7 @@ class Model {
   std::atomic<bool>& busy() { return busy_; }
 
  private:
+  const TensorType& input_type() const;  // with a batch
   // `op` is lstm or gru, `kind` its name in print.
   ValueId add_recurrent(const char* op, const char* kind, int64_t gates, size_t states, const std::string& name,
                         ValueId input, int64_t hidden, bool bias);

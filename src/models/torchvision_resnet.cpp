@@ -43,8 +43,8 @@ ValueId bottleneck(Model& model, const std::string& name, ValueId x, int64_t wid
 
 using Block = ValueId (*)(Model&, const std::string& name, ValueId x, int64_t width, int64_t stride);
 
-void build(Model& model, const ImageSize& image, int64_t classes, Block block, const int (&blocks)[4]) {
-  ValueId x = model.add_input("x", image.shape());
+void build(Model& model, const ZooSizes& sizes, Block block, const int (&blocks)[4]) {
+  ValueId x = model.add_input("x", sizes.image.shape());
   x = model.add_conv2d("conv1", x, square_conv(64, 7, 2, 3, false));
   x = model.add_batch_norm2d("bn1", x);
   x = model.add_relu("relu", x);
@@ -54,21 +54,15 @@ void build(Model& model, const ImageSize& image, int64_t classes, Block block, c
       x = block(model, text("layer", stage + 1, '.', i), x, int64_t{64} << stage, stage > 0 && i == 0 ? 2 : 1);
   x = model.add_adaptive_avg_pool2d("avgpool", x, 1, 1);
   x = model.add_flatten("flatten", x);
-  model.set_output(model.add_linear("fc", x, classes, true));
+  model.set_output(model.add_linear("fc", x, sizes.classes, true));
 }
 
 }  // namespace
 
-void build_resnet18(Model& model, const ImageSize& image, int64_t classes, int64_t) {
-  build(model, image, classes, basic_block, {2, 2, 2, 2});
-}
+void build_resnet18(Model& model, const ZooSizes& sizes) { build(model, sizes, basic_block, {2, 2, 2, 2}); }
 
-void build_resnet34(Model& model, const ImageSize& image, int64_t classes, int64_t) {
-  build(model, image, classes, basic_block, {3, 4, 6, 3});
-}
+void build_resnet34(Model& model, const ZooSizes& sizes) { build(model, sizes, basic_block, {3, 4, 6, 3}); }
 
-void build_resnet50(Model& model, const ImageSize& image, int64_t classes, int64_t) {
-  build(model, image, classes, bottleneck, {3, 4, 6, 3});
-}
+void build_resnet50(Model& model, const ZooSizes& sizes) { build(model, sizes, bottleneck, {3, 4, 6, 3}); }
 
 }  // namespace troika

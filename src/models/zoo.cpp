@@ -10,9 +10,8 @@ namespace {
 
 struct ZooEntry {
   const char* name;
-  void (*build)(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
-  ImageSize image;  // defaults
-  int64_t classes;
+  void (*build)(Model& model, const ZooSizes& sizes);
+  ZooSizes sizes;  // defaults; 0: the model has no such size
   DefaultInitializer initializer;
 };
 
@@ -20,16 +19,19 @@ constexpr ImageSize kFashion{1, 28, 28}, kImageNet{3, 224, 224};
 constexpr auto kTutorial = DefaultInitializer::tutorial, kPyTorch = DefaultInitializer::pytorch;
 
 const ZooEntry kModels[] = {
-    {"d2l_lenet", build_lenet, kFashion, 10, kTutorial},
-    {"d2l_resnet18", build_d2l_resnet18, kFashion, 10, kTutorial},
-    {"d2l_resnet18_stem7", build_d2l_resnet18_stem7, kFashion, 10, kTutorial},
-    {"resnet18", build_resnet18, kImageNet, 1000, kPyTorch},
-    {"resnet34", build_resnet34, kImageNet, 1000, kPyTorch},
-    {"resnet50", build_resnet50, kImageNet, 1000, kPyTorch},
-    {"mlp", build_mlp, kFashion, 10, kPyTorch},
+    {"d2l_lenet", build_lenet, {kFashion, 10}, kTutorial},
+    {"d2l_resnet18", build_d2l_resnet18, {kFashion, 10}, kTutorial},
+    {"d2l_resnet18_stem7", build_d2l_resnet18_stem7, {kFashion, 10}, kTutorial},
+    {"resnet18", build_resnet18, {kImageNet, 1000}, kPyTorch},
+    {"resnet34", build_resnet34, {kImageNet, 1000}, kPyTorch},
+    {"resnet50", build_resnet50, {kImageNet, 1000}, kPyTorch},
+    {"mlp", build_mlp, {kFashion, 10, 256}, kPyTorch},
+    {"char_lstm", build_char_lstm, {{}, 256, 128, 64}, kPyTorch},  // classes: the values of a byte
 };
 
 int64_t option(const std::string& model, const char* name, const std::optional<int64_t>& value, int64_t unset) {
+  if (value && unset == 0)
+    throw Error(Status::invalid_argument, text("model '", model, "': ", name, " is ", *value, ", the model has none"));
   if (value && *value < 1)
     throw Error(Status::invalid_argument, text("model '", model, "': ", name, " is ", *value, ", needs at least 1"));
   return value.value_or(unset);
@@ -46,18 +48,18 @@ std::vector<std::string> model_names() {
 std::unique_ptr<Model> create_model(const std::string& name, const ZooOptions& options) {
   for (const ZooEntry& entry : kModels) {
     if (name != entry.name) continue;
-    if (options.hidden && name != "mlp")
-      throw Error(Status::invalid_argument,
-                  text("model '", name, "': hidden is ", *options.hidden, ", only 'mlp' has it"));
-    ImageSize image;
-    image.channels = option(name, "input_channels", options.input_channels, entry.image.channels);
-    image.height = option(name, "input_height", options.input_height, entry.image.height);
-    image.width =
-        option(name, "input_width", options.input_width, options.input_height ? image.height : entry.image.width);
-    const int64_t classes = option(name, "classes", options.classes, entry.classes);
+    const ImageSize& image = entry.sizes.image;
+    ZooSizes sizes;
+    sizes.image.channels = option(name, "input_channels", options.input_channels, image.channels);
+    sizes.image.height = option(name, "input_height", options.input_height, image.height);
+    sizes.image.width =
+        option(name, "input_width", options.input_width, options.input_height ? sizes.image.height : image.width);
+    sizes.classes = option(name, "classes", options.classes, entry.sizes.classes);
+    sizes.hidden = option(name, "hidden", options.hidden, entry.sizes.hidden);
+    sizes.steps = option(name, "steps", options.steps, entry.sizes.steps);
     auto model = std::make_unique<Model>(name);
     model->set_default_initializer(entry.initializer);
-    entry.build(*model, image, classes, option(name, "hidden", options.hidden, 256));
+    entry.build(*model, sizes);
     return model;
   }
   throw Error(Status::not_found,

@@ -11,7 +11,8 @@
 namespace troika {
 
 struct ZooOptions {  // empty: the model's own default
-  std::optional<int64_t> classes = {}, input_channels = {}, input_height = {}, input_width = {}, hidden = {};
+  std::optional<int64_t> classes = {}, input_channels = {}, input_height = {}, input_width = {}, hidden = {},
+                         steps = {};
 };
 
 // NOT_FOUND, listing the names, where there is no such model.

@@ -10,14 +10,21 @@ struct ImageSize {
   Shape shape() const { return {channels, height, width}; }
 };
 
-// Each adds input, layers and output to an empty model. Those without a hidden layer ignore `hidden`.
-void build_lenet(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
-void build_mlp(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
-void build_d2l_resnet18(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
-void build_d2l_resnet18_stem7(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
-void build_resnet18(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
-void build_resnet34(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
-void build_resnet50(Model& model, const ImageSize& image, int64_t classes, int64_t hidden);
+// The sizes of a model. Those that a model does not have are ignored.
+struct ZooSizes {
+  ImageSize image;
+  int64_t classes = 0, hidden = 0, steps = 0;
+};
+
+// Each adds input, layers and output to an empty model.
+void build_char_lstm(Model& model, const ZooSizes& sizes);
+void build_lenet(Model& model, const ZooSizes& sizes);
+void build_mlp(Model& model, const ZooSizes& sizes);
+void build_d2l_resnet18(Model& model, const ZooSizes& sizes);
+void build_d2l_resnet18_stem7(Model& model, const ZooSizes& sizes);
+void build_resnet18(Model& model, const ZooSizes& sizes);
+void build_resnet34(Model& model, const ZooSizes& sizes);
+void build_resnet50(Model& model, const ZooSizes& sizes);
 
 inline Window square_window(int64_t kernel, int64_t stride, int64_t padding) {
   return {{kernel, kernel}, {stride, stride}, {padding, padding}, {1, 1}};

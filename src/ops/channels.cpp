@@ -1,6 +1,10 @@
-// What a split by channel adds: parts of the channels of values [n, c, ...], which the ranks of a channel group gather, and
-// sums over these ranks, of which each takes all (channel_sum) or its part (channel_scatter).
+// What a split by channel adds: parts of the channels of values, which the ranks of a channel group
+// gather, and sums over these ranks, of which each takes all (channel_sum) or its part
+// (channel_scatter). Channels are on the axis that the attribute `axis` says: [n, c, ...] if it is
+// absent, [n, steps, c] if it is 2.
 #include <numeric>
+
+#include "ops/channels.h"
 
 #include "core/text.h"
 #include "ops/op_def.h"
@@ -12,27 +16,29 @@ namespace {
 std::vector<TensorType> infer_slice(const OpInputs& in) {
   in.need_inputs(1, 1);
   const int64_t begin = in.node.attributes.integer("begin"), end = in.node.attributes.integer("end");
-  std::vector<int64_t> dims = in.shape(0).dims();
-  if (dims.size() < 2) in.fail(text("input has shape ", in.shape(0), ", needs [batch, channels, ...]"));
-  if (begin < 0 || begin >= end || end > dims[1])
-    in.fail(text("channels are ", begin, " to ", end, ", input has ", dims[1]));
-  dims[1] = end - begin;
-  return {{in.types[0].dtype, Shape(dims)}};
+  Shape shape = in.shape(0);
+  const int axis = axis_of(in.node);
+  if (shape.rank() <= axis) in.fail(text("input has shape ", shape, ", needs channels on axis ", axis));
+  if (begin < 0 || begin >= end || end > shape[axis])
+    in.fail(text("channels are ", begin, " to ", end, ", input has ", shape[axis]));
+  shape[axis] = end - begin;
+  return {{in.types[0].dtype, shape}};
 }
 
 // Zeros in front of it and behind it.
 std::vector<ValueId> slice_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  std::vector<int64_t> dims = b.type(node.inputs[0]).shape.dims();
-  const int64_t begin = node.attributes.integer("begin"), end = node.attributes.integer("end"), channels = dims[1];
+  Shape shape = b.type(node.inputs[0]).shape;
+  const int axis = axis_of(node);
+  const int64_t begin = node.attributes.integer("begin"), end = node.attributes.integer("end"), channels = shape[axis];
   std::vector<ValueId> parts;
   auto add_zeros = [&](int64_t width) {
-    dims[1] = width;
-    if (width > 0) parts.push_back(b.append(fill_op, node, {}, {{"shape", dims}, {"value", 0.0}}));
+    shape[axis] = width;
+    if (width > 0) parts.push_back(b.append(fill_op, node, {}, {{"shape", shape.dims()}, {"value", 0.0}}));
   };
   add_zeros(begin);
   parts.push_back(dy[0]);
   add_zeros(channels - end);
-  return {parts.size() > 1 ? b.append(join_steps_op, node, parts) : dy[0]};
+  return {parts.size() > 1 ? b.append(join_steps_op, node, parts, on_axis({}, axis)) : dy[0]};
 }
 
 // Channels of all ranks.
@@ -45,9 +51,10 @@ std::vector<TensorType> infer_gather(const OpInputs& in) {
   const std::vector<int64_t>& widths = in.node.attributes.list("widths");
   const auto rank = static_cast<size_t>(in.node.attributes.integer("rank"));
   const Shape& x = in.shape(0);
-  if (x.rank() < 2 || rank >= widths.size() || x[1] != widths[rank])
-    in.fail(text("input has shape ", x, ", needs [batch, channels, ...] with the channels of rank ", rank));
-  return {{in.types[0].dtype, {x.elements() / x[1] * sum_of(widths)}}};
+  const int axis = axis_of(in.node);
+  if (x.rank() <= axis || rank >= widths.size() || x[axis] != widths[rank])
+    in.fail(text("input has shape ", x, ", needs the channels of rank ", rank, " on axis ", axis));
+  return {{in.types[0].dtype, {x.elements() / x[axis] * sum_of(widths)}}};
 }
 
 // The gradient of what is gathered comes unpacked, as join_channels has it: [n, channels, ...].
@@ -55,15 +62,17 @@ std::vector<ValueId> gather_gradient(GradientBuilder& b, const Node& node, const
   const std::vector<int64_t>& widths = node.attributes.list("widths");
   const auto own = widths.begin() + node.attributes.integer("rank");
   const int64_t begin = std::accumulate(widths.begin(), own, int64_t{0});
-  return {b.append(slice_channels_op, node, {dy[0]}, {{"begin", begin}, {"end", begin + *own}})};
+  return {
+      b.append(slice_channels_op, node, {dy[0]}, on_axis({{"begin", begin}, {"end", begin + *own}}, axis_of(node)))};
 }
 
 // Attributes: widths, as channel_gather; shape, of the output [n, channels, ...].
 std::vector<TensorType> infer_join(const OpInputs& in) {
   in.need_inputs(1, 1);
   const Shape shape(in.node.attributes.list("shape"));
-  if (shape.rank() < 2 || shape.elements() != in.shape(0).elements() ||
-      shape[1] != sum_of(in.node.attributes.list("widths")))
+  const int axis = axis_of(in.node);
+  if (shape.rank() <= axis || shape.elements() != in.shape(0).elements() ||
+      shape[axis] != sum_of(in.node.attributes.list("widths")))
     in.fail(text("input has ", in.shape(0).elements(), " elements, cannot be joined to ", shape));
   return {{in.types[0].dtype, shape}};
 }
@@ -76,14 +85,16 @@ std::vector<TensorType> infer_part(const OpInputs& in) {
   in.need_inputs(1, 1);
   const Shape& x = in.shape(0);
   const int64_t channels = sum_of(in.node.attributes.list("widths"));
-  if (x.rank() < 2 || x[1] != channels)
-    in.fail(text("input has shape ", x, ", needs [batch, channels, ...] with ", channels, " channels"));
+  const int axis = axis_of(in.node);
+  if (x.rank() <= axis || x[axis] != channels)
+    in.fail(text("input has shape ", x, ", needs ", channels, " channels on axis ", axis));
   return {{in.types[0].dtype, {x.elements()}}};
 }
 
 std::vector<ValueId> part_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   return {b.append(join_channels_op, node, {dy[0]},
-                   {{"shape", b.type(node.inputs[0]).shape.dims()}, {"widths", node.attributes.list("widths")}})};
+                   on_axis({{"shape", b.type(node.inputs[0]).shape.dims()}, {"widths", node.attributes.list("widths")}},
+                           axis_of(node)))};
 }
 
 // Attributes: widths and rank, as channel_gather; shape, of the output [n, width, ...]. Input: as part_channels makes it, of what
@@ -93,8 +104,9 @@ std::vector<TensorType> infer_scatter(const OpInputs& in) {
   const std::vector<int64_t>& widths = in.node.attributes.list("widths");
   const auto rank = static_cast<size_t>(in.node.attributes.integer("rank"));
   const Shape shape(in.node.attributes.list("shape"));
-  if (shape.rank() < 2 || rank >= widths.size() || shape[1] != widths[rank] ||
-      shape.elements() / shape[1] * sum_of(widths) != in.shape(0).elements())
+  const int axis = axis_of(in.node);
+  if (shape.rank() <= axis || rank >= widths.size() || shape[axis] != widths[rank] ||
+      shape.elements() / shape[axis] * sum_of(widths) != in.shape(0).elements())
     in.fail(text("input has ", in.shape(0).elements(), " elements, needs those of all ranks where rank ", rank, " has ",
                  shape));
   return {{in.types[0].dtype, shape}};
@@ -102,8 +114,9 @@ std::vector<TensorType> infer_scatter(const OpInputs& in) {
 
 // What each rank has added has the gradients of all parts.
 std::vector<ValueId> scatter_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return {b.append(channel_gather_op, node, {dy[0]},
-                   {{"rank", node.attributes.integer("rank")}, {"widths", node.attributes.list("widths")}})};
+  return {b.append(
+      channel_gather_op, node, {dy[0]},
+      on_axis({{"rank", node.attributes.integer("rank")}, {"widths", node.attributes.list("widths")}}, axis_of(node)))};
 }
 
 std::vector<TensorType> infer_same(const OpInputs& in) {

@@ -1,4 +1,5 @@
-// cross_entropy: the sum over samples of -log softmax(x)[label], for x [n, classes] and labels i32 [n].
+// cross_entropy: the sum over labels of -log softmax(x)[label], for x [n, classes], [n, steps,
+// classes] or [n, classes, h, w] and labels i32 of that shape without its classes.
 #include "core/text.h"
 #include "ops/losses.h"
 #include "ops/op_def.h"
@@ -6,18 +7,27 @@
 namespace troika {
 namespace {
 
-// Inputs: x, labels, and a loss scale f32 [2] or none, whose first number the gradient is multiplied by.
-// Outputs: loss f64 [1] (a sum, so that shards add up), correct i64 [1] (samples whose largest output is their label;
-// of equal ones the first counts), probabilities [n, classes].
+// Inputs: x; labels; a loss scale f32 [2] or none, whose first number the gradient is multiplied
+// by; the weight of a label f32 [1] or none, by which the gradient is multiplied too.
+// Outputs: loss f64 [1] (a sum, so that shards add up); correct i64 [1], the labels whose largest
+// output is their own (of equal outputs the first counts); probabilities, of x's shape.
+// Attributes: those of LabelSettings. With smoothing s a label's loss is (1 - s) times its own -log
+// softmax, plus s times the mean of -log softmax over all classes. An ignored label has no loss, no
+// gradient, and is not counted.
 std::vector<TensorType> infer(const OpInputs& in) {
-  in.need_inputs(2, 3);
-  if (in.shape(0).rank() != 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, classes]"));
-  if (in.types[1] != TensorType{DType::i32, {in.shape(0)[0]}})
-    in.fail(text("labels are ", name_of(in.types[1].dtype), in.shape(1), ", needs i32[", in.shape(0)[0], "]"));
-  return {{DType::f64, {1}}, {DType::i64, {1}}, in.types[0]};
+  in.need_inputs(2, loss::kMostInputs);
+  const Shape& x = in.shape(loss::x);
+  if (x.rank() < 2 || x.rank() > 4)
+    in.fail(text("the model's output has shape ", x,
+                 ", needs [batch, classes], [batch, steps, classes] or [batch, classes, h, w]"));
+  if (const TensorType need{DType::i32, labels_shape(x)}; in.types[loss::target] != need)
+    in.fail(
+        text("labels are ", name_of(in.types[loss::target].dtype), in.shape(loss::target), ", needs i32", need.shape));
+  return {{DType::f64, {1}}, {DType::i64, {1}}, in.types[loss::x]};
 }
 
-// Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale (softmax(x) - onehot(label)).
+// Attribute scale: what each label weighs, 1 / (labels of the whole batch) for the mean.
+// dx = scale (softmax(x) - (1 - s) onehot(label) - s / classes).
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
   std::vector<ValueId> inputs = node.inputs;
   inputs[loss::x] = node.outputs[loss::probabilities];
@@ -26,11 +36,10 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
   return gradients;
 }
 
-// Inputs: probabilities, labels, and the loss scale or none.
-
+// Inputs: probabilities, labels, and the loss scale and the weight of a label, each or none.
 std::vector<TensorType> infer_gradient(const OpInputs& in) {
-  in.need_inputs(2, 3);
-  return {in.types[0]};
+  in.need_inputs(2, loss::kMostInputs);
+  return {in.types[loss::x]};
 }
 
 }  // namespace

@@ -1,48 +1,57 @@
-// linear: y = x W^T + b, [n, ...] x [out, in] -> [n, out]; all but the batch counts as features. Optional bias, fused ReLU.
+// linear: y = x W^T + b, [n, ...] x [out, in] -> [n, out]; all but the batch counts as features. If
+// it is per position, [n, steps, in] x [out, in] -> [n, steps, out]: the last axis alone does.
+// Optional bias, fused ReLU.
+#include "ops/linear.h"
+
 #include "ops/product_layer.h"
 
 namespace troika {
 namespace {
 
-// Numbers of one sample.
-int64_t features_of(const Shape& x) {
-  int64_t features = 1;
-  for (int i = 1; i < x.rank(); ++i) features *= x[i];
-  return features;
-}
-
-// Inputs: x, weight, bias or none. Attributes: relu.
+// Inputs: x, weight, bias or none. Attributes: relu, per_position.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(3, 3);
   const Shape &x = in.shape(0), &weight = in.shape(1);
   if (x.rank() < 2) in.fail(text("input has shape ", x, ", needs [batch, features]"));
+  if (is_per_position(in.node) && x.rank() != 3)
+    in.fail(text("input has shape ", x, ", needs [batch, steps, features]"));
   if (weight.rank() != 2) in.fail(text("weight has shape ", weight, ", needs [out, in]"));
-  const int64_t features = features_of(x);
+  const int64_t features = LinearRows(in.node, x).features;
   if (weight[1] != features) in.fail(text("input has ", features, " features, weight expects ", weight[1]));
   check_bias(in, weight[0]);
-  return {{in.types[0].dtype, {x[0], weight[0]}}};
+  std::vector<int64_t> dims = {x[0]};
+  if (is_per_position(in.node)) dims.assign(x.dims().begin(), x.dims().end() - 1);
+  dims.push_back(weight[0]);
+  return {{in.types[0].dtype, Shape(std::move(dims))}};
 }
 
 Cost cost(const OpInputs& in) {
-  return {2.0 * static_cast<double>(in.shape(0)[0]) * static_cast<double>(in.shape(1).elements())};
+  return {2.0 * static_cast<double>(LinearRows(in.node, in.shape(0)).rows) *
+          static_cast<double>(in.shape(1).elements())};
 }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return append_product_gradients(b, node, dy[0], {linear_weight_gradient_op, {}}, {linear_input_gradient_op, {}});
+  Attributes attributes;
+  if (is_per_position(node)) attributes.set("per_position", int64_t{1});
+  return append_product_gradients(b, node, dy[0], {linear_weight_gradient_op, attributes},
+                                  {linear_input_gradient_op, attributes});
 }
 
 Cost input_gradient_cost(const OpInputs& in) {
-  return {2.0 * static_cast<double>(in.shape(1)[0]) * static_cast<double>(in.shape(0).elements())};
+  return {2.0 * static_cast<double>(LinearRows(in.node, in.shape(1)).rows) *
+          static_cast<double>(in.shape(0).elements())};
 }
 
 // dweight = dy^T x [out, in].
 std::vector<TensorType> infer_weight_gradient(const OpInputs& in) {
   in.need_inputs(2, 2);
-  return product_weight_gradient_types(in, {in.shape(1)[1], features_of(in.shape(0))});
+  return product_weight_gradient_types(
+      in, {LinearRows(in.node, in.shape(1)).features, LinearRows(in.node, in.shape(0)).features});
 }
 
 Cost weight_gradient_cost(const OpInputs& in) {
-  return {2.0 * static_cast<double>(in.shape(0).elements()) * static_cast<double>(in.shape(1)[1])};
+  return {2.0 * static_cast<double>(in.shape(0).elements()) *
+          static_cast<double>(LinearRows(in.node, in.shape(1)).features)};
 }
 
 }  // namespace

@@ -1,13 +1,50 @@
-// Operands of the losses cross_entropy and mean_squared_error, and of their gradients.
+// Operands of the losses cross_entropy and mean_squared_error, and of their gradients; the classes
+// of cross_entropy.
 #pragma once
 
-#include <cstddef>
+#include "ops/channel_axis.h"
 
 namespace troika {
 
 namespace loss {
-enum Input : size_t { x, target, loss_scale };         // loss_scale or none
-enum Output : size_t { sum, correct, probabilities };  // of mean_squared_error `sum` alone
+enum Input : size_t { x, target, loss_scale, label_weight, kMostInputs };  // the last two or none
+enum Output : size_t { sum, correct, probabilities };                      // of mean_squared_error `sum` alone
 }  // namespace loss
+
+// The labels of x: its shape without the axis of classes.
+inline Shape labels_shape(const Shape& x) {
+  std::vector<int64_t> dims = x.dims();
+  dims.erase(dims.begin() + channel_axis(x));
+  return Shape(std::move(dims));
+}
+
+// What the labels of cross_entropy mean. Nodes have both as attributes: ignore_index and smoothing,
+// which are absent by default.
+struct LabelSettings {
+  std::optional<int32_t> ignored;  // a label that counts for nothing
+  double smoothing = 0;            // PyTorch's label_smoothing, in [0, 1)
+
+  static LabelSettings of(const Attributes& attributes) {
+    LabelSettings settings;
+    if (attributes.has("ignore_index")) settings.ignored = static_cast<int32_t>(attributes.integer("ignore_index"));
+    if (attributes.has("smoothing")) settings.smoothing = attributes.real("smoothing");
+    return settings;
+  }
+  void write(Attributes& attributes) const {
+    if (ignored) attributes.set("ignore_index", int64_t{*ignored});
+    if (smoothing > 0) attributes.set("smoothing", smoothing);
+  }
+};
+
+// x as cross_entropy reads it: logit c of label (o, i) is element (o * classes + c) * inner + i.
+struct ClassRows {
+  int64_t outer, classes, inner;
+
+  explicit ClassRows(const Shape& x)
+      : outer(x.elements(0, channel_axis(x))),
+        classes(x[channel_axis(x)]),
+        inner(x.elements(channel_axis(x) + 1, x.rank())) {}
+  int64_t labels() const { return outer * inner; }
+};
 
 }  // namespace troika

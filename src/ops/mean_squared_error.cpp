@@ -1,4 +1,5 @@
-// mean_squared_error: the sum over samples of mean_k (x[k] - target[k])^2, for x and target [n, k].
+// mean_squared_error: the sum over samples of the mean of (x - target)^2 over a sample's values,
+// for x and target [n, ...].
 #include "core/text.h"
 #include "ops/losses.h"
 #include "ops/op_def.h"
@@ -10,13 +11,14 @@ namespace {
 // Output: loss f64 [1], a sum over samples, so that shards add up.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, 3);
-  if (in.shape(0).rank() != 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, values]"));
+  if (in.shape(0).rank() < 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, ...]"));
   if (!(in.types[0] == in.types[1]))
     in.fail(text("targets have shape ", in.shape(1), ", the model's output ", in.shape(0)));
   return {{DType::f64, {1}}};
 }
 
-// Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale 2 (x - target) / k.
+// Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale 2 (x -
+// target) / k, for k values of a sample.
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
   std::vector<ValueId> gradients(node.inputs.size(), kNoValue);
   gradients[loss::x] = b.append(mean_squared_error_gradient_op, node, node.inputs, node.attributes);

@@ -20,6 +20,7 @@ struct Stated {
 enum class ChannelRule {
   whole,        // every rank computes the whole output from whole inputs
   product,      // inputs as in ops/products.h: by column if x is whole, by row if x is split
+  lookup,       // inputs as in ops/embedding.h: each rank has some features of the table
   per_channel,  // output channel c reads channel c of input 0; the layer's state is cut with the channels
   pass_on,      // the same, and so cheap that a value is not kept split for this layer alone
   flatten,      // pass_on for which a channel of h x w pixels becomes h w channels

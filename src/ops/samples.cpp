@@ -15,9 +15,13 @@ std::vector<TensorType> infer_order(const OpInputs& in) {
   return {{DType::i64, {samples}}};
 }
 
-// Inputs: first i64 [1]; order i64 [samples], absent: 0, 1, 2 ...; samples u8 or f32 [samples, ...]; values f32 [256], what each
-// u8 stands for; targets i32 or f32 [samples, ...]. Attributes: batch, and offset. Outputs, of those of samples and targets that
-// are present: the rows order[first + offset + i], i below batch; f32 for u8.
+bool is_element(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
+
+// Inputs: first i64 [1]; order i64 [samples], absent: 0, 1, 2 ...; samples u8, f32 or i32 [samples,
+// ...]; values f32 or i32 [256], what each u8 stands for; targets i32 or f32 [samples, ...].
+// Attributes: batch, and offset.
+// Outputs, of those of samples and targets that are present: the rows order[first + offset + i], i
+// below batch; of the type of values for u8.
 std::vector<TensorType> infer_gather(const OpInputs& in) {
   enum : size_t { first, order, samples, values, targets };
   in.need_inputs(3, 5);
@@ -31,8 +35,9 @@ std::vector<TensorType> infer_gather(const OpInputs& in) {
   if (in.has(order) && in.types[order] != TensorType{DType::i64, {in.shape(any)[0]}})
     in.fail(text("order is ", name_of(in.types[order].dtype), in.shape(order), ", needs i64[", in.shape(any)[0], ']'));
   const bool is_bytes = in.has(samples) && in.types[samples].dtype == DType::u8;
-  if (is_bytes != in.has(values) || (is_bytes && in.types[values] != TensorType{DType::f32, {256}}))
-    in.fail("values are f32[256] with u8 samples, and absent with others");
+  if (is_bytes != in.has(values) ||
+      (is_bytes && (!is_element(in.types[values].dtype) || in.shape(values) != Shape{256})))
+    in.fail("values are f32[256] or i32[256] with u8 samples, and absent with others");
   std::vector<TensorType> types;
   for (size_t i : {samples, targets}) {
     if (!in.has(i)) continue;
@@ -40,9 +45,9 @@ std::vector<TensorType> infer_gather(const OpInputs& in) {
     if (dims.empty() || dims[0] != in.shape(any)[0])
       in.fail(text("targets have shape ", in.shape(i), ", samples ", in.shape(any)));
     dims[0] = batch;
-    types.push_back({i == samples ? DType::f32 : in.types[i].dtype, Shape(dims)});
-    if (size_of(in.types[i].dtype) != sizeof(float) && !(i == samples && is_bytes))
-      in.fail(text(i == samples ? "samples are " : "targets are ", name_of(in.types[i].dtype)));
+    const DType dtype = in.types[i == samples && is_bytes ? values : i].dtype;
+    types.push_back({dtype, Shape(dims)});
+    if (!is_element(dtype)) in.fail(text(i == samples ? "samples are " : "targets are ", name_of(in.types[i].dtype)));
   }
   return types;
 }

@@ -5,13 +5,17 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "ops/channel_axis.h"
+#include "ops/channels.h"
+#include "ops/embedding.h"
 #include "ops/op_def.h"
 #include "ops/products.h"
 
 namespace troika {
 namespace {
 
-// A value as one rank has it: whole, or its channels (axis 1) [range) of `channels`; or, once converted, both.
+// A value as one rank has it: whole, or its channels [range) of `channels`; or, once converted,
+// both. Channels are on the value's own axis (ops/channel_axis.h).
 struct Placed {
   ValueId whole = kNoValue, copy = kNoValue, shard = kNoValue;
   Range range;
@@ -67,25 +71,44 @@ class Splitting {
     switch (rule_of(node)) {
       case ChannelRule::whole: return append_whole(node);
       case ChannelRule::product: return is_split(node.inputs[0]) ? append_by_row(node) : append_by_column(node);
+      case ChannelRule::lookup: return append_lookup(node);
       case ChannelRule::per_channel:
-      case ChannelRule::pass_on:
-      case ChannelRule::flatten: return is_split(node.inputs[0]) ? append_to_shard(node) : append_whole(node);
+      case ChannelRule::pass_on: return is_split(node.inputs[0]) ? append_to_shard(node) : append_whole(node);
+      case ChannelRule::flatten: return can_flatten_shard(node.inputs[0]) ? append_to_shard(node) : append_whole(node);
       case ChannelRule::add: return are_split_alike(node) ? append_to_shard(node) : append_whole(node);
     }
   }
+
+  // The features of a flattened sequence have those of each rank in many places.
+  bool can_flatten_shard(ValueId id) const { return is_split(id) && channel_axis(graph_.type(id).shape) == 1; }
 
   bool are_split_alike(const Node& node) const {
     return is_split(node.inputs[0]) && is_split(node.inputs[1]) &&
            widths_of(placed_[node.inputs[0]]) == widths_of(placed_[node.inputs[1]]);
   }
 
-  // Each rank makes its share of the output's channels.
-  void append_by_column(const Node& node) {
-    const int64_t channels = graph_.type(node.inputs[product::weight]).shape[0];
+  // This rank's share of the channels that a layer makes.
+  Range own_channels(const Node& node, int64_t channels) const {
     if (channels < ranks_)
       throw Error(Status::invalid_argument, text(node.op, " '", node.name, "' has ", channels,
                                                  " output channels, cannot be split over ", ranks_, " devices"));
-    const Range own = balanced_split(channels, ranks_, rank_);
+    return balanced_split(channels, ranks_, rank_);
+  }
+
+  // Each rank looks up its share of the features. Tokens are whole and have no gradient.
+  void append_lookup(const Node& node) {
+    const int64_t features = graph_.type(node.inputs[embedding::weight]).shape[1];
+    const Range own = own_channels(node, features);
+    const std::vector<ValueId> inputs = {whole(node.inputs[embedding::tokens], node.name),
+                                         slice(node.inputs[embedding::weight], 1, own)};
+    const auto outputs = append_node(split_, *node.op, node.name, inputs, node.attributes);
+    place_shard(node.outputs[0], outputs[0], own, features, features);
+  }
+
+  // Each rank makes its share of the output's channels.
+  void append_by_column(const Node& node) {
+    const int64_t channels = graph_.type(node.inputs[product::weight]).shape[0];
+    const Range own = own_channels(node, channels);
     const std::vector<ValueId> inputs = {copy(node.inputs[product::x], node.name),
                                          slice(node.inputs[product::weight], 0, own),
                                          slice(node.inputs[product::bias], 0, own)};
@@ -105,7 +128,7 @@ class Splitting {
     }
     const auto outputs = append_node(split_, *node.op, node.name, inputs, node.attributes);
     const Shape& shape = graph_.type(node.outputs[0]).shape;
-    if (shape[1] >= ranks_ && is_worked_on_in_parts(node.outputs[0]))
+    if (shape[channel_axis(shape)] >= ranks_ && is_worked_on_in_parts(node.outputs[0]))
       scatter(node, outputs[0], shape);
     else
       placed_[node.outputs[0]].whole = append_node(split_, channel_sum_op, node.name, outputs)[0];
@@ -113,14 +136,17 @@ class Splitting {
 
   // Of the sum over the ranks each takes its channels.
   void scatter(const Node& node, ValueId part_of_sum, const Shape& shape) {
-    const int64_t channels = shape[1];
+    const int axis = channel_axis(shape);
+    const int64_t channels = shape[axis];
     const Range own = balanced_split(channels, ranks_, rank_);
     const std::vector<int64_t> widths = widths_of(channels, 1);
-    std::vector<int64_t> dims = shape.dims();
-    dims[1] = own.size();
-    const auto packed = append_node(split_, part_channels_op, node.name, {part_of_sum}, {{"widths", widths}});
-    const auto shard = append_node(split_, channel_scatter_op, node.name, packed,
-                                   {{"rank", int64_t{rank_}}, {"shape", dims}, {"widths", widths}});
+    Shape part = shape;
+    part[axis] = own.size();
+    const auto packed =
+        append_node(split_, part_channels_op, node.name, {part_of_sum}, on_axis({{"widths", widths}}, axis));
+    const auto shard =
+        append_node(split_, channel_scatter_op, node.name, packed,
+                    on_axis({{"rank", int64_t{rank_}}, {"shape", part.dims()}, {"widths", widths}}, axis));
     place_shard(node.outputs[0], shard[0], own, channels, channels);
   }
 
@@ -172,10 +198,12 @@ class Splitting {
     Placed& p = placed_[id];
     if (p.whole == kNoValue) {
       const std::vector<int64_t> widths = widths_of(p);
-      const auto packed =
-          append_node(split_, channel_gather_op, reader, {p.shard}, {{"rank", int64_t{rank_}}, {"widths", widths}});
+      const Shape& shape = graph_.type(id).shape;
+      const int axis = channel_axis(shape);
+      const auto packed = append_node(split_, channel_gather_op, reader, {p.shard},
+                                      on_axis({{"rank", int64_t{rank_}}, {"widths", widths}}, axis));
       p.whole = append_node(split_, join_channels_op, reader, packed,
-                            {{"shape", graph_.type(id).shape.dims()}, {"widths", widths}})[0];
+                            on_axis({{"shape", shape.dims()}, {"widths", widths}}, axis))[0];
     }
     return p.whole;
   }

@@ -63,7 +63,7 @@ Costs costs_of(const Graph& model, const std::vector<size_t>& layer_of) {
   for (size_t i = 0; i < layer_of.size(); ++i) layer_named[model.nodes()[i].name] = layer_of[i];
 
   Graph step = model;  // as it is trained
-  append_loss(step, Loss::mean_squared_error, 1);
+  append_loss(step, {.kind = Loss::mean_squared_error});
   fuse(step);
   const size_t forward_nodes = step.nodes().size(), forward_values = step.values().size();
   autodiff(step, find_parameters(step));

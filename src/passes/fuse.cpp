@@ -4,6 +4,7 @@
 //                                                         where batch_norm2d lies in an earlier stage of a pipeline than add
 //   relu:                conv2d | linear | batch_norm2d | add -> relu
 #include "ops/batch_norm2d.h"
+#include "ops/linear.h"
 #include "passes/passes.h"
 
 namespace troika {
@@ -37,7 +38,7 @@ bool can_fuse_relu(const Node& node) {
 void fuse_flatten_linear(Graph& graph) {
   const auto maker = makers(graph);
   for (Node& node : graph.nodes())
-    if (node.op == &linear_op && maker[node.inputs[0]] >= 0) {
+    if (node.op == &linear_op && !is_per_position(node) && maker[node.inputs[0]] >= 0) {
       const Node& source = graph.nodes()[static_cast<size_t>(maker[node.inputs[0]])];
       if (source.op == &reshape_op) node.inputs[0] = source.inputs[0];
     }

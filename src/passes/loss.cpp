@@ -1,27 +1,38 @@
 // append_loss: the loss as an op of the graph.
-#include "ops/losses.h"
 #include "passes/optimizer.h"
 #include "passes/passes.h"
 
 namespace troika {
 
-void append_loss(Graph& graph, Loss kind, double scale, bool is_scaled) {
+void append_loss(Graph& graph, const LossForm& form) {
   const ValueId output = graph.outputs.at(0);
   const Shape shape = graph.type(output).shape;
+  Attributes attributes = {{"scale", form.scale}};
+  form.labels.write(attributes);
   auto inputs = [&](ValueId target) {
     std::vector<ValueId> ids = {output, target};
-    if (is_scaled) ids.push_back(graph.add_value(kLossScale, {DType::f32, {2}}, Role::buffer));
+    if (form.is_scaled) ids.push_back(graph.add_value(kLossScale, {DType::f32, {2}}, Role::buffer));
+    if (form.is_weighed) {
+      ids.resize(loss::label_weight, kNoValue);
+      ids.push_back(graph.add_value(kLabelWeight, {DType::f32, {1}}, Role::label_weight));
+    }
     return ids;
   };
-  if (kind == Loss::cross_entropy) {
-    const ValueId target = graph.add_value("target", {DType::i32, {shape[0]}}, Role::targets);
-    const auto results = append_node(graph, cross_entropy_op, "loss", inputs(target), {{"scale", scale}});
+  if (form.kind == Loss::cross_entropy) {
+    const ValueId target = graph.add_value("target", {DType::i32, labels_shape(shape)}, Role::targets);
+    const auto results = append_node(graph, cross_entropy_op, "loss", inputs(target), attributes);
     graph.outputs = {{results[loss::sum], Report::loss}, {results[loss::correct], Report::correct}};
   } else {
     const ValueId target = graph.add_value("target", {DType::f32, shape}, Role::targets);
-    const auto results = append_node(graph, mean_squared_error_op, "loss", inputs(target), {{"scale", scale}});
+    const auto results = append_node(graph, mean_squared_error_op, "loss", inputs(target), attributes);
     graph.outputs = {{results[loss::sum], Report::loss}};
   }
+}
+
+int64_t labels_per_sample(Loss kind, const Shape& output) {
+  if (kind != Loss::cross_entropy) return 1;
+  const Shape labels = labels_shape(output);
+  return labels.elements(1, labels.rank());
 }
 
 }  // namespace troika

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/losses.h"
 #include "ops/op_def.h"
 
 namespace troika {
@@ -18,9 +19,25 @@ void to_inference(Graph& graph);
 
 enum class Loss : int32_t { cross_entropy = 1, mean_squared_error = 2 };
 
-// Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]} the outputs. `scale`
-// is what one sample weighs in the gradient. `is_scaled`: the gradient is multiplied by the state kLossScale as well.
-void append_loss(Graph& graph, Loss kind, double scale, bool is_scaled = false);
+// How the loss of a step is made.
+struct LossForm {
+  Loss kind = Loss::cross_entropy;
+  LabelSettings labels = {};
+  double scale = 1;         // what one label (of mean_squared_error: one sample) weighs in the gradient
+  bool is_weighed = false;  // the gradient is multiplied by the input kLabelWeight as well
+  bool is_scaled = false;   // and by the state kLossScale
+};
+
+// Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]}
+// the outputs.
+void append_loss(Graph& graph, const LossForm& form);
+
+// The labels of a sample, over which a loss is summed; 1 for mean_squared_error. `output`: [batch,
+// ...].
+int64_t labels_per_sample(Loss kind, const Shape& output);
+
+// The name of the weight of a label: f32 [1], 1 / (labels of the whole batch that are not ignored).
+constexpr const char* kLabelWeight = "(label weight)";
 
 // Mixed precision: ops that say so compute in `low` (bf16 or f16), by casts of what they read; parameters, statistics,
 // losses and the outputs stay f32. Before autodiff, whose casts follow from the forward ones.

@@ -51,6 +51,20 @@ std::vector<std::string> trainable_in(const Graph& graph, std::vector<std::strin
 
 namespace {
 
+// The mean is over the labels of the whole batch. How many of them count is known when the step is
+// fed, if some may be ignored; otherwise now.
+LossForm loss_form(const CompileRequest& r, const Shape& output) {
+  const bool trains = r.mode == Mode::train, is_mean = r.spec.reduction == Reduction::mean;
+  LossForm form;
+  form.kind = r.spec.loss;
+  form.labels = r.spec.labels;
+  form.is_scaled = trains && r.spec.conditioning.is_scaled;
+  form.is_weighed = trains && is_mean && r.spec.labels.ignored;
+  if (is_mean && !form.is_weighed)
+    form.scale = 1.0 / static_cast<double>(r.global_batch * labels_per_sample(r.spec.loss, output));
+  return form;
+}
+
 // The network with its gradients, as rank `channel_rank` of a channel group has it, and how many nodes of it are forward.
 StepPart build_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
   const bool trains = r.mode == Mode::train;
@@ -61,10 +75,7 @@ StepPart build_network(const CompileRequest& r, int64_t samples, int channel_ran
   if (r.channel_split) passes.run("channel_split", [&](Graph& g) { g = r.channel_split->apply(g, channel_rank); });
   if (!trains) passes.run("inference", to_inference);
   if (r.mode != Mode::predict)
-    passes.run("loss", [&](Graph& g) {
-      append_loss(g, r.spec.loss, r.spec.reduction == Reduction::mean ? 1.0 / static_cast<double>(r.global_batch) : 1.0,
-                  trains && r.spec.conditioning.is_scaled);
-    });
+    passes.run("loss", [&](Graph& g) { append_loss(g, loss_form(r, g.type(g.outputs[0]).shape)); });
   if (r.spec.fuse) {
     const StageOf stage_of = r.stages ? [&](const std::string& layer) { return r.stages->stage_of(layer); } : StageOf();
     passes.run("fuse", [&](Graph& g) { fuse(g, stage_of); });

@@ -25,6 +25,7 @@ struct ParameterGroup {
 struct StepSpec {
   Loss loss = Loss::cross_entropy;
   Reduction reduction = Reduction::mean;
+  LabelSettings labels;        // of cross-entropy
   DType compute = DType::f32;  // bf16 or f16: mixed precision
   bool allow_tf32 = false;     // f32 products may round their factors to 10 bits of fraction
   bool fuse = true;

@@ -37,7 +37,8 @@ Attachment::Attachment(const Context& context, Model& model, const std::vector<D
           open_ranks(context, model, devices, layout, purpose == StepLayout::Purpose::training, options.collect_trace)),
       state(layout, ranks, *model.parameters()),
       runner(layout, ranks, state, context.log(), std::chrono::milliseconds(options.deadline_ms),
-             model.input_shape().elements(), model.output_shape().elements()),
+             static_cast<size_t>(model.input_shape().elements()) * size_of(model.input_dtype()),
+             model.output_shape().elements()),
       keeper(ranks) {}
 
 }  // namespace troika

@@ -1,42 +1,104 @@
-// Shapes, kinds of targets, and labels.
+// Types, shapes, tokens, kinds of targets, and labels.
 #include "train/batch_checks.h"
 
 #include <algorithm>
 
 #include "core/text.h"
+#include "ops/embedding.h"
 
 namespace troika {
+namespace {
 
-BatchChecks::BatchChecks(const Model& model, Loss loss)
-    : model_(model), loss_(loss), input_shape_(model.input_shape()), outputs_(model.output_shape().elements()) {}
+// Words of the smallest embedding that reads the model's input.
+int64_t count_words(const Graph& graph) {
+  int64_t words = 0;
+  for (const Node& node : graph.nodes()) {
+    if (node.op != &embedding_op || graph.value(node.inputs[embedding::tokens]).role != Role::samples) continue;
+    const int64_t own = graph.type(node.inputs[embedding::weight]).shape[0];
+    words = words == 0 ? own : std::min(words, own);
+  }
+  return words;
+}
 
-void BatchChecks::check_inputs(const Shape& inputs) const {
+}  // namespace
+
+BatchChecks::BatchChecks(const Model& model, Loss loss, const LabelSettings& labels)
+    : model_(model),
+      loss_(loss),
+      labels_(labels),
+      input_shape_(model.input_shape()),
+      input_dtype_(model.input_dtype()),
+      words_(count_words(model.graph())),
+      outputs_(model.output_shape().elements()),
+      classes_(outputs_ / troika::labels_per_sample(Loss::cross_entropy, model.output_shape().times(1))),
+      labels_per_sample_(troika::labels_per_sample(loss, model.output_shape().times(1))) {}
+
+BatchView BatchChecks::check(const Batch& batch) const {
+  BatchView view = view_of(batch);
+  check_inputs(batch.dtype, batch.shape, view.inputs);
+  view.counted = check_targets(view);
+  return view;
+}
+
+void BatchChecks::check_inputs(DType dtype, const Shape& inputs, const void* data) const {
   const Shape& sample = input_shape_;
   if (inputs.rank() != sample.rank() + 1 ||
       !std::equal(sample.dims().begin(), sample.dims().end(), inputs.dims().begin() + 1))
     throw Error(Status::invalid_argument, text("batch: inputs have shape ", inputs, ", model '", model_.name(),
                                                "' needs [batch, ", join(sample.dims(), ", "), "]"));
+  if (dtype != input_dtype_)
+    throw Error(Status::invalid_argument, text("batch: inputs are ", name_of(dtype), ", model '", model_.name(),
+                                               "' needs ", name_of(input_dtype_)));
   if (inputs[0] < 1) throw Error(Status::invalid_argument, "batch: has no samples, needs at least 1");
+  if (words_ > 0 && data) check_tokens(static_cast<const int32_t*>(data), inputs[0]);
 }
 
-void BatchChecks::check_targets(const BatchView& batch) const {
+void BatchChecks::check_tokens(const int32_t* tokens, int64_t n) const {
+  const int64_t steps = input_shape_.elements();
+  for (int64_t i = 0; i < n * steps; ++i)
+    if (tokens[i] < 0 || tokens[i] >= words_)
+      throw Error(Status::invalid_argument,
+                  text("batch: token ", i % steps, " of sample ", i / steps, " is ", tokens[i], ", model '",
+                       model_.name(), "' has words 0 to ", words_ - 1));
+}
+
+// Returns the number of labels that are not ignored; the samples if there are no labels.
+int64_t BatchChecks::check_targets(const BatchView& batch) const {
   if (loss_ == Loss::mean_squared_error) {
     if (!batch.values || batch.value_size != outputs_)
       throw Error(Status::invalid_argument,
                   text("batch: targets are ", batch.values ? text(batch.value_size, " values a sample") : "labels",
                        ", mean squared error on model '", model_.name(), "' needs ", outputs_, " values a sample"));
-    return;
+    return batch.n;
   }
   if (!batch.labels) throw Error(Status::invalid_argument, "batch: targets are values, cross-entropy needs labels");
-  for (int64_t i = 0; i < batch.n; ++i)
-    if (batch.labels[i] < 0 || batch.labels[i] >= outputs_)
-      throw Error(Status::invalid_argument, text("batch: label of sample ", i, " is ", batch.labels[i], ", model '",
-                                                 model_.name(), "' has classes 0 to ", outputs_ - 1));
+  if (batch.label_size != labels_per_sample_)
+    throw Error(Status::invalid_argument,
+                text("batch: has ", batch.label_size, batch.label_size == 1 ? " label" : " labels",
+                     " per sample, model '", model_.name(), "' needs ", labels_per_sample_));
+  int64_t counted = 0;
+  for (int64_t i = 0; i < batch.n * batch.label_size; ++i) {
+    if (batch.labels[i] == labels_.ignored) continue;
+    ++counted;
+    if (batch.labels[i] >= 0 && batch.labels[i] < classes_) continue;
+    const std::string step = batch.label_size > 1 ? text(" at position ", i % batch.label_size) : "";
+    throw Error(Status::invalid_argument,
+                text("batch: label of sample ", i / batch.label_size, step, " is ", batch.labels[i], ", model '",
+                     model_.name(), "' has classes 0 to ", classes_ - 1));
+  }
+  return counted;
 }
 
-bool BatchChecks::fits_targets(const Dataset& dataset) const {
-  return loss_ == Loss::mean_squared_error ? dataset.value_size() == outputs_
-                                           : dataset.has_labels() && dataset.classes() <= outputs_;
+bool BatchChecks::fits_inputs(const Dataset& dataset) const {
+  return dataset.sample_shape() == input_shape_ && dataset.form().dtype == input_dtype_;
+}
+
+bool BatchChecks::fits(const Dataset& dataset) const {
+  const SampleForm& form = dataset.form();
+  if (!fits_inputs(dataset) || (words_ > 0 && form.words > words_)) return false;
+  if (loss_ == Loss::mean_squared_error) return form.value_size == outputs_;
+  return dataset.has_labels() && form.label_size == labels_per_sample_ && form.classes <= classes_ &&
+         (!form.ignored || form.ignored == labels_.ignored);
 }
 
 }  // namespace troika

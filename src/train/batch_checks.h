@@ -10,22 +10,32 @@ namespace troika {
 
 class BatchChecks {
  public:
-  BatchChecks(const Model& model, Loss loss);  // the model is complete, and outlives the checks
+  // The model is complete, and outlives the checks.
+  BatchChecks(const Model& model, Loss loss, const LabelSettings& labels = {});
 
-  const Shape& input_shape() const { return input_shape_; }  // of a sample
-
-  // INVALID_ARGUMENT unless the inputs, [batch, ...], are those of the model, and there is at least one sample.
-  void check_inputs(const Shape& inputs) const;
-  // INVALID_ARGUMENT unless every sample has the targets that the loss needs.
-  void check_targets(const BatchView& batch) const;
-  // Whether the dataset's samples have such targets; what does not fit is left to check_targets.
-  bool fits_targets(const Dataset& dataset) const;
+  // The batch for a step, with the number of labels that count. INVALID_ARGUMENT unless its inputs
+  // are those of the model, and every sample has the targets that the loss needs.
+  BatchView check(const Batch& batch) const;
+  // INVALID_ARGUMENT unless inputs of that type, [batch, ...], are those of the model, there is at
+  // least one sample, and tokens, if they are given, are words that the model knows.
+  void check_inputs(DType dtype, const Shape& inputs, const void* data = nullptr) const;
+  // Whether the dataset's samples are of the model's type.
+  bool fits_inputs(const Dataset& dataset) const;
+  // Whether its samples need none of the checks above; what does not fit is left to them.
+  bool fits(const Dataset& dataset) const;
 
  private:
+  void check_tokens(const int32_t* tokens, int64_t n) const;
+  int64_t check_targets(const BatchView& batch) const;
+
   const Model& model_;
   const Loss loss_;
-  const Shape input_shape_;
-  const int64_t outputs_;  // of a sample
+  const LabelSettings labels_;
+  const Shape input_shape_;  // of a sample
+  const DType input_dtype_;
+  const int64_t words_;              // that every embedding of the input has; 0 if there are none
+  const int64_t outputs_, classes_;  // of a sample
+  const int64_t labels_per_sample_;
 };
 
 }  // namespace troika

@@ -8,11 +8,13 @@
 namespace troika {
 
 struct BatchView {
-  int64_t n = 0;  // samples
-  const float* inputs = nullptr;
-  const int32_t* labels = nullptr;
-  const float* values = nullptr;
+  int64_t n = 0;                    // samples
+  const void* inputs = nullptr;     // of the type of the model's input
+  const int32_t* labels = nullptr;  // [n, label_size]
+  int64_t label_size = 1;
+  const float* values = nullptr;  // [n, value_size]
   int64_t value_size = 0;
+  int64_t counted = 0;                    // labels that are not ignored; the samples if there are no labels
   float* output = nullptr;                // of predict
   const BatchOrigin* gathered = nullptr;  // samples of the dataset that the replicas hold; inputs and targets are null
 };
@@ -20,8 +22,9 @@ struct BatchView {
 inline BatchView view_of(const Batch& batch) {
   BatchView view;
   view.n = batch.size();
-  view.inputs = batch.inputs.data();
+  view.inputs = batch.input_data();
   view.labels = batch.labels.empty() ? nullptr : batch.labels.data();
+  view.label_size = batch.label_size;
   view.values = batch.values.empty() ? nullptr : batch.values.data();
   view.value_size = batch.value_size;
   return view;

@@ -17,9 +17,10 @@ void Epoch::check_has_batches() const {
                      loader_.options().batch, " for one batch"));
 }
 
-void Epoch::count(double loss, int64_t samples, int64_t correct) {
+void Epoch::count(double loss, int64_t samples, int64_t labels, int64_t correct) {
   loss_sum_ += loss;
   samples_ += samples;
+  labels_ += labels;
   correct_ += correct;
 }
 
@@ -29,8 +30,9 @@ Progress Epoch::progress_at(const BatchPosition& at) const {
   progress.batches = at.batches;
   progress.epoch = at.epoch;
   progress.samples = samples_;
+  progress.labels = labels_;
   progress.correct = correct_;
-  progress.loss = mean_loss();
+  progress.loss = mean_loss(loss_sum_, labels_);
   progress.seconds = stopwatch_.seconds();
   return progress;
 }
@@ -39,16 +41,17 @@ void Epoch::look_at(Step step) {
   StepResult& result = step.result;
   trainer_.stepper().finish(result);
   const bool is_mean = trainer_.options().reduction == Reduction::mean;
-  const auto n = static_cast<double>(result.samples);
   // A step that loss scaling skipped has taught nothing, and its loss need not be a number.
   if (!result.is_skipped || std::isfinite(result.loss))
-    count(is_mean ? result.loss * n : result.loss, result.samples, result.correct);
+    count(is_mean ? result.loss * static_cast<double>(result.labels) : result.loss, result.samples, result.labels,
+          result.correct);
   if (!tells_) return;
   Progress progress = progress_at(step.at);
   progress.is_training = true;
   progress.is_skipped = result.is_skipped;
-  progress.batch_loss = is_mean ? result.loss : result.loss / n;
+  progress.batch_loss = is_mean ? result.loss : mean_loss(result.loss, result.labels);
   progress.batch_samples = result.samples;
+  progress.batch_labels = result.labels;
   progress.batch_correct = result.correct;
   progress.learning_rate = result.learning_rate;
   tells_ = trainer_.tell(progress);
@@ -120,10 +123,11 @@ bool Epoch::evaluate(const ActiveRanks& active, Metrics& metrics) {
     }
     const BatchView view = trainer_.take_batch(Mode::evaluate, loader_, *coming, active);
     const auto [loss, correct] = trainer_.evaluate(view, active);
-    count(loss, view.n, correct);
+    count(loss, view.n, view.counted, correct);
     Progress progress = progress_at(coming->at);
-    progress.batch_loss = loss / static_cast<double>(view.n);
+    progress.batch_loss = mean_loss(loss, view.counted);
     progress.batch_samples = view.n;
+    progress.batch_labels = view.counted;
     progress.batch_correct = correct;
     goes_on_ = trainer_.tell(progress);
   }

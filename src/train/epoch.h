@@ -28,16 +28,15 @@ class Epoch {
   void train_batch(const BatchOrigin& coming, bool runs_ahead);
   void catch_up();
   void look_at(Step step);
-  void count(double loss, int64_t samples, int64_t correct);
+  void count(double loss, int64_t samples, int64_t labels, int64_t correct);
   Progress progress_at(const BatchPosition& at) const;
-  double mean_loss() const { return samples_ ? loss_sum_ / static_cast<double>(samples_) : 0; }
-  Metrics metrics() const { return {mean_loss(), samples_, correct_, stopwatch_.seconds()}; }
+  Metrics metrics() const { return {mean_loss(loss_sum_, labels_), samples_, labels_, correct_, stopwatch_.seconds()}; }
 
   Trainer& trainer_;
   Loader& loader_;
   const Stopwatch stopwatch_{};
   double loss_sum_ = 0;
-  int64_t samples_ = 0, correct_ = 0;
+  int64_t samples_ = 0, labels_ = 0, correct_ = 0;
   std::optional<Step> ahead_;  // started, and its results not yet looked at
   bool goes_on_ = true, tells_ = true;
 };

@@ -37,6 +37,7 @@ void feed(const Plan& plan, const Bases& bases, Device& device, const RunArgumen
       std::memcpy(numbers.data() + (input.location.offset - plan.fed_numbers.offset), data,
                   std::min(bytes, input.location.bytes));
     };
+    if (input.role == Role::label_weight) put(&arguments.label_weight, sizeof arguments.label_weight);
     if (input.role == Role::settings && arguments.settings)
       put(arguments.settings->data(), arguments.settings->size() * sizeof(float));
     if (input.role == Role::counter) put(arguments.dropout_counter, sizeof arguments.dropout_counter);

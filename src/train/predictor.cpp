@@ -11,8 +11,9 @@ Predictor::Predictor(std::shared_ptr<Context> context, std::shared_ptr<Model> mo
       checks_(*model_, Loss::cross_entropy),
       sync_(*model_, attached_.layout, attached_.state) {}
 
-Shape Predictor::predict(const Shape& shape, const float* inputs, std::vector<float>& output) {
-  checks_.check_inputs(shape);
+Shape Predictor::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
+  const Shape& shape = type.shape;
+  checks_.check_inputs(type.dtype, shape, inputs);
   attached_.runner.prepare(Mode::predict, shape[0], attached_.ranks.all());
   ParameterStore& store = *model_->parameters();
   {
@@ -23,7 +24,7 @@ Shape Predictor::predict(const Shape& shape, const float* inputs, std::vector<fl
   return run_prediction(attached_, *model_, shape[0], inputs, output);
 }
 
-Shape run_prediction(Attachment& attached, const Model& model, int64_t n, const float* inputs,
+Shape run_prediction(Attachment& attached, const Model& model, int64_t n, const void* inputs,
                      std::vector<float>& output) {
   const Shape result = model.output_shape().times(n);
   output.resize(static_cast<size_t>(result.elements()));

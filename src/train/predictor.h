@@ -16,7 +16,7 @@ class Predictor {
 
   DeviceId device() const { return device_; }
   // The network's output for `shape[0]` samples, row-major. Returns its shape.
-  Shape predict(const Shape& shape, const float* inputs, std::vector<float>& output);
+  Shape predict(const TensorType& type, const void* inputs, std::vector<float>& output);
 
  private:
   std::shared_ptr<Context> context_;
@@ -28,7 +28,7 @@ class Predictor {
 };
 
 // The same on everything attached, whose state is up to date and whose plans are prepared.
-Shape run_prediction(Attachment& attached, const Model& model, int64_t n, const float* inputs,
+Shape run_prediction(Attachment& attached, const Model& model, int64_t n, const void* inputs,
                      std::vector<float>& output);
 
 }  // namespace troika

@@ -5,9 +5,13 @@
 
 namespace troika {
 
+// The mean of losses with that sum. Without labels nothing is lost.
+inline double mean_loss(double sum, int64_t labels) { return labels > 0 ? sum / static_cast<double>(labels) : 0; }
+
 struct StepResult {
   double loss = 0;
-  int64_t samples = 0, correct = 0, step = 0;
+  int64_t samples = 0, step = 0;
+  int64_t labels = 0, correct = 0;  // labels that are not ignored, or the samples; of them, the correct ones
   double learning_rate = 0, seconds = 0;
   bool is_skipped = false;   // a gradient was not finite: nothing has changed but the loss scale
   double loss_scale = 1;     // that the step used
@@ -15,18 +19,18 @@ struct StepResult {
 };
 
 struct Metrics {
-  double loss = 0;  // mean over samples
-  int64_t samples = 0, correct = 0;
+  double loss = 0;  // mean over labels
+  int64_t samples = 0, labels = 0, correct = 0;
   double seconds = 0;
 };
 
 struct Progress {
-  int64_t batch = 0, batches = 0, epoch = 0, samples = 0, correct = 0;
+  int64_t batch = 0, batches = 0, epoch = 0, samples = 0, labels = 0, correct = 0;
   double loss = 0, seconds = 0;
   bool is_training = false;
   bool is_skipped = false;  // of the batch, as what follows
-  double batch_loss = 0;    // mean over its samples
-  int64_t batch_samples = 0, batch_correct = 0;
+  double batch_loss = 0;    // mean over its labels
+  int64_t batch_samples = 0, batch_labels = 0, batch_correct = 0;
   double learning_rate = 0;
 };
 

@@ -19,11 +19,12 @@ enum class Results {
 
 // Pointers are borrowed for the run.
 struct RunArguments {
-  const float* x = nullptr;      // this replica's samples, row-major
+  const void* x = nullptr;       // this replica's samples, row-major
   const void* target = nullptr;  // labels i32 or values f32, of the same samples
   size_t x_bytes = 0, target_bytes = 0;
   std::optional<SamplePlace> samples;  // instead of both: of the dataset that the replica holds
   const std::vector<float>* settings = nullptr;
+  float label_weight = 1;               // in the gradient, if labels may be ignored
   int64_t dropout_counter[2] = {0, 0};  // {seed, step}
   Deadline deadline;
   Results wants = Results::own;

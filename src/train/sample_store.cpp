@@ -14,7 +14,7 @@ constexpr int64_t kChunkBytes = 16 << 20;  // read at once
 constexpr int64_t kByteValues = 256;
 
 TensorType targets_type(const Dataset& dataset) {
-  if (dataset.has_labels()) return {DType::i32, {dataset.size()}};
+  if (dataset.has_labels()) return {DType::i32, {dataset.size(), dataset.label_size()}};
   return {DType::f32, {dataset.size(), dataset.value_size()}};
 }
 
@@ -24,7 +24,7 @@ size_t SampleStore::bytes_of(const Dataset& dataset, Parts parts) {
   const auto n = static_cast<size_t>(dataset.size());
   size_t bytes = n * sizeof(int64_t);  // the order
   if (parts.inputs)
-    bytes += n * static_cast<size_t>(dataset.sample_elements()) * (dataset.byte_samples() ? 1 : sizeof(float));
+    bytes += n * (dataset.byte_samples() ? static_cast<size_t>(dataset.sample_elements()) : dataset.sample_bytes());
   return bytes + (parts.targets ? targets_type(dataset).bytes() : 0);
 }
 
@@ -34,6 +34,8 @@ SampleStore::SampleStore(Device& device, const std::shared_ptr<const Dataset>& d
       parts_(parts),
       bytes_(bytes_of(*dataset, parts)),
       size_(dataset->size()),
+      dtype_(dataset->form().dtype),
+      samples_type_(dtype_),
       targets_type_(targets_type(*dataset)),
       samples_shape_(dataset->sample_shape().times(size_)),
       samples_(no_buffer()),
@@ -45,10 +47,9 @@ SampleStore::SampleStore(Device& device, const std::shared_ptr<const Dataset>& d
   if (const auto bytes = dataset->byte_samples(); bytes && parts.inputs) {
     samples_type_ = DType::u8;
     samples_ = upload(bytes->bytes, static_cast<size_t>(samples_shape_.elements()), "a dataset's samples");
-    values_ = upload(bytes->values, kByteValues * sizeof(float), "the values of bytes");
+    values_ = upload(bytes->values, kByteValues * size_of(dtype_), "the values of bytes");
   } else if (parts.inputs) {
-    samples_ = upload_read(*dataset, true, static_cast<size_t>(dataset->sample_elements()) * sizeof(float),
-                           "a dataset's samples");
+    samples_ = upload_read(*dataset, true, dataset->sample_bytes(), "a dataset's samples");
   }
   if (parts.targets)
     targets_ = upload_read(*dataset, false, targets_type_.bytes() / static_cast<size_t>(size_), "a dataset's targets");
@@ -70,16 +71,16 @@ Buffer SampleStore::upload_read(const Dataset& dataset, bool reads_inputs, size_
   Buffer buffer = device_.allocate(static_cast<size_t>(size_) * row_bytes, what);
   const int64_t chunk = std::clamp<int64_t>(kChunkBytes / static_cast<int64_t>(row_bytes), 1, size_);
   std::vector<int64_t> indices(static_cast<size_t>(chunk));
-  std::vector<std::byte> rows(static_cast<size_t>(chunk) * row_bytes);  // of floats, or of labels
-  auto* const floats = reinterpret_cast<float*>(rows.data());
+  std::vector<std::byte> rows(static_cast<size_t>(chunk) * row_bytes);  // of inputs, labels or values
+  auto* const values = reinterpret_cast<float*>(rows.data());
   auto* const labels = reinterpret_cast<int32_t*>(rows.data());
   for (int64_t begin = 0; begin < size_; begin += chunk) {
     const int64_t n = std::min(chunk, size_ - begin);
     std::iota(indices.begin(), indices.end(), begin);
     if (reads_inputs)
-      dataset.read(indices.data(), n, floats, nullptr, nullptr);
+      dataset.read(indices.data(), n, rows.data(), nullptr, nullptr);
     else
-      dataset.read(indices.data(), n, nullptr, labels, floats);
+      dataset.read(indices.data(), n, nullptr, labels, values);
     device_.copy_from_host(buffer.get() + static_cast<size_t>(begin) * row_bytes, rows.data(),
                            static_cast<size_t>(n) * row_bytes);
   }
@@ -111,7 +112,7 @@ std::unique_ptr<Kernel> SampleStore::create_gather(bool is_shuffled, int64_t off
   add(true, "first", {DType::i64, {1}}, first_);
   add(is_shuffled, "order", {DType::i64, {size_}}, order_);
   add(inputs != nullptr, "samples", {samples_type_, samples_shape_}, samples_);
-  add(inputs != nullptr && samples_type_ == DType::u8, "values", {DType::f32, {kByteValues}}, values_);
+  add(inputs != nullptr && samples_type_ == DType::u8, "values", {dtype_, {kByteValues}}, values_);
   add(targets != nullptr, "targets", targets_type_, targets_);
   if (inputs) out.push_back(inputs);
   if (targets) out.push_back(targets);

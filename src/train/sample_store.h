@@ -37,11 +37,11 @@ class SampleStore {
   Parts parts() const { return parts_; }
   size_t bytes() const { return bytes_; }
   // Of a sample, as gathered.
-  size_t input_bytes() const { return static_cast<size_t>(samples_shape_.elements() / size_) * sizeof(float); }
+  size_t input_bytes() const { return static_cast<size_t>(samples_shape_.elements() / size_) * size_of(dtype_); }
   size_t target_bytes() const { return targets_type_.bytes() / static_cast<size_t>(size_); }
 
   // The launch that gathers `batch` samples, those from `offset` on behind the place that is set, into `inputs`
-  // [batch, sample] f32 and `targets`; null where the store has no such part.
+  // [batch, sample], of the dataset's type, and `targets`; null where the store has no such part.
   std::unique_ptr<Kernel> create_gather(bool is_shuffled, int64_t offset, int64_t batch, void* inputs, void* targets);
 
   // For the gathers launched from now on.
@@ -58,7 +58,8 @@ class SampleStore {
   const Parts parts_;
   const size_t bytes_;
   const int64_t size_;
-  DType samples_type_ = DType::f32;
+  const DType dtype_;   // of the dataset's samples
+  DType samples_type_;  // as they lie here: the same, or u8
   TensorType targets_type_;
   Shape samples_shape_;  // [size, sample...]
   Buffer samples_, values_, targets_, order_, key_, first_;

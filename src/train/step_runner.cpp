@@ -10,13 +10,13 @@
 namespace troika {
 
 StepRunner::StepRunner(const StepLayout& layout, const LocalRanks& ranks, ShardedState& state, const Log& log,
-                       std::chrono::milliseconds deadline, int64_t sample_elements, int64_t output_elements)
+                       std::chrono::milliseconds deadline, size_t sample_bytes, int64_t output_elements)
     : layout_(layout),
       ranks_(ranks),
       state_(state),
       log_(log),
       deadline_(deadline),
-      sample_elements_(sample_elements),
+      sample_bytes_(sample_bytes),
       output_elements_(output_elements),
       losses_(static_cast<size_t>(layout.ranks().size()), std::vector<double>(layout.most_micro_batches())) {}
 
@@ -43,20 +43,23 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
                                       const StepNumbers& numbers, int rank) const {
   const Range range = layout_.samples_of(mode, batch.n, rank, active.is_alone);
   RunArguments a;
-  a.x = batch.inputs ? batch.inputs + range.begin * sample_elements_ : nullptr;
-  a.x_bytes = static_cast<size_t>(range.size() * sample_elements_) * sizeof(float);
+  if (batch.inputs)
+    a.x = static_cast<const std::byte*>(batch.inputs) + static_cast<size_t>(range.begin) * sample_bytes_;
+  a.x_bytes = static_cast<size_t>(range.size()) * sample_bytes_;
   if (batch.gathered) {
     SamplePlace& place = a.samples.emplace();
     place.first = batch.gathered->first + range.begin;
     if (batch.gathered->shuffle_seed)
       place.key = Sampler::key_of(*batch.gathered->shuffle_seed, batch.gathered->at.epoch);
   } else if (batch.labels) {
-    a.target = batch.labels + range.begin;
-    a.target_bytes = static_cast<size_t>(range.size()) * sizeof(int32_t);
+    a.target = batch.labels + range.begin * batch.label_size;
+    a.target_bytes = static_cast<size_t>(range.size() * batch.label_size) * sizeof(int32_t);
   } else if (batch.values) {
     a.target = batch.values + range.begin * batch.value_size;
     a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
   }
+  // A batch whose labels are all ignored teaches nothing.
+  a.label_weight = batch.counted > 0 ? static_cast<float>(1.0 / static_cast<double>(batch.counted)) : 0.0f;
   if (mode == Mode::train) a.settings = &numbers.settings;  // which outlives a run that misses its deadline
   a.dropout_counter[0] = numbers.seed;
   a.dropout_counter[1] = numbers.step;

@@ -19,7 +19,7 @@ class StepRunner {
  public:
   // All must outlive it.
   StepRunner(const StepLayout& layout, const LocalRanks& ranks, ShardedState& state, const Log& log,
-             std::chrono::milliseconds deadline, int64_t sample_elements, int64_t output_elements);
+             std::chrono::milliseconds deadline, size_t sample_bytes, int64_t output_elements);
 
   // Makes the plans for a batch of `n` samples current, and memory for the state. On an error the earlier plans stay.
   void prepare(Mode mode, int64_t n, const ActiveRanks& active);
@@ -46,8 +46,9 @@ class StepRunner {
   ShardedState& state_;
   const Log& log_;
   const std::chrono::milliseconds deadline_;
-  const int64_t sample_elements_, output_elements_;  // of a sample
-  int64_t largest_batch_ = 0;                        // that plans were made for
+  const size_t sample_bytes_;      // of a sample
+  const int64_t output_elements_;  // of a sample
+  int64_t largest_batch_ = 0;      // that plans were made for
   ActiveRanks last_active_;
   std::vector<std::vector<double>> losses_;  // by rank: the last run's, by micro-batch
 };

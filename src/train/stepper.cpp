@@ -32,6 +32,7 @@ StepResult Stepper::start(const BatchView& view, const BatchOrigin* origin, Resu
     throw;
   }
   result.samples = view.n;
+  result.labels = view.counted;
   result.step = ++position_.step;
   sync_.mark_stepped();
   has_gradients_ = true;
@@ -55,7 +56,7 @@ void Stepper::collect() {
 
 void Stepper::finish(StepResult& result) {
   result.loss = attached_.runner.sum_of_losses();
-  if (options_.reduction == Reduction::mean) result.loss /= static_cast<double>(result.samples);
+  if (options_.reduction == Reduction::mean) result.loss = mean_loss(result.loss, result.labels);
   result.correct = attached_.runner.correct();
   note_loss_scale(result);
   note_update(result);

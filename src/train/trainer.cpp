@@ -19,7 +19,8 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
       model_(std::move(model)),
       devices_(std::move(devices)),
       run_(std::make_unique<TrainingRun>(*context_, *model_, devices_, options)),
-      checks_(*model_, options.loss) {
+      checks_(*model_, options.loss, options.labels),
+      label_count_(options.labels.ignored) {
   model_->parameters()->set_owner(this);
 }
 
@@ -90,21 +91,21 @@ void Trainer::check_replicas() {
 
 BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const ActiveRanks& active) {
   const std::shared_ptr<const Dataset>& dataset = loader.dataset();
-  if (dataset->sample_shape() != checks_.input_shape())
-    checks_.check_inputs(dataset->sample_shape().times(coming.size));
+  if (!checks_.fits_inputs(*dataset))
+    checks_.check_inputs(dataset->form().dtype, dataset->sample_shape().times(coming.size));
   if (mode == Mode::train) run_->stepper.check_order(coming);
   BatchView view;
-  if (options().keeps_samples && checks_.fits_targets(*dataset) && run_->attached.keeper.may_keep(dataset)) {
+  if (options().keeps_samples && checks_.fits(*dataset) && run_->attached.keeper.may_keep(dataset)) {
     prepare(mode, coming.size, active);
     if (run_->attached.keeper.keep(dataset, active)) {
       loader.skip();
       view.n = coming.size;
       view.gathered = &coming;
+      view.counted = label_count_.of(*dataset, coming);
       return view;
     }
   }
-  view = view_of(*loader.next());
-  checks_.check_targets(view);
+  view = checks_.check(*loader.next());
   prepare(mode, coming.size, active);
   return view;
 }
@@ -118,9 +119,7 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   check_usable();
   if (take_stop_request()) return false;
   const Stopwatch stopwatch;
-  const BatchView view = view_of(batch);
-  checks_.check_inputs(batch.shape);
-  checks_.check_targets(view);
+  const BatchView view = checks_.check(batch);
   if (batch.origin) run_->stepper.check_order(*batch.origin);
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, batch.origin ? &*batch.origin : nullptr,
@@ -137,14 +136,14 @@ std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const Active
   return {run_->attached.runner.sum_of_losses(), run_->attached.runner.correct()};
 }
 
-Shape Trainer::predict(const Shape& shape, const float* inputs, std::vector<float>& output) {
+Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
   check_usable();
-  checks_.check_inputs(shape);
-  prepare(Mode::predict, shape[0], ranks().all());
+  checks_.check_inputs(type.dtype, type.shape, inputs);
+  prepare(Mode::predict, type.shape[0], ranks().all());
   const ParametersAfterwards afterwards(run_->sync);
   if (options().evaluates_average) run_->sync.use_averages();
   run_->sync.share_buffers();
-  return run_prediction(run_->attached, *model_, shape[0], inputs, output);
+  return run_prediction(run_->attached, *model_, type.shape[0], inputs, output);
 }
 
 PassEnd Trainer::train(Loader& loader, int64_t batches, Metrics& metrics) {

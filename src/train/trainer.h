@@ -10,6 +10,7 @@
 
 #include "data/loader.h"
 #include "train/batch_checks.h"
+#include "train/label_count.h"
 #include "train/training_run.h"
 
 namespace troika {
@@ -33,7 +34,7 @@ class Trainer : public ParameterOwner {
   // Without `wants_results` the call need not wait for the devices, and the result has no loss.
   bool step(const Batch& batch, StepResult& result, bool wants_results = true);
   // The network's output for `shape[0]` samples, row-major, over all replicas. Returns its shape.
-  Shape predict(const Shape& shape, const float* inputs, std::vector<float>& output);
+  Shape predict(const TensorType& type, const void* inputs, std::vector<float>& output);
 
   // ---- epochs (train/epoch.h) ----
   PassEnd train(Loader& loader, int64_t batches, Metrics& metrics);  // at most so many of what is left of the epoch
@@ -91,6 +92,7 @@ class Trainer : public ParameterOwner {
   const std::vector<DeviceId> devices_;
   std::unique_ptr<TrainingRun> run_;
   const BatchChecks checks_;
+  LabelCount label_count_;
   std::function<bool(const Progress&)> progress_;
   std::atomic<bool> stop_requested_{false};
   std::atomic<bool> busy_{false};

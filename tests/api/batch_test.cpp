@@ -21,7 +21,7 @@ TEST_F(BatchApi, needs_matching_tensors) {
   refuse(cast<troika_tensor>(context_), labels, "'inputs' is not a live handle");
   refuse(labels, labels, "inputs are i32[2], need f32[n, ...]");
   refuse(flat, labels, "inputs are f32[2], need f32[n, ...]");
-  refuse(inputs, three, "targets are i32[3], need i32[2] or f32[2, k]");
+  refuse(inputs, three, "targets are i32[3], need i32[2, ...] or f32[2, k]");
   refuse(inputs, wide, "targets are i64[2]");
   refuse(inputs, flat, "targets are f32[2]");
   expect_refused(troika_batch_create(inputs, labels, nullptr, &error_), kInvalid, "argument 'out_batch' is NULL");

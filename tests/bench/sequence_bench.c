@@ -1,6 +1,8 @@
-/* Measures how fast Troika trains a classifier of sequences (LSTM or GRU layers, the last step, a linear layer) on cpu:0:
+/* Measures how fast Troika trains a classifier of sequences (LSTM or GRU layers, the last step, a linear layer), or the
+ * language model char_lstm, on cpu:0:
  *
  *     sequence_bench lstm BATCH STEPS FEATURES HIDDEN [LAYERS [WINDOWS [BUDGET_BYTES]]]
+ *     sequence_bench char_lstm BATCH STEPS 64 HIDDEN
  *
  * One step a window: forward, loss, backward, SGD, on numbers in memory. tests/bench/sequence_bench.py is PyTorch's side. */
 #define _POSIX_C_SOURCE 200809L
@@ -35,12 +37,14 @@ static int argument(int count, char **values, int index, int unset) {
 
 int main(int count, char **values) {
   const troika_device device = {TROIKA_DEVICE_CPU, 0};
-  const int is_lstm = count > 1 && strcmp(values[1], "lstm") == 0;
+  const char *const kind = count > 1 ? values[1] : "lstm";
+  const int is_lstm = strcmp(kind, "lstm") == 0, is_char_lstm = strcmp(kind, "char_lstm") == 0;
   const int batch_size = argument(count, values, 2, 32), steps = argument(count, values, 3, 200),
             features = argument(count, values, 4, 64), hidden = argument(count, values, 5, 128),
             layers = argument(count, values, 6, 1), windows = argument(count, values, 7, 15);
   const int64_t sample[] = {steps, features}, shape[] = {batch_size, steps, features};
-  const size_t numbers = (size_t)batch_size * (size_t)steps * (size_t)features;
+  const size_t tokens = (size_t)batch_size * (size_t)steps, numbers = tokens * (size_t)features;
+  troika_model_options sizes = TROIKA_MODEL_OPTIONS_INIT;
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
   troika_step_result result = TROIKA_STEP_RESULT_INIT;
   troika_memory_info memory = {sizeof(troika_memory_info), 0, 0, 0, 0, 0, 0};
@@ -51,30 +55,39 @@ int main(int count, char **values) {
   troika_batch batch;
   troika_value x;
   float *const data = malloc(numbers * sizeof *data);
-  int32_t *const labels = malloc((size_t)batch_size * sizeof *labels);
+  int32_t *const labels = malloc(tokens * sizeof *labels);
   double *const times = malloc((size_t)windows * sizeof *times);
   double began, compiled;
   int i;
 
   if (!data || !labels || !times) return EXIT_FAILURE;
   for (i = 0; i < (int)numbers; ++i) data[i] = (float)((uint32_t)i * 2654435761u >> 8) / 8388608.0f - 1;
-  for (i = 0; i < batch_size; ++i) labels[i] = i % 10;
+  for (i = 0; i < (int)tokens; ++i) labels[i] = is_char_lstm ? (int32_t)((uint32_t)i * 2654435761u >> 24) : i % 10;
   check(troika_context_create(NULL, &context, &error));
-  check(troika_model_create_empty(context, "net", &model, &error));
-  check(troika_model_add_input(model, "x", sample, 2, &x, &error));
-  for (i = 0; i < layers; ++i) {
-    char name[32];
-    snprintf(name, sizeof name, "rnn%d", i);
-    check((is_lstm ? troika_model_add_lstm : troika_model_add_gru)(model, name, x, hidden, 1, &x, &error));
+  if (is_char_lstm) {
+    sizes.steps = steps;
+    sizes.hidden = hidden;
+    check(troika_model_create(context, "char_lstm", &sizes, &model, &error));
+  } else {
+    check(troika_model_create_empty(context, "net", &model, &error));
+    check(troika_model_add_input(model, "x", sample, 2, &x, &error));
+    for (i = 0; i < layers; ++i) {
+      char name[32];
+      snprintf(name, sizeof name, "rnn%d", i);
+      check((is_lstm ? troika_model_add_lstm : troika_model_add_gru)(model, name, x, hidden, 1, &x, &error));
+    }
+    check(troika_model_add_select_step(model, "last", x, -1, &x, &error));
+    check(troika_model_add_linear(model, "fc", x, 10, 1, &x, &error));
+    check(troika_model_set_output(model, x, &error));
   }
-  check(troika_model_add_select_step(model, "last", x, -1, &x, &error));
-  check(troika_model_add_linear(model, "fc", x, 10, 1, &x, &error));
-  check(troika_model_set_output(model, x, &error));
   options.learning_rate = 0.01;
   if (count > 8) options.activation_budget_bytes = atoll(values[8]);
   check(troika_model_attach(model, &device, 1, &options, &trainer, &error));
-  check(troika_tensor_create(context, device, TROIKA_F32, shape, 3, data, &inputs, &error));
-  check(troika_tensor_create(context, device, TROIKA_I32, shape, 1, labels, &targets, &error));
+  if (is_char_lstm)
+    check(troika_tensor_create(context, device, TROIKA_I32, shape, 2, labels, &inputs, &error));
+  else
+    check(troika_tensor_create(context, device, TROIKA_F32, shape, 3, data, &inputs, &error));
+  check(troika_tensor_create(context, device, TROIKA_I32, shape, is_char_lstm ? 2 : 1, labels, &targets, &error));
   check(troika_batch_create(inputs, targets, &batch, &error));
 
   began = now_ms();
@@ -88,7 +101,7 @@ int main(int count, char **values) {
   qsort(times, (size_t)windows, sizeof *times, compare);
   check(troika_trainer_memory(trainer, 0, &memory, &error));
   printf("troika %s batch %d, %d x %d, hidden %d, layers %d: %.1f ms (%.1f-%.1f), first %.0f ms, arena %.2f MiB, loss %.4f\n",
-         is_lstm ? "lstm" : "gru", batch_size, steps, features, hidden, layers, times[windows / 2], times[0],
+         kind, batch_size, steps, features, hidden, layers, times[windows / 2], times[0],
          times[windows - 1], compiled, (double)memory.arena_bytes / 1048576, result.loss);
   free(times);
   free(labels);

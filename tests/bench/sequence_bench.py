@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures how fast PyTorch trains the classifier of sequences of tests/bench/sequence_bench.c, on the CPU in float32:
+"""Measures how fast PyTorch trains the classifier of sequences, or the char_lstm, of tests/bench/sequence_bench.c, on the
+CPU in float32:
 
     python3 tests/bench/sequence_bench.py lstm BATCH STEPS FEATURES HIDDEN [LAYERS [WINDOWS [THREADS]]]
     pytorch 2.15.0 lstm batch 32, 200 x 64, hidden 128, layers 1: 63.3 ms (57.1-143.4)
@@ -23,6 +24,17 @@ class Classifier(nn.Module):
         return self.fc(self.recurrent(x)[0][:, -1])
 
 
+class CharLstm(nn.Module):
+    def __init__(self, features, hidden):
+        super().__init__()
+        self.embedding = nn.Embedding(256, features)
+        self.lstm = nn.LSTM(features, hidden, batch_first=True)
+        self.fc = nn.Linear(hidden, 256)
+
+    def forward(self, x):
+        return self.fc(self.lstm(self.embedding(x))[0]).flatten(0, 1)
+
+
 def main():
     name = sys.argv[1]
     defaults = [32, 200, 64, 128, 1, 15, 2]
@@ -30,10 +42,15 @@ def main():
     batch, steps, features, hidden, layers, windows, threads = given + defaults[len(given):]
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
-    model = Classifier({"lstm": nn.LSTM, "gru": nn.GRU}[name], features, hidden, layers)
+    if name == "char_lstm":
+        model = CharLstm(features, hidden)
+        x = torch.randint(256, (batch, steps))
+        labels = x.flatten()
+    else:
+        model = Classifier({"lstm": nn.LSTM, "gru": nn.GRU}[name], features, hidden, layers)
+        x = torch.rand(batch, steps, features) * 2 - 1
+        labels = torch.arange(batch) % 10
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    x = torch.rand(batch, steps, features) * 2 - 1
-    labels = torch.arange(batch) % 10
     times = []
     for _ in range(windows + 2):
         began = time.perf_counter()

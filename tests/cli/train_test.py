@@ -5,13 +5,15 @@ folder of its own.
 """
 
 import json
+import math
+import pathlib
 import re
 import signal
 import subprocess
 import xml.etree.ElementTree
 
-from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, contents_of, refuse, rows_of, run, run_tests, start_long_run,
-                  write_idx)
+from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, refuse, rows_of, run, run_tests,
+                  start_long_run, write_idx)
 
 
 def a_run_leaves_every_file(folder):
@@ -61,6 +63,30 @@ def progress_off_prints_nothing_and_json_prints_objects(folder):
     events = [json.loads(line) for line in
               run("train", *SMALL, "--epochs", 2, "--out", folder / "b", "--progress", "json").splitlines()]
     assert [event["event"] for event in events] == ["start", "epoch", "epoch", "done"], events
+
+
+TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")  # of base-files, which every Debian has
+
+
+def a_text_trains_char_lstm_the_same_on_one_device_and_two(folder):
+    if not TEXT.exists():
+        raise Skip(f"{TEXT} is not there")
+    losses = []
+    for devices in ("cpu:0", "cpu:0,cpu:1"):
+        out = folder / devices.replace(":", "")
+        events = [json.loads(line) for line in
+                  run("train", "--model", "char_lstm", "--data", TEXT, "--devices", devices, "--batch", 32, "--steps", 32,
+                      "--lr", 2, "--momentum", 0.9, "--epochs", 3, "--out", out, "--progress", "json").splitlines()]
+        epochs = [event for event in events if event["event"] == "epoch"]
+        for epoch in epochs:
+            assert abs(epoch["test_perplexity"] - math.exp(epoch["test_loss"])) < 1e-6 * epoch["test_perplexity"], epoch
+        losses.append([epoch["loss"] for epoch in epochs])
+        assert epochs[-1]["test_perplexity"] < 20, epochs  # of 256 bytes; the text's own have about 24
+    assert max(abs(a - b) for a, b in zip(*losses)) < 1e-3, losses
+    told = run("evaluate", "--model", "char_lstm", "--data", TEXT, "--steps", 32, "--weights",
+               folder / "cpu0" / "weights.safetensors")
+    assert re.fullmatch(r"loss \d\.\d{4}  accuracy 0\.\d{4}  perplexity \d+\.\d\d  \d+ samples  [\d,]+ seq/s", told.strip()), told
+    assert "char_lstm" in refuse("train", "--model", "mlp", "--data", TEXT, "--out", folder / "c")
 
 
 def a_used_folder_is_not_overwritten(folder):

@@ -15,7 +15,12 @@ class Gradients : public ::testing::TestWithParam<size_t> {};
 double objective(const Case& c, const CaseGraph& g, Values values) {
   evaluate_reference(g.graph, g.graph.nodes()[0], values);
   const Array& y = values[g.outputs[0]];
-  if (is_loss(c.op)) return y[0] * c.attributes.real("scale") * (c.inputs.size() > 2 ? values[g.inputs[2]][0] : 1);
+  if (is_loss(c.op)) {
+    double weight = c.attributes.real("scale");
+    for (size_t i = 2; i < g.inputs.size(); ++i)
+      if (g.inputs[i] != kNoValue) weight *= values[g.inputs[i]][0];
+    return y[0] * weight;
+  }
   double sum = 0;
   for (int64_t i = 0; i < y.elements(); ++i) sum += y[i] * values[g.dy][i];
   return sum;
@@ -26,7 +31,7 @@ bool is_differentiable(const Case& c, size_t input) {
   if (c.op == "join_channels") return false;  // its gradient stays joined: channel_gather takes a slice of it
   if (c.op == "batch_norm2d" && c.inputs.size() > 7) return false;  // as if the moments did not depend on x
   if (c.op == "batch_norm2d") return input <= 2 || input == 6;      // the rest is state
-  return !is_loss(c.op) || input == 0;                              // the rest is targets and the loss scale
+  return !is_loss(c.op) || input == 0;                              // the rest is targets and weights
 }
 
 // Compares slopes with the gradients of freshly drawn numbers. Gives the most samples of an input that lie at a kink, and cannot be

@@ -81,10 +81,10 @@ double tolerance_of(const Graph& graph, const Node& node, const std::string& ker
 
 bool is_exact(const Graph& graph, const Node& node) {  // choices and copies, not sums
   static const std::set<std::string_view> exact = {
-      "relu",         "relu_gradient",  "max_pool2d",     "add",           "fill",
-      "cast",         "crop",           "slice_channels", "join_channels", "part_channels",
-      "split_steps",  "join_steps",     "check_finite",   "round_bf16",    "update_loss_scale",
-      "sample_order", "gather_samples", "cast_all",       "fill_all",      "count_updates"};
+      "relu",         "relu_gradient",  "max_pool2d",        "add",           "fill",           "cast",
+      "crop",         "slice_channels", "join_channels",     "part_channels", "split_steps",    "join_steps",
+      "check_finite", "round_bf16",     "update_loss_scale", "sample_order",  "gather_samples", "cast_all",
+      "fill_all",     "count_updates",  "embedding"};
   const bool rounds_twice = node.op == &add_op && graph.type(node.outputs[0]).dtype != DType::f32;
   return exact.count(node.op->name) != 0 && !rounds_twice;
 }

@@ -316,12 +316,12 @@ TEST(Loader, may_be_destroyed_at_any_moment) {
 class WatchedDataset final : public Dataset {
  public:
   explicit WatchedDataset(int64_t n) : Dataset({1}, n, 2, 0) {}
-  void read(const int64_t* indices, int64_t n, float* inputs, int32_t* labels, float*) const override {
+  void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float*) const override {
     sigset_t blocked;
     pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
     blocks_signals_ = sigismember(&blocked, SIGINT) == 1 && sigismember(&blocked, SIGALRM) == 1;
     if (fails_) throw Error(Status::io, "the disk is gone");
-    for (int64_t i = 0; i < n; ++i) inputs[i] = static_cast<float>(indices[i]), labels[i] = 0;
+    for (int64_t i = 0; i < n; ++i) static_cast<float*>(inputs)[i] = static_cast<float>(indices[i]), labels[i] = 0;
   }
   mutable std::atomic<bool> fails_{false}, blocks_signals_{false};
 };

@@ -95,9 +95,9 @@ TEST_P(Meshes, PredictAsOneDevice) {
   for (const auto& net : {plain_net, normalized_net}) {
     std::vector<float> expected, found;
     Trainer(test_context(), net(), test_devices(1), momentum_options())
-        .predict(batch.shape, batch.inputs.data(), expected);
+        .predict({DType::f32, batch.shape}, batch.inputs.data(), expected);
     Trainer(test_context(), net(), test_devices(devices()), options(1))
-        .predict(batch.shape, batch.inputs.data(), found);
+        .predict({DType::f32, batch.shape}, batch.inputs.data(), found);
     EXPECT_LE(difference(expected, found), kTolerance);
   }
 }

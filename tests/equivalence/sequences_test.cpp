@@ -145,10 +145,10 @@ TEST(Sequences, PredictWhatTheyAreEvaluatedOn) {
     std::vector<float> fused, plain;
     TrainerOptions options;
     Trainer(test_context(), sequence_net(kind), test_devices(1), options)
-        .predict(batch.shape, batch.inputs.data(), fused);
+        .predict({DType::f32, batch.shape}, batch.inputs.data(), fused);
     options.fuse = false;
     Trainer(test_context(), sequence_net(kind), test_devices(2), options)
-        .predict(batch.shape, batch.inputs.data(), plain);
+        .predict({DType::f32, batch.shape}, batch.inputs.data(), plain);
     EXPECT_LE(difference(plain, fused), kTolerance) << kind.name;
   }
 }

@@ -145,7 +145,7 @@ TEST(Evaluate, IsExactForAnySizeOnOneDeviceAndOnAll) {
     Trainer trainer(test_context(), conv_net(), test_devices(4), {});
     // Counted by hand from the predictions.
     std::vector<float> output;
-    trainer.predict(test.shape, test.inputs.data(), output);
+    trainer.predict({DType::f32, test.shape}, test.inputs.data(), output);
     int64_t correct = 0;
     double loss = 0;
     for (int64_t i = 0; i < samples; ++i) {
@@ -186,7 +186,7 @@ TEST(Evaluate, LeavesTheStateBitForBit) {
   trainer.evaluate(loader, nullptr, metrics);
   trainer.evaluate(loader, &trainer.devices()[1], metrics);
   std::vector<float> output;
-  trainer.predict(batches[2].shape, batches[2].inputs.data(), output);
+  trainer.predict({DType::f32, batches[2].shape}, batches[2].inputs.data(), output);
   save_checkpoint(trainer, directory.path() / "after");
   EXPECT_TRUE(look_at(trainer) == before);
   EXPECT_EQ(contents(directory.path() / "before"), contents(directory.path() / "after"));
@@ -209,11 +209,11 @@ TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
   first->step(batches[0], result);
   first->step(batches[1], result);
   std::vector<float> from_trainer, from_model;
-  first->predict(batches[3].shape, batches[3].inputs.data(), from_trainer);
+  first->predict({DType::f32, batches[3].shape}, batches[3].inputs.data(), from_trainer);
   first.reset();
   {
     Predictor inference(test_context(), model, test_devices(6).back());
-    inference.predict(batches[3].shape, batches[3].inputs.data(), from_model);
+    inference.predict({DType::f32, batches[3].shape}, batches[3].inputs.data(), from_model);
     EXPECT_LE(difference(from_trainer, from_model), kTolerance);
   }
   Trainer second(test_context(), model, test_devices(2), options);

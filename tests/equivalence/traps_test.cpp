@@ -67,8 +67,8 @@ TEST(Trap, NothingOfTheRegistryIsForgotten) {
   // On every device of the new trainer, too.
   const Batch batch = make_batches(1, 7)[0];
   std::vector<float> a, b;
-  trainer.predict(batch.shape, batch.inputs.data(), a);
-  other.predict(batch.shape, batch.inputs.data(), b);
+  trainer.predict({DType::f32, batch.shape}, batch.inputs.data(), a);
+  other.predict({DType::f32, batch.shape}, batch.inputs.data(), b);
   EXPECT_LE(difference(a, b), kTolerance);
   other.check_replicas();
 }
@@ -107,7 +107,7 @@ TEST(Trap, AnOpWithoutAGradientIsAnErrorThatNamesIt) {
                                 {{"eps", 1e-5}, {"momentum", 0.1}})[0];
   const ValueId flat = append_node(graph, reshape_op, "flatten", {y}, {{"shape", std::vector<int64_t>{-1}}})[0];
   graph.outputs = {flat};
-  append_loss(graph, Loss::cross_entropy, 1.0);
+  append_loss(graph, {.kind = Loss::cross_entropy, .scale = 1.0});
   EXPECT_THROWS(Status::unsupported, "batch_norm2d_inference 'bn7'", autodiff(graph, {"w"}));
 }
 

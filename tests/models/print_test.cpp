@@ -126,7 +126,7 @@ std::string without_counts(const std::string& printed) {
 
 TEST(Print, WritesLeNetAsPyTorchDoes) {
   Model model("LeNet");
-  build_lenet(model, {1, 28, 28}, 10, 0);
+  build_lenet(model, {{1, 28, 28}, 10});
   EXPECT_EQ(without_counts(model.print()), kLeNet);
 }
 

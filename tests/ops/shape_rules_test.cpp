@@ -211,12 +211,25 @@ TEST(CrossEntropyShape, RefusesWrongInputs) {
   const TensorType labels{DType::i32, {2}};
   EXPECT_EQ(infer("cross_entropy", {f32({2, 10}), labels}),
             (std::vector<TensorType>{{DType::f64, {1}}, {DType::i64, {1}}, f32({2, 10})}));
-  EXPECT_REFUSED("cross_entropy 'stem': the model's output has shape [2, 3, 4], needs [batch, classes]",
+  EXPECT_EQ(infer("cross_entropy", {f32({2, 3, 4}), TensorType{DType::i32, {2, 3}}})[2], f32({2, 3, 4}));
+  EXPECT_EQ(infer("cross_entropy", {f32({2, 9, 3, 4}), TensorType{DType::i32, {2, 3, 4}}})[2], f32({2, 9, 3, 4}));
+  EXPECT_REFUSED("cross_entropy 'stem': labels are i32[2], needs i32[2, 3]",
                  infer("cross_entropy", {f32({2, 3, 4}), labels}));
+  EXPECT_REFUSED("cross_entropy 'stem': the model's output has shape [2, 1, 1, 1, 3], needs [batch, classes], ",
+                 infer("cross_entropy", {f32({2, 1, 1, 1, 3}), labels}));
   EXPECT_REFUSED("cross_entropy 'stem': labels are f32[2], needs i32[2]",
                  infer("cross_entropy", {f32({2, 10}), f32({2})}));
   EXPECT_REFUSED("cross_entropy 'stem': labels are i32[2], needs i32[3]",
                  infer("cross_entropy", {f32({3, 10}), labels}));
+}
+
+TEST(EmbeddingShape, RefusesWrongInputs) {
+  const TensorType tokens{DType::i32, {2, 5}};
+  EXPECT_EQ(infer("embedding", {tokens, f32({9, 4})}), (std::vector<TensorType>{f32({2, 5, 4})}));
+  EXPECT_REFUSED("embedding 'stem': tokens are f32[2, 5], needs i32[batch, ...]",
+                 infer("embedding", {f32({2, 5}), f32({9, 4})}));
+  EXPECT_REFUSED("embedding 'stem': weight has shape [9], needs [words, features]",
+                 infer("embedding", {tokens, f32({9})}));
 }
 
 TEST(MeanSquaredErrorShape, RefusesWrongInputs) {
@@ -357,12 +370,11 @@ TEST(ChannelsShape, AreThoseOfEachRankAndOfAll) {
 
 TEST(ChannelsShape, RefusesOtherNumbersOfChannels) {
   const List widths = {3, 2};
-  EXPECT_REFUSED(
-      "channel_gather 'stem': input has shape [2, 3, 4], needs [batch, channels, ...] with the channels of rank 1",
-      infer("channel_gather", {f32({2, 3, 4})}, {{"rank", int64_t{1}}, {"widths", widths}}));
+  EXPECT_REFUSED("channel_gather 'stem': input has shape [2, 3, 4], needs the channels of rank 1 on axis 1",
+                 infer("channel_gather", {f32({2, 3, 4})}, {{"rank", int64_t{1}}, {"widths", widths}}));
   EXPECT_REFUSED("join_channels 'stem': input has 39 elements, cannot be joined to [2, 5, 4]",
                  infer("join_channels", {f32({39})}, {{"shape", List{2, 5, 4}}, {"widths", widths}}));
-  EXPECT_REFUSED("part_channels 'stem': input has shape [2, 6, 4], needs [batch, channels, ...] with 5 channels",
+  EXPECT_REFUSED("part_channels 'stem': input has shape [2, 6, 4], needs 5 channels on axis 1",
                  infer("part_channels", {f32({2, 6, 4})}, {{"widths", widths}}));
   const auto scatter = [&](int64_t elements, int64_t rank) {
     return infer("channel_scatter", {f32({elements})}, {{"rank", rank}, {"shape", List{2, 2, 4}}, {"widths", widths}});

@@ -70,7 +70,7 @@ TEST(ChannelSplit, SumsOnceForTwoLinearLayers) {
   Graph graph = split.apply(model.graph(), 1);
   EXPECT_EQ(count(graph, "channel_sum"), 2);
   EXPECT_EQ(count(graph, "channel_scatter") + count(graph, "channel_gather"), 0);
-  append_loss(graph, Loss::mean_squared_error, 1);
+  append_loss(graph, {.kind = Loss::mean_squared_error, .scale = 1});
   autodiff(graph, parameters_of(graph));
   EXPECT_EQ(count(graph, "channel_sum"), 2 + 1) << "backward of the third layer; nothing asks for x's gradient";
 }
@@ -83,7 +83,7 @@ TEST(ChannelSplit, ScattersSumsThatAreWorkedOnInParts) {
   x = model.add_batch_norm2d("bn", model.add_conv2d("conv2", x, {3, one, 1, false}));
   model.set_output(model.add_linear("fc", model.add_flatten("flatten", x), 3, false));
   Graph graph = ChannelSplit(model.graph(), 2).apply(model.graph(), 1);
-  append_loss(graph, Loss::cross_entropy, 1);
+  append_loss(graph, {.kind = Loss::cross_entropy, .scale = 1});
   autodiff(graph, {"conv1.weight", "conv2.weight"});
   EXPECT_GRAPH(graph, R"(
 graph "net" {
@@ -133,7 +133,7 @@ TEST(ChannelSplit, LeavesNothingOfAResNetWholeButItsOutput) {
       EXPECT_EQ(graph.type(node.inputs[0]).shape[1] * 4,
                 model->graph().type(*model->graph().find(node.name + ".weight")).shape[0]);
     }
-  append_loss(graph, Loss::cross_entropy, 1);
+  append_loss(graph, {.kind = Loss::cross_entropy, .scale = 1});
   autodiff(graph, parameters_of(graph));
   verify(graph);
   EXPECT_EQ(count(graph, "channel_gather"), 17 + 3 - 1);

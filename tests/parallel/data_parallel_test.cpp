@@ -211,7 +211,7 @@ TEST(IdleGraph, StartsTheSameBucketsAsARankWithSamples) {
   const std::vector<std::string> trainable = {"fc1.weight", "fc2.weight"};
   const std::vector<Bucket> buckets = make_buckets(sizes_of(model), 0);
   Graph busy = rebatch(model, 3), idle = idle_graph(model, trainable);
-  append_loss(busy, Loss::cross_entropy, 1.0);
+  append_loss(busy, {.kind = Loss::cross_entropy, .scale = 1.0});
   autodiff(busy, trainable);
   auto started = [&](Graph& graph) {
     insert_all_reduces(graph, buckets);

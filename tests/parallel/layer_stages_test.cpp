@@ -120,7 +120,7 @@ TEST(LayerStages, HaveEveryNodeOfAStepWhereItsStateLies) {
       const auto model = create_model(name, {});
       const LayerStages stages(model->graph(), 4);
       Graph graph = rebatch(model->graph(), 2);
-      append_loss(graph, Loss::cross_entropy, 0.5);
+      append_loss(graph, {.kind = Loss::cross_entropy, .scale = 0.5});
       fuse(graph);
       crop_unread(graph);
       if (compute != DType::f32) mixed_precision(graph, compute);

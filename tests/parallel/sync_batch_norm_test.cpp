@@ -26,7 +26,7 @@ graph "net" {
 StepPart synchronized() {
   StepPart part{parse_graph(kModel), 0, {}};
   sync_batch_norm(part.graph, 1, 2);
-  append_loss(part.graph, Loss::mean_squared_error, 0.5);
+  append_loss(part.graph, {.kind = Loss::mean_squared_error, .scale = 0.5});
   part.forward_nodes = part.graph.nodes().size();
   autodiff(part.graph, {"bn.weight", "bn.bias"});
   verify(part.graph);

@@ -23,7 +23,7 @@ StepPart part_of(int64_t samples, bool has_two = false, DType compute = DType::f
   }
   const ValueId w = graph.add_value("fc.weight", {DType::f32, {2, 3}}, Role::parameter);
   graph.outputs = {append_node(graph, linear_op, "fc", {x, w, kNoValue}, {{"relu", int64_t{0}}})[0]};
-  append_loss(graph, Loss::mean_squared_error, 0.25);
+  append_loss(graph, {.kind = Loss::mean_squared_error, .scale = 0.25});
   if (compute != DType::f32) mixed_precision(graph, compute);
   const size_t forward_nodes = graph.nodes().size();
   autodiff(graph, trainable);

@@ -109,7 +109,7 @@ TEST(FuseSteps, LetsRecomputeMakeOnePartOfAllLayersAgainAtATime) {
   model.set_output(model.add_select_step("last", model.add_lstm("b", x, 6, true), -1));
   Graph graph = fused(model);
   const size_t forward = graph.nodes().size();
-  append_loss(graph, Loss::mean_squared_error, 1.0);
+  append_loss(graph, {.kind = Loss::mean_squared_error, .scale = 1.0});
   std::vector<std::string> trainable;
   for (const Value& value : graph.values())
     if (value.role == Role::parameter) trainable.push_back(value.name);

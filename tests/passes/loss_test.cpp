@@ -13,7 +13,7 @@ constexpr const char* kNet =
 
 Graph with_loss(const char* source, Loss loss, double scale) {
   Graph graph = parse_graph(source);
-  append_loss(graph, loss, scale);
+  append_loss(graph, {.kind = loss, .scale = scale});
   verify(graph);
   return graph;
 }
@@ -40,11 +40,27 @@ graph "net" {
 })");
 }
 
-TEST(AppendLoss, RefusesAnOutputThatIsNoVectorASample) {
-  constexpr const char* kImage =
-      R"(graph "net" { %0 : f32[4, 3, 2, 2] samples "x" (%1 : f32[4, 3, 2, 2]) = relu(%0) "relu" return %1 })";
-  EXPECT_THROWS(Status::invalid_argument, "the model's output has shape [4, 3, 2, 2], needs [batch, classes]",
-                with_loss(kImage, Loss::cross_entropy, 1.0));
+TEST(AppendLoss, RefusesAnOutputThatHasNoAxisOfClasses) {
+  constexpr const char* kVolume =
+      R"(graph "net" { %0 : f32[4, 3, 2, 2, 1] samples "x" (%1 : f32[4, 3, 2, 2, 1]) = relu(%0) "relu" return %1 })";
+  EXPECT_THROWS(Status::invalid_argument, "the model's output has shape [4, 3, 2, 2, 1], needs [batch, classes]",
+                with_loss(kVolume, Loss::cross_entropy, 1.0));
+}
+
+TEST(AppendLoss, WeighsLabelsByAnInputIfSomeMayBeIgnored) {
+  Graph graph =
+      parse_graph(R"(graph "net" { %0 : f32[4, 3, 7] samples "x" (%1 : f32[4, 3, 7]) = relu(%0) "relu" return %1 })");
+  append_loss(graph, {.labels = {-100, 0.25}, .is_weighed = true});
+  EXPECT_GRAPH(graph, R"graph(
+graph "net" {
+  %0 : f32[4, 3, 7] samples "x"
+  %2 : i32[4, 3] targets "target"
+  %3 : f32[1] label_weight "(label weight)"
+  (%1 : f32[4, 3, 7]) = relu(%0) "relu"
+  (%4 : f64[1], %5 : i64[1], %6 : f32[4, 3, 7]) = cross_entropy(%1, %2, _, %3) "loss" {
+    ignore_index = -100 scale = 1.0 smoothing = 0.25}
+  return loss %4, correct %5
+})graph");
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 Graph training_graph(const std::string& model_name, int64_t batch) {
   const auto model = create_model(model_name, {});
   Graph graph = rebatch(model->graph(), batch);
-  append_loss(graph, Loss::cross_entropy, 1.0);
+  append_loss(graph, {.kind = Loss::cross_entropy, .scale = 1.0});
   fuse(graph);
   std::vector<std::string> trainable;
   for (const Value& value : graph.values())

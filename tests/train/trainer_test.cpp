@@ -235,7 +235,7 @@ TEST(Trainer, RefusesToGoOnAfterAStepThatFailedHalfWay) {
   std::vector<float> output;
   const Batch batch = small_batch(2);
   EXPECT_THROWS(Status::comm, "attach the model again and load a checkpoint",
-                (t.trainer->predict(batch.shape, batch.inputs.data(), output), 0));
+                (t.trainer->predict({DType::f32, batch.shape}, batch.inputs.data(), output), 0));
   EXPECT_THROWS(Status::comm, "an earlier step failed half way (", (t.trainer->check_replicas(), 0));
 }
 

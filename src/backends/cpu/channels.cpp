@@ -1,26 +1,28 @@
-// slice_channels, join_channels and part_channels: runs of plain values [n, c, ...], copied.
+// slice_channels, join_channels and part_channels: runs of plain values [samples, c, ...], copied.
+// If channels are on a later axis, the axes before it count as samples.
 #include <algorithm>
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
+#include "ops/channels.h"
 
 namespace troika::cpu {
 namespace {
 
 // Floats of one channel, and of all channels, of a sample.
 struct Run {
-  int64_t channel, sample;
+  int64_t samples, channel, sample;
 
-  static Run of(const Shape& shape) {
-    const int64_t sample = shape.elements() / shape[0];
-    return {sample / shape[1], sample};
+  static Run of(const Node& node, const Shape& shape) {
+    const int axis = axis_of(node);
+    return {shape.elements(0, axis), shape.elements(axis + 1, shape.rank()), shape.elements(axis, shape.rank())};
   }
 };
 
-// The channels of each rank in each of n samples of [n, c, ...], which lie packed rank by rank.
+// The channels of each rank in each sample of a whole value, which lie packed rank by rank.
 class Runs {
  public:
-  Runs(const KernelRequest& request, const Shape& whole) : samples_(whole[0]), of_(Run::of(whole)) {
+  Runs(const KernelRequest& request, const Shape& whole) : of_(Run::of(request.node, whole)), samples_(of_.samples) {
     for (int64_t width : request.node.attributes.list("widths")) lengths_.push_back(width * of_.channel);
   }
 
@@ -40,8 +42,8 @@ class Runs {
   }
 
  private:
-  int64_t samples_;
   Run of_;
+  int64_t samples_;
   std::vector<int64_t> lengths_;  // floats of a sample, by rank
 };
 
@@ -63,8 +65,8 @@ KernelChoice repacking(const KernelRequest& request, const Shape& whole, bool jo
 KernelChoice select_slice_channels(const CpuDevice&, const KernelRequest& request) {
   const Shape &x = request.graph.type(request.node.inputs[0]).shape,
               &y = request.graph.type(request.node.outputs[0]).shape;
-  const Run from = Run::of(x), to = Run::of(y);
-  const int64_t n = x[0], offset = request.node.attributes.integer("begin") * from.channel;
+  const Run from = Run::of(request.node, x), to = Run::of(request.node, y);
+  const int64_t n = from.samples, offset = request.node.attributes.integer("begin") * from.channel;
   auto body = [=](void* const* in, void* const* out, void*) {
     parallel_for(n, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)

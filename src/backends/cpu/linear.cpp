@@ -1,15 +1,19 @@
 // linear and its gradients by oneDNN's inner product, which takes an image [n, c, h, w] in any layout without flattening it.
+#include "ops/linear.h"
 #include "backends/cpu/kernels.h"
 
 namespace troika::cpu {
 namespace {
 
-// oneDNN knows 2 to 5 dimensions; any other rank counts as [n, features].
-Dims image_dims(const Shape& x) {
-  if (x.rank() == 2 || x.rank() == 4) return x.dims();
-  int64_t features = 1;
-  for (int i = 1; i < x.rank(); ++i) features *= x[i];
-  return {x[0], features};
+Dims matrix_dims(const Node& node, const Shape& shape) {
+  const LinearRows rows(node, shape);
+  return {rows.rows, rows.features};
+}
+
+// oneDNN knows 2 to 5 dimensions; any other rank, and a value per position, counts as [rows,
+// features].
+Dims image_dims(const Node& node, const Shape& x) {
+  return x.rank() == 4 && !is_per_position(node) ? x.dims() : matrix_dims(node, x);
 }
 
 // Weights [out, in] with the input's dims behind out: [out, c, h, w].
@@ -21,12 +25,15 @@ Dims weight_dims(const Dims& x, int64_t out) {
 
 Desc any_desc(const Dims& dims, DType dtype) { return Desc(dims, onednn_type(dtype), dnnl::memory::format_tag::any); }
 
-Desc plain_desc_of(const TensorType& type) { return plain_desc(type.shape, onednn_type(type.dtype)); }
+// Of an output, or of its gradient.
+Desc output_desc(const Node& node, const TensorType& type) {
+  return plain_desc(Shape(matrix_dims(node, type.shape)), onednn_type(type.dtype));
+}
 
 // An image's descriptor such as the forward pass must have seen, told by how its weights [out, c, h, w] lie, so that the
 // gradient comes out in the layout in which the image went in.
-Desc like_weights(const TensorType& image, const LayoutPtr& weight_layout) {
-  const Dims dims = image_dims(image.shape);
+Desc like_weights(const Node& node, const TensorType& image, const LayoutPtr& weight_layout) {
+  const Dims dims = image_dims(node, image.shape);
   const auto type = onednn_type(image.dtype);
   if (dims.size() != 4 || !weight_layout) return plain_desc(Shape(dims), type);
   const Blocking b = blocking_of(desc_of(image, weight_layout));
@@ -38,9 +45,9 @@ Desc like_weights(const TensorType& image, const LayoutPtr& weight_layout) {
 }
 
 // The input as it lies where oneDNN can take it so, else as it likes.
-Desc input_desc(const TensorType& type, const LayoutPtr& layout) {
-  const Dims dims = image_dims(type.shape);
-  return layout ? desc_of(type, layout) : plain_desc(Shape(dims), onednn_type(type.dtype));
+Desc input_desc(const Node& node, const TensorType& type, const LayoutPtr& layout) {
+  const Dims dims = image_dims(node, type.shape);
+  return layout && !is_per_position(node) ? desc_of(type, layout) : plain_desc(Shape(dims), onednn_type(type.dtype));
 }
 
 }  // namespace
@@ -50,9 +57,9 @@ KernelChoice select_linear(const CpuDevice& device, const KernelRequest& request
   const TensorType &x = request.graph.type(node.inputs[0]), &y = request.graph.type(node.outputs[0]);
   const TensorType& weight = request.graph.type(node.inputs[1]);
   const bool bias = has_input(request, 2);
-  const auto pd = linear_forward(device.engine(), user_scratchpad(), input_desc(x, request.input_layouts[0]),
-                                 any_desc(weight_dims(image_dims(x.shape), weight.shape[0]), weight.dtype),
-                                 bias ? plain_desc(Shape{weight.shape[0]}) : Desc(), plain_desc_of(y));
+  const auto pd = linear_forward(device.engine(), user_scratchpad(), input_desc(node, x, request.input_layouts[0]),
+                                 any_desc(weight_dims(image_dims(node, x.shape), weight.shape[0]), weight.dtype),
+                                 bias ? plain_desc(Shape{weight.shape[0]}) : Desc(), output_desc(node, y));
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_BIAS}, {DNNL_ARG_DST});
 }
 
@@ -60,11 +67,10 @@ KernelChoice select_linear_input_gradient(const CpuDevice& device, const KernelR
   const Node& node = request.node;
   const TensorType& weight = request.graph.type(node.inputs[0]);
   const TensorType &dy = request.graph.type(node.inputs[1]), &dx = request.graph.type(node.outputs[0]);
-  const Desc dx_desc = like_weights(dx, request.input_layouts[0]),
-             weight_desc = any_desc(weight_dims(image_dims(dx.shape), weight.shape[0]), weight.dtype);
-  const auto hint = linear_forward(device.engine(), user_scratchpad(), dx_desc, weight_desc, Desc(), plain_desc_of(dy));
-  const auto pd =
-      linear_backward_data(device.engine(), user_scratchpad(), dx_desc, weight_desc, plain_desc_of(dy), hint);
+  const Desc dx_desc = like_weights(node, dx, request.input_layouts[0]), dy_desc = output_desc(node, dy),
+             weight_desc = any_desc(weight_dims(image_dims(node, dx.shape), weight.shape[0]), weight.dtype);
+  const auto hint = linear_forward(device.engine(), user_scratchpad(), dx_desc, weight_desc, Desc(), dy_desc);
+  const auto pd = linear_backward_data(device.engine(), user_scratchpad(), dx_desc, weight_desc, dy_desc, hint);
   return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
@@ -73,15 +79,15 @@ KernelChoice select_linear_weight_gradient(const CpuDevice& device, const Kernel
   const TensorType &x = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]);
   const TensorType& weight = request.graph.type(node.outputs[0]);
   const bool bias = node.outputs.size() > 1;
-  const Desc x_desc = input_desc(x, request.input_layouts[0]),
-             weight_desc = any_desc(weight_dims(image_dims(x.shape), weight.shape[0]), weight.dtype);
+  const Dims dims = weight_dims(image_dims(node, x.shape), weight.shape[0]);
+  const Desc x_desc = input_desc(node, x, request.input_layouts[0]), weight_desc = any_desc(dims, weight.dtype),
+             dy_desc = output_desc(node, dy);
   const Desc bias_desc = bias ? plain_desc(Shape{weight.shape[0]}) : Desc();
   // A weight's gradient may be wider than the weight.
-  const auto hint = linear_forward(device.engine(), user_scratchpad(), x_desc,
-                                   any_desc(weight_dims(image_dims(x.shape), weight.shape[0]), x.dtype), bias_desc,
-                                   plain_desc_of(dy));
-  const auto pd = linear_backward_weights(device.engine(), user_scratchpad(), x_desc, weight_desc, bias_desc,
-                                          plain_desc_of(dy), hint);
+  const auto hint =
+      linear_forward(device.engine(), user_scratchpad(), x_desc, any_desc(dims, x.dtype), bias_desc, dy_desc);
+  const auto pd =
+      linear_backward_weights(device.engine(), user_scratchpad(), x_desc, weight_desc, bias_desc, dy_desc, hint);
   return onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST},
                        {DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS});
 }

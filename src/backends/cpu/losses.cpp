@@ -1,67 +1,147 @@
 // cross_entropy and mean_squared_error with their gradients: small, plain, accumulated in double.
+#include <algorithm>
 #include <cmath>
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
+#include "ops/losses.h"
 
 namespace troika::cpu {
+namespace {
 
-// logits [n, classes] -> loss, correct, probabilities.
-KernelChoice select_cross_entropy(const CpuDevice&, const KernelRequest& request) {
-  const Shape& x = request.graph.type(request.node.inputs[0]).shape;
-  const int64_t n = x[0], classes = x[1];
-  auto body = [=](void* const* in, void* const* out, void*) {
-    const auto* logits = static_cast<const float*>(in[0]);
-    const auto* labels = static_cast<const int32_t*>(in[1]);
-    auto* probabilities = static_cast<float*>(out[2]);
+// What a gradient op's node multiplies by: `scale`, the loss scale and the weight of a label, each
+// if there.
+class GradientFactor {
+ public:
+  GradientFactor(const KernelRequest& request, double scale)
+      : scale_(static_cast<float>(scale)),
+        is_scaled_(has_input(request, loss::loss_scale)),
+        is_weighed_(has_input(request, loss::label_weight)) {}
+
+  float read(void* const* in) const {
+    float factor = scale_;
+    if (is_weighed_) factor *= *static_cast<const float*>(in[loss::label_weight]);
+    if (is_scaled_) factor *= *static_cast<const float*>(in[loss::loss_scale]);
+    return factor;
+  }
+
+ private:
+  float scale_;
+  bool is_scaled_, is_weighed_;
+};
+
+// Softmax over the classes of one label after the other, and what the labels add to the loss.
+class CrossEntropy {
+ public:
+  explicit CrossEntropy(const KernelRequest& request)
+      : rows_(request.graph.type(request.node.inputs[loss::x]).shape),
+        form_(LabelSettings::of(request.node.attributes)) {}
+
+  struct Sums {
     double loss = 0;
     int64_t correct = 0;
-    for (int64_t i = 0; i < n; ++i) {
-      const float* row = logits + i * classes;
-      int64_t best = 0;
-      for (int64_t c = 1; c < classes; ++c)
-        if (row[c] > row[best]) best = c;
-      // log sum exp, taken around the largest so that it cannot overflow
-      double sum = 0;
-      for (int64_t c = 0; c < classes; ++c) {
-        const float e = std::exp(row[c] - row[best]);
-        probabilities[i * classes + c] = e;
-        sum += e;
-      }
-      const float scale = static_cast<float>(1.0 / sum);
-      for (int64_t c = 0; c < classes; ++c) probabilities[i * classes + c] *= scale;
-      loss += std::log(sum) - (static_cast<double>(row[labels[i]]) - row[best]);
-      correct += best == labels[i];
-    }
-    *static_cast<double*>(out[0]) = loss;
-    *static_cast<int64_t*>(out[1]) = correct;
   };
-  return uniform_choice(request, nullptr, "cpu:cross_entropy", make_kernel(body));
+
+  int64_t labels() const { return rows_.labels(); }
+
+  // Of label i. Softmax is taken around the largest logit, so that it cannot overflow.
+  void add(int64_t i, const float* logits, const int32_t* labels, float* probabilities, Sums& sums) const {
+    const int64_t classes = rows_.classes, step = rows_.inner, first = i / step * classes * step + i % step;
+    const float* const row = logits + first;
+    float* const p = probabilities + first;
+    int64_t best = 0;
+    for (int64_t c = 1; c < classes; ++c)
+      if (row[c * step] > row[best * step]) best = c;
+    const float most = row[best * step];
+    double sum = 0;
+    for (int64_t c = 0; c < classes; ++c) {
+      const float e = std::exp(row[c * step] - most);
+      p[c * step] = e;
+      sum += e;
+    }
+    const float scale = static_cast<float>(1.0 / sum);
+    for (int64_t c = 0; c < classes; ++c) p[c * step] *= scale;
+    if (labels[i] == form_.ignored) return;
+    const double log_sum = std::log(sum), own = log_sum - (static_cast<double>(row[labels[i] * step]) - most);
+    sums.loss += form_.smoothing > 0 ? smoothed(own, log_sum, row, most) : own;
+    sums.correct += best == labels[i];
+  }
+
+ private:
+  double smoothed(double own, double log_sum, const float* row, float most) const {
+    double sum_of_logits = 0;
+    for (int64_t c = 0; c < rows_.classes; ++c) sum_of_logits += static_cast<double>(row[c * rows_.inner]) - most;
+    const double mean = log_sum - sum_of_logits / static_cast<double>(rows_.classes);
+    return (1 - form_.smoothing) * own + form_.smoothing * mean;
+  }
+
+  const ClassRows rows_;
+  const LabelSettings form_;
+};
+
+constexpr int64_t kRunLabels = 64;  // whose losses are added up before those of other runs, whatever the team
+
+}  // namespace
+
+// logits -> loss, correct, probabilities.
+KernelChoice select_cross_entropy(const CpuDevice&, const KernelRequest& request) {
+  const CrossEntropy cross_entropy(request);
+  const int64_t labels = cross_entropy.labels(), runs = (labels + kRunLabels - 1) / kRunLabels;
+  auto body = [=](void* const* in, void* const* out, void* scratch) {
+    auto* const sums = static_cast<CrossEntropy::Sums*>(scratch);  // by run
+    parallel_for(runs, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t run = begin; run < end; ++run) {
+        sums[run] = {};
+        for (int64_t i = run * kRunLabels; i < std::min((run + 1) * kRunLabels, labels); ++i)
+          cross_entropy.add(i, static_cast<const float*>(in[loss::x]), static_cast<const int32_t*>(in[loss::target]),
+                            static_cast<float*>(out[loss::probabilities]), sums[run]);
+      }
+    });
+    CrossEntropy::Sums whole;
+    for (int64_t run = 0; run < runs; ++run) {
+      whole.loss += sums[run].loss;
+      whole.correct += sums[run].correct;
+    }
+    *static_cast<double*>(out[loss::sum]) = whole.loss;
+    *static_cast<int64_t*>(out[loss::correct]) = whole.correct;
+  };
+  KernelChoice choice = uniform_choice(request, nullptr, "cpu:cross_entropy", make_kernel(body));
+  choice.scratch_bytes = static_cast<size_t>(runs) * sizeof(CrossEntropy::Sums);
+  return choice;
 }
 
 KernelChoice select_cross_entropy_gradient(const CpuDevice&, const KernelRequest& request) {
-  const Shape& x = request.graph.type(request.node.inputs[0]).shape;
-  const int64_t n = x[0], classes = x[1];
-  const float scale = static_cast<float>(request.node.attributes.real("scale"));
-  const bool is_scaled = has_input(request, 2);
+  const ClassRows rows(request.graph.type(request.node.inputs[loss::x]).shape);
+  const auto form = LabelSettings::of(request.node.attributes);
+  const double share = form.smoothing / static_cast<double>(rows.classes);
+  const auto other = static_cast<float>(share), own = static_cast<float>(1 - form.smoothing + share);
+  const GradientFactor factor_of(request, request.node.attributes.real("scale"));
   auto body = [=](void* const* in, void* const* out, void*) {
-    const auto* probabilities = static_cast<const float*>(in[0]);
-    const auto* labels = static_cast<const int32_t*>(in[1]);
+    const auto* probabilities = static_cast<const float*>(in[loss::x]);
+    const auto* labels = static_cast<const int32_t*>(in[loss::target]);
     auto* dx = static_cast<float*>(out[0]);
-    const float factor = is_scaled ? scale * *static_cast<const float*>(in[2]) : scale;
-    for (int64_t i = 0; i < n; ++i)
-      for (int64_t c = 0; c < classes; ++c)
-        dx[i * classes + c] = factor * (probabilities[i * classes + c] - (labels[i] == c ? 1.0f : 0.0f));
+    const float factor = factor_of.read(in);
+    const int64_t classes = rows.classes, step = rows.inner;
+    parallel_for(rows.labels(), kRunLabels, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i / step * classes * step + i % step;
+        const bool counts = labels[i] != form.ignored;
+        for (int64_t c = 0; c < classes; ++c) {
+          const int64_t at = first + c * step;
+          dx[at] = counts ? factor * (probabilities[at] - (labels[i] == c ? own : other)) : 0.0f;
+        }
+      }
+    });
   };
   KernelChoice choice = uniform_choice(request, nullptr, "cpu:cross_entropy_gradient", make_kernel(body));
   choice.may_share = {{0, 0}};
   return choice;
 }
 
-// outputs [n, k], targets [n, k] -> loss.
+// outputs [n, ...], targets [n, ...] -> loss.
 KernelChoice select_mean_squared_error(const CpuDevice&, const KernelRequest& request) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
-  const int64_t elements = x.elements(), k = x[1];
+  const int64_t elements = x.elements(), k = x.elements(1, x.rank());
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
     double loss = 0;
@@ -77,12 +157,12 @@ KernelChoice select_mean_squared_error(const CpuDevice&, const KernelRequest& re
 KernelChoice select_mean_squared_error_gradient(const CpuDevice&, const KernelRequest& request) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
   const int64_t elements = x.elements();
-  const bool is_scaled = has_input(request, 2);
-  const float scale = static_cast<float>(2.0 * request.node.attributes.real("scale") / static_cast<double>(x[1]));
+  const GradientFactor factor_of(
+      request, 2.0 * request.node.attributes.real("scale") / static_cast<double>(x.elements(1, x.rank())));
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
     auto* dx = static_cast<float*>(out[0]);
-    const float factor = is_scaled ? scale * *static_cast<const float*>(in[2]) : scale;
+    const float factor = factor_of.read(in);
     for (int64_t i = 0; i < elements; ++i) dx[i] = factor * (output[i] - target[i]);
   };
   return uniform_choice(request, nullptr, "cpu:mean_squared_error_gradient", make_kernel(body));

@@ -1,9 +1,11 @@
-// split_steps and join_steps: runs of plain sequences [n, steps, ...], copied.
+// split_steps and join_steps: runs of plain sequences [n, steps, ...], copied. If steps are on a
+// later axis, the axes before it count as samples.
 #include <algorithm>
 #include <numeric>
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
+#include "ops/channels.h"
 
 namespace troika::cpu {
 namespace {
@@ -13,7 +15,7 @@ std::vector<int64_t> part_floats(const KernelRequest& request, const std::vector
   std::vector<int64_t> floats;
   for (ValueId id : parts) {
     const Shape& shape = request.graph.type(id).shape;
-    floats.push_back(shape.elements() / std::max<int64_t>(shape[0], 1));
+    floats.push_back(shape.elements(axis_of(request.node), shape.rank()));
   }
   return floats;
 }
@@ -21,7 +23,7 @@ std::vector<int64_t> part_floats(const KernelRequest& request, const std::vector
 }  // namespace
 
 KernelChoice select_split_steps(const CpuDevice&, const KernelRequest& request) {
-  const int64_t n = request.graph.type(request.node.inputs[0]).shape[0];
+  const int64_t n = request.graph.type(request.node.inputs[0]).shape.elements(0, axis_of(request.node));
   auto body = [n, parts = part_floats(request, request.node.outputs)](void* const* in, void* const* out, void*) {
     parallel_for(n, 1, [&](int64_t begin, int64_t end) {
       const int64_t sample = std::accumulate(parts.begin(), parts.end(), int64_t{0});
@@ -36,7 +38,7 @@ KernelChoice select_split_steps(const CpuDevice&, const KernelRequest& request) 
 }
 
 KernelChoice select_join_steps(const CpuDevice&, const KernelRequest& request) {
-  const int64_t n = request.graph.type(request.node.outputs[0]).shape[0];
+  const int64_t n = request.graph.type(request.node.outputs[0]).shape.elements(0, axis_of(request.node));
   auto body = [n, parts = part_floats(request, request.node.inputs)](void* const* in, void* const* out, void*) {
     parallel_for(n, 1, [&](int64_t begin, int64_t end) {
       const int64_t sample = std::accumulate(parts.begin(), parts.end(), int64_t{0});

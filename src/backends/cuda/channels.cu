@@ -1,7 +1,9 @@
-// slice_channels, join_channels and part_channels: runs of plain values [n, c, ...], copied.
+// slice_channels, join_channels and part_channels: runs of plain values [samples, c, ...], copied.
+// If channels are on a later axis, the axes before it count as samples.
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
+#include "ops/channels.h"
 
 namespace troika::cuda {
 namespace {
@@ -46,7 +48,7 @@ __global__ void repack_kernel(const T* __restrict__ x, T* __restrict__ y, int64_
 // Of values `whole` [n, c, ...].
 Starts starts_of(const KernelRequest& request, const Shape& whole) {
   const std::vector<int64_t>& widths = request.node.attributes.list("widths");
-  const int64_t channel = whole.elements() / whole[0] / whole[1];
+  const int64_t channel = whole.elements(axis_of(request.node) + 1, whole.rank());
   if (widths.size() > kMostRanks)
     throw Error(Status::unsupported, text(request.node.op, " '", request.node.name, "': a channel group has ",
                                           widths.size(), " devices, GPUs take at most ", kMostRanks));
@@ -58,7 +60,7 @@ Starts starts_of(const KernelRequest& request, const Shape& whole) {
 // Between values `whole` [n, c, ...] and the same packed.
 template <bool joins>
 KernelChoice repacking(CudaDevice& device, const KernelRequest& request, const TensorType& whole, const char* name) {
-  const int64_t samples = whole.shape[0], length = whole.shape.elements() / samples;
+  const int64_t samples = whole.shape.elements(0, axis_of(request.node)), length = whole.shape.elements() / samples;
   const Starts starts = starts_of(request, whole.shape);
   return with_type(whole.dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -74,8 +76,9 @@ KernelChoice repacking(CudaDevice& device, const KernelRequest& request, const T
 
 KernelChoice select_slice_channels(CudaDevice& device, const KernelRequest& request) {
   const Shape x = input_type(request, 0).shape, y = output_type(request, 0).shape;
-  const int64_t n = y.elements(), x_sample = x.elements() / x[0], y_sample = n / y[0];
-  const int64_t offset = request.node.attributes.integer("begin") * (x_sample / x[1]);
+  const int axis = axis_of(request.node);
+  const int64_t n = y.elements(), x_sample = x.elements(axis, x.rank()), y_sample = y.elements(axis, y.rank());
+  const int64_t offset = request.node.attributes.integer("begin") * x.elements(axis + 1, x.rank());
   return with_type(input_type(request, 0).dtype, [&](auto zero) {
     using T = decltype(zero);
     auto body = [=](const Arguments& a, cudaStream_t stream) {

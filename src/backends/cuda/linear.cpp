@@ -1,12 +1,11 @@
 // linear and its gradients by cuBLASLt, with bias and bias gradient in the product where it has them so, else behind it.
+#include "ops/linear.h"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/matmul.h"
 
 namespace troika::cuda {
 namespace {
-
-int64_t features_of(const Shape& x) { return x.elements() / x[0]; }
 
 bool is_tf32(const KernelRequest& r) { return r.node.attributes.flag("tf32"); }
 
@@ -20,14 +19,14 @@ KernelChoice select_linear(CudaDevice& device, const KernelRequest& request) {
   using Epilogue = Product::Epilogue;
   const TensorType &x = input_type(request, 0), &y = output_type(request, 0);
   const DType dtype = x.dtype;
-  const int64_t rows = x.shape[0], outputs = y.shape[1];
+  const auto [rows, outputs] = LinearRows(request.node, y.shape);
   const bool bias = has_input(request, 2), relu = request.node.attributes.flag("relu");
   // cuBLASLt's bias has y's type, and ours is f32. Its ReLU may turn NaN into 0; our own pass then takes the bias along.
   const bool has_epilogue = bias && !relu && dtype == DType::f32;
   auto matmul = make_matmul(device, request,
                             {.m = rows,
                              .n = outputs,
-                             .k = features_of(x.shape),
+                             .k = LinearRows(request.node, x.shape).features,
                              .transpose_b = true,
                              .in = dtype,
                              .out = dtype,
@@ -47,10 +46,11 @@ KernelChoice select_linear(CudaDevice& device, const KernelRequest& request) {
 
 KernelChoice select_linear_input_gradient(CudaDevice& device, const KernelRequest& request) {
   const TensorType &dy = input_type(request, 1), &dx = output_type(request, 0);
+  const LinearRows of_dy(request.node, dy.shape);
   auto matmul = make_matmul(device, request,
-                            {.m = dy.shape[0],
-                             .n = features_of(dx.shape),
-                             .k = dy.shape[1],
+                            {.m = of_dy.rows,
+                             .n = LinearRows(request.node, dx.shape).features,
+                             .k = of_dy.features,
                              .in = dy.dtype,
                              .out = dx.dtype,
                              .tf32 = is_tf32(request)});
@@ -68,11 +68,11 @@ KernelChoice select_linear_weight_gradient(CudaDevice& device, const KernelReque
   using Epilogue = Product::Epilogue;
   const TensorType &x = input_type(request, 0), &dy = input_type(request, 1);
   const DType dtype = dy.dtype;
-  const int64_t rows = dy.shape[0], outputs = dy.shape[1];
+  const auto [rows, outputs] = LinearRows(request.node, dy.shape);
   const bool bias = request.node.outputs.size() > 1;
   auto matmul = make_matmul(device, request,
                             {.m = outputs,
-                             .n = features_of(x.shape),
+                             .n = LinearRows(request.node, x.shape).features,
                              .k = rows,
                              .transpose_a = true,
                              .in = dtype,

@@ -2,6 +2,7 @@
 #include "backends/cuda/block_sum.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
+#include "ops/losses.h"
 
 namespace troika::cuda {
 namespace {
@@ -26,6 +27,35 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) *correct = correct_sum;
 }
 
+// What the kernels know of logits and their labels: ClassRows and LabelSettings, for device code.
+struct Labels {
+  int64_t count, classes, inner;
+  float own, other;  // what the probability of the label's class should be, and that of the other classes
+  double smoothing;
+  int32_t ignored;
+  bool ignores;
+
+  explicit Labels(const KernelRequest& request) {
+    const ClassRows rows(input_type(request, loss::x).shape);
+    const auto form = LabelSettings::of(request.node.attributes);
+    count = rows.labels();
+    classes = rows.classes;
+    inner = rows.inner;
+    smoothing = form.smoothing;
+    const double share = smoothing / static_cast<double>(classes);
+    own = static_cast<float>(1 - smoothing + share);
+    other = static_cast<float>(share);
+    ignores = form.ignored.has_value();
+    ignored = form.ignored.value_or(0);
+  }
+
+  __device__ bool counts(int32_t label) const { return !(ignores && label == ignored); }
+  // The first logit of label i; the next ones follow in steps of `inner`.
+  __device__ int64_t first_logit(int64_t i) const {
+    return inner == 1 ? i * classes : i / inner * classes * inner + i % inner;
+  }
+};
+
 // A few lanes for each of many short rows, or a warp for a long one.
 template <int kLanes>
 constexpr int kRowThreads = kLanes == 32 ? 256 : 1024;
@@ -33,14 +63,15 @@ template <int kLanes>
 constexpr int kRows = kRowThreads<kLanes> / kLanes;
 constexpr int64_t kShortRow = 64;  // classes
 
-// logits [n, classes] -> probabilities, and a loss and a number of correct samples a block.
+// logits -> probabilities, and a loss and a number of correct labels per block.
 template <int kLanes>
 __global__ void __launch_bounds__(kRowThreads<kLanes>)
     cross_entropy_kernel(const float* __restrict__ logits, const int32_t* labels, float* __restrict__ probabilities,
-                         int64_t n, int64_t classes, double* losses, int64_t* corrects) {
+                         const __grid_constant__ Labels form, double* losses, int64_t* corrects) {
   __shared__ double loss_slots[kRowThreads<kLanes>];
   __shared__ int64_t correct_slots[kRowThreads<kLanes>];
   const int lane = threadIdx.x % kLanes;
+  const int64_t n = form.count, classes = form.classes, apart = form.inner;
   double loss = 0;
   int64_t correct = 0;
   const int64_t step = int64_t{gridDim.x} * kRows<kLanes>;
@@ -48,13 +79,14 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
     const int64_t own = first + threadIdx.x / kLanes;
     const bool is_row = own < n;  // lanes without one go along for the shuffles, and write nothing
     const int64_t row = is_row ? own : n - 1;
-    const float* x = logits + row * classes;
+    const int64_t first_logit = form.first_logit(row);
+    const float* x = logits + first_logit;
     // Every lane begins with the first class, so that all agree on the largest even where it is not a number.
     float most = x[0];
     int best = 0;
     for (int64_t c = lane; c < classes; c += kLanes)
-      if (x[c] > most) {
-        most = x[c];
+      if (x[c * apart] > most) {
+        most = x[c * apart];
         best = static_cast<int>(c);
       }
 #pragma unroll
@@ -68,15 +100,25 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
     }
     // log sum exp, taken around the largest so that it cannot overflow
     double sum = 0;
-    for (int64_t c = lane; c < classes; c += kLanes) sum += expf(x[c] - most);
+    for (int64_t c = lane; c < classes; c += kLanes) sum += expf(x[c * apart] - most);
 #pragma unroll
     for (int distance = kLanes / 2; distance > 0; distance /= 2) sum += __shfl_xor_sync(~0u, sum, distance);
+    double sum_of_logits = 0;
+    if (form.smoothing > 0) {  // the same for all lanes
+      for (int64_t c = lane; c < classes; c += kLanes) sum_of_logits += static_cast<double>(x[c * apart]) - most;
+#pragma unroll
+      for (int distance = kLanes / 2; distance > 0; distance /= 2)
+        sum_of_logits += __shfl_xor_sync(~0u, sum_of_logits, distance);
+    }
     if (!is_row) continue;
     const auto scale = static_cast<float>(1.0 / sum);
-    for (int64_t c = lane; c < classes; c += kLanes) probabilities[row * classes + c] = expf(x[c] - most) * scale;
-    if (lane == 0) {
-      const int32_t label = labels[row];
-      loss += log(sum) - (static_cast<double>(x[label]) - most);
+    for (int64_t c = lane; c < classes; c += kLanes)
+      probabilities[first_logit + c * apart] = expf(x[c * apart] - most) * scale;
+    const int32_t label = labels[row];
+    if (lane == 0 && form.counts(label)) {
+      const double own = log(sum) - (static_cast<double>(x[label * apart]) - most);
+      const double mean = log(sum) - sum_of_logits / static_cast<double>(classes);
+      loss += form.smoothing > 0 ? (1 - form.smoothing) * own + form.smoothing * mean : own;
       correct += best == label;
     }
   }
@@ -88,17 +130,37 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
   }
 }
 
-// The loss scale is null where there is none.
-__device__ float scaled(float scale, const float* loss_scale) { return loss_scale ? scale * *loss_scale : scale; }
+// What a gradient is multiplied by. Pointers are null if there is no loss scale, or no weight of a
+// label.
+struct Factor {
+  const float *loss_scale, *label_weight;
+  float scale;
 
-// dx may be the probabilities.
+  Factor(const Arguments& a, float s)
+      : loss_scale(a.inputs.size() > loss::loss_scale ? a.in<float>(loss::loss_scale) : nullptr),
+        label_weight(a.inputs.size() > loss::label_weight ? a.in<float>(loss::label_weight) : nullptr),
+        scale(s) {}
+
+  __device__ float read() const {
+    float factor = scale;
+    if (label_weight) factor *= *label_weight;
+    if (loss_scale) factor *= *loss_scale;
+    return factor;
+  }
+};
+
+// dx may be the probabilities. `is_last`: classes are on the last axis.
+template <bool is_last>
 __global__ void __launch_bounds__(kThreads)
-    cross_entropy_gradient_kernel(const float* probabilities, const int32_t* labels, const float* loss_scale, float* dx,
-                                  int64_t n, int64_t classes, float scale) {
-  const float s = scaled(scale, loss_scale);
-  for (int64_t i = first_index(); i < n * classes; i += index_step()) {
-    const int64_t row = i / classes;
-    dx[i] = s * (probabilities[i] - (labels[row] == i - row * classes ? 1.0f : 0.0f));
+    cross_entropy_gradient_kernel(const float* probabilities, const int32_t* labels,
+                                  const __grid_constant__ Factor factor, float* dx,
+                                  const __grid_constant__ Labels form) {
+  const float s = factor.read();
+  for (int64_t i = first_index(); i < form.count * form.classes; i += index_step()) {
+    const int64_t run = is_last ? i : i / form.inner;
+    const int64_t row = run / form.classes, c = run - row * form.classes;
+    const int32_t label = labels[is_last ? row : row * form.inner + i % form.inner];
+    dx[i] = form.counts(label) ? s * (probabilities[i] - (label == c ? form.own : form.other)) : 0.0f;
   }
 }
 
@@ -116,26 +178,22 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    mean_squared_error_gradient_kernel(const float* x, const float* target, const float* loss_scale, float* dx,
-                                       int64_t elements, float scale) {
-  const float s = scaled(scale, loss_scale);
+    mean_squared_error_gradient_kernel(const float* x, const float* target, const __grid_constant__ Factor factor,
+                                       float* dx, int64_t elements) {
+  const float s = factor.read();
   for (int64_t i = first_index(); i < elements; i += index_step()) dx[i] = s * (x[i] - target[i]);
 }
 
-// The loss scale of a gradient op's inputs.
-const float* loss_scale(const Arguments& a) { return a.inputs.size() > 2 ? a.in<float>(2) : nullptr; }
-
 template <int kLanes>
 KernelChoice choose_cross_entropy(CudaDevice& device, const KernelRequest& request, std::string name) {
-  const Shape& x = input_type(request, 0).shape;
-  const int64_t n = x[0], classes = x[1];
-  const unsigned blocks = blocks_for(n, kRows<kLanes>, kMostParts);
+  const Labels form(request);
+  const unsigned blocks = blocks_for(form.count, kRows<kLanes>, kMostParts);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     // One block writes the results itself.
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
     int64_t* corrects = blocks == 1 ? a.out<int64_t>(1) : reinterpret_cast<int64_t*>(losses + blocks);
     cross_entropy_kernel<kLanes><<<blocks, kRowThreads<kLanes>, 0, stream>>>(
-        a.in<float>(0), a.in<int32_t>(1), a.out<float>(2), n, classes, losses, corrects);
+        a.in<float>(loss::x), a.in<int32_t>(loss::target), a.out<float>(loss::probabilities), form, losses, corrects);
     if (blocks > 1)
       sum_parts_kernel<<<1, kThreads, 0, stream>>>(losses, corrects, blocks, a.out<double>(0), a.out<int64_t>(1));
   });
@@ -146,30 +204,35 @@ KernelChoice choose_cross_entropy(CudaDevice& device, const KernelRequest& reque
 
 }  // namespace
 
-// logits [n, classes] -> loss, correct, probabilities.
+// logits -> loss, correct, probabilities.
 KernelChoice select_cross_entropy(CudaDevice& device, const KernelRequest& request) {
-  if (input_type(request, 0).shape[1] <= kShortRow)
+  if (ClassRows(input_type(request, loss::x).shape).classes <= kShortRow)
     return choose_cross_entropy<4>(device, request, "cuda:own:cross_entropy_short_rows");
   return choose_cross_entropy<32>(device, request, "cuda:own:cross_entropy_warp_rows");
 }
 
 KernelChoice select_cross_entropy_gradient(CudaDevice& device, const KernelRequest& request) {
-  const Shape& x = input_type(request, 0).shape;
-  const int64_t n = x[0], classes = x[1];
+  const Labels form(request);
   const auto scale = static_cast<float>(request.node.attributes.real("scale"));
+  const unsigned blocks = blocks_for(form.count * form.classes);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
-    cross_entropy_gradient_kernel<<<blocks_for(n * classes), kThreads, 0, stream>>>(
-        a.in<float>(0), a.in<int32_t>(1), loss_scale(a), a.out<float>(0), n, classes, scale);
+    const Factor factor(a, scale);
+    if (form.inner == 1)
+      cross_entropy_gradient_kernel<true><<<blocks, kThreads, 0, stream>>>(
+          a.in<float>(loss::x), a.in<int32_t>(loss::target), factor, a.out<float>(0), form);
+    else
+      cross_entropy_gradient_kernel<false><<<blocks, kThreads, 0, stream>>>(
+          a.in<float>(loss::x), a.in<int32_t>(loss::target), factor, a.out<float>(0), form);
   });
   KernelChoice choice = plain_choice(request, "cuda:own:cross_entropy_gradient", std::move(kernel));
   choice.may_share = {{0, 0}};
   return choice;
 }
 
-// outputs [n, k], targets [n, k] -> loss.
+// outputs [n, ...], targets [n, ...] -> loss.
 KernelChoice select_mean_squared_error(CudaDevice& device, const KernelRequest& request) {
   const Shape& x = input_type(request, 0).shape;
-  const int64_t elements = x.elements(), k = x[1];
+  const int64_t elements = x.elements(), k = x.elements(1, x.rank());
   const unsigned blocks = blocks_for(elements, 16 * kThreads, kMostParts);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
@@ -185,10 +248,11 @@ KernelChoice select_mean_squared_error(CudaDevice& device, const KernelRequest& 
 KernelChoice select_mean_squared_error_gradient(CudaDevice& device, const KernelRequest& request) {
   const Shape& x = input_type(request, 0).shape;
   const int64_t elements = x.elements();
-  const auto scale = static_cast<float>(2.0 * request.node.attributes.real("scale") / static_cast<double>(x[1]));
+  const auto scale =
+      static_cast<float>(2.0 * request.node.attributes.real("scale") / static_cast<double>(x.elements(1, x.rank())));
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     mean_squared_error_gradient_kernel<<<blocks_for(elements), kThreads, 0, stream>>>(
-        a.in<float>(0), a.in<float>(1), loss_scale(a), a.out<float>(0), elements, scale);
+        a.in<float>(0), a.in<float>(1), Factor(a, scale), a.out<float>(0), elements);
   });
   return plain_choice(request, "cuda:own:mean_squared_error_gradient", std::move(kernel));
 }

@@ -1,7 +1,9 @@
-// split_steps and join_steps: runs of plain sequences [n, steps, ...], copied.
+// split_steps and join_steps: runs of plain sequences [n, steps, ...], copied. If steps are on a
+// later axis, the axes before it count as samples.
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/pack_width.cuh"
+#include "ops/channels.h"
 
 namespace troika::cuda {
 namespace {
@@ -33,14 +35,15 @@ __global__ void __launch_bounds__(kThreads)
 template <bool joins>
 KernelChoice copying(CudaDevice& device, const KernelRequest& request, const TensorType& whole,
                      const std::vector<ValueId>& parts, const char* name) {
-  const int64_t n = whole.shape[0], sample = whole.shape.elements() / n, step = sample / whole.shape[1];
+  const int axis = axis_of(request.node), rank = whole.shape.rank();
+  const int64_t n = whole.shape.elements(0, axis), step = whole.shape.elements(axis + 1, rank);
   return with_pack<float>(step, [&](auto pack) {
     using P = Pack<float, decltype(pack)::value>;
     const int64_t step_packs = step / decltype(pack)::value;
     std::vector<int64_t> begins = {0};
     int64_t longest = 0;
     for (ValueId id : parts) {
-      const int64_t length = request.graph.type(id).shape[1] * step_packs;
+      const int64_t length = request.graph.type(id).shape[axis] * step_packs;
       begins.push_back(begins.back() + length);
       longest = std::max(longest, length);
     }

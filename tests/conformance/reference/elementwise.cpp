@@ -40,8 +40,9 @@ void crop(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
 void slice_channels(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array& x = *in[0];
   Array& y = *out[0];
-  const int64_t from = x.shape[1], to = y.shape[1], spatial = x.elements() / x.shape[0] / from;
-  for (int64_t n = 0; n < y.shape[0]; ++n)
+  const int axis = axis_of_case(node);
+  const int64_t from = x.shape[axis], to = y.shape[axis], spatial = x.shape.elements(axis + 1, x.shape.rank());
+  for (int64_t n = 0; n < x.shape.elements(0, axis); ++n)
     for (int64_t c = 0; c < to; ++c)
       for (int64_t i = 0; i < spatial; ++i)
         y[(n * to + c) * spatial + i] = x[(n * from + node.attributes.integer("begin") + c) * spatial + i];
@@ -50,11 +51,12 @@ void slice_channels(const Node& node, const ReferenceInputs& in, const Reference
 // Calls visit(where in the run of numbers, rank by rank and sample by sample, where in `whole`) for each element.
 template <typename Visit>
 void visit_packed(const Node& node, const Shape& whole, Visit visit) {
-  const int64_t spatial = whole.elements() / (whole[0] * whole[1]);
+  const int axis = axis_of_case(node);
+  const int64_t samples = whole.elements(0, axis), spatial = whole.elements(axis + 1, whole.rank());
   int64_t next = 0, first = 0;
   for (int64_t width : node.attributes.list("widths")) {
-    for (int64_t n = 0; n < whole[0]; ++n)
-      for (int64_t i = 0; i < width * spatial; ++i) visit(next++, (n * whole[1] + first) * spatial + i);
+    for (int64_t n = 0; n < samples; ++n)
+      for (int64_t i = 0; i < width * spatial; ++i) visit(next++, (n * whole[axis] + first) * spatial + i);
     first += width;
   }
 }

@@ -1,4 +1,5 @@
-// linear and its gradients: y[n, o] = sum_i x[n, i] weight[o, i] + bias[o].
+// linear and its gradients: y[n, o] = sum_i x[n, i] weight[o, i] + bias[o], n a sample, or per
+// position a sample and step.
 #include "conformance/reference/reference.h"
 
 namespace troika {
@@ -8,7 +9,7 @@ void linear(const Node& node, const ReferenceInputs& in, const ReferenceOutputs&
   const Array &x = *in[0], &weight = *in[1];
   Array& y = *out[0];
   const int64_t outputs = weight.shape[0], features = weight.shape[1];
-  for (int64_t n = 0; n < y.shape[0]; ++n)
+  for (int64_t n = 0; n < y.elements() / outputs; ++n)
     for (int64_t o = 0; o < outputs; ++o) {
       double sum = in[2] ? (*in[2])[o] : 0;
       for (int64_t i = 0; i < features; ++i) sum += x[n * features + i] * weight[o * features + i];
@@ -19,7 +20,7 @@ void linear(const Node& node, const ReferenceInputs& in, const ReferenceOutputs&
 void linear_input_gradient(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &weight = *in[0], &dy = *in[1];
   const int64_t outputs = weight.shape[0], features = weight.shape[1];
-  for (int64_t n = 0; n < dy.shape[0]; ++n)
+  for (int64_t n = 0; n < dy.elements() / outputs; ++n)
     for (int64_t o = 0; o < outputs; ++o)
       for (int64_t i = 0; i < features; ++i)
         (*out[0])[n * features + i] += dy[n * outputs + o] * weight[o * features + i];
@@ -27,8 +28,8 @@ void linear_input_gradient(const Node&, const ReferenceInputs& in, const Referen
 
 void linear_weight_gradient(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &x = *in[0], &dy = *in[1];
-  const int64_t outputs = dy.shape[1], features = out[0]->shape[1];
-  for (int64_t n = 0; n < dy.shape[0]; ++n)
+  const int64_t outputs = out[0]->shape[0], features = out[0]->shape[1];
+  for (int64_t n = 0; n < dy.elements() / outputs; ++n)
     for (int64_t o = 0; o < outputs; ++o) {
       for (int64_t i = 0; i < features; ++i) (*out[0])[o * features + i] += dy[n * outputs + o] * x[n * features + i];
       if (out.size() > 1) (*out[1])[o] += dy[n * outputs + o];

@@ -7,45 +7,79 @@
 namespace troika {
 namespace {
 
-void cross_entropy(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+// Of a label: where its logits are, in steps of `apart`. Classes are on the last axis of [n, steps,
+// classes], otherwise on axis 1.
+struct Logits {
+  int64_t classes, apart;
+  explicit Logits(const Shape& x) : classes(x.rank() == 3 ? x[2] : x[1]), apart(x.rank() == 4 ? x[2] * x[3] : 1) {}
+  int64_t at(int64_t label, int64_t c) const { return (label / apart * classes + c) * apart + label % apart; }
+};
+
+bool is_ignored(const Node& node, int64_t label) {
+  return node.attributes.has("ignore_index") && node.attributes.integer("ignore_index") == label;
+}
+
+double smoothing_of(const Node& node) {
+  return node.attributes.has("smoothing") ? node.attributes.real("smoothing") : 0;
+}
+
+void cross_entropy(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &x = *in[0], &labels = *in[1];
-  const int64_t classes = x.shape[1];
-  for (int64_t n = 0; n < x.shape[0]; ++n) {
-    const double* row = &x.data[static_cast<size_t>(n * classes)];
-    const double most = *std::max_element(row, row + classes);
+  const Logits logits(x.shape);
+  const int64_t classes = logits.classes;
+  const double smoothing = smoothing_of(node);
+  for (int64_t n = 0; n < labels.elements(); ++n) {
+    std::vector<double> row;
+    for (int64_t c = 0; c < classes; ++c) row.push_back(x[logits.at(n, c)]);
+    const double most = *std::max_element(row.begin(), row.end());
     double sum = 0;
-    for (int64_t c = 0; c < classes; ++c) sum += std::exp(row[c] - most);
+    for (double logit : row) sum += std::exp(logit - most);
+    for (int64_t c = 0; c < classes; ++c)
+      (*out[2])[logits.at(n, c)] = std::exp(row[static_cast<size_t>(c)] - most) / sum;
     const auto label = static_cast<int64_t>(labels[n]);
-    (*out[0])[0] += std::log(sum) + most - row[label];
-    (*out[1])[0] += std::max_element(row, row + classes) - row == label;  // the first of equal ones
-    for (int64_t c = 0; c < classes; ++c) (*out[2])[n * classes + c] = std::exp(row[c] - most) / sum;
+    if (is_ignored(node, label)) continue;
+    for (int64_t c = 0; c < classes; ++c) {
+      const double target = (label == c ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
+      (*out[0])[0] += target * (std::log(sum) + most - row[static_cast<size_t>(c)]);
+    }
+    (*out[1])[0] += std::max_element(row.begin(), row.end()) - row.begin() == label;  // the first of equal ones
   }
 }
 
-// What a sample weighs, times the loss scale where there is one.
+// What a label weighs, times the loss scale and the weight of a label if there are any.
 double scale_of(const Node& node, const ReferenceInputs& in) {
-  return node.attributes.real("scale") * (in.size() > 2 ? (*in[2])[0] : 1);
+  double scale = node.attributes.real("scale");
+  for (size_t i = 2; i < in.size(); ++i)
+    if (in[i]) scale *= (*in[i])[0];
+  return scale;
 }
 
 void cross_entropy_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &probabilities = *in[0], &labels = *in[1];
-  const int64_t classes = probabilities.shape[1];
-  for (int64_t i = 0; i < probabilities.elements(); ++i)
-    (*out[0])[i] = scale_of(node, in) *
-                   (probabilities[i] - (static_cast<int64_t>(labels[i / classes]) == i % classes ? 1 : 0));
+  const Logits logits(probabilities.shape);
+  const double smoothing = smoothing_of(node);
+  for (int64_t n = 0; n < labels.elements(); ++n)
+    for (int64_t c = 0; c < logits.classes; ++c) {
+      const auto label = static_cast<int64_t>(labels[n]);
+      const double target = (label == c ? 1 - smoothing : 0) + smoothing / static_cast<double>(logits.classes);
+      const int64_t at = logits.at(n, c);
+      (*out[0])[at] = is_ignored(node, label) ? 0 : scale_of(node, in) * (probabilities[at] - target);
+    }
 }
+
+// Of a sample.
+double values_of(const Array& x) { return static_cast<double>(x.elements() / x.shape[0]); }
 
 void mean_squared_error(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
   for (int64_t i = 0; i < in[0]->elements(); ++i) {
     const double d = (*in[0])[i] - (*in[1])[i];
-    (*out[0])[0] += d * d / static_cast<double>(in[0]->shape[1]);
+    (*out[0])[0] += d * d / values_of(*in[0]);
   }
 }
 
 void mean_squared_error_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   for (int64_t i = 0; i < in[0]->elements(); ++i)
-    (*out[0])[i] =
-        scale_of(node, in) * 2 * ((*in[0])[i] - (*in[1])[i]) / static_cast<double>(in[0]->shape[1]);
+    (*out[0])[i] = scale_of(node, in) * 2 * ((*in[0])[i] - (*in[1])[i]) / values_of(*in[0]);
 }
 
 }  // namespace

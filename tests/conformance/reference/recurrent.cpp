@@ -180,20 +180,22 @@ void gru_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOu
   }
 }
 
-void split_steps(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+void split_steps(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   int64_t from = 0;
-  for (int64_t n = 0; n < in[0]->shape[0]; ++n)
+  const int64_t samples = in[0]->shape.elements(0, axis_of_case(node));
+  for (int64_t n = 0; n < samples; ++n)
     for (Array* part : out) {
-      const int64_t sample = part->elements() / part->shape[0];
+      const int64_t sample = part->elements() / samples;
       for (int64_t k = 0; k < sample; ++k) (*part)[n * sample + k] = (*in[0])[from++];
     }
 }
 
-void join_steps(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+void join_steps(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   int64_t to = 0;
-  for (int64_t n = 0; n < out[0]->shape[0]; ++n)
+  const int64_t samples = out[0]->shape.elements(0, axis_of_case(node));
+  for (int64_t n = 0; n < samples; ++n)
     for (const Array* part : in) {
-      const int64_t sample = part->elements() / part->shape[0];
+      const int64_t sample = part->elements() / samples;
       for (int64_t k = 0; k < sample; ++k) (*out[0])[to++] = (*part)[n * sample + k];
     }
 }

@@ -12,6 +12,7 @@ const ReferenceTable& reference_kernels() {
     ReferenceTable t;
     add_convolution_references(t);
     add_linear_references(t);
+    add_embedding_references(t);
     add_batch_norm_references(t);
     add_pooling_references(t);
     add_elementwise_references(t);

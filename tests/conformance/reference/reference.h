@@ -25,6 +25,11 @@ struct Array {
   std::vector<double> data;
 };
 
+// The axis on which an op of channels or steps works: the attribute `axis`, or 1.
+inline int axis_of_case(const Node& node) {
+  return node.attributes.has("axis") ? static_cast<int>(node.attributes.integer("axis")) : 1;
+}
+
 // Inputs are null where absent; those that the op mutates change. Outputs have their shapes and hold 0.
 using ReferenceInputs = std::vector<Array*>;
 using ReferenceOutputs = std::vector<Array*>;
@@ -46,6 +51,7 @@ void evaluate_reference(const Graph& graph, const Node& node, Values& values, bo
 // Each family's file adds its own.
 void add_convolution_references(ReferenceTable& table);
 void add_linear_references(ReferenceTable& table);
+void add_embedding_references(ReferenceTable& table);
 void add_batch_norm_references(ReferenceTable& table);
 void add_pooling_references(ReferenceTable& table);
 void add_elementwise_references(ReferenceTable& table);

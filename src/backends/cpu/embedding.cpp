@@ -1,0 +1,58 @@
+// embedding and its gradient: rows of a plain table, copied or added up.
+#include <algorithm>
+#include <cstring>
+
+#include "backends/cpu/kernels.h"
+#include "backends/cpu/threads.h"
+#include "ops/embedding.h"
+
+namespace troika::cpu {
+
+// tokens [rows], weight [words, features] -> y [rows, features], of any type.
+KernelChoice select_embedding(const CpuDevice&, const KernelRequest& request) {
+  const TensorType& weight = request.graph.type(request.node.inputs[embedding::weight]);
+  const int64_t rows = request.graph.type(request.node.inputs[embedding::tokens]).shape.elements();
+  const int64_t words = weight.shape[0];
+  const size_t row_bytes = static_cast<size_t>(weight.shape[1]) * size_of(weight.dtype);
+  auto body = [=](void* const* in, void* const* out, void*) {
+    const auto* tokens = static_cast<const int32_t*>(in[embedding::tokens]);
+    const auto* table = static_cast<const std::byte*>(in[embedding::weight]);
+    auto* y = static_cast<std::byte*>(out[0]);
+    parallel_for(rows, 64, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        std::byte* const row = y + static_cast<size_t>(i) * row_bytes;
+        if (tokens[i] >= 0 && tokens[i] < words)
+          std::memcpy(row, table + static_cast<size_t>(tokens[i]) * row_bytes, row_bytes);
+        else
+          std::memset(row, 0, row_bytes);
+      }
+    });
+  };
+  return uniform_choice(request, nullptr, "cpu:embedding", make_kernel(body));
+}
+
+// tokens [rows], dy [rows, features] -> dweight [words, features]. A thread takes some features of
+// all rows, so that each sum is made in the order of rows.
+KernelChoice select_embedding_gradient(const CpuDevice&, const KernelRequest& request) {
+  const int64_t rows = request.graph.type(request.node.inputs[embedding_gradient::tokens]).shape.elements();
+  const Shape& weight = request.graph.type(request.node.outputs[0]).shape;
+  const int64_t words = weight[0], features = weight[1];
+  auto body = [=](void* const* in, void* const* out, void*) {
+    const auto* tokens = static_cast<const int32_t*>(in[embedding_gradient::tokens]);
+    const auto* dy = static_cast<const float*>(in[embedding_gradient::dy]);
+    auto* dweight = static_cast<float*>(out[0]);
+    parallel_for(features, 16, [&](int64_t begin, int64_t end) {
+      for (int64_t word = 0; word < words; ++word)
+        std::fill(dweight + word * features + begin, dweight + word * features + end, 0.0f);
+      for (int64_t i = 0; i < rows; ++i) {
+        if (tokens[i] < 0 || tokens[i] >= words) continue;
+        float* const sum = dweight + tokens[i] * features;
+        const float* const addend = dy + i * features;
+        for (int64_t k = begin; k < end; ++k) sum[k] += addend[k];
+      }
+    });
+  };
+  return uniform_choice(request, nullptr, "cpu:embedding_gradient", make_kernel(body));
+}
+
+}  // namespace troika::cpu

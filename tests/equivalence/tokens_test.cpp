@@ -1,0 +1,301 @@
+// Tokens and labels per position: char_lstm follows PyTorch on any mesh, and epochs over tokens
+// compute what batches compute.
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "core/text.h"
+#include "data/token_dataset.h"
+#include "equivalence/runs.h"
+#include "models/zoo.h"
+#include "support/throws.h"
+
+namespace troika {
+namespace {
+
+constexpr int64_t kSteps = 12, kWords = 11;
+constexpr int32_t kIgnored = 3;
+
+uint32_t hash32(uint32_t t, uint32_t i) {
+  uint32_t h = i + t * 0x9E3779B1u;
+  h ^= h >> 16;
+  h *= 0x85EBCA6Bu;
+  h ^= h >> 13;
+  h *= 0xC2B2AE35u;
+  return h ^ (h >> 16);
+}
+
+std::vector<int32_t> tokens(uint32_t t, int64_t count) {
+  std::vector<int32_t> drawn;
+  for (uint32_t i = 0; i < count; ++i) drawn.push_back(static_cast<int32_t>(hash32(t, i) % kWords));
+  return drawn;
+}
+
+Batch token_batch(uint32_t step, int64_t samples = 7) {
+  Batch batch;
+  batch.shape = {samples, kSteps};
+  batch.dtype = DType::i32;
+  batch.tokens = tokens(1000 + step, samples * kSteps);
+  batch.labels = tokens(2000 + step, samples * kSteps);
+  batch.label_size = kSteps;
+  return batch;
+}
+
+// tests/golden/layers/char_lstm.py says what runs.
+std::shared_ptr<Model> golden_net() {
+  std::shared_ptr<Model> model = create_model("char_lstm", {.classes = kWords, .hidden = 8, .steps = kSteps});
+  ParameterStore& store = *model->parameters();
+  for (size_t t = 0; t < store.size(); ++t) {
+    std::vector<float> values;
+    for (uint32_t i = 0; i < store.entry(t).type.shape.elements(); ++i)
+      values.push_back(static_cast<float>((hash32(static_cast<uint32_t>(t), i) >> 8) / 16777216.0 - 0.5));
+    store.write(t, values.data(), values.size() * sizeof(float));
+  }
+  return model;
+}
+
+TrainerOptions golden_options(bool has_ignored) {
+  TrainerOptions options;
+  options.settings[Setting::learning_rate] = 0.5;
+  options.settings[Setting::momentum] = 0.9;
+  if (has_ignored) options.labels = {kIgnored, 0.1};
+  options.deadline_ms = 60000;
+  return options;
+}
+
+std::vector<Batch> golden_batches(bool has_ignored) {
+  std::vector<Batch> batches;
+  for (uint32_t step = 0; step < 5; ++step) batches.push_back(token_batch(step));
+  if (has_ignored) std::fill(batches[2].labels.begin() + 3 * kSteps, batches[2].labels.end(), kIgnored);
+  return batches;
+}
+
+TEST(Tokens, FollowPyTorchOnAnyMesh) {
+  const char* root = std::getenv("TROIKA_ROOT");  // where programs that were built elsewhere find the files beside them
+  std::ifstream file(std::string(root ? root : TROIKA_SOURCE_DIR) + "/tests/golden/layers/char_lstm.json");
+  const auto golden = nlohmann::json::parse(file);
+  for (bool has_ignored : {false, true}) {
+    const auto& expected = golden.at(has_ignored ? "ignored" : "plain");
+    const auto batches = golden_batches(has_ignored);
+    const auto check = [&](const TrainerOptions& options, int devices, const std::string& what) {
+      const Trained first = train(golden_net(), test_devices(devices), options, {batches[0]});
+      expect_near(expected.at("gradients").get<Named>(), first.gradients, 1e-5, what + ", gradient");
+      const Trained found = train(golden_net(), test_devices(devices), options, batches);
+      for (size_t i = 0; i < batches.size(); ++i)
+        EXPECT_NEAR(expected.at("losses").at(i).get<double>(), found.losses[i], 1e-5) << what << ", step " << i;
+      EXPECT_EQ(expected.at("corrects").get<std::vector<int64_t>>(), found.correct) << what;
+      expect_near(expected.at("parameters").get<Named>(), found.parameters, 1e-5, what + ", parameter");
+    };
+    for (auto [data, layer, channel, micro_batches] : {std::array{1, 1, 1, 1},
+                                                       {1, 1, 1, 3},
+                                                       {2, 1, 1, 1},
+                                                       {3, 1, 1, 2},
+                                                       {1, 2, 1, 1},
+                                                       {1, 3, 1, 3},
+                                                       {1, 1, 2, 1},
+                                                       {1, 1, 3, 1},
+                                                       {2, 2, 2, 2}}) {
+      TrainerOptions options = golden_options(has_ignored);
+      options.mesh.layer = layer;
+      options.mesh.channel = channel;
+      options.micro_batches = micro_batches;
+      check(options, data * layer * channel,
+            text(has_ignored ? "ignored" : "plain", " on ", data, " x ", layer, " x ", channel, " in ", micro_batches));
+    }
+    TrainerOptions options = golden_options(has_ignored);
+    options.fuse = false;
+    check(options, 1, "not fused");
+    options = golden_options(has_ignored);
+    options.logical_shards = 4;
+    check(options, 2, "logical shards");
+    options.logical_shards = 0;
+    options.recompute.segments = 2;
+    check(options, 1, "recomputed");
+  }
+}
+
+// A loss scale is a power of two, and f32 gradients lose nothing by it.
+TEST(Tokens, KeepTheirWeightUnderALossScale) {
+  const auto batches = golden_batches(true);
+  const Trained plain = train(golden_net(), test_devices(2), golden_options(true), batches);
+  TrainerOptions options = golden_options(true);
+  options.conditioning.is_scaled = true;
+  options.loss_scale = 1024;
+  expect_near(plain, train(golden_net(), test_devices(2), options, batches), 1e-6, "scaled");
+}
+
+TEST(Tokens, AreTrainedInSixteenBitsToNearlyTheSame) {
+  const auto batches = golden_batches(true);
+  const Trained exact = train(golden_net(), test_devices(1), golden_options(true), batches);
+  for (DType compute : {DType::bf16, DType::f16}) {
+    TrainerOptions options = golden_options(true);
+    options.compute = compute;
+    const Trained found = train(golden_net(), test_devices(1), options, batches);
+    for (size_t i = 0; i < batches.size(); ++i)
+      EXPECT_NEAR(exact.losses[i], found.losses[i], 1e-2) << name_of(compute) << ", step " << i;
+  }
+}
+
+TEST(Tokens, TeachNothingIfAllLabelsAreIgnored) {
+  Batch batch = token_batch(0);
+  std::fill(batch.labels.begin(), batch.labels.end(), kIgnored);
+  Trainer trainer(test_context(), golden_net(), test_devices(2), golden_options(true));
+  StepResult result;
+  trainer.step(batch, result);
+  EXPECT_EQ(result.loss, 0);
+  EXPECT_EQ(result.labels, 0);
+  EXPECT_EQ(look_at(trainer).parameters, parameters_of(*golden_net(), false));
+}
+
+TEST(Tokens, AreRefusedIfTheModelHasNoSuchWordOrLabel) {
+  Trainer trainer(test_context(), golden_net(), test_devices(1), golden_options(true));
+  StepResult result;
+  const auto refuse = [&](const char* message, auto spoil) {
+    Batch batch = token_batch(0);
+    spoil(batch);
+    EXPECT_THROWS(Status::invalid_argument, message, trainer.step(batch, result));
+  };
+  refuse("batch: token 2 of sample 1 is 11, model 'char_lstm' has words 0 to 10",
+         [](Batch& b) { b.tokens[kSteps + 2] = kWords; });
+  refuse("batch: token 0 of sample 0 is -1, model 'char_lstm' has words 0 to 10", [](Batch& b) { b.tokens[0] = -1; });
+  refuse("batch: label of sample 2 at position 1 is -100, model 'char_lstm' has classes 0 to 10",
+         [](Batch& b) { b.labels[2 * kSteps + 1] = -100; });
+  refuse("batch: has 1 label per sample, model 'char_lstm' needs 12", [](Batch& b) {
+    b.labels.resize(7);
+    b.label_size = 1;
+  });
+  refuse("batch: inputs are f32, model 'char_lstm' needs i32", [](Batch& b) {
+    b.dtype = DType::f32;
+    b.inputs.assign(b.tokens.begin(), b.tokens.end());
+  });
+}
+
+// ---- epochs ----
+
+constexpr int64_t kSamples = 19, kBatch = 5;
+
+std::shared_ptr<const Dataset> labelled_tokens() {
+  std::vector<int32_t> labels = tokens(2, kSamples * kSteps);
+  for (size_t i = 0; i < labels.size(); i += 4) labels[i] = -7;
+  return std::make_shared<const TokenDataset>(tokens(1, kSamples * kSteps), kSteps, std::move(labels), kSteps, -7);
+}
+
+std::shared_ptr<const Dataset> byte_stream() {
+  std::vector<uint8_t> bytes;
+  for (int32_t token : tokens(1, kSamples * kSteps + 5)) bytes.push_back(static_cast<uint8_t>(token));
+  return std::make_shared<const TokenDataset>(std::move(bytes), kSteps);
+}
+
+// On GPUs batches are gathered, and the host counts their labels; CPUs take them from the host.
+TEST(Tokens, OfAnEpochTrainAsTheirBatchesDo) {
+  for (bool is_stream : {false, true})
+    for (bool shuffles : {false, true}) {
+      const auto dataset = is_stream ? byte_stream() : labelled_tokens();
+      TrainerOptions options = golden_options(false);
+      options.labels.ignored = -7;
+      LoaderOptions loader_options;
+      loader_options.batch = kBatch;
+      loader_options.shuffle = shuffles;
+      loader_options.seed = 3;
+      Loader loader(dataset, loader_options), again(dataset, loader_options);
+      Trainer epochs(test_context(), golden_net(), test_devices(2), options);
+      Trainer steps(test_context(), golden_net(), test_devices(2), options);
+      Metrics metrics, evaluated;
+      double loss = 0;
+      int64_t labels = 0, correct = 0;
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        EXPECT_TRUE(epochs.train_epoch(loader, metrics));
+        loss = 0;
+        labels = correct = 0;
+        while (const Batch* batch = again.next()) {
+          StepResult result;
+          steps.step(*batch, result);
+          loss += result.loss * static_cast<double>(result.labels);
+          labels += result.labels;
+          correct += result.correct;
+        }
+      }
+      EXPECT_EQ(metrics.samples, kSamples);
+      EXPECT_EQ(metrics.labels, labels);
+      EXPECT_EQ(labels, is_stream ? kSamples * kSteps : kSamples * kSteps * 3 / 4);
+      EXPECT_EQ(metrics.correct, correct);
+      EXPECT_NEAR(metrics.loss, loss / static_cast<double>(labels), 1e-12);
+      EXPECT_EQ(look_at(epochs).parameters, look_at(steps).parameters);
+      EXPECT_TRUE(epochs.evaluate(loader, nullptr, evaluated));
+      EXPECT_EQ(evaluated.labels, labels);
+    }
+}
+
+TEST(Tokens, OfAByteStreamAreWindowsWhoseLabelsAreTheNextTokens) {
+  const TokenDataset dataset(std::vector<uint8_t>{9, 8, 7, 250, 5, 4, 3, 2}, 3);
+  EXPECT_EQ(dataset.size(), 2);
+  EXPECT_EQ(dataset.form().words, 251);
+  EXPECT_EQ(dataset.classes(), 251);
+  const int64_t indices[] = {1, 0};
+  std::vector<int32_t> inputs(6), labels(6);
+  dataset.read(indices, 2, inputs.data(), labels.data(), nullptr);
+  EXPECT_EQ(inputs, (std::vector<int32_t>{250, 5, 4, 9, 8, 7}));
+  EXPECT_EQ(labels, (std::vector<int32_t>{5, 4, 3, 8, 7, 250}));
+}
+
+// ---- labels per pixel, and other layers of sequences ----
+
+// Splits by layer and channel, for [batch, classes, h, w].
+TEST(Tokens, AreNotNeededForALabelPerPixel) {
+  auto make = [] {
+    auto model = std::make_shared<Model>("pixels");
+    ValueId x = model->add_input("x", {2, 4, 3});
+    x = model->add_relu("relu", model->add_conv2d("conv1", x, {6, square(3, 1, 1), 1, true}));
+    return finished(model, model->add_conv2d("conv2", x, {5, square(1), 1, true}));
+  };
+  std::vector<Batch> batches;
+  for (uint32_t step = 0; step < 3; ++step) {
+    Batch& batch = batches.emplace_back();
+    batch.shape = {7, 2, 4, 3};
+    for (uint32_t i = 0; i < 7 * 24; ++i)
+      batch.inputs.push_back(static_cast<float>((hash32(step, i) >> 8) / 16777216.0 - 0.5));
+    for (uint32_t i = 0; i < 7 * 12; ++i) batch.labels.push_back(static_cast<int32_t>(hash32(50 + step, i) % 5));
+    batch.label_size = 12;
+  }
+  TrainerOptions options = golden_options(true);
+  const Trained oracle = train(make(), test_devices(1), options, batches);
+  for (auto [data, layer, channel] : {std::array{2, 1, 1}, {1, 2, 1}, {1, 1, 2}}) {
+    options.mesh.layer = layer;
+    options.mesh.channel = channel;
+    expect_near(oracle, train(make(), test_devices(2), options, batches), 5e-6,
+                text(data, " x ", layer, " x ", channel));
+  }
+}
+
+// Channels on the last axis: an embedding whose features a linear layer per position reads in
+// parts, and the parts of a sequence that is flattened.
+TEST(Tokens, SplitByChannelBetweenLayersPerPosition) {
+  auto make = [](bool flattens) {
+    auto model = std::make_shared<Model>("net");
+    ValueId x = model->add_embedding("embedding", model->add_input("x", {kSteps}, DType::i32), kWords, 7);
+    x = model->add_relu("relu", model->add_linear("fc1", x, 9, true, true));
+    x = model->add_linear("fc2", x, 5, true, true);
+    if (flattens)
+      x = model->add_linear("fc3", model->add_flatten("flatten", model->add_relu("relu2", x)), kWords, true);
+    return finished(model, x);
+  };
+  for (bool flattens : {false, true}) {
+    std::vector<Batch> batches;
+    for (uint32_t step = 0; step < 3; ++step) {
+      Batch& batch = batches.emplace_back(token_batch(step));
+      for (int32_t& label : batch.labels) label %= 5;
+      if (flattens) batch.labels.resize(7), batch.label_size = 1;
+    }
+    TrainerOptions options = golden_options(false);
+    options.settings[Setting::learning_rate] = 0.1;
+    const Trained oracle = train(make(flattens), test_devices(1), options, batches);
+    for (int devices : {2, 3}) {
+      options.mesh.channel = devices;
+      expect_near(oracle, train(make(flattens), test_devices(devices), options, batches), 5e-6,
+                  text(devices, " channels, ", flattens));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace troika
