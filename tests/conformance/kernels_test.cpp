@@ -56,7 +56,7 @@ double term_size(const Graph& graph, const Node& node, int i, const Values& valu
   const bool is_normalized = node.op->name.find("batch_norm2d") == 0 && i == 0;
   // The parameters of an update: its settings and norms are no terms.
   const bool is_update = node.op->as<UpdateOp>() && node.op != &average_update_op;
-  for (size_t k = is_update ? update::first_parameter : is_normalized ? 1 : 0; k < node.inputs.size(); ++k)
+  for (size_t k = is_update ? size_t{update::first_parameter} : is_normalized ? 1 : 0; k < node.inputs.size(); ++k)
     if (node.inputs[k] != kNoValue && graph.type(node.inputs[k]).dtype == DType::f32) most = std::max(most, size(k));
   // The mean of the batch, rounded to 2^-24 of it, moves every result; of the tolerance for some tens of values that is 0.015.
   if (node.op == &batch_norm2d_op && is_normalized)

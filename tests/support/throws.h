@@ -7,17 +7,17 @@
 
 #include "core/error.h"
 
-#define EXPECT_THROWS(expected_status, expected_text, ...)                                        \
-  do {                                                                                            \
-    bool threw = false;                                                                           \
-    try {                                                                                         \
-      (void)(__VA_ARGS__);                                                                        \
-    } catch (const ::troika::Error& e) {                                                          \
-      threw = true;                                                                               \
-      const std::string message = e.what();                                                       \
-      EXPECT_EQ(e.status(), expected_status) << message;                                          \
-      EXPECT_NE(message.find(expected_text), std::string::npos) << "the message is: " << message; \
-      EXPECT_EQ(message.find('\n'), std::string::npos) << message;                                \
-    }                                                                                             \
-    EXPECT_TRUE(threw) << #__VA_ARGS__ << " throws nothing";                                      \
+#define EXPECT_THROWS(expected_status, expected_text, ...)                                                \
+  do {                                                                                                    \
+    bool threw_an_error = false;                                                                          \
+    try {                                                                                                 \
+      (void)(__VA_ARGS__);                                                                                \
+    } catch (const ::troika::Error& e) {                                                                  \
+      threw_an_error = true;                                                                              \
+      const std::string thrown_text = e.what(); /* a name that no caller's text has */                    \
+      EXPECT_EQ(e.status(), expected_status) << thrown_text;                                              \
+      EXPECT_NE(thrown_text.find(expected_text), std::string::npos) << "the message is: " << thrown_text; \
+      EXPECT_EQ(thrown_text.find('\n'), std::string::npos) << thrown_text;                                \
+    }                                                                                                     \
+    EXPECT_TRUE(threw_an_error) << #__VA_ARGS__ << " throws nothing";                                     \
   } while (false)
