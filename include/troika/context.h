@@ -10,8 +10,9 @@
 TROIKA_BEGIN_DECLS
 
 /**
- * The root object. There is no other global state, so several contexts live in one process. Counted: models, trainers,
- * tensors, datasets and loaders keep their context alive, so handles may be destroyed in any order.
+ * The root object. There is no other global state, so several contexts live in one process.
+ * Counted: models, trainers, tensors, datasets and loaders keep their context alive, so handles may
+ * be destroyed in any order.
  */
 typedef struct troika_context_s *troika_context;
 
@@ -19,8 +20,8 @@ typedef struct troika_context_s *troika_context;
 enum { TROIKA_LOG_ERROR = 1, TROIKA_LOG_WARNING = 2, TROIKA_LOG_INFO = 3, TROIKA_LOG_DEBUG = 4 };
 
 /**
- * A log sink. `line` is UTF-8 without a line break, borrowed for the call. May be called from any thread of the
- * library, one call at a time. It must not call the library.
+ * A log sink. `line` is UTF-8 without a line break, borrowed for the call. May be called from any
+ * thread of the library, one call at a time. It must not call the library.
  */
 typedef void (*troika_log_function)(int32_t level, const char *line, void *user);
 
@@ -28,8 +29,8 @@ typedef void (*troika_log_function)(int32_t level, const char *line, void *user)
 typedef struct troika_context_options {
   uint32_t struct_size;     /**< sizeof(troika_context_options). */
   int32_t cpu_threads;      /**< CPU threads for all CPU devices together; unset: every core of the process. */
-  uint64_t seed;            /**< Seed of parameter initialisation and dropout where no other is given. */
-  troika_log_function log;  /**< Where log lines go; NULL: nowhere. */
+  uint64_t seed;            /**< Seed of parameter initialisation and dropout, unless another is given. */
+  troika_log_function log;  /**< Receives the log lines; NULL: no log. */
   void *log_user;           /**< Passed to `log`; must outlive the context. */
   int32_t log_level;        /**< The most detailed level that reaches `log`; unset: TROIKA_LOG_WARNING. */
   int32_t reserved;         /**< 0. */
@@ -45,8 +46,8 @@ TROIKA_API void troika_context_options_init(troika_context_options *options);
 /**
  * Creates a context. `options` may be NULL: defaults.
  *
- * Owned: destroy `*out_context` with `troika_context_destroy`. Errors: INVALID_ARGUMENT (the message names the field),
- * OUT_OF_MEMORY. Any thread.
+ * Owned: destroy `*out_context` with `troika_context_destroy`. Errors: INVALID_ARGUMENT (the
+ * message names the field), OUT_OF_MEMORY. Any thread.
  *
  *     troika_context context = NULL;
  *     troika_error error;
@@ -56,8 +57,8 @@ TROIKA_API troika_status troika_context_create(const troika_context_options *opt
                                                troika_error *error);
 
 /**
- * Gives up the caller's hold on a context, whose handle must not be used again. NULL is ignored. Never fails. Any
- * thread, but not while another is inside a call with the same handle.
+ * Gives up the caller's hold on a context, whose handle must not be used again. NULL is ignored.
+ * Never fails. Any thread, but not while another is inside a call with the same handle.
  */
 TROIKA_API void troika_context_destroy(troika_context context);
 

@@ -31,11 +31,12 @@ typedef struct troika_device_info {
 } troika_device_info;
 
 /**
- * Gives the number of usable devices of a kind: `cpu:0` ... `cpu:N-1`. A CPU device is logical: N is at least 8 on any
- * machine, and devices that are attached together divide the context's thread budget among them.
+ * Returns the number of usable devices of a kind: `cpu:0` ... `cpu:N-1`. A CPU device is logical: N
+ * is at least 8 on any machine. Devices that are attached together divide the context's thread
+ * budget.
  *
- * Errors: INVALID_ARGUMENT for an unknown kind. A kind that this machine cannot use counts 0 devices and is no
- * error: `troika_device_describe` says why. Any thread.
+ * Errors: INVALID_ARGUMENT for an unknown kind. A kind that this machine cannot use has 0 devices,
+ * which is no error: `troika_device_describe` says why. Any thread.
  */
 TROIKA_API troika_status troika_device_count(troika_context context, int32_t kind, int32_t *out_count,
                                              troika_error *error);
@@ -43,14 +44,15 @@ TROIKA_API troika_status troika_device_count(troika_context context, int32_t kin
 /**
  * Describes one device: processor name, memory and free memory in bytes.
  *
- * Errors: DEVICE_UNAVAILABLE with the reason (what was looked for, where, and what the loader said), INVALID_ARGUMENT
- * for an unknown kind. Any thread.
+ * Errors: DEVICE_UNAVAILABLE with the reason (what was looked for, where, and what the loader
+ * said), INVALID_ARGUMENT for an unknown kind. Any thread.
  */
 TROIKA_API troika_status troika_device_describe(troika_context context, troika_device device,
                                                 troika_device_info *out_info, troika_error *error);
 
 /**
- * Reads a device from its text form: `cpu`, `cpu:1`, `cuda:0`. Does not look whether the device exists.
+ * Reads a device from its text form: `cpu`, `cpu:1`, `cuda:0`. Does not check whether the device
+ * exists.
  *
  * Errors: INVALID_ARGUMENT for any other text. Any thread.
  */
@@ -58,8 +60,8 @@ TROIKA_API troika_status troika_device_parse(const char *text, troika_device *ou
 
 /**
  * Writes a device's text form into the caller's buffer of `capacity` bytes, always NUL-terminated.
- * `out_size`, where given, receives the bytes needed with the NUL; a buffer that is too small, or NULL with
- * capacity 0, is no error.
+ * If `out_size` is not NULL, it receives the bytes needed, including the NUL. A buffer that is too
+ * small, or NULL with capacity 0, is no error.
  *
  * Errors: INVALID_ARGUMENT for an unknown kind, or a capacity below 0. Any thread.
  */
@@ -67,7 +69,8 @@ TROIKA_API troika_status troika_device_format(troika_device device, char *buffer
                                               int64_t *out_size, troika_error *error);
 
 /**
- * Gives `cuda:index` where that GPU is usable, else `cpu:0`: the tutorials' try_gpu. Falls back without an error.
+ * Returns `cuda:index` if that GPU is usable, else `cpu:0`: the tutorials' try_gpu. Falls back
+ * without an error.
  *
  * Errors: INVALID_ARGUMENT for an index below 0. Any thread.
  */
@@ -75,8 +78,9 @@ TROIKA_API troika_status troika_device_try(troika_context context, int32_t index
                                            troika_error *error);
 
 /**
- * Gives every usable GPU, or `cpu:0` alone where there is none: the tutorials' try_all_gpus.
- * Fills at most `capacity` entries of `devices`, which may be NULL with 0; `out_count` receives how many there are.
+ * Returns every usable GPU, or `cpu:0` alone if there is none: the tutorials' try_all_gpus.
+ * Fills at most `capacity` entries of `devices`, which may be NULL if `capacity` is 0.
+ * `out_count` receives the number of devices found.
  *
  * Errors: INVALID_ARGUMENT for a capacity below 0. Any thread.
  */

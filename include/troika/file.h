@@ -1,4 +1,4 @@
-/** @file file.h Files: looking into a weights file or a training state without a model. Any thread, at any time. */
+/** @file file.h Files: inspects a weights file or a training state without a model. Any thread, at any time. */
 #ifndef TROIKA_FILE_H
 #define TROIKA_FILE_H
 
@@ -7,12 +7,14 @@
 TROIKA_BEGIN_DECLS
 
 /**
- * Writes what a safetensors file holds as text, one line each: "metadata KEY = VALUE", then "NAME DTYPE [d0, d1, ...]"
- * in the order of the data. The whole header is checked first. The buffer holds `capacity` bytes and is always
- * NUL-terminated; `out_size`, where given, receives the bytes needed with the NUL; a buffer that is too small, or NULL
- * with capacity 0, is no error.
+ * Writes the contents of a safetensors file as text, one line each: "metadata KEY = VALUE", then
+ * "NAME DTYPE [d0, d1, ...]" in the order of the data. The whole header is checked first. The
+ * buffer holds `capacity` bytes and is always NUL-terminated. If `out_size` is not NULL, it
+ * receives the bytes needed, including the NUL. A buffer that is too small, or NULL with capacity
+ * 0, is no error.
  *
- * Errors: NOT_FOUND (no such file), IO, CORRUPT (not the format), INVALID_ARGUMENT (a capacity below 0). Any thread.
+ * Errors: NOT_FOUND (no such file), IO, CORRUPT (not the format), INVALID_ARGUMENT (a capacity
+ * below 0). Any thread.
  */
 TROIKA_API troika_status troika_file_inspect(const char *path, char *buffer, int64_t capacity, int64_t *out_size,
                                              troika_error *error);

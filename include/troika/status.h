@@ -1,13 +1,15 @@
-/** @file status.h What a call answers: status codes, and the error struct that the caller owns.
+/** @file status.h Status codes that calls return, and the error struct that the caller owns.
  *
- * Conventions of all headers. A call that can fail returns a status and takes, last, the address of an error struct, or
- * NULL. Its comment names the errors that are its own; any call may also answer INVALID_ARGUMENT (an argument that is
- * NULL or a handle of another kind, a `struct_size` of no version, an option `reserved` that is not 0), UNSUPPORTED (an
- * option struct of a newer header sets a field that this library does not know), OUT_OF_MEMORY (of the host) and
- * INTERNAL. A failed call leaves its outputs untouched, and handles among them NULL.
+ * Conventions of all headers. A call that can fail returns a status and takes, last, the address of
+ * an error struct, or NULL. Its comment names the errors that are its own; any call may also return
+ * INVALID_ARGUMENT (an argument that is NULL or a handle of another kind, a `struct_size` of no
+ * version, an option `reserved` that is not 0), UNSUPPORTED (an option struct of a newer header
+ * sets a field that this library does not know), OUT_OF_MEMORY (of the host) and INTERNAL. A failed
+ * call leaves its outputs untouched, and handles among them NULL.
  *
- * What goes in is read or copied during the call, unless the comment says otherwise. What comes out is "Owned", and the
- * caller destroys it, or "Borrowed until" something happens, and must not be touched after that.
+ * Inputs are read or copied during the call, unless the comment says otherwise. An output is
+ * "Owned" (the caller destroys it) or "Borrowed until" some event (the caller must not touch it
+ * after that event).
  *
  * Threads: every function of this header may be called from any thread at any time.
  */
@@ -24,7 +26,7 @@ typedef int32_t troika_status;
 /** Statuses. */
 enum {
   TROIKA_OK = 0,            /**< Success. */
-  TROIKA_END_OF_DATA = 1,   /**< The loader has given every batch of this epoch. */
+  TROIKA_END_OF_DATA = 1,   /**< The loader has returned every batch of this epoch. */
   TROIKA_STEP_SKIPPED = 2,  /**< The step changed no parameter, on any device; it counts all the same. */
   TROIKA_STOPPED = 3,       /**< A stop was requested, or a callback returned non-zero. */
 
@@ -36,7 +38,7 @@ enum {
   TROIKA_ERROR_IO = -6,                  /**< The operating system refused a read or a write. */
   TROIKA_ERROR_CORRUPT = -7,             /**< A file does not hold what its format demands. */
   TROIKA_ERROR_NOT_INITIALIZED = -8,     /**< A parameter has no value yet. */
-  TROIKA_ERROR_NOT_ON_DEVICE = -9,       /**< The object does not live on that device. */
+  TROIKA_ERROR_NOT_ON_DEVICE = -9,       /**< The object is not stored on that device. */
   TROIKA_ERROR_MISMATCH = -10,           /**< Names or shapes in a file differ from the model's. */
   TROIKA_ERROR_DEVICE_UNAVAILABLE = -11, /**< The device exists in no usable form; the message says why. */
   TROIKA_ERROR_COMM = -12,               /**< Communication between devices failed or missed its deadline. */
@@ -48,8 +50,9 @@ enum {
 #define TROIKA_ERROR_MESSAGE_BYTES 1020
 
 /**
- * Why a call failed. Owned by the caller, who passes its address, or NULL, as the last argument of a call.
- * Success clears it (status 0, empty message); failure always fills it. Nothing in it needs to be freed.
+ * Why a call failed. Owned by the caller, who passes its address, or NULL, as the last argument of
+ * a call. Success clears it (status 0, empty message); failure always fills it. Nothing in it needs
+ * to be freed.
  */
 typedef struct troika_error {
   int32_t status;                            /**< The status that the call returned. */
@@ -57,7 +60,7 @@ typedef struct troika_error {
 } troika_error;
 
 /**
- * Gives the name of a status, such as "TROIKA_ERROR_BUSY"; "unknown status" for any other number.
+ * Returns the name of a status, such as "TROIKA_ERROR_BUSY"; "unknown status" for any other number.
  * Borrowed: static text. Never fails. Any thread.
  */
 TROIKA_API const char *troika_status_name(troika_status status);

@@ -1,7 +1,8 @@
 /** @file tensor.h Tensors: n-dimensional arrays on one device.
  *
- * Threads: calls on different tensors may run at once, and so may calls that only read one tensor. A call that writes a
- * tensor must be alone on it. Nothing checks this: nobody gets BUSY.
+ * Threads: calls on different tensors may run at once, and so may calls that only read one tensor.
+ * While a call writes a tensor, no other call may use that tensor. The library does not check this:
+ * no call returns BUSY.
  */
 #ifndef TROIKA_TENSOR_H
 #define TROIKA_TENSOR_H
@@ -28,41 +29,41 @@ enum {
 };
 
 /**
- * Creates a tensor of `rank` dimensions `dims` on `device`. `data` holds the elements, row-major, in host memory, and
- * is copied; NULL fills with zeros. Rank 0 is a scalar; a dimension may be 0.
+ * Creates a tensor of `rank` dimensions `dims` on `device`. `data` holds the elements, row-major,
+ * in host memory, and is copied; NULL fills with zeros. Rank 0 is a scalar; a dimension may be 0.
  *
- * Owned: destroy `*out_tensor` with `troika_tensor_destroy`. Errors: INVALID_ARGUMENT (kind of device, dtype, rank or a
- * dimension), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread.
+ * Owned: destroy `*out_tensor` with `troika_tensor_destroy`. Errors: INVALID_ARGUMENT (kind of
+ * device, dtype, rank or a dimension), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_tensor_create(troika_context context, troika_device device, int32_t dtype,
                                               const int64_t *dims, int32_t rank, const void *data,
                                               troika_tensor *out_tensor, troika_error *error);
 
 /**
- * Gives up the caller's hold on a tensor. NULL is ignored. Never fails. Any thread, but not while another is inside a
- * call with the same handle.
+ * Gives up the caller's hold on a tensor. NULL is ignored. Never fails. Any thread, but not while
+ * another is inside a call with the same handle.
  */
 TROIKA_API void troika_tensor_destroy(troika_tensor tensor);
 
-/** What a tensor is. Filled by `troika_tensor_describe`. */
+/** Description of a tensor. Filled by `troika_tensor_describe`. */
 typedef struct troika_tensor_info {
   uint32_t struct_size;          /**< Set by the caller to sizeof(troika_tensor_info). */
   int32_t dtype;                 /**< TROIKA_F32 and so on. */
   int32_t rank;                  /**< Number of dimensions, 0 to TROIKA_MAX_RANK. */
-  troika_device device;          /**< Where it lives. */
+  troika_device device;          /**< The device that stores it. */
   int32_t reserved;              /**< 0. */
   int64_t dims[TROIKA_MAX_RANK]; /**< Sizes; 0 beyond `rank`. */
   int64_t size_bytes;            /**< Bytes of all elements. */
 } troika_tensor_info;
 
-/** Describes a tensor, which it reads. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
+/** Describes a tensor, whose values it does not read. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
 TROIKA_API troika_status troika_tensor_describe(troika_tensor tensor, troika_tensor_info *out_info,
                                                 troika_error *error);
 
 /**
  * Copies the elements, row-major, into `data` in host memory, `size_bytes` long.
  *
- * Errors: INVALID_ARGUMENT where `size_bytes` is not the tensor's size. Threads: reads the tensor.
+ * Errors: INVALID_ARGUMENT if `size_bytes` is not the tensor's size. Threads: reads the tensor.
  */
 TROIKA_API troika_status troika_tensor_to_host(troika_tensor tensor, void *data, int64_t size_bytes,
                                                troika_error *error);
@@ -70,43 +71,49 @@ TROIKA_API troika_status troika_tensor_to_host(troika_tensor tensor, void *data,
 /**
  * Copies `data`, row-major in host memory, `size_bytes` long, into the tensor.
  *
- * Errors: INVALID_ARGUMENT where `size_bytes` is not the tensor's size. Threads: writes the tensor.
+ * Errors: INVALID_ARGUMENT if `size_bytes` is not the tensor's size. Threads: writes the tensor.
  */
 TROIKA_API troika_status troika_tensor_from_host(troika_tensor tensor, const void *data, int64_t size_bytes,
                                                  troika_error *error);
 
 /**
- * Copies the elements of `source` into `destination`, from device to device; shape and dtype must agree.
+ * Copies the elements of `source` into `destination`, from device to device; shape and dtype must
+ * agree.
  *
- * Errors: INVALID_ARGUMENT where they do not, OUT_OF_MEMORY. Threads: reads `source`, writes `destination`.
+ * Errors: INVALID_ARGUMENT if they differ, OUT_OF_MEMORY. Threads: reads `source`, writes
+ * `destination`.
  */
 TROIKA_API troika_status troika_tensor_copy(troika_tensor source, troika_tensor destination, troika_error *error);
 
 /**
- * Gives a new tensor with the same elements on `device` (a copy, also where it lives there already).
+ * Returns a new tensor with the same elements on `device`: always a copy, even if the tensor is
+ * already there.
  *
- * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (kind of device), DEVICE_UNAVAILABLE, OUT_OF_MEMORY.
- * Threads: reads the tensor.
+ * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (kind of device), DEVICE_UNAVAILABLE,
+ * OUT_OF_MEMORY. Threads: reads the tensor.
  */
 TROIKA_API troika_status troika_tensor_to(troika_tensor tensor, troika_device device, troika_tensor *out_tensor,
                                           troika_error *error);
 
 /**
- * Cuts a tensor along dimension 0 into `n` pieces, in order, whose sizes differ by at most one (the first are the
- * larger), and puts piece i on `devices[i]`: 10 rows on 4 devices are 3, 3, 2, 2. Pieces may be empty.
+ * Cuts a tensor along dimension 0 into `n` pieces, in order, whose sizes differ by at most one (the
+ * first are the larger), and puts piece i on `devices[i]`: 10 rows on 4 devices are 3, 3, 2, 2.
+ * Pieces may be empty.
  *
- * Owned: destroy each of `out_tensors[0 .. n-1]`; on an error all are NULL. Errors: INVALID_ARGUMENT (rank 0, `n` below
- * 1, kind of device), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Threads: reads the tensor.
+ * Owned: destroy each of `out_tensors[0 .. n-1]`; on an error all are NULL. Errors:
+ * INVALID_ARGUMENT (rank 0, `n` below 1, kind of device), DEVICE_UNAVAILABLE, OUT_OF_MEMORY.
+ * Threads: reads the tensor.
  */
 TROIKA_API troika_status troika_tensor_scatter(troika_tensor tensor, const troika_device *devices, int32_t n,
                                                troika_tensor *out_tensors, troika_error *error);
 
 /**
- * Sums `n` tensors of one shape and dtype element by element, in the order of the list, and puts the sum into each.
- * The result has the same bits on every device. f32, f64, i32 and i64; integers wrap around.
+ * Sums `n` tensors of one shape and dtype element by element, in the order of the list, and puts
+ * the sum into each. The result has the same bits on every device. f32, f64, i32 and i64; integers
+ * wrap around.
  *
- * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `n` below 1), UNSUPPORTED (u8, bf16, f16),
- * OUT_OF_MEMORY. Threads: writes every tensor of the list.
+ * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `n` below 1),
+ * UNSUPPORTED (u8, bf16, f16), OUT_OF_MEMORY. Threads: writes every tensor of the list.
  */
 TROIKA_API troika_status troika_tensor_all_reduce(const troika_tensor *tensors, int32_t n, troika_error *error);
 
@@ -115,20 +122,22 @@ struct DLManagedTensor; /* of dlpack.h */
 /**
  * Exports a tensor to DLPack (version 0.8 layout) without a copy.
  *
- * Owned: whoever takes `*out_managed` calls its `deleter` once, from any thread; the memory lives until then, also
- * after `troika_tensor_destroy`. Errors: OUT_OF_MEMORY. Threads: reads the tensor; what the consumer does with the
- * memory counts as reading or writing it.
+ * Owned: whoever takes `*out_managed` calls its `deleter` once, from any thread. The memory stays
+ * valid until then, even after `troika_tensor_destroy`. Errors: OUT_OF_MEMORY. Threads: reads the
+ * tensor; if the consumer reads or writes the memory, that counts as reading or writing the tensor.
  */
 TROIKA_API troika_status troika_tensor_to_dlpack(troika_tensor tensor, struct DLManagedTensor **out_managed,
                                                  troika_error *error);
 
 /**
- * Makes a tensor of another library's DLPack struct without a copy. On success the tensor owns `managed` and calls its
- * deleter when the last hold on it ends; on failure the caller still owns it.
+ * Creates a tensor from another library's DLPack struct without a copy. On success the tensor owns
+ * `managed` and calls its deleter when the last hold on it ends; on failure the caller still owns
+ * it.
  *
- * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (rank, a dimension, no memory), UNSUPPORTED (strides that are
- * not row-major, an unknown dtype, a device that is neither CPU nor CUDA), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread.
- * Memory of a GPU must be ready for any stream: work that the producer still has under way is not waited for.
+ * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (rank, a dimension, no memory),
+ * UNSUPPORTED (strides that are not row-major, an unknown dtype, a device that is neither CPU nor
+ * CUDA), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread. Memory of a GPU must be ready for any
+ * stream: the call does not wait for work that the producer has in flight.
  */
 TROIKA_API troika_status troika_tensor_from_dlpack(troika_context context, struct DLManagedTensor *managed,
                                                    troika_tensor *out_tensor, troika_error *error);

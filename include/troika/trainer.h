@@ -130,7 +130,9 @@ TROIKA_API void troika_parameter_group_init(troika_parameter_group *group);
 /** In which order the micro-batches of a split by layer pass through its stages (docs/splitting-by-layer.md draws them). */
 enum {
   TROIKA_LAYER_SCHEDULE_GPIPE = 1,       /**< All forwards, then all backwards: the activations of every micro-batch are kept. */
-  TROIKA_LAYER_SCHEDULE_1F1B = 2,        /**< One forward, one backward: of as many as there are stages at most. */
+  /** Alternates one forward and one backward. At most as many micro-batches as stages are in flight, so fewer activations
+   *  are kept. */
+  TROIKA_LAYER_SCHEDULE_1F1B = 2,
   TROIKA_LAYER_SCHEDULE_INTERLEAVED = 3  /**< The same with several stages a device: less idle time, more messages. */
 };
 
@@ -202,8 +204,9 @@ typedef struct troika_trainer_options {
                                  to the others (ZeRO level 1). The same bits as without. Default 0. */
   int32_t gradient_compression; /**< Default TROIKA_COMPRESSION_NONE. BF16 excludes `logical_shards`. */
   int32_t samples_on_device; /**< 1 (default): GPUs keep a dataset that takes at most half of their free memory, from the first
-                                 epoch over it on, and gather batches there; what a plan of this trainer needs of it, they give
-                                 back. 0: batches are copied from the host. The same bits. CPU devices keep none. */
+                                 epoch over it on, and gather batches there. If a plan of this trainer needs that memory, the
+                                 dataset is evicted. 0: batches are copied from the host. The same bits. CPU devices keep
+                                 none. */
   int32_t overlap_weight_gradients; /**< 1 (default): on GPUs, long gradients of weights run beside the rest of the backward
                                  pass. 0: every launch behind the one before it; a little less memory. The same bits. */
   int32_t optimizer;        /**< Default TROIKA_OPTIMIZER_SGD. */

@@ -38,8 +38,9 @@ class Communicator {
 class CommunicatorFactory {
  public:
   virtual ~CommunicatorFactory() = default;
-  // One communicator a rank for devices of this one's kind, which may be the same several times. `needs_fixed_order`: sums
-  // come in pairs, then pairs of pairs, also where that is not the fastest.
+  // Returns one communicator per rank. All devices are of this kind; one device may appear more
+  // than once. `needs_fixed_order`: sums come in pairs, then pairs of pairs, even if another order is
+  // faster.
   virtual std::vector<std::unique_ptr<Communicator>> create_communicators(
       const std::vector<std::shared_ptr<Device>>& devices, int slots, bool needs_fixed_order) = 0;
 };

@@ -28,7 +28,8 @@ void need_rows(const OpInputs& in, size_t i, int64_t row) {
 }
 
 // Inputs: x, weight [c], bias [c], running_mean [c], running_var [c], num_batches_tracked [] (or none of the three: then
-// nothing is tracked), residual or none, moments or none, absorbed_bias [c] or none.
+// nothing is tracked), residual or none, moments or none, absorbed_bias [c] or none. The last is set
+// by absorb_biases: the bias of the convolution before, missing from x, is added to the tracked mean only.
 // Outputs: y, mean [c], inverse standard deviation [c]. Attributes: eps, momentum, relu.
 std::vector<TensorType> infer(const OpInputs& in) {
   using namespace batch_norm2d;

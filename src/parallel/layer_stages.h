@@ -21,10 +21,11 @@ class LayerStages {
   // Of the parameter or buffer. Throws INVALID_ARGUMENT where layers of several stages share it.
   int stage_of_state(const std::string& name) const;
 
-  // The stage of each node of a graph that passes have made of the model: that of its layer, behind the model's end the last
-  // one; without a layer that of what it reads, or else of what reads it first.
+  // Returns the stage of each node of a graph that passes have made of the model. A node of a
+  // layer: that layer's stage. The loss: the last stage. Any other node: the earliest stage among
+  // its inputs, else that of its first reader.
   std::vector<int> assign(const Graph& graph) const;
-  // Of that graph by value: whether a node reads it that is in another stage than what makes it.
+  // Returns, for each value of that graph, whether a node of another stage than its maker's reads it.
   std::vector<bool> find_crossing(const Graph& graph) const;
 
  private:

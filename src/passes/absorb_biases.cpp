@@ -30,7 +30,8 @@ void absorb_biases(Graph& graph) {
       if (k != 0 || !takes_mean_away(node)) may_lack[node.inputs[k]] = 0;
     }
   }
-  // By layer: what is computed again for backward meets the mean of the first time, and both lack the bias or neither.
+  // Decides per layer, not per node: a recomputed convolution is normalised with the mean of the
+  // original one, so both must omit the bias or neither.
   std::map<std::string, bool> can_leave;
   for (const Node& node : graph.nodes())
     if (node.op == &conv2d_op) {

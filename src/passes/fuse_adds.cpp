@@ -1,5 +1,5 @@
-// fuse_adds: where a value has two readers, the sum of the gradients that they give rides in the pass of
-// batch_norm2d_gradient that reads it: two of the sum's three accesses to memory are spared.
+// fuse_adds: a value with two readers gets two gradients. Adds them inside batch_norm2d_gradient,
+// which reads the sum anyway: saves two of three memory passes.
 #include "ops/batch_norm2d.h"
 #include "passes/passes.h"
 

@@ -14,8 +14,8 @@ struct PlannedStep : StepSpec {
   int64_t batch = 0;
 };
 
-// One device of the first share of samples, which has most of them, and in its channel group the first, which has most channels:
-// no device with the same layers takes more.
+// Estimated for the most loaded device of each stage: rank 0 of the data group and of the channel
+// group, which get the remainders.
 struct DeviceEstimate {
   // As the state table lays them out, in plain layouts; of sharded optimizer state the largest share.
   size_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;

@@ -5,8 +5,9 @@
 
 namespace troika {
 
-// For each of the launches in steps [first, last), those of them that it waits for, counted from `first`. They run one behind the
-// other; but one that is beside runs as soon as the memory that it touches is free, and others wait for it where they touch the same.
+// Returns, for each launch in steps [first, last), the launches that it must wait for, as indices
+// relative to `first`. Launches run in sequence, except those marked `is_beside`: they start as
+// soon as their memory is free, and a later launch that touches the same memory waits for them.
 LaunchOrder order_launches(const Plan& plan, size_t first, size_t last);
 
 }  // namespace troika

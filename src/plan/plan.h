@@ -55,8 +55,9 @@ struct GroupSum {
   Location from, to;
 };
 
-// Between the ranks of a channel group. Of a gather, what each has, `from`, is its piece of `to` on all of them; of a scatter, `to`
-// is the sum of their pieces of `from`, in which it is made.
+// Between the ranks of a channel group. Gather: each rank contributes `from`; afterwards `to` holds
+// all pieces on every rank. Scatter: ranks sum `from` in place; each rank copies its own piece of
+// the sum to `to`.
 struct ChannelExchange {
   int rank;
   std::vector<OwnedBytes> pieces;  // one a rank

@@ -9,7 +9,7 @@
 
 namespace troika {
 
-// One pass. Where devices run ahead of the host, the step after the one that the callback is told of is under way.
+// One pass. If devices run ahead, one more step has already started when the callback is called.
 class Epoch {
  public:
   Epoch(Trainer& trainer, Loader& loader) : trainer_(trainer), loader_(loader) {}

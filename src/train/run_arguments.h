@@ -12,9 +12,9 @@ namespace troika {
 
 // Which run's results a run waits for and returns.
 enum class Results {
-  none,  // the run ends when its launches have been handed to the device
-  own,
-  earlier,  // those of the run before, if it asked for `earlier` too: the device runs ahead of the host
+  none,     // the run ends when its launches have been handed to the device
+  own,      // this run's
+  earlier,  // the previous run's (if it also asked for `earlier`), so that the device runs ahead of the host
 };
 
 // Pointers are borrowed for the run.
