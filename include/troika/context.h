@@ -53,8 +53,8 @@ TROIKA_API void troika_context_options_init(troika_context_options *options);
  *     troika_error error;
  *     if (troika_context_create(NULL, &context, &error) != TROIKA_OK) puts(error.message);
  */
-TROIKA_API troika_status troika_context_create(const troika_context_options *options, troika_context *out_context,
-                                               troika_error *error);
+TROIKA_API troika_status troika_context_create(const troika_context_options *options,
+                                               troika_context *out_context, troika_error *error);
 
 /**
  * Gives up the caller's hold on a context, whose handle must not be used again. NULL is ignored.

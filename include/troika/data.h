@@ -46,7 +46,8 @@ TROIKA_API void troika_dataset_options_init(troika_dataset_options *options);
  * option), OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API troika_status troika_dataset_open_idx(troika_context context, const char *images_path,
-                                                 const char *labels_path, const troika_dataset_options *options,
+                                                 const char *labels_path,
+                                                 const troika_dataset_options *options,
                                                  troika_dataset *out_dataset, troika_error *error);
 
 /**
@@ -57,9 +58,11 @@ TROIKA_API troika_status troika_dataset_open_idx(troika_context context, const c
  * Owned: destroy `*out_dataset`. Errors: those of `troika_dataset_open_idx`; INVALID_ARGUMENT for another split.
  * Any thread.
  */
-TROIKA_API troika_status troika_dataset_open_directory(troika_context context, const char *directory,
-                                                       const char *split, const troika_dataset_options *options,
-                                                       troika_dataset *out_dataset, troika_error *error);
+TROIKA_API troika_status troika_dataset_open_directory(troika_context context,
+                                                       const char *directory, const char *split,
+                                                       const troika_dataset_options *options,
+                                                       troika_dataset *out_dataset,
+                                                       troika_error *error);
 
 /**
  * Makes a dataset of arrays in host memory, which are copied: `inputs` f32 [n, dims...]; and targets, one of `labels`
@@ -68,10 +71,12 @@ TROIKA_API troika_status troika_dataset_open_directory(troika_context context, c
  * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (rank, a dimension, `n` or a label below 0, `value_size`
  * below 1, both targets or none), OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_dataset_create_arrays(troika_context context, const float *inputs, const int64_t *dims,
-                                                      int32_t rank, int64_t n, const int32_t *labels,
-                                                      const float *values, int64_t value_size,
-                                                      troika_dataset *out_dataset, troika_error *error);
+TROIKA_API troika_status troika_dataset_create_arrays(troika_context context, const float *inputs,
+                                                      const int64_t *dims, int32_t rank, int64_t n,
+                                                      const int32_t *labels, const float *values,
+                                                      int64_t value_size,
+                                                      troika_dataset *out_dataset,
+                                                      troika_error *error);
 
 /**
  * Makes a synthetic set for tests and benchmarks: `n` samples f32 [dims...] in [-1, 1) that depend on (seed, sample)
@@ -81,9 +86,11 @@ TROIKA_API troika_status troika_dataset_create_arrays(troika_context context, co
  * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (rank, a dimension, `n` below 0, `classes` below 1),
  * OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_dataset_create_synthetic(troika_context context, const int64_t *dims, int32_t rank,
+TROIKA_API troika_status troika_dataset_create_synthetic(troika_context context,
+                                                         const int64_t *dims, int32_t rank,
                                                          int64_t n, int32_t classes, uint64_t seed,
-                                                         troika_dataset *out_dataset, troika_error *error);
+                                                         troika_dataset *out_dataset,
+                                                         troika_error *error);
 
 /**
  * Makes a dataset of one stream of `count` tokens in host memory, which is copied: the sample for a language model.
@@ -96,8 +103,10 @@ TROIKA_API troika_status troika_dataset_create_synthetic(troika_context context,
  *
  *     troika_dataset_create_token_stream(context, text, TROIKA_U8, length, 64, &dataset, &error);
  */
-TROIKA_API troika_status troika_dataset_create_token_stream(troika_context context, const void *tokens, int32_t dtype,
-                                                            int64_t count, int32_t steps, troika_dataset *out_dataset,
+TROIKA_API troika_status troika_dataset_create_token_stream(troika_context context,
+                                                            const void *tokens, int32_t dtype,
+                                                            int64_t count, int32_t steps,
+                                                            troika_dataset *out_dataset,
                                                             troika_error *error);
 
 /**
@@ -108,10 +117,12 @@ TROIKA_API troika_status troika_dataset_create_token_stream(troika_context conte
  * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (`dtype`, `n` below 0, `steps` below 1, another `label_size`,
  * a token below 0, a label below 0 that is not `ignore_index`), OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_dataset_create_tokens(troika_context context, const void *tokens, int32_t dtype,
-                                                      int64_t n, int32_t steps, const int32_t *labels,
-                                                      int32_t label_size, int32_t ignore_index,
-                                                      troika_dataset *out_dataset, troika_error *error);
+TROIKA_API troika_status troika_dataset_create_tokens(troika_context context, const void *tokens,
+                                                      int32_t dtype, int64_t n, int32_t steps,
+                                                      const int32_t *labels, int32_t label_size,
+                                                      int32_t ignore_index,
+                                                      troika_dataset *out_dataset,
+                                                      troika_error *error);
 
 /** What a dataset holds. Filled by `troika_dataset_describe`. */
 typedef struct troika_dataset_info {
@@ -127,7 +138,8 @@ typedef struct troika_dataset_info {
 } troika_dataset_info;
 
 /** Describes a dataset. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
-TROIKA_API troika_status troika_dataset_describe(troika_dataset dataset, troika_dataset_info *out_info,
+TROIKA_API troika_status troika_dataset_describe(troika_dataset dataset,
+                                                 troika_dataset_info *out_info,
                                                  troika_error *error);
 
 /**
@@ -160,7 +172,8 @@ TROIKA_API void troika_loader_options_init(troika_loader_options *options);
  * Owned: destroy `*out_loader` with `troika_loader_destroy`. Errors: INVALID_ARGUMENT (the message names the field),
  * OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_loader_create(troika_dataset dataset, const troika_loader_options *options,
+TROIKA_API troika_status troika_loader_create(troika_dataset dataset,
+                                              const troika_loader_options *options,
                                               troika_loader *out_loader, troika_error *error);
 
 /**
@@ -170,7 +183,8 @@ TROIKA_API troika_status troika_loader_create(troika_dataset dataset, const troi
  * Borrowed until the next call on the loader, or its destruction: `*out_batch`, which needs no destroying.
  * Errors: BUSY. One thread a loader at a time.
  */
-TROIKA_API troika_status troika_loader_next(troika_loader loader, troika_batch *out_batch, troika_error *error);
+TROIKA_API troika_status troika_loader_next(troika_loader loader, troika_batch *out_batch,
+                                            troika_error *error);
 
 /** Where a loader stands: the batch that `troika_loader_next` gives next. */
 typedef struct troika_loader_position {
@@ -180,7 +194,8 @@ typedef struct troika_loader_position {
 } troika_loader_position;
 
 /** Gives the position. Errors: BUSY. One thread a loader at a time. */
-TROIKA_API troika_status troika_loader_tell(troika_loader loader, troika_loader_position *out_position,
+TROIKA_API troika_status troika_loader_tell(troika_loader loader,
+                                            troika_loader_position *out_position,
                                             troika_error *error);
 
 /**
@@ -189,7 +204,8 @@ TROIKA_API troika_status troika_loader_tell(troika_loader loader, troika_loader_
  * Errors: INVALID_ARGUMENT below 0, beyond the epoch's end, or where `batches` is another loader's; BUSY. One thread a
  * loader at a time.
  */
-TROIKA_API troika_status troika_loader_seek(troika_loader loader, const troika_loader_position *position,
+TROIKA_API troika_status troika_loader_seek(troika_loader loader,
+                                            const troika_loader_position *position,
                                             troika_error *error);
 
 /**
@@ -206,8 +222,8 @@ TROIKA_API void troika_loader_destroy(troika_loader loader);
  * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: INVALID_ARGUMENT (dtypes or shapes), OUT_OF_MEMORY.
  * Threads: reads both tensors.
  */
-TROIKA_API troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets, troika_batch *out_batch,
-                                             troika_error *error);
+TROIKA_API troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets,
+                                             troika_batch *out_batch, troika_error *error);
 
 /** What a batch holds. Filled by `troika_batch_describe`. */
 typedef struct troika_batch_info {
@@ -229,7 +245,8 @@ typedef struct troika_batch_info {
  * Borrowed until the batch is destroyed, a loader's until the next call on its loader: the pointers in `*out_info`.
  * Errors: INVALID_ARGUMENT (`struct_size`, a batch that its loader moved past). Threads: reads the batch.
  */
-TROIKA_API troika_status troika_batch_describe(troika_batch batch, troika_batch_info *out_info, troika_error *error);
+TROIKA_API troika_status troika_batch_describe(troika_batch batch, troika_batch_info *out_info,
+                                               troika_error *error);
 
 /**
  * Gives up the caller's hold on a batch made by `troika_batch_create`. NULL and a loader's batch are ignored. Never

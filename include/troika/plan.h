@@ -101,8 +101,10 @@ typedef struct troika_plan {
  * layer), OUT_OF_MEMORY (also where nothing fits `activation_budget_bytes`), BUSY. One thread
  * a model at a time.
  */
-TROIKA_API troika_status troika_plan_estimate(troika_model model, const troika_plan_options *options,
-                                              const troika_mesh *mesh, troika_plan *out_plan, troika_error *error);
+TROIKA_API troika_status troika_plan_estimate(troika_model model,
+                                              const troika_plan_options *options,
+                                              const troika_mesh *mesh, troika_plan *out_plan,
+                                              troika_error *error);
 
 /**
  * Estimates every mesh of all `options->devices` and gives the fastest that fits their memory; of equally fast ones that with

@@ -230,10 +230,10 @@ typedef struct troika_trainer_options {
    *  gradients are added before the all-reduce. Takes less memory. BatchNorm normalises each part
    *  by itself. 0 to 65536; 0 and 1 (default): one part. Parts that get no sample are left out. */
   int32_t micro_batches;
-  /** 0 (default): none. Otherwise cuts each batch into this many shards: a power of 2, at most
-   *  65536. The number of devices may be 1, 2, 4 ... `logical_shards`: parameters get the same bits
-   *  on each of these numbers. BatchNorm normalises each shard by itself and tracks the first. A
-   *  CPU device computes on one thread. Excludes `micro_batches` above 1. */
+  /** 0 (default): none. Otherwise cuts each batch into this many shards: a power of 2 up to 65536.
+   *  The number of devices may be 1, 2, 4 ... `logical_shards`; parameters get the same bits on
+   *  each of these numbers. BatchNorm normalises each shard by itself and tracks the first. A CPU
+   *  device computes on one thread. Excludes `micro_batches` above 1. */
   int32_t logical_shards;
   /** Default: all devices share the batch. Splits by layer and by channel exclude `logical_shards`.
    *  `troika_plan_choose` finds the fastest mesh that fits. */
@@ -264,8 +264,8 @@ typedef struct troika_trainer_options {
    *  gradients together (PyTorch's clip_grad_norm_). 0 (default): no clipping. */
   double max_gradient_norm;
   /** 1: each parameter's optimizer state is stored on only one of the replicas, which updates the
-   *  parameter and sends it to the others (ZeRO level 1). The bits are the same as with 0. Default
-   *  0. */
+   *  parameter and sends it to the others (ZeRO level 1). Default 0, which
+   *  computes the same bits. */
   int32_t shard_optimizer;
   /** Default TROIKA_COMPRESSION_NONE. BF16 excludes `logical_shards`. */
   int32_t gradient_compression;
