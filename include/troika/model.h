@@ -98,10 +98,10 @@ TROIKA_API void troika_model_destroy(troika_model model);
  * parts of a name ("layer1.0.conv1"). A refused call changes nothing.
  *
  * Errors of all of them:
- * - INVALID_ARGUMENT: a name that is taken, empty, longer than 200 bytes or not UTF-8; a name with a
- *   control character, a `/`, or an empty part before or after a dot.
- * - INVALID_ARGUMENT: a value that is not this model's, an input whose shape or type does not fit, a
- *   model that is complete.
+ * - INVALID_ARGUMENT: a name that is taken, empty, longer than 200 bytes or not UTF-8; a name with
+ *   a control character, a `/`, or an empty part before or after a dot.
+ * - INVALID_ARGUMENT: a value that is not this model's, an input whose shape or type does not fit,
+ *   a model that is complete.
  * - OUT_OF_MEMORY, BUSY.
  *
  * One thread per model at a time.
@@ -353,7 +353,8 @@ TROIKA_API troika_status troika_model_add_lstm(troika_model model, const char *n
  * one direction: [batch, steps, features] to [batch, steps, hidden]. The first state is zero. For
  * each step x of a sequence, with * element by element:
  *
- *     r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh)    n = tanh(W_in x + b_in + r * (W_hn h + b_hn))
+ *     r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh)
+ *     n = tanh(W_in x + b_in + r * (W_hn h + b_hn))
  *     h = (1 - z) * n + z * h, the step's output
  *
  * Parameters, with gates in the order r, z, n: weight_ih_l0 [3 hidden, features], weight_hh_l0 [3
