@@ -142,8 +142,7 @@ typedef struct troika_dataset_info {
   int32_t rank;                  /**< Rank of a sample. */
   int64_t n;                     /**< Samples. */
   int64_t dims[TROIKA_MAX_RANK]; /**< Shape of a sample, such as {1, 28, 28}. */
-  /** The largest label + 1; 0 if targets are values. For a stream of tokens, `words`; for a
-   *  synthetic dataset, the smaller of its `classes` and `n`. */
+  /** The largest label + 1, in a stream of tokens `words`; 0 if targets are values. */
   int64_t classes;
   int64_t label_size;            /**< Labels per sample; 0 if targets are values. */
   int64_t words;                 /**< Tokens: the largest token + 1. 0 for other samples. */

@@ -77,10 +77,10 @@ TROIKA_API troika_status troika_model_create(troika_context context, const char 
  * OUT_OF_MEMORY. Any thread.
  *
  *     troika_model_create_empty(context, "net", &model, &error);
- *     const int64_t image[] = {1, 28, 28};                                     -- [batch, 1, 28, 28]
+ *     const int64_t image[] = {1, 28, 28};                                   -- [batch, 1, 28, 28]
  *     troika_model_add_input(model, "x", image, 3, &x, &error);
- *     troika_model_add_flatten(model, "flatten", x, &x, &error);               -- [batch, 784]
- *     troika_model_add_linear(model, "fc", x, 10, 1, &x, &error);              -- [batch, 10]
+ *     troika_model_add_flatten(model, "flatten", x, &x, &error);             -- [batch, 784]
+ *     troika_model_add_linear(model, "fc", x, 10, 1, &x, &error);            -- [batch, 10]
  *     troika_model_set_output(model, x, &error);
  */
 TROIKA_API troika_status troika_model_create_empty(troika_context context, const char *name,
