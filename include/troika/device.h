@@ -11,7 +11,8 @@ TROIKA_BEGIN_DECLS
 
 /** Kinds of device. */
 enum {
-  TROIKA_DEVICE_CPU = 1,  /**< A logical CPU device; devices attached together share the context's cores. */
+  /** A logical CPU device. CPU devices that are attached together share the context's cores. */
+  TROIKA_DEVICE_CPU = 1,
   TROIKA_DEVICE_CUDA = 2  /**< An NVIDIA GPU. */
 };
 
@@ -21,7 +22,7 @@ typedef struct troika_device {
   int32_t index;  /**< From 0. */
 } troika_device;
 
-/** What is known of one device. Filled by `troika_device_describe`. */
+/** Description of a device. Filled by `troika_device_describe`. */
 typedef struct troika_device_info {
   uint32_t struct_size;    /**< Set by the caller to sizeof(troika_device_info). */
   int32_t cores;           /**< CPU: cores of the whole context; GPU: multiprocessors. */

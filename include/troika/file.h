@@ -1,4 +1,7 @@
-/** @file file.h Files: inspects a weights file or a training state without a model. Any thread, at any time. */
+/** @file file.h Files: inspects a weights file or a training state without a model.
+ *
+ * Threads: any thread, at any time.
+ */
 #ifndef TROIKA_FILE_H
 #define TROIKA_FILE_H
 

@@ -57,7 +57,10 @@ typedef struct troika_tensor_info {
   int64_t size_bytes;            /**< Bytes of all elements. */
 } troika_tensor_info;
 
-/** Describes a tensor, whose values it does not read. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
+/**
+ * Describes a tensor without reading its values. Errors: INVALID_ARGUMENT (`struct_size`). Any
+ * thread.
+ */
 TROIKA_API troika_status troika_tensor_describe(troika_tensor tensor, troika_tensor_info *out_info,
                                                 troika_error *error);
 
@@ -98,9 +101,9 @@ TROIKA_API troika_status troika_tensor_to(troika_tensor tensor, troika_device de
                                           troika_tensor *out_tensor, troika_error *error);
 
 /**
- * Cuts a tensor along dimension 0 into `n` pieces, in order, whose sizes differ by at most one (the
- * first are the larger), and puts piece i on `devices[i]`: 10 rows on 4 devices are 3, 3, 2, 2.
- * Pieces may be empty.
+ * Cuts a tensor along dimension 0 into `n` pieces, in order, and puts piece i on `devices[i]`. The
+ * sizes of pieces differ by at most one, the larger pieces first: 10 rows on 4 devices are cut into
+ * 3, 3, 2 and 2. Pieces may be empty.
  *
  * Owned: destroy each of `out_tensors[0 .. n-1]`; on an error all are NULL. Errors:
  * INVALID_ARGUMENT (rank 0, `n` below 1, kind of device), DEVICE_UNAVAILABLE, OUT_OF_MEMORY.
