@@ -13,8 +13,8 @@
 TROIKA_BEGIN_DECLS
 
 /**
- * A step to plan, as in troika_trainer_options, and devices of one kind, each linked to every
- * other.
+ * A step to plan, described as in troika_trainer_options, and the devices: all of one kind, each
+ * linked to every other.
  *
  * Begin with TROIKA_PLAN_OPTIONS_INIT. Its devices are H200 GPUs with NVLink, by the data sheet:
  * - memory of 141 GB, with 4.8e12 bytes per second.
@@ -61,8 +61,8 @@ typedef struct troika_plan_options {
   int64_t activation_budget_bytes;
   double max_gradient_norm;     /**< Above 0: gradients are clipped; default 0. */
   /** If not NULL, plans the step of a trainer with these options, except `mesh`. Every field above
-   *  that is also in troika_trainer_options is then ignored. NULL (default): the fields above
-   *  count. Borrowed during the call. */
+   *  that is also in troika_trainer_options is then checked, but not used. NULL (default): the
+   *  fields above count. Borrowed during the call. */
   const troika_trainer_options *trainer;
 } troika_plan_options;
 
@@ -92,7 +92,7 @@ typedef struct troika_plan {
   int64_t optimizer_bytes; /**< Optimizer state; with `shard_optimizer` the largest share of it. */
   /** Activations and their gradients, by their lifetimes; without scratch of kernels. */
   int64_t activation_bytes;
-  int64_t total_bytes;     /**< The sum of these four. */
+  int64_t total_bytes;     /**< The sum of the four fields above. */
   /** Sent in a step: sums of gradients and of channels, messages between layers, parameters that
    *  their owner updated (`shard_optimizer`). */
   int64_t sent_bytes;
