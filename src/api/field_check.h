@@ -52,7 +52,7 @@ class FieldCheck {
       throw Error(Status::invalid_argument, text(where_, field, " is '", list, "', need names separated by commas"));
     return names;
   }
-  // Refuses a value that conflicts with another option; `needed` is what it needs of that option.
+  // Refuses a value that conflicts with another option; `needed` is that option and its value.
   [[noreturn]] void conflict(const char* field, const std::string& value, std::string_view needed) const {
     throw Error(Status::invalid_argument, text(where_, field, " is ", value, ", needs ", needed));
   }

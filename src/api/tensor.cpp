@@ -200,7 +200,7 @@ troika_status troika_tensor_from_dlpack(troika_context context, struct DLManaged
         kName);
     auto object = std::make_shared<TensorObject>(TensorObject{c, nullptr});
     auto handle = std::make_unique<troika_tensor_s>(object);
-    // The tensor takes the struct over in the last call that can fail: before it the caller owns it.
+    // The last call that can fail takes the struct over; on an error the caller still owns it.
     object->tensor =
         Tensor::borrow(std::move(device), type, static_cast<std::byte*>(dl.data) + dl.byte_offset, [managed] {
           if (managed->deleter) managed->deleter(managed);
