@@ -10,8 +10,8 @@ LONGEST_CLASS = 300
 # The lists of kernels, which find an op's kernel by its name.
 KERNEL_LISTS = ("backends/cpu/cpu_device.cpp", "backends/cuda/cuda_device.cpp")
 # The one list that names the leaves of each kind.
-LISTS = {"backends/backends.cpp": "backends/", "comm/communicators.cpp": "comm/",
-         "backends/cuda/communicators.cpp": "comm/nccl"}
+LISTS = {"backends/backends.cpp": "backends/", "comm/transports.cpp": "comm/",
+         "backends/cuda/gpu_transport.cpp": "comm/nccl"}
 # All that the folder of backends holds beside its leaves.
 BACKEND_LISTS = {"backends/backends.cpp", "backends/kernel_list.h", "backends/kernels.def"}
 # Which leaves may include a vendor's headers.

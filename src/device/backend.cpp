@@ -46,4 +46,13 @@ const Backend& BackendRegistry::require(DeviceId id) const {
   throw Error(Status::device_unavailable, text("device ", id, " is of a kind that this library does not have"));
 }
 
+std::vector<const TransportDef*> BackendRegistry::transports() const {
+  std::vector<const TransportDef*> all;
+  for (const auto& backend : backends_) {
+    const std::vector<const TransportDef*> own = backend->transports();
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
 }  // namespace troika

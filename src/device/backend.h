@@ -100,6 +100,8 @@ struct DeviceShare {
   std::vector<int> cores;  // to pin the worker to; empty: not pinned
 };
 
+struct TransportDef;  // comm/transport.h
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -107,6 +109,8 @@ class Backend {
   virtual int device_count() const = 0;
   virtual DeviceInfo describe(int index) const = 0;
   virtual std::shared_ptr<Device> open(int index, const DeviceShare& share) const = 0;
+  // The transports that connect devices of this kind.
+  virtual std::vector<const TransportDef*> transports() const { return {}; }
 };
 
 // The backends of this process. backends/backends.cpp is the one list that names them.
@@ -124,6 +128,7 @@ class BackendRegistry {
   std::shared_ptr<Device> open(DeviceId id, const DeviceShare& share) const {
     return require(id).open(id.index, share);
   }
+  std::vector<const TransportDef*> transports() const;  // of all backends
 
  private:
   std::vector<std::unique_ptr<Backend>> backends_;

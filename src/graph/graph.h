@@ -48,7 +48,7 @@ constexpr bool is_state(Role role) { return role >= Role::parameter; }
 constexpr bool is_of_samples(Role role) { return role == Role::samples || role == Role::targets; }
 
 // What a step reports by an output of its graph. A value is the network's own output.
-enum class Report { value, loss, correct, is_finite, gradient_norm };
+enum class Report { value, loss, correct, batch_results, is_finite, gradient_norm, loss_scale };
 
 struct Value {
   std::string name;  // unique among inputs and state; a hint for activations

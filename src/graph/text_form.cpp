@@ -23,7 +23,8 @@ constexpr int64_t kMaxValueId = 1 << 24;  // a number in hostile text must not s
 
 constexpr const char* kRoleNames[] = {"activation", "input",     "samples", "targets",  "label_weight",   "settings",
                                       "counter",    "parameter", "buffer",  "gradient", "optimizer_state"};
-constexpr const char* kReportNames[] = {"value", "loss", "correct", "is_finite", "gradient_norm"};
+constexpr const char* kReportNames[] = {"value",     "loss",          "correct",   "batch_results",
+                                        "is_finite", "gradient_norm", "loss_scale"};
 
 // In quotes, with a backslash before quotes and backslashes.
 std::string quote(const std::string& value) {

@@ -1,5 +1,6 @@
-// What ranks of a group tell each other in few numbers. data_sum, over ranks with other samples of the batch: statistics.
-// model_sum and all_finite, over ranks that together hold the model once, layers and channels of it each: of their gradients.
+// Small collectives of a group of ranks, which end before the next launch.
+// - data_sum, over ranks with other samples of the batch: sums of statistics and of losses.
+// - model_sum and all_finite, over ranks that together hold the model once: of gradients, and sums of losses.
 #include "core/text.h"
 #include "ops/op_def.h"
 
@@ -9,7 +10,8 @@ namespace {
 // The sum over the ranks.
 std::vector<TensorType> infer_sum(const OpInputs& in) {
   in.need_inputs(1, 1);
-  if (in.types[0].dtype != DType::f32) in.fail(text("input is ", name_of(in.types[0].dtype), ", needs f32"));
+  if (in.types[0].dtype != DType::f32 && in.types[0].dtype != DType::f64)
+    in.fail(text("input is ", name_of(in.types[0].dtype), ", needs f32 or f64"));
   return {in.types[0]};
 }
 
@@ -32,6 +34,6 @@ const OpDef model_sum_op{.name = "model_sum",
                          .traits = CollectiveOp{.kind = CollectiveOp::sum, .group = RankGroup::model}};
 const OpDef all_finite_op{.name = "all_finite",
                           .infer = infer_all_finite,
-                          .traits = CollectiveOp{.kind = CollectiveOp::sum, .group = RankGroup::model}};
+                          .traits = CollectiveOp{.kind = CollectiveOp::all_of, .group = RankGroup::model}};
 
 }  // namespace troika

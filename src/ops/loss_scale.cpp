@@ -17,14 +17,15 @@ std::vector<TensorType> infer_check(const OpInputs& in) {
   return {kIsFinite};
 }
 
-// Inputs: scale, is_finite. Attributes: growth, backoff, interval. Finite: good += 1, and at `interval` good steps
-// scale *= growth, good = 0. Not finite: scale = max(scale * backoff, 1), good = 0.
+// Inputs: scale, is_finite. Attributes: growth, backoff, interval. Output: a copy of the scale after the update, for the host.
+// Finite: good += 1, and at `interval` good steps scale *= growth, good = 0. Not finite: scale = max(scale * backoff, 1),
+// good = 0.
 std::vector<TensorType> infer_update(const OpInputs& in) {
   in.need_inputs(2, 2);
   if (in.types[0] != kScale || in.types[1] != kIsFinite)
     in.fail(text("inputs are ", name_of(in.types[0].dtype), in.shape(0), " and ", name_of(in.types[1].dtype),
                  in.shape(1), ", need f32[2] and i32[1]"));
-  return {};
+  return {kScale};
 }
 
 }  // namespace

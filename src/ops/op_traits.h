@@ -83,13 +83,15 @@ enum class RankGroup {
   model,     // ranks that together hold the model once
   pipeline,  // ranks with other layers
 };
+constexpr size_t kSummingGroups = 3;  // the first ones: a pipeline sends messages
 
 // What ranks do together.
 struct CollectiveOp {
   enum Kind {
     reduce_bucket,  // gradients of a bucket, in the background
     gather_bucket,  // parameters of a bucket, in the background
-    sum,            // f32 values; of an i32 flag, whether it is set on every rank
+    sum,            // f32 or f64 values, before the next launch
+    all_of,         // an i32 flag: whether it is set on every rank
     gather,         // channels
     scatter,        // channels of a sum
     copy,           // nothing forward; the gradients of the copies are summed

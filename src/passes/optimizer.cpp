@@ -36,11 +36,13 @@ class OptimizerAppender {
     add_slots();
     step_.split_norms.empty() ? append_updates() : append_updates_with_split_norms();
     if (step_.average_decay > 0) append_averages();
-    if (step_.conditioning.is_scaled)
-      append(update_loss_scale_op, {conditioned_.scale, conditioned_.is_finite},
-             {{"backoff", kLossScaleBackoff},
-              {"growth", kLossScaleGrowth},
-              {"interval", step_.conditioning.scale_interval}});
+    if (step_.conditioning.is_scaled) {
+      const ValueId scale = append(update_loss_scale_op, {conditioned_.scale, conditioned_.is_finite},
+                                   {{"backoff", kLossScaleBackoff},
+                                    {"growth", kLossScaleGrowth},
+                                    {"interval", step_.conditioning.scale_interval}})[0];
+      graph_.outputs.push_back({scale, Report::loss_scale});
+    }
   }
 
  private:

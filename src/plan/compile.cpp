@@ -192,18 +192,20 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph;
   PassManager passes(graph, log);
-  if (trains && r.local_batch == 0 && !r.spec.syncs_statistics)
+  if (r.local_batch > 0 || (trains && r.spec.syncs_statistics))
+    passes.run("unroll", [&](Graph& g) { g = build_step(r, log); });
+  else if (trains)
     passes.run("idle", [&](Graph& g) {
       g = idle_graph(r.channel_split ? r.channel_split->apply(r.model, r.channel_rank) : r.model, r.own_trainable);
     });
-  else
-    passes.run("unroll", [&](Graph& g) { g = build_step(r, log); });
   if (trains) {
     if (r.ranks > 1) passes.run("data_parallel", [&](Graph& g) { insert_all_reduces(g, r.buckets); });
     if (r.ranks > 1 && r.spec.compresses_gradients) passes.run("compress_gradients", compress_gradients);
     passes.run("optimizer", [&](Graph& g) { append_optimizer(g, optimizer_step_of(r)); });
     if (r.spec.shards_optimizer) passes.run("shard_optimizer", [&](Graph& g) { insert_all_gathers(g, r.buckets); });
   }
+  // Last, so that no rank waits for others' losses before its own work is done.
+  if (r.results.places > 0) passes.run("batch_results", [&](Graph& g) { append_batch_results(g, r.results); });
   if (r.local_batch == 0) return graph;
   if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
   if (trains && r.spec.fuse) {

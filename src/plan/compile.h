@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/log.h"
+#include "parallel/batch_results.h"
 #include "parallel/channel_split.h"
 #include "parallel/data_parallel.h"
 #include "parallel/layer_stages.h"
@@ -31,6 +32,7 @@ struct CompileRequest {
   // If channels are split: this rank's place in its channel group.
   const ChannelSplit* channel_split = nullptr;  // null: one rank has all channels
   int channel_rank = 0;
+  BatchResults results;
   bool runs_beside = false;  // the device records: gradients of weights run concurrently (StepSpec::least_beside)
   // For training:
   std::vector<std::string> trainable;      // of the whole model

@@ -116,17 +116,20 @@ class Lowering {
     switch (collective.kind.value) {
       case CollectiveOp::reduce_bucket: {
         const auto bucket = static_cast<size_t>(node.attributes.integer("bucket"));
+        draft_.add_bucket(bucket);
         draft_.add_step({PlanStep::start_all_reduce, bucket});
         for (ValueId id : node.inputs) in_flight_[graph_.value(id).name] = bucket;
         return;
       }
       case CollectiveOp::gather_bucket: {
         const auto bucket = static_cast<size_t>(node.attributes.integer("bucket"));
+        draft_.add_bucket(bucket);
         draft_.add_step({PlanStep::start_all_gather, bucket});
         gathers_.push_back(bucket);
         return;
       }
-      case CollectiveOp::sum: return lower_sum(node, collective.group);
+      case CollectiveOp::sum:
+      case CollectiveOp::all_of: return lower_sum(node, collective);
       case CollectiveOp::gather: return lower_exchange(node, PlanStep::channel_gather, node.outputs[0]);
       case CollectiveOp::scatter: return lower_exchange(node, PlanStep::channel_scatter, node.inputs[0]);
       case CollectiveOp::send:
@@ -151,11 +154,18 @@ class Lowering {
         place);
   }
 
-  void lower_sum(const Node& node, RankGroup group) {
+  void lower_sum(const Node& node, const CollectiveOp& op) {
     const ValueId id = node.outputs[0];
     const Place from = stored_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
     stored_[id] = {to, nullptr};
-    draft_.add_sum({group, graph_.type(id).dtype, {}, {}}, from, to);
+    const TensorType& type = graph_.type(id);
+    draft_.add_sum({op.group,
+                    0,
+                    op.kind == CollectiveOp::all_of ? Collective::all_of()
+                                                    : Collective::all_reduce(type.dtype, type.shape.elements()),
+                    {},
+                    {}},
+                   from, to);
   }
 
   // `packed` has the channels of all ranks.
@@ -163,7 +173,7 @@ class Lowering {
     const ValueId id = node.outputs[0];
     const Place from = stored_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
     stored_[id] = {to, nullptr};
-    ChannelExchange exchange{static_cast<int>(node.attributes.integer("rank")), {}, {}, {}};
+    ChannelExchange exchange{0, static_cast<int>(node.attributes.integer("rank")), {}, {}, {}};
     const std::vector<int64_t>& widths = node.attributes.list("widths");
     const size_t bytes = graph_.type(packed).bytes(),
                  all_widths = static_cast<size_t>(std::accumulate(widths.begin(), widths.end(), int64_t{0}));

@@ -64,7 +64,7 @@ std::string print_plan(const Plan& plan) {
     } else if (step.kind == PlanStep::group_sum) {
       static constexpr const char* kGroups[] = {"data", "channel", "model"};
       const GroupSum& sum = plan.sums[step.index];
-      out << "  " << kGroups[static_cast<size_t>(sum.group)] << (sum.dtype == DType::i32 ? "_and " : "_sum ")
+      out << "  " << kGroups[static_cast<size_t>(sum.group)] << (sum.collective.sums() ? "_sum " : "_and ")
           << print_location(sum.from) << " -> " << print_location(sum.to) << '\n';
     } else if (step.kind == PlanStep::channel_gather || step.kind == PlanStep::channel_scatter) {
       const ChannelExchange& exchange = plan.exchanges[step.index];

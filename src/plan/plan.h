@@ -1,10 +1,12 @@
 // A plan: what one rank does in a step, in order, with every address known but for its base.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "comm/collective.h"
 #include "device/backend.h"
 #include "ops/op_traits.h"
 #include "plan/state_table.h"
@@ -48,10 +50,11 @@ struct Message {
   Location location;
 };
 
-// The sum of f32 values over the ranks of a group, or of one i32: whether it is not 0 on all of them.
+// A small collective on a copy of `from`, which ends before the next launch.
 struct GroupSum {
   RankGroup group;
-  DType dtype;
+  int slot;
+  Collective collective;
   Location from, to;
 };
 
@@ -59,9 +62,15 @@ struct GroupSum {
 // all pieces on every rank. Scatter: ranks sum `from` in place; each rank copies its own piece of
 // the sum to `to`.
 struct ChannelExchange {
+  int slot;
   int rank;
   std::vector<OwnedBytes> pieces;  // one a rank
   Location from, to;
+};
+
+// The data group's slots for a bucket.
+struct BucketSlots {
+  int reduce, gather;
 };
 
 // Steps [first, last), all launches, that the device repeats with one call.
@@ -90,6 +99,8 @@ struct Plan {
   std::vector<Message> messages;
   std::vector<GroupSum> sums;
   std::vector<ChannelExchange> exchanges;
+  std::vector<BucketSlots> bucket_slots;    // by bucket
+  std::array<int, kSummingGroups> slots{};  // that each group needs, by RankGroup
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;

@@ -1,6 +1,7 @@
 // Lifetimes, shared memory, and addresses.
 #include "plan/plan_draft.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/text.h"
@@ -53,8 +54,31 @@ void PlanDraft::add_message(PlanStep::Kind kind, Message message, const Place& p
   keep(place);
 }
 
+namespace {
+
+// A slot names the same collective on every rank of a group, so slots follow from the numbers of buckets, which all ranks
+// share. Small collectives have one slot together: each ends before the next begins.
+constexpr int kSmallSlot = 0;
+constexpr BucketSlots slots_of(size_t bucket) {
+  return {static_cast<int>(2 * bucket) + 1, static_cast<int>(2 * bucket) + 2};
+}
+
+}  // namespace
+
+void PlanDraft::need_slot(RankGroup group, int slot) {
+  int& slots = plan_.slots[static_cast<size_t>(group)];
+  slots = std::max(slots, slot + 1);
+}
+
+void PlanDraft::add_bucket(size_t bucket) {
+  while (plan_.bucket_slots.size() <= bucket) plan_.bucket_slots.push_back(slots_of(plan_.bucket_slots.size()));
+  need_slot(RankGroup::data, plan_.bucket_slots.back().gather);
+}
+
 void PlanDraft::add_sum(GroupSum sum, const Place& from, const Place& to) {
   plan_.steps.push_back({PlanStep::group_sum, plan_.sums.size()});
+  sum.slot = kSmallSlot;
+  need_slot(sum.group, sum.slot);
   plan_.sums.push_back(sum);
   sum_places_.push_back({from, to});
   keep(from);
@@ -63,6 +87,8 @@ void PlanDraft::add_sum(GroupSum sum, const Place& from, const Place& to) {
 
 void PlanDraft::add_exchange(PlanStep::Kind kind, ChannelExchange exchange, const Place& from, const Place& to) {
   plan_.steps.push_back({kind, plan_.exchanges.size()});
+  exchange.slot = kSmallSlot;
+  need_slot(RankGroup::channel, exchange.slot);
   plan_.exchanges.push_back(std::move(exchange));
   exchange_places_.push_back({from, to});
   keep(from);

@@ -31,6 +31,7 @@ class PlanDraft {
   void add_step(PlanStep step) { plan_.steps.push_back(step); }
   void add_message(PlanStep::Kind kind, Message message, const Place& place);
   void add_sum(GroupSum sum, const Place& from, const Place& to);
+  void add_bucket(size_t bucket);  // unless it is there
   void add_exchange(PlanStep::Kind kind, ChannelExchange exchange, const Place& from, const Place& to);
   // In the order of values.
   void add_input(const Value& value, const Place& place);
@@ -48,6 +49,7 @@ class PlanDraft {
 
   void keep(const Place& place) { keep_until(place, plan_.launches.size()); }
   void keep_until(const Place& place, size_t launch);
+  void need_slot(RankGroup group, int slot);
   void keep_beside();
   void share_memory();
   void place_arena();

@@ -189,11 +189,6 @@ std::vector<MicroBatch> StepLayout::micro_batches(int64_t n, int rank) const {
                                   : cut_micro_batches(spec_.micro_batches, balanced_split(n, shares, share));
 }
 
-size_t StepLayout::most_micro_batches() const {
-  return static_cast<size_t>(spec_.logical_shards > 0 ? balanced_split(spec_.logical_shards, ranks_.shares(), 0).size()
-                                                      : spec_.micro_batches);
-}
-
 CompileRequest StepLayout::request(Mode mode, int64_t n, int rank, bool is_alone) const {
   const ModelPart& part = parts_[static_cast<size_t>(ranks_.part_of(rank))];
   CompileRequest request(model_, spec_);
@@ -201,6 +196,7 @@ CompileRequest StepLayout::request(Mode mode, int64_t n, int rank, bool is_alone
   request.local_batch = samples_of(mode, n, rank, is_alone).size();
   request.global_batch = mode == Mode::train ? n : 0;
   if (mode == Mode::train) request.micro_batches = micro_batches(n, rank);
+  if (!is_alone) request.results = results_of(mode, n, rank);
   request.ranks = is_alone ? 1 : ranks_.shares();
   request.rank = is_alone ? 0 : ranks_.share_of(rank);
   request.stages = stages();
@@ -216,6 +212,21 @@ CompileRequest StepLayout::request(Mode mode, int64_t n, int rank, bool is_alone
   request.split_norms = split_norms_of(ranks_.part_of(rank));
   request.spec.shards_optimizer = shards_optimizer();
   return request;
+}
+
+BatchResults StepLayout::results_of(Mode mode, int64_t n, int rank) const {
+  BatchResults results;
+  if (mode == Mode::predict || ranks_.size() == 1) return results;
+  for (int share = 0; share < ranks_.shares(); ++share) {
+    if (share == ranks_.share_of(rank)) results.first = results.places;
+    const bool is_whole = mode != Mode::train;  // without micro-batches
+    results.places += is_whole ? 1 : static_cast<int64_t>(micro_batches(n, ranks_.rank_of(share, 0)).size());
+  }
+  results.is_counted = ranks_.channel_of(rank) == 0;
+  results.has_losses = ranks_.position_of(rank) == ranks_.positions() - 1;
+  results.shares = ranks_.shares();
+  results.parts = ranks_.parts();
+  return results;
 }
 
 // Without the parameters that another share's rank updates.

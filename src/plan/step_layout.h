@@ -50,7 +50,6 @@ class StepLayout {
   // `is_alone`: the rank computes the whole batch, and no other takes part.
   Range samples_of(Mode mode, int64_t n, int rank, bool is_alone = false) const;
   std::vector<MicroBatch> micro_batches(int64_t n, int rank) const;  // of training
-  size_t most_micro_batches() const;                                 // of one rank
   CompileRequest request(Mode mode, int64_t n, int rank, bool is_alone = false) const;
 
  private:
@@ -66,6 +65,7 @@ class StepLayout {
   std::vector<UpdateGroup> groups_of(int rank) const;
   std::vector<std::string> split_norms_of(int part) const;
   GradientShare gradient_share_of(int rank) const;
+  BatchResults results_of(Mode mode, int64_t n, int rank) const;
 
   const Graph& model_;
   StepSpec spec_;

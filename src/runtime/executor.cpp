@@ -44,19 +44,13 @@ void record(Plan& plan, Device& device) {
 
 namespace {
 
-int gather_slot(size_t bucket, size_t buckets) { return static_cast<int>(buckets + bucket); }
-
-void sum_over_group(const GroupSum& sum, Device& device, const Bases& bases, const RankGroups& groups, size_t buckets,
+void sum_over_group(const GroupSum& sum, Device& device, const Bases& bases, const RankGroups& groups,
                     Deadline deadline) {
-  Communicator& group = *(sum.group == RankGroup::data      ? groups.data
-                          : sum.group == RankGroup::channel ? groups.channel
-                                                            : groups.model);
-  const int slot = sum.group == RankGroup::data ? data_slots(buckets) - 1 : 0;
+  Communicator& group = *groups.of(sum.group);
   std::byte* const to = bases.address(sum.to);
   device.copy(to, bases.address(sum.from), sum.from.bytes);
-  const auto count = static_cast<int64_t>(sum.from.bytes / size_of(sum.dtype));
-  group.start(slot, sum.dtype == DType::i32 ? Collective::all_of() : Collective::all_reduce(sum.dtype, count), to);
-  group.wait(slot, deadline);
+  group.start(sum.slot, sum.collective, to);
+  group.wait(sum.slot, deadline);
 }
 
 void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, Device& device, const Bases& bases,
@@ -65,11 +59,11 @@ void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, Dev
   const OwnedBytes& own = exchange.pieces[static_cast<size_t>(exchange.rank)];
   if (kind == PlanStep::channel_gather) {
     device.copy(to + own.begin, from, own.end - own.begin);
-    group.start(0, Collective::all_gather(exchange.pieces), to);
-    group.wait(0, deadline);
+    group.start(exchange.slot, Collective::all_gather(exchange.pieces), to);
+    group.wait(exchange.slot, deadline);
   } else {
-    group.start(0, Collective::reduce_scatter(exchange.pieces), from);
-    group.wait(0, deadline);
+    group.start(exchange.slot, Collective::reduce_scatter(exchange.pieces), from);
+    group.wait(exchange.slot, deadline);
     device.copy(to, from + own.begin, own.end - own.begin);
   }
 }
@@ -78,13 +72,13 @@ void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, Dev
 
 void execute(const Plan& plan, Device& device, const Bases& bases, const std::vector<BucketRange>& buckets,
              const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace) {
-  Communicator* const communicator = groups.data;
+  Communicator* const data = groups.of(RankGroup::data);
   auto recorded = plan.recorded.begin();
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const PlanStep& step = plan.steps[i];
     if (!trace && recorded != plan.recorded.end() && recorded->first == i) {
       recorded->recording->run();
-      if (communicator) communicator->progress();
+      groups.progress();
       i = recorded->last - 1;
       ++recorded;
       continue;
@@ -94,44 +88,45 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
     switch (step.kind) {
       case PlanStep::launch:
         plan.launches[step.index].kernel->run();
-        if (communicator) communicator->progress();
+        groups.progress();
         break;
       case PlanStep::start_all_reduce: {
         const BucketRange& range = buckets[step.index];
-        communicator->start(static_cast<int>(step.index),
-                            Collective::all_reduce(DType::f32, static_cast<int64_t>(range.bytes / sizeof(float))),
-                            bases.gradients + range.offset);
-        communicator->progress();
+        const auto count = static_cast<int64_t>(range.bytes / sizeof(float));
+        data->start(plan.bucket_slots[step.index].reduce, Collective::all_reduce(DType::f32, count),
+                    bases.gradients + range.offset);
+        groups.progress();
         break;
       }
-      case PlanStep::wait_all_reduce: communicator->wait(static_cast<int>(step.index), deadline); break;
+      case PlanStep::wait_all_reduce: data->wait(plan.bucket_slots[step.index].reduce, deadline); break;
       case PlanStep::send:
       case PlanStep::receive: {
         const Message& message = plan.messages[step.index];
-        std::byte* const data = bases.address(message.location);
+        std::byte* const address = bases.address(message.location);
         if (step.kind == PlanStep::send)
-          groups.pipeline->send(message.peer, message.slot, data, message.location.bytes, deadline);
+          groups.pipeline()->send(message.peer, message.slot, address, message.location.bytes, deadline);
         else
-          groups.pipeline->receive(message.peer, message.slot, data, message.location.bytes, deadline);
-        if (communicator) communicator->progress();
+          groups.pipeline()->receive(message.peer, message.slot, address, message.location.bytes, deadline);
+        groups.progress();
         break;
       }
       case PlanStep::start_all_gather: {
         const BucketRange& range = buckets[step.index];
-        communicator->start(gather_slot(step.index, buckets.size()), Collective::all_gather(range.pieces),
-                            bases.parameters + range.offset);
-        communicator->progress();
+        data->start(plan.bucket_slots[step.index].gather, Collective::all_gather(range.pieces),
+                    bases.parameters + range.offset);
+        groups.progress();
         break;
       }
-      case PlanStep::wait_all_gather: communicator->wait(gather_slot(step.index, buckets.size()), deadline); break;
+      case PlanStep::wait_all_gather: data->wait(plan.bucket_slots[step.index].gather, deadline); break;
       case PlanStep::group_sum:
-        sum_over_group(plan.sums[step.index], device, bases, groups, buckets.size(), deadline);
-        if (communicator) communicator->progress();
+        sum_over_group(plan.sums[step.index], device, bases, groups, deadline);
+        groups.progress();
         break;
       case PlanStep::channel_gather:
       case PlanStep::channel_scatter:
-        exchange_channels(step.kind, plan.exchanges[step.index], device, bases, *groups.channel, deadline);
-        if (communicator) communicator->progress();
+        exchange_channels(step.kind, plan.exchanges[step.index], device, bases, *groups.of(RankGroup::channel),
+                          deadline);
+        groups.progress();
         break;
     }
     if (trace) {

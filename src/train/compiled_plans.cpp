@@ -15,9 +15,9 @@ void CompiledPlan::forget_gathers() {
   gathers_from = nullptr;
 }
 
-bool CompiledPlans::use(Mode mode, int64_t local_batch, int64_t global_batch) {
+bool CompiledPlans::use(const PlanKey& key) {
   for (CompiledPlan& entry : plans_)
-    if (entry.mode == mode && entry.local_batch == local_batch && entry.global_batch == global_batch) {
+    if (entry.key == key) {
       entry.last_use = ++uses_;
       current_ = &entry;
       return true;
@@ -25,12 +25,12 @@ bool CompiledPlans::use(Mode mode, int64_t local_batch, int64_t global_batch) {
   return false;
 }
 
-void CompiledPlans::add(const CompileRequest& request, std::unique_ptr<Plan> plan) {
+void CompiledPlans::add(const PlanKey& key, std::unique_ptr<Plan> plan) {
   if (plans_.size() >= kMostPlans)
     plans_.erase(std::min_element(plans_.begin(), plans_.end(), [](const CompiledPlan& a, const CompiledPlan& b) {
       return a.last_use < b.last_use;
     }));
-  plans_.push_back({request.mode, request.local_batch, request.global_batch, std::move(plan), ++uses_});
+  plans_.push_back({key, std::move(plan), ++uses_});
   current_ = &plans_.back();
 }
 

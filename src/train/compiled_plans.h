@@ -1,4 +1,4 @@
-// A replica's plans, one per mode and batch; the one unused for longest makes room for the next.
+// A replica's plans, one per key. The plan that was not used for longest makes room for the next.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,20 @@
 
 namespace troika {
 
+// What tells one plan of a replica from another.
+struct PlanKey {
+  Mode mode = Mode::train;
+  int64_t local_batch = 0, global_batch = 0;
+  bool is_alone = false;  // the replica computes the whole batch: nothing is summed over ranks
+  bool operator==(const PlanKey&) const = default;
+};
+
 struct CompiledPlan {
-  Mode mode;
-  int64_t local_batch, global_batch;
+  PlanKey key;
   std::unique_ptr<Plan> plan;
   uint64_t last_use;
   int runs = 0;  // on the present addresses
-  // Launches that gather the plan's samples, from that store and so shuffled.
+  // Launches that gather the plan's samples from `gathers_from`, shuffled or not.
   std::vector<std::unique_ptr<Kernel>> gathers = {};
   const SampleStore* gathers_from = nullptr;
   bool gathers_shuffled = false;
@@ -26,9 +33,9 @@ struct CompiledPlan {
 
 class CompiledPlans {
  public:
-  // Makes the plan of that mode and these batches current. False: there is none.
-  bool use(Mode mode, int64_t local_batch, int64_t global_batch);
-  void add(const CompileRequest& request, std::unique_ptr<Plan> plan);  // and makes it current
+  // Makes the plan of that key current. False: there is none.
+  bool use(const PlanKey& key);
+  void add(const PlanKey& key, std::unique_ptr<Plan> plan);  // and makes it current
   CompiledPlan& current() const { return *current_; }
   size_t size() const { return plans_.size(); }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "comm/communicators.h"
+#include "comm/transports.h"
 #include "core/text.h"
 
 namespace troika {
@@ -23,7 +23,7 @@ LocalRanks::LocalRanks(const Context& context, const std::vector<DeviceId>& devi
     ranks_.push_back({rank, std::make_unique<Replica>(rank, opened[static_cast<size_t>(rank)], collects_trace)});
     all_.ranks.push_back(rank);
   }
-  if (connects) connect(opened, layout);
+  if (connects && n > 1) connect(context, opened, layout);
 }
 
 Replica& LocalRanks::at(int rank) const {
@@ -37,42 +37,26 @@ bool LocalRanks::run_ahead() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const LocalRank& local) { return local.replica->runs_ahead(); });
 }
 
-namespace {
-
-bool repeats_a_device(const std::vector<std::shared_ptr<Device>>& devices) {
-  for (auto device = devices.begin(); device != devices.end(); ++device)
-    if (std::any_of(devices.begin(), device, [&](const auto& other) { return other->id() == (*device)->id(); }))
-      return true;
-  return false;
-}
-
-}  // namespace
-
-void LocalRanks::connect(const std::vector<std::shared_ptr<Device>>& devices, const StepLayout& layout) {
-  // Gives each member of every group of a kind the end of that group which `create` makes.
+void LocalRanks::connect(const Context& context, const std::vector<std::shared_ptr<Device>>& devices,
+                         const StepLayout& layout) {
+  const RankMap& map = layout.ranks();
+  World world{map.size(), {}, layout.spec().logical_shards > 0};
+  for (const LocalRank& local : ranks_) world.local.push_back({local.rank, devices[static_cast<size_t>(local.rank)]});
+  const auto transport = create_transport(world, context.backends().transports());
+  // Passes each member of every group of a kind the member's end of that group.
   auto connect_groups = [&](RankGroup kind, auto create, auto set) {
-    for (const std::vector<int>& group : layout.ranks().groups(kind)) {
+    for (const std::vector<int>& group : map.groups(kind)) {
       if (group.size() < 2) continue;
-      std::vector<std::shared_ptr<Device>> members;
-      for (int rank : group) members.push_back(devices[static_cast<size_t>(rank)]);
-      auto ends = create(members, group[0]);
-      for (size_t i = 0; i < group.size(); ++i) (at(group[i]).*set)(std::move(ends[i]));
+      auto ends = ((*transport).*create)(group);
+      for (size_t i = 0; i < group.size(); ++i)
+        if (ends[i]) set(at(group[i]).groups(), std::move(ends[i]));
     }
   };
-  // NCCL launches several groups in an order of its own, in which replicas that share GPUs would wait for each other.
-  const bool needs_fixed_order = layout.spec().logical_shards > 0 || repeats_a_device(devices);
-  auto create_sums = [&](int slots) {
-    return [=](const auto& members, int) { return create_communicators(members, slots, needs_fixed_order); };
-  };
-  auto create_data = [&](const auto& members, int first) {
-    const size_t buckets = layout.part(layout.ranks().part_of(first)).buckets.size();
-    return create_communicators(members, data_slots(buckets), needs_fixed_order);
-  };
-  connect_groups(RankGroup::data, create_data, &Replica::set_communicator);
-  connect_groups(
-      RankGroup::pipeline, [](const auto& members, int) { return create_messengers(members); }, &Replica::set_pipeline);
-  connect_groups(RankGroup::channel, create_sums(1), &Replica::set_channel_group);
-  connect_groups(RankGroup::model, create_sums(1), &Replica::set_model_group);
+  for (RankGroup kind : {RankGroup::data, RankGroup::channel, RankGroup::model})
+    connect_groups(kind, &Transport::create_communicators,
+                   [&](RankGroups& groups, std::unique_ptr<Communicator> end) { groups.set(kind, std::move(end)); });
+  connect_groups(RankGroup::pipeline, &Transport::create_messengers,
+                 [](RankGroups& groups, std::unique_ptr<Messenger> end) { groups.set_pipeline(std::move(end)); });
 }
 
 }  // namespace troika

@@ -36,7 +36,7 @@ class LocalRanks {
   bool run_ahead() const;  // every replica does
 
  private:
-  void connect(const std::vector<std::shared_ptr<Device>>& devices, const StepLayout& layout);
+  void connect(const Context& context, const std::vector<std::shared_ptr<Device>>& devices, const StepLayout& layout);
 
   std::vector<LocalRank> ranks_;
   ActiveRanks all_;

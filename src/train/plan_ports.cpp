@@ -74,23 +74,34 @@ SampleStore::Parts parts_read(const Plan& plan) {
   return {has(Role::samples), has(Role::targets)};
 }
 
-void read_results(const Plan& plan, const std::byte* numbers, RunArguments& results) {
-  results.correct = 0;
-  size_t losses = 0;
+RunResults read_results(const Plan& plan, const std::byte* numbers) {
+  RunResults results;
   for (const OutputPort& output : plan.outputs) {
-    auto read = [&](auto& value) {
-      std::memcpy(&value, numbers + (output.location.offset - plan.result_numbers.offset), sizeof value);
+    const std::byte* const data = numbers + (output.location.offset - plan.result_numbers.offset);
+    auto read = [&](auto& value) { std::memcpy(&value, data, sizeof value); };
+    auto number_at = [&](int64_t i) {
+      double number;
+      std::memcpy(&number, data + i * static_cast<int64_t>(sizeof number), sizeof number);
+      return number;
     };
     int64_t count = 0;
     int32_t is_finite = 1;
     switch (output.report) {
       case Report::value: break;  // copied by who asked for it
-      case Report::loss: read(results.losses[losses++]); break;
+      case Report::loss: results.loss += number_at(0); break;
       case Report::correct: read(count), results.correct += count; break;
+      case Report::batch_results: {  // losses in the order of samples, so that their sum has the same bits on any mesh
+        const int64_t places = output.type.shape.elements() - 1;
+        for (int64_t i = 0; i < places; ++i) results.loss += number_at(i);
+        results.correct = static_cast<int64_t>(number_at(places));
+        break;
+      }
       case Report::is_finite: read(is_finite), results.is_finite = is_finite != 0; break;
       case Report::gradient_norm: read(results.gradient_norm); break;
+      case Report::loss_scale: read(results.loss_scale); break;
     }
   }
+  return results;
 }
 
 }  // namespace troika

@@ -21,7 +21,7 @@ std::vector<std::unique_ptr<Kernel>> create_gathers(const Plan& plan, const Base
 // Which parts of the samples the plan reads.
 SampleStore::Parts parts_read(const Plan& plan);
 
-// Fills in the results from the bytes of the plan's `result_numbers`.
-void read_results(const Plan& plan, const std::byte* numbers, RunArguments& results);
+// Returns the results, from the bytes of the plan's `result_numbers`.
+RunResults read_results(const Plan& plan, const std::byte* numbers);
 
 }  // namespace troika

@@ -26,13 +26,12 @@ Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace)
       state_(*device_, worker_, bases_),
       worker_(device_) {}
 
-bool Replica::use(Mode mode, int64_t local_batch, int64_t global_batch) {
-  is_idle_ = mode != Mode::train && local_batch == 0;
-  if (is_idle_) return true;
-  return plans_.use(mode, local_batch, global_batch);
+bool Replica::use(const PlanKey& key) {
+  is_idle_ = key.mode == Mode::predict && key.local_batch == 0;
+  return is_idle_ || plans_.use(key);
 }
 
-void Replica::prepare(const CompileRequest& request, StateTable& state, const Log& log) {
+void Replica::prepare(const PlanKey& key, const CompileRequest& request, StateTable& state, const Log& log) {
   std::unique_ptr<Plan> plan;
   worker_.run([&] {
     plan = std::make_unique<Plan>(compile(request, *device_, state, log));
@@ -48,19 +47,16 @@ void Replica::prepare(const CompileRequest& request, StateTable& state, const Lo
       posted_bytes_ = plan->result_numbers.bytes;
     }
     fed_numbers_.resize(std::max(fed_numbers_.size(), plan->fed_numbers.bytes));
-    for (const PlanStep& step : plan->steps)
-      if (step.kind == PlanStep::receive) {
-        const Message& message = plan->messages[step.index];
-        pipeline_->reserve(message.peer, message.slot, message.location.bytes);
-      }
+    groups_.reserve(*plan);
   });
   traced_plan_ = nullptr;
   trace_.reserve(plan->steps.size());
-  plans_.add(request, std::move(plan));
+  plans_.add(key, std::move(plan));
 }
 
 void Replica::allocate_state(const StateTable& state) {
-  state_.allocate(state, communicator_ ? communicator_->rank() : 0);
+  const Communicator* const data = groups_.of(RankGroup::data);
+  state_.allocate(state, data ? data->rank() : 0);
   buckets_ = &state.buckets();
 }
 
@@ -112,11 +108,13 @@ void Replica::drop_abandoned_samples() {
 
 void Replica::start(RunArguments arguments) {
   arguments_ = arguments;
+  results_ = RunResults();
   worker_.start(job_);
 }
 
 void Replica::collect(RunArguments arguments) {
   arguments_ = arguments;
+  results_ = RunResults();
   worker_.start(collect_job_);
 }
 
@@ -145,9 +143,7 @@ void Replica::run() {
     feed(plan, bases_, *device_, arguments_, fed_numbers_);
 
     trace_.clear();
-    execute(plan, *device_, bases_, *buckets_,
-            {communicator_.get(), pipeline_.get(), channel_group_.get(), model_group_.get()}, arguments_.deadline,
-            collects_trace_ ? &trace_ : nullptr);
+    execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline, collects_trace_ ? &trace_ : nullptr);
     if (collects_trace_) traced_plan_ = &plan;
 
     Posted& earlier = posted_[turn_];
@@ -188,13 +184,13 @@ void Replica::post_results(const Plan& plan, Posted& posted) {
 
 void Replica::take_results(Posted& posted) {
   await(posted);
-  read_results(*std::exchange(posted.plan, nullptr), posted.readback->data(), arguments_);
+  results_ = read_results(*std::exchange(posted.plan, nullptr), posted.readback->data());
 }
 
 void Replica::await(Posted& posted) {
   constexpr int kSpins = 2000;  // a step takes from tens of microseconds to seconds: look often first, then sleep
   for (int looks = 0; !posted.readback->is_there(); ++looks) {
-    if (communicator_) communicator_->progress();  // throws where another rank is lost
+    groups_.progress();  // throws if another rank is lost
     if (std::chrono::steady_clock::now() >= arguments_.deadline)
       throw Error(Status::comm, text("device ", device_->id(), ": its work did not end before the deadline"));
     if (looks < kSpins)
@@ -202,13 +198,6 @@ void Replica::await(Posted& posted) {
     else
       std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
-}
-
-void Replica::abort(const std::string& reason) {
-  if (communicator_) communicator_->abort(reason);
-  if (pipeline_) pipeline_->abort(reason);
-  if (channel_group_) channel_group_->abort(reason);
-  if (model_group_) model_group_->abort(reason);
 }
 
 }  // namespace troika

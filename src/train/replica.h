@@ -21,17 +21,14 @@ class Replica {
 
   int rank() const { return rank_; }
   DeviceId device_id() const { return device_->id(); }
-  // This rank's ends of its groups (RankGroups says which).
-  void set_communicator(std::unique_ptr<Communicator> communicator) { communicator_ = std::move(communicator); }
-  void set_pipeline(std::unique_ptr<Messenger> pipeline) { pipeline_ = std::move(pipeline); }
-  void set_channel_group(std::unique_ptr<Communicator> group) { channel_group_ = std::move(group); }
-  void set_model_group(std::unique_ptr<Communicator> group) { model_group_ = std::move(group); }
+  RankGroups& groups() { return groups_; }
 
-  // Makes the plan of that mode and these batches current, where it exists already; a replica without samples to
-  // evaluate is idle.
-  bool use(Mode mode, int64_t local_batch, int64_t global_batch);
-  // Compiles the plan for the request and makes it current. The arena grows to hold it. On an error nothing has changed.
-  void prepare(const CompileRequest& request, StateTable& state, const Log& log);
+  // Makes the plan of that key current, and returns true if there is one, or if no plan is needed: a
+  // replica without samples to predict from is idle.
+  bool use(const PlanKey& key);
+  // Compiles the plan for the request and makes the plan current. The arena grows to hold the plan. On
+  // an error nothing has changed.
+  void prepare(const PlanKey& key, const CompileRequest& request, StateTable& state, const Log& log);
   const Plan& current_plan() const { return *plans_.current().plan; }
 
   // Datasets that the device keeps, for runs of the current plan that gather from them. Whether one can be gathered from: it lies
@@ -57,14 +54,15 @@ class Replica {
   void wait();
   // After a run that asked for `earlier` results: gives its own back.
   void collect(RunArguments arguments);
-  const RunArguments& results() const { return arguments_; }
+  const RunResults& results() const { return results_; }
   bool is_idle() const { return is_idle_; }
 
   StateMemory& state() { return state_; }
   const StateMemory& state() const { return state_; }
   void allocate_state(const StateTable& state);  // whose table is placed
 
-  void abort(const std::string& reason);
+  // Ends this rank's groups. From any thread.
+  void abort(const std::string& reason) { groups_.abort(reason); }
 
   size_t arena_bytes() const { return arena_bytes_; }
   size_t plan_count() const { return plans_.size(); }
@@ -89,8 +87,7 @@ class Replica {
 
   const int rank_;
   std::shared_ptr<Device> device_;
-  std::unique_ptr<Communicator> communicator_, channel_group_, model_group_;
-  std::unique_ptr<Messenger> pipeline_;
+  RankGroups groups_;
   CompiledPlans plans_;
   bool is_idle_ = false;
   Buffer arena_;
@@ -104,6 +101,7 @@ class Replica {
   size_t turn_ = 0;                                 // whose is posted_[turn_]: the last run's
   size_t posted_bytes_ = 0;                         // that each can hold
   RunArguments arguments_;
+  RunResults results_;
   const bool collects_trace_;
   std::vector<TraceEvent> trace_;
   const Plan* traced_plan_ = nullptr;

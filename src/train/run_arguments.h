@@ -1,6 +1,7 @@
-// What one run of a plan is fed, and what it reports.
+// The arguments of one run of a plan, and its results.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -28,12 +29,16 @@ struct RunArguments {
   int64_t dropout_counter[2] = {0, 0};  // {seed, step}
   Deadline deadline;
   Results wants = Results::own;
-  // Results
-  double* losses = nullptr;  // borrowed: one per micro-batch, the sum over its samples
-  int64_t correct = 0;       // over this replica's samples
-  bool is_finite = true;     // with loss scaling: every gradient was
-  float gradient_norm = 0;   // before clipping; 0 without
-  float* output = nullptr;   // predict: the network's output, row-major
+  float* output = nullptr;  // predict: receives the network's output for these samples, row-major
+};
+
+// The numbers that a run of a plan reports, over the whole batch: the same on every rank.
+struct RunResults {
+  double loss = 0;  // the sum over labels
+  int64_t correct = 0;
+  bool is_finite = true;                  // with loss scaling: every gradient was
+  float gradient_norm = 0;                // before clipping; 0 without
+  std::array<float, 2> loss_scale{1, 0};  // after the step (ops/loss_scale.cpp)
 };
 
 }  // namespace troika

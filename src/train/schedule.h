@@ -25,13 +25,13 @@ struct Schedule {
   double gamma = 0.1;
   double minimum = 0;
   int64_t warmup_steps = 0;
-  double power = 1;                 // polynomial
-  double rise = 0.3;                // one_cycle: the part of the period in which the rate rises
-  double divisor = 25;              // one_cycle: the first rate is the base rate over it
-  double final_divisor = 1e4;       // one_cycle: the last rate is the first over it
-  int64_t patience = 10;            // plateau: metrics without progress that are accepted
-  double threshold = 1e-4;          // plateau: progress is relative to the best metric
-  bool maximizes = false;           // plateau: larger metrics are better
+  double power = 1;                      // polynomial
+  double rise = 0.3;                     // one_cycle: the part of the period in which the rate rises
+  double divisor = 25;                   // one_cycle: the first rate is the base rate over it
+  double final_divisor = 1e4;            // one_cycle: the last rate is the first over it
+  int64_t patience = 10;                 // plateau: metrics without progress that are accepted
+  double threshold = 1e-4;               // plateau: progress is relative to the best metric
+  bool maximizes = false;                // plateau: larger metrics are better
   std::vector<int64_t> milestones = {};  // multi_step: steps, in order
   std::vector<double> table = {};        // table: factors of the base rate, by step; the last one stays
 

@@ -17,8 +17,7 @@ StepRunner::StepRunner(const StepLayout& layout, const LocalRanks& ranks, Sharde
       log_(log),
       deadline_(deadline),
       sample_bytes_(sample_bytes),
-      output_elements_(output_elements),
-      losses_(static_cast<size_t>(layout.ranks().size()), std::vector<double>(layout.most_micro_batches())) {}
+      output_elements_(output_elements) {}
 
 void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
   for (const LocalRank& local : ranks_) local.replica->drop_abandoned_samples();
@@ -28,11 +27,12 @@ void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
   largest_batch_ = std::max(largest_batch_, n);
   for (int rank : active.ranks) {
     Replica& replica = ranks_.at(rank);
-    const int64_t local_batch = layout_.samples_of(mode, n, rank, active.is_alone).size();
-    if (replica.use(mode, local_batch, mode == Mode::train ? n : 0)) continue;
+    const PlanKey key{mode, layout_.samples_of(mode, n, rank, active.is_alone).size(), mode == Mode::train ? n : 0,
+                      active.is_alone};
+    if (replica.use(key)) continue;
     CompileRequest request = layout_.request(mode, n, rank, active.is_alone);
     request.runs_beside = replica.records();
-    replica.prepare(request, state_.table_of(rank), log_);
+    replica.prepare(key, request, state_.table_of(rank), log_);
     log_.write(LogLevel::info,
                text("compiled plan ", replica.current_plan().name, ", arena ", replica.arena_bytes(), " bytes"));
   }
@@ -72,7 +72,6 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
 template <typename Start>
 void StepRunner::run_each(const ActiveRanks& active, Start start) {
   const Deadline deadline = Deadline::clock::now() + deadline_;
-  for (std::vector<double>& losses : losses_) std::fill(losses.begin(), losses.end(), 0.0);
   auto started = active.ranks.begin();  // after the last rank that runs
   std::exception_ptr first_error;
   auto note = [&] {  // within a catch: nobody waits for a rank that is lost
@@ -98,14 +97,13 @@ void StepRunner::run_each(const ActiveRanks& active, Start start) {
     }
   }
   if (first_error) std::rethrow_exception(first_error);
-  last_active_ = active;
+  reporter_ = active.ranks.front();
 }
 
 void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
                      Results wants) {
   run_each(active, [&](int rank, Replica& replica, Deadline deadline) {
     RunArguments a = arguments_of(mode, active, batch, numbers, rank);
-    a.losses = losses_[static_cast<size_t>(rank)].data();
     a.deadline = deadline;
     a.wants = wants;
     replica.start(a);
@@ -113,30 +111,11 @@ void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batc
 }
 
 void StepRunner::collect() {
-  run_each(ranks_.all(), [&](int rank, Replica& replica, Deadline deadline) {
+  run_each(ranks_.all(), [&](int, Replica& replica, Deadline deadline) {
     RunArguments a;
-    a.losses = losses_[static_cast<size_t>(rank)].data();
     a.deadline = deadline;
     replica.collect(a);
   });
-}
-
-// In the order of samples, so that with logical shards the sum does not depend on the number of ranks. Every rank of a
-// channel group has the group's losses: the first counts.
-double StepRunner::sum_of_losses() const {
-  double sum = 0;
-  for (const LocalRank& local : ranks_)
-    if (layout_.ranks().channel_of(local.rank) == 0)
-      for (double loss : losses_[static_cast<size_t>(local.rank)]) sum += loss;
-  return sum;
-}
-
-int64_t StepRunner::correct() const {
-  int64_t correct = 0;
-  for (int rank : last_active_.ranks)
-    if (const Replica& replica = ranks_.at(rank); !replica.is_idle() && layout_.ranks().channel_of(rank) == 0)
-      correct += replica.results().correct;
-  return correct;
 }
 
 }  // namespace troika

@@ -29,11 +29,8 @@ class StepRunner {
   // The results of the last training step, which was run for `earlier` ones.
   void collect();
 
-  // Results over the whole batch.
-  double sum_of_losses() const;
-  int64_t correct() const;
-  bool is_finite() const { return ranks_.first().results().is_finite; }
-  double gradient_norm() const { return static_cast<double>(ranks_.first().results().gradient_norm); }
+  // Results of the last run, over the whole batch: every rank that ran has them all.
+  const RunResults& results() const { return ranks_.at(reporter_).results(); }
 
  private:
   template <typename Start>
@@ -49,8 +46,7 @@ class StepRunner {
   const size_t sample_bytes_;      // of a sample
   const int64_t output_elements_;  // of a sample
   int64_t largest_batch_ = 0;      // that plans were made for
-  ActiveRanks last_active_;
-  std::vector<std::vector<double>> losses_;  // by rank: the last run's, by micro-batch
+  int reporter_ = 0;               // a rank of the last run
 };
 
 }  // namespace troika

@@ -55,31 +55,17 @@ void Stepper::collect() {
 }
 
 void Stepper::finish(StepResult& result) {
-  result.loss = attached_.runner.sum_of_losses();
+  const RunResults& results = attached_.runner.results();
+  result.loss = results.loss;
   if (options_.reduction == Reduction::mean) result.loss = mean_loss(result.loss, result.labels);
-  result.correct = attached_.runner.correct();
-  note_loss_scale(result);
-  note_update(result);
-  result.gradient_norm = attached_.runner.gradient_norm();
-}
-
-// Follows what update_loss_scale did on every replica, by the same arithmetic.
-void Stepper::note_loss_scale(StepResult& result) {
-  if (!options_.conditioning.is_scaled) return;
-  auto& [scale, good] = loss_scale_;
-  result.loss_scale = static_cast<double>(last_loss_scale_ = scale);
-  result.is_skipped = !attached_.runner.is_finite();
-  if (result.is_skipped) {
-    scale = std::max(scale * static_cast<float>(kLossScaleBackoff), 1.0f);
-    good = 0;
-  } else if (++good >= static_cast<float>(options_.conditioning.scale_interval)) {
-    scale *= static_cast<float>(kLossScaleGrowth);
-    good = 0;
+  result.correct = results.correct;
+  result.gradient_norm = static_cast<double>(results.gradient_norm);
+  if (options_.conditioning.is_scaled) {
+    result.loss_scale = static_cast<double>(last_loss_scale_ = loss_scale_[0]);
+    result.is_skipped = !results.is_finite;
+    loss_scale_ = results.loss_scale;
   }
-}
-
-// Follows count_updates in the same way.
-void Stepper::note_update(const StepResult& result) {
+  // Follows count_updates, which counts on every replica.
   if (!result.is_skipped)
     for (int64_t& updates : updates_) ++updates;
 }

@@ -39,9 +39,6 @@ class Stepper {
   void check_order(const BatchOrigin& origin) const;
 
  private:
-  void note_loss_scale(StepResult& result);
-  void note_update(const StepResult& result);
-
   Attachment& attached_;
   StateSync& sync_;
   const TrainerOptions& options_;

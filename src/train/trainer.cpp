@@ -133,7 +133,8 @@ std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const Active
   if (options().evaluates_average) run_->sync.use_averages();
   run_->sync.share_buffers();
   run_->attached.runner.run(Mode::evaluate, active, view, StepNumbers());
-  return {run_->attached.runner.sum_of_losses(), run_->attached.runner.correct()};
+  const RunResults& results = run_->attached.runner.results();
+  return {results.loss, results.correct};
 }
 
 Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {

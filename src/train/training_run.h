@@ -11,7 +11,8 @@
 namespace troika {
 
 struct TrainingRun {
-  TrainingRun(const Context& context, Model& model, const std::vector<DeviceId>& devices, const TrainerOptions& options);
+  TrainingRun(const Context& context, Model& model, const std::vector<DeviceId>& devices,
+              const TrainerOptions& options);
 
   bool is_frozen(int group) const;  // INVALID_ARGUMENT if there is no such group
 

@@ -22,7 +22,7 @@ struct TrainingPosition {
 
 struct TrainingState {
   TrainingPosition position;
-  std::vector<SettingValues> settings;    // the trainer's own, then each group's own
+  std::vector<SettingValues> settings;  // the trainer's own, then each group's own
   Plateau plateau;
   std::vector<int64_t> updates;           // of the parameters of each row of the settings
   std::array<float, 2> loss_scale{1, 0};  // scale, and good steps since it last changed

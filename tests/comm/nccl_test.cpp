@@ -135,7 +135,8 @@ using Scenario = void (*)(int rank, int size, const ncclUniqueId& id);
 void sum_several_buckets(int rank, int size, const ncclUniqueId& id) {
   const std::vector<int64_t> counts = {1, 17, 1000, 4099, 1 << 20, 3'000'001};
   Gpu gpu;
-  NcclCommunicator group(rank, size, id, {0, gpu.stream}, static_cast<int>(counts.size()), in(kToJoin));
+  NcclCommunicator group(rank, size, id, {0, gpu.stream}, in(kToJoin));
+  group.reserve(static_cast<int>(counts.size()));
   for (int64_t count : counts) sum_once(gpu, group, count, in(kToJoin));
   std::vector<std::unique_ptr<GpuFloats>> buckets;
   for (int64_t count : counts) buckets.push_back(std::make_unique<GpuFloats>(gpu, numbers(rank, count)));
@@ -155,12 +156,13 @@ void sum_several_buckets(int rank, int size, const ncclUniqueId& id) {
 
 void join_for_ten_seconds(int rank, int size, const ncclUniqueId& id) {
   Gpu gpu;
-  NcclCommunicator group(rank, size, id, {0, gpu.stream}, 1, in(10s));
+  NcclCommunicator group(rank, size, id, {0, gpu.stream}, in(10s));
 }
 
 void lose_the_last(int rank, int size, const ncclUniqueId& id) {
   Gpu gpu;
-  NcclCommunicator group(rank, size, id, {0, gpu.stream}, 1, in(kToJoin));
+  NcclCommunicator group(rank, size, id, {0, gpu.stream}, in(kToJoin));
+  group.reserve(1);
   sum_once(gpu, group, 1000, in(kToJoin));
   if (rank == size - 1) ::raise(SIGKILL);
   fail_to_sum(gpu, group, kToNotice);
@@ -168,7 +170,8 @@ void lose_the_last(int rank, int size, const ncclUniqueId& id) {
 
 void wait_for_the_last(int rank, int size, const ncclUniqueId& id) {
   Gpu gpu;
-  NcclCommunicator group(rank, size, id, {0, gpu.stream}, 1, in(kToJoin));
+  NcclCommunicator group(rank, size, id, {0, gpu.stream}, in(kToJoin));
+  group.reserve(1);
   sum_once(gpu, group, 1000, in(kToJoin));
   while (rank == size - 1) ::pause();
   fail_to_sum(gpu, group, 3s);

@@ -289,6 +289,23 @@ void add_losses(std::vector<Case>& cases) {
     cases.push_back({"mean_squared_error", {f32(shape), f32(shape)}, {{"scale", 1.0 / 5}}});
 }
 
+// A rank without losses, with losses alone, with as many counts, and with more than a GPU's launch takes.
+void add_batch_results(std::vector<Case>& cases) {
+  struct Results {
+    size_t losses, counts;
+    int64_t first, places;
+  };
+  for (const Results& r :
+       std::vector<Results>{{0, 0, 0, 1}, {0, 0, 3, 3}, {1, 1, 0, 2}, {3, 0, 2, 7}, {4, 4, 1, 5}, {150, 150, 9, 200}}) {
+    Case c{"batch_results", {}, {{"first", r.first}, {"losses", static_cast<int64_t>(r.losses)}, {"places", r.places}}};
+    c.inputs.assign(r.losses, TensorType{DType::f64, {1}});
+    c.inputs.resize(r.losses + r.counts, TensorType{DType::i64, {1}});
+    for (size_t i = r.losses; i < r.losses + r.counts; ++i)
+      c.numbers[i] = [](Random& random) { return static_cast<double>(random.integer(int64_t{1} << 40)); };
+    cases.push_back(c);
+  }
+}
+
 void add_casts(std::vector<Case>& cases) {
   for (DType from : {DType::f32, DType::bf16, DType::f16})
     for (DType to : {DType::bf16, DType::f16, DType::f32})
@@ -404,6 +421,7 @@ const std::vector<Case>& all_cases() {
     add_pooling(c);
     add_elementwise(c);
     add_losses(c);
+    add_batch_results(c);
     add_update_cases(c);
     add_sample_cases(c);
     add_casts(c);

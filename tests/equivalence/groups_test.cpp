@@ -7,7 +7,7 @@
 #include <random>
 #include <thread>
 
-#include "comm/communicators.h"
+#include "comm/transports.h"
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "support/throws.h"
@@ -37,7 +37,15 @@ std::vector<Devices> all_lists() {
 struct Group {
   Group(const Devices& ids, int slots) {
     for (const DeviceId& id : ids) devices.push_back(test_context()->backends().open(id, {}));
-    ends = create_communicators(devices, slots, true);
+    World world{static_cast<int>(devices.size()), {}, true};
+    std::vector<int> ranks;
+    for (const auto& device : devices) {
+      ranks.push_back(static_cast<int>(ranks.size()));
+      world.local.push_back({ranks.back(), device});
+    }
+    transport = create_transport(world, test_context()->backends().transports());
+    ends = transport->create_communicators(ranks);
+    ends[0]->reserve(slots);  // for all
   }
   // Runs `body` once a rank, each on a thread of its own.
   void on_every_rank(const std::function<void(Communicator&, Device&)>& body) {
@@ -56,6 +64,7 @@ struct Group {
   }
 
   std::vector<std::shared_ptr<Device>> devices;
+  std::unique_ptr<Transport> transport;
   std::vector<std::unique_ptr<Communicator>> ends;
 };
 

@@ -137,8 +137,8 @@ TEST(AppendOptimizer, TakesTheLossScaleOutOfGradients) {
   (%6 : i32[1]) = check_finite(%3, %2) "sgd"
   (%7 : f32[1]) = gradient_factor(%5) "sgd" {eps=1e-06, max_norm=0.0}
   () = sgd_update(%4, %7, %6, _, _, %1, %3, %0, %2) "sgd" {row=0, slots=0}
-  () = update_loss_scale(%5, %6) "sgd" {backoff=0.5, growth=2.0, interval=7}
-  return is_finite %6
+  (%8 : f32[2]) = update_loss_scale(%5, %6) "sgd" {backoff=0.5, growth=2.0, interval=7}
+  return is_finite %6, loss_scale %8
 )");
 }
 
@@ -154,8 +154,8 @@ TEST(AppendOptimizer, AsksTheOtherPartsOfTheModelForTheirNormsAndInfinities) {
   (%9 : f32[3]) = model_sum(%8) "sgd"
   (%10 : f32[1], %11 : f32[1]) = gradient_factor(%5, %9) "sgd" {eps=1e-06, max_norm=2.0}
   () = sgd_update(%4, %10, %7, _, _, %1, %3, %0, %2) "sgd" {row=0, slots=0}
-  () = update_loss_scale(%5, %7) "sgd" {backoff=0.5, growth=2.0, interval=2000}
-  return is_finite %7, gradient_norm %11
+  (%12 : f32[2]) = update_loss_scale(%5, %7) "sgd" {backoff=0.5, growth=2.0, interval=2000}
+  return is_finite %7, gradient_norm %11, loss_scale %12
 )");
 }
 

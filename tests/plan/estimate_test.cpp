@@ -331,7 +331,7 @@ TEST(EstimateMesh, HidesSumsBehindTheBackwardPass) {
   // the 30 that follow.
   const double product = 2.0 * 32 * 64 * 64 / 1e9;
   EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16 * 16384 / 1e6 - 30 * product,
-              1e-9);
+              1e-8);
   machine.link_bandwidth = 1e9;  // now 1.6e-5 s: the first layer's alone is left
   EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16384 / 1e9, 1e-7);
 }

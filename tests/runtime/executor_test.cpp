@@ -50,6 +50,7 @@ class SlowLink : public Communicator {
   SlowLink(Events& events, std::chrono::milliseconds time) : events_(events), time_(time) {}
   int rank() const override { return 0; }
   int size() const override { return 2; }
+  void reserve(int) override {}
   void start(int slot, const Collective& collective, void* data) override {
     events_.push_back(
         text("start ", slot, " at ", static_cast<std::byte*>(data) - gradients, " of ", collective.count));
@@ -74,6 +75,17 @@ class SlowLink : public Communicator {
   std::map<int, Clock::time_point> done_;
 };
 
+// The groups of a rank whose data group's end is the link, which the groups own.
+struct Linked {
+  explicit Linked(Events& events, std::chrono::milliseconds time) {
+    auto end = std::make_unique<SlowLink>(events, time);
+    link = end.get();
+    groups.set(RankGroup::data, std::move(end));
+  }
+  SlowLink* link;
+  RankGroups groups;
+};
+
 // Backward of `layers` layers, a bucket each, then an update that needs them all.
 Plan backward(int layers, std::chrono::milliseconds time, Events& events) {
   Plan plan;
@@ -87,6 +99,7 @@ Plan backward(int layers, std::chrono::milliseconds time, Events& events) {
   for (int i = 0; i < layers; ++i) {
     launch(text("backward ", i), time);
     plan.steps.push_back({PlanStep::start_all_reduce, static_cast<size_t>(i)});
+    plan.bucket_slots.push_back({10 * i, -1});
   }
   for (int i = 0; i < layers; ++i) plan.steps.push_back({PlanStep::wait_all_reduce, static_cast<size_t>(i)});
   launch("update", 0ms);
@@ -128,15 +141,16 @@ TEST(Bind, GivesKernelsTheirAddressesAgainWhenMemoryMoves) {
 TEST(Execute, TakesStepsInTheirOrderAndHelpsTheCollectivesAlong) {
   FakeDevice device;
   Events events;
-  SlowLink link(events, 0ms);
+  const Linked linked(events, 0ms);
   std::byte gradients[256];
-  link.gradients = gradients;
+  linked.link->gradients = gradients;
   Bases bases;
   bases.gradients = gradients;
-  execute(backward(2, 0ms, events), device, bases, {{0, 64, {}}, {64, 128, {}}}, {&link}, Clock::now() + 10s, nullptr);
-  EXPECT_EQ(events, (Events{"backward 0", "start 0 at 0 of 16", "backward 1", "start 1 at 64 of 32", "wait 0", "wait 1",
-                            "update"}));
-  EXPECT_EQ(link.progressed, 5) << "behind every launch and every start";
+  execute(backward(2, 0ms, events), device, bases, {{0, 64, {}}, {64, 128, {}}}, linked.groups, Clock::now() + 10s,
+          nullptr);
+  EXPECT_EQ(events, (Events{"backward 0", "start 0 at 0 of 16", "backward 1", "start 10 at 64 of 32", "wait 0",
+                            "wait 10", "update"}));
+  EXPECT_EQ(linked.link->progressed, 5) << "behind every launch and every start";
 }
 
 TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {
@@ -149,10 +163,10 @@ TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {
 TEST(Execute, StopsWhereACollectiveFails) {
   FakeDevice device;
   Events events;
-  SlowLink link(events, 60000ms);
+  const Linked linked(events, 60000ms);
   EXPECT_THROWS(
       Status::comm, "slot 0 is late",
-      (execute(backward(1, 0ms, events), device, {}, {{0, 64, {}}}, {&link}, Clock::now() + 10ms, nullptr), 0));
+      (execute(backward(1, 0ms, events), device, {}, {{0, 64, {}}}, linked.groups, Clock::now() + 10ms, nullptr), 0));
   EXPECT_EQ(events.back(), "start 0 at 0 of 16");
 }
 
@@ -162,11 +176,12 @@ TEST(Execute, OverlapsCollectivesWithBackward) {
   constexpr auto kTime = 40ms;
   FakeDevice device;
   Events events;
-  SlowLink link(events, kTime);
+  const Linked linked(events, kTime);
   const Plan plan = backward(kLayers, kTime, events);
   std::vector<TraceEvent> trace;
   const auto begin = Clock::now();
-  execute(plan, device, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64, {}}), {&link}, begin + 60s, &trace);
+  execute(plan, device, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64, {}}), linked.groups, begin + 60s,
+          &trace);
   const double wall_ms = Milliseconds(Clock::now() - begin).count();
 
   ASSERT_EQ(trace.size(), plan.steps.size());
@@ -187,12 +202,12 @@ TEST(Execute, OverlapsCollectivesWithBackward) {
 TEST(Execute, AppendsToATraceWithoutAllocatingOnceItIsReserved) {
   FakeDevice device;
   Events events;
-  SlowLink link(events, 0ms);
+  const Linked linked(events, 0ms);
   const Plan plan = backward(3, 0ms, events);
   std::vector<TraceEvent> trace;
   trace.reserve(plan.steps.size());
   const TraceEvent* memory = trace.data();
-  execute(plan, device, {}, std::vector<BucketRange>(3), {&link}, Clock::now() + 10s, &trace);
+  execute(plan, device, {}, std::vector<BucketRange>(3), linked.groups, Clock::now() + 10s, &trace);
   EXPECT_EQ(trace.size(), plan.steps.size());
   EXPECT_EQ(trace.data(), memory);
 }

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "comm/local/local_transport.h"
 #include "device/backend.h"
 #include "train/context.h"
 
@@ -106,6 +107,11 @@ class FaultBackend : public Backend {
   DeviceInfo describe(int) const override { return {}; }
   std::shared_ptr<Device> open(int index, const DeviceShare& share) const override {
     return std::make_shared<FaultDevice>(index, cpu_->open({DeviceKind::cpu, index}, share), hooks_);
+  }
+  // Threads connect these devices, whatever kind they say they are.
+  std::vector<const TransportDef*> transports() const override {
+    static const TransportDef threads{"threads", [](const World&) { return true; }, local_transport.create};
+    return {&threads};
   }
 
  private:

@@ -1,4 +1,5 @@
 // check_finite and update_loss_scale: whether gradients can be used, and how large the loss may be scaled.
+#include <algorithm>
 #include <atomic>
 #include <bit>
 
@@ -39,7 +40,7 @@ KernelChoice select_update_loss_scale(const CpuDevice&, const KernelRequest& req
   const Attributes& a = request.node.attributes;
   const float growth = static_cast<float>(a.real("growth")), backoff = static_cast<float>(a.real("backoff")),
               interval = static_cast<float>(a.integer("interval"));
-  auto body = [=](void* const* in, void* const*, void*) {
+  auto body = [=](void* const* in, void* const* out, void*) {
     auto* scale = static_cast<float*>(in[0]);  // {scale, good steps}
     if (*static_cast<const int32_t*>(in[1]) == 0) {
       scale[0] = std::max(scale[0] * backoff, 1.0f);
@@ -48,6 +49,7 @@ KernelChoice select_update_loss_scale(const CpuDevice&, const KernelRequest& req
       scale[0] *= growth;
       scale[1] = 0;
     }
+    std::copy_n(scale, 2, static_cast<float*>(out[0]));
   };
   return uniform_choice(request, nullptr, "cpu:update_loss_scale", make_kernel(body));
 }

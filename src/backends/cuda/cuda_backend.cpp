@@ -7,6 +7,7 @@
 
 #include "backends/cuda/check.h"
 #include "backends/cuda/cuda_device.h"
+#include "backends/cuda/gpu_transport.h"
 #include "backends/cuda/plan_cache.h"
 #include "core/environment.h"
 #include "core/text.h"
@@ -50,6 +51,8 @@ class CudaBackend : public Backend {
     return std::make_shared<CudaDevice>(index, plans_of(properties.name));
   }
 
+  std::vector<const TransportDef*> transports() const override { return {&gpu_transport}; }
+
  private:
   // One for all GPUs of a kind: with one engine for a problem their replicas give the same bits.
   std::shared_ptr<PlanCache> plans_of(const std::string& name) const {
@@ -81,7 +84,8 @@ std::unique_ptr<Backend> create_cuda_backend(std::string& reason) {
     return nullptr;
   }
   if (driver / 1000 < CUDART_VERSION / 1000) {
-    reason = text("the NVIDIA driver supports CUDA ", version_text(driver), ", need ", CUDART_VERSION / 1000, ".0 or later");
+    reason =
+        text("the NVIDIA driver supports CUDA ", version_text(driver), ", need ", CUDART_VERSION / 1000, ".0 or later");
     return nullptr;
   }
   const size_t cudnn = cudnnGetVersion();

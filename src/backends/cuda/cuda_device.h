@@ -7,18 +7,13 @@
 #include "backends/cuda/cudnn_handle.h"
 #include "backends/cuda/staging.h"
 #include "backends/cuda/stream.h"
-#include "comm/communicator.h"
-#include "comm/messenger.h"
 #include "device/backend.h"
 
 namespace troika::cuda {
 
 class PlanCache;
 
-class CudaDevice : public Device,
-                   public CommunicatorFactory,
-                   public MessengerFactory,
-                   public std::enable_shared_from_this<CudaDevice> {
+class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice> {
  public:
   // What a device that is only planned for knows of itself: kernels are chosen and named, and nothing can run. For machines
   // without a GPU.
@@ -42,10 +37,6 @@ class CudaDevice : public Device,
   std::unique_ptr<Recording> record(const LaunchOrder& order, const std::function<void(size_t)>& launch) override;
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
-  std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<std::shared_ptr<Device>>& devices,
-                                                                  int slots, bool needs_fixed_order) override;
-  std::vector<std::unique_ptr<Messenger>> create_messengers(
-      const std::vector<std::shared_ptr<Device>>& devices) override;
 
   bool is_plan_only() const { return !context_; }
   cudaStream_t stream() const { return stream_.get(); }

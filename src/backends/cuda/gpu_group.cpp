@@ -15,6 +15,7 @@ class GpuCommunicator : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return group_->size(); }
+  void reserve(int slots) override { group_->reserve(slots); }
 
   void start(int slot, const Collective& collective, void* data) override {
     check_dtype(slot, rank_, collective);
@@ -108,21 +109,25 @@ class GpuCommunicator : public Communicator {
   const int rank_;
 };
 
-GpuGroup::GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots)
-    : devices_(std::move(devices)), slots_(static_cast<size_t>(slots)) {
+GpuGroup::GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices) : devices_(std::move(devices)) {
   if (size() > kMostSummed)
     throw Error(Status::unsupported, text("a group of ", size(), " replicas on GPUs is to be summed in a fixed order, ",
                                           "at most ", kMostSummed, " can be"));
-  for (Slot& slot : slots_) {
-    slot.ranks.resize(devices_.size());
+  for (const auto& device : devices_) streams_.push_back(create_urgent_stream(device->context(), name_of(*device)));
+}
+
+std::string GpuGroup::name_of(const CudaDevice& device) const {
+  return text("device ", device.id(), ": a group of ", size(), " replicas");
+}
+
+void GpuGroup::reserve(int slots) {
+  std::lock_guard lock(state_.mutex);
+  while (slots_.size() < static_cast<size_t>(slots)) {
+    Slot slot;
     slot.slices.resize(devices_.size());
-  }
-  for (size_t i = 0; i < devices_.size(); ++i) {
-    const ContextPtr& context = devices_[i]->context();
-    const std::string what = text("device ", devices_[i]->id(), ": a group of ", size(), " replicas");
-    streams_.push_back(create_urgent_stream(context, what));
-    for (Slot& slot : slots_)
-      for (Event& event : slot.ranks[i].events) event = create_event(context, what);
+    for (const auto& device : devices_)
+      for (Event& event : slot.ranks.emplace_back().events) event = create_event(device->context(), name_of(*device));
+    slots_.push_back(std::move(slot));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backends/cuda/cuda_device.h"
@@ -23,6 +24,7 @@ constexpr int kMostSummed = 16;  // ranks of a group
 class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
  public:
   virtual ~GpuGroup();
+  int size() const { return static_cast<int>(devices_.size()); }
   std::unique_ptr<Communicator> communicator(int rank);
 
  protected:
@@ -43,19 +45,21 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
   };
 
   // UNSUPPORTED where there are too many.
-  GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots);
+  explicit GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices);
 
   // Hands the rank's part of the stage that follows its last to its stream, and tells which stage it reaches. Called on the
   // rank's thread.
   virtual Stage launch(const Slot& slot, int rank) = 0;
 
-  int size() const { return static_cast<int>(devices_.size()); }
   CudaDevice& device(int rank) const { return *devices_[static_cast<size_t>(rank)]; }
   cudaStream_t side(int rank) const { return streams_[static_cast<size_t>(rank)].get(); }
   void wait_for_streams() const;
 
  private:
   friend class GpuCommunicator;
+
+  std::string name_of(const CudaDevice& device) const;  // begins a message
+  void reserve(int slots);
 
   const std::vector<std::shared_ptr<CudaDevice>> devices_;
   std::vector<Stream> streams_;  // one per rank, beside its launches

@@ -14,17 +14,13 @@ __global__ void __launch_bounds__(kThreads)
   if (!__syncthreads_and(is_good) && threadIdx.x == 0) atomicExch(is_finite, 0);
 }
 
-// scale: {scale, good steps since it last changed}.
-__global__ void update_loss_scale_kernel(float* scale, const int32_t* is_finite, float growth, float backoff,
-                                         float interval) {
-  if (*is_finite == 0) {
-    scale[0] = fmaxf(scale[0] * backoff, 1.0f);
-    scale[1] = 0;
-    return;
-  }
+// scale: {scale, good steps since it last changed}. copy: of both, after the update.
+__global__ void update_loss_scale_kernel(float* scale, const int32_t* is_finite, float* copy, float growth,
+                                         float backoff, float interval) {
   const float good = scale[1] + 1;
-  if (good >= interval) scale[0] *= growth;
-  scale[1] = good >= interval ? 0 : good;
+  const bool is_lowered = *is_finite == 0, is_raised = !is_lowered && good >= interval;
+  copy[0] = scale[0] = is_lowered ? fmaxf(scale[0] * backoff, 1.0f) : is_raised ? scale[0] * growth : scale[0];
+  copy[1] = scale[1] = is_lowered || is_raised ? 0 : good;
 }
 
 }  // namespace
@@ -46,8 +42,8 @@ KernelChoice select_update_loss_scale(CudaDevice& device, const KernelRequest& r
              backoff = static_cast<float>(attributes.real("backoff")),
              interval = static_cast<float>(attributes.integer("interval"));
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
-    update_loss_scale_kernel<<<1, 1, 0, stream>>>(static_cast<float*>(a.inputs[0]), a.in<int32_t>(1), growth, backoff,
-                                                  interval);
+    update_loss_scale_kernel<<<1, 1, 0, stream>>>(static_cast<float*>(a.inputs[0]), a.in<int32_t>(1), a.out<float>(0),
+                                                  growth, backoff, interval);
   });
   return plain_choice(request, "cuda:own:update_loss_scale", std::move(kernel));
 }

@@ -15,8 +15,7 @@ constexpr size_t kAlignment = 256;                 // of each of the others' par
 
 }  // namespace
 
-PeerGpuGroup::PeerGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots)
-    : GpuGroup(std::move(devices), slots) {
+PeerGpuGroup::PeerGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices) : GpuGroup(std::move(devices)) {
   for (int rank = 0; rank < size(); ++rank) {
     for (int other = 0; other < size(); ++other) enable_peer_access(device(rank), device(other));
     scratch_.push_back(device(rank).allocate(kScratchBytes, "the slices of other replicas that are summed"));

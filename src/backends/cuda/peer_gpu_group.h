@@ -11,7 +11,7 @@ namespace troika::cuda {
 class PeerGpuGroup : public GpuGroup {
  public:
   // OUT_OF_MEMORY where a GPU has no room for the slices that are summed.
-  PeerGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots);
+  explicit PeerGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices);
   ~PeerGpuGroup() override { wait_for_streams(); }  // which use the scratch
 
  protected:

@@ -10,7 +10,7 @@ namespace troika::cuda {
 // flags are rank 0's. One stage.
 class SharedGpuGroup : public GpuGroup {
  public:
-  SharedGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices, int slots) : GpuGroup(std::move(devices), slots) {}
+  explicit SharedGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices) : GpuGroup(std::move(devices)) {}
 
  protected:
   Stage launch(const Slot& slot, int rank) override;

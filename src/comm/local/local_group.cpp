@@ -50,6 +50,12 @@ class LocalCommunicator : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return group_->size_; }
 
+  void reserve(int slots) override {
+    std::lock_guard lock(group_->state_.mutex);
+    while (group_->slots_.size() < static_cast<size_t>(slots))
+      group_->slots_.push_back(std::make_unique<LocalGroup::Slot>(group_->size_));
+  }
+
   void start(int slot_index, const Collective& collective, void* data) override {
     check_dtype(slot_index, rank_, collective);
     auto& slot = *group_->slots_.at(static_cast<size_t>(slot_index));
@@ -184,16 +190,11 @@ class LocalCommunicator : public Communicator {
   int open_begin_ = kNone, open_end_ = 0;  // slots that this rank has started and not yet waited for lie within
 };
 
-LocalGroup::LocalGroup(int size, int slots) : size_(size) {
-  for (int i = 0; i < slots; ++i) slots_.push_back(std::make_unique<Slot>(size));
-}
-
-std::shared_ptr<LocalGroup> LocalGroup::create(int size, int slots) {
-  return std::shared_ptr<LocalGroup>(new LocalGroup(size, slots));
-}
-
-std::unique_ptr<Communicator> LocalGroup::communicator(int rank) {
-  return std::make_unique<LocalCommunicator>(shared_from_this(), rank);
+std::vector<std::unique_ptr<Communicator>> LocalGroup::create_communicators(int size) {
+  const std::shared_ptr<LocalGroup> group(new LocalGroup(size));
+  std::vector<std::unique_ptr<Communicator>> communicators;
+  for (int rank = 0; rank < size; ++rank) communicators.push_back(std::make_unique<LocalCommunicator>(group, rank));
+  return communicators;
 }
 
 }  // namespace troika

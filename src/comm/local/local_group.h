@@ -15,10 +15,9 @@ namespace troika {
 // Every rank sums its own slice of a bucket, once all have started it, and writes the sum into every rank's buffer: the
 // work is even, no thread is added, and each element is summed once, in a fixed order: ranks in pairs, then pairs of pairs.
 // Of an all-gather, each copies what the others own; of a reduce-scatter, each sums what it owns; flags are rank 0's.
-class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
+class LocalGroup {
  public:
-  static std::shared_ptr<LocalGroup> create(int size, int slots);
-  std::unique_ptr<Communicator> communicator(int rank);
+  static std::vector<std::unique_ptr<Communicator>> create_communicators(int size);
 
  private:
   friend class LocalCommunicator;
@@ -35,10 +34,10 @@ class LocalGroup : public std::enable_shared_from_this<LocalGroup> {
     std::atomic<int64_t> done{0};     // slices summed; round k is there at k * size
   };
 
-  LocalGroup(int size, int slots);
+  explicit LocalGroup(int size) : size_(size) {}
 
   const int size_;
-  std::vector<std::unique_ptr<Slot>> slots_;
+  std::vector<std::unique_ptr<Slot>> slots_;  // grows under the state's mutex, while no rank runs
   GroupState state_;
 };
 

@@ -64,12 +64,11 @@ class LocalMessenger : public Messenger {
   const int rank_;
 };
 
-std::shared_ptr<LocalMessages> LocalMessages::create(int size) {
-  return std::shared_ptr<LocalMessages>(new LocalMessages(size));
-}
-
-std::unique_ptr<Messenger> LocalMessages::messenger(int rank) {
-  return std::make_unique<LocalMessenger>(shared_from_this(), rank);
+std::vector<std::unique_ptr<Messenger>> LocalMessages::create_messengers(int size) {
+  const std::shared_ptr<LocalMessages> messages(new LocalMessages(size));
+  std::vector<std::unique_ptr<Messenger>> messengers;
+  for (int rank = 0; rank < size; ++rank) messengers.push_back(std::make_unique<LocalMessenger>(messages, rank));
+  return messengers;
 }
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// Messages between threads of this process, whose data lie in host memory.
+// Messages between threads of this process, whose data are stored in host memory.
 #pragma once
 
 #include <array>
@@ -11,14 +11,13 @@
 
 namespace troika {
 
-class LocalMessages : public std::enable_shared_from_this<LocalMessages> {
+class LocalMessages {
  public:
-  static std::shared_ptr<LocalMessages> create(int size);
-  std::unique_ptr<Messenger> messenger(int rank);
+  static std::vector<std::unique_ptr<Messenger>> create_messengers(int size);
 
  private:
   friend class LocalMessenger;
-  // A message on its way; it lies here, so that no sender waits for its receiver.
+  // A message on its way, stored here so that no sender waits for its receiver.
   struct Message {
     std::vector<std::byte> data;
     bool is_there = false;
@@ -29,7 +28,7 @@ class LocalMessages : public std::enable_shared_from_this<LocalMessages> {
 
   const int size_;
   GroupState state_;
-  std::map<Key, Message> messages_;  // under the state's mutex; what was sent once keeps its place
+  std::map<Key, Message> messages_;  // under the state's mutex; a message that was sent once keeps its room
 };
 
 }  // namespace troika

@@ -47,8 +47,8 @@ ncclResult_t for_each(const std::vector<OwnedBytes>& pieces, Call&& call) {
 
 }  // namespace
 
-NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, Rank own, int slots, Deadline deadline)
-    : rank_(rank), size_(size), own_(own), slots_(static_cast<size_t>(slots)) {
+NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, Rank own, Deadline deadline)
+    : rank_(rank), size_(size), own_(own) {
   const Library& library = Library::get();
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
@@ -61,9 +61,15 @@ NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, R
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest), rank_);
   stream_.reset(stream);
-  for (Slot& slot : slots_) {
+}
+
+void NcclCommunicator::reserve(int slots) {
+  std::lock_guard lock(mutex_);
+  while (slots_.size() < static_cast<size_t>(slots)) {
+    Slot slot;
     slot.ready.reset(create_event(rank_));
     slot.done.reset(create_event(rank_));
+    slots_.push_back(std::move(slot));
   }
 }
 

@@ -28,11 +28,12 @@ struct Rank {
 class NcclCommunicator : public Communicator {
  public:
   // Collective: every rank, with one id, each from its own thread or process. Non-blocking inside, COMM at the deadline.
-  NcclCommunicator(int rank, int size, const ncclUniqueId& id, Rank own, int slots, Deadline deadline);
+  NcclCommunicator(int rank, int size, const ncclUniqueId& id, Rank own, Deadline deadline);
   ~NcclCommunicator() override;
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  void reserve(int slots) override;
   void start(int slot, const Collective& collective, void* data) override;
   // COMM where NCCL has met an error since: a rank that is lost, a broken connection.
   void progress() override;

@@ -12,7 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "comm/communicators.h"
+#include "comm/local/local_group.h"
+#include "comm/local/local_messages.h"
 #include "core/text.h"
 
 namespace troika {
@@ -40,12 +41,18 @@ std::vector<std::string> on_every_rank(const std::vector<std::unique_ptr<Member>
   return errors;
 }
 
+inline std::vector<std::unique_ptr<Communicator>> create_local_communicators(int size, int slots) {
+  auto communicators = LocalGroup::create_communicators(size);
+  communicators[0]->reserve(slots);  // for all
+  return communicators;
+}
+
 inline std::vector<std::string> on_every_rank(int size, int slots, const std::function<void(Communicator&)>& body) {
   return on_every_rank(create_local_communicators(size, slots), body);
 }
 
 inline std::vector<std::string> on_every_rank(int size, const std::function<void(Messenger&)>& body) {
-  return on_every_rank(create_local_messengers(size), body);
+  return on_every_rank(LocalMessages::create_messengers(size), body);
 }
 
 inline void expect_no_errors(const std::vector<std::string>& errors) {

@@ -82,9 +82,17 @@ void mean_squared_error_gradient(const Node& node, const ReferenceInputs& in, co
     (*out[0])[i] = scale_of(node, in) * 2 * ((*in[0])[i] - (*in[1])[i]) / values_of(*in[0]);
 }
 
+void batch_results(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const int64_t first = node.attributes.integer("first"), places = node.attributes.integer("places");
+  const auto losses = static_cast<size_t>(node.attributes.integer("losses"));
+  for (size_t i = 0; i < in.size(); ++i)
+    (*out[0])[i < losses ? first + static_cast<int64_t>(i) : places] += (*in[i])[0];
+}
+
 }  // namespace
 
 void add_loss_references(ReferenceTable& table) {
+  table["batch_results"] = batch_results;
   table["cross_entropy"] = cross_entropy;
   table["cross_entropy_gradient"] = cross_entropy_gradient;
   table["mean_squared_error"] = mean_squared_error;

@@ -198,17 +198,16 @@ void round_bf16(const Node&, const ReferenceInputs& in, const ReferenceOutputs&)
     for (double& v : gradient->data) v = as_held(v, DType::bf16);
 }
 
-void update_loss_scale(const Node& node, const ReferenceInputs& in, const ReferenceOutputs&) {
+void update_loss_scale(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   double &scale = (*in[0])[0], &good = (*in[0])[1];
   if ((*in[1])[0] == 0) {
     scale = std::fmax(scale * node.attributes.real("backoff"), 1);
     good = 0;
-    return;
+  } else if (++good >= static_cast<double>(node.attributes.integer("interval"))) {
+    scale *= node.attributes.real("growth");
+    good = 0;
   }
-  good += 1;
-  if (good < static_cast<double>(node.attributes.integer("interval"))) return;
-  scale *= node.attributes.real("growth");
-  good = 0;
+  out[0]->data = in[0]->data;
 }
 
 }  // namespace

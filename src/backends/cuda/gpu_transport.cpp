@@ -1,4 +1,11 @@
-// Which communicator and which messages a list of GPUs has: the one list that names the CUDA backend's.
+// Which communicators and messages a group of GPUs has.
+#include "backends/cuda/gpu_transport.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <thread>
+
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/gpu_messages.h"
 #include "backends/cuda/peer_gpu_group.h"
@@ -6,10 +13,6 @@
 #include "comm/nccl/nccl_communicator.h"
 #include "comm/nccl/nccl_library.h"
 #include "core/text.h"
-
-#include <atomic>
-#include <set>
-#include <thread>
 
 namespace troika::cuda {
 namespace {
@@ -28,6 +31,7 @@ class OnGpu : public Communicator {
   OnGpu(std::shared_ptr<const NcclGroup> group, int rank) : group_(std::move(group)), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return own().size(); }
+  void reserve(int slots) override { own().reserve(slots); }
   void start(int slot, const Collective& collective, void* data) override { own().start(slot, collective, data); }
   void progress() override { own().progress(); }
   void wait(int slot, Deadline deadline) override { own().wait(slot, deadline); }
@@ -48,8 +52,7 @@ class OnGpu : public Communicator {
 };
 
 // One thread per rank: joining is collective.
-std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::shared_ptr<CudaDevice>>& devices,
-                                                       int slots) {
+std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::shared_ptr<CudaDevice>>& devices) {
   const nccl::Library& library = nccl::Library::get();
   ncclUniqueId id{};
   library.check(library.get_unique_id(&id), "a group's id");
@@ -67,7 +70,7 @@ std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::sh
       try {
         const ContextGuard guard(*device.context());
         const nccl::Rank own{device.id().index, device.stream(), &is_given_up};
-        auto made = std::make_unique<nccl::NcclCommunicator>(rank, size, id, own, slots, deadline);
+        auto made = std::make_unique<nccl::NcclCommunicator>(rank, size, id, own, deadline);
         group->ranks[static_cast<size_t>(rank)] = {made.release(), {device.context()}};
       } catch (...) {
         if (!is_given_up.exchange(true)) error = std::current_exception();
@@ -80,37 +83,64 @@ std::vector<std::unique_ptr<Communicator>> create_nccl(const std::vector<std::sh
   return communicators;
 }
 
-std::vector<std::shared_ptr<CudaDevice>> gpus_among(const std::vector<std::shared_ptr<Device>>& devices) {
-  std::vector<std::shared_ptr<CudaDevice>> gpus;
-  for (const auto& device : devices) gpus.push_back(std::dynamic_pointer_cast<CudaDevice>(device));
-  return gpus;
+std::set<int> indices_of(const std::vector<std::shared_ptr<CudaDevice>>& gpus) {
+  std::set<int> indices;
+  for (const auto& gpu : gpus) indices.insert(gpu->id().index);
+  return indices;
+}
+
+class GpuTransport : public Transport {
+ public:
+  explicit GpuTransport(const World& world) {
+    for (const LocalMember& member : world.local) gpus_.push_back(std::dynamic_pointer_cast<CudaDevice>(member.device));
+    // NCCL takes each GPU once, and adds in an order of its own. It launches several groups in an order of
+    // its own, too, in which replicas that share GPUs would wait for each other.
+    uses_nccl_ = !world.needs_fixed_order && indices_of(gpus_).size() == gpus_.size();
+  }
+
+  std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<int>& group) override {
+    const std::vector<std::shared_ptr<CudaDevice>> gpus = gpus_of(group);
+    const bool is_shared = indices_of(gpus).size() == 1;
+    if (uses_nccl_ && !is_shared) return create_nccl(gpus);
+    return is_shared ? create_ends(std::make_shared<SharedGpuGroup>(gpus))
+                     : create_ends(std::make_shared<PeerGpuGroup>(gpus));
+  }
+
+  std::vector<std::unique_ptr<Messenger>> create_messengers(const std::vector<int>& group) override {
+    const auto messages = GpuMessages::create(gpus_of(group));
+    std::vector<std::unique_ptr<Messenger>> messengers;
+    for (size_t rank = 0; rank < group.size(); ++rank)
+      messengers.push_back(messages->messenger(static_cast<int>(rank)));
+    return messengers;
+  }
+
+ private:
+  std::vector<std::shared_ptr<CudaDevice>> gpus_of(const std::vector<int>& group) const {
+    std::vector<std::shared_ptr<CudaDevice>> gpus;
+    for (int rank : group) gpus.push_back(gpus_.at(static_cast<size_t>(rank)));
+    return gpus;
+  }
+
+  static std::vector<std::unique_ptr<Communicator>> create_ends(const std::shared_ptr<GpuGroup>& group) {
+    std::vector<std::unique_ptr<Communicator>> communicators;
+    for (int rank = 0; rank < group->size(); ++rank) communicators.push_back(group->communicator(rank));
+    return communicators;
+  }
+
+  std::vector<std::shared_ptr<CudaDevice>> gpus_;  // by rank
+  bool uses_nccl_ = false;
+};
+
+bool connects(const World& world) {
+  return world.local.size() == static_cast<size_t>(world.size) &&
+         std::all_of(world.local.begin(), world.local.end(),
+                     [](const LocalMember& member) { return member.device->id().kind == DeviceKind::cuda; });
 }
 
 }  // namespace
 
-// NCCL takes each GPU once, and adds in an order of its own.
-std::vector<std::unique_ptr<Communicator>> CudaDevice::create_communicators(
-    const std::vector<std::shared_ptr<Device>>& devices, int slots, bool needs_fixed_order) {
-  const std::vector<std::shared_ptr<CudaDevice>> gpus = gpus_among(devices);
-  std::set<int> indices;
-  for (const auto& gpu : gpus) indices.insert(gpu->id().index);
-  if (indices.size() > 1 && indices.size() == gpus.size() && !needs_fixed_order) return create_nccl(gpus, slots);
-  std::shared_ptr<GpuGroup> group;
-  if (indices.size() > 1)
-    group = std::make_shared<PeerGpuGroup>(gpus, slots);
-  else
-    group = std::make_shared<SharedGpuGroup>(gpus, slots);
-  std::vector<std::unique_ptr<Communicator>> communicators;
-  for (int rank = 0; rank < static_cast<int>(gpus.size()); ++rank) communicators.push_back(group->communicator(rank));
-  return communicators;
-}
-
-std::vector<std::unique_ptr<Messenger>> CudaDevice::create_messengers(
-    const std::vector<std::shared_ptr<Device>>& devices) {
-  const auto messages = GpuMessages::create(gpus_among(devices));
-  std::vector<std::unique_ptr<Messenger>> messengers;
-  for (int rank = 0; rank < static_cast<int>(devices.size()); ++rank) messengers.push_back(messages->messenger(rank));
-  return messengers;
-}
+const TransportDef gpu_transport{"GPUs of one process", connects, [](const World& world) -> std::unique_ptr<Transport> {
+                                   return std::make_unique<GpuTransport>(world);
+                                 }};
 
 }  // namespace troika::cuda

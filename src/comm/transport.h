@@ -1,0 +1,43 @@
+// A transport connects the ranks of a world: it makes the ends through which they compute together.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "comm/messenger.h"
+#include "device/backend.h"
+
+namespace troika {
+
+// A rank of the world that this process holds, and the device that computes for the rank.
+struct LocalMember {
+  int rank;
+  std::shared_ptr<Device> device;
+};
+
+struct World {
+  int size = 0;                    // ranks of all processes
+  std::vector<LocalMember> local;  // in the order of ranks
+  // Sums are added in pairs of ranks, then pairs of pairs, even if another order is faster.
+  bool needs_fixed_order = false;
+};
+
+// Groups are lists of world ranks, in the order of the members' ranks within the group. Each function
+// returns one end per member, in that order: null for a member that another process holds. All processes
+// that hold members call it, for the same groups in the same order.
+class Transport {
+ public:
+  virtual ~Transport() = default;
+  virtual std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<int>& group) = 0;
+  virtual std::vector<std::unique_ptr<Messenger>> create_messengers(const std::vector<int>& group) = 0;
+};
+
+// An entry of the list of transports (comm/transports.cpp) or of a backend's (Backend::transports).
+struct TransportDef {
+  const char* name;  // "threads"
+  bool (*connects)(const World& world);
+  std::unique_ptr<Transport> (*create)(const World& world);
+};
+
+}  // namespace troika

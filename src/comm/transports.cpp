@@ -1,0 +1,32 @@
+// The one list that names the transports.
+#include "comm/transports.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "comm/local/local_transport.h"
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+constexpr const TransportDef* kTransports[] = {&local_transport};
+
+}  // namespace
+
+std::unique_ptr<Transport> create_transport(const World& world, const std::vector<const TransportDef*>& of_backends) {
+  std::vector<const TransportDef*> transports = of_backends;
+  transports.insert(transports.end(), std::begin(kTransports), std::end(kTransports));
+  const auto found =
+      std::find_if(transports.begin(), transports.end(), [&](const TransportDef* t) { return t->connects(world); });
+  if (found != transports.end()) return (*found)->create(world);
+  const DeviceId first = world.local.front().device->id();
+  for (const LocalMember& member : world.local)
+    if (member.device->id().kind != first.kind)
+      throw Error(Status::invalid_argument, text("devices ", first, " and ", member.device->id(),
+                                                 " cannot train together: need devices of one kind"));
+  throw Error(Status::unsupported,
+              text("devices such as ", first, " cannot train together: no transport connects them"));
+}
+
+}  // namespace troika

@@ -1,0 +1,15 @@
+// The choice of a transport. transports.cpp is the one list of the transports that need no backend.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "comm/transport.h"
+
+namespace troika {
+
+// Returns the first transport that connects the world: of those that backends bring, then of the list.
+// INVALID_ARGUMENT naming the devices if there is none.
+std::unique_ptr<Transport> create_transport(const World& world, const std::vector<const TransportDef*>& of_backends);
+
+}  // namespace troika

@@ -1,0 +1,21 @@
+// The results of a batch, summed over the world's ranks by its groups: no rank reads another rank's memory.
+#pragma once
+
+#include "graph/graph.h"
+#include "ops/op_traits.h"
+
+namespace troika {
+
+// Which results a rank adds to those of the whole batch.
+struct BatchResults {
+  int64_t first = 0, places = 0;  // the rank's first loss, of so many losses in the order of samples; 0 places: no sum
+  bool is_counted = true;         // false: another rank of the channel group has the same losses and counts them
+  bool has_losses = true;         // the rank's part of the model has the loss
+  int shares = 1, parts = 1;      // sizes of the rank's data group and model group
+};
+
+// Replaces the losses and counts that the graph reports by one value for the whole batch, the same on
+// every rank: first summed over the data groups, then over the model groups.
+void append_batch_results(Graph& graph, const BatchResults& results);
+
+}  // namespace troika

@@ -1,0 +1,71 @@
+// Tests of what ranks do to know the results of the whole batch.
+#include "parallel/batch_results.h"
+
+#include <gtest/gtest.h>
+
+#include "ops/op_def.h"
+#include "passes/graph_text.h"
+
+namespace troika {
+namespace {
+
+// Two micro-batches with their losses, one of which counts correct labels.
+Graph with(const BatchResults& results) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f64[1] input "first"
+  %1 : f64[1] input "second"
+  %2 : i64[1] input "right"
+  %3 : f32[2] input "scale"
+  return loss %0, correct %2, loss %1, loss_scale %3
+})");
+  append_batch_results(graph, results);
+  verify(graph);
+  return graph;
+}
+
+std::string lines_of(const BatchResults& results) {
+  const std::string text = print_graph(with(results));
+  return text.substr(text.find("\"scale\"\n") + 8);
+}
+
+TEST(BatchResults, StayAsTheyAreOnOneRank) {
+  EXPECT_EQ(lines_of({}), "  return loss %0, correct %2, loss %1, loss_scale %3\n}\n");
+}
+
+TEST(BatchResults, AreSummedOverSharesThenOverParts) {
+  EXPECT_EQ(lines_of({2, 7, true, true, 3, 4}),
+            R"(  (%4 : f64[8]) = batch_results(%0, %1, %2) "loss" {first=2, losses=2, places=7}
+  (%5 : f64[8]) = data_sum(%4) "loss"
+  (%6 : f64[8]) = model_sum(%5) "loss"
+  return loss_scale %3, batch_results %6
+}
+)");
+  EXPECT_EQ(lines_of({2, 7, true, true, 3, 1}),
+            R"(  (%4 : f64[8]) = batch_results(%0, %1, %2) "loss" {first=2, losses=2, places=7}
+  (%5 : f64[8]) = data_sum(%4) "loss"
+  return loss_scale %3, batch_results %5
+}
+)");
+}
+
+// Ranks that have no loss, or the same loss as the first rank of their channel group, add zeros.
+TEST(BatchResults, AreCountedOnce) {
+  EXPECT_EQ(lines_of({2, 7, false, true, 3, 4}),
+            R"(  (%4 : f64[8]) = batch_results() "loss" {first=2, losses=0, places=7}
+  (%5 : f64[8]) = model_sum(%4) "loss"
+  return loss_scale %3, batch_results %5
+}
+)");
+  Graph graph;
+  append_batch_results(graph, {2, 7, true, false, 3, 4});
+  EXPECT_GRAPH(graph, R"(
+graph "" {
+  (%0 : f64[8]) = batch_results() "loss" {first=2, losses=0, places=7}
+  (%1 : f64[8]) = model_sum(%0) "loss"
+  return batch_results %1
+})");
+}
+
+}  // namespace
+}  // namespace troika
