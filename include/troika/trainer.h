@@ -105,9 +105,9 @@ enum {
    *  After that step the rate stays.
    *  As torch.optim.lr_scheduler.OneCycleLR without its change of momentum. */
   TROIKA_SCHEDULE_ONE_CYCLE = 7,
-  /** lr * gamma ^ n, at least lr_min (or lr, if lr is smaller). The exponent n grows by 1 each time
-   *  that more than `patience` metrics in a row were not better than the best metric by `threshold`
-   *  (relative). The caller reports metrics with `troika_trainer_report_metric`. As
+  /** lr * gamma ^ n, at least lr_min (or lr, if that is smaller). The exponent n grows by 1 each
+   *  time that more than `patience` metrics in a row were not better than the best metric by
+   *  `threshold` (relative). The caller reports metrics with `troika_trainer_report_metric`. As
    *  torch.optim.lr_scheduler.ReduceLROnPlateau. */
   TROIKA_SCHEDULE_PLATEAU = 8,
   /** lr * table[s]; after the table's end the last entry stays. */
@@ -116,10 +116,11 @@ enum {
 
 /**
  * Precisions of computation. With any of them, parameters, their gradients, the optimizer's state,
- * BatchNorm's statistics and losses are f32, and files do not depend on the precision. With BF16
- * and F16, activations and the factors of convolutions and linear layers are 16 bits wide; sums are
- * computed in f32. On a CPU, BF16 and F16 save no time and often take more memory: they only serve
- * to try out what a GPU will do.
+ * BatchNorm's statistics and losses are f32, so weights files do not depend on the precision. A
+ * training state loads only with the precision that it was saved with. With BF16 and F16,
+ * activations and the factors of convolutions and linear layers are 16 bits wide; sums are computed
+ * in f32. On a CPU, BF16 and F16 save no time and often take more memory: they only serve to try
+ * out what a GPU will do.
  */
 enum {
   TROIKA_PRECISION_F32 = 1,  /**< IEEE single. */
@@ -202,7 +203,7 @@ typedef struct troika_trainer_options {
   double learning_rate;    /**< At least 0; default 0.1. */
   double momentum;         /**< SGD, RMSprop and LARS: in [0, 1); default 0. */
   double weight_decay;     /**< At least 0; default 0. */
-  int32_t nesterov;        /**< SGD: 1: Nesterov's momentum; needs momentum above 0. Default 0. */
+  int32_t nesterov;        /**< 1: Nesterov's momentum: SGD with momentum above 0. Default 0. */
   int32_t schedule;        /**< Default TROIKA_SCHEDULE_CONSTANT. */
   /** Steps; default 0. At least 1 for STEP, COSINE, EXPONENTIAL and POLYNOMIAL, at least 2 for
    *  ONE_CYCLE. */
@@ -264,8 +265,8 @@ typedef struct troika_trainer_options {
    *  gradients together (PyTorch's clip_grad_norm_). 0 (default): no clipping. */
   double max_gradient_norm;
   /** 1: each parameter's optimizer state is stored on only one of the replicas, which updates the
-   *  parameter and sends it to the others (ZeRO level 1). Default 0, which
-   *  computes the same bits. */
+   *  parameter and sends it to the others (ZeRO level 1). Default 0, which computes the same
+   *  bits. */
   int32_t shard_optimizer;
   /** Default TROIKA_COMPRESSION_NONE. BF16 excludes `logical_shards`. */
   int32_t gradient_compression;
