@@ -15,7 +15,7 @@ struct BatchResults {
 };
 
 // Replaces the losses and counts that the graph reports by one value for the whole batch, the same on
-// every rank: first summed over the data groups, then over the model groups.
-void append_batch_results(Graph& graph, const BatchResults& results);
+// every rank. The value is summed over the data groups, in the background, then over the model groups.
+void insert_batch_results(Graph& graph, const BatchResults& results);
 
 }  // namespace troika
