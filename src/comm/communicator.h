@@ -1,4 +1,5 @@
-// One rank's end of a group that computes together: collectives that run in the background, with a deadline.
+// One rank's end of a group that computes together: collectives that run in the background, with a
+// deadline.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +30,12 @@ class Communicator {
   // Does what can be done without waiting. To be called between launches.
   virtual void progress() = 0;
 
-  // Returns when the slot's result is there. COMM at the deadline or after an abort, naming rank and slot.
+  // Returns when the slot's result is there. COMM at the deadline or after an abort, naming rank
+  // and slot.
   virtual void wait(int slot, Deadline deadline) = 0;
 
-  // Makes every rank's waits fail with `reason`. From any thread; the group cannot be used afterwards.
+  // Makes every rank's waits fail with `reason`. From any thread; the group cannot be used
+  // afterwards.
   virtual void abort(const std::string& reason) = 0;
 };
 

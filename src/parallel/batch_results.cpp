@@ -9,8 +9,8 @@
 namespace troika {
 
 void insert_batch_results(Graph& graph, const BatchResults& results) {
-  // The losses are known when the first gradients are: before the first bucket, which all ranks of a
-  // data group start after the same collectives.
+  // The results travel while buckets are summed. The losses are known before the first bucket, and
+  // all ranks of a data group start the same collectives before that bucket.
   const auto is_bucket = [](const Node& node) { return node.op == &all_reduce_op; };
   const auto first_bucket = std::find_if(graph.nodes().begin(), graph.nodes().end(), is_bucket);
   const std::vector<Node> rest(std::make_move_iterator(first_bucket), std::make_move_iterator(graph.nodes().end()));

@@ -142,7 +142,7 @@ ncclResult_t NcclCommunicator::call(const Collective& collective, std::byte* dat
         return library.reduce(begin, begin, (piece.end - piece.begin) / sizeof(float), ncclFloat, ncclSum, piece.owner,
                               comm_.get(), stream_.get());
       });
-    default:  // a sum, not an average: averages are kept from NCCL's fastest paths. The loss has the 1 / batch.
+    default:  // a sum: NCCL's fastest paths have no average, and the loss has the factor 1 / batch
       return library.all_reduce(data, data, count, type_of(collective.dtype), ncclSum, comm_.get(), stream_.get());
   }
 }
