@@ -1,4 +1,5 @@
-// The descriptors of cuDNN's backend: attributes set one by one, each checked as cuDNN documents it, then finalized.
+// The descriptors of cuDNN's backend: callers set attributes one by one, and then finalize. Each
+// attribute is checked as cuDNN documents it.
 #pragma once
 
 #include <cudnn.h>
@@ -19,7 +20,8 @@ struct cudnnContext {
 
 namespace emulated_gpu::cudnn {
 
-// What a call answers where it does not do what it was asked for. Thrown below the C functions.
+// The status and the message of a call that fails. Thrown below the C functions, which return the
+// status.
 struct Refusal {
   cudnnStatus_t status;
   std::string message;
@@ -32,7 +34,7 @@ inline void require(bool fact, cudnnStatus_t status, const std::string& message)
 struct Content;
 using ContentPtr = std::shared_ptr<const Content>;
 
-// The value of an attribute: elements as bytes, or what the descriptors said that it names.
+// The value of an attribute: elements as bytes, or the contents of the descriptors that it names.
 struct Value {
   cudnnBackendAttributeType_t type;
   int64_t count = 0;
@@ -51,11 +53,13 @@ struct Value {
   }
 };
 
-// What a finalized descriptor says. Others that name the descriptor share it, as those of cuDNN keep a copy.
+// The content of a finalized descriptor. Descriptors that name this descriptor share the content;
+// in cuDNN they keep a copy.
 struct Content {
   virtual ~Content() = default;
   virtual cudnnBackendDescriptorType_t type() const = 0;
-  // Of what is computed and can be asked for; nothing where there is no such attribute.
+  // Returns an attribute that cuDNN computes and callers read; nullopt if there is no such
+  // attribute.
   virtual std::optional<Value> get(cudnnBackendAttributeName_t) const { return std::nullopt; }
 };
 
@@ -63,16 +67,17 @@ class Descriptor {
  public:
   static constexpr const char* kKind = "cuDNN descriptors";
 
-  // Throws where the type is none that convolutions take.
+  // Throws Refusal if convolutions use no descriptors of this type.
   explicit Descriptor(cudnnBackendDescriptorType_t type);
 
   cudnnBackendDescriptorType_t type() const { return type_; }
   const ContentPtr& content() const { return content_; }  // null until finalized
 
   void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t count, const void* elements);
-  // Once every attribute is set that has to be.
+  // Throws Refusal if a required attribute is not set.
   void finalize();
-  // `elements` of descriptors are some that the caller made and did not finalize; they become what is asked for.
+  // If the attribute's elements are descriptors, the caller has made those in `elements` and not
+  // finalized them; they receive the content.
   void get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t most, int64_t* count,
            void* elements) const;
 
@@ -95,11 +100,12 @@ class Descriptor {
   T one_or(cudnnBackendAttributeName_t name, T otherwise) const {
     return has(name) ? one<T>(name) : otherwise;
   }
-  // A number of type CUDNN_TYPE_FLOAT or CUDNN_TYPE_DOUBLE.
+  // Returns an attribute of type CUDNN_TYPE_FLOAT or CUDNN_TYPE_DOUBLE.
   double number(cudnnBackendAttributeName_t name) const {
     return values_.at(name).type == CUDNN_TYPE_FLOAT ? one<float>(name) : one<double>(name);
   }
-  // What the descriptors say that the attribute names; refused where they are of another type.
+  // Returns the contents of the descriptors that the attribute names. Throws Refusal if they have
+  // another type.
   template <typename T>
   std::vector<std::shared_ptr<const T>> contents(cudnnBackendAttributeName_t name) const {
     std::vector<std::shared_ptr<const T>> found;

@@ -1,5 +1,5 @@
-// Engines that compute cuDNN's graphs, of which many are here to be passed over: they round coarsely, ask for too much
-// memory, or cannot run after all.
+// Engines that compute cuDNN's graphs. Many of them exist to be rejected by the plug-in: they round
+// coarsely, need too much memory, or fail to run.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,10 @@
 
 namespace emulated_gpu::cudnn {
 
-struct EngineKind;  // one of the list
+struct EngineKind;  // an entry of the list of engines
 
-// Of every graph, whether or not they support it.
+// Returns the number of engines. It is the same for every graph, including graphs that no engine
+// supports.
 int64_t engine_count();
 
 struct Engine : Content {
@@ -44,7 +45,8 @@ struct Plan : Content {
   std::optional<Value> get(cudnnBackendAttributeName_t name) const override;
 
   std::shared_ptr<const EngineConfig> config;
-  // Whether the engine's code is loaded. What is compiled for a plan is unloaded with it.
+  // Whether the engine's code is loaded. Code that is compiled for a plan is unloaded with the
+  // plan.
   std::shared_ptr<std::atomic<bool>> is_loaded = std::make_shared<std::atomic<bool>>(true);
 };
 
@@ -54,7 +56,8 @@ struct VariantPack : Content {
   void* workspace;
 };
 
-// Of descriptors that have their attributes. Throw Refusal where these do not fit each other.
+// Each makes the content of a descriptor whose attributes are set. Throws Refusal if the attributes
+// do not fit each other.
 ContentPtr make_heuristics(const Descriptor& d);
 ContentPtr make_engine(const Descriptor& d);
 ContentPtr make_knob_choice(const Descriptor& d);
@@ -62,7 +65,8 @@ ContentPtr make_engine_config(const Descriptor& d);
 ContentPtr make_plan(const Descriptor& d);
 ContentPtr make_variant_pack(const Descriptor& d);
 
-// Enqueues it on the handle's stream. Throws Refusal where the tensors or the workspace are not as the plan needs them.
+// Enqueues the plan on the handle's stream. Throws Refusal if the tensors or the workspace do not
+// meet the plan's needs.
 void execute(const cudnnContext& handle, const Plan& plan, const VariantPack& pack);
 
 }  // namespace emulated_gpu::cudnn

@@ -1,4 +1,5 @@
-// What cuDNN is asked to compute: tensors, a convolution or one of its gradients, and what is done to the result.
+// The graphs that cuDNN is asked to compute: tensors, a convolution or one of its gradients, and
+// pointwise operations on the result.
 #pragma once
 
 #include "convolution.h"
@@ -21,19 +22,19 @@ struct Tensor : Content {
 };
 using TensorPtr = std::shared_ptr<const Tensor>;
 
-// Channels last, the one layout that these engines know.
+// Returns whether the layout is channels last, the only layout that these engines support.
 bool is_nhwc(const Tensor& tensor);
 
-// Of a convolution, per spatial axis.
+// The settings of a convolution, per spatial axis.
 struct Settings : Content {
   cudnnBackendDescriptorType_t type() const override { return CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR; }
-  std::vector<int64_t> before, behind, stride, dilation;  // before, behind: padding
+  std::vector<int64_t> before, behind, stride, dilation;  // `before`, `behind`: padding
 };
 
 struct PointwiseSettings : Content {
   cudnnBackendDescriptorType_t type() const override { return CUDNN_BACKEND_POINTWISE_DESCRIPTOR; }
   cudnnPointwiseMode_t mode;
-  float lower, upper, slope;  // of ReLU
+  float lower, upper, slope;  // settings of ReLU
 };
 
 struct ConvolutionOperation : Content {
@@ -44,16 +45,16 @@ struct ConvolutionOperation : Content {
   cudnnBackendDescriptorType_t operation;
   TensorPtr x, weights, y;  // or their gradients
   ConvolutionSize size;
-  bool is_padded_evenly;  // before as behind
+  bool is_padded_evenly;  // the padding before and after an image is the same
 };
 
 struct PointwiseOperation : Content {
   cudnnBackendDescriptorType_t type() const override { return CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR; }
   std::shared_ptr<const PointwiseSettings> settings;
-  TensorPtr x, b, y;  // b: null where the mode takes none
+  TensorPtr x, b, y;  // b: null if the mode has no second input
 };
 
-// A convolution, and what is done to its result one after the other.
+// A convolution, and the sequence of pointwise operations on its result.
 struct Graph : Content {
   cudnnBackendDescriptorType_t type() const override { return CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR; }
   std::optional<Value> get(cudnnBackendAttributeName_t name) const override;
@@ -65,7 +66,8 @@ struct Graph : Content {
   int gpu;                        // -1: any
 };
 
-// Of descriptors that have their attributes. Throw Refusal where these do not fit each other.
+// Each makes the content of a descriptor whose attributes are set. Throws Refusal if the attributes
+// do not fit each other.
 ContentPtr make_tensor(const Descriptor& d);
 ContentPtr make_settings(const Descriptor& d);
 ContentPtr make_pointwise_settings(const Descriptor& d);
@@ -73,8 +75,11 @@ ContentPtr make_convolution(const Descriptor& d);
 ContentPtr make_pointwise(const Descriptor& d);
 ContentPtr make_graph(const Descriptor& d);
 
-// Computes the graph. `memory` tells the address of each tensor with memory. `tf32`: f32 is rounded as tensor cores do it;
-// `factor`: what every number of the result is multiplied by; `block`: see multiply_add().
+// Computes the graph.
+// - `memory`: the address of each tensor that is not virtual, by the tensor's id.
+// - `tf32`: round f32 as tensor cores do.
+// - `factor`: multiplies every number of the result.
+// - `block`: see multiply_add().
 void compute(const Graph& graph, const std::map<int64_t, void*>& memory, bool tf32, float factor, int64_t block);
 
 }  // namespace emulated_gpu::cudnn

@@ -1,4 +1,5 @@
-// Elements of memory in f32, bf16 and f16, to and from the floats that the stand-ins for NVIDIA's libraries compute in.
+// Conversion of elements in f32, bf16 and f16 to and from float, in which the stand-ins for
+// NVIDIA's libraries compute.
 #pragma once
 
 #include <bit>
@@ -38,7 +39,7 @@ inline float rounded(DType dtype, float value) {
   return dtype == DType::f16 ? troika::float_of_f16(troika::f16_of_float(value)) : value;
 }
 
-// What tensor cores make of f32: 10 bits of fraction, rounded to nearest, halves away from 0.
+// Rounds f32 as tensor cores do: to 10 bits of fraction, to nearest, halves away from 0.
 inline void round_to_tf32(float* values, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const uint32_t bits = std::bit_cast<uint32_t>(values[i]);
@@ -62,7 +63,8 @@ inline bool overlap(const Span& a, const Span& b) {
          of(b.begin) < of(a.begin) + static_cast<uintptr_t>(a.bytes);
 }
 
-// What a library leaves in its workspace: NaN in each of the types, so that whoever keeps something there notices.
+// Fills a workspace with NaN in every type, as a library may leave anything there. So a caller that
+// keeps data in the workspace notices.
 inline void fill_with_garbage(void* workspace, int64_t bytes) {
   if (bytes > 0) std::memset(workspace, 0xff, static_cast<size_t>(bytes));
 }

@@ -1,6 +1,6 @@
-// GPUs in software, so that the CUDA plug-in runs and is tested where there is none: what the stand-ins for CUDA's libraries
-// share. Streams are queues; what lies in them runs late, in an order drawn by lot wherever streams and events leave a choice,
-// and only then can the GPU's memory be touched.
+// GPUs in software, so that the CUDA plug-in can be run and tested without a GPU. The stand-ins for
+// CUDA's libraries share this header. Streams are queues. Their work runs late, in an order drawn
+// by lot if streams and events leave a choice. Only running work can access the GPU's memory.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,19 +9,22 @@
 
 namespace emulated_gpu {
 
-// What a stream is given to do. Not run while the stream is captured, but kept for each launch of the graph.
+// A piece of work of a stream. If the stream is being captured, the work does not run but is kept
+// for each launch of the graph.
 struct Work {
   std::function<void()> run;
-  // Asked when everything before it in the stream has run, again and again until true. Null: at once. May count who has come.
+  // Called when all earlier work of the stream has run, repeatedly until it returns true. Null: the
+  // work is ready at once. The function may have effects, such as counting arrivals.
   std::function<bool()> is_ready = nullptr;
-  // Whether it may touch the memory of every GPU, not of the stream's alone.
+  // Whether the work may access the memory of every GPU, not only of the stream's GPU.
   bool reaches_all = false;
 };
 
-// Behind what the stream has already. From any thread, whose current GPU must be the stream's: false with no effect where not.
+// Appends work to a stream, from any thread. Returns false, with no effect, if the thread's current
+// GPU is not the stream's GPU.
 bool enqueue(cudaStream_t stream, Work work);
 
-// The GPU that is current on this thread.
+// Returns the GPU that is current on this thread.
 int current_gpu();
 
 }  // namespace emulated_gpu

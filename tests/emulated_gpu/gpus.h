@@ -1,4 +1,5 @@
-// All GPUs of the process: their streams and events, under one lock, and the lot that decides which goes on.
+// All GPUs of the process: their streams and events under one lock, and the random generator that
+// chooses which stream runs next.
 #pragma once
 
 #include <chrono>
@@ -14,7 +15,8 @@
 
 namespace emulated_gpu {
 
-constexpr std::chrono::milliseconds kTurn{2};  // of a thread that waits, before others get the lock
+// How long a waiting thread runs work before it releases the lock to other threads.
+constexpr std::chrono::milliseconds kTurn{2};
 
 struct Gpus {
   std::mutex mutex;
@@ -23,7 +25,7 @@ struct Gpus {
   std::set<std::shared_ptr<CUstream_st>> orphans;  // destroyed, with work left
   std::set<std::shared_ptr<CUevent_st>> events;
   std::mt19937_64 lot{std::random_device{}()};
-  std::optional<Access> access;  // while works of one GPU run behind each other
+  std::optional<Access> access;  // kept open while consecutive pieces of work are of one GPU
   int accessed = -1;
 
   static Gpus& get();
@@ -37,10 +39,12 @@ struct Gpus {
   std::shared_ptr<CUstream_st> find(cudaStream_t stream) const { return find(streams, stream); }
   std::shared_ptr<CUevent_st> find(cudaEvent_t event) const { return find(events, event); }
 
-  // Runs the first work of one stream, drawn among those that can go on. False where none can. Under the lock.
+  // Runs the first work of one stream, drawn by lot among the streams whose first work is ready.
+  // Returns false if there is no such stream. Called under the lock.
   bool run_one();
 
-  // Until it is true, at which time others may come with what this waits for.
+  // Runs work until `is_true()`. Releases the lock at times, because another thread may have to
+  // enqueue the work that this thread waits for.
   template <typename Condition>
   void run_until(Condition is_true) {
     std::unique_lock lock(mutex);
@@ -54,7 +58,8 @@ struct Gpus {
     leave();
   }
 
-  // Closed before the host goes on, in one case of eight: it takes a system call for each piece of memory.
+  // Closes the GPU's memory before the host continues. Does so in one case of eight only, since
+  // closing takes a system call per allocation.
   void leave() {
     if (lot() % 8 == 0) access.reset();
   }

@@ -1,4 +1,5 @@
-// CUDA's language of kernels as C++: what translate.py puts before a kernel's file. Launches are translated to `launch`.
+// CUDA's kernel language as C++: translate.py puts this header before a kernel's file. It
+// translates launches to `launch`.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -40,11 +41,12 @@ struct Index {
   unsigned x = 0, y = 0, z = 0;
 };
 
-// Of the thread that runs.
+// The indices of the running thread.
 extern Index thread_index, block_index, block_size, grid_size;
 
-// Runs a kernel later, once for each thread of each block; blocks and threads go on in an order drawn by lot. Sets the last
-// error, as a launch does, where the grid or the stream does not do.
+// Enqueues a kernel, which runs `thread` once for each thread of each block. Blocks and threads run
+// in an order drawn by lot. If the grid or the stream is invalid, sets the last error, as a launch
+// does.
 void launch_threads(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread);
 
 template <typename Kernel, typename... Values>
@@ -55,14 +57,15 @@ void launch(dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, Ker
 
 // Waits for every thread of the block that has not ended.
 void barrier();
-// The same, and whether `value` is true on all of them.
+// Waits as barrier() does, and returns whether `value` is true on all threads.
 bool barrier_and(bool value);
-// Gives 8 bytes to the threads of the warp and takes those of lane `from`. Waits for all 32, or all that the block has.
+// Offers 8 bytes to the threads of the warp and returns the 8 bytes of lane `from`. Waits for all
+// 32 threads of the warp, or fewer if the block has fewer.
 uint64_t exchange(uint64_t bits, unsigned from);
 void* dynamic_shared();
-uint64_t block_number();  // of all blocks that ever ran
+uint64_t block_number();  // counts all blocks that have ever run
 
-// Shared memory is full of NaN when a block begins. `block` is that for which it was made so last.
+// Fills a shared variable with NaN when a block begins. `block` is the last block that did so.
 template <typename Variable>
 void poison_once(Variable& variable, uint64_t& block) {
   if (block == block_number()) return;

@@ -1,4 +1,5 @@
-// The communicators of NCCL's stand-in: who has joined, which operations meet, and what becomes of those that never do.
+// The communicators of NCCL's stand-in: which ranks have joined, which operations meet, and what
+// happens to operations that never meet their counterparts.
 #pragma once
 
 #include <nccl.h>
@@ -17,19 +18,22 @@
 
 namespace emulated_gpu::nccl {
 
-// Guards all that is in this file. Taken by what runs on streams, so never held while a stream is given something.
+// Guards everything in this file. Work on streams takes this mutex, so no thread may hold it while
+// it enqueues work on a stream.
 std::mutex& mutex();
-// That an operation has ended, or a rank has come or gone.
+// Notified when an operation has ended, or a rank has joined or left.
 std::condition_variable& changed();
 
-// For ncclGetLastError, which knows one text for the whole process. Returns `result`.
+// Stores the message for ncclGetLastError, which has one text for the whole process. Returns
+// `result`.
 ncclResult_t fail(ncclResult_t result, const std::string& message);
 std::string last_error();
 
-// What one operation number of a communicator, or one message of a pair of ranks, brings together.
+// The operations of all ranks under one operation number of a communicator, or the send and the
+// receive of one message.
 struct Meeting {
-  std::vector<Operation> operations;  // as move_data wants them
-  int first_rank = -1;                // that came
+  std::vector<Operation> operations;  // in the order of move_data()
+  int first_rank = -1;                // the rank that arrived first
   size_t arrived = 0;
   bool is_broken = false;  // can never be complete
   bool is_done = false;
@@ -44,55 +48,59 @@ class Launch;
 struct Clique {
   explicit Clique(int own_number) : number(own_number) {}
 
-  // Puts `rank` in its place; when all have come, sees whether they can be a communicator.
+  // Adds `rank`. When all ranks have joined, checks whether they can be a communicator.
   ncclResult_t join(Rank& rank, int size);
-  // Gives all ranks the error.
+  // Sets the error on all ranks.
   void fail_all(ncclResult_t result, const std::string& message);
   std::shared_ptr<Meeting> meet(Rank& rank, const Operation& operation);
   bool has_all() const { return !is_broken && !ranks.empty() && joined == ranks.size(); }
 
   const int number;
-  std::vector<Rank*> ranks;  // null: not come yet, or gone again
+  std::vector<Rank*> ranks;  // null: the rank has not joined yet, or has left
   size_t joined = 0;
-  bool is_broken = false;  // a rank has gone before all had come
-  size_t finalized = 0;    // ranks
-  // By sender and receiver, -1 and -1 for collectives, and by number.
+  bool is_broken = false;  // a rank has left before all had joined
+  size_t finalized = 0;    // the number of finalized ranks
+  // The key is (sender, receiver, operation number); collectives have -1 as sender and receiver.
   std::map<std::tuple<int, int, int64_t>, std::shared_ptr<Meeting>> open;
 };
 
-// One communicator handle. Its functions are called without the mutex, but where they say so.
+// One communicator handle. Callers do not hold the mutex, except if a comment here says so.
 class Rank {
  public:
   Rank(std::shared_ptr<Clique> own_clique, int own_rank, int own_device, bool blocks);
 
-  // Under the mutex. Success where a call may use the communicator now.
+  // Returns success if a call may use the communicator now. Called under the mutex.
   ncclResult_t check_usable() const;
-  // For a communicator that blocks: until all have joined.
+  // Waits until all ranks have joined. For communicators that block.
   ncclResult_t wait_for_all();
-  // By lot leaves the launch for later, as a communicator that does not block may, and says that it is in progress.
+  // Issues the launch. A communicator that does not block may instead defer it, at random, and
+  // return ncclInProgress.
   ncclResult_t start(std::shared_ptr<Launch> launch);
-  // What ncclCommGetAsyncError says; takes a step of what is in progress.
+  // Returns the result for ncclCommGetAsyncError, and advances the operation in progress by one
+  // step.
   ncclResult_t poll();
   ncclResult_t finalize();
   // Returns when this rank's operations have ended.
   void drain();
-  // Leaves the clique. What of this rank's has met with all it needs is still moved, since others count on it; the rest, here
-  // and later, does nothing. Others that wait for it wait until they abort too.
+  // Leaves the clique. Operations of this rank whose meeting is complete still move their data,
+  // since other ranks count on that. All other operations of this rank, now and later, do nothing.
+  // Ranks that wait for such an operation wait until they abort too.
   void abort();
 
   const std::shared_ptr<Clique> clique;
   const int rank, device;
   const bool is_blocking;
 
-  // Under the mutex:
+  // The members below are guarded by the mutex.
   ncclResult_t state = ncclInProgress;
   bool is_finalized = false, is_aborted = false;
-  // Operations of a rank run one at a time, in the order of the calls, on whichever streams they are.
+  // Operations of a rank run one at a time, in the order of the calls, on whatever streams they
+  // are.
   int64_t issued = 0, ended = 0;
   const Launch* in_flight = nullptr;
-  std::vector<std::shared_ptr<Meeting>> meetings;  // of what is in flight
-  std::map<std::tuple<int, int, bool>, int64_t>
-      numbers;  // of what has arrived: by sender, receiver, and whether it sends
+  std::vector<std::shared_ptr<Meeting>> meetings;  // of the launch in flight
+  // How many operations have arrived; the key is (sender, receiver, whether this rank sends).
+  std::map<std::tuple<int, int, bool>, int64_t> numbers;
 
  private:
   int draw_polls();
@@ -105,17 +113,19 @@ class Rank {
   std::minstd_rand lot_;
 };
 
-// The calls of a rank from ncclGroupStart to ncclGroupEnd, or a single one: one kernel. Kept by the streams it is on; where
-// these were captured, run again with each launch of the graph.
+// The calls of a rank from ncclGroupStart to ncclGroupEnd, or a single call. A launch is one
+// kernel. The streams of a launch keep it alive. If they were captured, each launch of the graph
+// runs it again.
 class Launch : public std::enable_shared_from_this<Launch> {
  public:
   explicit Launch(std::shared_ptr<Rank> rank) : rank_(std::move(rank)) {}
 
   void add(const Operation& operation, cudaStream_t stream);
   const std::shared_ptr<Rank>& rank() const { return rank_; }
-  // A rank that sends to itself must receive in the same group, and the other way round.
+  // Returns whether each send of the rank to itself has a receive in the same group, and the
+  // reverse.
   bool is_balanced() const;
-  // Puts it on its streams; without the mutex.
+  // Enqueues the launch on its streams. Called without the mutex.
   ncclResult_t issue();
 
  private:
@@ -125,11 +135,11 @@ class Launch : public std::enable_shared_from_this<Launch> {
   const std::shared_ptr<Rank> rank_;
   std::vector<Operation> operations_;
   std::vector<cudaStream_t> streams_;
-  // Its place among the rank's calls; none where a graph runs it again. So a captured one holds up the rank's later calls
-  // until the graph is first launched.
+  // The launch's position among the rank's calls; empty if a graph runs the launch again. So a
+  // captured launch holds up the rank's later calls until the graph is launched for the first time.
   std::optional<int64_t> ticket_;
-  // Of this run:
-  std::vector<bool> has_come_;  // by stream
+  // The state of the current run:
+  std::vector<bool> has_come_;  // per stream
   size_t streams_ended_ = 0;
   bool is_done_ = false;
 };
