@@ -1,5 +1,6 @@
-// Threads of a block as fibers: one runs until it ends or waits. A fiber whose thread has ended takes the next, so that a kernel
-// without barriers needs one.
+// The threads of a block run as fibers. One fiber runs until its thread ends or waits. A fiber
+// whose thread has ended takes the next thread, so that a kernel without barriers needs only one
+// fiber.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -24,7 +25,8 @@ constexpr size_t kStackBytes = 128 << 10, kMostStaticAndDynamicShared = 48 << 10
   std::abort();
 }
 
-// Saves the registers that a function keeps on the stack, whose top goes to `from`, and goes on where `to` was left so.
+// Saves the callee-saved registers on the stack and stores the stack's top in `from`. Then
+// continues at the point at which the stack `to` was saved in the same way.
 extern "C" void emulated_switch(void** from, void* to);
 #if defined(__x86_64__)
 asm(R"(
@@ -55,10 +57,11 @@ emulated_switch:
 #endif
 
 struct Fiber {
-  void* top = nullptr;  // of its stack, where it waits
+  void* top = nullptr;  // the top of the fiber's stack, while it waits
   std::unique_ptr<std::byte[]> stack{new std::byte[kStackBytes]};
   Index thread;
-  const int64_t* waits_for = nullptr;  // a count of rounds, which passes `round`; null: idle
+  // The count of rounds that the fiber waits for to exceed `round`; null: the fiber is idle.
+  const int64_t* waits_for = nullptr;
   int64_t round = 0;
 };
 
@@ -68,7 +71,7 @@ struct Warp {
   unsigned arrived = 0;
 };
 
-// The one block that runs.
+// The block that runs. Blocks run one at a time.
 struct Block {
   const std::function<void()>* thread = nullptr;
   unsigned threads = 0, begun = 0, ended = 0, arrived = 0;
@@ -85,7 +88,7 @@ struct Block {
   std::minstd_rand lot{std::random_device{}()};
 };
 
-Block& block = *new Block;  // for ever
+Block& block = *new Block;  // never destroyed
 
 Index index_of(unsigned thread) {
   return {thread % block_size.x, thread / block_size.x % block_size.y, thread / block_size.x / block_size.y};
@@ -101,7 +104,7 @@ void end_round_where_all_came() {
   ++block.rounds;
 }
 
-// From a fiber, until it is resumed.
+// Switches from the fiber `self` to the scheduler. Returns when the fiber is resumed.
 void leave(Fiber* self) { emulated_switch(&self->top, block.scheduler); }
 
 void run_fiber() {
@@ -137,8 +140,10 @@ void resume(Fiber* fiber) {
 Fiber* idle_fiber() {
   if (block.idle.empty()) {
     auto fiber = std::make_unique<Fiber>();
-    // As if it had been left where run_fiber begins: six registers and the address to return to, the stack aligned as at a call.
-    // Stacks begin at different lines of a cache, which would hold few of them otherwise.
+    // Prepares the stack as if the fiber had been left at the beginning of run_fiber: six registers
+    // and the return address, with the stack aligned as at a call. The tops of the stacks are
+    // shifted, so that they map to different sets of a cache; otherwise a cache would hold few of
+    // them.
     const size_t shift = block.fibers.size() % 61 * 320;
     const auto top = reinterpret_cast<uintptr_t>(fiber->stack.get() + kStackBytes - shift) / 16 * 16 - 8;
     auto* const frame = reinterpret_cast<void**>(top) - 7;
@@ -227,7 +232,7 @@ uint64_t exchange(uint64_t bits, unsigned from) {
 void* dynamic_shared() { return block.shared.data(); }
 uint64_t block_number() { return block.number; }
 
-void set_last_error(cudaError_t status);  // the runtime's
+void set_last_error(cudaError_t status);  // of the runtime
 
 void launch_threads(dim3 grid, dim3 threads, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread) {
   constexpr unsigned kMostHigh = 65535;

@@ -1,4 +1,5 @@
-// A chunk of y's pixels at a time: the windows of x that they see become rows of a matrix, or are added up from such rows.
+// Convolutions as matrix products, for one chunk of y's pixels at a time. The windows of x that the
+// pixels see are copied into rows of a matrix; in the gradient of x such rows are added up.
 #include "convolution.h"
 
 #include <algorithm>
@@ -10,8 +11,9 @@ namespace {
 
 constexpr int64_t kChunk = 256;  // of pixels
 
-// Calls visit(row, place in x) for each run of c / groups channels of the windows of pixels [first, first + count): `row` is
-// where the run lies in windows [count, taps, c / groups]. Runs in the padding are passed over.
+// Calls visit(row, place in x) for each run of c / groups channels of the windows of pixels [first,
+// first + count). `row` is the offset of the run in windows [count, taps, c / groups]. Runs in the
+// padding are skipped.
 template <typename Visit>
 void for_each_run(const ConvolutionSize& s, int64_t group, int64_t first, int64_t count, Visit&& visit) {
   const int64_t channels = s.c / s.groups;

@@ -1,4 +1,4 @@
-// Convolutions of floats and their gradients, by way of matrix products.
+// Convolutions of floats and their gradients, computed as matrix products.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace emulated_gpu {
 
-// x is [n, h, w, c], the weights are [k, kernel[0], kernel[1], c / groups], y is [n, h, w, k], all dense.
+// x is [n, h, w, c], the weights are [k, kernel[0], kernel[1], c / groups], y is [n, h, w, k], all
+// dense.
 struct ConvolutionSize {
   int64_t n, c, k, groups;
   int64_t x[2], y[2];  // height, width

@@ -11,12 +11,12 @@ namespace {
 struct Creations {
   std::mutex mutex;
   std::vector<std::pair<const char*, std::function<size_t()>>> kinds;
-  int64_t left = -1;  // creating calls before the one that fails; below 0: none is to fail
+  int64_t left = -1;  // creating calls before the call that fails; below 0: no call is to fail
   std::string spared, failed;
   int64_t refused_ends = 0;
 
   static Creations& get() {
-    static Creations& creations = *new Creations;  // for ever: threads may come as the program ends
+    static Creations& creations = *new Creations;  // never destroyed: threads may use it at exit
     return creations;
   }
 };

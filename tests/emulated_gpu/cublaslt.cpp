@@ -1,5 +1,8 @@
-// cuBLASLt in software: products of column-major matrices in f32, bf16 and f16 with their epilogues. It refuses what cuBLASLt
-// documents that it refuses, what it would get wrong without a word, and some of what it may refuse.
+// cuBLASLt in software: products of column-major matrices in f32, bf16 and f16 with their
+// epilogues. It refuses calls
+// - that cuBLASLt documents as refused,
+// - whose results cuBLASLt would silently get wrong,
+// - and some of the calls that cuBLASLt may refuse.
 #include <cublasLt.h>
 
 #include <algorithm>
@@ -52,7 +55,7 @@ std::shared_ptr<Handle> live_handle(cublasLtHandle_t handle) {
 std::mutex refused_mutex;
 std::vector<Refused> refused;
 
-// The answer that a test wishes; nothing if it wishes none.
+// Returns the answer that a test has requested; nullopt if there is none.
 std::optional<Refused> next_refused() {
   const std::lock_guard lock(refused_mutex);
   if (refused.empty()) return std::nullopt;

@@ -8,16 +8,16 @@ namespace {
 
 constexpr int64_t kMostAlignment = 16;
 constexpr int64_t kWorkspaceAlignment = 256;
-constexpr int64_t kSplit = 128;  // products from which on a sum is split
+constexpr int64_t kSplit = 128;  // a sum of at least so many products is split
 
-// The largest power of two, up to 16, that divides it.
+// Returns the largest power of two, up to 16, that divides `bytes`.
 uint32_t alignment_of(int64_t bytes) {
   int64_t alignment = kMostAlignment;
   while (bytes % alignment) alignment /= 2;
   return static_cast<uint32_t>(alignment);
 }
 
-// Column after column, without gaps.
+// Returns the elements column after column, without gaps.
 std::vector<float> read(const Layout& layout, const void* matrix, bool tf32) {
   std::vector<float> values(static_cast<size_t>(layout.rows * layout.columns));
   const int64_t step = layout.leading * static_cast<int64_t>(size_of(layout.dtype));
@@ -59,7 +59,7 @@ Product product_of(const Operation& op, const Layout& a, const Layout& b, const 
   require((p.transpose_b ? b.rows : b.columns) == p.n, CUBLAS_STATUS_INVALID_VALUE);
   require(c.rows == d.rows && c.columns == d.columns && c.dtype == d.dtype, CUBLAS_STATUS_INVALID_VALUE);
 
-  // The documented table of types, as far as f32 sums go.
+  // The documented table of types, restricted to f32 sums.
   require(a.dtype == b.dtype, CUBLAS_STATUS_NOT_SUPPORTED);
   require(d.dtype == a.dtype || d.dtype == DType::f32, CUBLAS_STATUS_NOT_SUPPORTED);
   require(!p.tf32 || a.dtype == DType::f32, CUBLAS_STATUS_NOT_SUPPORTED);
@@ -68,14 +68,16 @@ Product product_of(const Operation& op, const Layout& a, const Layout& b, const 
     case CUBLASLT_EPILOGUE_RELU: return p;
     case CUBLASLT_EPILOGUE_BIAS:
     case CUBLASLT_EPILOGUE_RELU_BIAS: break;
-    // Sums of an operand take a kernel that reads whole vectors of it, and the one for f32 is a tensor core's.
+    // The sums of an operand need a kernel that reads whole vectors. For f32 only tensor cores have
+    // such a kernel.
     case CUBLASLT_EPILOGUE_BGRADA:
     case CUBLASLT_EPILOGUE_BGRADB:
       require(p.m % 8 == 0 && p.n % 8 == 0 && (a.dtype != DType::f32 || p.tf32), CUBLAS_STATUS_NOT_SUPPORTED);
       break;
     default: throw Refusal{CUBLAS_STATUS_NOT_SUPPORTED};
   }
-  // Left as it is, the vector's type is D's, the only one that these types of matrices go with.
+  // If the attribute is not set, the vector's type is D's type: the only type that is allowed with
+  // these types of matrices.
   const auto type = op.attributes.get<int32_t>(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, -1);
   require(type == -1 || dtype_of(static_cast<cudaDataType_t>(type)) == d.dtype, CUBLAS_STATUS_NOT_SUPPORTED);
   return p;
@@ -97,7 +99,8 @@ Algorithm choose(const Product& p, const Operation& op, uint64_t most_workspace,
                    .alignment_c = 0,
                    .alignment_d = 0,
                    .alignment_vector = 0};
-  uint32_t least = static_cast<uint32_t>(kMostAlignment);  // also of the columns behind the first
+  // The least alignment of a matrix, including the columns after the first.
+  uint32_t least = static_cast<uint32_t>(kMostAlignment);
   const auto align = [&](const Layout& layout, uint32_t given) {
     const auto element = static_cast<uint32_t>(size_of(layout.dtype));
     require(given >= element, CUBLAS_STATUS_NOT_SUPPORTED);
@@ -109,13 +112,14 @@ Algorithm choose(const Product& p, const Operation& op, uint64_t most_workspace,
   chosen.alignment_c = align(p.c, aligned[2]);
   chosen.alignment_d = align(p.d, aligned[3]);
   if (p.has_vector()) {
-    // Of null it is taken that it will be as well aligned as can be.
+    // A null pointer counts as fully aligned.
     chosen.alignment_vector = alignment_of(op.vector());
     require(chosen.alignment_vector >= size_of(p.d.dtype), CUBLAS_STATUS_NOT_SUPPORTED);
   }
   chosen.id = least == kMostAlignment ? 66 : least >= 4 ? 21 : 13;
 
-  // Parts of a sum are kept in the output's type where that is allowed, which rounds them once more.
+  // The parts of a sum are stored in the output's type if that is allowed, which rounds them once
+  // more.
   const uint32_t part = schemes & CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE    ? CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE
                         : schemes & CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE
                                                                            : CUBLASLT_REDUCTION_SCHEME_NONE;
@@ -157,11 +161,11 @@ void compute(const Call& call) {
   const Product& p = call.product;
   fill_with_garbage(call.workspace, static_cast<int64_t>(call.algorithm.workspace_bytes));
   const std::vector<float> a = read(p.a, call.a, p.tf32), b = read(p.b, call.b, p.tf32);
-  // op(A) and op(B), as they are read.
+  // op(A) and op(B), as views of the matrices that were read.
   const Matrix left = p.transpose_a ? Matrix{a.data(), p.a.rows, 1} : Matrix{a.data(), 1, p.a.rows};
   const Matrix right = p.transpose_b ? Matrix{b.data(), p.b.rows, 1} : Matrix{b.data(), 1, p.b.rows};
 
-  // Row-major: D's columns, that is, D transposed = op(B) transposed * op(A) transposed.
+  // D is column-major, that is, a row-major D transposed = op(B) transposed * op(A) transposed.
   std::vector<float> d(static_cast<size_t>(p.m * p.n)), part;
   const int64_t split = (p.k + call.algorithm.splits - 1) / call.algorithm.splits;
   for (int64_t first = 0; first < p.k; first += split) {
@@ -180,7 +184,7 @@ void compute(const Call& call) {
       float& v = d[static_cast<size_t>(j * p.m + i)];
       v = call.alpha * v + (c.empty() ? 0 : call.beta * c[static_cast<size_t>(j * p.m + i)]) +
           (bias.empty() ? 0 : bias[static_cast<size_t>(i)]);
-      if (p.epilogue & kWithRelu && !(v > 0)) v = 0;  // also of NaN
+      if (p.epilogue & kWithRelu && !(v > 0)) v = 0;  // also if v is NaN
     }
   if (p.epilogue & kGradients) {
     const bool of_a = p.epilogue & CUBLASLT_EPILOGUE_BGRADA;

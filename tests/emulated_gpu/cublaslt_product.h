@@ -1,4 +1,5 @@
-// A product of matrices as cuBLASLt's descriptors name it: what it needs, the kernel that is chosen for it, and the run.
+// A product of matrices as cuBLASLt's descriptors define it: its requirements, the choice of a
+// kernel, and the computation.
 #pragma once
 
 #include <cublasLt.h>
@@ -12,7 +13,7 @@
 
 namespace emulated_gpu::cublaslt {
 
-// Thrown below the C functions, which return it.
+// Thrown below the C functions, which return the status.
 struct Refusal {
   cublasStatus_t status;
 };
@@ -29,7 +30,7 @@ struct Layout : cublasLtMatrixLayoutOpaque_t {
   int64_t bytes() const { return ((columns - 1) * leading + rows) * static_cast<int64_t>(size_of(dtype)); }
 };
 
-// Attributes as they are set, by name.
+// The attributes that the caller has set, by name.
 struct Attributes {
   struct Rule {
     int name;
@@ -77,7 +78,7 @@ struct Preference : cublasLtMatmulPreferenceOpaque_t {
 constexpr uint32_t kWithBias = CUBLASLT_EPILOGUE_BIAS, kWithRelu = CUBLASLT_EPILOGUE_RELU;
 constexpr uint32_t kGradients = CUBLASLT_EPILOGUE_BGRADA | CUBLASLT_EPILOGUE_BGRADB;
 
-// D[m, n] = op(A)[m, k] op(B)[k, n], as the descriptors say.
+// The product D[m, n] = op(A)[m, k] op(B)[k, n] that the descriptors define.
 struct Product {
   int64_t m, n, k;
   Layout a, b, c, d;
@@ -87,7 +88,7 @@ struct Product {
   int64_t vector_length() const { return epilogue & CUBLASLT_EPILOGUE_BGRADB ? n : m; }
   bool has_vector() const { return epilogue & (kWithBias | kGradients); }
 
-  // A kernel is chosen for all of this, and for nothing else.
+  // Returns a hash of everything that the choice of a kernel depends on.
   uint64_t fingerprint() const {
     uint64_t sum = 14695981039346656037u;
     auto add = [&](auto... numbers) { ((sum = (sum ^ static_cast<uint64_t>(numbers)) * 1099511628211u), ...); };
@@ -97,7 +98,7 @@ struct Product {
   }
 };
 
-// What lies in the opaque cublasLtMatmulAlgo_t.
+// The content of the opaque cublasLtMatmulAlgo_t.
 struct Algorithm {
   uint64_t fingerprint, workspace_bytes;
   int32_t id, splits, scheme;
@@ -115,17 +116,20 @@ struct Call {
 
 DType dtype_of(cudaDataType_t type);
 
-// Throws Refusal where the matrices do not fit each other, or cuBLASLt has no kernel for their types and the epilogue.
+// Throws Refusal if the matrices do not fit each other, or if cuBLASLt has no kernel for their
+// types and the epilogue.
 Product product_of(const Operation& op, const Layout& a, const Layout& b, const Layout& c, const Layout& d);
 
-// The largest power of two, up to 16, that divides it.
+// Returns the largest power of two, up to 16, that divides the address.
 uint32_t alignment_of(const void* p);
 
-// The kernel for a product whose matrices A, B, C and D are aligned at least so.
+// Returns the kernel for a product whose matrices A, B, C and D have at least the alignments
+// `aligned`.
 Algorithm choose(const Product& p, const Operation& op, uint64_t most_workspace, uint32_t schemes,
                  const uint32_t (&aligned)[4]);
 
-// Of pointers that do not fit the kernel, or each other, the library does not always tell; the result would be wrong.
+// Throws Refusal if the pointers do not fit the kernel or each other. The real library does not
+// always report this; its result would be wrong.
 void check_memory(const Call& call, size_t workspace_bytes);
 
 void compute(const Call& call);

@@ -1,5 +1,5 @@
-// cuDNN in software: the functions of its backend, for convolutions. They refuse what cuDNN documents that it refuses, and
-// what it would get wrong without a word.
+// cuDNN in software: the functions of its backend, for convolutions. They refuse calls that cuDNN
+// documents as refused, and calls whose results cuDNN would silently get wrong.
 #include <cudnn.h>
 
 #include <algorithm>
@@ -123,10 +123,10 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
     require(live<Descriptor>().remove(descriptor) != nullptr, CUDNN_STATUS_BAD_PARAM,
             "what is destroyed is no descriptor");
   });
-  return descriptor ? ended(status) : status;  // cudnn-frontend destroys what it could not create
+  return descriptor ? ended(status) : status;  // cudnn-frontend also destroys null
 }
 
-// Created is initialized.
+// Does nothing: creating a descriptor initializes it.
 cudnnStatus_t cudnnBackendInitialize(cudnnBackendDescriptor_t descriptor) {
   return status_of([&] { live_descriptor(descriptor); });
 }

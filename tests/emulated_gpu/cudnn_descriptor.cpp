@@ -1,4 +1,4 @@
-// Which attributes a descriptor has, and how they are set and asked for.
+// The attributes of each type of descriptor, and how they are set and read.
 #include "cudnn_descriptor.h"
 
 #include <algorithm>
@@ -114,7 +114,7 @@ constexpr Rule kRules[] = {
     {CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR},
 };
 
-// Filled by others alone.
+// Returns whether callers can only read descriptors of this type; they cannot set attributes.
 constexpr bool is_only_answered(cudnnBackendDescriptorType_t type) {
   return type == CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR || type == CUDNN_BACKEND_LAYOUT_INFO_DESCRIPTOR;
 }
@@ -170,7 +170,7 @@ void Descriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType
   require(!content_, CUDNN_STATUS_BAD_PARAM, text("attribute ", name, " is set of a descriptor that is finalized"));
   const Rule* rule = rule_of(type_, name);
   require(rule != nullptr, CUDNN_STATUS_BAD_PARAM, text("descriptors of type ", type_, " have no attribute ", name));
-  // Factors come in either type.
+  // A float attribute also accepts a double.
   const bool is_other_float = rule->type == CUDNN_TYPE_FLOAT && type == CUDNN_TYPE_DOUBLE;
   require(type == rule->type || is_other_float, CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE,
           text("attribute ", name, " is of type ", rule->type, ", not ", type));

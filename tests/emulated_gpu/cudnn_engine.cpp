@@ -21,11 +21,15 @@ struct KnobKind {
 struct EngineKind {
   NumericalNotes notes = {};
   std::vector<KnobKind> knobs = {};
-  int64_t workspace_bytes = 0, bytes_per_knob = 0;  // the latter times the sum of the knobs
+  // The workspace needs `workspace_bytes`, plus `bytes_per_knob` times the sum of the knobs'
+  // values.
+  int64_t workspace_bytes = 0, bytes_per_knob = 0;
   int64_t block = 256;                              // see multiply_add()
-  bool is_compiled = false;                         // when a plan is made
-  bool is_for_all = false;     // also other types of the result, and operations behind the convolution
-  bool is_for_uneven = false;  // also paddings that differ before and behind, and images with gaps between their rows
+  bool is_compiled = false;                         // the engine is compiled when a plan is made
+  // Also supports a result of another type, and operations after the convolution.
+  bool is_for_all = false;
+  // Also supports different paddings before and after an image, and images with gaps between rows.
+  bool is_for_uneven = false;
   bool refuses_plans = false, refuses_runs = false;
 };
 
@@ -34,11 +38,12 @@ namespace {
 constexpr int64_t kWorkspaceAlignment = 16;
 constexpr int32_t kSharedBytes = 48 << 10;
 
-// Those that callers who want f32 sums, the same in every run, have to pass over get every number wrong, so that it shows.
+// The plug-in must reject engines that do not sum in f32 or differ between runs. Such engines
+// multiply every number by this factor, so that their use is noticed.
 constexpr float kCoarse = 1.25f;
 
 const std::vector<EngineKind>& kinds() {
-  // Kept to the end of the process: what is enqueued names one.
+  // Never destroyed: work on the streams refers to an engine.
   static const auto& list = *new std::vector<EngineKind>{
       /* 0 */ {.is_for_uneven = true},
       /* 1 */
@@ -85,7 +90,7 @@ float factor_of(const EngineKind& kind) {
   return 1;
 }
 
-// Throws Refusal where it does not.
+// Throws Refusal if the engine does not support the graph.
 void require_support(const EngineKind& kind, const Graph& graph) {
   const ConvolutionOperation& op = *graph.convolution;
   const auto wants = [](bool fact, cudnnStatus_t status, const char* what) { require(fact, status, what); };
@@ -100,7 +105,7 @@ void require_support(const EngineKind& kind, const Graph& graph) {
   }
   wants(op.weights->is_packed() && op.y->is_packed(), CUDNN_STATUS_NOT_SUPPORTED_LAYOUT, "an engine wants no gaps");
   if (kind.is_for_all) {
-    // Its tensor cores read 16 bytes of channels at a time.
+    // The engine's tensor cores read 16 bytes of channels at a time.
     const int64_t run = 16 / static_cast<int64_t>(size_of(inputs[0]->dtype));
     wants(op.size.groups == 1 && op.size.c % run == 0 && op.size.k % run == 0, CUDNN_STATUS_NOT_SUPPORTED_SHAPE,
           "an engine wants one group of channels, whole runs of 16 bytes");
@@ -191,7 +196,7 @@ ContentPtr make_heuristics(const Descriptor& d) {
   const std::vector<Choice> fast = {{2, {}},     {3, {5}}, {8, {}},  {7, {}},  {4, {}},     {6, {2}}, {5, {}},
                                     {1, {3, 0}}, {9, {}},  {6, {4}}, {10, {}}, {1, {5, 1}}, {11, {}}};
   const std::vector<Choice> fallback = {{1, {3, 0}}, {0, {}}, {2, {}}, {6, {2}}};
-  const std::vector<Choice> other(fast.rbegin(), fast.rend());  // mode B thinks otherwise of the same engines
+  const std::vector<Choice> other(fast.rbegin(), fast.rend());  // mode B: another order
   auto heuristics = std::make_shared<Heuristics>();
   for (const Choice& choice : mode == CUDNN_HEUR_MODE_FALLBACK ? fallback : mode == CUDNN_HEUR_MODE_B ? other : fast) {
     const auto config = configure(graph, choice.engine, choice.knobs);
@@ -322,7 +327,7 @@ void execute(const cudnnContext& handle, const Plan& plan, const VariantPack& pa
   require(pack.memory.size() == graph->inputs.size() + 1, CUDNN_STATUS_BAD_PARAM,
           "the pack has other tensors than the plan");
   const Span output = place_of(*graph->output(), pack), workspace{pack.workspace, bytes};
-  // Of overlaps cuDNN does not tell; the result would be wrong.
+  // cuDNN does not report overlaps; the result would be wrong.
   require(!overlap(output, workspace), CUDNN_STATUS_BAD_PARAM, "the workspace overlaps the result");
   for (const TensorPtr& t : graph->inputs) {
     const Span input = place_of(*t, pack);
@@ -331,7 +336,7 @@ void execute(const cudnnContext& handle, const Plan& plan, const VariantPack& pa
   }
   require(!kind.refuses_runs, CUDNN_STATUS_EXECUTION_FAILED, "the engine cannot run after all");
 
-  // Unloading waits for what runs, but nobody waits for what is only recorded.
+  // Unloading a plan waits for work that runs, but not for work that is only recorded in a graph.
   const bool can_miss_code = kind.is_compiled && is_captured(handle.stream);
   const bool tf32 = has_note(kind, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
   const auto run = [graph, &kind, memory = pack.memory, workspace = pack.workspace, bytes, tf32, can_miss_code,

@@ -1,4 +1,4 @@
-// Checks of what is to be computed, and the computation.
+// Checks of the graphs, and their computation.
 #include "cudnn_graph.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using troika::text;
 
-constexpr int64_t kDims = 4, kSpatial = 2;  // images alone
+constexpr int64_t kDims = 4, kSpatial = 2;  // only images
 
 DType dtype_of(cudnnDataType_t type) {
   switch (type) {
@@ -33,7 +33,8 @@ void require_factor(const Descriptor& d, cudnnBackendAttributeName_t name, doubl
           text("attribute ", name, " is not ", factor));
 }
 
-// Calls work(place in the tensor, place in a dense one [n, h, w, c], c) for each run of channels.
+// Calls work(place in the tensor, place in a dense tensor [n, h, w, c], c) for each run of
+// channels.
 template <typename Work>
 void for_each_pixel(const Tensor& t, Work&& work) {
   const int64_t c = t.dims[1], h = t.dims[2], w = t.dims[3];
@@ -60,7 +61,7 @@ void write(const Tensor& t, const std::vector<float>& values, const std::map<int
   });
 }
 
-// values[n, h, w, c] of the operation's y in place of its x.
+// Replaces the values [n, h, w, c] of the operation's x by those of its y.
 void apply(const PointwiseOperation& op, const std::map<int64_t, void*>& memory, std::vector<float>& values) {
   const PointwiseSettings& s = *op.settings;
   if (s.mode == CUDNN_POINTWISE_ADD) {
@@ -95,7 +96,7 @@ int64_t Tensor::bytes() const {
 
 bool is_nhwc(const Tensor& t) {
   if (t.dims.size() != kDims) return false;
-  // The stride of an axis of size 1 says nothing.
+  // The stride of an axis of size 1 has no meaning.
   int64_t least = 1;
   for (int axis : {1, 3, 2, 0}) {
     if (t.dims[axis] == 1) continue;

@@ -1,4 +1,5 @@
-// Captures, the order that a launch of a graph is drawn in, and what graphs keep.
+// Captures, the random order in which a launch runs the nodes of a graph, and the objects that
+// graphs keep alive.
 #include "graphs.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 thread_local CUstream_st* captured = nullptr;  // by this thread
 thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
-// The nodes, each behind those that it waits for, and else by lot.
+// Returns the nodes in an order drawn by lot, in which each node comes after the nodes that it
+// waits for.
 std::vector<const CUgraphNode_st*> drawn_order(const CUgraph_st& graph) {
   Gpus& gpus = Gpus::get();
   std::lock_guard lock(gpus.mutex);
@@ -101,7 +103,7 @@ cudaError_t launch(cudaGraphExec_t executable, cudaStream_t stream) {
   if (!found || found->gpu != current_gpu()) return cudaErrorInvalidResourceHandle;
   for (const CUgraphNode_st* node : drawn_order(*found->graph))
     if (!enqueue(stream, node->work)) return cudaErrorInvalidResourceHandle;
-  enqueue(stream, {[held = found->graph] {}});  // also where the graph is destroyed first
+  enqueue(stream, {[held = found->graph] {}});  // keeps the graph until then
   return cudaSuccess;
 }
 

@@ -7,7 +7,7 @@
 
 #include "gpu.h"
 
-// Something of the host's that graphs keep alive.
+// An object of the host that graphs keep alive.
 struct CUuserObject_st {
   static constexpr const char* kKind = "user objects";
   void* object = nullptr;
@@ -17,12 +17,12 @@ struct CUuserObject_st {
 
 struct CUgraphNode_st {
   emulated_gpu::Work work;
-  std::vector<cudaGraphNode_t> after;  // that it waits for
+  std::vector<cudaGraphNode_t> after;  // the nodes that this node waits for
 };
 
 struct CUgraph_st {
   static constexpr const char* kKind = "graphs";
-  std::vector<std::shared_ptr<CUgraphNode_st>> nodes;  // each behind those that it waits for
+  std::vector<std::shared_ptr<CUgraphNode_st>> nodes;  // each after the nodes that it waits for
   std::vector<std::shared_ptr<void>> kept;             // each a reference to a user object
 };
 
@@ -34,7 +34,8 @@ struct CUgraphExec_st {
 
 namespace emulated_gpu {
 
-// All of them answer as the runtime's functions of the same name, without keeping the last error.
+// These functions return the same statuses as the runtime's functions of the same name. They do not
+// set the last error.
 cudaError_t begin_capture(cudaStream_t stream);
 cudaError_t end_capture(cudaStream_t stream, cudaGraph_t& graph);
 cudaError_t destroy(cudaGraph_t graph);
@@ -48,7 +49,8 @@ cudaError_t create_user_object(cudaUserObject_t& object, void* held, cudaHostFn_
 cudaError_t release(cudaUserObject_t object, unsigned references);
 cudaError_t keep(cudaGraph_t graph, cudaUserObject_t object, unsigned references, bool moves);
 
-// What the runtime forbids while this thread captures, unless its mode is relaxed: it spoils the capture.
+// Called by functions that the runtime forbids during a capture. Returns true, and breaks the
+// capture, if this thread captures and its mode is not relaxed.
 bool is_forbidden_by_capture();
 cudaStreamCaptureMode exchange_capture_mode(cudaStreamCaptureMode mode);  // of this thread
 

@@ -1,4 +1,5 @@
-// The objects that a library has handed out and not yet got back, so that a stale or wrong handle is an error, not a crash.
+// The objects that a library has created for callers and that are not destroyed yet, so that a
+// stale or wrong handle is an error, not a crash.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,7 @@
 
 namespace emulated_gpu {
 
-// `T::kKind` says in tests what there is too much of.
+// `T::kKind` names the objects in tests that report leaks.
 template <typename T>
 class LiveObjects {
  public:
@@ -27,14 +28,15 @@ class LiveObjects {
     return address;
   }
 
-  // Null where it is none of them.
+  // Returns null if there is no object at the address.
   std::shared_ptr<T> find(const void* address) const {
     const std::lock_guard lock(mutex_);
     const auto found = objects_.find(address);
     return found == objects_.end() ? nullptr : found->second;
   }
 
-  // Null where it is none of them. The object ends with the answer, outside the lock.
+  // Returns null if there is no object at the address. The caller's pointer is the last, so that
+  // the object is destroyed outside the lock.
   std::shared_ptr<T> remove(const void* address) {
     const std::lock_guard lock(mutex_);
     auto node = objects_.extract(address);
@@ -46,7 +48,8 @@ class LiveObjects {
   std::unordered_map<const void*, std::shared_ptr<T>> objects_;
 };
 
-// All of a type, to the end of the process: other libraries hand back some of theirs as it exits.
+// All objects of a type. Never destroyed: other libraries destroy some of their objects while the
+// process exits.
 template <typename T>
 LiveObjects<T>& live() {
   static auto& objects = *new LiveObjects<T>;

@@ -1,4 +1,5 @@
-// One blocked product: panels of a and b are packed, so that the inner loop reads both in order whatever way they lie.
+// A blocked product. Panels of a and b are packed, so that the inner loop reads both sequentially,
+// whatever their layouts.
 #include "matrix_product.h"
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace {
 
 constexpr int64_t kRows = 4, kColumns = 8;  // of c, whose sums stay in registers
 
-// Four floats that are computed with at once, without which this is too slow for whole training steps.
+// Four floats in a vector register. Without vectors the product would be too slow for whole
+// training steps.
 typedef float Four __attribute__((vector_size(16)));
 
 // panel[p][i] = matrix(first + i, p), 0 beyond the last of `lines`.

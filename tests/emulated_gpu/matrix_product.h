@@ -1,4 +1,4 @@
-// Products of matrices of floats, what convolutions and cuBLASLt come down to.
+// Products of matrices of floats, on which convolutions and cuBLASLt are built.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ struct Matrix {
   int64_t row, column;
 };
 
-// c[m, n] += a[m, k] b[k, n]. c's rows lie c_row apart. Sums are f32, of `block` products at a time: another block rounds
-// otherwise.
+// Computes c[m, n] += a[m, k] b[k, n]. `c_row` is the distance between rows of c, in elements. Sums
+// are f32, of `block` products at a time: another block size rounds differently.
 void multiply_add(int64_t m, int64_t n, int64_t k, const Matrix& a, const Matrix& b, float* c, int64_t c_row,
                   int64_t block);
 

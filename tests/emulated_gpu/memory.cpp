@@ -1,4 +1,4 @@
-// One range of addresses a GPU, most of it never mapped.
+// One range of addresses per GPU, most of it never mapped.
 #include "memory.h"
 
 #include <sys/mman.h>
@@ -15,12 +15,13 @@
 namespace emulated_gpu {
 namespace {
 
-constexpr size_t kRange = size_t{1} << 38;  // of addresses, a GPU: so many that they are hardly ever used again
+// The bytes of addresses per GPU. Addresses are never reused, so the range must be large.
+constexpr size_t kRange = size_t{1} << 38;
 constexpr size_t kPage = 4096, kAlignment = 256;
 constexpr int kPoison = 0xff;
 
 struct Block {
-  size_t bytes, pages;  // pages: bytes that are mapped, without the closed page behind them
+  size_t bytes, pages;  // pages: the mapped bytes, without the inaccessible page after them
   std::byte* base;
 };
 
@@ -28,7 +29,7 @@ struct Range {
   std::byte* begin = nullptr;
   size_t next = 0, used = 0;
   bool is_open = false;
-  std::map<std::byte*, Block> blocks;  // by the address that was given out
+  std::map<std::byte*, Block> blocks;  // by the address that allocate() returned
 };
 
 struct Memory {
@@ -43,7 +44,7 @@ struct Memory {
     }
   }
   static Memory& get() {
-    static Memory& memory = *new Memory;  // for ever
+    static Memory& memory = *new Memory;  // never destroyed
     return memory;
   }
 };
@@ -83,7 +84,7 @@ void* allocate(int gpu, size_t bytes) {
   if (range.next + pages + kPage > kRange) return nullptr;
   std::byte* const base = range.begin + range.next;
   range.next += pages + kPage;
-  // What is behind the end lies on the closed page, but for what alignment leaves.
+  // The block ends at the inaccessible page, except for the bytes that alignment adds.
   std::byte* const memory_begin = base + (pages - rounded);
   mprotect(base, pages, PROT_READ | PROT_WRITE);
   std::memset(base, kPoison, pages);

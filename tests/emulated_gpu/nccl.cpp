@@ -1,6 +1,8 @@
-// NCCL for GPUs in software whose ranks are threads of one process: its C functions, what they refuse, and groups of calls.
-// Stricter than the real one: the communicator's GPU must be current, and ranks that disagree are told so, where the real one
-// hangs or moves nonsense. Alignment and buffers are checked, but not that these are memory of a GPU.
+// NCCL for GPUs in software, whose ranks are threads of one process: its C functions, their checks,
+// and groups of calls. The stand-in is stricter than the real NCCL:
+// - The communicator's GPU must be current.
+// - Ranks that disagree get an error. The real NCCL hangs or moves wrong data. Alignment and
+//   buffers are checked, but not whether the buffers are memory of a GPU.
 #include <nccl.h>
 
 #include <cstring>
@@ -16,7 +18,7 @@ namespace {
 
 using troika::text;
 
-// Handles are numbers that are never used twice, so that one that is used after its end is noticed.
+// Handles are numbers that are never used twice, so that the use of a destroyed handle is noticed.
 struct Registry {
   std::map<ncclComm_t, std::shared_ptr<Rank>> ranks;
   std::map<std::string, std::shared_ptr<Clique>> cliques;  // by id, until all ranks have joined
@@ -29,7 +31,7 @@ struct Registry {
   }
 };
 
-// What this thread has called since ncclGroupStart.
+// The calls of this thread since ncclGroupStart.
 struct Group {
   int depth = 0;
   ncclResult_t result = ncclSuccess;  // the first failure
@@ -58,7 +60,7 @@ void forget(const Rank& rank) {
   std::erase_if(Registry::get().ranks, [&](const auto& entry) { return entry.second.get() == &rank; });
 }
 
-// Makes the group fail that the call is in, if it is in one.
+// Makes the group of the current call fail, if there is a group. Returns `result`.
 ncclResult_t refuse(ncclResult_t result) {
   if (group.depth > 0 && group.result == ncclSuccess) group.result = result;
   return result;
@@ -124,10 +126,10 @@ ncclResult_t call(ncclComm_t handle, const Operation& operation, cudaStream_t st
   if (!rank) return refuse(ncclInvalidArgument);
   if (const ncclResult_t result = check(*rank, operation); result != ncclSuccess) {
     std::lock_guard lock(mutex());
-    if (!rank->is_blocking) rank->state = result;  // as the real one: it cannot be used any more
+    if (!rank->is_blocking) rank->state = result;  // unusable from now on, as in real NCCL
     return refuse(result);
   }
-  if (operation.count == 0 && !operation.is_point_to_point()) return ncclSuccess;  // left out, as by the real one
+  if (operation.count == 0 && !operation.is_point_to_point()) return ncclSuccess;  // as real NCCL
   ++group.depth;
   std::shared_ptr<Launch> launch;
   for (const auto& other : group.launches)
@@ -163,7 +165,7 @@ ncclResult_t join(ncclComm_t* handle, int size, const ncclUniqueId& id, int own_
   return result == ncclSuccess && !is_blocking ? ncclInProgress : result;
 }
 
-// For what the communicator is, once all have joined.
+// Stores a property of the communicator in `place`, once all ranks have joined.
 template <typename Value>
 ncclResult_t answer(ncclComm_t handle, int* place, Value value) {
   const std::shared_ptr<Rank> rank = find(handle);
@@ -247,7 +249,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   return rank ? rank->finalize() : ncclInvalidArgument;
 }
 
-// Waits for this rank's operations, and for no other rank.
+// Waits for this rank's operations, but for no other rank.
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
   const std::shared_ptr<Rank> rank = find(comm);

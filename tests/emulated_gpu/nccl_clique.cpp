@@ -1,4 +1,4 @@
-// Arrivals, and the one run that moves the data of all.
+// The arrivals of ranks, and the run that moves the data of all of them.
 #include "nccl_clique.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace {
 
 using troika::text;
 
-constexpr int kMostPolls = 3;  // that something in progress takes
+constexpr int kMostPolls = 3;  // that an operation in progress needs
 
-// A GPU that is current for a scope.
+// Makes a GPU current for a scope.
 class CurrentGpu {
  public:
   explicit CurrentGpu(int gpu) : before_(current_gpu()) {
@@ -42,7 +42,7 @@ std::mutex& message_mutex() {
 
 }  // namespace
 
-// These outlive static objects, since streams may still run when the process ends.
+// These objects are never destroyed, since streams may still run when the process ends.
 std::mutex& mutex() {
   static std::mutex& mutex = *new std::mutex;
   return mutex;
@@ -130,7 +130,7 @@ Rank::Rank(std::shared_ptr<Clique> own_clique, int own_rank, int own_device, boo
 int Rank::draw_polls() { return 1 + static_cast<int>(lot_() % kMostPolls); }
 
 ncclResult_t Rank::check_usable() const {
-  if (state == ncclInProgress)  // which the real one calls an argument too
+  if (state == ncclInProgress)  // real NCCL also reports an invalid argument
     return fail(ncclInvalidArgument, text("rank ", rank, ": used before the last call returned success"));
   if (is_finalized) return fail(ncclInvalidArgument, text("rank ", rank, ": used after ncclCommFinalize"));
   return state;
@@ -195,7 +195,8 @@ void Rank::drain() {
   run_until([&] { return ended == issued; });
 }
 
-// GPUs in software go on when someone looks at them: by a stream of one's own, since those of the calls may be gone.
+// GPUs in software make progress only when a thread queries a stream. Queries a stream of its own,
+// since the streams of the calls may be destroyed.
 template <typename Condition>
 void Rank::run_until(Condition is_true) {
   const CurrentGpu gpu(device);
@@ -223,7 +224,7 @@ void Rank::abort() {
   for (const auto& meeting : meetings) {
     if (meeting->is_complete()) continue;
     meeting->is_broken = true;
-    for (Rank* other : clique->ranks)  // some connections tell that the other end has gone, some do not
+    for (Rank* other : clique->ranks)  // only some connections report that the other rank has left
       if (other && std::count(other->meetings.begin(), other->meetings.end(), meeting) > 0 && lot_() % 2 == 0 &&
           other->state == ncclSuccess)
         other->state = fail(ncclRemoteError, text("rank ", other->rank, ": rank ", rank, " has gone"));
@@ -260,9 +261,10 @@ ncclResult_t Launch::issue() {
   return ncclSuccess;
 }
 
-// An operation arrives when all its streams have come to it and those before it have ended. It is ready when all whom it
-// meets have arrived: then all their buffers are ready, and none can be written by what follows before the data has moved,
-// since nobody's work has ended.
+// An operation arrives when all its streams have reached it and the rank's earlier operations have
+// ended. It is ready when the operations of all partners have arrived. Then all buffers are ready.
+// Later work cannot write to a buffer before the data has moved, since the work of no partner has
+// ended.
 bool Launch::is_ready(size_t stream) {
   std::lock_guard lock(mutex());
   Rank& rank = *rank_;

@@ -50,7 +50,8 @@ T divide(T sum, size_t ranks) {
     return T::of(sum.value() / static_cast<float>(ranks));
 }
 
-// Elements begin .. begin + count of all ranks, from rank `first` on around the ring.
+// Reduces elements [begin, begin + count) of all ranks, beginning at rank `first` and going around
+// the ring.
 template <typename T>
 void reduce(const Operations& ranks, size_t begin, size_t count, size_t first, std::vector<T>& result) {
   const ncclRedOp_t reduction = ranks[0].reduction;
@@ -64,8 +65,9 @@ void reduce(const Operations& ranks, size_t begin, size_t count, size_t first, s
     for (T& value : result) value = divide(value, ranks.size());
 }
 
-// As over a ring, where each chunk's sum starts at another rank and ends at the one that needs it first. So the order is fixed,
-// but it is not the order of pairs, then pairs of pairs, and it changes within the buffer.
+// Reduces as a ring does: each chunk's sum starts at another rank and ends at the rank that needs
+// the sum first. So the order is fixed, but it is not a sum of pairs, then of pairs of pairs, and
+// it changes within the buffer.
 template <typename T>
 void move_reduced(const Operations& ranks) {
   constexpr size_t kMostInChunk = 4096;
@@ -86,7 +88,9 @@ void move_reduced(const Operations& ranks) {
         reduce(ranks, begin, n, (root + 1) % size, result);
         write(root, begin);
         break;
-      default:  // a reduce-scatter: may be in place, as no rank reads a block but its own of those that are written
+      // A reduce-scatter may be in place: each rank's block of the result is read for that rank
+      // only.
+      default:
         for (size_t rank = 0; rank < size; ++rank) {
           reduce(ranks, rank * count + begin, n, (rank + 1) % size, result);
           write(rank, begin);

@@ -1,4 +1,5 @@
-// What the library makes of cuBLASLt's answers when it asks for a kernel: no kernel, or a mistake.
+// How the library reports cuBLASLt's answers when it asks for a kernel: there is no kernel, or the
+// request was wrong.
 #include <gtest/gtest.h>
 #include <troika/troika.h>
 

@@ -1,4 +1,5 @@
-// The CUDA runtime and the driver's contexts, as far as the plug-in uses them. Whatever the real ones refuse is refused.
+// The parts of the CUDA runtime and of the driver's contexts that the plug-in uses. They refuse all
+// calls that the real ones refuse.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -22,7 +23,8 @@ namespace {
 thread_local cudaError_t last_error = cudaSuccess;
 thread_local int set_gpu = 0;  // by cudaSetDevice
 
-// The driver's stack of contexts. With no destructor: static objects may use it when the thread's own are gone.
+// The driver's stack of contexts. It has no destructor, because static objects may use it after the
+// thread's thread_local objects are destroyed.
 struct PushedGpus {
   int gpus[64], count;
 };
@@ -37,7 +39,7 @@ std::mutex pinned_mutex;
 // Host memory that a GPU can read and write by itself.
 struct Pinned {
   size_t bytes;
-  int gpu;  // that was current
+  int gpu;  // the current GPU at allocation
 };
 std::map<const std::byte*, Pinned> pinned;
 const LiveKind pinned_kind("pinned memory", [] {
@@ -189,7 +191,7 @@ EMULATED cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute
   }
 }
 
-// Every second pair of GPUs reaches each other; copies go between all.
+// Only every second pair of GPUs can access each other's memory; copies work between all GPUs.
 EMULATED cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   if (device == peer || peer < 0 || peer >= gpu_count()) return remember(cudaErrorInvalidDevice);
   *can = device / 2 == peer / 2;
@@ -241,14 +243,15 @@ EMULATED cudaError_t cudaFreeHost(void* memory) {
   for (int gpu = 0; gpu < gpu_count(); ++gpu) drain(gpu);
   std::lock_guard lock(pinned_mutex);
   const auto found = pinned.find(static_cast<const std::byte*>(memory));
-  // The real one accepts any GPU, but makes a context if none is current.
+  // The real function accepts any current GPU, but creates a context if none is current.
   if (found == pinned.end() || found->second.gpu != current_gpu()) return remember(ended(cudaErrorInvalidValue));
   pinned.erase(found);
   std::free(memory);
   return cudaSuccess;
 }
 
-// From pageable memory it is read before the call returns, and to it the call waits, as the real one does.
+// As the real function does, reads pageable memory before the call returns, and waits for a copy to
+// pageable memory.
 EMULATED cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
                                      cudaStream_t stream) {
   const int to_gpu = gpu_of(to), from_gpu = gpu_of(from);
@@ -382,7 +385,7 @@ EMULATED cudaError_t cudaDeviceSynchronize() {
   return cudaSuccess;
 }
 
-// What cudnn-frontend refers to and the plug-in never comes to.
+// Functions that cudnn-frontend refers to and the plug-in never calls.
 EMULATED cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, size_t, cudaStream_t) {
   return remember(cudaErrorNotSupported);
 }

@@ -1,4 +1,4 @@
-// Queues of work, and what waits for them.
+// Queues of work, and waiting for them.
 #include "streams.h"
 
 #include <chrono>
@@ -142,7 +142,7 @@ cudaError_t wait(cudaStream_t stream, cudaEvent_t event) {
     stream->is_capture_broken = true;
     return cudaErrorStreamCaptureIsolation;
   }
-  const int64_t number = found->recorded;  // what is recorded later is not waited for
+  const int64_t number = found->recorded;  // does not wait for later records
   stream->queue.push_back({nullptr, [found, number] { return found->reached >= number; }});
   gpus.changed.notify_all();
   return cudaSuccess;
@@ -178,7 +178,8 @@ cudaError_t elapsed(float& milliseconds, cudaEvent_t from, cudaEvent_t to) {
   if (!first || !last || !first->is_timed || !last->is_timed || first->recorded == 0 || last->recorded == 0)
     return cudaErrorInvalidResourceHandle;
   if (first->reached < first->recorded || last->reached < last->recorded) return cudaErrorNotReady;
-  // Times a number drawn by lot, so that each of several good engines is the fastest at some time.
+  // The time is multiplied by a number drawn by lot, so that each of several good engines is the
+  // fastest at some time.
   const auto lot = static_cast<float>(1 + gpus.lot() % 8);
   milliseconds = lot * std::chrono::duration<float, std::milli>(last->when - first->when).count();
   return cudaSuccess;

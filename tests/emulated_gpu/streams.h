@@ -1,4 +1,5 @@
-// Streams and events, whose work runs under a lock, a piece at a time, on whichever thread waits or looks.
+// Streams and events. Their work runs under a lock, one piece at a time, on any thread that waits
+// for or queries a stream or an event.
 #pragma once
 
 #include <chrono>
@@ -22,13 +23,14 @@ struct CUstream_st {
   int gpu = 0;
   std::deque<emulated_gpu::Work> queue;
   std::unique_ptr<CUgraph_st> capture;  // null: not captured
-  std::vector<cudaGraphNode_t> behind;  // nodes that the next captured one waits for
+  std::vector<cudaGraphNode_t> behind;  // the nodes that the next captured node waits for
   bool is_capture_broken = false;
 };
 
 namespace emulated_gpu {
 
-// All of them answer as the runtime's functions of the same name, without keeping the last error.
+// These functions return the same statuses as the runtime's functions of the same name. They do not
+// set the last error.
 cudaError_t create_stream(cudaStream_t& stream);
 cudaError_t destroy(cudaStream_t stream);
 cudaError_t synchronize(cudaStream_t stream);
@@ -41,11 +43,12 @@ cudaError_t synchronize(cudaEvent_t event);
 cudaError_t query(cudaEvent_t event);
 cudaError_t elapsed(float& milliseconds, cudaEvent_t from, cudaEvent_t to);
 
-// Why a stream takes nothing from this thread; success where it does.
+// Returns why a stream accepts no work from this thread; success if it accepts work.
 cudaError_t why_not(cudaStream_t stream);
-// Until the GPU has nothing left to do.
+// Returns when the GPU has no work left.
 void drain(int gpu);
-// Runs some of what is ready, by lot; called where a real GPU goes on by itself.
+// Runs some of the ready work, drawn by lot. Called at points at which a real GPU would make
+// progress by itself.
 void run_some();
 
 }  // namespace emulated_gpu

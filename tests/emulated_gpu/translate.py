@@ -1,7 +1,8 @@
 """Translates a file of CUDA kernels to C++ for GPUs in software: translate.py FILE.cu OUTPUT.cpp DEPFILE SOURCE_FOLDER
 
-Headers of device code (.cuh) become part of the output. Launches become calls of emulated_gpu::launch, whose arguments are taken
-at once, as a launch takes them; shared memory is poisoned when a block begins."""
+Headers of device code (.cuh) become part of the output. Launches become calls of
+emulated_gpu::launch, which copies its arguments at once, as a launch does. Shared memory is poisoned
+when a block begins."""
 
 import pathlib
 import re
@@ -9,7 +10,7 @@ import sys
 
 
 def closing(text, at):
-    """The place of the parenthesis that closes the one at `at`."""
+    """Returns the place of the parenthesis that closes the parenthesis at `at`."""
     depth = 0
     for i in range(at, len(text)):
         depth += {"(": 1, ")": -1}.get(text[i], 0)
@@ -19,7 +20,7 @@ def closing(text, at):
 
 
 def split_at_commas(text):
-    """Its parts between commas that lie in no parentheses, braces or template brackets."""
+    """Splits a text at the commas that are outside of parentheses, braces and template brackets."""
     parts, depth = [""], 0
     for c in text:
         depth += {"(": 1, "<": 1, "{": 1, ")": -1, ">": -1, "}": -1}.get(c, 0)
@@ -31,7 +32,7 @@ def split_at_commas(text):
 
 
 def kernel_before(text, at):
-    """Where the expression that ends before `at`, a name with template arguments perhaps, begins."""
+    """Returns the beginning of the expression that ends before `at`: a name, maybe with template arguments."""
     i = len(text[:at].rstrip())
     if text[i - 1] == ">":
         depth = 0
@@ -76,7 +77,7 @@ def translate_shared(text):
 
 
 def with_headers(path, folder, read):
-    """The file's text with that of each header of device code in place of its first #include."""
+    """Returns the file's text, in which each header of device code replaces its first #include."""
     read.append(path)
 
     def header(match):
