@@ -24,8 +24,8 @@ struct EngineKind {
   // The workspace needs `workspace_bytes`, plus `bytes_per_knob` times the sum of the knobs'
   // values.
   int64_t workspace_bytes = 0, bytes_per_knob = 0;
-  int64_t block = 256;                              // see multiply_add()
-  bool is_compiled = false;                         // the engine is compiled when a plan is made
+  int64_t block = 256;       // see multiply_add()
+  bool is_compiled = false;  // the engine is compiled when a plan is made
   // Also supports a result of another type, and operations after the convolution.
   bool is_for_all = false;
   // Also supports different paddings before and after an image, and images with gaps between rows.
@@ -45,22 +45,26 @@ constexpr float kCoarse = 1.25f;
 const std::vector<EngineKind>& kinds() {
   // Never destroyed: work on the streams refers to an engine.
   static const auto& list = *new std::vector<EngineKind>{
-      /* 0 */ {.is_for_uneven = true},
-      /* 1 */
+      // 0
+      {.is_for_uneven = true},
+      // 1
       {.notes = {CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP},
        .knobs = {{CUDNN_KNOB_TYPE_TILE_SIZE, 0, 7}, {CUDNN_KNOB_TYPE_KERNEL_CFG, 0, 1}},
        .workspace_bytes = 4099,
        .bytes_per_knob = 1000,
        .block = 64},
-      /* 2 */ {.notes = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}},
-      /* 3 */
+      // 2
+      {.notes = {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC}},
+      // 3
       {.notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE},
        .knobs = {{CUDNN_KNOB_TYPE_TILE_SIZE, 0, 7}},
        .workspace_bytes = 1 << 10,
        .block = 128},
-      /* 4 */ {.workspace_bytes = int64_t{1} << 30},
-      /* 5 */ {.refuses_plans = true},
-      /* 6 */
+      // 4
+      {.workspace_bytes = int64_t{1} << 30},
+      // 5
+      {.refuses_plans = true},
+      // 6
       {.notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE},
        .knobs = {{CUDNN_KNOB_TYPE_STAGES, 1, 4}},
        .workspace_bytes = 512,
@@ -68,12 +72,16 @@ const std::vector<EngineKind>& kinds() {
        .is_compiled = true,
        .is_for_all = true,
        .is_for_uneven = true},
-      /* 7 */
+      // 7
       {.notes = {CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6}, .workspace_bytes = 2048},
-      /* 8 */ {.notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}},
-      /* 9 */ {.notes = {CUDNN_NUMERICAL_NOTE_FFT}, .workspace_bytes = 1 << 20},
-      /* 10 */ {.notes = {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS}},
-      /* 11 */ {.refuses_runs = true},
+      // 8
+      {.notes = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}},
+      // 9
+      {.notes = {CUDNN_NUMERICAL_NOTE_FFT}, .workspace_bytes = 1 << 20},
+      // 10
+      {.notes = {CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS}},
+      // 11
+      {.refuses_runs = true},
   };
   return list;
 }

@@ -249,7 +249,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm) {
   return rank ? rank->finalize() : ncclInvalidArgument;
 }
 
-// Waits for this rank's operations, but for no other rank.
+// Waits for this rank's operations. Does not wait for other ranks.
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   if (!comm) return ncclSuccess;
   const std::shared_ptr<Rank> rank = find(comm);
