@@ -1,4 +1,5 @@
-// tanh and the logistic function of the CPU's recurrent kernels, which come from polynomials, against the C library's in double.
+// Compares tanh and the logistic function of the CPU's recurrent kernels, which are computed by
+// polynomials, with the C library's functions in double.
 #include "backends/cpu/activations.h"
 
 #include <gtest/gtest.h>
@@ -9,14 +10,14 @@
 namespace troika::cpu {
 namespace {
 
-// Distance in units of the last place of the right value.
+// Returns the distance in units of the last place of the right value.
 double ulps(float found, double right) {
   const auto nearest = static_cast<float>(right);
   const float above = std::nextafter(std::abs(nearest), HUGE_VALF);
   return std::abs(static_cast<double>(found) - right) / static_cast<double>(above - std::abs(nearest));
 }
 
-// Every 1,009th float between -90 and 90, with all magnitudes that floats have.
+// Visits every 1,009th float between -90 and 90, over all magnitudes that floats have.
 template <typename Check>
 void for_many(Check&& check) {
   for (uint32_t bits = 0; bits < std::bit_cast<uint32_t>(90.0f); bits += 1009)

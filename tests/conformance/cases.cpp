@@ -1,4 +1,4 @@
-// Cases of the layers' ops, family by family, and what is done with a case.
+// Cases of the layers' ops, family by family, and the functions that name, build and fill a case.
 #include "conformance/cases.h"
 
 #include <algorithm>
@@ -50,8 +50,12 @@ void add_conv2d(std::vector<Case>& cases) {
            .padding = {3, 4},
            .dilation = {1, 2}},
            {.x = {1, 16, 9, 14}, .out = 16, .kernel = {1, 1}, .stride = {5, 5}},  // 3 columns are left over
-           {.x = {3, 1, 8, 10}, .out = 3, .kernel = {3, 3}, .stride = {4, 4}},    // padding behind is negative
-           // Winograd's: tiles cut at both ends, more than a group of tiles, a slab of channels, a chunk of groups.
+           {.x = {3, 1, 8, 10},
+           .out = 3,
+           .kernel = {3, 3},
+           .stride = {4, 4}},  // the padding after the image is negative
+           // For Winograd: tiles cut at both ends; more than one group of tiles, slab of channels
+           // or chunk of groups.
            {.x = {3, 32, 14, 13}, .out = 32, .kernel = {3, 3}, .padding = {1, 1}, .relu = true},
            {.x = {9, 32, 11, 9}, .out = 48, .kernel = {3, 3}, .bias = false},
            {.x = {5, 32, 12, 15}, .out = 32, .kernel = {3, 3}, .padding = {2, 1}, .relu = true},
@@ -63,7 +67,7 @@ void add_conv2d(std::vector<Case>& cases) {
            .out = 16,
            .kernel = {3, 2},
            .padding = {3, 2},
-           .bias = false},  // windows of padding alone
+           .bias = false},  // windows with nothing but padding
            {.x = {3, 32, 6, 9}, .out = 32, .kernel = {3, 3}, .padding = {1, 1}, .groups = 32},  // depthwise
            {.x = {1, 17, 6, 5},
            .out = 34,
@@ -147,12 +151,13 @@ void add_batch_norm2d(std::vector<Case>& cases) {
       c.numbers[4] = positive;  // a variance
       c.numbers[5] = [](Random& r) { return static_cast<double>(r.integer(1000)); };
       const double offset = b.offset;
-      // Values of either side in turn, so that no channel's few values lie together by chance; the offset is a mean that dwarfs
-      // their deviation.
+      // Values alternate between the two sides of the mean, so that the few values of a channel are
+      // never close together by chance. `offset` is the mean; it may be much larger than the
+      // deviation.
       c.numbers[0] = [offset, side = 1.0](Random& r) mutable { return offset + (side = -side) + 0.5 * r.normal(); };
       cases.push_back(c);
       if (b.x.elements() == 2 || std::string_view(op) != "batch_norm2d") continue;
-      // Statistics over three ranks: this one's alone, and the merged ones.
+      // Statistics over three ranks: the moments of this rank, and the merged statistics.
       Case moments{"batch_norm2d_moments", {c.inputs[0]}, {{"rank", int64_t{1}}, {"ranks", int64_t{3}}}};
       moments.numbers[0] = c.numbers[0];
       cases.push_back(moments);
@@ -166,7 +171,7 @@ void add_batch_norm2d(std::vector<Case>& cases) {
       c.inputs.push_back(f32({3, row}));
       cases.push_back(c);
     }
-  // What x lacks is counted by the mean that is tracked alone.
+  // With the bias that x lacks as the last input: it is added to the tracked mean only.
   for (const BatchNorm& b : std::vector<BatchNorm>{{{3, 16, 5, 4}}, {{2, 33, 3, 5}, true, true}}) {
     const TensorType channel = f32({b.x[1]});
     Case c{"batch_norm2d",
@@ -177,7 +182,7 @@ void add_batch_norm2d(std::vector<Case>& cases) {
     c.numbers[5] = [](Random& r) { return static_cast<double>(r.integer(1000)); };
     cases.push_back(c);
   }
-  // Two gradients of y, which the first pass adds up.
+  // With two gradients of y, which the first pass of the kernel adds up.
   for (const BatchNorm& b :
        std::vector<BatchNorm>{{{3, 16, 5, 4}}, {{1, 17, 3, 7}, false, true}, {{2, 50, 3, 5}, true, true}}) {
     const TensorType channel = f32({b.x[1]});
@@ -210,7 +215,7 @@ void add_pooling(std::vector<Case>& cases) {
       cases.push_back({"avg_pool2d", {f32(p.x)}, average});
     }
   }
-  // Ties, as a ReLU's zeros: the gradient goes to the first.
+  // With ties, such as the zeros of a ReLU: the gradient goes to the first maximum.
   cases.push_back({"max_pool2d",
                    {f32({3, 17, 9, 8})},
                    {{"kernel", Pair{3, 3}}, {"stride", Pair{2, 2}}, {"padding", Pair{1, 1}}},
@@ -289,7 +294,8 @@ void add_losses(std::vector<Case>& cases) {
     cases.push_back({"mean_squared_error", {f32(shape), f32(shape)}, {{"scale", 1.0 / 5}}});
 }
 
-// A rank without losses, with losses alone, with as many counts, and with more than a GPU's launch takes.
+// Adds a rank without losses, with losses only, with losses and as many counts, and with more of
+// them than one launch on a GPU takes.
 void add_batch_results(std::vector<Case>& cases) {
   struct Results {
     size_t losses, counts;
@@ -365,7 +371,7 @@ void add_recurrent(std::vector<Case>& cases) {
       Case forward = layer;
       if (is_lstm) forward.inputs.push_back(optional(r.state, state));
       cases.push_back(forward);
-      // The backward node with gradients of y, of the last states, and of both, whatever its forward pass gives.
+      // The backward node with a gradient of y, of the last states, and of both.
       for (int given : {1, 2, 3}) {
         Case backward{text(op, "_gradient"), {layer.inputs[0], layer.inputs[1], layer.inputs[2]}, {}, layer.numbers};
         for (int k = 0; k < (is_lstm ? 2 : 1); ++k) backward.inputs.push_back(optional(r.state, state));
@@ -394,7 +400,8 @@ void add_recurrent(std::vector<Case>& cases) {
     }
 }
 
-// The cases of ops that compute in 16 bits, again in bf16 and f16; of the largest family every third.
+// Repeats the cases of ops that compute in 16 bits, in bf16 and f16. Repeats only every third case
+// of conv2d, the largest family.
 void add_low_precision(std::vector<Case>& cases) {
   const size_t n = cases.size();
   for (DType low : {DType::bf16, DType::f16})

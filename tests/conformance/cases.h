@@ -1,4 +1,4 @@
-// The cases of the conformance suite: for each op settings, shapes and numbers that are awkward.
+// The cases of the conformance suite: awkward settings, shapes and numbers for each op.
 #pragma once
 
 #include <functional>
@@ -17,31 +17,33 @@ struct Case {
   std::string op;
   std::vector<std::optional<TensorType>> inputs;  // empty: absent
   Attributes attributes;
-  // Numbers of an input; standard normal where there is none.
+  // Functions that draw the numbers of an input; inputs without a function are standard normal.
   std::map<size_t, std::function<double(Random&)>> numbers = {};
 };
 
 inline TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 
-void add_update_cases(std::vector<Case>& cases);  // which all_cases has, too
+void add_update_cases(std::vector<Case>& cases);  // all_cases() includes these cases
 void add_sample_cases(std::vector<Case>& cases);
 void add_sequence_cases(std::vector<Case>& cases);
 const std::vector<Case>& all_cases();
 std::string name_of(const Case& c);  // "conv2d f32[1, 1, 28, 28] ... {kernel=[3, 3] ...}"
 
-// A graph of the case's node, and behind it, where the op has a gradient, of the nodes that its gradient rule appends.
+// A graph of the case's node. If the op has a gradient, the nodes that its gradient rule appends
+// follow.
 struct CaseGraph {
   Graph graph;
-  ValueId dy = kNoValue;        // gradient of output 0; none for losses, which begin the backward pass themselves
-  std::vector<ValueId> inputs;  // of the case, kNoValue where absent
+  // The gradient of output 0; kNoValue for losses, which begin the backward pass themselves.
+  ValueId dy = kNoValue;
+  std::vector<ValueId> inputs;  // the case's inputs; kNoValue: absent
   std::vector<ValueId> outputs;
-  std::vector<ValueId> gradients;  // by input; kNoValue: none
+  std::vector<ValueId> gradients;  // per input; kNoValue: no gradient
 };
 
-// `needs`: whether the gradient of input i is asked for; all where empty.
+// `needs`: whether the gradient of input i is requested. Empty: all gradients are.
 CaseGraph build(const Case& c, const std::vector<bool>& needs = {});
 
-// Numbers for the case's inputs and dy, as their dtypes hold them.
+// Draws numbers for the case's inputs and dy, rounded to their dtypes.
 Values draw(const Case& c, const CaseGraph& g, Random& random);
 
 bool is_loss(const std::string& op);

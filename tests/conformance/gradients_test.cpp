@@ -1,4 +1,5 @@
-// Every gradient rule against central finite differences of the reference forward pass, both in double precision.
+// Compares every gradient rule with central finite differences of the reference forward pass, both
+// in double precision.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +12,8 @@ namespace {
 
 class Gradients : public ::testing::TestWithParam<size_t> {};
 
-// What the rule differentiates: the loss times its weight, or a random linear functional of output 0.
+// Returns the function that the rule differentiates: the loss times its weight, or a random linear
+// functional of output 0.
 double objective(const Case& c, const CaseGraph& g, Values values) {
   evaluate_reference(g.graph, g.graph.nodes()[0], values);
   const Array& y = values[g.outputs[0]];
@@ -28,14 +30,15 @@ double objective(const Case& c, const CaseGraph& g, Values values) {
 
 bool is_differentiable(const Case& c, size_t input) {
   if (!c.inputs[input] || c.inputs[input]->dtype != DType::f32) return false;
-  if (c.op == "join_channels") return false;  // its gradient stays joined: channel_gather takes a slice of it
-  if (c.op == "batch_norm2d" && c.inputs.size() > 7) return false;  // as if the moments did not depend on x
-  if (c.op == "batch_norm2d") return input <= 2 || input == 6;      // the rest is state
-  return !is_loss(c.op) || input == 0;                              // the rest is targets and weights
+  if (c.op == "join_channels") return false;  // the gradient stays joined: channel_gather slices it
+  // The rule treats the moments as independent of x.
+  if (c.op == "batch_norm2d" && c.inputs.size() > 7) return false;
+  if (c.op == "batch_norm2d") return input <= 2 || input == 6;  // the rest is state
+  return !is_loss(c.op) || input == 0;                          // the rest is targets and weights
 }
 
-// Compares slopes with the gradients of freshly drawn numbers. Gives the most samples of an input that lie at a kink, and cannot be
-// compared: a ReLU at 0, a change of maximum.
+// Compares slopes with the gradients, for newly drawn numbers. Samples at a kink (a ReLU at 0, a
+// change of maximum) cannot be compared. Returns the largest number of such samples of an input.
 int compare_slopes(const Case& c, const CaseGraph& g, Random& random) {
   Values values = draw(c, g, random);
   Values results = values;
@@ -54,7 +57,7 @@ int compare_slopes(const Case& c, const CaseGraph& g, Random& random) {
     if (gradient.shape != c.inputs[i]->shape) continue;
     double scale = 0;
     for (double v : gradient.data) scale = std::max(scale, std::abs(v));
-    double largest = 0;  // number that the objective adds up, which may cancel
+    double largest = 0;  // the largest number in the objective's sum, which may cancel
     for (double v : values[g.inputs[i]].data) largest = std::max(largest, std::abs(v));
     int kinks = 0;
     for (int sample = 0; sample < kSamples; ++sample) {
@@ -66,8 +69,10 @@ int compare_slopes(const Case& c, const CaseGraph& g, Random& random) {
       };
       const double middle = moved(0), ahead = moved(kStep), behind = moved(-kStep);
       const double magnitude = std::max({scale, std::abs(gradient[at]), 1e-3});
-      const double rounding = 1e-14 * (std::abs(middle) + largest + 1) / kStep;  // of the objective, over the step
-      // Between the two points the slopes of the two halves differ, and their mean is off by half of that at most.
+      // The rounding error of the objective, divided by the step.
+      const double rounding = 1e-14 * (std::abs(middle) + largest + 1) / kStep;
+      // The difference between the slopes of the two halves. The error of their mean is at most
+      // half of it.
       const double bend = std::abs((ahead - middle) - (middle - behind)) / kStep;
       if (bend > kTolerance * magnitude + rounding) {
         ++kinks;
@@ -86,13 +91,15 @@ TEST_P(Gradients, EqualFiniteDifferences) {
   const CaseGraph g = build(c);
   Random random(1000 + GetParam());
   const bool has_ties = !c.numbers.empty() && c.op == "max_pool2d";
-  // One element near 0 bends all slopes of its channel, and hardly a second time.
+  // One element near 0 bends all slopes of its channel. This almost never happens twice, so the
+  // numbers are drawn again.
   int kinks = 2;
   for (int draws = 0; draws < 4 && kinks > 1 && !HasFailure(); ++draws) kinks = compare_slopes(c, g, random);
   EXPECT_TRUE(kinks <= 1 || has_ties || HasFailure()) << name_of(c) << ": " << kinks << " samples lie at kinks";
 }
 
-// A rule must give what is asked for and no more, whatever else is needed.
+// A rule must compute exactly the requested gradients, and each of them must be independent of the
+// others.
 TEST_P(Gradients, OfOneInputDoNotDependOnWhichOthersAreAsked) {
   const Case& c = all_cases()[GetParam()];
   const CaseGraph all = build(c);
@@ -117,7 +124,8 @@ std::vector<size_t> differentiable_cases() {
   for (size_t i = 0; i < all_cases().size(); ++i) {
     const Case& c = all_cases()[i];
     const CaseGraph g = build(c);
-    // Large cases are for kernels; a rule does not know sizes, and the reference takes its time.
+    // Skips large cases, which are for kernels: rules do not depend on sizes, and the reference is
+    // slow.
     if (op_named(c.op).gradient && cost_of(g.graph, g.graph.nodes()[0]).operations < 1e6) cases.push_back(i);
   }
   return cases;

@@ -1,4 +1,5 @@
-// Whole graphs: autodiff against finite differences, and fusion, which must change nothing.
+// Tests of whole graphs: autodiff against finite differences, and fusion, which must not change
+// results.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,7 +21,8 @@ Window square(int64_t kernel, int64_t stride = 1, int64_t padding = 0) {
   return {{kernel, kernel}, {stride, stride}, {padding, padding}, {1, 1}};
 }
 
-// A residual block with BatchNorm between two convolutions, as ResNet's, with a shortcut of its own.
+// Returns a residual block as in ResNet, with BatchNorm between two convolutions and a convolution
+// in the shortcut.
 std::unique_ptr<Model> residual_block() {
   auto model = std::make_unique<Model>("block");
   ValueId x = model->add_input("x", {3, 6, 5});
@@ -51,7 +53,7 @@ std::unique_ptr<Model> small_lenet() {
   return model;
 }
 
-// A value that three nodes read, twice by one of them.
+// Returns a model with a value that three nodes read, one of them twice.
 std::unique_ptr<Model> shared_value() {
   auto model = std::make_unique<Model>("shared");
   ValueId x = model->add_conv2d("conv1", model->add_input("x", {3, 6, 5}), {4, square(3, 1, 1), 1, true});
@@ -63,7 +65,8 @@ std::unique_ptr<Model> shared_value() {
   return model;
 }
 
-// Recurrent layers of several parts on top of each other, with dropout below the last; the middle one's output is read twice.
+// Returns a stack of recurrent layers that have several parts each, with dropout before the last
+// layer. The output of the middle layer is read twice.
 std::unique_ptr<Model> recurrent_layers() {
   auto model = std::make_unique<Model>("recurrent");
   ValueId x = model->add_lstm("lstm1", model->add_input("x", {7, 3}), 5, true);
@@ -76,7 +79,8 @@ std::unique_ptr<Model> recurrent_layers() {
 
 constexpr int64_t kBatch = 4;
 
-// A model's graph in training with numbers for all that it is given, by role and name: the same for two graphs of a model.
+// A model's training graph, with numbers for all values that no node computes. The numbers depend
+// on names only, so that two graphs of a model get the same numbers.
 struct Training {
   Graph graph;
   Values values;
@@ -109,7 +113,7 @@ struct Training {
       if (graph.value(id).role == role && graph.value(id).name == name) return id;
     throw Error(Status::internal, "no value " + name);
   }
-  // The forward pass alone.
+  // Runs only the forward pass.
   double loss(Values given) const {
     for (const Node& node : graph.nodes()) {
       evaluate_reference(graph, node, given);
@@ -125,7 +129,7 @@ class Graphs : public ::testing::TestWithParam<MakeModel> {};
 
 TEST_P(Graphs, AutodiffEqualsFiniteDifferences) {
   const auto model = GetParam()();
-  const Training t(*model, false, 1);  // that fusion changes nothing is the next test's
+  const Training t(*model, false, 1);  // the next test covers fusion
   Values results = t.values;
   evaluate_reference(t.graph, results);
   Random random(2);
@@ -166,7 +170,7 @@ TEST_P(Graphs, FusionChangesNoLossAndNoGradient) {
   for (const std::string& name : plain.trainable) {
     const Array &x = a[plain.find(Role::gradient, name)], &y = b[fused.find(Role::gradient, name)];
     double scale = 1e-6;
-    // A bias in front of BatchNorm has a gradient of rounding errors alone, and with fusion none.
+    // The gradient of a bias before BatchNorm is 0. Without fusion it consists of rounding errors.
     if (std::all_of(y.data.begin(), y.data.end(), [](double v) { return v == 0; })) scale = 1e-3;
     for (double v : x.data) scale = std::max(scale, std::abs(v));
     for (int64_t i = 0; i < x.elements(); ++i) ASSERT_NEAR(x[i], y[i], 1e-10 * scale) << name << " element " << i;
@@ -178,7 +182,8 @@ TEST_P(Graphs, FusionChangesNoLossAndNoGradient) {
   }
 }
 
-// The plan on the device, with and without fusion, against the reference: reorders, shared memory and all.
+// Compares the whole plan on the device, including reorders and shared memory, with the reference.
+// The plan is compiled with and without fusion.
 TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
   const auto names = GetParam()();
   const Training t(*names, false, 4);
@@ -201,7 +206,7 @@ TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
       TrainerOptions options;
       options.fuse = fuses;
       options.settings[Setting::learning_rate] = 0;
-      options.seed = 3;  // with step 0: the counter below
+      options.seed = 3;  // the random counter below is of this seed and step 0
       Trainer trainer(std::make_shared<Context>(context), model, test_devices(1), options);
       Batch batch;
       const Array &x = t.values[*t.graph.find("x")], &target = t.values[*t.graph.find("target")];
@@ -226,7 +231,7 @@ TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
         for (double v : gradient.data) scale = std::max(scale, std::abs(v));
         for (int64_t i = 0; i < gradient.elements(); ++i)
           largest = std::max(largest, std::abs(gradient[i] - static_cast<double>(found[static_cast<size_t>(i)])));
-        // A bias in front of BatchNorm has a gradient of 0: rounding alone is left of it.
+        // The gradient of a bias before BatchNorm is 0: it consists of rounding errors.
         EXPECT_LE(largest, 2e-5 * scale + 2e-6) << name << (fuses ? ", fused" : "") << ", " << threads << " threads";
       }
     }

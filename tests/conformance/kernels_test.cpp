@@ -1,5 +1,6 @@
-// Every kernel of the test device against the reference: each op's cases forward and through the op's own gradient rule, in
-// every image layout and mixture of them; on a CPU by teams of one and two threads, on a GPU twice.
+// Compares every kernel of the test device with the reference: each op's cases, forward and through
+// the op's gradient rule, in every image layout and mixture of layouts. A CPU runs each case with
+// teams of one and of two threads, a GPU runs it twice.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +22,7 @@ bool sums_in_f64(const Node& node) {
          node.op == &lamb_moments_op;
 }
 
-// Products that a number of the output sums up.
+// Returns how many products a number of the output sums up.
 double reduction_length(const Graph& graph, const Node& node) {
   double outputs = 0, inputs = 0;
   for (ValueId id : node.outputs) outputs = std::max(outputs, static_cast<double>(graph.type(id).shape.elements()));
@@ -42,8 +43,9 @@ double largest(const Array& array) {
   return most;
 }
 
-// The size of the terms of output `i`, or -1: of what the node changes in place. Where they happen to cancel, as in results
-// of a few numbers they do, errors are small beside the terms and not beside the result.
+// Returns the size of the terms of output `i`; -1: of the inputs that the node changes in place. If
+// terms happen to cancel, as in results of a few numbers, errors are small relative to the terms
+// but not relative to the result.
 double term_size(const Graph& graph, const Node& node, int i, const Values& values) {
   auto size = [&](size_t input) { return node.inputs[input] == kNoValue ? 0.0 : largest(values[node.inputs[input]]); };
   if (node.op->cost) return size(0) * size(1);
@@ -54,27 +56,33 @@ double term_size(const Graph& graph, const Node& node, int i, const Values& valu
     return 0;
   double most = 0;
   const bool is_normalized = node.op->name.find("batch_norm2d") == 0 && i == 0;
-  // The parameters of an update: its settings and norms are no terms.
+  // The terms of an update begin at its parameters: settings and norms are not terms.
   const bool is_update = node.op->as<UpdateOp>() && node.op != &average_update_op;
   for (size_t k = is_update ? size_t{update::first_parameter} : is_normalized ? 1 : 0; k < node.inputs.size(); ++k)
     if (node.inputs[k] != kNoValue && graph.type(node.inputs[k]).dtype == DType::f32) most = std::max(most, size(k));
-  // The mean of the batch, rounded to 2^-24 of it, moves every result; of the tolerance for some tens of values that is 0.015.
+  // The rounding of the batch's mean by 2^-24 shifts every result. For some tens of values, the
+  // shift is 0.015 of the tolerance.
   if (node.op == &batch_norm2d_op && is_normalized)
     most += 0.015 * largest(values[node.outputs[1]]) * size(1) * largest(values[node.outputs[2]]);
   return most;
 }
 
-// Relative to the largest number of the result, or of its terms. A sum of n products of either sign, rounded to 2^-24 at each step, is off by
-// about 2^-24 n / sqrt(2) where the sum itself grows as sqrt(n): relative to that 4e-8 sqrt(n). The rest is for fused
-// steps around it and for numbers that happen to cancel. Winograd's transforms cost two digits more.
+// Returns the tolerance relative to the largest number of the result or of its terms. A sum of n
+// products of either sign, rounded to 2^-24 at each step, has an error of about 2^-24 n / sqrt(2),
+// while the sum itself grows as sqrt(n). The relative error is 4e-8 sqrt(n). The rest of the
+// tolerance is for fused steps around the sum and for numbers that happen to cancel. Winograd's
+// transforms need a 30 times larger tolerance.
 double tolerance_of(const Graph& graph, const Node& node, const std::string& kernel) {
   const double winograd = kernel.find("wino") != std::string::npos ? 30 : 1;
-  double held = 0;  // a unit of the last place of a 16-bit result: nearly the same numbers may be rounded to two sides
+  // A unit of the last place of a 16-bit result: two nearly equal numbers may be rounded to
+  // opposite sides.
+  double held = 0;
   const auto hold = [&](DType dtype) {
     held = std::max(held, dtype == DType::bf16 ? 0x1p-7 : dtype == DType::f16 ? 0x1p-10 : 0);
   };
   for (ValueId id : node.outputs) hold(graph.type(id).dtype);
-  // On a GPU the fastest may give a weight's gradient in the type of its factors, widened afterwards.
+  // On a GPU, the fastest kernel may compute a weight's gradient in the type of its factors and
+  // widen the result.
   if (node.op == &conv2d_weight_gradient_op && !is_on_cpu()) hold(graph.type(node.inputs[0]).dtype);
   return held + winograd * (1e-6 + 4e-7 * std::sqrt(reduction_length(graph, node)));
 }
@@ -89,7 +97,7 @@ bool is_exact(const Graph& graph, const Node& node) {  // choices and copies, no
   return exact.count(node.op->name) != 0 && !rounds_twice;
 }
 
-// Empty, or the first number that differs.
+// Returns the first number that differs; empty if all agree.
 std::string find_difference(const Array& reference, const Array& found, double tolerance, double terms,
                             bool zeros_are_exact) {
   if (reference.shape != found.shape) return text("shape ", found.shape, ", reference ", reference.shape);
@@ -104,13 +112,14 @@ std::string find_difference(const Array& reference, const Array& found, double t
   return "";
 }
 
-// Which inputs come in an image layout.
+// Which inputs are stored in an image layout.
 enum class Mixture { all, first, others };
 constexpr const char* kMixtures[] = {"all", "first", "others"};
 
 class Kernels : public ::testing::TestWithParam<size_t> {
  protected:
-  // On a GPU the same for any number: its engines are measured once.
+  // Returns the same runner for any number of threads on a GPU, so that engines are measured only
+  // once.
   static NodeRunner& runner(int threads) {
     static NodeRunner one(1);
     if (threads == 1 || !is_on_cpu()) return one;
@@ -121,13 +130,13 @@ class Kernels : public ::testing::TestWithParam<size_t> {
 
 class CaseRun {
  public:
-  // `given`: the case's numbers; `reference`: those of every value after the graph's nodes.
+  // `given`: the case's numbers. `reference`: the numbers of every value after the graph has run.
   CaseRun(const Case& c, const CaseGraph& g, const Values& given, const Values& reference, NodeRunner& runner)
       : case_(c), g_(g), given_(given), reference_(reference), runner_(runner) {}
 
-  // Outputs of every node, for the comparison of two teams or runs.
+  // The outputs of every node, to compare two teams or two runs.
   std::vector<Array> outputs;
-  bool is_own = true;  // no kernel was oneDNN's
+  bool is_own = true;  // no kernel was from oneDNN
 
   void run(int layout, Mixture mixture) {
     for (const Node& node : g_.graph.nodes())
@@ -156,7 +165,7 @@ class CaseRun {
         if (layout >= 0 && takes) wanted = runner_.image_layouts(type)[static_cast<size_t>(layout)];
         is_first = false;
       } else if (const auto adopted = adopted_.find(id); adopted != adopted_.end()) {
-        wanted = adopted->second;  // a parameter lies as its first reader asked
+        wanted = adopted->second;  // the first reader of a parameter decides its layout
       }
       inputs.push_back(runner_.hold(type, given_[id].elements() ? given_[id] : reference_[id], wanted));
     }
@@ -190,7 +199,8 @@ class CaseRun {
     is_own = is_own && result.kernel.find("onednn") == std::string::npos;
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       const ValueId id = node.outputs[i];
-      if (node.op == &max_pool2d_op && i == 1) {  // indices mean what the backend likes; its gradient tells
+      // The meaning of indices is private to the backend; the test of the gradient covers them.
+      if (node.op == &max_pool2d_op && i == 1) {
         indices_[id] = result.outputs[i];
         continue;
       }
@@ -232,7 +242,8 @@ TEST_P(Kernels, EqualTheReferenceInEveryLayoutAndTeam) {
   Values reference = given;
   evaluate_reference(g.graph, reference, true);
   const size_t layouts = c.inputs.empty() || !c.inputs[0] ? 0 : runner(1).image_layouts(*c.inputs[0]).size();
-  const bool has_several = c.op != "conv2d" && c.op != "linear";  // whose kernels choose for themselves
+  // The kernels of conv2d and linear choose their layouts themselves.
+  const bool has_several = c.op != "conv2d" && c.op != "linear";
   for (int layout = -1; layout < static_cast<int>(layouts); ++layout)
     for (Mixture mixture : {Mixture::all, Mixture::first, Mixture::others}) {
       if (mixture != Mixture::all && (layout < 0 || !has_several)) continue;
@@ -247,7 +258,8 @@ TEST_P(Kernels, EqualTheReferenceInEveryLayoutAndTeam) {
             return;
           }
           ASSERT_EQ(run.outputs.size(), of_one.size());
-          if (is_on_cpu() && !run.is_own) return;  // oneDNN's are each close to the reference
+          // Results of oneDNN may differ between teams; each is close to the reference.
+          if (is_on_cpu() && !run.is_own) return;
           for (size_t i = 0; i < of_one.size(); ++i)
             EXPECT_EQ(find_difference(of_one[i], run.outputs[i], 0, 0, false), "")
                 << name_of(c) << (is_on_cpu() ? ": a team of two" : ": a second run") << " gives another result " << i;
@@ -275,7 +287,7 @@ TEST(EveryOp, HasAReferenceACaseAndAKernel) {
         if (node.op != op) continue;
         has_case = true;
         if (op->is_view || node.op == &max_pool2d_gradient_op)
-          continue;  // no kernel; one that needs the forward pass's indices
+          continue;  // a view has no kernel; the gradient of max_pool2d needs the indices of a forward pass
         runner.run([&] {
           EXPECT_TRUE(runner.select(g.graph, node, std::vector<Held>(node.inputs.size())).kernel) << op->name;
         });

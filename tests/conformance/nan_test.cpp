@@ -1,4 +1,4 @@
-// What is not a number must stay visible: a ReLU that turned NaN into 0 would hide that training has failed.
+// NaN must stay visible: a ReLU that turned NaN into 0 would hide that training has failed.
 #include <gtest/gtest.h>
 
 #include <cmath>

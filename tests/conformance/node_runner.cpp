@@ -1,4 +1,4 @@
-// Memory with guards, and kernels between them.
+// Allocates memory with guards and runs kernels on it.
 #include "conformance/node_runner.h"
 
 #include <cstring>
@@ -23,7 +23,7 @@ void store(const Array& array, std::byte* memory) {
   }
 }
 
-// 16-bit numbers, by the function that makes them of a float, and back.
+// Stores 16-bit numbers, which `of_float` makes from floats. The next function loads them.
 void store_16(const Array& array, std::byte* memory, uint16_t (*of_float)(float)) {
   for (size_t i = 0; i < array.data.size(); ++i) {
     const uint16_t value = of_float(static_cast<float>(array.data[i]));
@@ -167,7 +167,8 @@ NodeRunner::Result NodeRunner::run_node(const Graph& graph, const Node& node, co
     throw Error(Status::internal, text(choice.name, ": gives ", choice.input_layouts.size(), " and ",
                                        choice.output_layouts.size(), " layouts"));
   for (size_t i = 0; i < inputs.size(); ++i) {
-    // Copied even where it need not be reordered: a kernel may change it, or an output may lie on it.
+    // An input is copied even if it needs no reorder: a kernel may change it, or an output may
+    // share its memory.
     if (!inputs[i].memory)
       result.inputs.push_back(inputs[i]);
     else
@@ -200,7 +201,8 @@ std::string NodeRunner::find_dirty_padding(const Held& held) {
   const bool is_wide = held.type.dtype == DType::f32;
   const size_t size = size_of(held.type.dtype);
   for (size_t i = 0; i + size <= found.size(); i += size) {
-    auto number = [&](const std::vector<std::byte>& bytes) {  // a 16-bit one by its bits, but for the sign of 0
+    // Returns the number at `i`; for 16-bit types the bits as a number, without the sign of 0.
+    auto number = [&](const std::vector<std::byte>& bytes) {
       float wide = 0;
       uint16_t low;
       std::memcpy(&wide, &bytes[i], is_wide ? sizeof wide : 0);

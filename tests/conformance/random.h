@@ -1,4 +1,4 @@
-// Random numbers of a test run: a fresh seed each time, printed, or the one in TROIKA_TEST_SEED.
+// Random numbers of a test run. The seed is TROIKA_TEST_SEED, or else new in each run and printed.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ uint64_t test_seed();
 
 class Random {
  public:
-  // `stream` keeps the numbers of one test apart from those of another.
+  // Different streams give different tests independent numbers.
   explicit Random(uint64_t stream = 0) : engine_(test_seed() * 1000003 + stream) {}
   double normal() { return normal_(engine_); }
   int64_t integer(int64_t n) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n)); }  // in [0, n)

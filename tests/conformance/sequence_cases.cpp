@@ -16,10 +16,10 @@ void add_embeddings(std::vector<Case>& cases) {
   for (const Embedding& e : std::vector<Embedding>{{{3, 7}, 11, 5, 11},
                                                    {{1, 1}, 1, 1, 1},
                                                    {{4, 64}, 256, 64, 256},
-                                                   {{5, 300}, 9, 130, 3},  // many times the same
+                                                   {{5, 300}, 9, 130, 3},  // each token occurs many times
                                                    {{2, 3, 4}, 20, 17, 20},
                                                    {{6}, 4, 8, 4},
-                                                   {{7, 5}, 3, 4, 6}}) {  // tokens that are no words
+                                                   {{7, 5}, 3, 4, 6}}) {  // some tokens are out of range
     cases.push_back({"embedding",
                      {i32(e.tokens), f32({e.words, e.features})},
                      {},
@@ -75,7 +75,7 @@ void add_losses_per_position(std::vector<Case>& cases) {
     cases.push_back({"mean_squared_error", {f32(shape), f32(shape)}, {{"scale", 1.0 / 5}}});
 }
 
-// Of sequences, whose channels are on axis 2.
+// Adds cases of sequences, whose channels are on axis 2.
 void add_last_axis_channels(std::vector<Case>& cases) {
   const Attribute axis = int64_t{2};
   for (auto [begin, end] : {std::pair{int64_t{0}, int64_t{5}}, {3, 17}, {16, 17}, {0, 17}})
@@ -89,7 +89,7 @@ void add_last_axis_channels(std::vector<Case>& cases) {
   cases.push_back({"split_steps", {f32({3, 4, 9})}, {{"axis", axis}, {"steps", std::vector<int64_t>{2, 6, 1}}}});
 }
 
-// Tokens that are gathered: as they are, or as bytes.
+// Adds gathers of tokens, which are stored as i32 or as bytes.
 void add_token_gathers(std::vector<Case>& cases) {
   const auto token = [](Random& r) { return static_cast<double>(r.integer(1000)); };
   for (bool is_bytes : {false, true}) {

@@ -1,4 +1,4 @@
-// Cases of what follows the backward pass: loss scaling, clipping, norms, rounding, updates.
+// Cases of the ops after the backward pass: loss scaling, clipping, norms, rounding, updates.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,8 @@
 namespace troika {
 namespace {
 
-// What an update of each optimizer may be asked: its settings after learning rate and weight decay, and its slots.
+// The update of an optimizer: `own` are its settings after learning rate and weight decay, `slots`
+// the number of its slots.
 struct Optimizer {
   std::string op;
   std::vector<double> own;
@@ -33,12 +34,12 @@ const std::vector<Optimizer> kOptimizers = {
 
 bool finds_norms(const Optimizer& optimizer) { return optimizer.op == "lars_norms" || optimizer.op == "lamb_moments"; }
 
-// Returns the numbers again and again.
+// Returns a function that repeats the numbers.
 std::function<double(Random&)> repeat(std::vector<double> numbers) {
   return [numbers, i = size_t{0}](Random&) mutable { return numbers[i++ % numbers.size()]; };
 }
 
-// What an update has besides its parameters.
+// The inputs and settings of an update in addition to its parameters.
 struct Extras {
   double decay = 0.01;
   bool has_factor = false, has_norms = false, skips_decay = false;
@@ -96,7 +97,7 @@ void add_updates(std::vector<Case>& cases) {
     add({.decay = 0, .has_factor = true});
     add({.skips_decay = true});
     for (bool finite : {false, true})
-      // A step that is skipped leaves norms as they are in memory, and nothing reads them.
+      // A skipped step does not write the norms, and nothing reads them.
       if (finite || !finds_norms(optimizer)) add({.has_factor = true, .is_finite = finite});
     for (DType low : {DType::bf16, DType::f16}) add({.has_factor = true, .gradient = low});
     if (optimizer.op.starts_with("lars") || optimizer.op.starts_with("lamb")) add({.has_norms = true});
@@ -117,7 +118,7 @@ void add_updates(std::vector<Case>& cases) {
   }
 }
 
-// The numbers {scale, good steps}.
+// Draws the numbers {scale, good steps}.
 double draw_scale(Random& r) { return std::ldexp(1.0, static_cast<int>(r.integer(12))); }
 
 void add_loss_scaling(std::vector<Case>& cases) {
@@ -168,11 +169,11 @@ void add_gradient_factors(std::vector<Case>& cases) {
 void add_gradient_passes(std::vector<Case>& cases) {
   cases.push_back(
       {"gradient_norm", {f32({3, 2, 5, 5}), f32({7}), f32({300, 130})}, {{"rank", int64_t{1}}, {"ranks", int64_t{4}}}});
-  cases.push_back({"gradient_norm", {}, {{"rank", int64_t{0}}, {"ranks", int64_t{2}}}});  // it counts none
+  cases.push_back({"gradient_norm", {}, {{"rank", int64_t{0}}, {"ranks", int64_t{2}}}});  // no gradients
   Case rounded{"round_bf16", {f32({17, 3, 3, 2}), f32({5}), f32({4000})}, {}};
   rounded.numbers[0] = [](Random& r) { return r.normal() * std::ldexp(1.0, static_cast<int>(r.integer(260)) - 140); };
   rounded.numbers[1] = [](Random& r) { return r.integer(2) ? HUGE_VAL : std::nan(""); };
-  // Half way between two.
+  // Halfway between two bf16 numbers.
   rounded.numbers[2] = [](Random& r) { return static_cast<double>(257 + 2 * r.integer(100)); };
   cases.push_back(rounded);
 }

@@ -1,4 +1,4 @@
-// The limit of own kernels' vectors, which is oneDNN's.
+// The library's own CPU kernels respect oneDNN's limit of vectors.
 #include "backends/cpu/vectors.h"
 
 #include <gtest/gtest.h>

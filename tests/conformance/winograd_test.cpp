@@ -1,4 +1,5 @@
-// The CPU's own Winograd kernels on any machine and for any size, where the device might choose another's.
+// Tests the library's own Winograd kernels for the CPU, on any machine and for any size, also if
+// the device would choose another kernel.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// batch_norm2d in training and inference, and its gradient; also cut in two, where ranks add up what each has found.
+// batch_norm2d in training and inference, and its gradient. Also both of them cut in two, for ranks
+// that add up their sums in between.
 #include <cmath>
 
 #include "conformance/reference/reference.h"
@@ -34,7 +35,8 @@ Statistics statistics_of(const Array& x, int64_t c) {
   return s;
 }
 
-// Of the rows {count, means, squares} of several ranks: each stands for `count` values whose mean and squares are these.
+// Returns the statistics over several ranks. Each row {count, means, squares} has the statistics of
+// one rank's `count` values.
 Statistics statistics_of_rows(const Array& rows, int64_t c) {
   const int64_t size = rows.shape[1], channels = size / 2;
   Statistics s{0};
@@ -80,7 +82,7 @@ void batch_norm2d_inference(const Node& node, const ReferenceInputs& in, const R
     normalize(node, in, *out[0], c, (*in[3])[c], 1 / std::sqrt((*in[4])[c] + node.attributes.real("eps")));
 }
 
-// Inputs: x, weight, mean, inv_std, y or none, dy.
+// Inputs: x, weight, mean, inv_std, y (optional), dy.
 void batch_norm2d_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &x = *in[0], &weight = *in[1], &mean = *in[2], &inv_std = *in[3], &dy = *in[5];
   Array dz = dy;
@@ -93,7 +95,8 @@ void batch_norm2d_gradient(const Node& node, const ReferenceInputs& in, const Re
     double sum = 0, product = 0;
     auto normalized = [&](int64_t i) { return (x[i] - mean[c]) * inv_std[c]; };
     for_each_in_channel(x.shape, c, [&](int64_t i) { sum += dz[i], product += dz[i] * normalized(i); });
-    if (in.size() > 6 && in[6]) {  // of this rank, for the parameters; of all ranks, for x
+    // Input 6: the sums of this rank, for the parameters' gradients. Input 7: of all ranks, for dx.
+    if (in.size() > 6 && in[6]) {
       (*out[1])[c] = (*in[6])[1 + x.shape[1] + c] * inv_std[c];
       (*out[2])[c] = (*in[6])[1 + c];
       count = (*in[7])[0];
@@ -110,7 +113,7 @@ void batch_norm2d_gradient(const Node& node, const ReferenceInputs& in, const Re
   if (node.attributes.flag("residual")) *out[3] = dz;
 }
 
-// Inputs: x, mean, y or none, dy.
+// Inputs: x, mean, y (optional), dy.
 void batch_norm2d_gradient_sums(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const Array &x = *in[0], &mean = *in[1];
   Array dz = *in[3];
@@ -126,7 +129,7 @@ void batch_norm2d_gradient_sums(const Node& node, const ReferenceInputs& in, con
   if (node.attributes.flag("residual")) *out[1] = dz;
 }
 
-// Of one rank.
+// The sum over a single rank is its input.
 void data_sum(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { *out[0] = *in[0]; }
 
 }  // namespace

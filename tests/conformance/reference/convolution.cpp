@@ -1,4 +1,5 @@
-// conv2d and its gradients: one loop nest that visits every product, y[n, k, i, j] += x[n, c, h, w] * weight[k, c', p, q].
+// conv2d and its gradients: one loop nest that visits every product,
+// y[n, k, i, j] += x[n, c, h, w] * weight[k, c', p, q].
 #include "conformance/reference/reference.h"
 #include "ops/window.h"
 

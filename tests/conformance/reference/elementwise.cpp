@@ -24,7 +24,7 @@ void add(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& ou
 
 void reshape(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { out[0]->data = in[0]->data; }
 
-// What the type of the output cannot hold is cut off there.
+// The caller rounds the result to the type of the output.
 void cast(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
   for (size_t i = 0; i < out.size(); ++i) out[i]->data = in[i]->data;
 }
@@ -48,7 +48,8 @@ void slice_channels(const Node& node, const ReferenceInputs& in, const Reference
         y[(n * to + c) * spatial + i] = x[(n * from + node.attributes.integer("begin") + c) * spatial + i];
 }
 
-// Calls visit(where in the run of numbers, rank by rank and sample by sample, where in `whole`) for each element.
+// Calls visit(packed, at) for each element. `packed`: its index in the sequence of the ranks'
+// slices, each sample by sample. `at`: its index in `whole`.
 template <typename Visit>
 void visit_packed(const Node& node, const Shape& whole, Visit visit) {
   const int axis = axis_of_case(node);
@@ -73,7 +74,7 @@ void fill(const Node& node, const ReferenceInputs&, const ReferenceOutputs& out)
   for (Array* row : out) std::fill(row->data.begin(), row->data.end(), node.attributes.real("value"));
 }
 
-// Philox4x32-10 from the paper's figures, with a function a round.
+// Philox4x32-10 from the paper's figures, with one function per round.
 struct Philox {
   std::array<uint32_t, 4> counter;
   std::array<uint32_t, 2> key;
@@ -88,7 +89,8 @@ struct Philox {
   }
 };
 
-// The coin of element `i` of sample `n`: word i mod 4 of the block {i div 4, place of the sample, step}, key seed xor layer.
+// Returns the coin of element `i` of a sample: word i mod 4 of the block {i div 4, place of the
+// sample, step}, with the key seed xor layer.
 uint32_t coin(uint64_t key, uint64_t step, uint64_t sample, uint64_t i) {
   Philox p{{static_cast<uint32_t>(i / 4), static_cast<uint32_t>(sample), static_cast<uint32_t>(step),
             static_cast<uint32_t>(step >> 32)},
@@ -111,8 +113,9 @@ void dropout(const Node& node, const ReferenceInputs& in, const ReferenceOutputs
   }
 }
 
-// A Feistel network of six rounds on the smallest power of two that holds all samples, walked until a place below their number.
-// Where the number of bits is odd, the lower half has one more.
+// A Feistel network of six double rounds on the smallest power of two that holds all samples. It is
+// applied repeatedly until the result is below the number of samples. If the number of bits is odd,
+// the lower half has one bit more.
 void sample_order(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const auto key = static_cast<uint64_t>((*in[0])[0]), samples = static_cast<uint64_t>(out[0]->elements());
   int bits = 0;

@@ -7,8 +7,8 @@
 namespace troika {
 namespace {
 
-// Of a label: where its logits are, in steps of `apart`. Classes are on the last axis of [n, steps,
-// classes], otherwise on axis 1.
+// Computes the places of a label's logits, which are `apart` elements apart. Classes are on the
+// last axis of [n, steps, classes], otherwise on axis 1.
 struct Logits {
   int64_t classes, apart;
   explicit Logits(const Shape& x) : classes(x.rank() == 3 ? x[2] : x[1]), apart(x.rank() == 4 ? x[2] * x[3] : 1) {}
@@ -42,11 +42,13 @@ void cross_entropy(const Node& node, const ReferenceInputs& in, const ReferenceO
       const double target = (label == c ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
       (*out[0])[0] += target * (std::log(sum) + most - row[static_cast<size_t>(c)]);
     }
-    (*out[1])[0] += std::max_element(row.begin(), row.end()) - row.begin() == label;  // the first of equal ones
+    // Of equal logits, the first counts as the maximum.
+    (*out[1])[0] += std::max_element(row.begin(), row.end()) - row.begin() == label;
   }
 }
 
-// What a label weighs, times the loss scale and the weight of a label if there are any.
+// Returns the attribute `scale`, times the loss scale and the weight of a label, if the node has
+// these inputs.
 double scale_of(const Node& node, const ReferenceInputs& in) {
   double scale = node.attributes.real("scale");
   for (size_t i = 2; i < in.size(); ++i)
@@ -67,7 +69,7 @@ void cross_entropy_gradient(const Node& node, const ReferenceInputs& in, const R
     }
 }
 
-// Of a sample.
+// Returns the number of values per sample.
 double values_of(const Array& x) { return static_cast<double>(x.elements() / x.shape[0]); }
 
 void mean_squared_error(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {

@@ -1,5 +1,6 @@
-// The optimizers' updates, line by line as torch.optim and the papers describe them (include/troika/trainer.h), dynamic loss
-// scaling, and clipping as torch.nn.utils.clip_grad_norm_ describes it.
+// The optimizers' updates, line by line as torch.optim and the papers describe them
+// (include/troika/trainer.h). Also dynamic loss scaling, and clipping as in
+// torch.nn.utils.clip_grad_norm_.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +10,7 @@
 namespace troika {
 namespace {
 
-// What an update reads of its operands.
+// The operands of an update.
 struct Update {
   Update(const Node& node, const ReferenceInputs& inputs) : in(inputs), operands(node), attributes(node.attributes) {
     const int64_t row = node.attributes.integer("row"), columns = in[update::settings]->shape[1];
@@ -22,7 +23,8 @@ struct Update {
     if (in[update::count]) count = (*in[update::count])[row];
   }
 
-  // Calls visit(k, p, g, slots) on every number of every parameter; g without the loss scale.
+  // Calls visit(k, p, g, slots) for every number of every parameter. `g` is the gradient times the
+  // factor, that is, without the loss scale.
   template <typename Visit>
   void each(Visit visit) const {
     for (size_t k = 0; is_finite && k < operands.parameters(); ++k)
@@ -33,7 +35,7 @@ struct Update {
       }
   }
 
-  // The parameter's squared norms, or nulls.
+  // Returns squared norm `which` of parameter `k`; 0 if the update has no norms.
   double norm(size_t k, int which) const {
     return in[update::norms] ? (*in[update::norms])[2 * attributes.list("places")[k] + which] : 0;
   }
@@ -59,7 +61,7 @@ void sgd_update(const Node& node, const ReferenceInputs& in, const ReferenceOutp
   });
 }
 
-// Both moments, and their correction for being 0 at first.
+// Both moments, and the correction for their initial value of 0.
 struct Moments {
   explicit Moments(const Update& u)
       : beta1(u.own[0]), beta2(u.own[1]), first(1 - std::pow(beta1, u.count)), second(1 - std::pow(beta2, u.count)) {}
@@ -101,7 +103,7 @@ void rmsprop_update(const Node& node, const ReferenceInputs& in, const Reference
   });
 }
 
-// What earlier nodes have found, and 0 elsewhere; then this node's sums.
+// Sets the norms to those of earlier nodes, or 0. The norms that this node will sum up start at 0.
 void start_norms(const Update& u, Array& norms) {
   for (int64_t i = 0; i < norms.elements(); ++i) norms[i] = u.in[update::norms] ? (*u.in[update::norms])[i] : 0;
   for (int64_t place : u.attributes.list("places")) norms[2 * place] = norms[2 * place + 1] = 0;

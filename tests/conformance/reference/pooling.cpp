@@ -7,7 +7,8 @@
 namespace troika {
 namespace {
 
-// Calls visit(plane, y element, begin, end) for every window: rows and columns of the image that it covers, padding cut off.
+// Calls visit(plane, y element, begin, end) for every window. The range is the rows and columns of
+// the image that the window covers, without padding.
 struct Covered {
   int64_t h0, h1, w0, w1;
 };
@@ -41,7 +42,8 @@ void max_pool2d(const Node& node, const ReferenceInputs& in, const ReferenceOutp
   for_each_window(
       x.shape, out[0]->shape,
       [&](int64_t plane, int64_t at, Covered c) {
-        int64_t best = -1;  // of equal ones the first in reading order, of NaN the last, as PyTorch
+        // The first of equal maxima in reading order, and the last NaN, as in PyTorch.
+        int64_t best = -1;
         for (int64_t h = c.h0; h < c.h1; ++h)
           for (int64_t w = c.w0; w < c.w1; ++w) {
             const double value = x[plane + h * x.shape[3] + w];
@@ -60,7 +62,7 @@ void max_pool2d_gradient(const Node&, const ReferenceInputs& in, const Reference
   for (int64_t i = 0; i < dy.elements(); ++i) dx[i / windows * image + static_cast<int64_t>(indices[i])] += dy[i];
 }
 
-// What each covered element of a window weighs.
+// Returns the weight of each covered element of a window.
 double weight_of(const Node& node, const Covered& c, const Window* window) {
   if (window && node.attributes.flag("count_include_pad"))
     return 1.0 / static_cast<double>(window->kernel[0] * window->kernel[1]);

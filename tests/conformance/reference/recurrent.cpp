@@ -8,7 +8,7 @@ namespace {
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// [n, t, k] by sample, step and index.
+// Indexes an array [n, t, k] by sample, step and index.
 struct Sequence {
   const Array& array;
   double operator()(int64_t n, int64_t t, int64_t k) const {
@@ -16,13 +16,14 @@ struct Sequence {
   }
 };
 
-// A state before step t: number k of the output of the step before, of the initial state, or 0.
+// Returns number k of the state before step t: of the previous step's output, else of the initial
+// state, else 0.
 double state_before(const Array& every, const Array* initial, int64_t n, int64_t t, int64_t k) {
   if (t > 0) return Sequence{every}(n, t - 1, k);
   return initial ? (*initial)[n * initial->shape[1] + k] : 0;
 }
 
-// Row `row` of W v + b; no b: 0.
+// Returns row `row` of W v + b; a null b counts as 0.
 template <typename Vector>
 double affine(const Array& weight, const Array* bias, int64_t row, const Vector& v) {
   double sum = bias ? (*bias)[row] : 0;
@@ -51,7 +52,8 @@ void lstm(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
     }
 }
 
-// What backward nodes of both have in common: where their outputs are, and the sums that make them.
+// The common part of the backward nodes of lstm and gru: the places of their outputs, and the sums
+// over the gates.
 class Gradients {
  public:
   Gradients(const Node& node, const ReferenceOutputs& out) {
@@ -61,7 +63,7 @@ class Gradients {
         (*flag == 'w' ? weights_[i] : *flag == 'b' ? biases_[i] : *flag == 'i' ? x_ : states_[i]) = out[next++];
   }
 
-  // Of side 0 (input) or 1 (state): row `row` of weight * v + b has the gradient d.
+  // Adds the gradient d of row `row` of weight * v + b, for side 0 (input) or side 1 (state).
   template <typename Vector>
   void add(int side, int64_t row, double d, const Vector& v) {
     if (biases_[side]) (*biases_[side])[row] += d;
@@ -76,7 +78,7 @@ class Gradients {
   Array *weights_[2] = {}, *biases_[2] = {}, *x_ = nullptr, *states_[2] = {};
 };
 
-// sum over rows of d[row] weight[row][k].
+// Returns the sum over rows of d[row] weight[row][k].
 double back(const Array& weight, const std::vector<double>& d, int64_t k) {
   double sum = 0;
   for (size_t row = 0; row < d.size(); ++row) sum += d[row] * weight[static_cast<int64_t>(row) * weight.shape[1] + k];

@@ -1,4 +1,5 @@
-// Reference kernels: every op as plain loops over double-precision arrays, written from its definition and nothing else.
+// Reference kernels: every op as plain loops over double-precision arrays, written only from the
+// op's definition.
 #pragma once
 
 #include <map>
@@ -30,7 +31,8 @@ inline int axis_of_case(const Node& node) {
   return node.attributes.has("axis") ? static_cast<int>(node.attributes.integer("axis")) : 1;
 }
 
-// Inputs are null where absent; those that the op mutates change. Outputs have their shapes and hold 0.
+// Absent inputs are null. A kernel changes the inputs that the op mutates. Outputs have their
+// shapes and are 0 at first.
 using ReferenceInputs = std::vector<Array*>;
 using ReferenceOutputs = std::vector<Array*>;
 using ReferenceKernel = void (*)(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out);
@@ -38,17 +40,18 @@ using ReferenceTable = std::map<std::string, ReferenceKernel>;
 
 const ReferenceTable& reference_kernels();
 
-// The number as a value of that type holds it.
+// Returns the number rounded to the type.
 double as_held(double value, DType dtype);
 
-// One array a value of a graph, by its id.
+// One array per value of a graph, by the value's id.
 using Values = std::vector<Array>;
 
-// Runs the nodes in their order; all_reduce is that of one rank. `rounds` keeps every result as its dtype would.
+// Runs the nodes in their order; all_reduce is over a single rank. `rounds`: round every result to
+// its dtype.
 void evaluate_reference(const Graph& graph, Values& values, bool rounds = false);
 void evaluate_reference(const Graph& graph, const Node& node, Values& values, bool rounds = false);
 
-// Each family's file adds its own.
+// Each family's file adds its reference kernels.
 void add_convolution_references(ReferenceTable& table);
 void add_linear_references(ReferenceTable& table);
 void add_embedding_references(ReferenceTable& table);
