@@ -10,7 +10,7 @@ uint64_t test_seed();
 
 class Random {
  public:
-  // Different streams give different tests independent numbers.
+  // Each test has its own stream, so that its numbers are independent of other tests.
   explicit Random(uint64_t stream = 0) : engine_(test_seed() * 1000003 + stream) {}
   double normal() { return normal_(engine_); }
   int64_t integer(int64_t n) { return static_cast<int64_t>(engine_() % static_cast<uint64_t>(n)); }  // in [0, n)

@@ -1,5 +1,5 @@
-// BatchNorm over several devices: each normalises its own shard, gradients are combined by samples, running statistics are
-// those of the first device.
+// BatchNorm over several devices: each device normalises its own shard, gradients are weighted by
+// samples, and the running statistics are those of the first device.
 #include <gtest/gtest.h>
 
 #include "core/split.h"
@@ -24,7 +24,8 @@ void set_values(Model& model, const Named& parameters, const Named& buffers) {
 
 TEST(BatchNorm, NormalisesEachShardByItself) {
   for (int n : {2, 3, 4}) {
-    TrainerOptions options;  // without momentum, so that every step can be computed from what is seen before it
+    // Without momentum, so that every step can be computed from the parameters before the step.
+    TrainerOptions options;
     const auto model = batch_norm_net();
     Trainer trainer(test_context(), model, test_devices(n), options);
     for (const Batch& batch : make_batches({16, 7, 31, 16})) {
@@ -33,7 +34,7 @@ TEST(BatchNorm, NormalisesEachShardByItself) {
       ASSERT_TRUE(trainer.step(batch, result));
       Trained found = look_at(trainer);
 
-      // The oracle: a device of its own for each shard.
+      // The oracle: each shard on a separate trainer with one device.
       Named gradients;
       double loss = 0;
       for (int rank = 0; rank < n; ++rank) {
@@ -53,7 +54,7 @@ TEST(BatchNorm, NormalisesEachShardByItself) {
       Named updated = parameters;
       for (auto& [name, gradient] : gradients) {
         for (size_t i = 0; i < gradient.size(); ++i) updated[name][i] -= 0.1f * gradient[i];
-        if (name == "conv2.bias") continue;  // BatchNorm takes that bias away: only rounding is left
+        if (name == "conv2.bias") continue;  // BatchNorm cancels this bias: its gradient is only rounding
         EXPECT_LE(difference(gradient, found.gradients[name]), kTolerance) << name;
       }
       expect_near(updated, found.parameters, kTolerance, text(n, " devices, parameter"));

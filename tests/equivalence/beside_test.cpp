@@ -1,4 +1,5 @@
-// Gradients of weights that run beside the rest of the backward pass: the same bits as where every launch waits for the one before it.
+// Gradients of weights that run concurrently with the rest of the backward pass. The results have
+// the same bits as if every launch waits for the previous launch.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -12,14 +13,15 @@ constexpr double kAll = 0, kNone = std::numeric_limits<double>::infinity();
 
 Trained train_with(double least_beside, const std::shared_ptr<Model>& model, int devices, TrainerOptions options) {
   options.least_beside = least_beside;
-  // The second step of a batch size is recorded; the sizes take turns, so that recordings share memory.
+  // The second step of a batch size is recorded. The sizes alternate, so that recordings share
+  // memory.
   return train(model, test_devices(devices), options, make_batches({12, 9, 12, 9, 12, 9}, 77));
 }
 
 void expect_same_bits(const std::function<std::shared_ptr<Model>()>& create, int devices,
                       const TrainerOptions& options) {
   const Trained in_turn = train_with(kNone, create(), devices, options);
-  for (int i = 0; i < 3; ++i)  // as often as an order is drawn by lot, on GPUs in software
+  for (int i = 0; i < 3; ++i)  // GPUs in software draw another order each time
     EXPECT_EQ(in_turn, train_with(kAll, create(), devices, options)) << devices << " devices";
 }
 
@@ -41,7 +43,7 @@ TEST(Beside, GivesTheSameBitsIn16BitsWithRecomputeAndMicroBatches) {
   expect_same_bits(conv_net, 2, options);
 }
 
-// What goes between ranks stands between the launches that are recorded together.
+// Communication between ranks separates the groups of launches that are recorded together.
 TEST(Beside, GivesTheSameBitsWhereRanksExchangeMore) {
   TrainerOptions synced = momentum_options();
   synced.syncs_statistics = true;

@@ -1,4 +1,5 @@
-// Layers split by channel over a group of devices compute what one device does; also together with the other two splits.
+// Layers that are split by channel over a group of devices compute the same as one device. Also in
+// combination with the other two splits.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -14,7 +15,7 @@
 namespace troika {
 namespace {
 
-constexpr double kTolerance = 1e-5;  // sums over input channels come in parts
+constexpr double kTolerance = 1e-5;  // sums over input channels are computed in parts
 
 TrainerOptions split(int layer, int channel, int64_t micro_batches = 1) {
   TrainerOptions options = momentum_options();
@@ -43,7 +44,7 @@ TEST(Channels, NormaliseAsOneDeviceDoes) {
     Trained oracle = train(batch_norm_net(), test_devices(1), momentum_options(), batches);
     for (int channel : {2, 4}) {
       Trained found = train(batch_norm_net(), test_devices(channel), split(1, channel), batches);
-      for (Trained* run : {&oracle, &found})  // BatchNorm takes that bias away: only rounding is left
+      for (Trained* run : {&oracle, &found})  // BatchNorm cancels this bias: its gradient is only rounding
         forget(*run, "conv2.bias");
       expect_near(oracle, found, 5e-5, text(channel, " devices"));
     }
@@ -71,9 +72,8 @@ TEST(Channels, NormaliseTogetherWithDataAndLayersAsSoManyMicroBatches) {
   Trained oracle = train(batch_norm_net(), test_devices(1), one, batches);
   for (auto [data, layer, micro_batches] : {std::array{2, 1, 2}, {1, 2, 4}, {2, 2, 2}, {4, 1, 1}}) {
     Trained found = train(batch_norm_net(), test_devices(data * layer * 2), split(layer, 2, micro_batches), batches);
-    found.buffers = oracle.buffers;  // the first share of samples tracks its own
-    for (Trained* run : {&oracle, &found})
-      forget(*run, "conv2.bias");
+    found.buffers = oracle.buffers;  // statistics are those of the first share of samples
+    for (Trained* run : {&oracle, &found}) forget(*run, "conv2.bias");
     expect_near(oracle, found, 5e-5, text(data, " x ", layer, " x 2"));
   }
 }
@@ -104,7 +104,8 @@ TEST(Channels, HoldTheirPartOfTheParameters) {
   EXPECT_LT(bytes_of(4), 0.27 * whole);
 }
 
-// Of seven channels, flattened to fourteen features, and of fourteen units some ranks have the same ones and some do not.
+// Seven channels, flattened to fourteen features, are added to fourteen units. The two are cut in
+// different places, so that a rank's features and units do not always match.
 TEST(Channels, AddValuesThatAreCutInDifferentPlaces) {
   auto net = [](bool is_by_row) {
     auto model = std::make_shared<Model>("net");
@@ -181,7 +182,7 @@ TEST(Channels, SaveTheSameBytesOnEveryMesh) {
     for (auto [data, layer, channel] : {std::array{2, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}}) {
       Trainer trainer(test_context(), net(), test_devices(data * layer * channel), split(layer, channel));
       load_checkpoint(trainer, path);
-      std::vector<float> output;  // the state goes to the devices and comes back
+      std::vector<float> output;  // predicting copies the state to the devices and back
       const Batch batch = make_batches(1, 4)[0];
       trainer.predict({DType::f32, batch.shape}, batch.inputs.data(), output);
       save_checkpoint(trainer, again);
@@ -205,7 +206,8 @@ TEST(Channels, OfAResNetEqualOneDevice) {
   expect_near(oracle.buffers, found.buffers, 1e-4, "buffer");
 }
 
-// As close to f32 as one device is: partial sums are rounded where one device rounds whole ones.
+// The results are as close to f32 as those of one device. They differ, because devices round
+// partial sums, and one device rounds whole sums.
 TEST(Channels, ComputeInBf16AndF16AsOneDeviceDoes) {
   const auto batches = make_batches({16, 7, 3});
   const Trained exact = train(conv_net(), test_devices(1), momentum_options(), batches);

@@ -1,5 +1,5 @@
-// Gradient clipping by the norm of all gradients together, behind the reduction: against an oracle that clips by hand, and
-// against the wrong ones.
+// Gradient clipping by the norm of all gradients together, after the reduction. Compared with an
+// oracle that clips by hand, and with wrong ways of clipping.
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -15,7 +15,7 @@ namespace troika {
 namespace {
 
 constexpr double kTolerance = 5e-6;  // as between devices
-constexpr double kMaxNorm = 0.7;     // of the tests' steps some are above, some below
+constexpr double kMaxNorm = 0.7;     // the tests have steps with norms above and below
 
 TrainerOptions clipped(double max_norm = kMaxNorm) {
   TrainerOptions options = momentum_options();
@@ -25,7 +25,7 @@ TrainerOptions clipped(double max_norm = kMaxNorm) {
 
 struct ClippedRun {
   Trained trained;
-  std::vector<double> norms;  // of each step
+  std::vector<double> norms;  // per step
 
   bool operator==(const ClippedRun&) const = default;
 };
@@ -62,14 +62,15 @@ void multiply(Named& gradients, double factor) {
     for (float& v : values) v = static_cast<float>(static_cast<double>(v) * factor);
 }
 
-// As torch.nn.utils.clip_grad_norm_. Gives the norm.
+// Clips as torch.nn.utils.clip_grad_norm_ does. Returns the norm.
 double clip(Named& gradients) {
   const double norm = norm_of(gradients);
   multiply(gradients, std::min(1.0, kMaxNorm / (norm + 1e-6)));
   return norm;
 }
 
-// The gradients of a batch at the model's parameters, which stay as they are: the learning rate is 0.
+// Returns the gradients of a batch. Does not change the model's parameters, because the learning
+// rate is 0.
 Named gradients_of(const std::shared_ptr<Model>& model, const Batch& batch) {
   TrainerOptions options;
   options.settings[Setting::learning_rate] = 0;
@@ -79,7 +80,8 @@ Named gradients_of(const std::shared_ptr<Model>& model, const Batch& batch) {
   return look_at(trainer).gradients;
 }
 
-// Training as momentum_options() say, by hand: what `gradients` gives is what the optimizer takes.
+// Trains by hand with the settings of momentum_options(). `gradients` computes the gradients for
+// the optimizer.
 Trained train_by_hand(const std::vector<Batch>& batches,
                       const std::function<Named(const std::shared_ptr<Model>&, const Batch&)>& gradients) {
   const auto model = conv_net();
@@ -103,7 +105,8 @@ Trained train_by_hand(const std::vector<Batch>& batches,
   return run;
 }
 
-// What `clip_share` makes of the gradients of each of two devices' shares, summed.
+// Trains with the sum of the gradients of two devices' shares, each of which `clip_share` changes
+// before the sum.
 Trained train_in_shares(const std::vector<Batch>& batches, const std::function<void(Named&)>& clip_share) {
   return train_by_hand(batches, [&](const std::shared_ptr<Model>& model, const Batch& batch) {
     Named sum;
@@ -147,7 +150,7 @@ TEST(Clipping, IsThatOfAnOracleThatClipsTheReducedGradientsByHand) {
     norms.push_back(clip(gradients));
     return gradients;
   });
-  // Else nothing is told apart.
+  // Some steps must be clipped and some not; otherwise the test would not distinguish the two.
   EXPECT_GT(*std::max_element(norms.begin(), norms.end()), 1.2 * kMaxNorm);
   EXPECT_LT(*std::min_element(norms.begin(), norms.end()), 0.9 * kMaxNorm);
   for (int n = 1; n <= kMostDevices; ++n) {
@@ -162,7 +165,8 @@ TEST(Clipping, IsThatOfAnOracleThatClipsTheReducedGradientsByHand) {
 TEST(Clipping, BeforeTheReductionOrByParameterIsAnotherTraining) {
   const auto batches = make_batches(kUneven, 22);
   const Named found = run(conv_net(), 2, clipped(), batches).trained.parameters;
-  // Shares that are left as they are sum up to what the whole batch gives: what differs below is the clipping's place.
+  // Without clipping, the shares sum up to the gradients of the whole batch. So differences below
+  // come only from the place of the clipping.
   expect_near(train(conv_net(), test_devices(2), momentum_options(), batches).parameters,
               train_in_shares(batches, [](Named&) {}).parameters, kTolerance, "shares");
   const Trained before = train_in_shares(batches, [](Named& gradients) { clip(gradients); });
@@ -182,9 +186,9 @@ TEST(Clipping, BeforeTheReductionOrByParameterIsAnotherTraining) {
 TEST(Clipping, GivesTheNormOfTheGradientsThatAreReadByName) {
   TrainerOptions frozen = clipped(), scaled = clipped(), sum = clipped();
   frozen.groups = {{"conv1.*", true},
-                    {"fc.bias", false, {{Setting::learning_rate, 0.01}, {Setting::weight_decay, 0.0}}}};
+                   {"fc.bias", false, {{Setting::learning_rate, 0.01}, {Setting::weight_decay, 0.0}}}};
   scaled.conditioning.is_scaled = true;
-  scaled.loss_scale = 1000;  // no power of two
+  scaled.loss_scale = 1000;  // not a power of two
   sum.reduction = Reduction::sum;
   for (const TrainerOptions& options : {clipped(), frozen, scaled, sum})
     for (int n = 1; n <= kMostDevices; ++n) {

@@ -1,4 +1,5 @@
-// N devices compute what one device computes on the whole batch: any N, any batch, any bucket, any optimizer settings.
+// N devices compute the same as one device on the whole batch: for any N, any batch size, any
+// bucket size and any optimizer settings.
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -9,8 +10,8 @@
 namespace troika {
 namespace {
 
-// Single precision keeps 6e-8. Sums over samples come in another order on N devices, and each step builds on the last: a few
-// hundred roundings, most of which cancel.
+// The rounding error of f32 is 6e-8. On N devices, sums over samples have another order, and each
+// step depends on the previous steps: a few hundred roundings, most of which cancel.
 constexpr double kTolerance = 5e-6;
 
 class Devices : public ::testing::TestWithParam<std::tuple<int, int64_t>> {
@@ -138,7 +139,7 @@ TEST(Replicas, StayBitIdenticalOverAHundredSteps) {
   for (int n : {2, kMostTestDevices}) {
     std::vector<int64_t> sizes;
     for (int64_t i = 0; i < 100; ++i) sizes.push_back(i % 10 == 9 ? 3 : 16);
-    train(conv_net(), test_devices(n), momentum_options(), make_batches(sizes));  // looks at the replicas at its end
+    train(conv_net(), test_devices(n), momentum_options(), make_batches(sizes));  // checks the replicas at its end
   }
 }
 
@@ -166,7 +167,8 @@ TEST(Dropout, DrawsOtherMasksInOtherStepsAndForOtherSeeds) {
 }
 
 TEST(SampleWeights, AreThoseOfTheWholeBatchNotOfTheShards) {
-  // 7 samples on 2 devices are 4 and 3. The mean of the shards' means gives each of the 3 too much.
+  // 7 samples on 2 devices are split into 4 and 3. In the mean of the shards' means, each of the 3
+  // samples would have too much weight.
   const Batch batch = make_batches(1, 7)[0];
   TrainerOptions options;
   const Trained whole = train(conv_net(), test_devices(1), options, {batch}),

@@ -1,5 +1,5 @@
-// Groups of the devices that tests run on: sums in the fixed order of ranks, what else they do together, and lists that name one
-// GPU twice beside others.
+// Groups of the devices that tests run on: sums in the fixed order of ranks, other collectives, and
+// lists that name one GPU twice among others.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -45,9 +45,9 @@ struct Group {
     }
     transport = create_transport(world, test_context()->backends().transports());
     ends = transport->create_communicators(ranks);
-    ends[0]->reserve(slots);  // for all
+    ends[0]->reserve(slots);  // for all ranks
   }
-  // Runs `body` once a rank, each on a thread of its own.
+  // Runs `body` once per rank, each on a separate thread.
   void on_every_rank(const std::function<void(Communicator&, Device&)>& body) {
     std::vector<std::thread> threads;
     for (size_t i = 0; i < ends.size(); ++i)
@@ -87,7 +87,7 @@ struct OnDevice {
   Buffer buffer;
 };
 
-// Numbers whose sum depends on the order of addition.
+// Returns numbers whose sum depends on the order of addition.
 std::vector<float> numbers(int rank, int64_t count, int seed) {
   std::mt19937 random(static_cast<unsigned>(rank * 7919 + seed));
   std::vector<float> result(static_cast<size_t>(count));
@@ -129,7 +129,7 @@ TEST(DeviceGroups, AddInPairsOfPairsOfRanksWithSeveralSumsInFlight) {
   }
 }
 
-// Whole numbers of that type, whose sums are exact in any order.
+// Returns whole numbers of the type, whose sums are exact in any order.
 template <typename T>
 void expect_exact_sums(const Devices& ids, DType dtype, T unit) {
   for (int64_t count : {1, 2, 1009}) {
@@ -159,7 +159,7 @@ TEST(DeviceGroups, AddDoublesAndWholeNumbersWithoutRoundingThem) {
 
 TEST(DeviceGroups, AddWhatIsLargerThanTheirScratch) {
   for (const Devices& ids : {test_devices(8), has_many_gpus() ? gpus({0, 1, 1, 0, 2, 2, 3, 0}) : test_devices(7)}) {
-    const int64_t count = 2'500'003;  // a slice of which is more than 8 MiB on the other seven
+    const int64_t count = 2'500'003;  // the slices of the other seven ranks are more than 8 MiB
     const std::vector<float> expected = sum_in_pairs(static_cast<int>(ids.size()), count, 1);
     Group(ids, 1).on_every_rank([&](Communicator& c, Device& device) {
       const OnDevice<float> data(device, numbers(c.rank(), count, 1));
@@ -170,7 +170,7 @@ TEST(DeviceGroups, AddWhatIsLargerThanTheirScratch) {
   }
 }
 
-// One slot for all of them, as a group of channels has it.
+// All collectives use one slot, as in a channel group.
 TEST(DeviceGroups, GatherScatterAndCombineFlagsBesideASum) {
   for (const Devices& ids : all_lists()) {
     const int size = static_cast<int>(ids.size());
@@ -232,7 +232,7 @@ struct Listed {
   Mesh mesh;
 };
 
-// As replicas that share one GPU, whose sums come in the same order.
+// Compares with replicas that share one GPU, whose sums have the same order.
 TEST(OneGpuTwiceBesideOthers, GivesTheBitsOfOneGpuAndTheNumbersOfOneDevice) {
   if (!has_many_gpus()) GTEST_SKIP() << "needs several GPUs";
   const auto batches = make_batches({16, 13, 5, 16});
@@ -246,8 +246,8 @@ TEST(OneGpuTwiceBesideOthers, GivesTheBitsOfOneGpuAndTheNumbersOfOneDevice) {
       TrainerOptions options = momentum_options();
       options.mesh = mesh;
       options.shards_optimizer = is_sharded;
-      options.conditioning.max_norm = 1e6;  // more sums, and no other number
-      options.bucket_bytes = 1000;          // of several parameters, and several
+      options.conditioning.max_norm = 1e6;  // adds sums, but changes no number
+      options.bucket_bytes = 1000;          // several buckets, with several parameters each
       options.deadline_ms = 60000;
       const std::string what = text(indices.size(), " devices, mesh ", name_of(mesh), is_sharded ? ", sharded" : "");
       const Trained found = train(conv_net(), gpus(indices), options, batches);

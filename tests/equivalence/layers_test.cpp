@@ -1,4 +1,5 @@
-// A network split by layer over a pipeline of devices computes what one device does in as many micro-batches.
+// A network that is split by layer over a pipeline of devices computes the same as one device with
+// as many micro-batches.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -41,7 +42,7 @@ TEST(Layers, EqualOneDevice) {
 }
 
 TEST(Layers, EqualOneDeviceTogetherWithASplitByData) {
-  for (int64_t samples : {1, 3, 16, 31}) {  // of the fewest, pipelines have none
+  for (int64_t samples : {1, 3, 16, 31}) {  // with the fewest samples, some pipelines have none
     const auto batches = make_batches(4, samples);
     const Trained oracle = train(conv_net(), test_devices(1), momentum_options(), batches);
     for (auto [data, layer] : {std::pair{2, 2}, {4, 2}, {2, 4}, {2, 3}})
@@ -71,7 +72,7 @@ TEST(Layers, NormaliseMicroBatchesAsOneDeviceDoes) {
       Trained oracle = train(batch_norm_net(), test_devices(1), one, batches);
       for (int layer : {2, 4}) {
         Trained found = train(batch_norm_net(), test_devices(layer), split(layer, parts), batches);
-        for (Trained* run : {&oracle, &found})  // BatchNorm takes that bias away: only rounding is left
+        for (Trained* run : {&oracle, &found})  // BatchNorm cancels this bias: its gradient is only rounding
           forget(*run, "conv2.bias");
         expect_near(oracle, found, 2e-5, text(parts, " parts over ", layer, " devices"));
       }
@@ -84,7 +85,8 @@ TEST(Layers, GiveTheSameBitsByEverySchedule) {
     const Trained first = train(net(), test_devices(2), split(2, 4, PipelineSchedule::gpipe), batches);
     EXPECT_TRUE(train(net(), test_devices(2), split(2, 4, PipelineSchedule::one_f_one_b), batches) == first);
   }
-  // Of four stages no value skips one: on two devices it would come to the device that it left, in another layout.
+  // With these cuts into four stages, no value skips a stage. On two devices, such a value would
+  // return to the device that sent it, in another layout.
   for (const auto& [net, cuts] : std::vector<std::pair<std::shared_ptr<Model> (*)(), std::vector<std::string>>>{
            {conv_net, {"pool", "conv2", "fc"}}, {dropout_net, {"fc1", "drop2", "fc2"}}}) {
     TrainerOptions four = split(4, 4, PipelineSchedule::gpipe), two = split(2, 4, PipelineSchedule::interleaved, 2);
@@ -94,8 +96,10 @@ TEST(Layers, GiveTheSameBitsByEverySchedule) {
   }
 }
 
-// Also between a BatchNorm and the residual or the ReLU that one device computes in one pass with it, and where a cut value is
-// dropped by recomputation or lies in parts on a channel group.
+// Cuts also
+// - between a BatchNorm and the residual or the ReLU that one device would fuse with it,
+// - at values that recomputation drops,
+// - at values that are split over a channel group.
 TEST(Layers, MayBeCutBeforeAnyLayer) {
   const auto batches = make_batches(3, 16);
   for (const auto& net : {conv_net, batch_norm_net, dropout_net}) {
@@ -114,9 +118,8 @@ TEST(Layers, MayBeCutBeforeAnyLayer) {
           options.recompute.segments = segments;
           options.deadline_ms = 20000;
           Trained found = train(net(), test_devices(2 * channel), options, batches);
-          if (net == batch_norm_net)  // BatchNorm takes that bias away: only rounding is left
-            for (Trained* run : {&oracle, &found})
-              forget(*run, "conv2.bias");
+          if (net == batch_norm_net)  // BatchNorm cancels this bias: its gradient is only rounding
+            for (Trained* run : {&oracle, &found}) forget(*run, "conv2.bias");
           expect_near(oracle, found, 5e-5,
                       text("cut before ", node.name, ", channel ", channel, ", segments ", segments));
         }
@@ -193,8 +196,9 @@ TEST(Layers, OfAResNetEqualOneDevice) {
     initialize_default(*model, 3, false);
     return model;
   };
-  // One step: with so few values to normalise, a change of 1e-7 in the inputs grows a thousandfold in each.
-  auto batches = make_batches(1, 16 * 32 * 32 / 56);  // 1 x 8 x 7 each: numbers enough
+  // One step only: with so few values to normalise, a change of 1e-7 in the inputs grows a
+  // thousandfold in each step.
+  auto batches = make_batches(1, 16 * 32 * 32 / 56);  // samples of 1 x 8 x 7: enough numbers
   batches[0].shape = {16, 1, 32, 32};
   batches[0].inputs.resize(static_cast<size_t>(batches[0].shape.elements()));
   batches[0].labels.resize(16);
@@ -207,13 +211,14 @@ TEST(Layers, OfAResNetEqualOneDevice) {
     expect_near(oracle.buffers, found.buffers, 1e-4, "buffer");
     // Stages may choose other layouts, and so sum in another order. A number that is nearly 0 may
     // then fall on the other side of a ReLU. In 18 of 120 runs with kernels of three instruction
-    // sets that moved gradients by up to 0.025 of their norm.
+    // sets, this changed gradients by up to 0.025 of their norm.
     for (const auto& [name, gradient] : oracle.gradients)
       EXPECT_LE(norm_of_difference(gradient, found.gradients.at(name)), name.starts_with("fc") ? 1e-5 : 0.1) << name;
   }
 }
 
-// A shortcut reads the input, too: the crop and the cast of it belong to no layer, and the first stage makes them.
+// A shortcut also reads the input. The crop and the cast of the input belong to no layer; the first
+// stage computes them.
 TEST(Layers, MayReadTheInputInSeveralStages) {
   auto net = [] {
     auto model = std::make_shared<Model>("net");
@@ -229,8 +234,7 @@ TEST(Layers, MayReadTheInputInSeveralStages) {
       TrainerOptions one = momentum_options(), options = split(2, 2);
       options.layer_cuts = {cut};
       one.compute = options.compute = compute;
-      one.groups =
-          options.groups = {{"conv1.*", true}};  // whose gradient would read them in the first stage, too
+      one.groups = options.groups = {{"conv1.*", true}};  // frozen: its gradient would be a reader in the first stage
       const double tolerance = compute == DType::f32 ? kTolerance : 0.02;
       expect_near(train(net(), test_devices(1), one, batches).parameters,
                   train(net(), test_devices(2), options, batches).parameters, tolerance, cut);

@@ -1,5 +1,6 @@
-// Every mesh of 1, 2, 4 and 8 devices, data x layer x channel, computes what one device does; with BatchNorm, what one device does
-// with as many micro-batches as the mesh has parts of the batch, or with the whole batch where statistics are synchronised.
+// Every mesh (data x layer x channel) of 1, 2, 4 and 8 devices computes the same as one device.
+// With BatchNorm, the one device uses as many micro-batches as the mesh has parts of the batch; if
+// statistics are synchronised, it uses the whole batch.
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -11,7 +12,8 @@ namespace {
 
 constexpr double kTolerance = 2e-5, kNormalizedTolerance = 1e-4;
 
-// At least eight layers, for eight stages, and eight channels, for eight parts; few of them divide evenly.
+// Returns a model with at least eight layers, for eight stages, and at least eight channels, for
+// eight parts. Few of them divide evenly.
 std::shared_ptr<Model> plain_net() {
   auto model = std::make_shared<Model>("plain_net");
   ValueId x =
@@ -61,7 +63,7 @@ TEST_P(Meshes, EqualOneDeviceWithoutBatchNorm) {
                 text(micro_batches, " micro-batches"));
 }
 
-// Also if the batch has fewer samples than the mesh has shares, so that ranks have none.
+// Also if the batch has fewer samples than the mesh has shares, so that some ranks have no samples.
 TEST_P(Meshes, ReportTheResultsOfTheWholeBatchOnEveryRank) {
   TrainerOptions one_options = options(2);
   one_options.mesh = {};
@@ -98,7 +100,8 @@ TEST_P(Meshes, NormaliseEachPartAsOneDeviceDoesAMicroBatch) {
     one.micro_batches = mesh.data * micro_batches;
     const Trained oracle = train(normalized_net(), test_devices(1), one, batches);
     Trained found = train(normalized_net(), test_devices(devices()), options(micro_batches), batches);
-    if (mesh.data > 1) found.buffers = oracle.buffers;  // the first share of samples tracks its own
+    // Tracked statistics are those of the first share of samples.
+    if (mesh.data > 1) found.buffers = oracle.buffers;
     expect_near(oracle, found, kNormalizedTolerance, text(micro_batches, " micro-batches"));
   }
 }

@@ -1,4 +1,5 @@
-// A batch in parts equals the whole batch; and logical shards give the same bits on any number of devices.
+// A batch in parts has the same results as the whole batch. Logical shards compute the same bits on
+// any number of devices.
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -52,8 +53,10 @@ TEST(MicroBatches, NormaliseEachPartByItselfAsSoManyDevicesDo) {
     const Trained devices = train(batch_norm_net(), test_devices(parts), momentum_options(), batches);
     Trained found = train(batch_norm_net(), test_devices(1), in_parts(parts), batches);
     EXPECT_EQ(found.buffers.at("bn1.num_batches_tracked"), std::vector<float>{static_cast<float>(4 * parts)});
-    found.buffers = devices.buffers;  // a device tracks every part, devices track the first one's
-    // BatchNorm takes that bias away: only rounding is left of it.
+    // One device tracks the statistics of every part; several devices track those of the first
+    // device.
+    found.buffers = devices.buffers;
+    // BatchNorm cancels this bias: its gradient is only rounding.
     forget(found, "conv2.bias");
     Trained expected = devices;
     forget(expected, "conv2.bias");
@@ -90,7 +93,7 @@ TEST(MicroBatches, SkipTheStepWhereOnePartIsNotFinite) {
   options.conditioning.is_scaled = true;
   options.loss_scale = 1024;
   auto batches = make_batches(2, 16);
-  batches[0].inputs[3 * 56 * 4 + 5] = std::numeric_limits<float>::infinity();  // of the second part
+  batches[0].inputs[3 * 56 * 4 + 5] = std::numeric_limits<float>::infinity();  // in the second part
   Trainer trainer(test_context(), conv_net(), test_devices(1), options);
   const Named before = parameters_of(*trainer.model(), false);
   StepResult result;
@@ -102,7 +105,7 @@ TEST(MicroBatches, SkipTheStepWhereOnePartIsNotFinite) {
 }
 
 TEST(LogicalShards, GiveTheSameBitsOnAnyNumberOfDevices) {
-  // Whole batches, uneven ones, and ones that leave shards without samples.
+  // Full batches, uneven batches, and batches in which some shards have no samples.
   std::vector<int64_t> sizes;
   for (int i = 0; i < 10; ++i)
     for (int64_t samples : {16, 31, 24, 19, 17}) sizes.push_back(samples);

@@ -1,5 +1,6 @@
-// Every optimizer computes on every mesh what it computes on one device: with splits, sharded state, logical shards,
-// micro-batches, clipping, loss scaling, recompute and averages. Norms of LARS and LAMB are those of whole parameters.
+// Every optimizer computes the same on every mesh as on one device: with splits, sharded state,
+// logical shards, micro-batches, clipping, loss scaling, recompute and averages. LARS and LAMB use
+// the norms of whole parameters.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +18,8 @@ namespace {
 
 constexpr double kTolerance = 5e-5;
 
-// Layers by column and by row, uneven channels, parameters with one axis and with several.
+// Returns a model with layers split by column and by row, uneven channels, and parameters with one
+// axis and with several.
 std::shared_ptr<Model> net() {
   auto model = std::make_shared<Model>("net");
   ValueId x =
@@ -30,12 +32,12 @@ std::shared_ptr<Model> net() {
 TrainerOptions options_of(const OptimizerDef& optimizer) {
   TrainerOptions options;
   options.optimizer = &optimizer;
-  // Adam-like steps are about as large as the rate, whatever the gradient.
+  // The steps of Adam-like optimizers are about as large as the rate, whatever the gradient.
   options.settings[Setting::learning_rate] = optimizer.slots.size() > 1 ? 0.01 : 0.1;
   options.settings[Setting::weight_decay] = 0.01;
   if (optimizer.reads(Setting::momentum)) options.settings[Setting::momentum] = 0.9;
   if (optimizer.reads(Setting::trust)) options.settings[Setting::trust] = 0.05;
-  // A gradient of 0 but for rounding would become a whole step with a small eps.
+  // With a small eps, a gradient that consists only of rounding errors would become a full step.
   if (optimizer.reads(Setting::eps)) options.settings[Setting::eps] = 1e-2;
   options.deadline_ms = 60000;
   return options;
@@ -103,7 +105,7 @@ TEST_P(Optimizers, HaveTheSameBitsWithLogicalShardsRecomputeAndShardedState) {
     }
 }
 
-// A step with an infinite gradient changes nothing, and does not count for the bias corrections.
+// A step with an infinite gradient changes no parameter and is not counted in the bias corrections.
 TEST_P(Optimizers, SkipAStepThatIsNotFinite) {
   TrainerOptions options = on({2, 1, 1});
   options.conditioning.is_scaled = true;
@@ -126,7 +128,7 @@ TEST_P(Optimizers, SkipAStepThatIsNotFinite) {
     undisturbed.step(batch, result);
   }
   EXPECT_EQ(trainer.training_state().updates[0], 4);
-  // The loss scale halves, which rounds nothing.
+  // The loss scale is halved, which causes no rounding.
   EXPECT_EQ(look_at(trainer).parameters, look_at(undisturbed).parameters);
 }
 
@@ -150,7 +152,7 @@ TEST_P(Optimizers, GoOnFromATrainingStateOnAnotherMesh) {
     EXPECT_TRUE(resumed.read_slots() == saved);  // before anything is uploaded
     EXPECT_EQ(resumed.get(0, Setting::weight_decay), 0.03);
     for (size_t i : {2, 3}) resumed.step(batches[i], result);
-    if (mesh.data == 2) {  // the mesh that was saved: go on there once
+    if (mesh.data == 2) {  // the saved mesh: continue the original run, only once
       for (size_t i : {2, 3}) whole.step(batches[i], result);
       EXPECT_TRUE(look_at(resumed) == look_at(whole));
     }
@@ -165,7 +167,8 @@ TEST_P(Optimizers, GoOnFromATrainingStateOnAnotherMesh) {
 INSTANTIATE_TEST_SUITE_P(All, Optimizers, ::testing::Range(size_t{0}, all_optimizers().size()),
                          [](const auto& info) { return std::string(all_optimizers()[info.param]->name); });
 
-// A training state of a version whose only optimizer was SGD: momentum had a place of its own, and nothing counted updates.
+// A training state of an earlier version, whose only optimizer was SGD. Momentum had its own name
+// in the file, and updates were not counted.
 TEST(TrainingStates, OfEarlierVersionsStillLoad) {
   const TempDirectory folder;
   const std::string now = (folder.path() / "now").string(), then = (folder.path() / "then").string();
@@ -256,7 +259,8 @@ TEST(Groups, RefuseWhatTheyCannotBe) {
                 (plain.set(-1, Setting::momentum, 0.9), 0));
 }
 
-// What thaws begins with empty slots and a count of 0; everything else goes on as if nothing had happened.
+// A group that is thawed begins with empty slots and a count of 0. All other parameters continue
+// unaffected.
 TEST(Groups, ThawAndFreezeAndTheOthersKeepTheirSlots) {
   const auto batches = make_batches(6, 12);
   for (const Mesh& mesh : {Mesh{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {2, 1, 2}})

@@ -1,4 +1,5 @@
-// 16-bit training and dynamic loss scaling: N devices do what one does, and one infinity anywhere skips the step everywhere.
+// 16-bit training and dynamic loss scaling: N devices compute the same as one device, and an
+// infinity on one device skips the step on all devices.
 #include <cmath>
 #include <limits>
 
@@ -24,7 +25,7 @@ TEST(Precision, LowTrainsAsOneDeviceOnAnyNumberOfDevices) {
     const TrainerOptions options = scaled_options(compute, compute == DType::f16 ? 256 : 0);
     const auto batches = make_batches({7, 16, 3}, 11);
     const Trained one = train(conv_net(), test_devices(1), options, batches);
-    // Sums over other parts of a batch round at other places: to a unit of the type's last place.
+    // Sums over other parts of a batch round at other points, to a unit of the type's last place.
     for (int n : {2, 3, kMostTestDevices})
       expect_near(one, train(conv_net(), test_devices(n), options, batches), compute == DType::f16 ? 1e-2 : 6e-2,
                   std::string(name_of(compute)) + " on " + std::to_string(n));
@@ -36,7 +37,8 @@ TEST(Precision, LowComesNearF32AndIsNotF32) {
   const Trained exact = train(conv_net(), test_devices(1), momentum_options(), batches);
   for (DType compute : {DType::bf16, DType::f16}) {
     const Trained low = train(conv_net(), test_devices(2), scaled_options(compute, 0), batches);
-    // Gradients of single steps differ by more, where a ReLU or a maximum falls on the other side.
+    // Compares parameters: gradients of single steps differ more, if a ReLU or a maximum falls on
+    // the other side.
     const double tolerance = compute == DType::f16 ? 2e-2 : 5e-2;
     expect_near(exact.parameters, low.parameters, tolerance, std::string(name_of(compute)));
     for (size_t i = 0; i < exact.losses.size(); ++i) EXPECT_NEAR(low.losses[i], exact.losses[i], tolerance);
@@ -101,7 +103,7 @@ TEST(LossScaling, OfGradientsIsTakenOutWhereTheyAreRead) {
   const auto batches = make_batches({7}, 16);
   const Trained plain = train(conv_net(), test_devices(2), momentum_options(), batches),
                 scaled = train(conv_net(), test_devices(2), scaled_options(DType::f32, 4096, 1),
-                               batches);  // grows in the step
+                               batches);  // the scale grows in the step
   EXPECT_EQ(plain.gradients, scaled.gradients);
 }
 

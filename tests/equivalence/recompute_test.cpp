@@ -1,5 +1,6 @@
-// What is computed again has the bits of what was dropped: losses, parameters, statistics, momentum and gradients are those of
-// a run that keeps everything, on any number of devices and in any precision; and less is kept.
+// Recomputed values have the same bits as the dropped values. Losses, parameters, statistics,
+// momentum and gradients equal those of a run that keeps everything, on any number of devices and
+// in any precision. Less memory is kept.
 #include <random>
 
 #include "core/text.h"
@@ -25,7 +26,7 @@ std::shared_ptr<Model> zoo_model(const std::string& name, int64_t image_size) {
   return initialized(create_model(name, options));
 }
 
-// Six hidden layers, each with dropout.
+// Returns a model of six hidden layers, each with dropout.
 std::shared_ptr<Model> dropout_mlp() {
   auto model = std::make_shared<Model>("dropout_mlp");
   ValueId x = model->add_flatten("flatten", model->add_input("x", {1, 8, 7}));
@@ -54,7 +55,7 @@ std::vector<Batch> batches_for(const Model& model, const std::vector<int64_t>& s
   return batches;
 }
 
-// Two steps of a few samples, in each of the ways and with everything kept.
+// Runs two steps of a few samples with each way of recomputation, and with everything kept.
 void expect_same_bits(const std::function<std::shared_ptr<Model>()>& make, TrainerOptions options, int devices,
                       const std::vector<RecomputeSettings>& ways) {
   const auto model = make();
@@ -98,7 +99,7 @@ TEST(Recompute, ChangesNoBitOfResNets) {
 }
 
 TEST(Recompute, ShrinksWhatIsKeptAndTheArena) {
-  // Values alone: some CPUs have kernels with as much scratch as there are values.
+  // Counts only values: on some CPUs, the kernels' scratch is as large as the values.
   const auto value_bytes = [](const TrainerOptions& options) {
     Trainer trainer(test_context(), zoo_model("d2l_resnet18", 28), test_devices(1), options);
     trainer.explain(64);
@@ -143,7 +144,7 @@ TEST(Recompute, FitsABudgetOnEachDeviceOrLeavesTheTrainerAsItWas) {
   EXPECT_EQ(result.step, 2);
 }
 
-// Ten convolutions whose outputs dwarf their weights.
+// Returns a model of ten convolutions whose outputs are much larger than their weights.
 std::shared_ptr<Model> deep_net() {
   auto model = std::make_shared<Model>("deep_net");
   const Window window{{3, 3}, {1, 1}, {1, 1}, {1, 1}};
@@ -155,7 +156,8 @@ std::shared_ptr<Model> deep_net() {
   return initialized(model);
 }
 
-// Linear layers of 32 features, which no kernel pads: what a device keeps is what the shapes say.
+// Returns a model of linear layers with 32 features. No kernel pads them, so that a device keeps
+// exactly the bytes of the shapes.
 std::shared_ptr<Model> deep_mlp() {
   auto model = std::make_shared<Model>("deep_mlp");
   ValueId x = model->add_flatten("flatten", model->add_input("x", {1, 8, 7}));
@@ -164,7 +166,7 @@ std::shared_ptr<Model> deep_mlp() {
   return initialized(model);
 }
 
-// The result of a step with each batch, and the most bytes of values that any device holds at once.
+// The result of one step per batch, and the peak bytes of values on any device.
 struct SplitRun {
   Trained trained;
   size_t value_bytes = 0;
@@ -185,12 +187,13 @@ SplitRun run_split(const std::shared_ptr<Model>& model, const TrainerOptions& op
   return run;
 }
 
-// The budget is each device's: of its own layers, its own channels, and as many micro-batches as it keeps. Devices with 5
-// channels and with 6 must choose the same, or they would not meet in the same sums.
+// The budget is per device: for its own layers, its own channels, and the micro-batches that it
+// keeps. Devices with 5 channels and devices with 6 must choose the same layers; otherwise their
+// collectives would not match.
 TEST(Recompute, FitsABudgetWithinASplitAndChangesNoBit) {
   for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{1, 2, 1}, Mesh{1, 1, 3}, Mesh{2, 1, 2}, Mesh{1, 2, 2}})
     for (const auto& net : {deep_net, deep_mlp}) {
-      const int64_t samples = net == deep_mlp ? 1024 : 64;  // their values dwarf the weights
+      const int64_t samples = net == deep_mlp ? 1024 : 64;  // so many that values are much larger than weights
       const auto batches = make_batches({samples, samples * 3 / 4 + 1}, 71);
       TrainerOptions options = momentum_options();
       options.mesh = mesh;
@@ -203,7 +206,7 @@ TEST(Recompute, FitsABudgetWithinASplitAndChangesNoBit) {
       options.recompute.budget_bytes = static_cast<int64_t>(budget);
       const SplitRun again = run_split(net(), options, batches);
       EXPECT_TRUE(kept.trained == again.trained) << net()->name() << " on " << name_of(mesh);
-      // Layouts of images may pad 17 channels to 32, which a budget does not count.
+      // Layouts of images may pad 17 channels to 32. A budget does not count padding.
       EXPECT_LT(again.value_bytes, kept.value_bytes * 17 / 20) << net()->name() << " on " << name_of(mesh);
       if (net == deep_mlp) {
         EXPECT_LE(again.value_bytes, budget) << name_of(mesh);

@@ -1,4 +1,5 @@
-// What replicas share beside the sum of their gradients: the optimizer's state, and how gradients travel.
+// Other work that replicas share, apart from the sum of gradients: sharded state of the optimizer,
+// and compressed gradients.
 #include <fstream>
 #include <iterator>
 
@@ -16,7 +17,7 @@ TrainerOptions with_mesh(Mesh mesh, bool shards_optimizer) {
   TrainerOptions options = momentum_options();
   options.mesh = mesh;
   options.shards_optimizer = shards_optimizer;
-  options.bucket_bytes = 1000;  // of several parameters, and several
+  options.bucket_bytes = 1000;  // several buckets, with several parameters each
   options.deadline_ms = 60000;
   return options;
 }
@@ -28,7 +29,7 @@ TEST(Replication, OfAShardedOptimizerGivesTheSameBits) {
   for (const Mesh& mesh : {Mesh{2, 1, 1}, Mesh{3, 1, 1}, Mesh{8, 1, 1}, Mesh{2, 2, 1}, Mesh{2, 1, 2}})
     for (const auto& net : {conv_net, batch_norm_net}) {
       const auto devices = test_devices(devices_of(mesh));
-      if (net == batch_norm_net && mesh.data == 8) continue;  // shards of one sample
+      if (net == batch_norm_net && mesh.data == 8) continue;  // shards would have one sample
       EXPECT_EQ(train(net(), devices, with_mesh(mesh, false), batches),
                 train(net(), devices, with_mesh(mesh, true), batches))
           << name_of(mesh);
@@ -107,7 +108,7 @@ TEST(Replication, CompressesGradientsToBf16) {
   for (int n : {2, 3}) {
     const Named exact = train(conv_net(), test_devices(n), plain, {batch}).gradients;
     const Trained found = train(conv_net(), test_devices(n), compressed, {batch});
-    // What each device alone finds, rounded, and their sum, rounded.
+    // The gradients of each device, rounded; below, their sum is rounded.
     Named sums;
     for (int rank = 0; rank < n; ++rank) {
       const Range range = balanced_split(batch.size(), n, rank);
@@ -120,12 +121,14 @@ TEST(Replication, CompressesGradientsToBf16) {
     double error = 0;
     for (const auto& [name, values] : found.gradients) {
       for (float v : values) ASSERT_EQ(v, float_of_bf16(bf16_of_float(v))) << name;
-      // Other threads may add in another order, which moves a rounding now and then: by a unit in the last place, 2^-7.
+      // Other threads may add in another order. This sometimes changes a rounding by a unit in the
+      // last place, 2^-7.
       EXPECT_LE(difference(sums.at(name), values), 0x1p-7) << name;
       error = std::max(error, difference(exact.at(name), values));
     }
-    EXPECT_LE(error, static_cast<double>(n + 1) * 0x1p-8) << n;  // of n roundings and one more, each by half a unit
-    EXPECT_GT(error, 0x1p-12) << n;                              // it does round
+    // n roundings and one more, each by at most half a unit.
+    EXPECT_LE(error, static_cast<double>(n + 1) * 0x1p-8) << n;
+    EXPECT_GT(error, 0x1p-12) << n;  // gradients are rounded
   }
 }
 

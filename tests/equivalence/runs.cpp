@@ -1,4 +1,4 @@
-// Nets, batches and runs.
+// Models, batches and runs for tests.
 #include "equivalence/runs.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Short trainings to compare: what a trainer holds after some steps, by name.
+// Short trainings to compare: the state of a trainer after some steps, by name.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,21 +20,21 @@ std::shared_ptr<Context> test_context();
 std::shared_ptr<Context> one_thread_context();
 
 Window square(int64_t kernel, int64_t stride = 1, int64_t padding = 0);
-// With its output, initialised by seed 1.
+// Sets the output and initialises the model with seed 1.
 std::shared_ptr<Model> finished(std::shared_ptr<Model> model, ValueId output);
 
-// Nets for images of 1 x 8 x 7 with 5 classes, initialised by seed 1.
+// Return models for images of 1 x 8 x 7 with 5 classes, initialised with seed 1.
 std::shared_ptr<Model> conv_net();
 std::shared_ptr<Model> dropout_net();
 std::shared_ptr<Model> batch_norm_net();
 
-// `count` batches of `samples`: numbers that depend on `seed` alone.
+// Returns `count` batches of `samples`. Their numbers depend only on `seed`.
 std::vector<Batch> make_batches(int count, int64_t samples, uint64_t seed = 5);
 std::vector<Batch> make_batches(const std::vector<int64_t>& sizes, uint64_t seed = 5);
-// Samples begin to end of a batch.
+// Returns samples [begin, end) of a batch.
 Batch slice(const Batch& batch, int64_t begin, int64_t end);
 
-// SGD with learning rate 0.1, momentum 0.9 and weight decay 0.01.
+// Returns options for SGD with learning rate 0.1, momentum 0.9 and weight decay 0.01.
 TrainerOptions momentum_options();
 
 using Named = std::map<std::string, std::vector<float>>;
@@ -43,29 +43,30 @@ struct Trained {
   std::vector<double> losses;
   std::vector<int64_t> correct;
   Named parameters, buffers;
-  Named slots;      // what the optimizer keeps, by slot_name
+  Named slots;      // the optimizer's state, by slot_name()
   Named gradients;  // of the last step
 
   bool operator==(const Trained&) const = default;
 };
 
-// Takes a parameter out of comparisons: its values, gradient and slots become 0.
+// Excludes a parameter from comparisons: sets its values, gradient and slots to 0.
 void forget(Trained& run, const std::string& parameter);
 
-// What the trainer holds. Checks that replicas are bit-identical.
+// Returns the trainer's state. Checks that replicas are bit-identical.
 Trained look_at(Trainer& trainer);
 Named parameters_of(Model& model, bool buffers);
 
-// Steps through the batches.
+// Trains one step per batch and returns the trainer's state.
 Trained train(const std::shared_ptr<Model>& model, const std::vector<DeviceId>& devices, const TrainerOptions& options,
               const std::vector<Batch>& batches, const std::shared_ptr<Context>& context = test_context());
 
-// Losses within `tolerance`, tensors within `tolerance` of their largest number.
+// Expects losses to differ by at most `tolerance`, and tensors by at most `tolerance` times their
+// largest number.
 void expect_near(const Trained& expected, const Trained& found, double tolerance, const std::string& what);
 void expect_near(const Named& expected, const Named& found, double tolerance, const std::string& what);
-// The largest difference of two tensors, relative to the largest number.
+// Returns the largest difference of two tensors, relative to the largest number.
 double difference(const std::vector<float>& a, const std::vector<float>& b);
-// The 2-norm of b - a, relative to that of a.
+// Returns the 2-norm of b - a, relative to the 2-norm of a.
 double norm_of_difference(const std::vector<float>& a, const std::vector<float>& b);
 
 }  // namespace troika

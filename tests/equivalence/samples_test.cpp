@@ -1,4 +1,5 @@
-// An epoch computes what its batches compute one by one: from datasets that lie on GPUs as well as from the host.
+// An epoch computes the same as its batches one by one, for datasets in the memory of GPUs and for
+// datasets on the host.
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -47,7 +48,7 @@ struct Epochs {
   }
 };
 
-// Two epochs, the second one cut into two calls, and evaluations.
+// Trains two epochs, the second in two calls, and evaluates.
 Epochs train_epochs(const std::shared_ptr<const Dataset>& dataset, bool shuffle, int devices,
                     const TrainerOptions& options) {
   Trainer trainer(test_context(), batch_norm_net(), test_devices(devices), options);
@@ -70,7 +71,7 @@ Epochs train_epochs(const std::shared_ptr<const Dataset>& dataset, bool shuffle,
   return epochs;
 }
 
-// The same with a call for each batch.
+// Does the same with one call per batch.
 Epochs train_batches(const std::shared_ptr<const Dataset>& dataset, bool shuffle, int devices,
                      const TrainerOptions& options) {
   Trainer trainer(test_context(), batch_norm_net(), test_devices(devices), options);

@@ -1,4 +1,5 @@
-// LSTM and GRU: as PyTorch computes them, on any mesh as on one device, and over long sequences within a budget of memory.
+// LSTM and GRU compute the same as PyTorch, compute the same on any mesh as on one device, and
+// train on long sequences within a memory budget.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,7 +26,8 @@ struct Kind {
 };
 constexpr Kind kKinds[] = {{"lstm", &Model::add_lstm}, {"gru", &Model::add_gru}};
 
-// Three layers over 11 steps of 3 numbers, which are cut into 3 parts; dropout between two of them; 5 classes.
+// Returns a model of three layers over 11 steps of 3 numbers, which are cut into 3 parts, with
+// dropout between two of the layers, and 5 classes.
 std::shared_ptr<Model> sequence_net(const Kind& kind) {
   auto model = std::make_shared<Model>(text(kind.name, "_net"));
   ValueId x = ((*model).*kind.add)("rnn1", model->add_input("x", {11, 3}), 7, true);
@@ -69,7 +71,7 @@ std::vector<float> units(uint32_t t, int64_t count, double scale = 1) {
   return values;
 }
 
-// tests/golden/layers/recurrent.py says what runs.
+// Returns the model of tests/golden/layers/recurrent.py.
 std::shared_ptr<Model> golden_net(const Kind& kind) {
   auto model = std::make_shared<Model>("golden");
   ValueId x = ((*model).*kind.add)("rnn1", model->add_input("x", {7, 2}), 3, true);
@@ -86,7 +88,8 @@ std::shared_ptr<Model> golden_net(const Kind& kind) {
 Named named(const nlohmann::json& numbers) { return numbers.get<Named>(); }
 
 TEST(Sequences, FollowPyTorchForThreeSteps) {
-  const char* root = std::getenv("TROIKA_ROOT");  // where programs that were built elsewhere find the files beside them
+  // Programs that were built elsewhere find the files in TROIKA_ROOT.
+  const char* root = std::getenv("TROIKA_ROOT");
   std::ifstream file(std::string(root ? root : TROIKA_SOURCE_DIR) + "/tests/golden/layers/recurrent.json");
   const auto golden = nlohmann::json::parse(file);
   std::vector<Batch> batches;
@@ -208,7 +211,7 @@ TEST(Sequences, ChangeNoBitWhereAStageComputesThemAgain) {
   }
 }
 
-// 2,000 numbers of noise, of which the last 40 lie about 1 or about -1: which of the two?
+// The task: 2,000 numbers of noise, whose last 40 are around 1 or around -1. The class is the sign.
 constexpr int64_t kSteps = 2000, kSamples = 4, kHidden = 16;
 
 Batch noise_with_an_end(uint64_t seed) {
@@ -268,7 +271,8 @@ TEST(Sequences, OfTwoThousandStepsLearnWithinABudgetWhatTheyLearnWithout) {
   }
 }
 
-// Of one layer: the input, the states between sqrt(steps) parts, and the insides of one part.
+// With recomputation, a layer keeps the input, the states between sqrt(steps) parts, and the inner
+// values of one part.
 TEST(Sequences, NeedMemoryByTheSquareRootOfTheirSteps) {
   for (const Kind& kind : kKinds) {
     std::vector<double> kept, least;
@@ -287,7 +291,7 @@ TEST(Sequences, NeedMemoryByTheSquareRootOfTheirSteps) {
         bytes->push_back(static_cast<double>(held) - input);
       }
     }
-    for (size_t i : {0, 1}) {  // steps four times as many
+    for (size_t i : {0, 1}) {  // i + 1 has four times as many steps
       EXPECT_GT(kept[i + 1] / kept[i], 3.5) << kind.name;
       EXPECT_LT(least[i + 1] / least[i], 2.2) << kind.name;
     }

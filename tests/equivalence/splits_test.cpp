@@ -1,5 +1,5 @@
-// What must hold in every mesh: recomputation changes no bit, two runs give the same bits, and mixed precision goes through
-// pipelines.
+// Properties of every mesh: recomputation changes no bit, two runs compute the same bits, and mixed
+// precision works in pipelines.
 #include <gtest/gtest.h>
 
 #include "core/text.h"

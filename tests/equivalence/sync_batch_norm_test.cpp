@@ -1,4 +1,5 @@
-// SyncBatchNorm: several devices normalise their samples together, as one device normalises the whole batch.
+// SyncBatchNorm: several devices normalise their samples together, as one device normalises the
+// whole batch.
 #include <cmath>
 
 #include "core/text.h"
@@ -20,7 +21,7 @@ TrainerOptions synchronized(Mesh mesh = {}, int64_t micro_batches = 1) {
   return options;
 }
 
-// BatchNorm takes conv2's bias away: only rounding is left.
+// Excludes the bias of conv2, which BatchNorm cancels: its gradient is only rounding.
 Trained without_rounding(Trained run) {
   forget(run, "conv2.bias");
   return run;
@@ -31,7 +32,7 @@ Trained train_together(int devices, const TrainerOptions& options, const std::ve
 }
 
 TEST(SyncBatchNorm, EqualsOneDeviceOnTheWholeBatch) {
-  const auto batches = make_batches({16, 7, 3, 31, 5}, 41);  // uneven, and with devices that get none
+  const auto batches = make_batches({16, 7, 3, 31, 5}, 41);  // uneven, and too few samples for all devices
   const Trained one = train_together(1, momentum_options(), batches);
   for (int n : {2, 3, 4, 8}) {
     const Trained found = train_together(n, synchronized(), batches);
@@ -57,7 +58,8 @@ TEST(SyncBatchNorm, WorksWithinEveryMesh) {
                 name_of(mesh));
 }
 
-// Micro-batch i of every device together are one: two devices' of 16 samples are 0..3 with 8..11, and 4..7 with 12..15.
+// The i-th micro-batches of all devices are normalised together. On two devices, 16 samples are
+// normalised as 0..3 with 8..11, and 4..7 with 12..15.
 TEST(SyncBatchNorm, NormalisesMicroBatchesWithThoseAtTheirPlaceOnOtherDevices) {
   auto joined = [](const Batch& batch, const std::vector<std::pair<int64_t, int64_t>>& ranges) {
     Batch result = slice(batch, 0, 0);
@@ -80,7 +82,8 @@ TEST(SyncBatchNorm, NormalisesMicroBatchesWithThoseAtTheirPlaceOnOtherDevices) {
 }
 
 TEST(SyncBatchNorm, GivesMicroBatchesWithoutSamplesTheirPlace) {
-  // 5 samples on 4 devices in 2 micro-batches: {1, 1}, {1, 0}, {1, 0}, {1, 0}; 2 samples: {1, 0}, {1, 0}, none, none.
+  // 5 samples on 4 devices in 2 micro-batches: {1, 1}, {1, 0}, {1, 0}, {1, 0}.
+  // 2 samples: {1, 0}, {1, 0}, and two devices without samples.
   for (const Mesh& mesh : {Mesh{4, 1, 1}, Mesh{4, 2, 1}}) {
     Trainer trainer(test_context(), batch_norm_net(), test_devices(mesh.data * mesh.layer), synchronized(mesh, 2));
     double last = 0;
@@ -91,7 +94,7 @@ TEST(SyncBatchNorm, GivesMicroBatchesWithoutSamplesTheirPlace) {
       last = result.loss;
     }
     EXPECT_GT(last, 0);
-    look_at(trainer);  // replicas are the same
+    look_at(trainer);  // checks that replicas are the same
   }
 }
 

@@ -1,5 +1,5 @@
-// Tokens and labels per position: char_lstm follows PyTorch on any mesh, and epochs over tokens
-// compute what batches compute.
+// Tokens and labels per position: char_lstm computes the same as PyTorch on any mesh, and epochs
+// over tokens compute the same as batches.
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -41,7 +41,7 @@ Batch token_batch(uint32_t step, int64_t samples = 7) {
   return batch;
 }
 
-// tests/golden/layers/char_lstm.py says what runs.
+// Returns the model of tests/golden/layers/char_lstm.py.
 std::shared_ptr<Model> golden_net() {
   std::shared_ptr<Model> model = create_model("char_lstm", {.classes = kWords, .hidden = 8, .steps = kSteps});
   ParameterStore& store = *model->parameters();
@@ -71,7 +71,8 @@ std::vector<Batch> golden_batches(bool has_ignored) {
 }
 
 TEST(Tokens, FollowPyTorchOnAnyMesh) {
-  const char* root = std::getenv("TROIKA_ROOT");  // where programs that were built elsewhere find the files beside them
+  // Programs that were built elsewhere find the files in TROIKA_ROOT.
+  const char* root = std::getenv("TROIKA_ROOT");
   std::ifstream file(std::string(root ? root : TROIKA_SOURCE_DIR) + "/tests/golden/layers/char_lstm.json");
   const auto golden = nlohmann::json::parse(file);
   for (bool has_ignored : {false, true}) {
@@ -114,7 +115,7 @@ TEST(Tokens, FollowPyTorchOnAnyMesh) {
   }
 }
 
-// A loss scale is a power of two, and f32 gradients lose nothing by it.
+// A loss scale is a power of two, so f32 gradients lose no precision.
 TEST(Tokens, KeepTheirWeightUnderALossScale) {
   const auto batches = golden_batches(true);
   const Trained plain = train(golden_net(), test_devices(2), golden_options(true), batches);
@@ -186,7 +187,8 @@ std::shared_ptr<const Dataset> byte_stream() {
   return std::make_shared<const TokenDataset>(std::move(bytes), kSteps);
 }
 
-// On GPUs batches are gathered, and the host counts their labels; CPUs take them from the host.
+// GPUs gather batches from a dataset in their memory, and the host counts the labels. CPUs get
+// batches from the host.
 TEST(Tokens, OfAnEpochTrainAsTheirBatchesDo) {
   for (bool is_stream : {false, true})
     for (bool shuffles : {false, true}) {
@@ -240,7 +242,7 @@ TEST(Tokens, OfAByteStreamAreWindowsWhoseLabelsAreTheNextTokens) {
 
 // ---- labels per pixel, and other layers of sequences ----
 
-// Splits by layer and channel, for [batch, classes, h, w].
+// Splits a model with labels of [batch, classes, h, w] by layer and by channel.
 TEST(Tokens, AreNotNeededForALabelPerPixel) {
   auto make = [] {
     auto model = std::make_shared<Model>("pixels");
@@ -267,8 +269,8 @@ TEST(Tokens, AreNotNeededForALabelPerPixel) {
   }
 }
 
-// Channels on the last axis: an embedding whose features a linear layer per position reads in
-// parts, and the parts of a sequence that is flattened.
+// Channels on the last axis: an embedding, whose features a linear layer per position reads in
+// parts, and a sequence that is flattened in parts.
 TEST(Tokens, SplitByChannelBetweenLayersPerPosition) {
   auto make = [](bool flattens) {
     auto model = std::make_shared<Model>("net");

@@ -1,4 +1,4 @@
-// What a trainer does around the step: groups, rates, evaluation, unwrapping, checkpoints.
+// The functions of a trainer around the step: groups, rates, evaluation, unwrapping, checkpoints.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,8 @@ ParameterGroup frozen(const std::string& pattern) { return {pattern, true}; }
 
 TEST(Groups, ThatAreFrozenKeepEveryBitAndAreNotCommunicated) {
   for (int n : {1, 3}) {
-    TrainerOptions options = momentum_options();  // with weight decay, which must not touch them either
+    // With weight decay, which must not change frozen parameters either.
+    TrainerOptions options = momentum_options();
     options.groups = {frozen("conv1.*"), frozen("fc.bias")};
     const auto model = conv_net();
     const Named before = parameters_of(*model, false);
@@ -76,7 +77,7 @@ TEST(Groups, HaveTheirOwnRateAndDecay) {
     for (const auto& [name, gradient] : run.gradients) {
       const bool is_conv2 = name.rfind("conv2.", 0) == 0, is_bias = name.find("bias") != std::string::npos;
       const double rate = is_conv2 ? 0.5 : 0.1,
-                   decay = is_bias && !is_conv2 ? 0 : 0.01;  // the first pattern that matches counts
+                   decay = is_bias && !is_conv2 ? 0 : 0.01;  // the first matching pattern applies
       std::vector<float> expected = before.at(name);
       for (size_t i = 0; i < expected.size(); ++i)
         expected[i] -= static_cast<float>(rate * (gradient[i] + decay * expected[i]));
@@ -143,7 +144,7 @@ TEST(Evaluate, IsExactForAnySizeOnOneDeviceAndOnAll) {
   for (int64_t samples : {1, 7, 16, 31}) {
     const Batch test = make_batches(1, samples, 3)[0];
     Trainer trainer(test_context(), conv_net(), test_devices(4), {});
-    // Counted by hand from the predictions.
+    // Counts by hand from the predictions.
     std::vector<float> output;
     trainer.predict({DType::f32, test.shape}, test.inputs.data(), output);
     int64_t correct = 0;
@@ -191,7 +192,7 @@ TEST(Evaluate, LeavesTheStateBitForBit) {
   EXPECT_TRUE(look_at(trainer) == before);
   EXPECT_EQ(contents(directory.path() / "before"), contents(directory.path() / "after"));
 
-  // And the run goes on as one that never evaluated.
+  // The run continues like a run that never evaluated.
   trainer.step(batches[3], result);
   const Trained without =
       train(batch_norm_net(), test_devices(3), momentum_options(), {batches[0], batches[1], batches[3]});
@@ -200,7 +201,7 @@ TEST(Evaluate, LeavesTheStateBitForBit) {
 
 TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
   const auto batches = make_batches(4, 7);
-  TrainerOptions options;  // without momentum, which stays with the trainer
+  TrainerOptions options;  // without momentum, which belongs to the trainer, not to the model
   const Trained whole = train(conv_net(), test_devices(2), options, batches);
 
   const auto model = conv_net();

@@ -1,4 +1,4 @@
-// The traps into which other libraries' multi-device training fell, each as a regression test.
+// Known mistakes of other libraries' multi-device training, each as a regression test.
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kTolerance = 5e-6;
 
-// darknet: each device trains by itself and weights are averaged. The loss goes down; only the oracle tells.
+// darknet: each device trains by itself and weights are averaged. The loss goes down; only a
+// comparison with the oracle shows the mistake.
 TEST(Trap, AveragingWeightsInsteadOfGradientsWouldBeSeen) {
   const auto batches = make_batches(4, 7);
   std::vector<Batch> first, second;
@@ -35,7 +36,8 @@ TEST(Trap, AveragingWeightsInsteadOfGradientsWouldBeSeen) {
   }
 }
 
-// burn#3581: mean became sum under its users. The file names the mode, and another one is refused.
+// burn#3581: the reduction changed from mean to sum without notice. Here the file names the mode,
+// and another mode is refused.
 TEST(Trap, MeanAndSumCannotBeMixedUpThroughACheckpoint) {
   const TempDirectory directory;
   Trainer mean(test_context(), conv_net(), test_devices(2), momentum_options());
@@ -48,8 +50,8 @@ TEST(Trap, MeanAndSumCannotBeMixedUpThroughACheckpoint) {
   EXPECT_THROWS(Status::mismatch, "reduction", load_checkpoint(sum, directory.path() / "state"));
 }
 
-// darknet: BatchNorm statistics were not on the list of what is synchronised. Everything in the registry is saved and
-// resumed, whatever layer it belongs to.
+// darknet: BatchNorm statistics were missing in the list of synchronised arrays. Here everything in
+// the registry is saved and resumed, whatever its layer.
 TEST(Trap, NothingOfTheRegistryIsForgotten) {
   const TempDirectory directory;
   Trainer trainer(test_context(), batch_norm_net(), test_devices(3), momentum_options());
@@ -64,7 +66,7 @@ TEST(Trap, NothingOfTheRegistryIsForgotten) {
   EXPECT_TRUE(parameters_of(*model, true) == saved.buffers);
   EXPECT_EQ(saved.buffers.size(), 6u);
   EXPECT_TRUE(other.read_slots() == saved.slots);
-  // On every device of the new trainer, too.
+  // Also on every device of the new trainer.
   const Batch batch = make_batches(1, 7)[0];
   std::vector<float> a, b;
   trainer.predict({DType::f32, batch.shape}, batch.inputs.data(), a);
@@ -73,7 +75,7 @@ TEST(Trap, NothingOfTheRegistryIsForgotten) {
   other.check_replicas();
 }
 
-// burn drops what is left at an epoch's end, ggml asserts that nothing is.
+// burn drops the remainder at an epoch's end; ggml asserts that there is no remainder.
 TEST(Trap, TheLastSmallerBatchOfAnEpochIsTrainedOn) {
   const Batch all = make_batches(1, 10)[0];
   const auto dataset = std::make_shared<ArrayDataset>(Shape{1, 8, 7}, all.inputs, all.labels);
@@ -97,7 +99,7 @@ TEST(Trap, TheLastSmallerBatchOfAnEpochIsTrainedOn) {
   expect_near(runs[0], runs[1], kTolerance, "two epochs of 4, 4 and 2 samples");
 }
 
-// ggml aborts on an op without a gradient, a later version skipped it silently.
+// ggml aborts on an op without a gradient; a later version skipped the op silently.
 TEST(Trap, AnOpWithoutAGradientIsAnErrorThatNamesIt) {
   Graph graph;
   const ValueId x = graph.add_value("x", {DType::f32, {2, 3, 4, 4}}, Role::samples);
@@ -118,7 +120,7 @@ TEST(Trap, EachStepIsScaledByItsOwnBatch) {
   for (int n : {2, 4, kMostTestDevices})
     expect_near(oracle, train(conv_net(), test_devices(n), momentum_options(), batches), kTolerance,
                 text(n, " devices"));
-  // Against definition, too: gradients of one sample twice are those of it once.
+  // Also by definition: the gradients of a sample twice equal the gradients of the sample once.
   const Batch one = make_batches(1, 1)[0];
   Batch twice = one;
   twice.shape = one.shape.with_batch(2);
@@ -147,7 +149,8 @@ TEST(Trap, OptimizerStateOfManyDevicesLoadsOnOne) {
   expect_near(whole.slots, found.slots, kTolerance, "slots");
 }
 
-// dlib#2152: a shard of one sample and one pixel has no variance. The message names device and layer, and nothing is lost.
+// dlib#2152: a shard of one sample and one pixel has no variance. The message names the device and
+// the layer, and no state is lost.
 TEST(Trap, AShardOfOneValueAChannelIsRefusedByNameAndTheTrainerGoesOn) {
   const auto make = [] {
     auto model = std::make_shared<Model>("net");
@@ -164,14 +167,14 @@ TEST(Trap, AShardOfOneValueAChannelIsRefusedByNameAndTheTrainerGoesOn) {
   trainer.step(batches[0], result);
   const Trained before = look_at(trainer);
   EXPECT_THROWS(Status::invalid_argument, text("'layer3.bn' on ", trainer.devices()[1]),
-                trainer.step(batches[1], result));  // 2 and 1
+                trainer.step(batches[1], result));  // 2 samples and 1 sample
   EXPECT_TRUE(look_at(trainer) == before);
   ASSERT_TRUE(trainer.step(batches[2], result));
   EXPECT_EQ(result.step, 2);
   trainer.check_replicas();
 }
 
-// mxnet#13909: fewer samples than devices raised.
+// mxnet#13909: a batch with fewer samples than devices raised an error.
 TEST(Trap, DevicesWithoutSamplesWeighNothing) {
   const auto batches = make_batches({16, 3, 1, 3});
   const Trained oracle = train(dropout_net(), test_devices(1), momentum_options(), batches);

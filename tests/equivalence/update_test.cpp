@@ -1,5 +1,5 @@
-// Before an update, devices that hold parts of the model agree on what concerns all of it: the norm of all gradients, and
-// whether all are finite.
+// Before an update, devices that hold parts of the model agree on properties of the whole model:
+// the norm of all gradients, and whether all gradients are finite.
 #include <cmath>
 #include <limits>
 
@@ -76,7 +76,7 @@ TEST_P(Update, SkipsAStepOnAllPartsWhereOneHasAnInfinity) {
       options->conditioning.max_norm = max_norm;
     }
     auto batches = make_batches({7, 16, 9, 16, 4, 16}, 62);
-    // An image so large that the gradients of the first layer, and of no other, are infinite.
+    // An image with numbers so large that only the gradients of the first layer are infinite.
     for (size_t i = 0; i < 56; ++i) batches[2].inputs[i] = 3e38f;
     const UpdateRun alone = run(one, batches);
     EXPECT_EQ(alone.skipped, (std::vector<bool>{false, false, true, false, false, false}));

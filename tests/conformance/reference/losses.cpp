@@ -42,7 +42,7 @@ void cross_entropy(const Node& node, const ReferenceInputs& in, const ReferenceO
       const double target = (label == c ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
       (*out[0])[0] += target * (std::log(sum) + most - row[static_cast<size_t>(c)]);
     }
-    // Of equal logits, the first counts as the maximum.
+    // The first of equal logits counts as the maximum.
     (*out[1])[0] += std::max_element(row.begin(), row.end()) - row.begin() == label;
   }
 }
