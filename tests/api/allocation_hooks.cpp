@@ -1,4 +1,5 @@
-// malloc's family over glibc's own functions, and oneDNN's entry points with a mark for "inside oneDNN" around them.
+// Replaces malloc and its family, on top of glibc's functions. Wraps oneDNN's entry points to mark
+// the time inside oneDNN.
 #include "api/allocation_hooks.h"
 
 #include <dlfcn.h>
@@ -29,16 +30,17 @@ namespace {
 std::atomic<int64_t> g_count{0}, g_live{0}, g_until_failure{0};
 std::atomic<bool> g_fails_after{false}, g_failed{false};
 thread_local int t_exempt = 0;  // above 0: inside oneDNN, or making an exception
-thread_local int t_kept = 0;    // above 0: glibc keeps what is allocated, for as long as it likes
+thread_local int t_kept = 0;    // above 0: allocations are kept by glibc, for an unknown time
 
-// A header before each block tells whether it was counted, so that its end counts too, wherever it is freed.
+// The header before each block. It stores whether the allocation was counted, so that freeing the
+// block is counted, too, on any thread.
 struct Header {
-  void* block;  // as glibc gave it
+  void* block;  // the address from glibc
   uint64_t is_counted;
 };
 static_assert(sizeof(Header) == 16);
 
-// False: this allocation fails.
+// Counts an allocation. Returns whether it may succeed.
 bool admit() {
   if (t_exempt > 0) return true;
   g_count.fetch_add(1, std::memory_order_relaxed);
@@ -89,7 +91,7 @@ Function* next(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-// Calls oneDNN's own function of that name.
+// Calls the function of that name in oneDNN.
 template <typename Function, const char* kName>
 struct InsideOnednn;
 template <typename Result, typename... Arguments, const char* kName>
@@ -157,15 +159,17 @@ int posix_memalign(void** out, size_t alignment, size_t bytes) {
   return *out ? 0 : ENOMEM;
 }
 
-// Exceptions take their memory from the runtime's reserve where malloc has none; that is not what is tested.
+// If malloc fails, exceptions take their memory from the runtime's reserve, which is not tested
+// here. So allocations for exceptions never fail.
 void* __cxa_allocate_exception(size_t bytes) noexcept {
   static auto* const function = troika::test::next<void*(size_t)>("__cxa_allocate_exception");
   const troika::test::Exempt exempt;
   return function(bytes);
 }
 
-// glibc keeps the stacks of threads that ended, each with memory of its own: how many depends on how
-// many threads happened to live at the same time. An allocation may fail here, and is not counted.
+// glibc caches the stacks of ended threads, each with additional memory. Their number depends on
+// how many threads happened to live at the same time. So allocations here may fail, but do not
+// count as live.
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*), void* data) {
   using Function = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static auto* const function = troika::test::next<Function>("pthread_create");
@@ -175,14 +179,15 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   return status;
 }
 
-// OpenMP's runtime ends the process where it has no memory.
+// OpenMP's runtime ends the process if it has no memory, so its allocations never fail.
 void omp_set_num_threads(int n) {
   static auto* const function = troika::test::next<void(int)>("omp_set_num_threads");
   const troika::test::Exempt exempt;
   if (function) function(n);
 }
 
-// Its teams are its own business, too; what runs in them is not.
+// Allocations of OpenMP's runtime for a team never fail either. The body of the parallel region is
+// tested.
 void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) {
   using Function = void(void (*)(void*), void*, unsigned, unsigned);
   static auto* const function = troika::test::next<Function>("GOMP_parallel");
@@ -204,13 +209,15 @@ void GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned f
 
 }  // extern "C"
 
-// A nothrow allocation has a caller that can do without it, such as a sort's buffer.
+// The caller of a nothrow allocation can continue without the memory, for example without a buffer
+// for sorting.
 void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   const troika::test::Exempt exempt;
   return malloc(bytes);
 }
 
-// oneDNN's function `name` as this program defines it: a jump to the template above, whose arguments are oneDNN's own.
+// Defines oneDNN's function `name` in this program: a jump to the template above, which has the
+// same arguments.
 #if defined(__x86_64__)
 #define TROIKA_JUMP(slot) "jmp *" slot "(%rip)\n"
 #elif defined(__aarch64__)

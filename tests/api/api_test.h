@@ -1,4 +1,4 @@
-// The fixture of the interface's tests: a context, small objects, and what every refusal must look like.
+// The fixture of the interface's tests: a context, small objects, and checks of errors.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ class ApiTest : public testing::Test {
     troika_context_destroy(context_);
   }
 
-  // An error: its status, and one line that holds `part`. Clears the struct, so that the next call must fill it.
+  // Expects an error with this status, and a message of one line that contains `part`. Clears the
+  // struct, so that the next call must fill it.
   void expect_refused(troika_status status, troika_status expected, const std::string& part) {
     const std::string message = error_.message;
     EXPECT_EQ(status, expected) << troika_status_name(status) << ": " << message;
@@ -40,7 +41,7 @@ class ApiTest : public testing::Test {
     std::memset(&error_, 0x55, sizeof error_);
   }
 
-  // A success, which clears the struct.
+  // Expects success, which clears the struct.
   void expect_ok(troika_status status) {
     EXPECT_EQ(status, TROIKA_OK) << error_.message;
     EXPECT_EQ(error_.status, TROIKA_OK);
@@ -48,13 +49,13 @@ class ApiTest : public testing::Test {
     std::memset(&error_, 0x55, sizeof error_);
   }
 
-  // A handle that is nobody's, for calls that must set it to NULL.
+  // Returns an invalid handle, for calls that must set it to NULL.
   template <typename Handle>
   Handle garbage() {
     return reinterpret_cast<Handle>(this);
   }
 
-  // Images [1, 4, 4], flattened, to 3 classes.
+  // Makes a model with images [1, 4, 4], flattened, and 3 classes.
   void make_model(const char* name = "net") {
     ASSERT_EQ(troika_model_create_empty(context_, name, &model_, &error_), TROIKA_OK) << error_.message;
     const int64_t image[] = {1, 4, 4};
@@ -73,7 +74,7 @@ class ApiTest : public testing::Test {
     expect_ok(troika_loader_create(dataset_, &options, &loader_, &error_));
   }
 
-  // On cpu:0 and cpu:1.
+  // Makes a trainer on cpu:0 and cpu:1.
   void make_trainer() {
     make_model();
     make_loader();
@@ -115,7 +116,7 @@ class ApiTest : public testing::Test {
   troika_error error_{};
 };
 
-// A handle of one kind as if it were of another.
+// Returns a handle of one kind as a handle of another kind.
 template <typename Handle, typename Other>
 Handle cast(Other other) {
   return reinterpret_cast<Handle>(other);

@@ -1,4 +1,4 @@
-// Batches of the caller's own tensors.
+// Batches of tensors that the caller has made.
 #include "api/api_test.h"
 
 namespace troika::test {

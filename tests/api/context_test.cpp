@@ -61,7 +61,7 @@ TEST_F(ContextApi, ignores_null_where_it_says_so) {
   troika_loader_options_init(nullptr);
 }
 
-// Every function that destroys, given a handle of another kind, leaves it alone.
+// Every function that destroys ignores a handle of another kind.
 TEST_F(ContextApi, does_not_destroy_a_handle_of_another_kind) {
   make_trainer();
   tensor_ = make_tensor(TROIKA_F32, {2});
@@ -96,7 +96,7 @@ TEST_F(ContextApi, tells_its_version) {
 
 TEST_F(ContextApi, cuts_a_long_message_at_a_characters_end) {
   std::string path = "/";
-  while (path.size() < 3000) path += "\xC3\xA4\xE2\x82\xAC/";  // two and three bytes
+  while (path.size() < 3000) path += "\xC3\xA4\xE2\x82\xAC/";  // characters of two and three bytes
   char buffer[8];
   expect_refused(troika_file_inspect(path.c_str(), buffer, sizeof buffer, nullptr, &error_), TROIKA_ERROR_NOT_FOUND,
                  "file '");
@@ -104,7 +104,7 @@ TEST_F(ContextApi, cuts_a_long_message_at_a_characters_end) {
   const std::string message = error_.message;
   EXPECT_LT(message.size(), static_cast<size_t>(TROIKA_ERROR_MESSAGE_BYTES));
   EXPECT_GT(message.size(), static_cast<size_t>(TROIKA_ERROR_MESSAGE_BYTES) - 8);
-  size_t tail = message.size();  // the last character is whole
+  size_t tail = message.size();  // the last character must be complete
   while (tail > 0 && (static_cast<unsigned char>(message[tail - 1]) & 0xC0) == 0x80) --tail;
   const auto lead = static_cast<unsigned char>(message[tail - 1]);
   EXPECT_EQ(message.size() - tail, lead >= 0xE0 ? 2u : lead >= 0xC0 ? 1u : 0u);

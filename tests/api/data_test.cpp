@@ -1,4 +1,5 @@
-// The C functions of data.h: refusals that name the argument, the flow of an epoch, handles in any order.
+// The C functions of data.h: errors that name the argument, the flow of an epoch, handles in any
+// order.
 #include <gtest/gtest.h>
 #include <troika/context.h>
 #include <troika/data.h>
@@ -24,7 +25,7 @@ class DataApi : public testing::Test {
     troika_context_destroy(context_);
   }
 
-  // n samples [2], sample i with label i mod 3.
+  // Creates a dataset of n samples [2]; sample i has the label i mod 3.
   void create_dataset(int64_t n) {
     std::vector<float> inputs(static_cast<size_t>(2 * n));
     std::vector<int32_t> labels(static_cast<size_t>(n));
@@ -135,7 +136,7 @@ TEST_F(DataApi, refuses_a_batch_that_its_loader_moved_past) {
   ASSERT_EQ(troika_loader_next(loader_, &none, &error_), TROIKA_END_OF_DATA);
   troika_batch_info info = {};
   EXPECT_EQ(troika_batch_describe(batch, &info, &error_), kInvalid);
-  troika_batch_destroy(batch);  // forbidden, and without effect
+  troika_batch_destroy(batch);  // forbidden; must have no effect
   EXPECT_EQ(troika_loader_next(loader_, &batch, &error_), TROIKA_OK);
 }
 
@@ -265,7 +266,7 @@ TEST_F(DataApi, opens_a_directory_and_says_where_it_looked) {
   EXPECT_EQ(troika_dataset_open_directory(context_, path.c_str(), "train", nullptr, &dataset_, &error_), TROIKA_OK);
 }
 
-// Any number of threads at one loader: each call either works alone or is told BUSY.
+// Several threads use one loader: each call either runs alone or returns BUSY.
 TEST_F(DataApi, tells_a_second_thread_that_the_loader_is_busy) {
   create_dataset(1000);
   create_loader(1);

@@ -1,4 +1,5 @@
-// Runs a flow of calls while every allocation of each call fails in its turn, and compares what the flow gives.
+// Runs a flow of calls while each allocation of each call fails in turn, and compares the flow's
+// results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,13 +15,13 @@ namespace troika::test {
 
 enum class Failing { nothing, one, all_from_there };
 
-// Runs calls under one way of failing.
+// Runs calls with one way of failing.
 class Calls {
  public:
   explicit Calls(Failing failing) : failing_(failing) {}
 
-  // Makes `call(error)` again and again, while allocation 1, 2, 3 ... of it fails, until none does. Beyond the first few
-  // hundred some are left out, more and more.
+  // Repeats `call(error)` while its allocation 1, 2, 3 ... fails, until no allocation fails. After
+  // the first 200, skips more and more allocations.
   template <typename Call>
   troika_status operator()(const char* what, Call&& call) {
     troika_error error{};
@@ -42,7 +43,7 @@ class Calls {
     return status;
   }
 
-  // The same for a call that gives a handle, which is NULL after a failure.
+  // Does the same for a call that creates a handle, which must be NULL after a failure.
   template <typename Handle, typename Call>
   Handle make(const char* what, Call&& call) {
     Handle handle = nullptr;
@@ -64,7 +65,7 @@ class Calls {
   int64_t failures_ = 0;
 };
 
-// What a flow leaves behind, to be compared: bytes of parameters, losses, texts.
+// The results of a flow, to be compared: bytes of parameters, losses, texts.
 using Result = std::vector<std::string>;
 
 template <typename Value>
@@ -72,11 +73,12 @@ void keep(Result& result, const Value& value) {
   result.emplace_back(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// Runs the flow untouched, then under both ways of failing, and compares results and live allocations.
+// Runs the flow without failures, then with both ways of failing, and compares results and live
+// allocations.
 template <typename Flow>
 void run_flow(Flow&& flow) {
   Calls untouched(Failing::nothing);
-  flow(untouched);  // what is made once a process is made here
+  flow(untouched);  // allocates everything that is allocated once per process
   const int64_t before = live_allocations();
   {
     const Result expected = flow(untouched);
@@ -94,7 +96,9 @@ void run_flow(Flow&& flow) {
       if (testing::Test::HasFailure()) return;
     }
   }
-  EXPECT_LE(live_allocations(), before);  // a library may give up what it had made once, when memory fails under it
+  // Less or equal: a library may free memory that it allocates once per process, if memory runs
+  // out.
+  EXPECT_LE(live_allocations(), before);
 }
 
 }  // namespace troika::test

@@ -1,4 +1,5 @@
-// What belongs to the host stays as it was: its streams, signals, cores, locale and floating-point modes.
+// The library does not change the host's state: its streams, signals, cores, locale and
+// floating-point modes.
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
@@ -23,7 +24,7 @@ namespace {
 
 class HostState : public ApiTest {
  protected:
-  // Most of what the library does, with failures in between.
+  // Runs most functions of the library, with failures in between.
   void run_everything(const std::string& folder) {
     make_trainer();
     step();
@@ -120,7 +121,7 @@ TEST_F(HostState, of_the_calling_thread_is_as_it_was) {
   EXPECT_EQ(setlocale(LC_ALL, nullptr), locale_before);
 }
 
-// Whatever the host's locale, numbers read and print the same way.
+// Numbers are read and printed in the same way in any locale.
 TEST_F(HostState, locale_does_not_reach_texts_and_files) {
   struct German : std::numpunct<char> {
     char do_decimal_point() const override { return ','; }

@@ -1,4 +1,5 @@
-// Handles keep what they need alive: they may be destroyed in any order, and everything ends with the last of them.
+// Handles keep the objects that they need alive. They may be destroyed in any order; the last
+// handle destroys everything.
 #include <dirent.h>
 
 #include <algorithm>
@@ -66,7 +67,7 @@ TEST_F(Lifetime, leaves_no_thread_and_no_file_open) {
     model_ = nullptr, tensor_ = nullptr, dataset_ = nullptr, loader_ = nullptr, trainer_ = nullptr, context_ = nullptr;
     SetUp();
   };
-  run();  // what is opened once a process is opened now
+  run();  // opens everything that is opened once per process
   const auto threads = [] { return entries_in("/proc/self/task"); };
   const int threads_before = threads(), files_before = entries_in("/proc/self/fd");
   for (int i = 0; i < 5; ++i) run();

@@ -1,4 +1,4 @@
-// Predicting with a model alone.
+// Prediction with a model, without a trainer.
 #include "api/api_test.h"
 
 namespace troika::test {

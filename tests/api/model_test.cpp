@@ -1,4 +1,4 @@
-// The C functions of model.h, but for files and prediction.
+// The C functions of model.h, except files and prediction.
 #include <cmath>
 #include <functional>
 
@@ -9,7 +9,7 @@ namespace {
 
 class ModelApi : public ApiTest {
  protected:
-  // An input [2, 8, 8] named "x", and nothing else.
+  // Begins a model with only an input [2, 8, 8] named "x".
   void begin() {
     ASSERT_EQ(troika_model_create_empty(context_, "net", &model_, &error_), TROIKA_OK);
     const int64_t image[] = {2, 8, 8};
@@ -100,7 +100,7 @@ TEST_F(ModelApi, refuses_inputs) {
   expect_refused(troika_model_add_input(model_, "x2", image, 3, &y_, &error_), kInvalid, "has an input already");
 }
 
-// What is true of every layer call, with the wrong argument at the same place.
+// Errors that are the same for all functions that add layers.
 TEST_F(ModelApi, layers_refuse_models_names_and_values) {
   begin();
   troika_conv2d_options conv = TROIKA_CONV2D_OPTIONS_INIT;

@@ -1,5 +1,5 @@
-// A training step allocates nothing, on any thread, once its plan is compiled; what oneDNN does inside its own functions is
-// not counted. A program of its own, since it replaces malloc.
+// A training step allocates nothing on any thread, once its plan is compiled. Allocations inside
+// oneDNN's functions are not counted. A separate program, since it replaces malloc.
 #include <gtest/gtest.h>
 #include <troika/troika.h>
 
@@ -10,13 +10,14 @@ namespace {
 
 struct Case {
   const char* name;
-  const char* model;  // of the zoo, or "sequences"
-  int32_t side;       // of its images, or steps and features of its sequences
+  const char* model;  // a model of the zoo, or "sequences"
+  int32_t side;       // the side of images, or the steps and features of sequences
   int32_t devices;
   int32_t layer = 1, channel = 1, micro_batches = 1;
 };
 
-// LSTM and GRU over [side, side], computed again for the backward pass, 10 classes.
+// Returns a model with LSTM and GRU over [side, side], which are recomputed for the backward pass,
+// and 10 classes.
 troika_model sequence_model(troika_context context, int32_t side) {
   troika_error error{};
   troika_model model = nullptr;
@@ -61,8 +62,8 @@ TEST_P(NoAllocation, in_a_step) {
   batches.shuffle = 1;
   troika_loader loader = nullptr;
   ok(troika_loader_create(dataset, &batches, &loader, &error));
-  const troika_device devices[] = {{TROIKA_DEVICE_CPU, 0}, {TROIKA_DEVICE_CPU, 1}, {TROIKA_DEVICE_CPU, 2},
-                                   {TROIKA_DEVICE_CPU, 3}};
+  const troika_device devices[] = {
+      {TROIKA_DEVICE_CPU, 0}, {TROIKA_DEVICE_CPU, 1}, {TROIKA_DEVICE_CPU, 2}, {TROIKA_DEVICE_CPU, 3}};
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
   options.momentum = 0.9;
   options.warmup_steps = 3;

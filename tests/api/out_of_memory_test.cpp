@@ -1,5 +1,6 @@
-// Every allocation of a call fails in its turn: the call answers OUT_OF_MEMORY, can be made again, ends as if nothing had
-// been, and nothing leaks. A program of its own, since it replaces malloc.
+// Each allocation of a call fails in turn. The call returns OUT_OF_MEMORY and leaks nothing. It can
+// be repeated, and then succeeds with the same results as without failures. A separate program,
+// since it replaces malloc.
 #include <gtest/gtest.h>
 #include <troika/troika.h>
 
@@ -11,7 +12,7 @@
 #include "api/failing_calls.h"
 #include "support/temp_directory.h"
 
-struct DLManagedTensor {  // as DLPack 0.8 lays it out
+struct DLManagedTensor {  // with the layout of DLPack 0.8
   char tensor[48];
   void* manager;
   void (*deleter)(DLManagedTensor*);
@@ -22,7 +23,7 @@ namespace {
 
 troika_context make_context(Calls& calls) {
   troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
-  options.cpu_threads = 2;  // one a device: OpenMP starts no threads of its own
+  options.cpu_threads = 2;  // one per device: OpenMP starts no threads
   options.log_level = TROIKA_LOG_DEBUG;
   options.log = [](int32_t, const char*, void*) {};
   return calls.make<troika_context>("troika_context_create", [&](troika_context* out, troika_error* e) {
@@ -30,7 +31,8 @@ troika_context make_context(Calls& calls) {
   });
 }
 
-// Images [1, 8, 8] to 3 classes, with every kind of layer that has state or randomness.
+// Makes a model with images [1, 8, 8] and 3 classes, and with every kind of layer that has state or
+// randomness.
 troika_model make_model(Calls& calls, troika_context context) {
   auto model = calls.make<troika_model>("troika_model_create_empty", [&](troika_model* out, troika_error* e) {
     return troika_model_create_empty(context, "a model with a name that is not short", out, e);
@@ -135,8 +137,7 @@ TEST(OutOfMemory, while_meshes_are_planned) {
     options.micro_batches = 2;
     for (const troika_mesh& mesh : {troika_mesh{2, 1, 1}, {1, 2, 1}, {1, 1, 2}}) {
       troika_plan plan = TROIKA_PLAN_INIT;
-      calls("plan_estimate",
-            [&](troika_error* e) { return troika_plan_estimate(model, &options, &mesh, &plan, e); });
+      calls("plan_estimate", [&](troika_error* e) { return troika_plan_estimate(model, &options, &mesh, &plan, e); });
       keep(result, plan);
     }
     troika_plan best = TROIKA_PLAN_INIT;
@@ -204,7 +205,8 @@ TEST(OutOfMemory, while_tensors_move) {
   });
 }
 
-// The whole life of a trainer. `destroys_without_memory`: nothing can be allocated while everything is destroyed.
+// Runs the whole life of a trainer. `destroys_without_memory`: all allocations fail while
+// everything is destroyed.
 Result train(Calls& calls, const std::string& folder, int32_t prefetch, bool destroys_without_memory) {
   Result result;
   troika_context context = make_context(calls);
@@ -328,7 +330,7 @@ TEST(OutOfMemory, while_a_network_is_trained) {
   EXPECT_EQ(files, 2) << "temporary files were left behind";
 }
 
-// Two ranks, by layer or by channel, in micro-batches.
+// Trains on two ranks, split by layer or by channel, in micro-batches.
 Result train_split(Calls& calls, const std::string& folder, int32_t layer, int32_t channel) {
   Result result;
   troika_context context = make_context(calls);
@@ -367,9 +369,8 @@ Result train_split(Calls& calls, const std::string& folder, int32_t layer, int32
   keep(result, metrics.loss);
   calls("check_replicas", [&](troika_error* e) { return troika_trainer_check_replicas(trainer, e); });
   float weight[6 * 16] = {};
-  calls("get_gradient", [&](troika_error* e) {
-    return troika_trainer_get_gradient(trainer, "fc1.weight", weight, sizeof weight, e);
-  });
+  calls("get_gradient",
+        [&](troika_error* e) { return troika_trainer_get_gradient(trainer, "fc1.weight", weight, sizeof weight, e); });
   keep(result, weight);
   const std::string checkpoint = folder + "/split.safetensors";
   calls("save", [&](troika_error* e) { return troika_trainer_save(trainer, checkpoint.c_str(), e); });
@@ -384,7 +385,7 @@ Result train_split(Calls& calls, const std::string& folder, int32_t layer, int32
   return result;
 }
 
-// An LSTM and a GRU, whose insides are computed again.
+// Trains an LSTM and a GRU, whose inner values are recomputed.
 Result train_sequences(Calls& calls) {
   Result result;
   troika_context context = make_context(calls);

@@ -1,4 +1,4 @@
-// Tests of troika/plan.h: what the calls give, their defaults, and every refusal.
+// The C functions of plan.h: their results, their defaults, and every error.
 #include "api/api_test.h"
 
 namespace troika::test {
@@ -22,7 +22,7 @@ TEST_F(PlanTest, EstimatesAMesh) {
   EXPECT_EQ(plan_.mesh.data, 2);
   EXPECT_EQ(plan_.mesh.layer, 1);
   EXPECT_EQ(plan_.mesh.channel, 1);
-  EXPECT_EQ(plan_.parameter_bytes, 192 + 64);  // each on a line of 64 bytes
+  EXPECT_EQ(plan_.parameter_bytes, 192 + 64);  // each begins at a multiple of 64 bytes
   EXPECT_EQ(plan_.gradient_bytes, 192 + 64);
   EXPECT_EQ(plan_.optimizer_bytes, 192 + 64);
   EXPECT_GE(plan_.activation_bytes, 4 * 64);  // 4 samples of 16 numbers
@@ -45,7 +45,7 @@ TEST_F(PlanTest, AgreesWithATrainersMemory) {
   options_.devices = 2;
   options_.batch = 4;
   options_.momentum = 0.9;
-  expect_ok(estimate({2, 1, 1}));  // beside a trainer
+  expect_ok(estimate({2, 1, 1}));  // while the model has a trainer
   EXPECT_EQ(plan_.parameter_bytes, memory.parameter_bytes);
   EXPECT_EQ(plan_.gradient_bytes, memory.gradient_bytes);
   EXPECT_EQ(plan_.optimizer_bytes, memory.optimizer_bytes);
@@ -65,7 +65,7 @@ TEST_F(PlanTest, PlansForOneDeviceByDefault) {
 
 TEST_F(PlanTest, TakesAFasterMachineForEachPrecision) {
   ASSERT_EQ(troika_model_create(context_, "d2l_lenet", nullptr, &model_, &error_), TROIKA_OK);
-  options_.memory_bandwidth = 1e29;  // operations alone
+  options_.memory_bandwidth = 1e29;  // only operations take time
   double last = 1e30;
   for (int32_t precision : {TROIKA_PRECISION_F32, TROIKA_PRECISION_TF32, TROIKA_PRECISION_BF16}) {
     options_.precision = precision;

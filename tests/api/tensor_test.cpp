@@ -40,7 +40,7 @@ TEST_F(TensorApi, refuses_what_cannot_be_created) {
   expect_refused(create(context_, kCpu0, TROIKA_F32, nullptr, 2), kInvalid, "argument 'dims' is NULL");
   expect_refused(create(context_, kCpu0, TROIKA_F32, below, 2), kInvalid, "-3");
   expect_refused(create(context_, kCpu0, TROIKA_F32, huge, 2), kInvalid, "troika_tensor_create");
-#if !defined(__SANITIZE_THREAD__)  // whose malloc ends the process
+#if !defined(__SANITIZE_THREAD__)  // its malloc ends the process instead of failing
   expect_refused(create(context_, kCpu0, TROIKA_F64, large, 1), TROIKA_ERROR_OUT_OF_MEMORY, "device cpu:0");
 #endif
   expect_refused(troika_tensor_create(context_, kCpu0, TROIKA_F32, dims, 2, nullptr, nullptr, &error_), kInvalid,
@@ -206,7 +206,7 @@ TEST_F(TensorApi, exchanges_memory_by_dlpack) {
   expect_refused(troika_tensor_to_dlpack(nullptr, &none, &error_), kInvalid, "argument 'tensor' is NULL");
   EXPECT_EQ(none, nullptr);
   expect_ok(troika_tensor_from_dlpack(context_, managed, &borrowed, &error_));
-  troika_tensor_destroy(borrowed);  // and with it the memory
+  troika_tensor_destroy(borrowed);  // also frees the memory
 }
 
 }  // namespace

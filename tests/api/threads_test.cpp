@@ -1,4 +1,5 @@
-// Several threads at one object get BUSY, other objects go their own way, and a running call can be stopped from outside.
+// A second thread at the same object gets BUSY, different objects work independently, and another
+// thread can stop a running call.
 #include <atomic>
 #include <functional>
 #include <semaphore>
@@ -11,7 +12,7 @@ namespace {
 
 class Threads : public ApiTest {};
 
-// Stops the thread that trains or evaluates in its progress callback, until it is let go.
+// Holds the thread that trains or evaluates in its progress callback, until it is released.
 struct Gate {
   std::binary_semaphore reached{0}, open{0};
   int32_t answer = 0;
@@ -178,7 +179,7 @@ TEST_F(Threads, are_told_that_a_callback_may_be_the_call_in_progress) {
                "model 'net': another call of its trainer is in progress (perhaps on this thread, in a callback)");
 }
 
-// One training run in a context of its own; gives the loss of every step.
+// Trains in a separate context. Returns the loss of every step.
 std::vector<double> train_alone(uint64_t seed) {
   troika_error error{};
   troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;

@@ -1,5 +1,5 @@
-// Tokens through the interface: datasets, models, training with ignored labels, prediction, and
-// what is refused.
+// Tokens in the C interface: datasets, models, training with ignored labels, prediction, and
+// errors.
 #include <algorithm>
 #include <cmath>
 

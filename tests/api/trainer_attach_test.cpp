@@ -1,4 +1,4 @@
-// Attaching a model: its options, and what becomes of the trainer before.
+// Attaching a model: the options, and the effect on an earlier trainer.
 #include <cmath>
 #include <filesystem>
 #include <functional>
@@ -73,7 +73,8 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
     o.schedule = TROIKA_SCHEDULE_ONE_CYCLE;
     o.schedule_period = 1;
   });
-  refuse(at + "schedule_milestone_count is 0, need 1 to 65536", [](auto& o) { o.schedule = TROIKA_SCHEDULE_MULTI_STEP; });
+  refuse(at + "schedule_milestone_count is 0, need 1 to 65536",
+         [](auto& o) { o.schedule = TROIKA_SCHEDULE_MULTI_STEP; });
   refuse(at + "schedule_milestones is NULL, schedule_milestone_count is 2",
          [](auto& o) { o.schedule_milestone_count = 2; });
   static constexpr int64_t kMilestones[] = {5, 3};

@@ -1,4 +1,4 @@
-// The C functions of trainer.h, but for attaching.
+// The C functions of trainer.h, except attaching.
 #include <cmath>
 #include <cstddef>
 #include <functional>
@@ -17,7 +17,7 @@ class TrainerApi : public ApiTest {
     ApiTest::TearDown();
   }
 
-  // A batch of zeros and the given targets, in `batch_`.
+  // Makes a batch of zeros with the given targets in `batch_`.
   void make_batch(const std::vector<int64_t>& dims, const std::vector<int32_t>& labels) {
     troika_batch_destroy(batch_);
     batch_ = nullptr;
@@ -28,7 +28,8 @@ class TrainerApi : public ApiTest {
     troika_tensor_destroy(targets);
   }
 
-  // Everything that a step could change: parameters, momentum, step and rates, as a saved state holds them.
+  // Returns everything that a step could change (parameters, momentum, step and rates) as the bytes
+  // of a saved state.
   std::string state() {
     const std::string path = folder_.path() / "state";
     EXPECT_EQ(troika_trainer_save(trainer_, path.c_str(), &error_), TROIKA_OK) << error_.message;
@@ -45,7 +46,7 @@ class TrainerApi : public ApiTest {
   TempDirectory folder_;
 };
 
-// What is true of every call on a trainer.
+// Errors that are the same for all calls of a trainer.
 TEST_F(TrainerApi, calls_refuse_what_is_no_trainer) {
   make_trainer();
   tensor_ = make_tensor(TROIKA_F32, {2, 1, 4, 4});
@@ -117,7 +118,8 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
   expect_refused(troika_trainer_predict(trainer_, tensor_, nullptr, &error_), kInvalid,
                  "argument 'out_output' is NULL");
   for (double wrong : {-1.0, double(NAN), double(INFINITY)})
-    expect_refused(troika_trainer_set_learning_rate(trainer_, -1, wrong, &error_), kInvalid, "trainer: learning_rate is");
+    expect_refused(troika_trainer_set_learning_rate(trainer_, -1, wrong, &error_), kInvalid,
+                   "trainer: learning_rate is");
   for (int32_t group : {-2, 0, 7}) {
     expect_refused(troika_trainer_set_learning_rate(trainer_, group, 0.1, &error_), kInvalid,
                    "trainer: group is " + std::to_string(group) + ", need -1; there are no groups");
@@ -172,11 +174,11 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
   troika_batch batch = nullptr;
   expect_ok(troika_loader_next(loader_, &batch, &error_));
   for (uint32_t size : {7u, static_cast<uint32_t>(offsetof(troika_step_result, samples))}) {
-    result.struct_size = size;  // of no version
+    result.struct_size = size;  // the size of no version
     expect_refused(troika_trainer_step(trainer_, batch, &result, &error_), kInvalid,
                    "out_result->struct_size is " + std::to_string(size));
   }
-  result.struct_size = 0;  // for the same
+  result.struct_size = 0;  // the same as the full size
   expect_ok(troika_trainer_step(trainer_, batch, &result, &error_));
   EXPECT_GT(result.loss, 0);
   EXPECT_EQ(result.step, 1) << "a refused call trains nothing";
@@ -327,7 +329,8 @@ TEST_F(TrainerApi, has_no_gradient_of_a_frozen_parameter) {
   float values[3];
   expect_refused(troika_trainer_get_gradient(trainer_, "fc.bias", values, 12, &error_), TROIKA_ERROR_NOT_INITIALIZED,
                  "parameter 'fc.bias' is frozen");
-  expect_ok(troika_trainer_set_learning_rate(trainer_, 0, 0.1, &error_));  // a rate of its own, for when it thaws
+  expect_ok(
+      troika_trainer_set_learning_rate(trainer_, 0, 0.1, &error_));  // a separate rate, used once the group is thawed
 }
 
 TEST_F(TrainerApi, sets_options_of_the_trainer_and_of_its_groups) {
@@ -361,7 +364,7 @@ TEST_F(TrainerApi, sets_options_of_the_trainer_and_of_its_groups) {
   expect_value(0, TROIKA_OPTION_WEIGHT_DECAY, 0.5);
   expect_ok(troika_trainer_set_option(trainer_, 0, TROIKA_OPTION_FROZEN, 0, &error_));
   expect_value(0, TROIKA_OPTION_FROZEN, 0);
-  expect_value(-1, TROIKA_OPTION_WEIGHT_DECAY, 0.5);  // thawing keeps what was set
+  expect_value(-1, TROIKA_OPTION_WEIGHT_DECAY, 0.5);  // thawing keeps the setting
   expect_ok(step());
 
   expect_refused(troika_trainer_set_option(trainer_, -1, 0, 1, &error_), kInvalid,
@@ -379,7 +382,7 @@ TEST_F(TrainerApi, sets_options_of_the_trainer_and_of_its_groups) {
 
   for (double metric : {1.0, 1.0}) expect_ok(troika_trainer_report_metric(trainer_, metric, &error_));
   expect_ok(troika_trainer_get_learning_rate(trainer_, -1, &value, &error_));
-  EXPECT_NEAR(value, 0.01, 1e-12);  // the second metric was no better
+  EXPECT_NEAR(value, 0.01, 1e-12);  // the second metric was not better
   expect_refused(troika_trainer_report_metric(trainer_, NAN, &error_), kInvalid, "metric: is not a number");
   const std::string average = folder_.path() / "average";
   expect_ok(troika_trainer_save_average(trainer_, average.c_str(), &error_));

@@ -75,7 +75,7 @@ TEST(MicroBatches, AddTheirGradientsBeforeOneAllReduce) {
   size_t reductions = 0, passes = 0;
   for (size_t at = 0; (at = trace.find("start_all_reduce", at)) != std::string::npos; ++at) ++reductions;
   for (size_t at = 0; (at = trace.find("cross_entropy loss", at)) != std::string::npos; ++at) ++passes;
-  EXPECT_EQ(reductions, 2u) << trace;  // one a device
+  EXPECT_EQ(reductions, 2u) << trace;  // one per device
   EXPECT_EQ(passes, 6u) << trace;
 }
 

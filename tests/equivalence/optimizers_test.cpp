@@ -149,7 +149,7 @@ TEST_P(Optimizers, GoOnFromATrainingStateOnAnotherMesh) {
     options.mesh = mesh;
     Trainer resumed(test_context(), net(), test_devices(devices(options)), options);
     load_checkpoint(resumed, path);
-    EXPECT_TRUE(resumed.read_slots() == saved);  // before anything is uploaded
+    EXPECT_TRUE(resumed.read_slots() == saved);  // before any slot is copied to a device
     EXPECT_EQ(resumed.get(0, Setting::weight_decay), 0.03);
     for (size_t i : {2, 3}) resumed.step(batches[i], result);
     if (mesh.data == 2) {  // the saved mesh: continue the original run, only once
@@ -372,7 +372,7 @@ TEST(Averages, AreEvaluatedPredictedAndSaved) {
     const Trained before = look_at(trainer);
     trainer.predict({DType::f32, batches[0].shape}, batches[0].inputs.data(), found);
     EXPECT_LE(difference(expected, found), 1e-5);
-    EXPECT_TRUE(look_at(trainer) == before);  // the parameters are back
+    EXPECT_TRUE(look_at(trainer) == before);  // the parameters are restored
     options.evaluates_average = false;
     Trainer of_parameters(test_context(), model, test_devices(n), options);
     of_parameters.predict({DType::f32, batches[0].shape}, batches[0].inputs.data(), plain);

@@ -126,7 +126,7 @@ TEST(SyncBatchNorm, NeedsTwoValuesOnAllDevicesTogether) {
   EXPECT_THROWS(Status::invalid_argument,
                 "batch_norm2d 'bn': training needs more than 1 value a channel, all devices together have 1",
                 two.step(make_batches(1, 1)[0], result));
-  EXPECT_TRUE(two.step(make_batches(1, 2)[0], result));  // one on each
+  EXPECT_TRUE(two.step(make_batches(1, 2)[0], result));  // one sample per device
   Trainer one(test_context(), net(), test_devices(1), synchronized());
   EXPECT_THROWS(Status::invalid_argument, "training needs more than 1 value a channel",
                 one.step(make_batches(1, 1)[0], result));

@@ -135,7 +135,7 @@ TEST(LearningRate, CanBeSetInTheMiddleOfARun) {
     trainer.set(-1, Setting::learning_rate, 0);
     trainer.step(batches[3], result);
     runs[i] = look_at(trainer);
-    EXPECT_TRUE(runs[i].parameters == before);  // at rate 0 nothing moves
+    EXPECT_TRUE(runs[i].parameters == before);  // a rate of 0 changes no parameter
   }
   expect_near(runs[0], runs[1], kTolerance, "rates set in the middle");
 }

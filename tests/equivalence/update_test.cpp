@@ -61,7 +61,7 @@ TEST_P(Update, ClipsByTheNormOfAllParts) {
   one.conditioning.max_norm = many.conditioning.max_norm = 0.7;
   const auto batches = make_batches({7, 16, 3, 1, 10, 5}, 61);
   const UpdateRun alone = run(one, batches);
-  EXPECT_GT(*std::max_element(alone.norms.begin(), alone.norms.end()), 0.8);  // else nothing is clipped
+  EXPECT_GT(*std::max_element(alone.norms.begin(), alone.norms.end()), 0.8);  // otherwise no step would be clipped
   EXPECT_LT(*std::min_element(alone.norms.begin(), alone.norms.end()), 0.7);
   expect_same(alone, run(many, batches));
 }
