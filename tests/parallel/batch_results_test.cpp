@@ -1,4 +1,4 @@
-// Tests of what ranks do to know the results of the whole batch.
+// Tests of the nodes by which all ranks get the results of the whole batch.
 #include "parallel/batch_results.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-// Two micro-batches with their losses, one of which counts correct labels.
+// Returns a graph with the losses of two micro-batches, one of which also counts correct labels.
 Graph with(const BatchResults& results) {
   Graph graph = parse_graph(R"(
 graph "net" {
@@ -45,7 +45,7 @@ TEST(BatchResults, AreSummedOverSharesThenOverParts) {
 )");
 }
 
-// The sum over shares is on its way while gradients are summed.
+// The sum over shares is in flight while gradients are summed.
 TEST(BatchResults, StartBeforeTheFirstBucket) {
   Graph graph = parse_graph(R"(
 graph "net" {

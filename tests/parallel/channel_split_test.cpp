@@ -1,4 +1,5 @@
-// Tests of splitting by channel: the graph of a rank, what it holds, and what cannot be split.
+// Tests of splitting by channel: a rank's graph, a rank's parameters, and models that cannot be
+// split.
 #include "parallel/channel_split.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +76,8 @@ TEST(ChannelSplit, SumsOnceForTwoLinearLayers) {
   EXPECT_EQ(count(graph, "channel_sum"), 2 + 1) << "backward of the third layer; nothing asks for x's gradient";
 }
 
-// BatchNorm, the residual and pooling work on each rank's channels; only products see those of several ranks.
+// BatchNorm, the residual and pooling work on a rank's own channels. Only products need the
+// channels of several ranks.
 TEST(ChannelSplit, ScattersSumsThatAreWorkedOnInParts) {
   const Window one{{1, 1}, {1, 1}, {0, 0}, {1, 1}};
   Model model("net");
@@ -166,7 +168,7 @@ TEST(ChannelSplit, CutsEveryParameterOnce) {
         }
         EXPECT_TRUE(whole == 0 ? holders == ranks : whole == holders) << value.name;
       }
-      for (int rank = 0; rank < ranks; ++rank) {  // and each rank's graph has just what it holds
+      for (int rank = 0; rank < ranks; ++rank) {  // each rank's graph must have exactly the rank's own parameters
         const Graph graph = split.apply(model->graph(), rank);
         verify(graph);
         for (const Value& value : graph.values())

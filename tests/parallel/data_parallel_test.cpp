@@ -1,4 +1,4 @@
-// Tests of splitting by data: buckets, where their all-reduces go, and the rank without samples.
+// Tests of splitting by data: buckets, the places of their all-reduces, and ranks without samples.
 #include "parallel/data_parallel.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,8 @@ graph "net" {
 })");
 }
 
-// Backward may make gradients in another order than buckets have: they still start in the order of buckets.
+// The backward pass may compute gradients in another order than the buckets'. The all-reduces still
+// start in the order of the buckets.
 TEST(InsertAllReduces, StartsBucketsInTheirOrder) {
   EXPECT_GRAPH(with_all_reduces({{"b"}, {"c"}, {"a"}}), R"(
 graph "net" {
@@ -127,7 +128,7 @@ TEST(InsertAllReduces, NamesAParameterWithoutAGradient) {
   EXPECT_THROWS(Status::internal, "bucket 0: parameter 'frozen' has no gradient", with_all_reduces({{"frozen"}}));
 }
 
-// ---- what replicas share ----
+// ---- sharded updates ----
 
 TEST(CompressGradients, RoundsBeforeEachSumAndBehindTheLast) {
   Graph graph = with_all_reduces({{"c"}, {"b", "a"}});
@@ -151,7 +152,7 @@ graph "net" {
 })");
 }
 
-// This rank updates "c" and "a"; another one "b".
+// This rank updates "c" and "a"; another rank updates "b".
 TEST(InsertAllGathers, StartsEachBucketBehindItsLastUpdate) {
   const std::string sums = R"(
 graph "net" {
@@ -165,10 +166,8 @@ graph "net" {
   () = all_reduce(%4, %5) "bucket0" {bucket=0}
   () = all_reduce(%6) "bucket1" {bucket=1}
 )",
-                    update_c =
-                        "() = sgd_update(%0, _, _, _, _, %3, %4) \"sgd\" {row=0, slots=0} ",
-                    update_a =
-                        "() = sgd_update(%0, _, _, _, _, %1, %6) \"sgd\" {row=0, slots=0} ";
+                    update_c = "() = sgd_update(%0, _, _, _, _, %3, %4) \"sgd\" {row=0, slots=0} ",
+                    update_a = "() = sgd_update(%0, _, _, _, _, %1, %6) \"sgd\" {row=0, slots=0} ";
   Graph graph = parse_graph(sums + update_c + update_a + "return }");
   insert_all_gathers(graph, {{{"c", "b"}, 16}, {{"a"}, 8}});
   verify(graph);
@@ -182,7 +181,7 @@ TEST(AssignOwners, GivesTheLargestToWhoHasLeast) {
   EXPECT_EQ(assign_owners({{"a", 1}}, 3).at("a"), 0);
 }
 
-// ---- the rank without samples ----
+// ---- ranks without samples ----
 
 constexpr const char* kModel = R"(
 graph "net" {

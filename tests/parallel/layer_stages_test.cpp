@@ -1,4 +1,5 @@
-// Tests of cutting a model into stages: by cost, by names, and the stages of the nodes that passes make.
+// Tests of cutting a model into stages: by cost, by names, and the stages of nodes that passes
+// insert.
 #include "parallel/layer_stages.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ TEST(LayerStages, AreRunsOfLayersOfAboutEqualCost) {
       EXPECT_EQ(last, count - 1) << name;
     }
   }
-  // The costliest stage of a deep network has little more than its share.
+  // The slowest stage of a deep network has only slightly more than its share of the cost.
   const auto model = create_model("resnet50", {});
   for (int count : {2, 4, 8}) {
     const auto sums = operations_of(model->graph(), LayerStages(model->graph(), count));
@@ -60,7 +61,7 @@ TEST(LayerStages, KeepTheNodesOfALayerTogether) {
                 (LayerStages(model.graph(), 5), 0));
 }
 
-// Of eight layers without bias, the widths that they give.
+// The widths are the outputs of eight layers without bias.
 TEST(LayerStages, KeepLittleWhereThatCostsLittleTime) {
   const auto first_of_second = [](const std::vector<int64_t>& widths) {
     Model model("net");
@@ -72,12 +73,13 @@ TEST(LayerStages, KeepLittleWhereThatCostsLittleTime) {
     while (stages.stage_of("fc" + std::to_string(first)) == 0) ++first;
     return first;
   };
-  // The first stage keeps two micro-batches, so a layer goes to the second one where that takes no longer.
+  // The first stage keeps the activations of two micro-batches. So a layer moves to the second
+  // stage, if that costs no time.
   EXPECT_EQ(first_of_second({512, 512, 512, 512, 512, 512, 512, 512}), 4);
   EXPECT_EQ(first_of_second({512, 512, 512, 512, 512, 512, 512, 2}), 3);
 }
 
-TEST(LayerStages, CutAModelWithAHeadThatNothingReads) {  // whose parameters are frozen
+TEST(LayerStages, CutAModelWithAHeadThatNothingReads) {  // the head's parameters are frozen
   Model model("net");
   const ValueId x = model.add_linear("fc1", model.add_input("x", {64}), 64, false);
   const ValueId y = model.add_linear("fc2", x, 64, false);
@@ -86,7 +88,7 @@ TEST(LayerStages, CutAModelWithAHeadThatNothingReads) {  // whose parameters are
   EXPECT_EQ(LayerStages(model.graph(), 2).stage_of("fc1"), 0);
 }
 
-// The crop of the input, which two layers read.
+// The node without a layer is the crop of the input, which two layers read.
 TEST(LayerStages, MakeWhatBelongsToNoLayerWhereItIsReadFirst) {
   Model model("net");
   const ValueId x = model.add_input("x", {1, 7, 7});

@@ -1,4 +1,4 @@
-// Tests of meshes: which there are, and how many devices one needs.
+// Tests of meshes: the possible meshes, and the number of devices that a mesh needs.
 #include "parallel/mesh.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(MeshesOf, AreAllProductsWithMoreDataFirst) {
   EXPECT_EQ(names, (std::vector<std::string>{"6x1x1", "3x2x1", "3x1x2", "2x3x1", "2x1x3", "1x6x1", "1x3x2", "1x2x3",
                                              "1x1x6"}));
   EXPECT_EQ(meshes_of(1), (std::vector<Mesh>{{1, 1, 1}}));
-  EXPECT_EQ(meshes_of(64).size(), 28u);  // 6 factors of 2 in three places
+  EXPECT_EQ(meshes_of(64).size(), 28u);  // 6 factors of 2, distributed over three axes
 }
 
 TEST(Spread, FillsInTheData) {

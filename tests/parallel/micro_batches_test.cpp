@@ -1,4 +1,4 @@
-// Tests of micro-batches: where a batch is cut.
+// Tests of cutting a batch into micro-batches.
 #include "parallel/micro_batches.h"
 
 #include <gtest/gtest.h>

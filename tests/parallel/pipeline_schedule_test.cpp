@@ -1,4 +1,5 @@
-// Tests of pipeline schedules: the published tables, the rules that all of them keep, and what the verifier tells.
+// Tests of pipeline schedules: the published tables, the rules that all schedules keep, and the
+// verifier's errors.
 #include "parallel/pipeline_schedule.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +23,7 @@ struct Case {
   PipelineTable table() const { return make_pipeline_schedule(schedule, ranks, micro_batches, chunks); }
 };
 
-// Every schedule over 1 to 8 ranks, with fewer micro-batches than ranks, as many, and more.
+// Returns every schedule for 1 to 8 ranks, with fewer micro-batches than ranks, as many, and more.
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (int ranks = 1; ranks <= 8; ++ranks)
@@ -88,7 +89,8 @@ TEST(MakePipelineSchedule, RunsTheMicroBatchesOfEachStageInTheirOrderForwardAndB
   }
 }
 
-// Megatron-LM's counts of forwards ahead of the first pair, and nothing but pairs between warm-up and drain.
+// Expects Megatron-LM's counts of forward passes before the first pair, and only pairs between
+// warm-up and drain.
 TEST(MakePipelineSchedule, WarmsUpAlternatesAndDrains) {
   for (const Case& c : all_cases()) {
     if (c.schedule == PipelineSchedule::gpipe) continue;
@@ -149,7 +151,8 @@ void expect_malformed(const PipelineTable& table, const std::string& expected) {
                 verify_pipeline_schedule(table, kCase.micro_batches, kCase.chunks));
 }
 
-// Calls `corrupt` with a fresh table for every action of it.
+// Calls `corrupt` once for every action of every schedule's table, each time with a new copy of the
+// table.
 void for_every_action(const std::function<void(PipelineTable, int, size_t)>& corrupt) {
   const PipelineTable table = kCase.table();
   for (int rank = 0; rank < kCase.ranks; ++rank)

@@ -1,4 +1,5 @@
-// Tests of the simulator of pipeline schedules: published bubbles and memory, clocks worked out by hand, and deadlocks.
+// Tests of the simulator of pipeline schedules: published bubbles and memory, times computed by
+// hand, and deadlocks.
 #include "parallel/pipeline_simulator.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,8 @@ PipelineSimulation simulate(PipelineSchedule schedule, int ranks, int micro_batc
 
 // ---- bubble ----
 
-// Huang et al. 2019, and Narayanan et al. 2021, who give it as (p - 1) / m of the time without a bubble.
+// Source: Huang et al. 2019, and Narayanan et al. 2021, who define the bubble as (p - 1) / m of the
+// time without a bubble.
 TEST(SimulatePipeline, FindsThePublishedBubbleOfGPipeAnd1F1B) {
   for (PipelineSchedule schedule : {gpipe, one_f_one_b})
     for (int p = 1; p <= 8; ++p)
@@ -44,7 +46,7 @@ TEST(SimulatePipeline, FindsThePublishedBubbleOfGPipeAnd1F1B) {
         }
 }
 
-// Narayanan et al. 2021, 2.2: (p - 1) / (v m) of the time without a bubble.
+// Source: Narayanan et al. 2021, section 2.2: (p - 1) / (v m) of the time without a bubble.
 TEST(SimulatePipeline, FindsThePublishedBubbleOfInterleaved) {
   for (int p = 1; p <= 8; ++p)
     for (int groups : {1, 2, 3, 5, 8})
@@ -71,8 +73,8 @@ TEST(SimulatePipeline, KeepsEveryMicroBatchWithGPipeAndAsManyAsAreInFlightWith1F
     }
 }
 
-// Megatron-LM's warm-up and one more. On the first rank that is 1 + (p - 1) / (p v) times the p v chunks of the whole
-// model: Korthikanti et al. 2022, arXiv 2205.05198.
+// The number is that of Megatron-LM's warm-up plus one. On the first rank this is 1 + (p - 1) / (p
+// v) times the p v chunks of the whole model: Korthikanti et al. 2022, arXiv 2205.05198.
 TEST(SimulatePipeline, KeepsThePublishedNumberOfChunksWhenInterleaved) {
   for (int p = 1; p <= 8; ++p)
     for (int groups : {1, 2, 3, 6})
@@ -102,10 +104,10 @@ TEST(SimulatePipeline, WeighsActivationsByTheBytesOfTheirStages) {
   EXPECT_EQ(bytes(interleaved, 2, 4), (std::vector<size_t>{4030, 600}));
 }
 
-// ---- clocks ----
+// ---- times ----
 
-// Two stages of different costs, two micro-batches, worked out by hand. The last stage sends nothing on: its transfer
-// is not read.
+// Two stages of different costs and two micro-batches, computed by hand. The last stage sends
+// nothing, so its transfer time is not read.
 const std::vector<StageCost> kUnequal = {{1, 2, 0.5}, {3, 4, 100}};
 using Starts = std::vector<std::vector<double>>;
 
@@ -137,7 +139,8 @@ TEST(SimulatePipeline, CountsTwoMessagesAMicroBatchForEveryBorderBetweenStages) 
   EXPECT_EQ(simulate(interleaved, 1, 24, 3).messages, 0);
 }
 
-// With 1F1B p micro-batches are in flight, and wait for each other's round trip of 2 (p - 1) transfers.
+// With 1F1B, p micro-batches are in flight, and each round of p waits for a round trip of 2 (p - 1)
+// transfers.
 TEST(SimulatePipeline, PaysTransfersOnceAStepWithGPipeAndOnceARoundWith1F1B) {
   const Times times = {1, 2};
   for (int p = 2; p <= 6; ++p)
@@ -166,7 +169,7 @@ TEST(SimulatePipeline, GivesTheFiguresOfItsPage) {
 
 // ---- random sizes and costs ----
 
-// Random numbers of one case.
+// The random numbers of a case.
 class Draws {
  public:
   explicit Draws(uint64_t number) : key_(number) {}
@@ -195,8 +198,9 @@ RandomCase random_case(Draws& draws) {
   return result;
 }
 
-// Start times by relaxation: raises each until no action starts ahead of its rank's last one or of its input. None
-// where that never ends, for actions wait for each other in a circle.
+// Computes start times by relaxation: raises them until no action starts before its rank's previous
+// action or its input has ended. Returns nullopt if this does not converge, because actions wait
+// for each other in a cycle.
 std::optional<Starts> relaxed_starts(const RandomCase& c) {
   const int ranks = static_cast<int>(c.table.size()), stages = static_cast<int>(c.stages.size());
   Starts starts;
@@ -242,7 +246,7 @@ TEST(SimulatePipeline, AgreesWithRelaxationOnRandomSizesAndCosts) {
   }
 }
 
-// What swaps of two actions make of a table: malformed, a deadlock, or another order that runs.
+// After swaps of two actions, a table is malformed, has a deadlock, or runs in another order.
 TEST(SimulatePipeline, TellsTablesWithSwappedActionsThatRunFromThoseThatDoNot) {
   int malformed = 0, deadlocked = 0, running = 0;
   for (uint64_t number = 0; number < 500; ++number) {
@@ -253,7 +257,7 @@ TEST(SimulatePipeline, TellsTablesWithSwappedActionsThatRunFromThoseThatDoNot) {
       const int i = draws.below(static_cast<int>(actions.size()) - 1);
       std::swap(actions[i], actions[i + 1]);
     }
-    bool is_malformed = false;  // a backward ahead of its forward
+    bool is_malformed = false;  // a backward pass before its forward pass
     for (const auto& actions : c.table)
       for (const PipelineAction& a : actions) {
         const auto forward =
@@ -279,7 +283,8 @@ TEST(SimulatePipeline, TellsTablesWithSwappedActionsThatRunFromThoseThatDoNot) {
 
 // ---- deadlocks ----
 
-// Actions by their first letter, micro-batch and stage: {"F0@0", "B0@0"}.
+// Returns a table of actions, each named by its first letter, micro-batch and stage: {"F0@0",
+// "B0@0"}.
 PipelineTable table_of(const std::vector<std::vector<const char*>>& ranks) {
   PipelineTable table;
   for (const auto& names : ranks) {

@@ -1,4 +1,4 @@
-// Tests of the numbering of world ranks, and of the groups that they make.
+// Tests of the numbering of world ranks, and of the groups of ranks.
 #include "parallel/rank_map.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Tests of SyncBatchNorm as a pass: what ranks tell each other, in the forward pass and in the backward one.
+// Tests of SyncBatchNorm as a pass: the sums that ranks exchange in the forward pass and in the
+// backward pass.
 #include "parallel/sync_batch_norm.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Tests of unrolling: parts one behind the other, sums of their gradients, and messages between the ranks of a pipeline.
+// Tests of unrolling: the sequence of micro-batches, the sums of their gradients, and messages
+// between the ranks of a pipeline.
 #include "parallel/unroll.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 namespace troika {
 namespace {
 
-// Two linear layers without bias, or one, their loss and gradients.
+// Returns a graph of one or two linear layers without bias, with the loss and the gradients.
 StepPart part_of(int64_t samples, bool has_two = false, DType compute = DType::f32) {
   Graph graph("net");
   ValueId x = graph.add_value("x", {DType::f32, {samples, 3}}, Role::samples);
@@ -122,13 +123,14 @@ graph "net" {
 })");
 }
 
-// The second layer in the first stage and the first in the second: no schedule can run that.
+// The second layer is in the first stage, and the first layer in the second stage. No schedule can
+// run this.
 TEST(Unroll, RefusesValuesThatGoAgainstTheStream) {
   StepPart part = part_of(2, true);
   for (const Node& node : part.graph.nodes()) part.stages.push_back(node.name == "first" ? 1 : 0);
   EXPECT_THROWS(Status::internal, "layers: linear 'fc' of stage 0 reads what linear 'first' of stage 1 makes too late",
                 unroll({part}, in_turn(1), 0, 2));
-  // Forward in order, and a gradient that skips back.
+  // Stages in order for the forward pass, but a gradient that skips a stage on its way back.
   part.stages.clear();
   for (size_t i = 0; i < part.graph.nodes().size(); ++i)
     part.stages.push_back(i < part.forward_nodes ? part.graph.nodes()[i].name != "first"

@@ -1,4 +1,4 @@
-// Tests of absorb_biases: which convolutions leave their bias to batch_norm2d.
+// Tests of absorb_biases: the convolutions whose bias moves to batch_norm2d.
 #include "passes/graph_text.h"
 #include "passes/passes.h"
 
@@ -48,7 +48,7 @@ TEST(AbsorbBiases, LeavesABiasToTheMeanThatIsTracked) {
 )"));
 }
 
-// The second time for backward, of a convolution that somebody else reads the first time.
+// A convolution is recomputed for the backward pass, and another node reads its first result.
 TEST(AbsorbBiases, TreatsWhatIsComputedAgainLikeTheFirstTime) {
   const std::string again = R"(  (%9 : f32[2, 3, 4, 4]) = conv2d(%0, %1, %2) "conv" {WINDOW}
   (%10 : f32[2, 3, 4, 4], %11 : f32[3], %12 : f32[3]) = batch_norm2d(%9, %3, %4, %5, %6, %7, _) "bn" {eps=1e-05, momentum=0.1, relu=0}
@@ -74,12 +74,12 @@ TEST(AbsorbBiases, KeepsABiasThatOthersSee) {
   (%10 : f32[2, 3, 4, 4], %11 : f32[3], %12 : f32[3]) = batch_norm2d(%9, %3, %4, %5, %6, %7, %9) "bn" {eps=1e-05, momentum=0.1, relu=0}
   return %10
 )",
-       // Running statistics instead of the batch's.
+       // Running statistics instead of the statistics of the batch.
        R"(  (%9 : f32[2, 3, 4, 4]) = conv2d(%0, %1, %2) "conv" {WINDOW}
   (%10 : f32[2, 3, 4, 4]) = batch_norm2d_inference(%9, %3, %4, %5, %6, _, _) "bn" {eps=1e-05, momentum=0.1, relu=0}
   return %10
 )",
-       // Cut at 0 before.
+       // A ReLU in the convolution.
        R"(  (%9 : f32[2, 3, 4, 4]) = conv2d(%0, %1, %2) "conv" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], relu=1, stride=[1, 1]}
   (%10 : f32[2, 3, 4, 4], %11 : f32[3], %12 : f32[3]) = batch_norm2d(%9, %3, %4, %5, %6, %7, _) "bn" {eps=1e-05, momentum=0.1, relu=0}
   return %10

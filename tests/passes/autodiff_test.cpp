@@ -1,4 +1,4 @@
-// Tests of autodiff: the backward pass as text, values used twice, frozen parameters, and what it refuses.
+// Tests of autodiff: the backward pass as text, values used twice, frozen parameters, and errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -84,7 +84,7 @@ TEST(Autodiff, AddsTheContributionsToAValueThatIsUsedTwice) {
   return %7 })"));
 }
 
-// A parameter used twice has one gradient, made after its last contribution.
+// A parameter that is used twice has one gradient, which is computed after the last contribution.
 TEST(Autodiff, MakesOneGradientOfAParameterThatIsUsedTwice) {
   constexpr const char* kTied = R"(
 graph "net" {

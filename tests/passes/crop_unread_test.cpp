@@ -1,4 +1,4 @@
-// Tests of crop_unread: only what a later window reads is computed.
+// Tests of crop_unread: only values that a later window reads are computed.
 #include "passes/graph_text.h"
 #include "passes/passes.h"
 #include "support/throws.h"
@@ -74,7 +74,7 @@ graph "net" {
   EXPECT_EQ(graph.nodes()[0].attributes.list("size"), (std::vector<int64_t>{10, 10}));
 }
 
-// A second reader that wants all of the input keeps it whole for both.
+// If a second reader needs the whole input, both readers get the whole input.
 TEST(CropUnread, LeavesAnInputThatSomebodyReadsWhole) {
   const std::string text = R"(
 graph "net" {
@@ -86,7 +86,7 @@ graph "net" {
   EXPECT_GRAPH(cropped(text), text);
 }
 
-// A padded convolution reads one row less at the far side; what it then gives there is not read.
+// A padded convolution reads one row less at the far side. The outputs that change are not read.
 TEST(CropUnread, CropsInputsOfPaddedConvolutions) {
   const Graph graph = cropped(R"(
 graph "net" {

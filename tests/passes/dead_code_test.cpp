@@ -1,4 +1,5 @@
-// Tests of remove_dead_code: what nothing reads goes, what changes state stays.
+// Tests of remove_dead_code: nodes whose outputs nothing reads are removed, nodes that change state
+// stay.
 #include <gtest/gtest.h>
 
 #include "passes/graph_text.h"

@@ -1,4 +1,4 @@
-// Tests of fuse_adds: which sums of gradients ride in batch_norm2d_gradient.
+// Tests of fuse_adds: the sums of gradients that batch_norm2d_gradient computes.
 #include "passes/graph_text.h"
 #include "passes/passes.h"
 
@@ -7,7 +7,7 @@
 namespace troika {
 namespace {
 
-// Nodes behind the forward pass of one batch_norm2d.
+// Returns a graph with the forward pass of one batch_norm2d, followed by `nodes`.
 std::string backward(const std::string& nodes) {
   return R"(
 graph "net" {

@@ -1,4 +1,4 @@
-// Tests of fuse_steps: recurrent layers without joins between them, side by side in time.
+// Tests of fuse_steps: stacked recurrent layers without joins between them, which run part by part.
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -10,7 +10,8 @@
 namespace troika {
 namespace {
 
-// "lstm1 lstm2 ...": the layer of each node, or for others than lstm and gru the op.
+// Returns the nodes in order, such as "lstm1 lstm2 ...": the layer of lstm and gru nodes, the op of
+// other nodes.
 std::string order_of(const Graph& graph) {
   std::vector<std::string> names;
   for (const Node& node : graph.nodes())
@@ -102,7 +103,8 @@ TEST(FuseSteps, ChangesNothingTheSecondTime) {
   EXPECT_EQ(print_graph(graph), once);
 }
 
-// Of parts that are dropped the states where they meet are left, and each is made again right before its own backward node.
+// If parts are dropped, the states between them are kept. Each part is recomputed right before its
+// own backward node.
 TEST(FuseSteps, LetsRecomputeMakeOnePartOfAllLayersAgainAtATime) {
   Model model("net");
   const ValueId x = model.add_lstm("a", model.add_input("x", {10, 3}), 5, true);

@@ -1,4 +1,4 @@
-// Tests of fuse: each pattern before and after, and the neighbours that must stay apart.
+// Tests of fuse: each pattern before and after, and neighbours that must not be fused.
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -129,7 +129,8 @@ TEST(Fuse, LetsTheResidualRideInInferencesBatchNorm) {
 (%7 : f32[2, 3, 4, 4]) = batch_norm2d_inference(%0, %1, %2, %3, %4, %5, %0) "bn" {eps=1e-05, momentum=0.1} return %7 })"));
 }
 
-// The batch norm then runs where the sum stood: behind the residual's maker.
+// The fused batch norm then runs at the place of the sum, after the node that computes the
+// residual.
 TEST(Fuse, MovesBatchNormBehindAResidualThatIsMadeLater) {
   EXPECT_GRAPH(
       fused(text(
@@ -140,7 +141,7 @@ TEST(Fuse, MovesBatchNormBehindAResidualThatIsMadeLater) {
           "(%10 : f32[2, 3, 4, 4], %7 : f32[3], %8 : f32[3]) = batch_norm2d(%0, %1, %2, %3, %4, %5, %9) \"bn\" {eps=1e-05, momentum=0.1} return %10 }"));
 }
 
-// In its own stage it would wait for what a later one makes.
+// BatchNorm would otherwise wait, in its own stage, for a value of a later stage.
 TEST(Fuse, KeepsAResidualOfALaterStageOutOfBatchNorm) {
   const std::string source =
       text(kBatchNorm, kBn,

@@ -1,4 +1,5 @@
-// EXPECT_GRAPH: a graph prints as a text says, whatever the text's own line breaks and indentation.
+// EXPECT_GRAPH: expects that a graph prints as the text, ignoring the text's line breaks and
+// indentation.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests of to_inference: what the network computes when it is evaluated.
+// Tests of to_inference: the graph of the network for evaluation.
 #include <gtest/gtest.h>
 
 #include "passes/graph_text.h"

@@ -1,4 +1,4 @@
-// Tests of append_loss: the loss against a new input, and what the graph then gives.
+// Tests of append_loss: the loss against a new input, and the new outputs of the graph.
 #include <gtest/gtest.h>
 
 #include "passes/graph_text.h"

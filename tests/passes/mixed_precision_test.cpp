@@ -1,4 +1,4 @@
-// Tests of mixed_precision: which values are 16 bits wide, and where the casts stand.
+// Tests of mixed_precision: the values with 16 bits, and the places of the casts.
 #include "passes/graph_text.h"
 #include "passes/passes.h"
 #include "support/throws.h"
@@ -111,7 +111,8 @@ graph "net" {
   EXPECT_EQ(marked, (std::vector<std::string>{"lstm", "gru", "gru_gradient", "lstm_gradient"}));
 }
 
-// One launch before the first layer; casts of activations stay where they are.
+// All casts of parameters are one launch before the first layer. Casts of activations stay in
+// place.
 TEST(FuseCasts, MakesThoseOfParametersOneNode) {
   Graph graph = parse_graph(R"(
 graph "net" {

@@ -1,4 +1,5 @@
-// Tests of append_optimizer: one update per group, with the optimizer's slots as state, after conditioning and before averages.
+// Tests of append_optimizer: one update per group, after conditioning and before averages. The
+// optimizer's slots are state.
 #include "passes/optimizer.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ OptimizerStep step_of(std::vector<UpdateGroup> groups) {
   return step;
 }
 
-// Compares the graph with the parameters, `state`, the gradients and `nodes`.
+// Expects a graph of the parameters, `state`, the gradients and `nodes`.
 void expect_step(const OptimizerStep& step, const std::string& state, const std::string& nodes) {
   Graph graph = parse_graph(kParameters + kGradients + "return }");
   append_optimizer(graph, step);
@@ -92,7 +93,8 @@ TEST(AppendOptimizer, FindsNormsOfEachGroupThatNeedsThem) {
 )");
 }
 
-// Another rank of the channel group counts "b", which this one holds as well, and this one has nothing of "c".
+// This rank also holds "b", but another rank of the channel group adds its norm. This rank holds no
+// part of "c".
 TEST(AppendOptimizer, SumsTheNormsOfParametersThatAreCutByChannel) {
   OptimizerStep step = step_of({{{"b"}, 0, false, true}, {{"a"}, 1, false, true}});
   step.optimizer = &lamb_optimizer;
@@ -146,7 +148,7 @@ TEST(AppendOptimizer, AsksTheOtherPartsOfTheModelForTheirNormsAndInfinities) {
   OptimizerStep step = step_of({{{"b", "a"}}});
   step.conditioning.max_norm = 2;
   step.conditioning.is_scaled = true;
-  step.share = {1, 3, {"a"}};  // another rank counts "b", which this one holds as well
+  step.share = {1, 3, {"a"}};  // this rank also holds "b", but another rank adds its norm
   expect_step(step, R"graph(%4 : f32[1, 4] settings "settings" %5 : f32[2] buffer "(loss scale)")graph", R"(
   (%6 : i32[1]) = check_finite(%2) "sgd"
   (%7 : i32[1]) = all_finite(%6) "sgd"

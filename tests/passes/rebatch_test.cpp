@@ -1,4 +1,4 @@
-// Tests of rebatch: the batch of the input changes, and every shape that follows from it.
+// Tests of rebatch: changes the batch of the input, and every shape that depends on the batch.
 #include <gtest/gtest.h>
 
 #include "passes/graph_text.h"

@@ -1,4 +1,4 @@
-// Tests of recompute: which values are dropped, and the copies that make them again, as text.
+// Tests of recompute: the dropped values, and the copies of nodes that recompute them, as text.
 #include "passes/recompute.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace troika {
 namespace {
 
-// The graph behind autodiff, all of whose parameters are trained.
+// Returns the graph after autodiff, with all parameters trained.
 Graph differentiated(const std::string& source) {
   Graph graph = parse_graph(source);
   std::vector<std::string> trainable;
@@ -45,8 +45,8 @@ graph "mlp" {
   (%10 : f64[1]) = mean_squared_error(%9, %5) "loss" {scale=1.0}
 )";
 
-// Half of the bytes that backward reads are made before fc3: %7 crosses there and is kept, %6 is made again right before
-// it is read, %8 and %9 are of the last segment.
+// Half of the bytes that the backward pass reads are computed before fc3. %7 crosses this border
+// and is kept; %6 is recomputed right before it is read; %8 and %9 belong to the last segment.
 TEST(Recompute, KeepsWhatCrossesASegmentAndMakesTheRestAgainWhereItIsRead) {
   const Graph graph = differentiated(text(kPerceptron, "return %10 }"));
   EXPECT_GRAPH(recomputed(graph, drop_segments(graph, 2)), text(kPerceptron, R"(
@@ -121,8 +121,11 @@ graph "net" {
   (%21 : f64[1], %22 : i64[1], %23 : f32[2, 5]) = cross_entropy(%20, %10) "loss" {scale=0.5}
 )";
 
-// One copy of each layer, whoever reads it first: BatchNorm's without running statistics, the maxima's places with the
-// maxima, dropout from the same counter, and the view with what it shows.
+// Each layer is recomputed once, before its first reader:
+// - BatchNorm without running statistics,
+// - the maxima together with their places,
+// - dropout with the same counter,
+// - a view together with its source.
 TEST(Recompute, MakesEveryLayerAgainOnceAndMovesNoStateAgain) {
   const Graph graph = differentiated(text(kImages, "return %21, %22 }"));
   EXPECT_GRAPH(recomputed(graph, drop_layers(graph, {"*"})), text(kImages, R"(
@@ -167,7 +170,8 @@ TEST(Recompute, MakesWhatIsCheapAgainFromTheConvolutionsThatAreKept) {
   return %21, %22 })"));
 }
 
-// A view has no memory of its own: it is dropped with what it shows, and by its own name not at all.
+// A view has no memory of its own. It is dropped together with its source, and never by its own
+// name.
 TEST(Recompute, DropsAViewWithWhatItShows) {
   const Graph graph = differentiated(text(kImages, "return %21, %22 }"));
   EXPECT_EQ(count_dropped(drop_layers(graph, {"flatten"})), 0);
@@ -176,7 +180,8 @@ TEST(Recompute, DropsAViewWithWhatItShows) {
   EXPECT_EQ(count_dropped(dropped), 2);
 }
 
-// Were the sum of a block dropped too, every block of a stage would have to be made again at once.
+// If the sum of a block were dropped too, every block of a stage would have to be recomputed at
+// once.
 TEST(Recompute, KeepsTheSumsOfBlocksAmongCheapLayers) {
   const Graph graph = differentiated(R"(
 graph "net" {
@@ -202,7 +207,7 @@ graph "net" {
   EXPECT_EQ(count_dropped(dropped), 1);
 }
 
-// To drop a ReLU's output would mean to keep its input instead.
+// If a ReLU's output were dropped, its input would have to be kept instead.
 TEST(Recompute, KeepsACheapLayerWhoseInputBackwardDoesNotRead) {
   const Graph graph = differentiated(R"(
 graph "net" {

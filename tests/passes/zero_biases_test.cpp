@@ -1,4 +1,4 @@
-// Tests of zero_biases: which gradients are known to be 0.
+// Tests of zero_biases: the gradients that are known to be 0.
 #include "passes/graph_text.h"
 #include "passes/passes.h"
 
@@ -7,7 +7,8 @@
 namespace troika {
 namespace {
 
-// What batch_norm2d gives back goes to two convolutions; the third one's dy comes from elsewhere, the fourth has no bias.
+// Two convolutions get their dy from batch_norm2d_gradient. The third gets its dy from another
+// node, and the fourth has no bias.
 TEST(ZeroBiases, MakesThoseInFrontOfBatchNormOneNode) {
   Graph graph = parse_graph(R"(
 graph "net" {

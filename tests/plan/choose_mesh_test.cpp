@@ -43,7 +43,7 @@ TEST(ChooseMesh, GivesTheFastestThatFits) {
 }
 
 TEST(ChooseMesh, LeavesOutMeshesThatCannotWork) {
-  const auto model = deep_model(2);  // of 64 units
+  const auto model = deep_model(2);  // layers of 64 units
   const Machine machine = machine_of(65);
   EXPECT_THROWS(Status::invalid_argument, "model 'deep' has 2 layers, cannot be cut into 65 stages",
                 estimate_mesh(model->graph(), step_of(130), machine, {1, 65, 1}));
@@ -59,7 +59,7 @@ TEST(ChooseMesh, LeavesOutMeshesThatCannotWork) {
 TEST(ChooseMesh, LeavesOutPartsThatBatchNormCannotNormalise) {
   ZooOptions zoo;
   zoo.input_channels = 1, zoo.input_height = 28, zoo.input_width = 28;
-  const auto model = create_model("resnet18", zoo);  // whose last images are of 1 x 1
+  const auto model = create_model("resnet18", zoo);  // its last images are 1 x 1
   const std::string refusal = "training needs more than 1 value a channel, a part of the batch has 1";
   EXPECT_THROWS(Status::invalid_argument, refusal, estimate(*model, step_of(4), {4, 1, 1}));
   EXPECT_THROWS(Status::invalid_argument, refusal, estimate(*model, step_of(4, 2), {2, 1, 1}));
@@ -73,7 +73,7 @@ TEST(ChooseMesh, LeavesOutPartsThatBatchNormCannotNormalise) {
   }
 }
 
-// Whatever is asked for, the mesh that is chosen for CPU devices is one that attaching takes.
+// For any settings, attaching accepts the mesh that is chosen for CPU devices.
 TEST(ChooseMesh, GivesWhatAttachingTakes) {
   PlannedStep scaled = step_of(8), clipped = step_of(8), low = step_of(8), shards = step_of(8), budget = step_of(8);
   scaled.compute = DType::f16, scaled.conditioning.is_scaled = true;
@@ -81,7 +81,8 @@ TEST(ChooseMesh, GivesWhatAttachingTakes) {
   low.compute = DType::bf16;
   shards.logical_shards = 4;
   budget.recompute.budget_bytes = 1 << 20;
-  const Machine slow_link{4, size_t{1} << 40, 1e12, 1e11, 1e6, 0};  // on which splitting by data is the slowest
+  // On this machine, splitting by data is the slowest split.
+  const Machine slow_link{4, size_t{1} << 40, 1e12, 1e11, 1e6, 0};
   EXPECT_EQ(choose_mesh(deep_model(8)->graph(), step_of(8), slow_link).mesh, (Mesh{1, 4, 1}));
   for (PlannedStep settings : {step_of(8), scaled, clipped, low, shards, budget}) {
     const Mesh mesh = choose_mesh(deep_model(8)->graph(), settings, slow_link).mesh;

@@ -1,4 +1,5 @@
-// Tests of the recipe: the graph that is lowered, mode by mode and rank by rank, and a real plan on a CPU device.
+// Tests of the sequence of passes: the graph that is lowered, per mode and per rank, and a real
+// plan on a CPU device.
 #include "plan/compile.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 namespace troika {
 namespace {
 
-// d2l_lenet, all of it trained, with plain SGD.
+// d2l_lenet with all parameters trained by plain SGD.
 struct Lenet {
   std::unique_ptr<Model> model = create_model("d2l_lenet", {});
   CompileRequest request{model->graph()};
@@ -147,8 +148,8 @@ TEST(BuildGraph, TellsTheLogOfEveryPass) {
   std::vector<std::string> lines;
   Lenet(Mode::train, 2, 4, 2).graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
   ASSERT_EQ(lines.size(), 12u);
-  const char* passes[] = {"rebatch",       "loss", "fuse",      "crop_unread", "autodiff",      "unroll",
-                          "data_parallel", "optimizer",  "fuse_adds", "zero_biases", "absorb_biases", "dead_code"};
+  const char* passes[] = {"rebatch",       "loss",      "fuse",      "crop_unread", "autodiff",      "unroll",
+                          "data_parallel", "optimizer", "fuse_adds", "zero_biases", "absorb_biases", "dead_code"};
   for (size_t i = 0; i < lines.size(); ++i)
     EXPECT_EQ(lines[i].find("pass " + std::string(passes[i]) + ": "), 0u) << lines[i];
 }

@@ -1,4 +1,5 @@
-// Tests of estimates: against what trainers allocate, and against bytes and times worked out by hand.
+// Tests of estimates: against the memory that trainers allocate, and against bytes and times
+// computed by hand.
 #include "plan/estimate.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,8 @@ namespace {
 constexpr Mesh kMeshes[] = {{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1},
                             {1, 2, 2}, {1, 4, 1}, {1, 1, 4}, {2, 2, 2}};
 
-// What blocked layouts add to parameters, which depends on the CPU's vectors and is not estimated.
+// Returns the bytes that blocked layouts add to parameters. They depend on the CPU's vectors and
+// are not estimated.
 size_t padding_of(const StateTable& state, bool with_buffers) {
   constexpr size_t kLine = 64;
   const auto in_lines = [](size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; };
@@ -30,7 +32,7 @@ size_t padding_of(const StateTable& state, bool with_buffers) {
   return padding;
 }
 
-// Every device of the first share of samples, by its place in the pipeline and in its channel group.
+// Compares the state of every rank with the estimate for the rank's place in the pipeline.
 void expect_state(const MeshEstimate& found, const Trainer& trainer) {
   const auto channels = static_cast<size_t>(found.mesh.channel);
   ASSERT_EQ(found.devices.size(), static_cast<size_t>(found.mesh.layer));
@@ -44,7 +46,7 @@ void expect_state(const MeshEstimate& found, const Trainer& trainer) {
       EXPECT_EQ(device.parameter_bytes, parameters) << r;
       EXPECT_EQ(device.gradient_bytes, gradients) << r;
       EXPECT_EQ(device.optimizer_bytes, optimizer ? optimizer - padding : 0) << r;
-    } else {  // has no more channels than the first
+    } else {  // has at most as many channels as the first rank
       EXPECT_GE(device.parameter_bytes, parameters) << r;
       EXPECT_GE(device.gradient_bytes, gradients) << r;
     }
@@ -55,7 +57,7 @@ TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
   auto compare = [](const auto& net, const PlannedStep& settings, const Mesh& mesh) {
     SCOPED_TRACE(text(net()->name(), " on ", name_of(mesh), ", momentum ", settings.settings[Setting::momentum]));
     const auto trainer = attach(net(), settings, mesh);
-    trainer->explain(8);  // which decides the layouts of parameters
+    trainer->explain(8);  // decides the layouts of parameters
     expect_state(estimate(*net(), settings, mesh), *trainer);
   };
   for (const Mesh& mesh : kMeshes)
@@ -70,7 +72,7 @@ TEST(EstimateMesh, GivesTheStateThatATrainerAllocates) {
 
 TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
   for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{1, 2, 1}}) {
-    const auto trainer = attach(lenet(), step_of(8), mesh);  // of 20 and 50 channels
+    const auto trainer = attach(lenet(), step_of(8), mesh);  // lenet has 20 and 50 channels
     trainer->explain(8);
     const MeshEstimate found = estimate(*lenet(), step_of(8), mesh);
     for (size_t r = 0; r < found.devices.size(); ++r) {
@@ -81,9 +83,10 @@ TEST(EstimateMesh, LeavesOutThePaddingOfLayouts) {
   }
 }
 
-// What the device holds of the network's values, at the plan's fullest moment.
+// Compares the peak bytes of the network's values on a device with the estimate.
 void expect_activations(const Trainer& trainer, size_t replica, size_t estimated, const std::string& where) {
-  constexpr size_t kPadding = 16 << 10;  // of gradients of few units that micro-batches add up
+  // Padding of gradients of few units, which micro-batches add up.
+  constexpr size_t kPadding = 16 << 10;
   const size_t bytes = PlannedMemory(trainer.ranks().at(replica).current_plan()).value_bytes(kArenaAlignment);
   EXPECT_LE(bytes, estimated + kPadding) << where;
   EXPECT_GE(bytes * 5 / 4 + kArenaAlignment, estimated) << where << ": an estimate has the gaps of an arena";
@@ -142,7 +145,7 @@ TEST(EstimateMesh, KeepsToAnActivationBudgetOrSaysWhatItTakes) {
   settings.recompute.budget_bytes = static_cast<int64_t>(whole * 3 / 4);
   EXPECT_LE(estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes, whole * 3 / 4);
   int kept = 0;
-  for (size_t percent = 70; percent > 0; --percent) {  // down to the least that works
+  for (size_t percent = 70; percent > 0; --percent) {  // down to the smallest budget that is possible
     settings.recompute.budget_bytes = static_cast<int64_t>(whole * percent / 100);
     try {
       EXPECT_LE(estimate(*model, settings, {2, 1, 1}).devices[0].activation_bytes, whole * percent / 100) << percent;
@@ -153,7 +156,7 @@ TEST(EstimateMesh, KeepsToAnActivationBudgetOrSaysWhatItTakes) {
     }
   }
   EXPECT_GT(kept, 5);
-  for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{1, 1, 2}}) {  // on the device that needs most
+  for (const Mesh& mesh : {Mesh{1, 2, 1}, Mesh{1, 1, 2}}) {  // compares the devices that need most
     settings.recompute.budget_bytes = 0;
     size_t split = 0;
     for (const DeviceEstimate& device : estimate(*model, settings, mesh).devices)
@@ -205,7 +208,7 @@ TEST(EstimateMesh, SharesTheOptimizersStateByWholeParameters) {
     const auto others = static_cast<size_t>(n - 1);
     EXPECT_EQ(device.data_bytes, 2 * others * kGradients / static_cast<size_t>(n) + others * 512);
   }
-  const auto deep = deep_model(8);  // of equal layers: each of 4 ranks has 2
+  const auto deep = deep_model(8);  // equal layers: each of 4 ranks has 2
   const DeviceEstimate quarter = estimate(*deep, settings, {4, 1, 1}).devices[0];
   EXPECT_EQ(quarter.optimizer_bytes, 2u * 16384);
   EXPECT_EQ(quarter.data_bytes, (2 * 3 + 3) * size_t{8 * 16384} / 4)
@@ -217,12 +220,13 @@ TEST(EstimateMesh, SharesTheOptimizersStateByWholeParameters) {
 TEST(EstimateMesh, SharesTheUpdateAndGathersBehindIt) {
   const auto model = deep_model(8);
   PlannedStep settings = step_of(64, 1, 0.9);
-  Machine machine{4, 1, kFast, 1e6, kFast, 0};  // memory alone
+  Machine machine{4, 1, kFast, 1e6, kFast, 0};  // only memory takes time
   const double whole = estimate_mesh(model->graph(), settings, machine, {}).seconds;
   settings.shards_optimizer = true;
-  // Gradients are read, parameters and momentum read and written: of 2 layers instead of 8. (And the learning rate.)
+  // The update reads gradients, and reads and writes parameters and momentum: for 2 layers instead
+  // of 8. It also reads the learning rate.
   EXPECT_NEAR(whole - estimate_mesh(model->graph(), settings, machine, {}).seconds, 5 * 6 * 16384 / 1e6, 1e-5);
-  machine = {4, 1, kFast, kFast, 1e6, 1e-3};  // the link alone
+  machine = {4, 1, kFast, kFast, 1e6, 1e-3};  // only the link takes time
   settings.shards_optimizer = false;
   const double sums = estimate_mesh(model->graph(), settings, machine, {}).seconds;
   settings.shards_optimizer = true;
@@ -239,7 +243,7 @@ TEST(EstimateMesh, SendsHalfTheBytesOfCompressedGradients) {
   EXPECT_EQ(2 * half.sent_bytes(), whole.sent_bytes());
   EXPECT_EQ(half.devices[0].gradient_bytes, whole.devices[0].gradient_bytes);
   EXPECT_NEAR(2 * half.seconds, whole.seconds, 1e-9);
-  // Activations travel as they are.
+  // Activations are not compressed.
   EXPECT_EQ(estimate(*model, settings, {1, 2, 2}).sent_bytes(), estimate(*model, step_of(64), {1, 2, 2}).sent_bytes());
 }
 
@@ -254,17 +258,18 @@ TEST(EstimateMesh, CountsWhatDevicesSend) {
   constexpr size_t kGradients = 4 * (128 + 8 + 24 + 3);
   EXPECT_EQ(devices({2, 1, 1})[0].data_bytes, kGradients);
   EXPECT_EQ(devices({4, 1, 1})[0].data_bytes, 2 * 3 * kGradients / 4);
-  EXPECT_EQ(devices({4, 1, 1}, 2)[0].sent_bytes(), 2 * 3 * kGradients / 4);  // sums of all micro-batches travel once
-  // The output of fc1, and its gradient, of 8 samples and 8 units.
+  EXPECT_EQ(devices({4, 1, 1}, 2)[0].sent_bytes(), 2 * 3 * kGradients / 4);  // sums of all micro-batches are sent once
+  // The output of fc1 and its gradient, for 8 samples and 8 units.
   for (int64_t micro_batches : {1, 4})
     for (const DeviceEstimate& device : devices({1, 2, 1}, micro_batches)) {
       EXPECT_EQ(device.layer_bytes, 4u * 8 * 8);
       EXPECT_EQ(device.sent_bytes(), device.layer_bytes);
     }
-  // One sum: the output of fc2, 8 samples of 3 classes. The first layer's input needs no gradient.
+  // One sum: the output of fc2, for 8 samples and 3 classes. The first layer's input needs no
+  // gradient.
   EXPECT_EQ(devices({1, 1, 2})[0].channel_bytes, 4u * 8 * 3);
   EXPECT_EQ(devices({1, 1, 3})[0].channel_bytes, 2u * 2 * (4 * 8 * 3) / 3);
-  // A pipeline has 4 of the samples; each of its devices sums its own layer.
+  // Each pipeline has 4 samples. Each device sums the gradients of its own layer.
   const auto both = devices({2, 2, 1});
   EXPECT_EQ(both[0].layer_bytes, 4u * 4 * 8);
   EXPECT_EQ(both[0].data_bytes, 4u * (128 + 8));
@@ -276,8 +281,8 @@ TEST(EstimateMesh, CountsWhatDevicesSend) {
 
 TEST(EstimateMesh, TakesTheTimeOfItsOperations) {
   Machine machine{1, 1, 1e6, kFast, kFast, 0};
-  // Products: forward, the gradients of both weights, and of fc2's input. ReLU is fused; its gradient is an operation a unit,
-  // the loss one for each number that it gives.
+  // Products: forward, the gradients of both weights, and the gradient of fc2's input. ReLU is
+  // fused. Its gradient takes one operation per unit, and the loss one per number of its outputs.
   const double operations = 2.0 * 8 * (128 + 24) * 2 + 2.0 * 8 * 24 + 8 * 8 + (2 + 8 * 3) + 8 * 3;
   EXPECT_NEAR(estimate_mesh(small_model()->graph(), step_of(8), machine, {}).seconds, operations / 1e6, 1e-9);
 }
@@ -290,16 +295,16 @@ TEST(EstimateMesh, TakesTheTimeOfItsMemory) {
   // Momentum is read and written with each update.
   EXPECT_NEAR(estimate_mesh(model->graph(), step_of(8, 1, 0.9), machine, {}).seconds - once, 2 * 4 * parameters / 1e6,
               1e-9);
-  // Clipping reads each gradient once more, behind its sum.
+  // Clipping reads each gradient once more, after its sum.
   PlannedStep clipped = step_of(8);
   clipped.conditioning.max_norm = 1;
   const double reading = 4 * parameters / 1e6;
   EXPECT_NEAR(estimate_mesh(model->graph(), clipped, machine, {}).seconds - once, reading, 0.05 * reading);
-  machine = {2, 1, kFast, 1e6, 1e3, 0};  // sums outlast the backward pass
+  machine = {2, 1, kFast, 1e6, 1e3, 0};  // sums take longer than the backward pass
   const double summed = estimate_mesh(model->graph(), step_of(8), machine, {}).seconds;
   EXPECT_NEAR(estimate_mesh(model->graph(), clipped, machine, {}).seconds - summed, reading, 0.05 * reading);
   machine = {1, 1, kFast, 1e6, kFast, 0};
-  // Twice the samples take twice the time, but for what has the size of the parameters.
+  // Twice the samples take twice the time, except for work on values of the parameters' size.
   const double twice = estimate_mesh(model->graph(), step_of(16), machine, {}).seconds;
   EXPECT_GT(twice, 1.2 * once);
   EXPECT_LT(twice, 2 * once);
@@ -308,15 +313,15 @@ TEST(EstimateMesh, TakesTheTimeOfItsMemory) {
 TEST(EstimateMesh, AddsTheSumsThatNothingHides) {
   Machine machine{2, 1, kFast, kFast, 1e6, 1e-3};
   PlannedStep settings = step_of(8);
-  // Each parameter's gradient alone: two messages of half of it, four times.
+  // One bucket per parameter: four times two messages of half a gradient.
   settings.bucket_bytes = 0;
   EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {}).seconds, 4 * 2 * 1e-3 + 4 * 163 / 1e6, 1e-9);
   settings.bucket_bytes = 1 << 20;
   EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {}).seconds, 2 * 1e-3 + 4 * 163 / 1e6, 1e-9);
-  // Behind each other: the output's sum over two devices.
+  // The output's sum over two devices, which nothing hides.
   EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {1, 1, 2}).seconds, 2 * 1e-3 + 4 * 24 / 1e6,
               1e-9);
-  // The output of fc1 and its gradient, of 8 samples and 8 units.
+  // The output of fc1 and its gradient, for 8 samples and 8 units.
   EXPECT_NEAR(estimate_mesh(small_model()->graph(), settings, machine, {1, 2, 1}).seconds, 2 * (1e-3 + 4 * 64 / 1e6),
               1e-9);
 }
@@ -327,12 +332,12 @@ TEST(EstimateMesh, HidesSumsBehindTheBackwardPass) {
   PlannedStep settings = step_of(64);
   settings.bucket_bytes = 0;
   const double alone = estimate_mesh(model->graph(), step_of(32), {1, 1, 1e9, kFast, kFast, 0}, {}).seconds;
-  // A product takes 2.6e-4 s, a gradient of 16 KiB on its way 1.6e-2: sums begin behind the last layer's first product, and hide
-  // the 30 that follow.
+  // A product takes 2.6e-4 s, and sending a gradient of 16 KiB takes 1.6e-2 s. Sums begin after the
+  // last layer's first backward product, and hide the 30 products that follow.
   const double product = 2.0 * 32 * 64 * 64 / 1e9;
   EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16 * 16384 / 1e6 - 30 * product,
               1e-8);
-  machine.link_bandwidth = 1e9;  // now 1.6e-5 s: the first layer's alone is left
+  machine.link_bandwidth = 1e9;  // now 1.6e-5 s: only the first layer's sum is not hidden
   EXPECT_NEAR(estimate_mesh(model->graph(), settings, machine, {}).seconds, alone + 16384 / 1e9, 1e-7);
 }
 
@@ -345,7 +350,7 @@ TEST(EstimateMesh, HasThePublishedBubbleWhereStagesAreEqual) {
         settings.pipeline_schedule = schedule;
         const Machine machine{p, 1, 1e9, kFast, kFast, 0};
         const double bubble = estimate_mesh(model->graph(), settings, machine, {1, p, 1}).bubble;
-        // Layers are equal but for the first, whose input needs no gradient, and the loss.
+        // All layers are equal, except the first, whose input needs no gradient, and the loss.
         EXPECT_NEAR(bubble, (p - 1.0) / (m + p - 1), 0.02) << p << " ranks, " << m << " micro-batches";
         if (p == 1) {
           EXPECT_EQ(bubble, 0);

@@ -1,4 +1,4 @@
-// Models, settings and machines to estimate meshes of, and trainers to compare with.
+// Models, settings and machines for estimates of meshes, and trainers to compare with.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,8 @@
 
 namespace troika {
 
-// 16 inputs, 8 units, ReLU, 3 classes: fc1 of 128 + 8 parameters, fc2 of 24 + 3.
+// Returns a model of 16 inputs, 8 units, ReLU and 3 classes: fc1 has 128 + 8 parameters, fc2 has 24
+// + 3.
 inline std::shared_ptr<Model> small_model() {
   ZooOptions zoo;
   zoo.classes = 3, zoo.input_channels = 1, zoo.input_height = 4, zoo.input_width = 4, zoo.hidden = 8;
@@ -19,7 +20,8 @@ inline std::shared_ptr<Model> small_model() {
 
 inline std::shared_ptr<Model> lenet() { return create_model("d2l_lenet", {}); }
 
-// No layout pads these numbers of channels and units, nor a half or a quarter of them.
+// Returns a model whose numbers of channels and units no layout pads, and neither their halves and
+// quarters.
 inline std::shared_ptr<Model> even_net() {
   auto model = std::make_shared<Model>("even_net");
   const Window three{{3, 3}, {1, 1}, {1, 1}, {1, 1}}, two{{2, 2}, {2, 2}, {0, 0}, {1, 1}};
@@ -39,7 +41,7 @@ inline std::shared_ptr<Model> small_resnet() {
   return create_model("d2l_resnet18", zoo);
 }
 
-// Linear layers that all cost the same.
+// Returns a model of linear layers with equal costs.
 inline std::shared_ptr<Model> deep_model(int layers) {
   auto model = std::make_shared<Model>("deep");
   ValueId x = model->add_input("x", {64});

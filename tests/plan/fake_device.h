@@ -1,4 +1,5 @@
-// A device for tests of plans: its kernels compute nothing, and take and make the layouts that the test says.
+// A device for tests of plans. Its kernels compute nothing. The test defines the layouts that they
+// read and write.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +11,8 @@
 
 namespace troika {
 
-// Named "A", "B", ...; takes twice the bytes of the plain one, so that tests see whose size is used.
+// A layout named "A", "B", ... It needs twice the bytes of the plain layout, so that tests see
+// which size is used.
 class FakeLayout : public Layout {
  public:
   FakeLayout(std::string name, size_t bytes) : name_(std::move(name)), bytes_(bytes) {}
@@ -24,15 +26,15 @@ class FakeLayout : public Layout {
 };
 
 struct FakeKernel {
-  std::vector<std::string> inputs;   // layouts; "plain", or empty: as each lies
-  std::vector<std::string> outputs;  // beyond the list: plain
+  std::vector<std::string> inputs;   // names of layouts; empty: any layout is accepted
+  std::vector<std::string> outputs;  // names of layouts; outputs after the end of the list are plain
   size_t scratch_bytes = 0;
   std::vector<std::pair<int, int>> may_share = {};
 };
 
 class FakeDevice : public Device {
  public:
-  // By the node's name.
+  // `kernels` are by the node's name.
   explicit FakeDevice(std::map<std::string, FakeKernel> kernels = {}) : kernels_(std::move(kernels)) {}
 
   DeviceId id() const override { return {}; }

@@ -1,4 +1,4 @@
-// Tests of what nodes, messages and sums cost, and of lifetimes.
+// Tests of the costs of nodes, messages and sums, and of lifetimes.
 #include "plan/graph_cost.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr Machine kMachine{4, 0, 1e6, 1e3, 1e3, 0.5};
 
-// x [16] -> y -> z -> a view of z, the output; each of 64 bytes.
+// The graph x [16] -> y -> z -> a view of z, which is the output. Each value has 64 bytes.
 struct Chain {
   Graph graph{"chain"};
   Chain() {
@@ -57,7 +57,7 @@ TEST(SumSeconds, AreThoseOfARing) {
 
 TEST(ActivationBytes, AreThoseThatLiveTogether) {
   Chain chain;
-  EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);    // z takes the place of x; its view none
+  EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);    // z uses the memory of x; a view has none
   chain.graph.outputs.push_back(chain.graph.nodes()[0].outputs[0]);  // y lives to the end
   EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);
   chain.graph.outputs.push_back(0);  // and so does x

@@ -1,4 +1,5 @@
-// Tests of order_launches: what a launch beside the row waits for, and what waits for it.
+// Tests of order_launches: the launches that a concurrent launch waits for, and the launches that
+// wait for it.
 #include "plan/launch_order.h"
 
 #include <gtest/gtest.h>
@@ -41,8 +42,8 @@ TEST(LaunchOrder, LetsTheRowGoOnUntilItReadsWhatIsMadeBeside) {
   Steps steps;
   steps
       .add({arena(0)}, {arena(64)})         // dy
-      .beside({arena(64)}, {gradients(0)})  // of the weight
-      .add({arena(64)}, {arena(128)})       // dx: reads dy, too
+      .beside({arena(64)}, {gradients(0)})  // the weight's gradient
+      .add({arena(64)}, {arena(128)})       // dx: also reads dy
       .add({arena(128)}, {arena(192)})
       .add({gradients(0)}, {})  // the update
       .add({gradients(0)}, {});
@@ -56,7 +57,7 @@ TEST(LaunchOrder, KeepsMemoryThatIsReadOrUsedBesideFromBeingOverwritten) {
   Steps scratch;
   scratch.add({}, {arena(64)}).beside({arena(64)}, {gradients(0)}, arena(256)).add({arena(300)}, {}).add({}, {});
   EXPECT_EQ(scratch.order(), (LaunchOrder{{}, {0}, {0, 1}, {2}}));
-  Steps neighbours;  // that do not touch
+  Steps neighbours;  // in memory, but without overlap
   neighbours.add({}, {arena(64)}).beside({arena(64)}, {gradients(0)}).add({}, {arena(0)}).add({}, {arena(128)});
   EXPECT_EQ(neighbours.order(), (LaunchOrder{{}, {0}, {0}, {2}}));
 }
@@ -64,7 +65,7 @@ TEST(LaunchOrder, KeepsMemoryThatIsReadOrUsedBesideFromBeingOverwritten) {
 TEST(LaunchOrder, LetsALaunchBesideBeginBehindWhatTouchesItsMemoryLast) {
   Steps steps;
   steps.add({}, {arena(0)}).add({arena(64)}, {}).add({}, {arena(128)}).beside({arena(0)}, {gradients(0)}, arena(64));
-  EXPECT_EQ(steps.order()[3], std::vector<size_t>{1});  // which reads where its scratch comes to lie
+  EXPECT_EQ(steps.order()[3], std::vector<size_t>{1});  // launch 1 reads the memory of the scratch
 }
 
 TEST(LaunchOrder, PutsLaunchesBesideBehindEachOtherAndWaitsForTheLastThatMatters) {
@@ -73,7 +74,7 @@ TEST(LaunchOrder, PutsLaunchesBesideBehindEachOtherAndWaitsForTheLastThatMatters
       .beside({arena(0)}, {gradients(0)})
       .beside({arena(0)}, {gradients(64)})
       .beside({arena(0)}, {gradients(128)})
-      .add({gradients(64)}, {})  // the first two are behind it then
+      .add({gradients(64)}, {})  // waits for the second and thereby for the first
       .add({gradients(0)}, {})
       .add({gradients(128)}, {});
   EXPECT_EQ(steps.order(), (LaunchOrder{{}, {0}, {1, 0}, {2, 0}, {0, 2}, {4}, {5, 3}}));

@@ -1,4 +1,5 @@
-// Tests of lowering with a device that computes nothing: reorders, gradients on their way, and who shares whose memory.
+// Tests of lowering with a device that computes nothing: reorders, sums of gradients in flight, and
+// shared memory.
 #include "plan/lower.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +74,8 @@ plan net: 5 launches, 0.000 GFLOP, arena 0.0 MiB
 )");
 }
 
-// %1 dies in "side", and would make room for what "second" makes.
+// "side" is the last reader of %1. Without concurrency, the output of "second" could use the memory
+// of %1.
 TEST(Lower, KeepsWhatALaunchBesideReadsUntilTheNextOfItsKind) {
   EXPECT_EQ(plan_text(R"(
 graph "net" {
@@ -190,7 +192,8 @@ graph "net" {
   return
 })";
 
-// One copy brings what the host feeds, and one what it reads, though neither lives for the whole step.
+// One copy transfers all numbers that the host feeds, and one copy all numbers that it reads,
+// although neither are used for the whole step.
 TEST(Lower, PutsNumbersForAndFromTheHostTogether) {
   const std::string text = R"(
 graph "net" {
@@ -225,8 +228,8 @@ graph "net" {
       }
 }
 
-// b's gradient is made as b lies and goes straight to its place; a's lands there by a reorder, before its bucket starts.
-// Each update waits for its own bucket alone.
+// b's gradient is computed in the layout of b, directly in its place. a's gradient is reordered
+// into its place before its bucket starts. Each update waits only for its own bucket.
 TEST(Lower, LandsGradientsInTheParametersLayoutAndWaitsBeforeTheFirstReaderOfABucket) {
   EXPECT_EQ(
       plan_text(
@@ -273,7 +276,9 @@ graph "net" {
 
 // ---- memory ----
 
-std::string chain(const char* nodes) { return std::string("graph \"net\" { %0 : f32[16] samples \"x\" ") + nodes + "}"; }
+std::string chain(const char* nodes) {
+  return std::string("graph \"net\" { %0 : f32[16] samples \"x\" ") + nodes + "}";
+}
 
 Plan plan_of(const std::string& graph, std::map<std::string, FakeKernel> kernels) {
   FakeDevice device(std::move(kernels));
@@ -325,7 +330,7 @@ TEST(Lower, HandsMemoryDownAChainOfKernels) {
   for (size_t i : {1, 2, 3}) EXPECT_EQ(plan.launches[i].outputs[0].offset, plan.launches[0].outputs[0].offset);
 }
 
-// A view keeps its source's memory alive for as long as either is read.
+// A view keeps its source's memory alive as long as the view or the source is read.
 TEST(Lower, LetsViewsShareTheMemoryOfWhatTheyShow) {
   const Plan plan = plan_of(R"(
 graph "net" {

@@ -1,4 +1,5 @@
-// Tests of the memory plan: blocks that live together never overlap, whatever their sizes and lifetimes.
+// Tests of the memory plan: blocks that are live at the same time never overlap, whatever their
+// sizes and lifetimes.
 #include "plan/memory_plan.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,8 @@ TEST(PlanMemory, GivesBlocksThatNeverMeetTheSamePlace) {
 TEST(PlanMemory, CountsBothEndsOfALifetime) { EXPECT_EQ(offsets({{256, 0, 2}, {256, 2, 4}}), (Offsets{0, 256})); }
 
 TEST(PlanMemory, FillsAHoleWhereABlockFits) {
-  // a (1024) lies at 0 during 0..1, b (512) above it throughout; c (768) takes a's place, d (256) the rest of it.
+  // a (1024 bytes) is at 0 in steps 0..1, b (512) is after a in all steps. c (768) uses a's memory,
+  // and d (256) the rest of a's memory.
   EXPECT_EQ(offsets({{1024, 0, 1}, {512, 0, 3}, {768, 2, 3}, {256, 2, 3}}), (Offsets{0, 1024, 0, 768}));
   EXPECT_EQ(arena({{1024, 0, 1}, {512, 0, 3}, {768, 2, 3}, {256, 2, 3}}), 1536u);
 }

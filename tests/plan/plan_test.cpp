@@ -47,7 +47,7 @@ TEST(PrintPlan, CutsNoLongName) {
 TEST(PrintPlan, PrintsTheSameInEveryLocale) {
   const std::string expected = print_plan(example("net")), before = std::setlocale(LC_ALL, nullptr);
   for (const char* locale : {"de_DE.UTF-8", "fr_FR.UTF-8", "C.UTF-8"}) {
-    std::setlocale(LC_ALL, locale);  // where the machine has it
+    std::setlocale(LC_ALL, locale);  // if the machine has the locale
     EXPECT_EQ(print_plan(example("net")), expected) << locale;
   }
   std::setlocale(LC_ALL, before.c_str());

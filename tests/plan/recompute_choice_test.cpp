@@ -1,4 +1,5 @@
-// Tests of the choice of what to compute again: bytes by liveness, and the least work that fits a budget.
+// Tests of the choice of recomputed values: bytes by liveness, and the least work that fits a
+// budget.
 #include "plan/recompute_choice.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +43,8 @@ double operations(const Graph& graph) {
 }
 
 TEST(ActivationBytes, CountsAValueFromItsMakerToItsLastReader) {
-  // %2 lives beside the inputs and %4; %4 takes a place of its own; %5 that of %2; the view %6 is %5.
+  // %2 is live together with the inputs and %4, so that %4 needs its own memory. %5 uses the memory
+  // of %2. The view %6 is %5.
   const Graph graph = parse_graph(R"(
 graph "net" {
   %0 : f32[16, 4] samples "x"

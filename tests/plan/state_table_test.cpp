@@ -1,4 +1,5 @@
-// Tests of the state table: where parameters, gradients and momentum lie, and each bucket as one run.
+// Tests of the state table: the places of parameters, gradients and momentum, and each bucket as
+// one run of memory.
 #include "plan/state_table.h"
 
 #include <gtest/gtest.h>
@@ -55,8 +56,7 @@ TEST(StateTable, HasNoGradientsOrMomentumOfWhatIsNotTrained) {
 
 TEST(StateTable, LocatesAParameterItsGradientAndItsSlots) {
   const StateTable table = placed({"mean", "square"});
-  for (auto [role, segment] : {std::pair{Role::parameter, Segment::parameters},
-                               {Role::gradient, Segment::gradients}}) {
+  for (auto [role, segment] : {std::pair{Role::parameter, Segment::parameters}, {Role::gradient, Segment::gradients}}) {
     const Location location = table.locate(role, "a");
     EXPECT_EQ(location.segment, segment);
     EXPECT_EQ(location.offset, 128u);
@@ -103,7 +103,7 @@ TEST(StateTable, KeepsSlotsThatAreOwnedWithTheirOwnersAlone) {
   table.place();
   EXPECT_EQ(table.segment_bytes(Segment::optimizer, 0), 2 * 64u);
   EXPECT_EQ(table.segment_bytes(Segment::optimizer, 1), 2 * (64u + 128u));
-  EXPECT_EQ(table.segment_bytes(Segment::optimizer, 2), 0u);  // owns none
+  EXPECT_EQ(table.segment_bytes(Segment::optimizer, 2), 0u);  // this rank owns no parameter
   EXPECT_EQ(table.locate(Role::optimizer_state, "mean/b").offset, 0u);
   EXPECT_EQ(table.locate(Role::optimizer_state, "square/b").offset, 64u);
   EXPECT_EQ(table.locate(Role::optimizer_state, "square/a").offset, 64u + 128u + 64u);

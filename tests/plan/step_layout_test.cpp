@@ -1,4 +1,5 @@
-// Tests that a trainer and the planner ask for the same step: what one refuses the other refuses, and state is as planned.
+// Tests that a trainer and the planner request the same step: both refuse the same settings, and
+// the trainer's state is as planned.
 #include "plan/step_layout.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr int64_t kBatch = 64;
 
-// Two convolutions with BatchNorm, a residual, two linear layers: [1, 6, 6] -> 4 classes.
+// Returns a model of two convolutions with BatchNorm, a residual and two linear layers: [1, 6, 6]
+// -> 4 classes.
 std::shared_ptr<Model> small_net() {
   auto model = std::make_shared<Model>("small");
   ValueId x = model->add_input("x", {1, 6, 6});
@@ -36,13 +38,14 @@ struct Draw {
   std::string text;
 };
 
-// Most draws work together; some of each kind do not.
+// Draws settings. Most draws are valid; some settings of each kind are not.
 Draw draw_step(std::mt19937& random) {
   auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   auto one_in = [&](int n) { return below(n) == 0; };
   Draw draw;
   PlannedStep& step = draw.step;
-  const Mesh meshes[] = {{1, 1, 1}, {2, 1, 1}, {4, 1, 1}, {1, 2, 1}, {1, 3, 1}, {1, 1, 2}, {2, 2, 1}, {2, 1, 2}, {1, 2, 2}};
+  const Mesh meshes[] = {{1, 1, 1}, {2, 1, 1}, {4, 1, 1}, {1, 2, 1}, {1, 3, 1},
+                         {1, 1, 2}, {2, 2, 1}, {2, 1, 2}, {1, 2, 2}};
   step.mesh = meshes[below(9)];
   draw.devices = step.mesh.data * step.mesh.layer * step.mesh.channel + (one_in(12) ? 1 : 0);
   step.batch = kBatch;
@@ -60,7 +63,8 @@ Draw draw_step(std::mt19937& random) {
   step.compute = precisions[below(3)];
   step.conditioning.is_scaled = step.compute == DType::f16;
   if (one_in(3)) step.groups.push_back({one_in(4) ? "nothing*" : "conv1*", true});
-  if (one_in(3)) step.groups.push_back({"*.bias", false, {{Setting::learning_rate, 0.05}, {Setting::weight_decay, 0.0}}});
+  if (one_in(3))
+    step.groups.push_back({"*.bias", false, {{Setting::learning_rate, 0.05}, {Setting::weight_decay, 0.0}}});
   if (one_in(30)) step.groups.push_back({"*", true});
   const PipelineSchedule schedules[] = {PipelineSchedule::gpipe, PipelineSchedule::one_f_one_b,
                                         PipelineSchedule::interleaved};
@@ -69,12 +73,13 @@ Draw draw_step(std::mt19937& random) {
   if (one_in(4)) step.layer_cuts = {one_in(3) ? "no layer" : "fc1"};
   if (one_in(3)) step.recompute.segments = 2;
   if (one_in(6)) step.recompute.layers = {one_in(3) ? "no*" : "conv*"};
-  draw.text = text("mesh ", name_of(step.mesh), " on ", draw.devices, ", micro-batches ", step.micro_batches, ", shards ",
-                   step.logical_shards, ", sync ", step.syncs_statistics, ", sharded ", step.shards_optimizer,
-                   ", compressed ", step.compresses_gradients, ", fuse ", step.fuse, ", buckets ", step.bucket_bytes,
-                   ", momentum ", step.settings[Setting::momentum], ", ", name_of(step.compute), ", groups ", step.groups.size(),
-                   ", schedule ", static_cast<int>(step.pipeline_schedule), ", chunks ", step.pipeline_chunks, ", cuts ",
-                   join(step.layer_cuts, ","), ", recompute ", step.recompute.segments);
+  draw.text =
+      text("mesh ", name_of(step.mesh), " on ", draw.devices, ", micro-batches ", step.micro_batches, ", shards ",
+           step.logical_shards, ", sync ", step.syncs_statistics, ", sharded ", step.shards_optimizer, ", compressed ",
+           step.compresses_gradients, ", fuse ", step.fuse, ", buckets ", step.bucket_bytes, ", momentum ",
+           step.settings[Setting::momentum], ", ", name_of(step.compute), ", groups ", step.groups.size(),
+           ", schedule ", static_cast<int>(step.pipeline_schedule), ", chunks ", step.pipeline_chunks, ", cuts ",
+           join(step.layer_cuts, ","), ", recompute ", step.recompute.segments);
   return draw;
 }
 
@@ -84,7 +89,7 @@ std::string without_function(std::string message) {
   return message;
 }
 
-// What kernels' layouts pad, which plans do not count.
+// Returns the padding of kernels' layouts, which plans do not count.
 size_t padding_of(const StateTable& state, bool with_buffers) {
   constexpr size_t kLine = 64;
   const auto in_lines = [](size_t bytes) { return (bytes + kLine - 1) / kLine * kLine; };

@@ -1,5 +1,6 @@
-// Tests of the graphs that cuDNN is asked for: the library itself, without a GPU, names and builds engines for an H100. Those
-// that are compiled when they are built need a driver and are left out.
+// Tests of the graphs that cuDNN is asked to compute. Without a GPU, cuDNN itself lists and builds
+// engines for an H100. Engines that are compiled when they are built need a driver and are left
+// out.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -16,7 +17,7 @@ using cuda::CudnnPlan;
 
 constexpr cuda::EngineLimits kLimits = {true, 256 << 20};
 
-// Since version 9.8 cuDNN can be asked without a GPU.
+// cuDNN can list engines without a GPU since version 9.8.
 class CudnnEngines : public testing::Test {
  protected:
   void SetUp() override {
@@ -29,7 +30,7 @@ std::vector<CudnnPlan> engines_for(const cuda::DescribeGraph& describe, const cu
   return CudnnPlan::candidates(*device, describe, limits);
 }
 
-// Of square images, kernels and paddings.
+// Returns a convolution with square images, kernels and paddings.
 Convolution square(int64_t n, int64_t c, int64_t size, int64_t k, int64_t kernel, int64_t stride, int64_t padding) {
   const int64_t y = (size + 2 * padding - kernel) / stride + 1;
   return {n, c, k, 1, {size, size}, {y, y}, {kernel, kernel}, {stride, stride}, {padding, padding}, {1, 1}};
@@ -47,7 +48,7 @@ const Named kZoo[] = {{"resnet18's first stage", square(256, 64, 28, 64, 3, 1, 1
                       {"resnet50's bottleneck", square(64, 256, 56, 64, 1, 1, 0)},
                       {"lenet's second", square(256, 20, 14, 50, 5, 1, 0)}};
 
-// Forms that rules of thumb for networks do not think of.
+// Shapes that rules of thumb for common networks do not cover.
 const Named kOdd[] = {{"odd channels", square(7, 3, 13, 5, 3, 2, 1)},
                       {"a part of x", {8, 16, 32, 1, {8, 8}, {3, 3}, {3, 3}, {2, 2}, {1, 1}, {1, 1}}},
                       {"groups", {8, 128, 128, 32, {14, 14}, {14, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}}},
@@ -86,7 +87,8 @@ TEST_F(CudnnEngines, KeepToTheirLimitsAndDiffer) {
   }
 }
 
-// Those that multiply without tensor cores copy images of this size into another layout.
+// For images of this size, engines that multiply without tensor cores copy the images into another
+// layout.
 TEST_F(CudnnEngines, InF32AreMoreWhereTheyMayCopyTheImages) {
   const Convolution v = square(1024, 64, 28, 64, 3, 1, 1);
   const auto describe = cuda::input_gradient_graph(v, DType::f32);

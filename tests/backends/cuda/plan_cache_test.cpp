@@ -1,4 +1,4 @@
-// Tests of the file of engines: what is remembered, and for which machine.
+// Tests of the file of measured engines: its content, and the machine that it is valid for.
 #include "backends/cuda/plan_cache.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Tests of the kernels that a GPU's plan takes, by the printed plan of a device that is only planned for.
+// Tests of the choice of kernels in plans for a GPU, by printed plans. No GPU is needed: the device
+// is only for planning.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 namespace troika {
 namespace {
 
-// A whole training step of a model, planned for cuda:0. `adjust` has the last word on what is asked.
+// Plans a whole training step of a model for cuda:0. `adjust` may change the request.
 Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t batch = 8, double max_gradient_norm = 0,
              const std::function<void(CompileRequest&)>& adjust = {}) {
   CompileRequest request(model.graph());
@@ -58,7 +59,7 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
   return compile(request, device, state, Log());
 }
 
-// The same of one from the zoo.
+// Does the same for a model of the zoo.
 Plan plan_of(const std::string& name, DType compute, bool is_scaled = false, int64_t batch = 8,
              double max_gradient_norm = 0, const std::function<void(CompileRequest&)>& adjust = {}) {
   return plan_of(*create_model(name, {}), compute, is_scaled, batch, max_gradient_norm, adjust);
@@ -70,7 +71,8 @@ int count(const Plan& plan, const std::string& op) {
   return n;
 }
 
-// Of d2l_resnet18's 20 convolutions and its linear layer, all but the last are long enough at this batch.
+// d2l_resnet18 has 20 convolutions and a linear layer. At this batch size, the convolutions are
+// long enough, and the linear layer is not.
 TEST(CudaPlan, RunsLongGradientsOfWeightsBeside) {
   const auto with_least = [](double operations) {
     return plan_of("d2l_resnet18", DType::bf16, false, 1024, 0, [=](CompileRequest& request) {
@@ -81,7 +83,9 @@ TEST(CudaPlan, RunsLongGradientsOfWeightsBeside) {
   const Plan in_turn = with_least(INFINITY), beside = with_least(5e8);
   for (const Launch& launch : in_turn.launches) EXPECT_FALSE(launch.is_beside) << launch.op;
   int found = 0;
-  size_t most_scratch = 0;  // which lives on with what they read, and differs from GPU to GPU
+  // The scratch of a concurrent launch is kept as long as its inputs. Its size differs between
+  // GPUs.
+  size_t most_scratch = 0;
   for (const Launch& launch : beside.launches) {
     EXPECT_EQ(launch.is_beside, launch.op == "conv2d_weight_gradient") << launch.op << ' ' << launch.layer;
     found += launch.is_beside;
@@ -91,7 +95,7 @@ TEST(CudaPlan, RunsLongGradientsOfWeightsBeside) {
   EXPECT_LE(beside.arena_bytes, in_turn.arena_bytes * 11 / 10 + most_scratch)
       << "what they read lives until the next of them alone";
   const LaunchOrder order = order_launches(beside, 0, beside.steps.size());
-  // Launches beside the row overlap at least with what comes right behind them: the row does not wait for its neighbour.
+  // Each concurrent launch overlaps at least with the launch right after it, which does not wait.
   int overlapping = 0;
   for (size_t i = 0; i + 1 < order.size(); ++i)
     if (beside.launches[i].is_beside)
@@ -118,7 +122,8 @@ TEST(CudaPlan, GivesConvolutionsToCudnnAndLinearLayersToCublas) {
 }
 
 TEST(CudaPlan, KeepsImagesChannelsLastFromTheFirstLayerToTheLast) {
-  // Reorders stand at the edges alone: of the input where it has several channels, and of what the linear layer reads.
+  // Reorders are only at the edges: of an input with several channels, and of the linear layer's
+  // input.
   for (DType compute : {DType::f32, DType::bf16}) {
     const Plan plan = plan_of("d2l_resnet18", compute);
     EXPECT_LE(count(plan, "reorder"), 1) << print_plan(plan);
@@ -187,7 +192,8 @@ TEST(CudaPlan, MergesTheStatisticsOfSeveralRanks) {
       EXPECT_EQ(ends_with(launch.kernel_name, "_merged"), launch.op == "batch_norm2d") << launch.kernel_name;
       EXPECT_EQ(ends_with(launch.kernel_name, "_summed"), launch.op == "batch_norm2d_gradient") << launch.kernel_name;
     }
-    // What goes round is f32 and plain: the images lie as without.
+    // The statistics that ranks exchange are f32 in the plain layout. They do not change the layout
+    // of images.
     EXPECT_LE(count(plan, "reorder"), 1) << print_plan(plan);
   }
 }
@@ -238,7 +244,7 @@ TEST(CudaPlan, NormalisesASingleValueAChannelWithThoseOfOtherRanksAlone) {
   EXPECT_THROWS(Status::invalid_argument, "'bn' on cuda:0: training needs more than 1 value a channel", select(false));
 }
 
-// 11 steps, in parts of 4, 4 and 3; dropout between the layers.
+// Returns a model of 11 steps, in parts of 4, 4 and 3, with dropout between the layers.
 std::unique_ptr<Model> sequence_model() {
   auto model = std::make_unique<Model>("sequences");
   const ValueId x = model->add_lstm("lstm", model->add_input("x", {11, 3}), 7, true);
@@ -261,7 +267,7 @@ TEST(CudaPlan, TakesSequencesPartByPart) {
         EXPECT_EQ(launch.kernel_name, text("cuda:own:", launch.op));
       }
     }
-    EXPECT_GT(count(plan, "split_steps"), 0) << print_plan(plan);  // around dropout, which is not cut
+    EXPECT_GT(count(plan, "split_steps"), 0) << print_plan(plan);  // around dropout, which is not cut in time
     EXPECT_GT(count(plan, "join_steps"), 0);
     EXPECT_EQ(count(plan, "reorder"), 0) << print_plan(plan);
   }

@@ -1,4 +1,4 @@
-// Tests of the plug-in as it is loaded, on a machine without an NVIDIA driver.
+// Tests of loading the plug-in on a machine without an NVIDIA driver.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
