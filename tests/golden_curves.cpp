@@ -1,5 +1,6 @@
-// Follows golden training curves: golden_curves FILE... [--devices LIST] [--precision P] trains each file's network by its
-// recipe through the public interface and compares losses, gradient norms, final parameters and running statistics.
+// Checks golden training curves: golden_curves FILE... [--devices LIST] [--precision P]. Trains
+// each file's network by its recipe through the public interface. Compares losses, gradient norms,
+// final parameters and running statistics.
 #include <troika/troika.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ void check(troika_status status, const char* what) {
   if (status != TROIKA_OK) throw Failure(std::string(what) + ": " + troika_status_name(status) + ": " + error.message);
 }
 
-// The hash from which every number of the files comes; see golden/README.md.
+// The hash that generates every number of the files; see golden/README.md.
 struct Numbers {
   uint32_t salt;
   uint32_t hash(uint32_t t, uint32_t i) const {
@@ -45,7 +46,8 @@ std::vector<float> initial_value(const Numbers& numbers, uint32_t t, const std::
   int64_t n = 1;
   for (int64_t d : shape) n *= d;
   std::vector<float> value(static_cast<size_t>(n));
-  // A parameter of rank 1 named weight is BatchNorm's; its bias is told apart by the layer having such a weight.
+  // A parameter of rank 1 named weight belongs to BatchNorm. A bias belongs to BatchNorm if its
+  // layer has such a weight.
   for (int64_t i = 0; i < n; ++i) {
     const double u = numbers.unit(t, static_cast<uint32_t>(i));
     double v = 0.1 * u;
@@ -62,11 +64,11 @@ std::vector<float> initial_value(const Numbers& numbers, uint32_t t, const std::
 
 constexpr const char* kPrecisions[] = {"f32", "tf32", "bf16", "f16"};  // in the order of TROIKA_PRECISION_*
 
-// In 16 bits losses and final norms come within these of the curve, logits within this part of the largest; gradients are
-// not compared (tests/golden/README.md).
+// Tolerances in 16 bits for losses, for final norms, and for logits (relative to the largest).
+// Gradients are not compared (tests/golden/README.md).
 constexpr double kLowLoss = 2e-2, kLowNorm = 3e-2, kLowLogit = 0.15;
 
-// Counts comparisons, prints those that fail.
+// Counts comparisons and prints failed comparisons.
 class Comparison {
  public:
   explicit Comparison(std::string name) : name_(std::move(name)) {}
@@ -144,8 +146,9 @@ int64_t elements_of(const Json& shape) {
   return n;
 }
 
-// Norms of the first step's gradients. In float32 a pre-activation within rounding of zero may fall on the other side of a
-// ReLU, which moves norms by jumps: README.md of the golden files has the figures behind these tolerances.
+// Compares the norms of the first step's gradients. In float32, a pre-activation within rounding of
+// zero may fall on the other side of a ReLU, which changes norms abruptly. golden/README.md
+// explains these tolerances.
 void compare_gradients(const Run& run, const Json& golden, Comparison& compare) {
   const Json& parameters = golden.at("parameters");
   const size_t batch_norms = golden.at("buffer_norms_end").size() / 2;
@@ -163,7 +166,8 @@ void compare_gradients(const Run& run, const Json& golden, Comparison& compare) 
                                       static_cast<int64_t>(gradient.size() * 4), &error),
           name.c_str());
     const double found = norm(gradient);
-    // No mask stands behind the last layer. The gradient of a bias before BatchNorm is zero but for rounding.
+    // There is no ReLU after the last layer. The gradient of a bias before BatchNorm is zero,
+    // except for rounding.
     compare.near("gradient norm of " + name, found, expected, t + 2 >= parameters.size() ? 1e-5 : each, 1e-5);
     if (expected > 1e-3) deviations.push_back(std::fabs(found - expected) / expected);
   }
@@ -184,7 +188,7 @@ int64_t elements_in(const Run& run, const std::string& name) {
   }
 }
 
-// The network's output for batch 500, [batch, classes].
+// Returns the network's output for batch 500, [batch, classes].
 std::vector<float> predict(const Run& run, const Json& golden, const Numbers& numbers) {
   troika_batch batch = make_batch(run, golden, numbers, 500);
   troika_batch_info info = {};
@@ -207,7 +211,8 @@ std::vector<float> predict(const Run& run, const Json& golden, const Numbers& nu
   return logits;
 }
 
-// The file's own list of devices: as many as it has shards. A split that is not the balanced one is none of ours.
+// Returns as many devices as the file has shards. Fails if the shards are not a balanced split,
+// because the library has no other.
 std::vector<troika_device> devices_of(const Json& golden, const std::vector<troika_device>& given) {
   const auto shards = golden.at("shards").get<std::vector<int64_t>>();
   int64_t n = 0;
@@ -224,10 +229,12 @@ std::vector<troika_device> devices_of(const Json& golden, const std::vector<troi
   return devices;
 }
 
-// The optimizer and its settings. What the file does not name stays at its default.
+// Reads the optimizer and its settings. Settings that the file does not contain keep their
+// defaults.
 void read_optimizer(const Json& golden, troika_trainer_options& options) {
   const std::string name = golden.value("optimizer", "sgd");
-  const char* const names[] = {"sgd", "adam", "adamw", "rmsprop", "lars", "lamb"};  // in the order of TROIKA_OPTIMIZER_*
+  const char* const names[] = {"sgd",     "adam", "adamw",
+                               "rmsprop", "lars", "lamb"};  // in the order of TROIKA_OPTIMIZER_*
   const auto found = std::find(std::begin(names), std::end(names), name);
   if (found == std::end(names)) throw Failure("there is no optimizer '" + name + "'");
   options.optimizer = static_cast<int32_t>(found - std::begin(names)) + 1;
@@ -263,7 +270,7 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
                             &error),
         "model");
 
-  // Layers with running statistics are BatchNorm; the model itself knows which these are.
+  // Layers with running statistics are BatchNorm.
   const Json& parameters = golden.at("parameters");
   int32_t entries = 0;
   check(troika_model_count_parameters(run.model, &entries, nullptr, &error), "count");
@@ -292,7 +299,8 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   options.precision = precision;
   if (precision == TROIKA_PRECISION_F16) options.loss_scale = 1024;  // small enough that no step is skipped
   read_optimizer(golden, options);
-  // Everything is frozen whose name does not begin with `train_only`: the first group that matches counts.
+  // Freezes all parameters whose name does not begin with `train_only`: the first matching group
+  // applies.
   troika_parameter_group groups[2] = {TROIKA_PARAMETER_GROUP_INIT, TROIKA_PARAMETER_GROUP_INIT};
   const std::string trained = golden.value("train_only", "") + "*";
   groups[0].pattern = trained.c_str();
@@ -304,10 +312,10 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
                             &error),
         "attach");
 
-  // How far rounding alone drifts tells how near a float32 run can be asked to come.
+  // The drift by rounding alone determines the tolerances for a float32 run.
   const auto losses = golden.at("losses").get<std::vector<double>>(),
              drifted = golden.at("losses_float32").get<std::vector<double>>();
-  // Behind the first update a ReLU that fell on the other side moves the loss too.
+  // After the first update, a ReLU that fell on the other side also changes the loss.
   const bool has_masks = !golden.at("buffer_norms_end").empty();
   const double least_loss = has_masks ? 1e-4 : 1e-5, least = has_masks ? 3e-5 : 1e-5,
                least_logit = has_masks ? 1e-3 : 1e-4;
@@ -337,7 +345,8 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
     compare.near("final norm of " + name, norm(read_parameter(run, name, elements_in(run, name))), expected,
                  end_tolerance, 1e-7);
 
-  // The final evaluation: logits of the first sample, and how many of the batch are right.
+  // The final evaluation: the logits of the first sample, and the number of right samples of the
+  // batch.
   const auto logits = predict(run, golden, numbers);
   const auto row = golden.at("eval_logits_row0").get<std::vector<double>>();
   double scale = 0;

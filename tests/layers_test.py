@@ -1,4 +1,4 @@
-"""Enforces src/LAYERS: includes go down only, vendor headers stay in their leaf, files are short and say what they are."""
+"""Enforces src/LAYERS: includes only go down, vendor headers stay in their leaf, files are short and described."""
 import pathlib
 import re
 import sys
@@ -12,9 +12,9 @@ KERNEL_LISTS = ("backends/cpu/cpu_device.cpp", "backends/cuda/cuda_device.cpp")
 # The one list that names the leaves of each kind.
 LISTS = {"backends/backends.cpp": "backends/", "comm/transports.cpp": "comm/",
          "backends/cuda/gpu_transport.cpp": "comm/nccl"}
-# All that the folder of backends holds beside its leaves.
+# The only files in the folder of backends, apart from the leaves.
 BACKEND_LISTS = {"backends/backends.cpp", "backends/kernel_list.h", "backends/kernels.def"}
-# Which leaves may include a vendor's headers.
+# The leaves that may include a vendor's headers.
 VENDORS = {
     r"(oneapi/)?dnnl": ["backends/cpu"],
     r"cudnn|cublas|curand|nvrtc": ["backends/cuda"],
@@ -22,13 +22,13 @@ VENDORS = {
     r"nccl": ["comm/nccl"],
     r"gloo/": ["comm/gloo"],
 }
-# What the tool compiles in, of what the library does not export.
+# Internal headers whose code the tool compiles in, because the library does not export it.
 TOOL_SHARES = ("core/atomic_file.h", "core/error.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
 def read_layers():
-    """Which rooms each room may include from, as src/LAYERS says."""
+    """Returns the rooms that each room may include from, according to src/LAYERS."""
     rooms = {}
     for line in (SRC / "LAYERS").read_text().splitlines():
         line = line.split("#")[0].strip()
@@ -45,7 +45,7 @@ def source_files():
 
 
 def room_of(name, rooms):
-    """The room a file belongs to: the longest entry of the table that its path begins with, else its first folder."""
+    """Returns a file's room: the longest entry of the table that its path begins with, else its first folder."""
     inside = [room for room in rooms if name.startswith(room + "/")]
     return max(inside, key=len) if inside else name.split("/")[0] if "/" in name else ""
 
@@ -62,7 +62,7 @@ def is_leaf(room):
 
 
 def check_rooms(rooms):
-    """Every folder of src/ is in the table. The folder of backends holds lists and leaves alone."""
+    """Every folder of src/ is in the table. The folder of backends contains only lists and leaves."""
     for path, name in source_files():
         room = room_of(name, rooms)
         if "/" in name and room not in rooms:
@@ -72,7 +72,7 @@ def check_rooms(rooms):
 
 
 def check_cycles(rooms):
-    """The table itself goes down only."""
+    """The table itself only goes down."""
     done = set()
 
     def visit(room, path):
@@ -109,13 +109,13 @@ def check_includes(rooms):
                 continue
             into = room_of(target, rooms)
             if into == room or is_leaf(into):
-                continue  # leaves: below
+                continue  # leaves have their own check
             if into not in rooms.get(room, []):
                 yield f"src/{name}:{number}: room '{room}' may not include from '{into}' ({target})"
 
 
 def check_leaves(rooms):
-    """A leaf is included by itself and by the one list that names it."""
+    """Only a leaf itself, and the list that names the leaf, include it."""
     for path, name in source_files():
         room = room_of(name, rooms)
         for number, is_quoted, target in includes(path):
@@ -127,7 +127,7 @@ def check_leaves(rooms):
 
 
 def check_vendors(rooms):
-    """Vendor headers appear in their own leaf alone."""
+    """Vendor headers appear only in their own leaf."""
     for path, name in source_files():
         for number, _, target in includes(path):
             if (SRC / target).is_file():
@@ -139,7 +139,7 @@ def check_vendors(rooms):
 
 
 def check_tool(rooms):
-    """The tool sees the public headers, its own files and core's atomic files; else it is as any host application."""
+    """The tool includes the public headers, its own files and core's atomic files, and nothing else."""
     if rooms.get("cli") != ["core"]:
         yield f"src/LAYERS: the tool may include from core alone, not from {rooms.get('cli')}"
     for path, name in source_files():
@@ -153,7 +153,7 @@ def check_tool(rooms):
 
 
 def check_file_cycles(rooms):
-    """No header includes itself, over however many others."""
+    """No header includes itself, directly or through other headers."""
     graph = {}
     for path, name in source_files():
         graph[name] = [t for _, is_quoted, t in includes(path) if is_quoted and (SRC / t).is_file()]
@@ -181,7 +181,7 @@ def check_lengths(rooms):
 
 
 def class_sizes():
-    """Lines of each class over all its files: its body, and every definition `Class::` in the files of its room."""
+    """Returns the lines of each class over all its files: the body, and every definition `Class::` in its room."""
     bodies, definitions = {}, {}
     for path, name in source_files():
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -190,7 +190,7 @@ def class_sizes():
             opened = re.match(r"(?:template <[^>]*>\s*)?(?:class|struct) (\w+)\b[^;]*\{$", line)
             if opened:
                 end = next(j for j in range(i, len(lines)) if lines[j].startswith("}"))
-                scope = room if path.suffix in (".h", ".cuh") else name  # one in a source file is that file's own
+                scope = room if path.suffix in (".h", ".cuh") else name  # a class in a source file is local to the file
                 bodies[scope, opened[1]] = bodies.get((scope, opened[1]), 0) + end - i + 1
             defined = re.match(r"[\w:<>,*&~ ]*?\b(\w+)::(?:~?\w+|operator\W+)\(", line)
             if defined and not line.endswith(";"):
@@ -218,7 +218,7 @@ def matching_lines(pattern, exempt):
 
 
 def check_op_names(rooms):
-    """An op is known by its definition and its traits. Names are compared in ops/ and in the lists of kernels alone."""
+    """Code uses an op's definition and traits. Only ops/ and the lists of kernels compare names of ops."""
     name = r"(op->name|name_of\(\*[\w.>-]*op\))"
     pattern = rf"{name}\s*(==|!=|\.(starts_with|ends_with|find|rfind|compare))|(==|!=)\s*{name}|\bop\b\s*(==|!=)\s*\""
     for problem in matching_lines(pattern, KERNEL_LISTS):
@@ -227,7 +227,7 @@ def check_op_names(rooms):
 
 
 def check_rank_arithmetic(rooms):
-    """World ranks, parts and shares are numbers without arithmetic, but in RankMap."""
+    """World ranks, parts and shares are numbers without arithmetic, except in RankMap."""
     rank = r"\b(rank|replica|share|part|position|stage)(_|\(\w*\)|\[\w*\])?"
     count = r"(\w+(\.|->))*(parts|channels|shares|positions|ranks)_?(\(\))?"
     pattern = rf"{rank} [%/] |{rank} \* {count}\b"
@@ -241,14 +241,14 @@ def check_rank_arithmetic(rooms):
 
 
 def check_environment(rooms):
-    """Environment variables are read in one place, which names them all. The tool is a program of its own."""
+    """Environment variables are read in one place, which names all of them. The tool is a separate program."""
     for path, name in source_files():
         if name != "core/environment.cpp" and not name.startswith("cli/") and re.search(r"\bgetenv\b", path.read_text(encoding="utf-8")):
             yield f"src/{name}: calls getenv; environment variables are read in src/core/environment.cpp"
 
 
 def check_first_lines(rooms):
-    """The first line of a source file says what it is."""
+    """The first line of a source file describes the file."""
     for path, name in source_files():
         first = (path.read_text(encoding="utf-8").splitlines() or [""])[0]
         if not re.match(r"(//|/\*) \S", first):

@@ -1,7 +1,8 @@
-"""Runs the test programs that meson knows, one after the other, and prints the sum of their tests as the last line.
+"""Runs meson's test programs in sequence, and prints the sum of their tests as the last line.
 
-GoogleTest programs report through GTEST_OUTPUT; every other program prints a line `ok NAME`, `not ok NAME` or
-`skip NAME reason` a test. A program that prints neither counts as one test, by its exit status (77: skipped).
+GoogleTest programs report through GTEST_OUTPUT. Every other program prints one line per test: `ok NAME`,
+`not ok NAME` or `skip NAME reason`. A program that does neither counts as one test, by its exit status
+(77: skipped).
 """
 
 import concurrent.futures
@@ -15,16 +16,18 @@ import subprocess
 import sys
 import time
 
-# A suite that hangs must not hang the whole run. Sanitizers make programs ten times slower.
+# A suite that hangs must not block the whole run. Sanitizers make programs ten times slower.
 TIME_LIMIT_S = {"none": 1200, "address,undefined": 2400, "thread": 2400}
 
-# The suites that run under the sanitizers; the others check files, headers and installs, or train for minutes.
+# The suites that run under the sanitizers. The other suites check files, headers and installs, or train for
+# minutes.
 SANITIZED = ("unit", "conformance", "equivalence")
 
-# What the thread sanitizer leaves out: finite differences run the kernels again that their own tests have run.
+# The filter for the thread sanitizer. It excludes finite differences, whose kernels have their own tests.
 THREAD_FILTER = "-Cases/Gradients.*"
 
-# A program under a sanitizer runs as so many at once, each with its share of the tests: most tests keep one core busy.
+# The number of concurrent processes of a program under a sanitizer, each with its share of the tests. Most
+# tests use only one core.
 SANITIZED_SHARDS = 2
 
 SANITIZER_OPTIONS = {
@@ -34,7 +37,7 @@ SANITIZER_OPTIONS = {
 }
 
 def command_prefix(sanitize):
-    """ThreadSanitizer's memory map does not survive the address randomisation of newer kernels."""
+    """Returns a prefix that disables address randomisation, which breaks ThreadSanitizer on newer kernels."""
     prefix = ["setarch", platform.machine(), "-R"]
     if sanitize == "thread":
         try:
@@ -46,7 +49,7 @@ def command_prefix(sanitize):
 
 
 class Counts:
-    """Tests that passed and were skipped, and the names of those that failed."""
+    """The numbers of passed and of skipped tests, and the names of failed tests."""
 
     def __init__(self):
         self.passed, self.failed, self.skipped = 0, [], 0
@@ -61,7 +64,7 @@ class Counts:
 
 
 def counts_of_googletest(report_path):
-    """The counts in a GoogleTest JSON report; None where the program wrote none."""
+    """Returns the counts in a GoogleTest JSON report; None if the program wrote no report."""
     try:
         with open(report_path, encoding="utf-8") as file:
             report = json.load(file)
@@ -81,7 +84,7 @@ def counts_of_googletest(report_path):
 
 
 def counts_of_lines(output):
-    """The counts of `ok`, `not ok` and `skip` lines; None where there are none."""
+    """Returns the counts of `ok`, `not ok` and `skip` lines; None if there are no such lines."""
     counts, seen = Counts(), False
     for line in output.splitlines():
         match = re.match(r"(ok|not ok|skip) (.+)", line)
@@ -98,9 +101,10 @@ def counts_of_lines(output):
 
 
 def run_program(command, limit_s, log_path, **settings):
-    """Runs a program in a group of its own, of which nothing outlives it; gives its status and its output, which is in the
-    file as it comes: a run that is stopped from outside leaves it."""
-    # A session would also outlive whoever stops this one.
+    """Runs a program in its own process group, which is killed at the end. Returns its status and its output.
+
+    The output goes to the file at once, so that the file remains if the run is stopped from outside."""
+    # A new session would survive if a caller stops this session.
     group = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
     with open(log_path, "w+", encoding="utf-8", errors="replace") as log:
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
@@ -117,16 +121,16 @@ def run_program(command, limit_s, log_path, **settings):
 
 
 def shown(output, most=80):
-    """The first and the last lines: what fails first tells the most, and a GPU fails all that comes after."""
+    """Returns the first and the last lines: the first failure says most, and on a GPU all later tests may fail."""
     lines = [line for line in output.splitlines() if not line.startswith("[       OK")]
-    if len(lines) > most:  # a test's beginning matters where nothing came after
+    if len(lines) > most:  # the line of a test's beginning matters only if it is the last line
         last = lines[-1:]
         lines = [line for line in lines[:-1] if not line.startswith("[ RUN")] + last
     return lines if len(lines) <= most else [*lines[:most // 2], f"... {len(lines) - most} lines", *lines[-most // 2:]]
 
 
 def run_share(test, folder, sanitize, share, shares):
-    """Runs a program's share of its tests, 0 <= share < shares; gives its counts and its output."""
+    """Runs a program's share of its tests, 0 <= share < shares. Returns its counts and its output."""
     report_path = os.path.join(os.path.abspath(folder), f"report-{test['name'].replace('/', '-')}-{share}.json")
     if os.path.exists(report_path):
         os.remove(report_path)
@@ -137,7 +141,7 @@ def run_share(test, folder, sanitize, share, shares):
     if sanitize == "thread":
         environment.setdefault("GTEST_FILTER", THREAD_FILTER)
     if environment.get("TROIKA_PYTHON") and os.path.basename(test["cmd"][0]).startswith("python"):
-        test["cmd"][0] = environment["TROIKA_PYTHON"]  # the one that has numpy and safetensors
+        test["cmd"][0] = environment["TROIKA_PYTHON"]  # this Python has numpy and safetensors
     try:
         status, output = run_program(command_prefix(sanitize) + test["cmd"],
                                      test.get("time_limit_s", TIME_LIMIT_S[sanitize]),
@@ -154,13 +158,13 @@ def run_share(test, folder, sanitize, share, shares):
         elif status == 77:
             counts.skipped = 1
             status = 0
-    if status != 0 and not counts.failed:  # a crash, a leak, a race: no test says so itself
+    if status != 0 and not counts.failed:  # a crash, a leak or a race, which no test reports itself
         counts.failed.append(f"{test['name']}: exit status {status}")
     return counts, output
 
 
 def run_suite(test, folder, sanitize):
-    """Runs one program; gives its counts and the output of its shares, from the first and the last lines of each."""
+    """Runs one program. Returns its counts and the first and last lines of the output of each share."""
     shares = test.get("shares") or (SANITIZED_SHARDS if sanitize != "none" and test["name"] in SANITIZED else 1)
     with concurrent.futures.ThreadPoolExecutor(shares) as pool:
         results = list(pool.map(lambda share: run_share(test, folder, sanitize, share, shares), range(shares)))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Measures how fast JAX trains one of Troika's benchmark models, for tests/bench/gpu to set beside Troika.
+"""Measures how fast JAX trains one of Troika's benchmark models, so that tests/bench/gpu can compare it.
 
-A step is forward, mean cross-entropy, backward and plain SGD, jitted as a whole with its state donated, on one batch of
-random numbers that lies in the device's memory already. Images are NHWC; bf16 computes convolutions and products in bf16
-with f32 parameters and f32 statistics. JAX takes the fastest device that it has.
+A step is forward, mean cross-entropy, backward and plain SGD, jitted as a whole with its state donated.
+All steps use one batch of random numbers, which is already in the device's memory. Images are NHWC; bf16
+computes convolutions and products in bf16 with f32 parameters and f32 statistics. JAX uses the fastest
+device that it has.
 
     python3 tests/bench/jax_bench.py --model d2l_lenet --batch 256
     jax 0.10.2 d2l_lenet batch 256 f32 cpu: 4100 img/s (4050-4150), 62.4 ms/step, first step 1.20 s
@@ -23,7 +24,7 @@ EPSILON, MOMENTUM = 1e-5, 0.1  # of BatchNorm
 
 
 class Builder:
-    """Collects parameters and running statistics by name, and hands them out again when the net is run."""
+    """Collects parameters and running statistics by name, and returns them when the net is run."""
 
     def __init__(self, key, dtype):
         self.key, self.dtype = key, dtype
@@ -130,7 +131,7 @@ def parse_arguments():
 
 
 def make_step(arguments):
-    """A function that does a step on its own state and returns the loss, not waited for."""
+    """Returns a function that does a step on its own state and returns the loss without waiting for it."""
     net, shape, classes = MODELS[arguments.model]
     if arguments.size:
         shape = (arguments.size, arguments.size, shape[2])
@@ -147,7 +148,8 @@ def make_step(arguments):
         return -jnp.mean(chosen), new_statistics
 
     @functools.partial(jax.jit, donate_argnums=(0, 1))
-    def train(parameters, statistics, images, labels):  # held from outside they would be constants, and folded
+    # Images and labels are arguments, because captured arrays would be constants and be folded.
+    def train(parameters, statistics, images, labels):
         (loss, statistics), gradients = jax.value_and_grad(loss_of, has_aux=True)(parameters, statistics, images, labels)
         return jax.tree.map(lambda p, g: p - 0.01 * g, parameters, gradients), statistics, loss
 

@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""Measures how fast PyTorch trains one of Troika's benchmark models, for tests/bench/compare and tests/bench/gpu to set beside Troika.
+"""Measures how fast PyTorch trains one of Troika's benchmark models.
 
-A step is forward, mean cross-entropy, backward and plain SGD on one batch of random numbers that lies in the device's
-memory already. On the CPU it runs under PyTorch 1.13 and 2.x:
+tests/bench/compare and tests/bench/gpu compare the result with Troika. A step is forward, mean
+cross-entropy, backward and plain SGD. All steps use one batch of random numbers, which is already in the
+device's memory. On the CPU it runs under PyTorch 1.13 and 2.x:
 
     python3 tests/bench/pytorch_bench.py --model d2l_lenet --batch 256 --threads 2
     pytorch 1.13.1 d2l_lenet batch 256 f32 cpu x2: 4100 img/s (4050-4150), 62.4 ms/step, peak 123 MiB, first step 0.09 s
 
-The rate is the median over the windows, in parentheses the slowest and the fastest; on a GPU windows are timed by its
-events. The peak is the most memory that the process held while training, less what it held before the model existed; on
-a GPU the most that PyTorch had allocated. The first step's time counts from the model's creation on.
+The rate is the median over the windows, with the slowest and the fastest window in parentheses. On a GPU,
+windows are timed by the GPU's events. The peak is the most memory that the process held while training,
+minus the memory before the model was created. On a GPU, the peak is the most memory that PyTorch had
+allocated. The first step's time includes the creation of the model.
 """
 
 import argparse
@@ -109,7 +111,7 @@ def resident_bytes():
 class PeakMemory:
     """Samples the resident memory every few milliseconds until it is stopped.
 
-    VmHWM would not do: it is the peak since the process began, and importing PyTorch may well hold it.
+    VmHWM cannot be used: it is the peak since the process began, which importing PyTorch may have reached.
     """
 
     def __init__(self):
@@ -220,7 +222,7 @@ def main():
     for _ in range(2):
         step()
     if memory:
-        memory.stop()  # before the timing: the watcher would take time from it
+        memory.stop()  # before the timing, which the watcher would slow down
     peak_mib = memory.mib() if memory else torch.cuda.max_memory_allocated() / MIB
 
     one_step_s = seconds_per_step(step, 3, is_on_gpu)

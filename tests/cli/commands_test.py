@@ -1,7 +1,7 @@
 """Tests of the tool's commands, options and messages.
 
-Prints one line a test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names are sentences; each gets a
-folder of its own.
+Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names
+are sentences; each gets a separate folder.
 """
 
 import os
@@ -203,7 +203,8 @@ def bench_measures_real_epochs(folder):
 def bench_computes_activations_again(folder):
     base = ["bench", "--model", "d2l_resnet18", "--batch", 4, "--steps", 1, "--windows", 1]
 
-    def launches(*options):  # of forward layers; arenas differ by the scratch of this CPU's kernels, too
+    # Counts launches of forward layers. The arena would not do: it also depends on this CPU's scratch.
+    def launches(*options):
         ops = [line.split()[6] for line in run(*base, "--profile", *options).splitlines()[1:-1]]
         return ops.count("conv2d"), ops.count("batch_norm2d")
 
@@ -218,10 +219,10 @@ def bench_computes_activations_again(folder):
 
 def bench_takes_the_mesh_that_is_planned(folder):
     base = ["bench", "--steps", 1, "--windows", 1, "--threads", 2, "--devices", "cpu:0,cpu:1", "--mesh", "auto"]
-    for options, mesh in ((["--model", "mlp", "--batch", 4], "1x1x2"),  # whose gradients are more than its activations
+    for options, mesh in ((["--model", "mlp", "--batch", 4], "1x1x2"),  # has more gradients than activations
                           (["--model", "d2l_lenet", "--batch", 64], "2x1x1"),
                           (["--model", "mlp", "--batch", 4, "--precision", "bf16"], "1x1x2"),
-                          (["--model", "mlp", "--batch", 4, "--logical-shards", 2], "2x1x1")):  # which no split takes
+                          (["--model", "mlp", "--batch", 4, "--logical-shards", 2], "2x1x1")):  # only splits by data allow shards
         text = run(*base, *options)
         assert f" cpu:0,cpu:1 as {mesh}: " in text, text
     assert "works on no mesh of 2 devices; mesh 2x1x1: logical_shards is 3, need a power of 2" in \
@@ -240,7 +241,7 @@ def bench_profiles_each_launch(folder):
         assert own[-1].endswith("sum") and abs(times[-1] - sum(times[:-1])) < 0.001 * len(times), own
 
 
-# A machine as slow as a laptop, so that figures do not follow the tool's defaults.
+# A machine as slow as a laptop, so that the figures do not depend on the tool's defaults.
 PLAN = ["plan", "--model", "d2l_lenet", "--batch", 64, "--micro-batches", 4, "--momentum", 0.9, "--tflops", 0.1,
         "--memory-bandwidth", 20, "--link", 10, "--latency", 5]
 PLAN_TABLE = """\
@@ -270,7 +271,8 @@ def plan_says_why_a_mesh_cannot_work(folder):
 def plan_counts_recompute_shards_and_compression(folder):
     base = ["plan", "--model", "d2l_resnet18", "--devices", 2, "--batch", 64, "--momentum", 0.9]
 
-    def cells(*options):  # of the split by data: parameters, gradients, optimizer, activations, total, sent
+    # Returns the row of the split by data: parameters, gradients, optimizer, activations, total, sent.
+    def cells(*options):
         line = next(line for line in run(*base, *options).splitlines() if line.startswith("2x1x1 "))
         scale = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
         return [float(number) * scale[unit] for number, unit in re.findall(r"([\d.]+) ([kMG]B)", line)]

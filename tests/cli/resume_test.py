@@ -1,7 +1,7 @@
 """Tests of stopping, killing and resuming a run.
 
-Prints one line a test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names are sentences; each gets a
-folder of its own.
+Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names
+are sentences; each gets a separate folder.
 """
 
 import csv
@@ -16,7 +16,7 @@ import time
 from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, contents_of, figures_of, refuse, rows_of, run, run_tests,
                   same_files, start_long_run, stop_long_run, wait_for_epoch)
 
-ANYWHERE = SMALL[:SMALL.index("--devices")]  # the same without its devices
+ANYWHERE = SMALL[:SMALL.index("--devices")]  # SMALL without devices
 
 
 def a_resumed_run_equals_an_uninterrupted_one(folder):
@@ -307,7 +307,7 @@ def ctrl_c_saves_a_checkpoint_in_the_middle_of_an_epoch(folder):
     last = stop_long_run(start_long_run(*LONG, "--epochs", 3, "--out", stopped))
     assert last["event"] == "stopped" and f"troika train --resume {stopped}" in last["message"], last
     assert last["checkpoint"] == str(stopped / "checkpoint.safetensors") and "weights" not in last, last
-    # Where it stops is a matter of chance; that it stops twice in one epoch, too.
+    # It depends on chance at which batch the run stops, and whether it stops twice in one epoch.
     stop_long_run(start_long_run("--resume", stopped), epoch=None)
     copy = folder / "copy"
     shutil.copytree(stopped, copy)
@@ -319,7 +319,7 @@ def ctrl_c_saves_a_checkpoint_in_the_middle_of_an_epoch(folder):
 
 
 def a_part_that_is_not_known_leaves_its_cells_empty(whole, stopped):
-    """Of a run that was stopped in the middle of an epoch, with the sums of its first part lost."""
+    """Tests a run that was stopped in the middle of an epoch, and whose sums of the first part are lost."""
     options = json.loads((stopped / "run.json").read_text())
     assert options.pop("last_stop")["samples"] > 0
     (stopped / "run.json").write_text(json.dumps(options))

@@ -1,4 +1,4 @@
-"""Running the `troika` program as a user does, and looking at what it left. The program is TROIKA_TOOL, or build/troika."""
+"""Runs the `troika` program as a user does, and reads its files. The program is TROIKA_TOOL, or build/troika."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "
 COLUMNS = ["epoch", "step", "loss", "train_accuracy", "test_loss", "test_accuracy", "images_per_second", "seconds",
            "learning_rate"]
 
-# A small run with everything that a resume must carry over: momentum, a schedule, and a last, smaller batch.
+# A small run with everything that a resume must restore: momentum, a schedule, and a smaller last batch.
 SMALL = ["--model", "mlp", "--synthetic", "500", "--batch", "64", "--lr", "0.05", "--momentum", "0.9", "--schedule",
          "cosine", "--schedule-period", "6", "--seed", "7", "--devices", "cpu:0,cpu:1", "--threads", "2"]
 # A run that is long enough to be stopped in the middle of an epoch.
@@ -29,7 +29,7 @@ LONG = ["--model", "d2l_lenet", "--synthetic", "6000", "--batch", "50", "--lr", 
 
 
 def run(*arguments, status=0):
-    """Runs the program to its end; gives stdout. Fails where the exit status is another."""
+    """Runs the program and returns its stdout. Fails if the exit status is not `status`."""
     finished = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, timeout=TIME_LIMIT_S,
                               stdin=subprocess.DEVNULL, check=False)
     assert finished.returncode == status, \
@@ -38,7 +38,7 @@ def run(*arguments, status=0):
 
 
 def refuse(*arguments):
-    """Runs the program, which must refuse with status 1 and one line on stderr; gives this line."""
+    """Runs the program, which must fail with status 1 and one line on stderr. Returns this line."""
     finished = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, timeout=TIME_LIMIT_S,
                               stdin=subprocess.DEVNULL, check=False)
     assert finished.returncode == 1, f"exit status {finished.returncode}, stderr: {finished.stderr}"
@@ -56,7 +56,7 @@ def rows_of(folder):
 
 
 def figures_of(folder):
-    """The rows of metrics.csv without what a clock says."""
+    """Returns the rows of metrics.csv without the columns that depend on time."""
     columns = [key for key in COLUMNS if key not in ("images_per_second", "seconds")]
     return [{key: row[key] for key in columns} for row in rows_of(folder)]
 
@@ -76,7 +76,7 @@ def start_long_run(*arguments):
 
 
 def wait_for_epoch(process, epoch):
-    """Waits until the JSON lines tell that an epoch is done, then a moment more, so that the next one is under way."""
+    """Waits until the JSON lines report the end of an epoch, and then until the next epoch has made progress."""
     for line in process.stdout:
         event = json.loads(line)
         if event["event"] == "epoch" and event["epoch"] >= epoch:
@@ -86,11 +86,11 @@ def wait_for_epoch(process, epoch):
 
 
 def stop_long_run(process, epoch=1, by=signal.SIGINT):
-    """Ends a run as Ctrl-C does, in the epoch behind `epoch`, or in its first one; gives its last JSON line."""
+    """Ends a run as Ctrl-C does, in the epoch after `epoch`; None: in the first epoch. Returns the last JSON line."""
     if epoch:
         wait_for_epoch(process, epoch)
     else:
-        process.stdout.readline()  # it has begun
+        process.stdout.readline()  # the run has begun
         time.sleep(0.1)
     process.send_signal(by)
     rest, errors = process.communicate(timeout=TIME_LIMIT_S)
@@ -99,7 +99,7 @@ def stop_long_run(process, epoch=1, by=signal.SIGINT):
 
 
 def write_idx(folder, train_labels, test_labels):
-    """A data set of 4 x 4 images in MNIST's format; pixels tell the label."""
+    """Writes a data set of 4 x 4 images in MNIST's format. The pixels determine the label."""
     folder.mkdir()
     for split, labels in (("train", train_labels), ("t10k", test_labels)):
         images = b"".join(bytes([16 * label]) * 16 for label in labels)
@@ -109,11 +109,11 @@ def write_idx(folder, train_labels, test_labels):
 
 
 class Skip(Exception):
-    """A test that cannot run here; the text says why."""
+    """Raised by a test that cannot run here. The text is the reason."""
 
 
 def run_tests(names):
-    """Runs the functions among `names` whose one parameter is `folder`, in their order; ends the program."""
+    """Runs the functions in `names` whose only parameter is `folder`, in their order. Ends the program."""
     tests = [value for value in names.values()
              if callable(value) and getattr(value, "__module__", "") == "__main__"
              and value.__code__.co_varnames[:value.__code__.co_argcount] == ("folder",)]
@@ -125,7 +125,7 @@ def run_tests(names):
             print(f"ok {test.__name__}", flush=True)
         except Skip as reason:
             print(f"skip {test.__name__} {reason}", flush=True)
-        except Exception:  # whatever fails, the other tests still run
+        except Exception:  # the other tests run after any failure
             failed += 1
             print("\n".join("  " + line for line in traceback.format_exc().splitlines()[-6:]))
             print(f"not ok {test.__name__}", flush=True)

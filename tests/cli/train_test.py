@@ -1,7 +1,7 @@
-"""Tests of `troika train`: what a run leaves, and what it refuses.
+"""Tests of `troika train`: a run's files, and errors.
 
-Prints one line a test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names are sentences; each gets a
-folder of its own.
+Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names
+are sentences; each gets a separate folder.
 """
 
 import json
@@ -65,7 +65,7 @@ def progress_off_prints_nothing_and_json_prints_objects(folder):
     assert [event["event"] for event in events] == ["start", "epoch", "epoch", "done"], events
 
 
-TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")  # of base-files, which every Debian has
+TEXT = pathlib.Path("/usr/share/common-licenses/GPL-3")  # part of base-files, on every Debian
 
 
 def a_text_trains_char_lstm_the_same_on_one_device_and_two(folder):
@@ -81,7 +81,7 @@ def a_text_trains_char_lstm_the_same_on_one_device_and_two(folder):
         for epoch in epochs:
             assert abs(epoch["test_perplexity"] - math.exp(epoch["test_loss"])) < 1e-6 * epoch["test_perplexity"], epoch
         losses.append([epoch["loss"] for epoch in epochs])
-        assert epochs[-1]["test_perplexity"] < 20, epochs  # of 256 bytes; the text's own have about 24
+        assert epochs[-1]["test_perplexity"] < 20, epochs  # of 256 bytes; from their frequencies alone: about 24
     assert max(abs(a - b) for a, b in zip(*losses)) < 1e-3, losses
     told = run("evaluate", "--model", "char_lstm", "--data", TEXT, "--steps", 32, "--weights",
                folder / "cpu0" / "weights.safetensors")
@@ -111,7 +111,7 @@ def a_run_that_failed_at_its_start_leaves_its_folder_free(folder):
 
 def a_run_that_diverges_keeps_what_it_had(folder):
     out = folder / "run"
-    # Rates that grow by the epoch: the first one is good, the third one is not.
+    # Rates that grow by the epoch: the first rate is good, the third rate is too large.
     growing = [{"cosine": "step", "6": "1"}.get(value, value) for value in SMALL]
     line = refuse("train", *growing, "--gamma", "1e15", "--epochs", 3, "--out", out, "--progress", "off")
     assert re.search(r"loss is not a number (in|after) epoch [23]\b.*; lower --lr", line), line
@@ -126,7 +126,7 @@ def a_run_that_diverges_keeps_what_it_had(folder):
 def a_folder_in_use_is_refused(folder):
     out = folder / "run"
     process = start_long_run(*LONG, "--epochs", 50, "--out", out)
-    process.stdout.readline()  # it has begun
+    process.stdout.readline()  # the run has begun
     expected = f"troika: '{out}' is in use by another process; wait for its end, or give another folder"
     assert refuse("train", "--resume", out) == expected
     assert refuse("train", *LONG, "--out", out) == expected

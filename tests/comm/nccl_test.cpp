@@ -1,5 +1,6 @@
-// Tests of the group of GPUs that sum by NCCL: the sum, ranks that never come, are killed or hang, and the abort. Ranks are
-// processes, this program with other arguments, which share the first GPU and meet over loopback.
+// Tests of the group of GPUs that sum by NCCL: the sum, ranks that never arrive, are killed or
+// hang, and the abort. Ranks are processes: this program with other arguments. They share the first
+// GPU and communicate over loopback.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <spawn.h>
@@ -28,9 +29,9 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kToJoin = 60s;    // every rank first makes a context on the one GPU
-constexpr auto kToAbort = 20s;   // a communicator, whatever its kernels wait for
-constexpr auto kToNotice = 30s;  // that another rank is gone
+constexpr auto kToJoin = 60s;    // includes the creation of every rank's context on the one GPU
+constexpr auto kToAbort = 20s;   // for aborting a communicator whose kernels wait
+constexpr auto kToNotice = 30s;  // for noticing that another rank has ended
 constexpr int kEndedWithComm = 3;
 
 Deadline in(Clock::duration time) { return Clock::now() + time; }
@@ -39,7 +40,7 @@ void check(cudaError_t status) {
   if (status != cudaSuccess) throw Error(Status::internal, text("CUDA: ", cudaGetErrorString(status)));
 }
 
-// The first GPU, in a rank's process, with the stream to which a replica would launch.
+// The first GPU, in a rank's process, with the stream on which a replica would launch.
 struct Gpu {
   Gpu() {
     check(cudaSetDevice(0));
@@ -76,7 +77,7 @@ class GpuFloats {
   float* data_ = nullptr;
 };
 
-// Waits as a replica does: looks at the GPU, and asks the group whether all ranks are still there.
+// Waits as a replica does: polls the GPU, and checks that all ranks of the group are alive.
 void await(const Gpu& gpu, Communicator& group, Deadline deadline) {
   for (cudaError_t state; (state = cudaStreamQuery(gpu.stream)) != cudaSuccess;) {
     if (state != cudaErrorNotReady) check(state);
@@ -87,7 +88,7 @@ void await(const Gpu& gpu, Communicator& group, Deadline deadline) {
   }
 }
 
-// Small integers, which add up exactly in any order.
+// Returns small integers, whose sums are exact in any order.
 std::vector<float> numbers(int rank, int64_t count) {
   std::vector<float> values(static_cast<size_t>(count));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((rank + 1) * static_cast<int>(i % 97));
@@ -105,7 +106,8 @@ void sum_once(Gpu& gpu, Communicator& group, int64_t count, Deadline deadline) {
     throw Error(Status::internal, text("rank ", group.rank(), ": the sum of ", count, " elements is wrong"));
 }
 
-// A sum that cannot be made: fails by the deadline, and then the group can be aborted and the GPU is free again.
+// Starts a sum that cannot complete. The sum must fail by the deadline. Then the group must be
+// abortable, and the GPU free again.
 void fail_to_sum(Gpu& gpu, Communicator& group, Clock::duration time) {
   constexpr int64_t kCount = 1 << 20;
   GpuFloats bucket(gpu, numbers(group.rank(), kCount));
@@ -129,7 +131,7 @@ void fail_to_sum(Gpu& gpu, Communicator& group, Clock::duration time) {
   throw Error(Status::internal, text("rank ", group.rank(), ": a sum without all ranks has ended"));
 }
 
-// What a rank of a test does. It ends well, or throws what the group threw.
+// The function of a rank of a test. Returns normally, or throws the group's exception.
 using Scenario = void (*)(int rank, int size, const ncclUniqueId& id);
 
 void sum_several_buckets(int rank, int size, const ncclUniqueId& id) {
@@ -182,7 +184,7 @@ const std::map<std::string, Scenario> kScenarios = {{"sum_several_buckets", sum_
                                                     {"lose_the_last", lose_the_last},
                                                     {"wait_for_the_last", wait_for_the_last}};
 
-// The group's id, which rank 0 makes and leaves in a file for the others.
+// Returns the group's id. Rank 0 creates the id and passes it to the other ranks in a file.
 ncclUniqueId exchange_id(int rank, const std::filesystem::path& path) {
   ncclUniqueId id{};
   if (rank == 0) {
@@ -198,7 +200,8 @@ ncclUniqueId exchange_id(int rank, const std::filesystem::path& path) {
   return id;
 }
 
-// rank SCENARIO RANK SIZE FILE: ends with 0, kEndedWithComm or, where the test has failed, 1.
+// Runs `rank SCENARIO RANK SIZE FILE`. Exits with 0, with kEndedWithComm, or with 1 if the test has
+// failed.
 int run_as_rank(char** arguments) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a rank that hangs ends with the test
   try {
@@ -214,14 +217,16 @@ int run_as_rank(char** arguments) {
   }
 }
 
-// Ranks 0 to `started` - 1 of a group of `size`, as the test has them, which never touches the GPU itself.
+// The processes of ranks 0 to `started` - 1 of a group of `size`. The test's own process never uses
+// the GPU.
 class Ranks {
  public:
   Ranks(const std::string& scenario, int size, int started) {
     for (int rank = 0; rank < started; ++rank) {
       std::vector<std::string> texts = {
           "nccl_test", "rank", scenario, std::to_string(rank), std::to_string(size), (folder_.path() / "id").string()};
-      // NCCL wants a GPU for each rank of a host: so each has a host of its own.
+      // NCCL requires a separate GPU for each rank of a host. So each rank claims to be on its own
+      // host.
       std::vector<std::string> variables = {text("NCCL_HOSTID=troika-test-", rank), "NCCL_SOCKET_IFNAME=lo",
                                             "NCCL_NET=Socket"};
       for (char** variable = environ; *variable; ++variable)
@@ -243,7 +248,8 @@ class Ranks {
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
 
-  // How a rank ended: its exit status, -SIGNAL where a signal has killed it, or nothing by the deadline.
+  // Returns the exit status of a rank, -SIGNAL if a signal has killed the rank, or nullopt if it
+  // runs past the deadline.
   std::optional<int> end_of(int rank, Deadline deadline) {
     pid_t& child = children_[static_cast<size_t>(rank)];
     int status = 0;

@@ -1,4 +1,5 @@
-// AtomicFile when system calls fail, the process is killed, or the disk is full: the old file or the new one, whole.
+// AtomicFile if system calls fail, the process is killed, or the disk is full: the complete old
+// file or the complete new file remains.
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 const std::string kOld(5000, 'o');
 const std::string kNew(9000, 'n');
 
-// The new file in three writes.
+// Writes the new file in three writes.
 void save(const fs::path& path, const FileSystem& file_system) {
   AtomicFile file("weights file", path.string(), kNew.size(), file_system);
   for (int part = 0; part < 3; ++part) file.write(kNew.data() + 3000 * part, 3000);
@@ -51,7 +52,7 @@ TEST(AtomicFileFaults, KeepsThePreviousFileWhicheverCallFails) {
         write_whole(path, kOld);
         const FaultFileSystem file_system(fault, k, code);
         const auto error = error_of([&] { save(path, file_system); });
-        // A mode that cannot be set, and a directory that cannot be closed, cost nothing.
+        // Failing to set the mode, or to close the directory, is harmless.
         const bool is_harmless = (fault == Fault::fail && kCalls[k] == "chmod") || k == kCalls.size() - 1;
         EXPECT_EQ(!error, is_harmless);
         EXPECT_EQ(read_whole(path), k < kDirectoryFsync && !is_harmless ? kOld : kNew);
@@ -120,8 +121,8 @@ TEST(AtomicFileFaults, AcceptsADirectoryThatCannotBeFlushed) {
   EXPECT_EQ(read_whole(directory.path() / "w"), kNew);
 }
 
-// Runs `body` in a child process; gives how it ended, as waitpid does. A body that returns ends with 0, one that throws
-// with 1.
+// Runs `body` in a child process. Returns the status of waitpid. A body that returns exits with 0,
+// a body that throws with 1.
 template <typename Body>
 int in_child(Body&& body) {
   const pid_t child = ::fork();
@@ -150,7 +151,7 @@ TEST(AtomicFileFaults, KeepsTheOldOrTheNewFileWhereverTheProcessIsKilled) {
       ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
       const bool is_renamed = fault == Fault::die ? k > kRename : k >= kRename;
       EXPECT_EQ(read_whole(path), is_renamed ? kNew : kOld);
-      // What is left does not stand in the way of the next save.
+      // Remaining temporary files do not prevent the next save.
       save(path, FileSystem::real());
       EXPECT_EQ(read_whole(path), kNew);
     }
@@ -178,7 +179,7 @@ TEST(AtomicFileFaults, SurvivesALimitOnFileSizesWithoutASignal) {
 
 TEST(AtomicFileFaults, KeepsThePreviousFileOnAFullDisk) {
   TempDirectory directory;
-  for (const int allocate_error : {0, EOPNOTSUPP}) {  // room that cannot be reserved runs out in write
+  for (const int allocate_error : {0, EOPNOTSUPP}) {  // without reservation, writing fails
     const int status = in_child([&] {
       if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
           ::mount("none", directory.path().c_str(), "tmpfs", 0, "size=64k") != 0)
@@ -194,7 +195,7 @@ TEST(AtomicFileFaults, KeepsThePreviousFileOnAFullDisk) {
           std::strstr(error->what(), "cannot write: No space left on device (28); the previous file is unchanged");
       if (!is_told) ::_exit(3);
       if (read_whole(path) != kOld || names_in(directory.path()).size() != 1) ::_exit(4);
-      save(path, FileSystem::real());  // there is room for a smaller one
+      save(path, FileSystem::real());  // there is room for a smaller file
       ::_exit(read_whole(path) == kNew ? 10 : 5);
     });
     ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);

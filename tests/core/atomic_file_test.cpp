@@ -1,4 +1,4 @@
-// AtomicFile on a working file system: places, modes, links, refusals.
+// AtomicFile on a working file system: paths, modes, links, errors.
 #include "core/atomic_file.h"
 
 #include <sys/stat.h>
@@ -211,7 +211,7 @@ TEST(AtomicFile, NamesADirectoryThatCannotBeWritten) {
   save(closed / "w", "old");
   fs::permissions(directory.path(), fs::perms(0755));
   fs::permissions(closed, fs::perms(0555));
-  const bool is_root = ::geteuid() == 0;  // whom no mode stops
+  const bool is_root = ::geteuid() == 0;  // modes do not restrict root
   ASSERT_EQ(is_root ? ::seteuid(65534) : 0, 0);
   const auto error = error_of([&] { save(closed / "w", "new"); });
   ASSERT_EQ(is_root ? ::seteuid(0) : 0, 0);

@@ -1,4 +1,4 @@
-// A file system whose k-th call fails, ends the process, or does less than it was asked to.
+// A file system whose k-th call fails, ends the process, or transfers less than requested.
 #pragma once
 
 #include <signal.h>
@@ -17,7 +17,7 @@ namespace troika::test {
 enum class Fault {
   none,
   fail,            // the call does nothing and fails
-  fail_from_here,  // so do all later ones, unlink and close apart: the disk is gone
+  fail_from_here,  // so do all later calls, except unlink and close: the disk is gone
   die,             // the process is killed before the call
   die_halfway,     // a write writes half of its bytes, then the process is killed; other calls: after the call
 };
@@ -27,9 +27,9 @@ class FaultFileSystem : public FileSystem {
   FaultFileSystem() = default;
   FaultFileSystem(Fault fault, size_t at, int error) : fault_(fault), at_(at), error_(error) {}
 
-  size_t largest_transfer = SIZE_MAX;  // of one read or write
-  bool interrupts = false;             // the first try of each call is EINTR
-  int allocate_error = 0;              // what allocate always answers
+  size_t largest_transfer = SIZE_MAX;  // per read or write
+  bool interrupts = false;             // the first try of each call fails with EINTR
+  int allocate_error = 0;              // the result of every allocate
 
   const std::vector<std::string>& calls() const { return calls_; }
 
@@ -56,7 +56,7 @@ class FaultFileSystem : public FileSystem {
     return run("fsync", [&] { return FileSystem::fsync(file); });
   }
   int close(int file) const override {
-    // Even a close that fails gives up the descriptor.
+    // Even a failing close releases the descriptor.
     const int result = FileSystem::close(file);
     return run("close", [&] { return result; });
   }

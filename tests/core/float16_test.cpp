@@ -1,4 +1,5 @@
-// Tests of the 16-bit formats, over all bit patterns, against the compiler's own half where it has one.
+// Tests of the 16-bit formats over all bit patterns, compared with the compiler's half type if it
+// has one.
 #include "core/float16.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +24,8 @@ TEST(Float16, EveryNumberComesBackFromFloat) {
   }
 }
 
-// Between two neighbours the nearer is taken, and of equally near ones the even.
+// A number between two neighbours is rounded to the nearer, and in the middle to the even
+// neighbour.
 TEST(Float16, RoundsToNearestEven) {
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
     const auto low = static_cast<uint16_t>(bits), high = static_cast<uint16_t>(bits + 1);

@@ -1,4 +1,4 @@
-// Tests of host memory that is not there.
+// Tests of running out of host memory.
 #include "core/host_memory.h"
 
 #include <cstdint>

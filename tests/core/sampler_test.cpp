@@ -1,4 +1,4 @@
-// Sampler: a permutation for every (seed, epoch), the same for ever.
+// Sampler: a permutation per (seed, epoch), which never changes between versions.
 #include "core/sampler.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,8 @@ bool is_permutation(std::vector<int64_t> order) {
   return true;
 }
 
-// Computed with an implementation of its own, in Python. A change here breaks every resumed training.
+// The numbers come from a separate implementation in Python. A change here breaks every resumed
+// training.
 TEST(Sampler, gives_the_same_order_in_every_version) {
   EXPECT_EQ(order_of(Sampler(10, 0, 0), 10), (std::vector<int64_t>{2, 5, 0, 6, 3, 8, 1, 4, 9, 7}));
   EXPECT_EQ(order_of(Sampler(10, 0, 1), 10), (std::vector<int64_t>{9, 3, 1, 6, 0, 7, 2, 5, 8, 4}));
@@ -51,7 +52,8 @@ TEST(Sampler, gives_the_same_order_to_every_rank) {
   EXPECT_EQ(order_of(Sampler(1000, 5, 3), 1000), order_of(Sampler(1000, 5, 3), 1000));
 }
 
-// Over 24,000 seeds each of the 24 orders of 4 samples is expected 1,000 times, with a standard deviation of 31.
+// Over 24,000 seeds, each of the 24 orders of 4 samples is expected 1,000 times, with a standard
+// deviation of 31.
 TEST(Sampler, gives_every_order_equally_often) {
   std::map<std::vector<int64_t>, int> counts;
   for (uint64_t seed = 0; seed < 24000; ++seed) ++counts[order_of(Sampler(4, seed, 0), 4)];

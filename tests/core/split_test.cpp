@@ -1,4 +1,4 @@
-// Tests of how samples are cut over devices.
+// Tests of the split of samples over devices.
 #include "core/split.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// ArrayDataset: what is given is what is read, and nothing inconsistent is taken.
+// ArrayDataset: reads return the given arrays, and inconsistent arrays are refused.
 #include "data/array_dataset.h"
 
 #include "data/data_helpers.h"

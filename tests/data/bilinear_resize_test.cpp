@@ -1,4 +1,4 @@
-// BilinearResize against numbers that PyTorch 2.15 computed.
+// Compares BilinearResize with numbers that PyTorch 2.15 computed.
 #include "data/bilinear_resize.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,8 @@ struct Point {
   float value;
 };
 
-// The image of the tables: pixel (i, j) is (7 i + 13 j + 3 i j) mod 256, 28 by 28, normalised as Fashion-MNIST is.
+// The image of the tables: pixel (i, j) is (7 i + 13 j + 3 i j) mod 256, 28 by 28, normalised as
+// Fashion-MNIST is.
 std::vector<float> resize_test_image(int64_t height, int64_t width) {
   std::vector<uint8_t> pixels;
   for (int i = 0; i < 28; ++i)
@@ -26,7 +27,7 @@ std::vector<float> resize_test_image(int64_t height, int64_t width) {
   return out;
 }
 
-// `sum` and `squares` are over the whole image, so that no pixel goes unseen.
+// `sum` and `squares` are over the whole image, so that every pixel is checked.
 void expect_image(int64_t height, int64_t width, const std::vector<Point>& points, double sum, double squares) {
   const std::vector<float> image = resize_test_image(height, width);
   for (const Point& p : points)

@@ -1,4 +1,4 @@
-// Helpers of the tests of data/: IDX files built by hand, errors as values, datasets read whole.
+// Helpers for the tests of `data/`: IDX files built by hand, errors as values, whole datasets.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ inline void append_be32(std::string& bytes, uint32_t value) {
   for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(value >> shift & 0xFF);
 }
 
-// An IDX file of u8 with these dimensions; element i is 37 * i mod 251.
+// Returns an IDX file of u8 with these dimensions. Element i is 37 * i mod 251.
 inline std::string idx_bytes(const std::vector<uint32_t>& dims) {
   std::string bytes = {0, 0, 8, static_cast<char>(dims.size())};
   uint64_t n = 1;
@@ -47,7 +47,7 @@ inline std::string whole_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// What `call` throws; nothing where it succeeds.
+// Returns the error that `call` throws; nullopt if it succeeds.
 template <typename Call>
 std::optional<Error> thrown_by(Call&& call) {
   try {

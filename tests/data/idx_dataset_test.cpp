@@ -1,4 +1,5 @@
-// IdxDataset: pixels to numbers, images against labels, MNIST's names, and the real Fashion-MNIST.
+// IdxDataset: conversion of pixels, images without matching labels, MNIST's names, and the real
+// Fashion-MNIST.
 #include "data/idx_dataset.h"
 
 #include <cmath>
@@ -94,7 +95,8 @@ TEST(IdxDataset, tells_where_it_looked_for_missing_files) {
   EXPECT_REFUSED(open_idx_directory("/", "validation", {}), Status::invalid_argument, "'validation'");
 }
 
-// Debian's dataset-fashion-mnist. The figures are the well-known ones of the training set.
+// The files are from Debian's dataset-fashion-mnist. The figures are the well-known ones of the
+// training set.
 TEST(IdxDataset, reads_fashion_mnist) {
   if (!std::filesystem::exists(kFashionMnist)) GTEST_SKIP() << kFashionMnist << " is not installed";
   const auto train = open_idx_directory(kFashionMnist, "train", {});

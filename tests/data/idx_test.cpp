@@ -1,4 +1,4 @@
-// The IDX reader on good files, and on every way that we know a file can be bad.
+// The IDX reader on valid files, and on every known kind of invalid file.
 #include "data/idx.h"
 
 #include "data/data_helpers.h"
@@ -65,7 +65,8 @@ TEST(Idx, calls_a_gzipped_file_corrupt_whose_sum_is_wrong) {
   EXPECT_REFUSED(read_idx(write_plain(directory.path() / "bad", bytes)), Status::corrupt, "damaged");
 }
 
-// Whatever a single changed byte does, the answer is an array of the right size or an error, never a crash.
+// After a change of any single byte, the result is an array of the right size or an error, never a
+// crash.
 TEST(Idx, survives_every_changed_byte) {
   TempDirectory directory;
   const std::string plain = idx_bytes({3, 2, 2});
@@ -123,7 +124,8 @@ TEST(Idx, calls_a_wrong_magic_corrupt) {
   EXPECT_REFUSED(read_idx(with(3, 9)), Status::corrupt, "rank 9");
 }
 
-// Products that wrap 64 bits, and gigabytes that a file of a few bytes cannot hold: refused before memory is taken.
+// Products that overflow 64 bits, and gigabytes that a file of a few bytes cannot contain, are
+// refused before memory is allocated.
 TEST(Idx, refuses_sizes_that_the_file_cannot_hold) {
   TempDirectory directory;
   const std::vector<std::vector<uint32_t>> all_dims = {

@@ -1,4 +1,4 @@
-// Loader: every sample once an epoch, exact resume, and a prefetch thread that nobody can tell is there.
+// Loader: every sample once per epoch, exact resume, and a prefetch thread without visible effects.
 #include "data/loader.h"
 
 #include <signal.h>
@@ -29,7 +29,7 @@ LoaderOptions options_of(int64_t batch, bool shuffle = true, int32_t prefetch = 
   return options;
 }
 
-// n samples [2]; sample i is {i, -i} with label i.
+// Returns a dataset of n samples [2]. Sample i is {i, -i} with label i.
 std::shared_ptr<const Dataset> counting_dataset(int64_t n) {
   std::vector<float> inputs;
   std::vector<int32_t> labels;
@@ -41,7 +41,7 @@ std::shared_ptr<const Dataset> counting_dataset(int64_t n) {
   return std::make_shared<const ArrayDataset>(Shape{2}, std::move(inputs), std::move(labels));
 }
 
-// The labels of every batch up to the epoch's end.
+// Returns the labels of every batch up to the epoch's end.
 std::vector<std::vector<int32_t>> rest_of_epoch(Loader& loader) {
   std::vector<std::vector<int32_t>> batches;
   while (const Batch* batch = loader.next()) batches.push_back(batch->labels);
@@ -61,8 +61,8 @@ std::vector<int32_t> up_to(int32_t n) {
   return numbers;
 }
 
-// Whatever the number of samples and the batch, an epoch is the whole set with nothing padded, so sums over batches are
-// exact figures of the set.
+// For any number of samples and any batch size, an epoch is the whole dataset without padding. So
+// sums over batches are exact for the dataset.
 TEST(Loader, gives_every_sample_exactly_once_in_a_shuffled_epoch) {
   for (int32_t n : {1, 2, 7, 8, 9, 100})
     for (int64_t batch : {1, 2, 3, 8, 1000})
@@ -152,7 +152,8 @@ TEST(Loader, marks_its_batches_with_the_seed_of_the_shuffle) {
   EXPECT_EQ(in_order.next()->origin->shuffle_seed, std::nullopt) << "a seed that nothing is shuffled with";
 }
 
-// Resume in the middle of an epoch: a fresh loader that seeks gives what the old one would have given.
+// Resume in the middle of an epoch: a new loader that seeks returns the same batches as the old
+// loader would have returned.
 TEST(Loader, continues_after_a_seek_as_if_it_had_never_stopped) {
   for (int32_t prefetch : {0, 2})
     for (int64_t epoch : {0, 1, 2})
@@ -312,7 +313,8 @@ TEST(Loader, may_be_destroyed_at_any_moment) {
   }
 }
 
-// A dataset whose reads fail while a switch is on, and that tells which signals its reading thread lets through.
+// A dataset whose reads fail while a switch is on. It records which signals its reading thread does
+// not block.
 class WatchedDataset final : public Dataset {
  public:
   explicit WatchedDataset(int64_t n) : Dataset({1}, n, 2, 0) {}
@@ -334,7 +336,7 @@ TEST(Loader, hands_on_what_reading_threw_and_stays_where_it_is) {
     for (int i = 0; i < 3; ++i) EXPECT_REFUSED(loader.next(), Status::io, "the disk is gone");
     EXPECT_EQ(loader.tell(), (BatchPosition{0, 0, 1000}));
     dataset->fails_ = false;
-    while (thrown_by([&] { loader.next(); })) {  // the thread may have met one more failure before
+    while (thrown_by([&] { loader.next(); })) {  // the thread may have had one more failure before
     }
     EXPECT_EQ(loader.next()->inputs, std::vector<float>{1});
     dataset->fails_ = true;
@@ -363,7 +365,7 @@ TEST(Loader, refuses_a_batch_that_cannot_be_counted) {
   EXPECT_REFUSED(Loader(dataset, options_of(int64_t{1} << 40)), Status::invalid_argument, "too many elements");
 }
 
-// Sanitizers end the process where plain programs get bad_alloc.
+// If memory runs out, sanitizers end the process instead of throwing bad_alloc.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(Loader, says_that_memory_ran_out_where_a_batch_cannot_be_held) {
   const auto dataset = std::make_shared<const SyntheticDataset>(Shape{int64_t{1} << 50}, 8, 2, 0);

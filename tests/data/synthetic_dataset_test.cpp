@@ -1,4 +1,4 @@
-// SyntheticDataset: the same for ever for a seed, in range, learnable.
+// SyntheticDataset: never changes for a seed, is in range, and is learnable.
 #include "data/synthetic_dataset.h"
 
 #include <algorithm>
@@ -37,7 +37,7 @@ TEST(SyntheticDataset, gives_no_two_equal_samples) {
   EXPECT_EQ(std::adjacent_find(samples.begin(), samples.end()), samples.end());
 }
 
-// The nearest class mean of half of the samples names the labels of the other half.
+// The nearest class mean of one half of the samples predicts the labels of the other half.
 TEST(SyntheticDataset, lies_around_one_centre_for_each_label) {
   constexpr int64_t kClasses = 10, kElements = 784, kSamples = 400;
   const SyntheticDataset dataset({1, 28, 28}, kSamples, kClasses, 5);

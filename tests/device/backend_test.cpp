@@ -1,4 +1,4 @@
-// Tests of devices' names, and of the search for the backend that has one.
+// Tests of the names of devices, and of the search for a device's backend.
 #include "device/backend.h"
 
 #include <gtest/gtest.h>

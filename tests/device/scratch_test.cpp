@@ -1,4 +1,4 @@
-// The ledger of a kernel's scratch.
+// Tests of the ledger of a kernel's scratch.
 #include "device/scratch.h"
 
 #include <gtest/gtest.h>

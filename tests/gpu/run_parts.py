@@ -1,10 +1,11 @@
-"""Runs the parts of tests/gpu/run one after the other; prints a table and, as the last line, the sum of their tests.
+"""Runs the parts of tests/gpu/run in sequence. Prints a table and, as the last line, the sum of their tests.
 
-    run_parts.py FOLDER [PART...]          of the build in FOLDER; without names every part. With TROIKA_GPU_SECONDS what has not
-                                           begun by then is skipped, and what runs then ends
+    run_parts.py FOLDER [PART...]              runs the parts (all without names) of the build in FOLDER
     run_parts.py --emulated FOLDER [PART...]   the same on GPUs in software (tests/emulated_gpu)
-    run_parts.py --why-not [PART...]       prints why no GPU can be used here, and nothing where one can
-    run_parts.py --skip REASON [PART...]   counts the parts as skipped
+    run_parts.py --why-not [PART...]           prints why no GPU can be used; nothing if a GPU can be used
+    run_parts.py --skip REASON [PART...]       counts the parts as skipped
+
+With TROIKA_GPU_SECONDS, the current part ends after this time, and later parts are skipped.
 """
 
 import ctypes
@@ -16,25 +17,26 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-import run_suites  # noqa: E402  (which lies in the folder above)
+import run_suites  # noqa: E402  (in the parent folder)
 
 DEVICE = "cuda:0"
 GOLDEN = sorted((ROOT / "tests/golden").glob("*.json"))
 LOW_GOLDEN = [path for path in GOLDEN if path.stem in ("lenet", "d2l_resnet18_2_devices")]  # as in meson.build
 
-# What the sanitizers have time for: ten cases of each op, and some more convolutions, in 16 bits.
+# The cases that the sanitizers have time for: ten cases per op, and some more convolutions, in 16 bits.
 FEW_CASES = "--gtest_filter=Cases/Kernels.*_?:Cases/Kernels.*conv2d_3?"
-# What runs on GPUs in software, which take a hundred times as long.
+# The parts that run on GPUs in software, which take a hundred times as long.
 EMULATED = ("conformance", "equivalence", "golden_f32", "golden_bf16", "resume")
 SLOWNESS = 6
-# Programs that wait for the host more than for the GPU run as so many at once; what one does to its context spares the others.
+# The number of concurrent processes of programs that wait more for the host than for the GPU. A process
+# that damages its context does not affect the others.
 SHARES = {"conformance": 8, "equivalence": 8}
 
 SANITIZER = ["compute-sanitizer", "--report-api-errors", "no", "--error-exitcode", "99", "--tool"]
-# cuDNN's engines are not ours to check for races, and take the tool many minutes.
+# The engines of cuDNN are not checked for races: they are not this project's code, and take many minutes.
 OWN_KERNELS = ["--kernel-regex", "kns=troika"]
 
-# Name, limit in seconds, command; programs lie in the build folder.
+# Name, limit in seconds, command. Programs are in the build folder.
 PARTS = {
     "plans": (300, ["tests/backends/cuda/cuda_tests"]),
     "conformance": (1200, ["tests/conformance/conformance_tests"]),
@@ -51,7 +53,7 @@ PARTS = {
 
 
 def why_no_gpu():
-    """Empty, or what is missing for a GPU to be used here."""
+    """Returns why no GPU can be used here; empty if a GPU can be used."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -64,27 +66,28 @@ def why_no_gpu():
 
 
 def skipped(name, reason):
-    """The counts of a part that does not run, and its line."""
+    """Returns the counts and the line of a part that does not run."""
     counts = run_suites.Counts()
     counts.skipped = 1
     return counts, f"skip gpu: {name}: {reason}"
 
 
 def run_part(name, folder, is_emulated, seconds_left):
-    """Runs a part; gives its counts and its output."""
+    """Runs a part. Returns its counts and its output."""
     limit_s, command = PARTS[name]
     if seconds_left < 5:
         return skipped(name, "no time is left")
     if is_emulated:
         limit_s *= SLOWNESS
-        command = [word for word in command if "resnet50" not in str(word)]  # whose hundred layers take too long even so
+        # The hundred layers of resnet50 take too long even with a longer limit.
+        command = [word for word in command if "resnet50" not in str(word)]
     limit_s = int(min(limit_s, seconds_left))
     if command[0] == SANITIZER[0] and not shutil.which(command[0]):
         return skipped(name, "there is no compute-sanitizer on the PATH")
     command = [str(folder / word) if str(word).startswith("tests/") else str(word) for word in command]
     plugin = folder / ("tests/emulated_gpu" if is_emulated else "src/backends/cuda")
     environment = {"TROIKA_TEST_DEVICE": DEVICE, "TROIKA_BACKEND_DIR": str(plugin), "EMULATED_GPUS": "8",
-                   "TROIKA_ROOT": str(ROOT), "GTEST_BRIEF": "0",  # so that the log names the test that hangs
+                   "TROIKA_ROOT": str(ROOT), "GTEST_BRIEF": "0",  # the log must name a test that hangs
                    "TROIKA_CACHE_DIR": str(plugin / "engines" if is_emulated else folder / "cache"),
                    "TROIKA_TOOL": str(folder / "troika")}
     counts, output = run_suites.run_suite({"name": name, "cmd": command, "env": environment, "time_limit_s": limit_s,

@@ -1,4 +1,4 @@
-// Tests of the graph's text form: it prints, and what it prints parses back.
+// Tests of the graph's text form: a graph prints, and the text parses to the same graph.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ constexpr const char* kSmallText =
     "  return %2\n"
     "}\n";
 
-// A graph whose one node has the attribute `a`.
+// Prints a graph whose only node has the attribute `a`.
 std::string print_attribute(Attribute attribute) {
   Graph graph("g");
   graph.add_node({&fill_op, "n", {}, {}, {{"a", std::move(attribute)}}});
@@ -116,7 +116,8 @@ TEST(TextForm, SaysWhereItFoundWhatItDoesNotUnderstand) {
                 parse_graph("grape \"g\" {}"));
   EXPECT_THROWS(Status::invalid_argument, "need a role", parse_graph("graph \"g\" { %0 : f32[1] friend \"x\" }"));
   EXPECT_THROWS(Status::invalid_argument, "need a closing quote", parse_graph("graph \"g"));
-  EXPECT_THROWS(Status::invalid_argument, "graph text: found 'softmax() \"n\" return' at character 17, need the name of an op",
+  EXPECT_THROWS(Status::invalid_argument,
+                "graph text: found 'softmax() \"n\" return' at character 17, need the name of an op",
                 parse_graph("graph \"g\" { () = softmax() \"n\" return }"));
   EXPECT_THROWS(Status::invalid_argument, "dtype: found 'f31'", parse_graph("graph \"g\" { %0 : f31[1] input \"x\" }"));
 }

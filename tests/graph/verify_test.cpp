@@ -1,4 +1,4 @@
-// Tests of the verifier: each way in which a graph can be malformed is told, with the node.
+// Tests of the verifier: reports each way in which a graph can be malformed, with the node.
 #include <gtest/gtest.h>
 
 #include "graph/graph.h"

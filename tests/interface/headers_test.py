@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the shipped interface, headers_test.py LIBTROIKA SOURCE_ROOT: the headers alone, the symbols, the libraries
-needed, the option structs, and a C program outside the tree that builds against the install and runs the main flow.
+"""Checks the shipped interface: headers_test.py LIBTROIKA SOURCE_ROOT
 
-Prints one line a test: `ok NAME` or `not ok NAME reason`.
+Checks each header by itself, the symbols, the needed libraries and the option structs. Builds a C program
+outside the source tree against the install, and runs the main flow.
+
+Prints one line per test: `ok NAME` or `not ok NAME reason`.
 """
 
 import os
@@ -26,7 +28,7 @@ ALLOWED_LIBRARIES = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|ld-linux\S*|lib
 
 
 def run(*command, **settings):
-    """Runs a command to its end; gives its output. Fails where it fails."""
+    """Runs a command and returns its output. Fails if the command fails."""
     finished = subprocess.run([str(part) for part in command], text=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False, **settings)
     assert finished.returncode == 0, f"{shlex.join(map(str, command))}: exit status {finished.returncode}: {finished.stdout}"
@@ -34,7 +36,7 @@ def run(*command, **settings):
 
 
 def declarations():
-    """The text of all headers without comments."""
+    """Returns the text of all headers without comments."""
     text = "\n".join((INCLUDE / "troika" / name).read_text(encoding="utf-8") for name in HEADERS)
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
@@ -44,7 +46,7 @@ def declared_functions():
 
 
 def compile_and_run(folder, name, text):
-    """Builds a C99 program against the tree's headers and library; gives what it printed."""
+    """Builds a C99 program against the headers and the library of the source tree. Returns its output."""
     source = folder / f"{name}.c"
     source.write_text(text, encoding="utf-8")
     run(*CC, "-std=c99", *STRICT, f"-I{INCLUDE}", source, "-o", folder / name, LIBRARY, f"-Wl,-rpath,{BUILD}")
@@ -106,9 +108,9 @@ def test_option_structs_of_other_versions(folder):
 
 
 def test_program_outside_the_tree_builds_against_the_install(folder):
-    """Installs into a folder, and builds and runs the main flow with nothing but pkg-config and cc."""
+    """Installs into a folder, and builds and runs the main flow only with pkg-config and cc."""
     ninja = (BUILD / "build.ninja").read_text(encoding="utf-8")
-    meson = shlex.split(re.search(r"command = (.+?) --internal regenerate", ninja)[1])  # the one that made this build
+    meson = shlex.split(re.search(r"command = (.+?) --internal regenerate", ninja)[1])  # the meson of this build
     installed = folder / "installed"
     run(*meson, "install", "-C", BUILD, "--no-rebuild", "--destdir", installed)
     description = next(installed.rglob("troika.pc"))
@@ -120,7 +122,7 @@ def test_program_outside_the_tree_builds_against_the_install(folder):
     outside = folder / "outside"
     outside.mkdir()
     (outside / "main_flow.c").write_text((HERE / "main_flow.c").read_text(encoding="utf-8"), encoding="utf-8")
-    # The libraries of libtroika itself are found by the loader, not by the program's build.
+    # The loader finds the libraries that libtroika needs. The program's build does not find them.
     run(*CC, "-std=c99", *STRICT, "main_flow.c", "-o", "main_flow", *flags, "-Wl,--allow-shlib-undefined", cwd=outside)
     output = run("./main_flow", cwd=outside,
                  env={**os.environ, "LD_LIBRARY_PATH": str(next(installed.rglob("libtroika.so")).parent)})
@@ -132,7 +134,7 @@ def test_program_outside_the_tree_builds_against_the_install(folder):
 
 
 def test_readme_shows_what_there_is(_):
-    """Every name of the interface in README.md's program is in the headers, and the whole program is linked."""
+    """Checks that every name of the interface in README.md's program is in the headers. Links the program."""
     readme = (SOURCE_ROOT / "README.md").read_text(encoding="utf-8")
     program = re.search(r"```c\n(.*?)```", readme, flags=re.DOTALL)[1]
     names = set(re.findall(r"\btroika_\w+|\bTROIKA_\w+", program))

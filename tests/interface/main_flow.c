@@ -1,11 +1,12 @@
-/* The main flow: trains LeNet on two devices, tests it, and takes the trained network home. */
+/* The main flow: trains LeNet on two devices, tests it, and unwraps the trained network. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <troika/troika.h>
 
 static troika_error error;
 
-/* 0 is success; above 0 is news, such as the end of an epoch; below 0 is an error, and the message says which. */
+/* 0 is success. Above 0 is information, such as the end of an epoch. Below 0 is an error, which the
+ * message describes. */
 static troika_status check(troika_status status) {
   if (status >= 0) return status;
   fprintf(stderr, "%s: %s\n", troika_status_name(status), error.message);
@@ -48,7 +49,7 @@ int main(void) {
 
   check(troika_trainer_save(trainer, "checkpoint.safetensors", &error)); /* to go on from here ... */
   check(troika_trainer_load(trainer, "checkpoint.safetensors", NULL, &error));
-  check(troika_trainer_unwrap(trainer, &trained, &error)); /* ... the single-device network, trained ... */
+  check(troika_trainer_unwrap(trainer, &trained, &error));          /* ... the single-device network, trained ... */
   check(troika_model_save(trained, "weights.safetensors", &error)); /* ... which PyTorch reads too */
 
   troika_model_destroy(trained);

@@ -1,4 +1,5 @@
-// Tests of the initialisers: distributions, bounds, and that numbers depend on seed and name alone.
+// Tests of the initialisers: distributions and bounds. The numbers must depend only on seed and
+// name.
 #include "models/initializer.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +36,7 @@ Moments moments_of(const std::vector<float>& values) {
   return m;
 }
 
-// A convolution [60, 40, 3, 5]: fan_in 600, fan_out 900; 36,000 elements.
+// Returns a model with a convolution [60, 40, 3, 5]: fan_in 600, fan_out 900, 36,000 elements.
 std::unique_ptr<Model> wide_conv() {
   auto model = std::make_unique<Model>("net");
   const ValueId x = model->add_input("x", {40, 8, 8});
@@ -93,7 +94,8 @@ TEST(Initializer, GivesTheSameNumbersForTheSameSeedAndName) {
   EXPECT_EQ(values_of(*a, "conv.weight"), values_of(*b, "conv.weight"));
 }
 
-// The numbers are part of the interface: a model made from a seed is the same in every version.
+// The numbers are part of the interface: a model that is made from a seed is the same in every
+// version.
 TEST(Initializer, GivesTheNumbersThatItAlwaysGave) {
   const auto model = wide_conv();
   initialize(*model, "conv.bias", Initializer::uniform, 1, 42);

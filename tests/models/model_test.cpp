@@ -1,4 +1,4 @@
-// Tests of the layer calls: what they add, what they refuse, and that a refused call changes nothing.
+// Tests of the layer calls: the added nodes, and errors. A refused call must change nothing.
 #include "models/model.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ Window square(int64_t kernel, int64_t stride = 1, int64_t padding = 0) {
 }
 ConvOptions conv(int64_t out, int64_t kernel = 3) { return {out, square(kernel), 1, true}; }
 
-// All that a call could change.
+// Returns everything that a call could change, as a text.
 std::string state_of(const Model& model) {
   std::string state =
       print_graph(model.graph()) + model.print() + text(model.graph().values().size(), ' ', model.layers().size());
@@ -233,7 +233,7 @@ TEST_F(LayerTest, RefusesSumsAndDropoutsThatDoNotFit) {
 
 TEST_F(LayerTest, RefusesAbsurdSizes) {
   ConvOptions options = conv(INT64_C(1) << 40, 3);
-  EXPECT_NO_THROW(model.add_conv2d("large", x, options));  // a value that is never given needs no memory
+  EXPECT_NO_THROW(model.add_conv2d("large", x, options));  // a value that is never used needs no memory
   options.out_channels = INT64_MAX;
   EXPECT_REFUSED("has too many elements", model.add_conv2d("c", x, options));
   options.out_channels = INT64_C(1) << 54;

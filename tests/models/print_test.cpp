@@ -1,5 +1,5 @@
-// Tests of printing: the text is PyTorch's own repr, with counts behind it. The texts below are from PyTorch 1.13 and
-// torchvision 0.14.
+// Tests of printing: the text is PyTorch's repr, followed by counts. The texts below are from
+// PyTorch 1.13 and torchvision 0.14.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -24,7 +24,7 @@ constexpr const char* kLeNet = R"(LeNet(
   (fc2): Linear(in_features=128, out_features=10, bias=True)
 ))";
 
-// Layers with every setting other than the default.
+// Layers whose settings all differ from the defaults.
 constexpr const char* kOdd = R"(Odd(
   (conv): Conv2d(4, 8, kernel_size=(3, 2), stride=(2, 1), padding=(1, 0), dilation=(2, 2), groups=2, bias=False)
   (bn): BatchNorm2d(8, eps=0.0001, momentum=1.0, affine=True, track_running_stats=True)
@@ -149,7 +149,8 @@ TEST(Print, WritesALinearLayerWithoutBiasAsPyTorchDoes) {
   EXPECT_EQ(model.layers()[0].description, "Linear(in_features=5, out_features=7, bias=False)");
 }
 
-// torchvision calls one ReLU of a block several times, adds and flattens without modules, and names the model's class.
+// torchvision calls one ReLU of a block several times, adds and flattens without modules, and names
+// the model's class.
 TEST(Print, WritesResNet18AsTorchvisionDoes) {
   std::string printed = without_counts(create_model("resnet18", {})->print());
   for (const auto& [from, to] : {std::pair{"resnet18\\(\n", "ResNet(\n"},

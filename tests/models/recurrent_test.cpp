@@ -1,4 +1,4 @@
-// Tests of LSTM, GRU and the choice of one step: what they add, print and start with, and what they refuse.
+// Tests of LSTM, GRU and the choice of one step: their nodes, printing, initial values, and errors.
 #include <gtest/gtest.h>
 
 #include <cmath>

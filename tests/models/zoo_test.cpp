@@ -1,4 +1,4 @@
-// Tests of the zoo: names, shapes and counts are those of the originals.
+// Tests of the zoo: names, shapes and counts are the same as in the originals.
 #include "models/zoo.h"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(Zoo, HasAsManyParametersAsTorchvision) {
   }
 }
 
-// The order of torchvision's state_dict.
+// The order is that of torchvision's state_dict.
 TEST(Zoo, KeepsTheOrderOfTorchvisionsEntries) {
   std::vector<std::string> expected;
   auto batch_norm = [&](const std::string& name) {

@@ -1,4 +1,5 @@
-// Tests of the ops' shape rules: outputs of right inputs, and one line naming the layer for each wrong one.
+// Tests of the ops' shape rules: the outputs for valid inputs, and a one-line error with the
+// layer's name for each invalid input.
 #include <gtest/gtest.h>
 
 #include "core/text.h"
@@ -12,7 +13,8 @@ using List = std::vector<int64_t>;
 
 TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 
-// The outputs of one node "stem" over inputs of these types; no type: an absent input.
+// Returns the types of the outputs of a node "stem" with inputs of these types. nullopt: an absent
+// input.
 std::vector<TensorType> infer(const std::string& op, const std::vector<std::optional<TensorType>>& types,
                               Attributes attributes = {}) {
   Graph graph("g");
@@ -244,7 +246,8 @@ TEST(MeanSquaredErrorShape, RefusesWrongInputs) {
 
 using Types = std::vector<std::optional<TensorType>>;
 
-// An update of parameters of row 1 of 2, with the five inputs before them.
+// Returns the types of the outputs of an update with the settings of row 1 of 2. `inputs` follow
+// the update's first five inputs.
 std::vector<TensorType> infer_update(const std::string& op, Types inputs, Attributes attributes = {}) {
   attributes.set("row", int64_t{1});
   return infer(op, inputs, std::move(attributes));

@@ -73,7 +73,8 @@ TEST(MakePipelineSchedule, GivesTablesThatTheVerifierAccepts) {
     EXPECT_NO_THROW(verify_pipeline_schedule(c.table(), c.micro_batches, c.chunks)) << name_of(c);
 }
 
-// Gradients are summed over micro-batches in one order, so that schedules give the same bits.
+// Gradients are summed over micro-batches in one order, so that all schedules compute the same
+// bits.
 TEST(MakePipelineSchedule, RunsTheMicroBatchesOfEachStageInTheirOrderForwardAndBackward) {
   for (const Case& c : all_cases()) {
     const PipelineTable table = c.table();

@@ -26,7 +26,7 @@ class FakeLayout : public Layout {
 };
 
 struct FakeKernel {
-  std::vector<std::string> inputs;   // names of layouts; empty: any layout is accepted
+  std::vector<std::string> inputs;   // names of layouts, or "plain"; empty: any layout is accepted
   std::vector<std::string> outputs;  // names of layouts; outputs after the end of the list are plain
   size_t scratch_bytes = 0;
   std::vector<std::pair<int, int>> may_share = {};

@@ -1,5 +1,8 @@
-// Training states: a run that is killed and goes on in a new process ends as one that was never stopped; a file that does
-// not fit changes nothing; the previous file survives a full disk. Processes are this program with other arguments.
+// Training states:
+// - A run that is killed and continues in a new process has the same end as a run that was never
+//   stopped.
+// - A file that does not fit changes nothing.
+// - The previous file survives a full disk. Processes are this program with other arguments.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
@@ -17,8 +20,8 @@ extern char** environ;
 namespace troika::test {
 namespace {
 
-// train DEVICES STEPS LOAD SAVE AFTER: loads a state where LOAD is not "-", steps, saves, steps AFTER times more, and, where
-// that is above 0, waits to be killed.
+// Runs `train DEVICES STEPS LOAD SAVE AFTER`: loads a state if LOAD is not "-", steps, saves, and
+// steps AFTER more times. If AFTER is above 0, waits to be killed.
 int train_as_process(char** arguments) {
   RunOptions options;
   options.devices = std::stoi(arguments[0]);
@@ -38,7 +41,7 @@ int train_as_process(char** arguments) {
   return testing::Test::HasFailure();
 }
 
-// Runs that process; kills it in the middle of its run where `after` is above 0.
+// Runs this process. Kills it in the middle of its run if `after` is above 0.
 void train(int devices, int steps, const std::string& load, const std::string& save, int after = 0) {
   std::vector<std::string> texts = {"resume_test", "train", std::to_string(devices), std::to_string(steps),
                                     load,          save,    std::to_string(after)};
@@ -73,7 +76,7 @@ class Resume : public testing::Test {
  protected:
   std::string path(const char* name) const { return (folder_.path() / name).string(); }
 
-  // Loading `file` into `run` is refused, and leaves the run as it was.
+  // Expects that loading `file` into `run` is refused and does not change the run.
   void expect_refused(TrainingRun& run, const std::string& file, troika_status status, const std::string& message) {
     ASSERT_EQ(run.save(path("before")), TROIKA_OK);
     EXPECT_EQ(run.load(file), status) << run.error.message;
@@ -106,7 +109,7 @@ TEST_F(Resume, at_the_end_of_an_epoch_goes_on_with_the_next) {
 
 TEST_F(Resume, on_another_number_of_devices_goes_on_the_same_way) {
   RunOptions options;
-  options.has_batch_norm = false;  // which is each device's own
+  options.has_batch_norm = false;  // its statistics depend on the devices
   options.devices = 4;
   TrainingRun whole(options);
   whole.step(7);
@@ -174,7 +177,7 @@ TEST_F(Resume, refuses_a_state_of_another_run_and_names_the_difference) {
 TEST_F(Resume, refuses_samples_in_another_order) {
   RunOptions options;
   TrainingRun run(options);
-  run.step(7);  // to batch 2 of the second epoch
+  run.step(7);  // up to batch 2 of the second epoch
   ASSERT_EQ(run.save(path("state")), TROIKA_OK);
   const auto expect_refused_step = [](TrainingRun& other, const std::string& message) {
     const std::vector<float> before = other.parameters();
@@ -197,7 +200,7 @@ TEST_F(Resume, refuses_samples_in_another_order) {
                       "3; create the loader with the same shuffle and seed");
   in_order.step(3);
   ASSERT_EQ(in_order.save(path("in order")), TROIKA_OK);
-  options.loader_seed = 4;  // which nothing is shuffled with
+  options.loader_seed = 4;  // has no effect without shuffling
   TrainingRun also_in_order(options);
   ASSERT_EQ(also_in_order.load(path("in order")), TROIKA_OK) << also_in_order.error.message;
   EXPECT_EQ(also_in_order.try_step(), TROIKA_OK) << also_in_order.error.message;

@@ -1,4 +1,4 @@
-// A small training run through the public interface: everything that a resume must carry over is in it.
+// A small training run through the public interface. It has everything that a resume must restore.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ inline void write_whole(const std::filesystem::path& path, const std::string& by
 struct RunOptions {
   const char* model_name = "net";
   int32_t hidden = 6;
-  bool has_batch_norm = true;  // which normalises each device's own samples
+  bool has_batch_norm = true;  // each device normalises its own samples
   double momentum = 0.9;
   uint64_t seed = 11;
   bool shuffles = true;
@@ -39,8 +39,9 @@ struct RunOptions {
   int32_t precision = TROIKA_PRECISION_F32;
 };
 
-// 37 images in batches of 8: five an epoch, the last one smaller. Momentum, weight decay, a cosine schedule with warm-up, a
-// shuffled loader, dropout and batch normalisation.
+// A run on 37 images in batches of 8: five batches per epoch, the last batch smaller. It has
+// momentum, weight decay, a cosine schedule with warm-up, a shuffled loader, dropout and batch
+// normalisation.
 class TrainingRun {
  public:
   explicit TrainingRun(const RunOptions& options) {
@@ -70,7 +71,7 @@ class TrainingRun {
     troika_device device;
     ok(troika_device_parse(test_device_name().c_str(), &device, &error));
     std::vector<troika_device> devices(static_cast<size_t>(options.devices), device);
-    if (device.kind == TROIKA_DEVICE_CPU)  // a GPU holds them all
+    if (device.kind == TROIKA_DEVICE_CPU)  // all replicas use one GPU
       for (int32_t i = 0; i < options.devices; ++i) devices[static_cast<size_t>(i)].index = i;
     ok(troika_model_attach(model_, devices.data(), options.devices, &settings, &trainer_, &error));
   }
@@ -93,7 +94,7 @@ class TrainingRun {
     }
   }
 
-  // One step on the loader's next batch, which may be refused.
+  // Trains a step on the loader's next batch. Returns its status, which may be an error.
   troika_status try_step() {
     troika_batch batch = nullptr;
     while (ok(troika_loader_next(loader_, &batch, &error)) != TROIKA_OK) continue;
@@ -101,7 +102,7 @@ class TrainingRun {
   }
 
   troika_status save(const std::string& path) { return troika_trainer_save(trainer_, path.c_str(), &error); }
-  // The loader goes where the saved run stood.
+  // Loads a state, and moves the loader to the position of the saved run.
   troika_status load(const std::string& path) {
     troika_loader_position position{};
     const troika_status status = troika_trainer_load(trainer_, path.c_str(), &position, &error);
@@ -109,7 +110,7 @@ class TrainingRun {
     return status;
   }
 
-  // The loader stays where it is.
+  // Loads a state without moving the loader.
   troika_status load_alone(const std::string& path) {
     return troika_trainer_load(trainer_, path.c_str(), nullptr, &error);
   }
@@ -118,7 +119,7 @@ class TrainingRun {
     ok(troika_loader_seek(loader_, &position, &error));
   }
 
-  // Every parameter and buffer of floats, one behind the other.
+  // Returns all parameters and all buffers of floats, concatenated.
   std::vector<float> parameters() {
     std::vector<float> all;
     int32_t entries = 0;

@@ -1,4 +1,5 @@
-// Weights files: one with torchvision's names for ResNet-18 loads; what does not fit is reported name by name.
+// Weights files: a file with torchvision's names for ResNet-18 loads, and every name that does not
+// fit is reported.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -22,7 +23,7 @@ struct Entry {
   size_t bytes() const { return elements() * (is_counter ? 8 : 4); }
 };
 
-// The state_dict of torchvision.models.resnet18().
+// Returns the entries of the state_dict of torchvision.models.resnet18().
 std::vector<Entry> resnet18(bool has_counters) {
   std::vector<Entry> entries;
   const auto batch_norm = [&](const std::string& name, int64_t channels) {
@@ -53,14 +54,15 @@ std::vector<Entry> resnet18(bool has_counters) {
   return entries;
 }
 
-// A value that tells entry and element.
+// Returns a value that depends on the entry and the element.
 float value_of(const std::string& name, size_t i) {
   uint32_t h = 2166136261u;
   for (char c : name) h = (h ^ static_cast<unsigned char>(c)) * 16777619u;
   return static_cast<float>((h + i * 7919) % 10007) / 10007;
 }
 
-// Writes the entries as a safetensors file, with `prefix` before every name; values are those of the names without it.
+// Writes the entries as a safetensors file, with `prefix` before every name. The values are those
+// of the names without the prefix.
 void write_file(const std::filesystem::path& path, const std::vector<Entry>& entries, const std::string& prefix = "") {
   std::string header, data;
   for (const Entry& e : entries) {
@@ -103,7 +105,7 @@ class Weights : public testing::Test {
     return troika_model_load(model_, file_.string().c_str(), options, report_.get(), &error_);
   }
 
-  // The model holds the file's value for every entry.
+  // Expects that the model has the file's value for every entry.
   void expect_loaded(const std::vector<Entry>& entries) {
     for (const Entry& e : entries) {
       if (e.is_counter) {
@@ -123,7 +125,7 @@ class Weights : public testing::Test {
     }
   }
 
-  // A refused file has given no parameter a value.
+  // Expects that a refused file has set no parameter.
   void expect_nothing_loaded() {
     troika_parameter_info info{};
     info.struct_size = sizeof info;

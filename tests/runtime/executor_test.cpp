@@ -1,4 +1,5 @@
-// Tests of the executor: addresses, the order of steps, and collectives that travel while kernels run.
+// Tests of the executor: addresses, the order of steps, and collectives in flight while kernels
+// run.
 #include "runtime/executor.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
-// Writes into a log what happens, in the order in which it happens.
+// A log of events, in their order.
 using Events = std::vector<std::string>;
 
 struct Bound {
@@ -44,7 +45,7 @@ class RecordingKernel : public Kernel {
   Bound* bound_;
 };
 
-// A link that carries one bucket at a time, `time` each, without the processor.
+// A link that sends one bucket at a time, in `time` per bucket, without using the processor.
 class SlowLink : public Communicator {
  public:
   SlowLink(Events& events, std::chrono::milliseconds time) : events_(events), time_(time) {}
@@ -75,7 +76,7 @@ class SlowLink : public Communicator {
   std::map<int, Clock::time_point> done_;
 };
 
-// The groups of a rank whose data group's end is the link, which the groups own.
+// The groups of a rank whose data group has the link as its communicator. The groups own the link.
 struct Linked {
   explicit Linked(Events& events, std::chrono::milliseconds time) {
     auto end = std::make_unique<SlowLink>(events, time);
@@ -86,7 +87,8 @@ struct Linked {
   RankGroups groups;
 };
 
-// Backward of `layers` layers, a bucket each, then an update that needs them all.
+// Returns a plan of the backward pass of `layers` layers with one bucket each, and an update that
+// needs all buckets.
 Plan backward(int layers, std::chrono::milliseconds time, Events& events) {
   Plan plan;
   auto launch = [&](const std::string& name, std::chrono::milliseconds t) {
@@ -170,7 +172,8 @@ TEST(Execute, StopsWhereACollectiveFails) {
   EXPECT_EQ(events.back(), "start 0 at 0 of 16");
 }
 
-// Every bucket but the last travels behind a kernel: the step takes far less than computing and communicating in turn.
+// Every bucket except the last is in flight while a kernel runs. So the step takes much less time
+// than computation and communication in sequence.
 TEST(Execute, OverlapsCollectivesWithBackward) {
   constexpr int kLayers = 5;
   constexpr auto kTime = 40ms;

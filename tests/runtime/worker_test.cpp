@@ -1,4 +1,5 @@
-// Tests of the worker: one thread, one job at a time, and what a job throws comes back.
+// Tests of the worker: one thread, one job at a time, and a job's exception is rethrown to the
+// caller.
 #include "runtime/worker.h"
 
 #include <gtest/gtest.h>

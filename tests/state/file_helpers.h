@@ -1,4 +1,5 @@
-// Helpers of the tests of state/: whole files as strings, errors as values, safetensors files built by hand.
+// Helpers for the tests of `state/`: whole files as strings, errors as values, safetensors files
+// built by hand.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ inline std::vector<std::string> names_in(const std::filesystem::path& directory)
   return names;
 }
 
-// What `call` throws; nothing where it succeeds. Any other exception fails the test.
+// Returns the error that `call` throws; nullopt if it succeeds. Any other exception fails the test.
 template <typename Call>
 std::optional<Error> error_of(Call&& call) {
   try {
@@ -45,7 +46,7 @@ std::optional<Error> error_of(Call&& call) {
   return std::nullopt;
 }
 
-// 8 bytes of header size, the header, the data.
+// Returns a file: 8 bytes with the size of the header, the header, the data.
 inline std::string safetensors_file(std::string_view header, std::string_view data) {
   std::string out;
   for (int byte = 0; byte < 8; ++byte) out += static_cast<char>(uint64_t{header.size()} >> (8 * byte) & 0xFF);

@@ -1,4 +1,4 @@
-// Safetensors headers by hand: one that is sound, and what every refusal must look like.
+// Safetensors headers by hand: a valid header, and checks of errors.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ inline const std::string kLabel = "weights file 'w.safetensors'";
 
 inline SafetensorsHeader parse(const std::string& file) { return parse_safetensors_header(file, file.size(), kLabel); }
 
-// Expects CORRUPT with the file's label and `reason` somewhere behind it.
+// Expects CORRUPT, with a message that contains the file's label and, later, `reason`.
 inline void expect_refused(const std::string& file, const std::string& reason) {
   const auto error = error_of([&] { (void)parse(file); });
   ASSERT_TRUE(error) << "accepted: " << file;
@@ -25,7 +25,7 @@ inline void expect_header_refused(const std::string& header, const std::string& 
   expect_refused(safetensors_file(header, std::string(data_bytes, '\0')), reason);
 }
 
-// One tensor named t, whose fields are given.
+// Returns a header with one tensor named t and these fields.
 inline std::string tensor(const std::string& fields) { return "{\"t\":{" + fields + "}}"; }
 
 inline const std::string kSound = R"({"t":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}})";

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The reference implementation of safetensors reads what Troika writes, and the other way round, byte for byte.
+"""The reference implementation of safetensors reads Troika's files, and Troika reads its files, byte for byte.
 
-Usage: python_safetensors_test.py PATH_OF_SAFETENSORS_TOOL. Prints one line a test: `ok NAME` or `not ok NAME`. Exits
-with 77, "skipped", without safetensors and numpy.
+Usage: python_safetensors_test.py PATH_OF_SAFETENSORS_TOOL. Prints one line per test: `ok NAME` or
+`not ok NAME`. Exits with 77, "skipped", without safetensors and numpy.
 """
 
 import os
@@ -31,7 +31,7 @@ def tool(*arguments):
 
 
 def known_tensors():
-    """What safetensors_tool.cpp writes: byte i of each tensor is i modulo 2."""
+    """Returns the tensors that safetensors_tool.cpp writes: byte i of each tensor is i modulo 2."""
     data = bytes(i % 2 for i in range(48))
     tensors = {}
     for name, dtype in DTYPES.items():

@@ -1,4 +1,5 @@
-// The rules of a safetensors header: every reference test of a refusal, what a sound header gives, and damage.
+// The rules of a safetensors header: every test of an error in the reference implementation, the
+// contents of valid headers, and damage.
 #include <cstring>
 #include <locale>
 
@@ -9,7 +10,7 @@ namespace {
 
 using namespace test;
 
-// ---- the reference's tests, one for one ----
+// ---- the tests of the reference implementation ----
 
 TEST(SafetensorsHeader, RefusesManyTensorsOnTheSameBytes) {  // json_attack
   std::string header = "{";
@@ -79,13 +80,13 @@ TEST(SafetensorsHeader, RefusesShapesWhoseProductOverflows) {  // validation_ove
   const std::string large = "281474976710655";                 // 2^48 - 1
   expect_header_refused(tensor("\"dtype\":\"I32\",\"shape\":[2," + large + "," + large + R"(],"data_offsets":[0,16])"),
                         "has too many elements");
-  // 2^62 elements are a number of 64 bits, their bytes are not.
+  // 2^62 elements fit into 64 bits, but the number of their bytes does not.
   expect_header_refused(tensor(R"("dtype":"I32","shape":[2147483648,2147483648],"data_offsets":[0,16])"),
                         "has too many elements");
-  // 2^61 of 8 bytes wrap to 0, which must not pass for an empty tensor.
+  // 2^61 elements of 8 bytes wrap to 0 bytes, which must not be accepted as an empty tensor.
   expect_header_refused(tensor(R"("dtype":"F64","shape":[1073741824,2147483648],"data_offsets":[0,0])"),
                         "has too many elements", 0);
-  // The reference's own numbers lie above 2^48 - 1.
+  // The numbers of the reference's test are above 2^48 - 1.
   expect_header_refused(tensor(R"("dtype":"I32","shape":[2,18446744073709551614],"data_offsets":[0,16])"),
                         "shape holds 18446744073709551614, the largest is 2^48 - 1");
   expect_header_refused(tensor(R"("dtype":"I32","shape":[2,9223372036854775807],"data_offsets":[0,16])"),
@@ -135,7 +136,7 @@ TEST(SafetensorsHeader, KeepsMessagesShortForLongNamesAndShapes) {
   EXPECT_NE(std::string(error->what()).find("...': data is 1 bytes, shape [2] of U8 needs 2"), std::string::npos);
 }
 
-// ---- what a sound header gives ----
+// ---- valid headers ----
 
 TEST(SafetensorsHeader, KnowsAll22DTypesAndTheirSizes) {
   const std::vector<std::pair<std::string, int>> bits = {
@@ -194,7 +195,7 @@ TEST(SafetensorsHeader, PrintsWhatItReads) {
   EXPECT_EQ(again.entries[0].name, "x\n");
 }
 
-// Numbers as a host's locale may print them: 1.000.
+// Prints numbers as a host's locale may do: 1.000.
 struct Grouping : std::numpunct<char> {
   char do_thousands_sep() const override { return '.'; }
   std::string do_grouping() const override { return "\3"; }
@@ -217,7 +218,7 @@ TEST(SafetensorsHeader, PrintsTheSameBytesInEveryLocale) {
 
 // ---- damage ----
 
-// A small sound file with metadata and three tensors.
+// Returns a small valid file with metadata and three tensors.
 std::string small_file() {
   return safetensors_file(R"({"__metadata__":{"format":"pt"},"n":{"dtype":"I64","shape":[],"data_offsets":[0,8]},)"
                           R"("w":{"dtype":"F32","shape":[2,1],"data_offsets":[8,16]},)"

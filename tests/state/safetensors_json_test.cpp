@@ -1,4 +1,5 @@
-// The JSON of a safetensors header: what the format has no place for is refused, and so is what parsers disagree on.
+// The JSON of a safetensors header: JSON that the format does not allow is refused, and so is JSON
+// on which parsers disagree.
 #include "state/header_helpers.h"
 
 namespace troika {

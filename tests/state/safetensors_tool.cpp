@@ -1,4 +1,5 @@
-// The C++ half of python_safetensors_test.py: writes a file of known tensors, or checks one that Python wrote.
+// The C++ half of python_safetensors_test.py: writes a file of known tensors, or checks a file that
+// Python wrote.
 #include <cstdio>
 #include <cstring>
 #include <string>
@@ -12,7 +13,8 @@ namespace {
 
 constexpr const char* kDTypes[] = {"BOOL", "U8", "I8", "I16", "U16", "F16", "I32", "U32", "F32", "F64", "I64", "U64"};
 
-// Byte i of every tensor's data is i modulo 2 (a truth value and a finite number in every type), at most 48 bytes long.
+// Returns `size` bytes, at most 48. Byte i of every tensor's data is i modulo 2: a boolean and a
+// finite number in every type.
 std::string pattern(uint64_t size) {
   std::string bytes;
   for (uint64_t i = 0; i < size; ++i) bytes += static_cast<char>(i % 2);

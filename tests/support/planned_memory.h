@@ -1,7 +1,7 @@
-// What a plan's arena holds at its fullest moment: the network's values alone, or everything.
+// The peak bytes of a plan's arena: of the network's values only, or of everything.
 //
-// Kernels' scratch, copies in other layouts and gradients on their way to the state depend on the
-// CPU or the GPU. Tests of what a plan keeps count values alone, so that they hold on any machine.
+// Kernels' scratch, copies in other layouts, and gradients before they reach the state depend on
+// the CPU or the GPU. So tests of kept memory count only values, to be independent of the machine.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace troika {
 
-// Follows a plan step by step. A value lives from the step that makes it to the last one that reads
-// it or a copy of it.
+// Follows a plan step by step. A value lives from the step that computes it to the last step that
+// reads the value or a copy of it.
 class PlannedMemory {
  public:
   explicit PlannedMemory(const Plan& plan) {
@@ -23,8 +23,8 @@ class PlannedMemory {
     for (const OutputPort& output : plan.outputs) read(output.location, steps_);
   }
 
-  // Counts as activation_bytes does: an output and the input whose memory it takes over count both.
-  // Each value takes a multiple of `alignment`.
+  // Counts as activation_bytes() does: an output and an input that share memory are both counted.
+  // The size of each value is rounded up to a multiple of `alignment`.
   size_t value_bytes(size_t alignment = 1) const {
     size_t most = 0;
     for (int step = 0; step <= steps_; ++step) {
@@ -37,7 +37,7 @@ class PlannedMemory {
     return most;
   }
 
-  // The least that any arena with these lifetimes takes.
+  // Returns the fewest bytes that any arena with these lifetimes needs.
   size_t all_bytes() const {
     size_t most = 0;
     for (int step = 0; step <= steps_; ++step) {
@@ -59,9 +59,9 @@ class PlannedMemory {
   struct Block {
     size_t offset, bytes;
     int first, last;
-    int last_of_copies;  // its own last reader, or a copy's
+    int last_of_copies;  // the last reader of the block or of a copy
     bool is_value;
-    size_t original;  // the block that it is a copy of; else itself
+    size_t original;  // the block that this block is a copy of; else this block
   };
 
   void follow(const Plan& plan, const PlanStep& step, int now) {
@@ -77,7 +77,7 @@ class PlannedMemory {
       case PlanStep::wait_group_sum: return read(plan.sums[step.index].to, now);
       case PlanStep::channel_gather:
       case PlanStep::channel_scatter: return pass(plan.exchanges[step.index].from, plan.exchanges[step.index].to);
-      default: return;  // of the state
+      default: return;  // a step on the state
     }
   }
 
@@ -103,7 +103,7 @@ class PlannedMemory {
   }
 
   void copy(const Location& from, const Location& to, int now) {
-    if (to.segment != Segment::arena) {  // a gradient, made in another layout than the state's
+    if (to.segment != Segment::arena) {  // a gradient that was computed in another layout than the state's
       if (from.segment == Segment::arena) blocks_[latest_.at(from.offset)].is_value = false;
       return;
     }
@@ -113,7 +113,7 @@ class PlannedMemory {
   }
 
   std::vector<Block> blocks_;
-  std::map<size_t, size_t> latest_;  // that begins at an offset
+  std::map<size_t, size_t> latest_;  // the latest block that begins at an offset
   int steps_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The device that tests run on where any will do, for programs that have the library's insides.
+// The device of tests that can run on any device, for programs that link the library's internals.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,8 @@ inline DeviceId test_device() { return parse_device(test_device_name()); }
 
 inline bool is_on_cpu() { return test_device().kind == DeviceKind::cpu; }
 
-// n replicas: cpu:0 to cpu:n-1; the one GPU n times, or with TROIKA_TEST_GPUS=each, GPUs from it on.
+// Returns the devices of n replicas: cpu:0 to cpu:n-1; or the test GPU n times; or, with
+// TROIKA_TEST_GPUS=each, n GPUs beginning with the test GPU.
 inline std::vector<DeviceId> test_devices(int n) {
   const char* const gpus = std::getenv("TROIKA_TEST_GPUS");
   const bool are_many = is_on_cpu() || (gpus && std::string(gpus) == "each");
@@ -22,6 +23,6 @@ inline std::vector<DeviceId> test_devices(int n) {
   return devices;
 }
 
-constexpr int kMostTestDevices = 8;  // that a test asks for
+constexpr int kMostTestDevices = 8;  // the most devices of any test
 
 }  // namespace troika

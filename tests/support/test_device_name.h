@@ -1,4 +1,4 @@
-// The device that tests run on where any will do.
+// The device of tests that can run on any device.
 #pragma once
 
 #include <cstdlib>
@@ -6,7 +6,7 @@
 
 namespace troika {
 
-// TROIKA_TEST_DEVICE, such as cuda:0; the CPU where it is not set.
+// Returns TROIKA_TEST_DEVICE, such as cuda:0; the CPU if the variable is not set.
 inline std::string test_device_name() {
   const char* given = std::getenv("TROIKA_TEST_DEVICE");
   return given && *given ? given : "cpu:0";

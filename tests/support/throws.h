@@ -1,4 +1,5 @@
-// EXPECT_THROWS: a statement throws troika::Error with a status and a message that holds a text, on one line.
+// EXPECT_THROWS: expects that a statement throws troika::Error with a status, and with a message of
+// one line that contains a text.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests of the context: how the processor's threads and cores are shared out.
+// Tests of the context: the distribution of the processor's threads and cores over devices.
 #include "train/context.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Tests of epochs on devices that keep datasets and run ahead of the host: what travels, what is told when, and faults.
+// Tests of epochs on devices that keep datasets and run ahead of the host: copied bytes, the times
+// of reports, and faults.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -75,7 +76,7 @@ class Epochs : public ::testing::Test {
   std::shared_ptr<FaultHooks> hooks = std::make_shared<FaultHooks>();
   std::shared_ptr<Context> context = fault_context(hooks);
   std::shared_ptr<const Dataset> dataset = small_dataset();
-  std::atomic<size_t> copied{0};  // bytes from the host
+  std::atomic<size_t> copied{0};  // bytes copied from the host
 };
 
 TEST_F(Epochs, ComputeTheSameFromSamplesOnTheDeviceAndAheadOfTheHost) {
@@ -110,10 +111,11 @@ TEST_F(Epochs, CopyTheSamplesOnceAndThenAlmostNothing) {
   Metrics metrics;
   trainer->train_epoch(loader, metrics);
   const size_t first = copied.exchange(0);
-  EXPECT_EQ(trainer->ranks().at(0).sample_bytes(), kSamples * (17 * sizeof(float) + sizeof(int64_t))) << "and the order";
+  EXPECT_EQ(trainer->ranks().at(0).sample_bytes(), kSamples * (17 * sizeof(float) + sizeof(int64_t)))
+      << "and the order";
   EXPECT_GE(first, kSamples * 17 * sizeof(float));
   trainer->train_epoch(loader, metrics);
-  // A step's place, rate and dropout counter, and the epoch's key.
+  // Copies the place, rate and dropout counter of each step, and the epoch's key.
   EXPECT_LE(copied.exchange(0), 5 * 64u);
   trainer->evaluate(loader, nullptr, metrics);
   EXPECT_LE(copied.exchange(0), 5 * 64u);
@@ -268,7 +270,8 @@ TEST_F(Epochs, EndAtOnceWhereTheLastResultsOfARankAreLost) {
   Loader loader(dataset, shuffled());
   Metrics metrics;
   trainer->train_epoch(loader, metrics);
-  // Rank 1 fails in the epoch's last results; the others' never come until they are told.
+  // Rank 1 fails when the epoch's last results are read. The other ranks' results never arrive;
+  // these ranks wait until they are aborted.
   std::atomic<int> looks{0};
   std::atomic<bool> is_lost{false};
   hooks->before_readback = [&](int device) {

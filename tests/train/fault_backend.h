@@ -1,5 +1,5 @@
-// A backend for tests of training: CPU devices that pass as cuda:0, cuda:1, ... and tell a hook what they do, which may
-// wait or throw.
+// A backend for tests of training: CPU devices with the names cuda:0, cuda:1, ... They call hooks,
+// which may wait or throw.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,15 @@
 
 namespace troika {
 
-// Called before each kernel runs, with the device's number, the op and the layer; and before each copy from the host, with
-// the bytes. From the device's worker thread.
+// `before_run` is called before each kernel runs, with the device's number, the op and the layer.
+// `before_copy` is called before each copy from the host, with its bytes. Both are called on the
+// device's worker thread.
 struct FaultHooks {
   std::function<void(int device, const std::string& op, const std::string& layer)> before_run;
   std::function<void(int device, size_t bytes)> before_copy;
   // Called before each allocation; may throw.
   std::function<void(int device, size_t bytes, const std::string& purpose)> before_allocation;
-  // Called when results are looked for; may throw.
+  // Called when the host polls for results; may throw.
   std::function<void(int device)> before_readback;
   bool runs_ahead = false;
   std::function<size_t(int device)> room_for_samples = [](int) { return size_t{0}; };
@@ -77,7 +78,11 @@ class FaultDevice : public Device {
   class FaultKernel : public Kernel {
    public:
     FaultKernel(int device, const Node& node, std::unique_ptr<Kernel> kernel, std::shared_ptr<FaultHooks> hooks)
-        : device_(device), op_(name_of(*node.op)), layer_(node.name), kernel_(std::move(kernel)), hooks_(std::move(hooks)) {}
+        : device_(device),
+          op_(name_of(*node.op)),
+          layer_(node.name),
+          kernel_(std::move(kernel)),
+          hooks_(std::move(hooks)) {}
     void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
       kernel_->bind(inputs, outputs, scratch);
     }
@@ -108,7 +113,7 @@ class FaultBackend : public Backend {
   std::shared_ptr<Device> open(int index, const DeviceShare& share) const override {
     return std::make_shared<FaultDevice>(index, cpu_->open({DeviceKind::cpu, index}, share), hooks_);
   }
-  // Threads connect these devices, whatever kind they say they are.
+  // These devices are connected by threads, although their kind is not CPU.
   std::vector<const TransportDef*> transports() const override {
     static const TransportDef threads{"threads", [](const World&) { return true; }, local_transport.create};
     return {&threads};
@@ -119,13 +124,13 @@ class FaultBackend : public Backend {
   std::unique_ptr<BackendRegistry> cpu_;
 };
 
-// A context that has the devices above besides its own.
+// Returns a context that has the devices above in addition to its own.
 inline std::shared_ptr<Context> fault_context(std::shared_ptr<FaultHooks> hooks) {
   ContextOptions options;
   options.cpu_threads = 2;
   auto context = std::make_shared<Context>(std::move(options));
   const_cast<BackendRegistry&>(context->backends())
-      .add(std::make_unique<FaultBackend>(std::move(hooks)));  // the context owns one that is not const
+      .add(std::make_unique<FaultBackend>(std::move(hooks)));  // the context's own registry is not const
   return context;
 }
 

@@ -1,4 +1,5 @@
-// Tests of learning-rate schedules: the rates of PyTorch 2.15's schedulers for base rate 0.2, step by step.
+// Tests of learning-rate schedules: compares rates with PyTorch 2.15's schedulers for base rate
+// 0.2, step by step.
 #include "train/schedule.h"
 
 #include <gtest/gtest.h>
@@ -51,9 +52,9 @@ void expect_plateau(const Schedule& schedule, const std::vector<double>& metrics
 }
 
 TEST(Schedule, FallsOnAPlateauAsReduceLROnPlateau) {
-  expect_plateau(
-      {.kind = ScheduleKind::plateau, .gamma = 0.5, .minimum = 0.03, .patience = 1, .threshold = 0.1},
-      {1, 0.95, 0.92, 0.8, 0.79, 0.78, 0.77, 0.5, 0.6, 0.7}, {0.2, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05});
+  expect_plateau({.kind = ScheduleKind::plateau, .gamma = 0.5, .minimum = 0.03, .patience = 1, .threshold = 0.1},
+                 {1, 0.95, 0.92, 0.8, 0.79, 0.78, 0.77, 0.5, 0.6, 0.7},
+                 {0.2, 0.2, 0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05});
   expect_plateau({.kind = ScheduleKind::plateau, .gamma = 0.5, .patience = 0, .threshold = 0.1, .maximizes = true},
                  {1, 1.05, 1.2, 1.0, 1.5}, {0.2, 0.2, 0.1, 0.1, 0.05});
 }

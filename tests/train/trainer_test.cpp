@@ -1,4 +1,5 @@
-// Tests of training on several replicas: what travels when, frozen parameters, and a replica that fails.
+// Tests of training on several replicas: the times of collectives, frozen parameters, and a replica
+// that fails.
 #include "train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +52,7 @@ TrainerOptions every_parameter_alone() {
   return options;
 }
 
-// A trainer of a small model on devices that do as the hooks say.
+// A trainer of a small model on devices that call the hooks.
 struct Training {
   std::shared_ptr<FaultHooks> hooks = std::make_shared<FaultHooks>();
   std::shared_ptr<Context> context = fault_context(hooks);
@@ -201,7 +202,7 @@ TEST(Trainer, RefusesAModelWithoutParameters) {
 
 // ---- a replica that fails ----
 
-// Throws at the last gradient of device `bad`, when other buckets are on their way already.
+// Throws at the last gradient of device `bad`, when other buckets are already in flight.
 void fail_on(Training& t, int bad, Status status) {
   t.hooks->before_run = [bad, status](int device, const std::string& op, const std::string& layer) {
     if (device == bad && op == "linear_weight_gradient" && layer == "fc1")
@@ -259,12 +260,11 @@ TEST(Trainer, EndsAStepAtTheDeadlineWhereAReplicaHangs) {
     if (device == 1 && op == "linear_weight_gradient") std::this_thread::sleep_for(600ms);
   };
   const auto begin = Clock::now();
-  EXPECT_THROWS(Status::comm, "rank 0 of 2 waited past the deadline; ranks that had started it: 1",
-                t.step());
+  EXPECT_THROWS(Status::comm, "rank 0 of 2 waited past the deadline; ranks that had started it: 1", t.step());
   EXPECT_LT(Clock::now() - begin, 10s);
 }
 
-// Bad input is told before anything has begun, and the next step works.
+// Bad input is refused before anything has begun, and the next step works.
 TEST(Trainer, GoesOnAfterABatchThatItRefused) {
   Training t(2);
   Batch batch = small_batch(4);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains LeNet on the real Fashion-MNIST by the tutorial's recipe, on one device and on two: both must reach 0.80."""
+"""Trains LeNet on the real Fashion-MNIST by the tutorial's recipe, on one device and on two. Both must reach 0.80."""
 import csv
 import os
 import subprocess
@@ -8,11 +8,11 @@ import tempfile
 
 TOOL = os.environ.get("TROIKA_TOOL", "build/troika")
 EPOCHS = 10
-NEEDED = 0.80  # PyTorch's own, by the same recipe: 0.815 and 0.823 after 10 epochs, two seeds
+NEEDED = 0.80  # PyTorch with the same recipe: 0.815 and 0.823 after 10 epochs, with two seeds
 
 
 def train(devices, folder):
-    """Gives the test accuracy after each epoch."""
+    """Trains and returns the test accuracy after each epoch."""
     subprocess.run([TOOL, "train", "--model", "d2l_lenet", "--devices", devices, "--batch", "256", "--lr", "0.2",
                     "--epochs", str(EPOCHS), "--progress", "off", "--out", folder], check=True, stdout=subprocess.DEVNULL)
     with open(os.path.join(folder, "metrics.csv"), newline="") as rows:

@@ -1,4 +1,5 @@
-// Tests of the collectives among threads: the sum's bits, slots in flight, uneven arrival, deadlines and aborts.
+// Tests of the collectives between threads: the sum's bits, slots in flight, uneven arrival,
+// deadlines and aborts.
 #include "comm/local/local_group.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +10,7 @@
 namespace troika {
 namespace {
 
-// In pairs of ranks, then pairs of pairs.
+// Returns the sum in pairs of ranks, then in pairs of pairs.
 std::vector<float> sum_in_pairs(int size, int64_t count, int seed) {
   std::vector<std::vector<float>> sums;
   for (int rank = 0; rank < size; ++rank) sums.push_back(numbers(rank, count, seed));
@@ -91,7 +92,7 @@ TEST_P(LocalGroupOfSize, SumsTheSameWhenRanksArriveUnevenly) {
   }));
 }
 
-// A rank that is quick goes on to the next round of a slot while others have not looked at the last one yet.
+// A fast rank starts the next round of a slot before the other ranks have seen the previous round.
 TEST_P(LocalGroupOfSize, GathersWhatEachRankOwnsBesideSumsInFlight) {
   const int size = GetParam();
   constexpr size_t kPieces = 7, kBytes = 4096;
@@ -101,7 +102,7 @@ TEST_P(LocalGroupOfSize, GathersWhatEachRankOwnsBesideSumsInFlight) {
     std::vector<std::byte> data(kPieces * kBytes);
     std::vector<float> sums(1000);
     for (int round = 1; round <= 50; ++round) {
-      for (const OwnedBytes& piece : pieces)  // what others own is poison
+      for (const OwnedBytes& piece : pieces)  // pieces of other ranks are poison
         std::fill(data.begin() + static_cast<int64_t>(piece.begin), data.begin() + static_cast<int64_t>(piece.end),
                   piece.owner == c.rank() ? std::byte(round + piece.owner) : std::byte{0xFF});
       std::fill(sums.begin(), sums.end(), 1.0f);
@@ -120,7 +121,7 @@ TEST_P(LocalGroupOfSize, GathersWhatEachRankOwnsBesideSumsInFlight) {
   }));
 }
 
-// Pieces of odd sizes, of which one is empty.
+// Pieces have odd sizes, and one piece is empty.
 TEST_P(LocalGroupOfSize, ScattersTheSumsThatAllReduceGives) {
   const int size = GetParam();
   const int64_t count = 5000 * size + 3;
@@ -195,11 +196,11 @@ TEST(LocalGroup, TellsRankSlotAndHowManyHadStartedAtTheDeadline) {
     const auto begin = Clock::now();
     const auto errors = on_every_rank(3, 2, [&](Communicator& c) {
       float data[2] = {1, 1};
-      for (int i = 0; i < round; ++i) {  // a round that ends well changes nothing in what is told
+      for (int i = 0; i < round; ++i) {  // a successful round does not change the message
         c.start(1, Collective::all_reduce(DType::f32, 1), data);
         c.wait(1, in(10s));
       }
-      if (c.rank() == 2) return;  // never comes
+      if (c.rank() == 2) return;  // never arrives
       c.start(1, Collective::all_reduce(DType::f32, 1), data);
       c.wait(1, in(150ms));
     });

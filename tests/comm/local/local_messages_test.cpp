@@ -1,4 +1,4 @@
-// Tests of messages among threads: their order, deadlines, sizes and aborts.
+// Tests of messages between threads: their order, deadlines, sizes and aborts.
 #include "comm/local/local_messages.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What the tests of local groups share: ranks on threads, and numbers whose sum depends on the order of addition.
+// Helpers for tests of local groups: ranks on threads, and numbers whose sum depends on the order
+// of addition.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,8 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 inline Deadline in(std::chrono::milliseconds time) { return Clock::now() + time; }
 
-// Runs `body` once a member (a communicator, a messenger), each on a thread of its own; what one throws is given back
-// as its text.
+// Runs `body` once per member (a communicator or a messenger), each on a separate thread. Returns
+// the texts of the exceptions, per member.
 template <class Member, class Body>
 std::vector<std::string> on_every_rank(const std::vector<std::unique_ptr<Member>>& members, const Body& body) {
   std::vector<std::string> errors(members.size());
@@ -43,7 +44,7 @@ std::vector<std::string> on_every_rank(const std::vector<std::unique_ptr<Member>
 
 inline std::vector<std::unique_ptr<Communicator>> create_local_communicators(int size, int slots) {
   auto communicators = LocalGroup::create_communicators(size);
-  communicators[0]->reserve(slots);  // for all
+  communicators[0]->reserve(slots);  // for all ranks
   return communicators;
 }
 
