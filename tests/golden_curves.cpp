@@ -233,8 +233,8 @@ std::vector<troika_device> devices_of(const Json& golden, const std::vector<troi
 // defaults.
 void read_optimizer(const Json& golden, troika_trainer_options& options) {
   const std::string name = golden.value("optimizer", "sgd");
-  const char* const names[] = {"sgd",     "adam", "adamw",
-                               "rmsprop", "lars", "lamb"};  // in the order of TROIKA_OPTIMIZER_*
+  // In the order of TROIKA_OPTIMIZER_*.
+  const char* const names[] = {"sgd", "adam", "adamw", "rmsprop", "lars", "lamb"};
   const auto found = std::find(std::begin(names), std::end(names), name);
   if (found == std::end(names)) throw Failure("there is no optimizer '" + name + "'");
   options.optimizer = static_cast<int32_t>(found - std::begin(names)) + 1;

@@ -1,4 +1,4 @@
-"""Enforces src/LAYERS: includes only go down, vendor headers stay in their leaf, files are short and described."""
+"""Enforces src/LAYERS: includes only go down, vendor headers stay in leaves, files are short and described."""
 import pathlib
 import re
 import sys
@@ -45,7 +45,7 @@ def source_files():
 
 
 def room_of(name, rooms):
-    """Returns a file's room: the longest entry of the table that its path begins with, else its first folder."""
+    """Returns a file's room: the longest prefix of its path in the table, else its first folder."""
     inside = [room for room in rooms if name.startswith(room + "/")]
     return max(inside, key=len) if inside else name.split("/")[0] if "/" in name else ""
 
@@ -139,7 +139,7 @@ def check_vendors(rooms):
 
 
 def check_tool(rooms):
-    """The tool includes the public headers, its own files and core's atomic files, and nothing else."""
+    """The tool includes only the public headers, its own files and core's atomic files."""
     if rooms.get("cli") != ["core"]:
         yield f"src/LAYERS: the tool may include from core alone, not from {rooms.get('cli')}"
     for path, name in source_files():
@@ -181,7 +181,7 @@ def check_lengths(rooms):
 
 
 def class_sizes():
-    """Returns the lines of each class over all its files: the body, and every definition `Class::` in its room."""
+    """Returns the lines of each class: its body, and every definition `Class::` in its room."""
     bodies, definitions = {}, {}
     for path, name in source_files():
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -218,7 +218,7 @@ def matching_lines(pattern, exempt):
 
 
 def check_op_names(rooms):
-    """Code uses an op's definition and traits. Only ops/ and the lists of kernels compare names of ops."""
+    """Only ops/ and the lists of kernels compare names of ops; other code uses definitions and traits."""
     name = r"(op->name|name_of\(\*[\w.>-]*op\))"
     pattern = rf"{name}\s*(==|!=|\.(starts_with|ends_with|find|rfind|compare))|(==|!=)\s*{name}|\bop\b\s*(==|!=)\s*\""
     for problem in matching_lines(pattern, KERNEL_LISTS):
@@ -241,7 +241,7 @@ def check_rank_arithmetic(rooms):
 
 
 def check_environment(rooms):
-    """Environment variables are read in one place, which names all of them. The tool is a separate program."""
+    """The library reads environment variables in one place. The tool is a separate program."""
     for path, name in source_files():
         if name != "core/environment.cpp" and not name.startswith("cli/") and re.search(r"\bgetenv\b", path.read_text(encoding="utf-8")):
             yield f"src/{name}: calls getenv; environment variables are read in src/core/environment.cpp"

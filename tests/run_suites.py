@@ -1,8 +1,8 @@
 """Runs meson's test programs in sequence, and prints the sum of their tests as the last line.
 
-GoogleTest programs report through GTEST_OUTPUT. Every other program prints one line per test: `ok NAME`,
-`not ok NAME` or `skip NAME reason`. A program that does neither counts as one test, by its exit status
-(77: skipped).
+GoogleTest programs report through GTEST_OUTPUT. Every other program prints one line per test:
+`ok NAME`, `not ok NAME` or `skip NAME reason`. A program that does neither counts as one test, by
+its exit status (77: skipped).
 """
 
 import concurrent.futures
@@ -19,15 +19,16 @@ import time
 # A suite that hangs must not block the whole run. Sanitizers make programs ten times slower.
 TIME_LIMIT_S = {"none": 1200, "address,undefined": 2400, "thread": 2400}
 
-# The suites that run under the sanitizers. The other suites check files, headers and installs, or train for
-# minutes.
+# The suites that run under the sanitizers. The other suites check files, headers and installs, or
+# train for minutes.
 SANITIZED = ("unit", "conformance", "equivalence")
 
-# The filter for the thread sanitizer. It excludes finite differences, whose kernels have their own tests.
+# The filter for the thread sanitizer. It excludes finite differences, whose kernels have their own
+# tests.
 THREAD_FILTER = "-Cases/Gradients.*"
 
-# The number of concurrent processes of a program under a sanitizer, each with its share of the tests. Most
-# tests use only one core.
+# The number of concurrent processes of a program under a sanitizer, each with its share of the
+# tests. Most tests use only one core.
 SANITIZED_SHARDS = 2
 
 SANITIZER_OPTIONS = {
@@ -37,7 +38,7 @@ SANITIZER_OPTIONS = {
 }
 
 def command_prefix(sanitize):
-    """Returns a prefix that disables address randomisation, which breaks ThreadSanitizer on newer kernels."""
+    """Disables address randomisation, which breaks ThreadSanitizer on newer kernels."""
     prefix = ["setarch", platform.machine(), "-R"]
     if sanitize == "thread":
         try:
@@ -101,7 +102,7 @@ def counts_of_lines(output):
 
 
 def run_program(command, limit_s, log_path, **settings):
-    """Runs a program in its own process group, which is killed at the end. Returns its status and its output.
+    """Runs a program in its own process group, which is killed at the end. Returns status and output.
 
     The output goes to the file at once, so that the file remains if the run is stopped from outside."""
     # A new session would survive if a caller stops this session.
@@ -121,7 +122,7 @@ def run_program(command, limit_s, log_path, **settings):
 
 
 def shown(output, most=80):
-    """Returns the first and the last lines: the first failure says most, and on a GPU all later tests may fail."""
+    """Returns the first and the last lines. The first failure says most: on a GPU, later tests may all fail."""
     lines = [line for line in output.splitlines() if not line.startswith("[       OK")]
     if len(lines) > most:  # the line of a test's beginning matters only if it is the last line
         last = lines[-1:]
@@ -130,7 +131,7 @@ def shown(output, most=80):
 
 
 def run_share(test, folder, sanitize, share, shares):
-    """Runs a program's share of its tests, 0 <= share < shares. Returns its counts and its output."""
+    """Runs a program's share of its tests, 0 <= share < shares. Returns counts and output."""
     report_path = os.path.join(os.path.abspath(folder), f"report-{test['name'].replace('/', '-')}-{share}.json")
     if os.path.exists(report_path):
         os.remove(report_path)
@@ -164,7 +165,7 @@ def run_share(test, folder, sanitize, share, shares):
 
 
 def run_suite(test, folder, sanitize):
-    """Runs one program. Returns its counts and the first and last lines of the output of each share."""
+    """Runs a program. Returns its counts and the first and last lines of each share's output."""
     shares = test.get("shares") or (SANITIZED_SHARDS if sanitize != "none" and test["name"] in SANITIZED else 1)
     with concurrent.futures.ThreadPoolExecutor(shares) as pool:
         results = list(pool.map(lambda share: run_share(test, folder, sanitize, share, shares), range(shares)))

@@ -329,8 +329,7 @@ TEST_F(TrainerApi, has_no_gradient_of_a_frozen_parameter) {
   float values[3];
   expect_refused(troika_trainer_get_gradient(trainer_, "fc.bias", values, 12, &error_), TROIKA_ERROR_NOT_INITIALIZED,
                  "parameter 'fc.bias' is frozen");
-  expect_ok(
-      troika_trainer_set_learning_rate(trainer_, 0, 0.1, &error_));  // a separate rate, used once the group is thawed
+  expect_ok(troika_trainer_set_learning_rate(trainer_, 0, 0.1, &error_));  // used once the group is thawed
 }
 
 TEST_F(TrainerApi, sets_options_of_the_trainer_and_of_its_groups) {

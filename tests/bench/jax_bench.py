@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures how fast JAX trains one of Troika's benchmark models, so that tests/bench/gpu can compare it.
+"""Measures how fast JAX trains one of Troika's benchmark models, for tests/bench/gpu.
 
-A step is forward, mean cross-entropy, backward and plain SGD, jitted as a whole with its state donated.
-All steps use one batch of random numbers, which is already in the device's memory. Images are NHWC; bf16
-computes convolutions and products in bf16 with f32 parameters and f32 statistics. JAX uses the fastest
-device that it has.
+A step is forward, mean cross-entropy, backward and plain SGD, jitted as a whole with its state
+donated. All steps use one batch of random numbers, which is already in the device's memory. Images
+are NHWC; bf16 computes convolutions and products in bf16 with f32 parameters and f32 statistics.
+JAX uses the fastest device that it has.
 
     python3 tests/bench/jax_bench.py --model d2l_lenet --batch 256
     jax 0.10.2 d2l_lenet batch 256 f32 cpu: 4100 img/s (4050-4150), 62.4 ms/step, first step 1.20 s
@@ -131,7 +131,7 @@ def parse_arguments():
 
 
 def make_step(arguments):
-    """Returns a function that does a step on its own state and returns the loss without waiting for it."""
+    """Returns a function that does a step on its own state and returns the loss unawaited."""
     net, shape, classes = MODELS[arguments.model]
     if arguments.size:
         shape = (arguments.size, arguments.size, shape[2])

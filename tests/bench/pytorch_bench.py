@@ -2,16 +2,16 @@
 """Measures how fast PyTorch trains one of Troika's benchmark models.
 
 tests/bench/compare and tests/bench/gpu compare the result with Troika. A step is forward, mean
-cross-entropy, backward and plain SGD. All steps use one batch of random numbers, which is already in the
-device's memory. On the CPU it runs under PyTorch 1.13 and 2.x:
+cross-entropy, backward and plain SGD. All steps use one batch of random numbers, which is already
+in the device's memory. On the CPU it runs under PyTorch 1.13 and 2.x:
 
     python3 tests/bench/pytorch_bench.py --model d2l_lenet --batch 256 --threads 2
     pytorch 1.13.1 d2l_lenet batch 256 f32 cpu x2: 4100 img/s (4050-4150), 62.4 ms/step, peak 123 MiB, first step 0.09 s
 
-The rate is the median over the windows, with the slowest and the fastest window in parentheses. On a GPU,
-windows are timed by the GPU's events. The peak is the most memory that the process held while training,
-minus the memory before the model was created. On a GPU, the peak is the most memory that PyTorch had
-allocated. The first step's time includes the creation of the model.
+The rate is the median over the windows, with the slowest and the fastest window in parentheses. On
+a GPU, windows are timed by the GPU's events. The peak is the most memory that the process held
+while training, minus the memory before the model was created. On a GPU, the peak is the most memory
+that PyTorch had allocated. The first step's time includes the creation of the model.
 """
 
 import argparse
@@ -27,7 +27,7 @@ MIB = 1024 * 1024
 
 
 class Residual(nn.Module):
-    """The residual block of Dive into Deep Learning: convolutions with bias, a shortcut convolution without BatchNorm."""
+    """The residual block of Dive into Deep Learning: convolutions have a bias, the shortcut no BatchNorm."""
 
     def __init__(self, in_channels, channels, stride):
         super().__init__()
@@ -111,7 +111,8 @@ def resident_bytes():
 class PeakMemory:
     """Samples the resident memory every few milliseconds until it is stopped.
 
-    VmHWM cannot be used: it is the peak since the process began, which importing PyTorch may have reached.
+    VmHWM cannot be used: it is the peak since the process began, and importing PyTorch may have
+    reached it.
     """
 
     def __init__(self):

@@ -27,18 +27,18 @@ static double now_ms(void) {
   return (double)time.tv_sec * 1e3 + (double)time.tv_nsec / 1e6;
 }
 
-static int compare(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
+static int compare(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-static int argument(int count, char** values, int index, int unset) {
+static int argument(int count, char **values, int index, int unset) {
   return index < count ? atoi(values[index]) : unset;
 }
 
-int main(int count, char** values) {
+int main(int count, char **values) {
   const troika_device device = {TROIKA_DEVICE_CPU, 0};
-  const char* const kind = count > 1 ? values[1] : "lstm";
+  const char *const kind = count > 1 ? values[1] : "lstm";
   const int is_lstm = strcmp(kind, "lstm") == 0, is_char_lstm = strcmp(kind, "char_lstm") == 0;
   const int batch_size = argument(count, values, 2, 32), steps = argument(count, values, 3, 200),
             features = argument(count, values, 4, 64), hidden = argument(count, values, 5, 128),
@@ -55,9 +55,9 @@ int main(int count, char** values) {
   troika_tensor inputs, targets;
   troika_batch batch;
   troika_value x;
-  float* const data = malloc(numbers * sizeof *data);
-  int32_t* const labels = malloc(tokens * sizeof *labels);
-  double* const times = malloc((size_t)windows * sizeof *times);
+  float *const data = malloc(numbers * sizeof *data);
+  int32_t *const labels = malloc(tokens * sizeof *labels);
+  double *const times = malloc((size_t)windows * sizeof *times);
   double began, compiled;
   int i;
 
@@ -101,10 +101,9 @@ int main(int count, char** values) {
   }
   qsort(times, (size_t)windows, sizeof *times, compare);
   check(troika_trainer_memory(trainer, 0, &memory, &error));
-  printf(
-      "troika %s batch %d, %d x %d, hidden %d, layers %d: %.1f ms (%.1f-%.1f), first %.0f ms, arena %.2f MiB, loss %.4f\n",
-      kind, batch_size, steps, features, hidden, layers, times[windows / 2], times[0], times[windows - 1], compiled,
-      (double)memory.arena_bytes / 1048576, result.loss);
+  printf("troika %s batch %d, %d x %d, hidden %d, layers %d: %.1f ms (%.1f-%.1f), first %.0f ms, arena %.2f MiB, loss %.4f\n",
+         kind, batch_size, steps, features, hidden, layers, times[windows / 2], times[0],
+         times[windows - 1], compiled, (double)memory.arena_bytes / 1048576, result.loss);
   free(times);
   free(labels);
   free(data);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Measures how fast PyTorch trains the models of tests/bench/sequence_bench.c on the CPU in float32:
+"""Measures how fast PyTorch trains the models of tests/bench/sequence_bench.c on the CPU in
+float32:
 
     python3 tests/bench/sequence_bench.py lstm BATCH STEPS FEATURES HIDDEN [LAYERS [WINDOWS [THREADS]]]
     pytorch 2.15.0 lstm batch 32, 200 x 64, hidden 128, layers 1: 63.3 ms (57.1-143.4)

@@ -1,7 +1,7 @@
 """Tests of the tool's commands, options and messages.
 
-Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names
-are sentences; each gets a separate folder.
+Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose
+names are sentences; each gets a separate folder.
 """
 
 import os
@@ -203,7 +203,8 @@ def bench_measures_real_epochs(folder):
 def bench_computes_activations_again(folder):
     base = ["bench", "--model", "d2l_resnet18", "--batch", 4, "--steps", 1, "--windows", 1]
 
-    # Counts launches of forward layers. The arena would not do: it also depends on this CPU's scratch.
+    # Counts launches of forward layers. The arena would not do: it also depends on this CPU's
+    # scratch.
     def launches(*options):
         ops = [line.split()[6] for line in run(*base, "--profile", *options).splitlines()[1:-1]]
         return ops.count("conv2d"), ops.count("batch_norm2d")
@@ -271,7 +272,8 @@ def plan_says_why_a_mesh_cannot_work(folder):
 def plan_counts_recompute_shards_and_compression(folder):
     base = ["plan", "--model", "d2l_resnet18", "--devices", 2, "--batch", 64, "--momentum", 0.9]
 
-    # Returns the row of the split by data: parameters, gradients, optimizer, activations, total, sent.
+    # Returns the row of the split by data: parameters, gradients, optimizer, activations, total,
+    # sent.
     def cells(*options):
         line = next(line for line in run(*base, *options).splitlines() if line.startswith("2x1x1 "))
         scale = {"kB": 1e3, "MB": 1e6, "GB": 1e9}

@@ -1,7 +1,7 @@
 """Tests of stopping, killing and resuming a run.
 
-Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names
-are sentences; each gets a separate folder.
+Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose
+names are sentences; each gets a separate folder.
 """
 
 import csv
@@ -319,7 +319,7 @@ def ctrl_c_saves_a_checkpoint_in_the_middle_of_an_epoch(folder):
 
 
 def a_part_that_is_not_known_leaves_its_cells_empty(whole, stopped):
-    """Tests a run that was stopped in the middle of an epoch, and whose sums of the first part are lost."""
+    """The run was stopped in the middle of an epoch, and the sums of the first part are lost."""
     options = json.loads((stopped / "run.json").read_text())
     assert options.pop("last_stop")["samples"] > 0
     (stopped / "run.json").write_text(json.dumps(options))

@@ -1,4 +1,4 @@
-"""Runs the `troika` program as a user does, and reads its files. The program is TROIKA_TOOL, or build/troika."""
+"""Runs the `troika` program (TROIKA_TOOL, or build/troika) as a user does, and reads its files."""
 
 import csv
 import json
@@ -20,7 +20,8 @@ RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "
 COLUMNS = ["epoch", "step", "loss", "train_accuracy", "test_loss", "test_accuracy", "images_per_second", "seconds",
            "learning_rate"]
 
-# A small run with everything that a resume must restore: momentum, a schedule, and a smaller last batch.
+# A small run with everything that a resume must restore: momentum, a schedule, and a smaller last
+# batch.
 SMALL = ["--model", "mlp", "--synthetic", "500", "--batch", "64", "--lr", "0.05", "--momentum", "0.9", "--schedule",
          "cosine", "--schedule-period", "6", "--seed", "7", "--devices", "cpu:0,cpu:1", "--threads", "2"]
 # A run that is long enough to be stopped in the middle of an epoch.
@@ -76,7 +77,7 @@ def start_long_run(*arguments):
 
 
 def wait_for_epoch(process, epoch):
-    """Waits until the JSON lines report the end of an epoch, and then until the next epoch has made progress."""
+    """Waits for the end of an epoch in the JSON lines, and then a moment for the next epoch."""
     for line in process.stdout:
         event = json.loads(line)
         if event["event"] == "epoch" and event["epoch"] >= epoch:
@@ -86,7 +87,7 @@ def wait_for_epoch(process, epoch):
 
 
 def stop_long_run(process, epoch=1, by=signal.SIGINT):
-    """Ends a run as Ctrl-C does, in the epoch after `epoch`; None: in the first epoch. Returns the last JSON line."""
+    """Ends a run as Ctrl-C does, after epoch `epoch` (None: in the first). Returns the last JSON line."""
     if epoch:
         wait_for_epoch(process, epoch)
     else:
@@ -113,7 +114,7 @@ class Skip(Exception):
 
 
 def run_tests(names):
-    """Runs the functions in `names` whose only parameter is `folder`, in their order. Ends the program."""
+    """Runs the functions in `names` whose only parameter is `folder`, in order. Ends the program."""
     tests = [value for value in names.values()
              if callable(value) and getattr(value, "__module__", "") == "__main__"
              and value.__code__.co_varnames[:value.__code__.co_argcount] == ("folder",)]

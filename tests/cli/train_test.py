@@ -1,7 +1,7 @@
 """Tests of `troika train`: a run's files, and errors.
 
-Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose names
-are sentences; each gets a separate folder.
+Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose
+names are sentences; each gets a separate folder.
 """
 
 import json

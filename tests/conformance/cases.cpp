@@ -50,10 +50,7 @@ void add_conv2d(std::vector<Case>& cases) {
            .padding = {3, 4},
            .dilation = {1, 2}},
            {.x = {1, 16, 9, 14}, .out = 16, .kernel = {1, 1}, .stride = {5, 5}},  // 3 columns are left over
-           {.x = {3, 1, 8, 10},
-           .out = 3,
-           .kernel = {3, 3},
-           .stride = {4, 4}},  // the padding after the image is negative
+           {.x = {3, 1, 8, 10}, .out = 3, .kernel = {3, 3}, .stride = {4, 4}},    // padding after is negative
            // For Winograd: tiles cut at both ends; more than one group of tiles, slab of channels
            // or chunk of groups.
            {.x = {3, 32, 14, 13}, .out = 32, .kernel = {3, 3}, .padding = {1, 1}, .relu = true},

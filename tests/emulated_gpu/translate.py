@@ -1,8 +1,10 @@
-"""Translates a file of CUDA kernels to C++ for GPUs in software: translate.py FILE.cu OUTPUT.cpp DEPFILE SOURCE_FOLDER
+"""Translates a file of CUDA kernels to C++ for GPUs in software.
+
+    translate.py FILE.cu OUTPUT.cpp DEPFILE SOURCE_FOLDER
 
 Headers of device code (.cuh) become part of the output. Launches become calls of
-emulated_gpu::launch, which copies its arguments at once, as a launch does. Shared memory is poisoned
-when a block begins."""
+emulated_gpu::launch, which copies its arguments at once, as a launch does. Shared memory is
+poisoned when a block begins."""
 
 import pathlib
 import re
@@ -32,7 +34,7 @@ def split_at_commas(text):
 
 
 def kernel_before(text, at):
-    """Returns the beginning of the expression that ends before `at`: a name, maybe with template arguments."""
+    """Returns the beginning of the name, maybe with template arguments, that ends before `at`."""
     i = len(text[:at].rstrip())
     if text[i - 1] == ">":
         depth = 0

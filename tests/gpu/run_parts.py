@@ -1,9 +1,9 @@
-"""Runs the parts of tests/gpu/run in sequence. Prints a table and, as the last line, the sum of their tests.
+"""Runs the parts of tests/gpu/run in sequence. Prints a table and, last, the sum of their tests.
 
-    run_parts.py FOLDER [PART...]              runs the parts (all without names) of the build in FOLDER
-    run_parts.py --emulated FOLDER [PART...]   the same on GPUs in software (tests/emulated_gpu)
-    run_parts.py --why-not [PART...]           prints why no GPU can be used; nothing if a GPU can be used
-    run_parts.py --skip REASON [PART...]       counts the parts as skipped
+- `run_parts.py FOLDER [PART...]` runs the parts (without names: all) of the build in FOLDER.
+- `run_parts.py --emulated FOLDER [PART...]` does the same on GPUs in software (tests/emulated_gpu).
+- `run_parts.py --why-not [PART...]` prints why no GPU can be used; nothing if a GPU can be used.
+- `run_parts.py --skip REASON [PART...]` counts the parts as skipped.
 
 With TROIKA_GPU_SECONDS, the current part ends after this time, and later parts are skipped.
 """
@@ -23,17 +23,19 @@ DEVICE = "cuda:0"
 GOLDEN = sorted((ROOT / "tests/golden").glob("*.json"))
 LOW_GOLDEN = [path for path in GOLDEN if path.stem in ("lenet", "d2l_resnet18_2_devices")]  # as in meson.build
 
-# The cases that the sanitizers have time for: ten cases per op, and some more convolutions, in 16 bits.
+# The cases that the sanitizers have time for: ten cases per op, and some more convolutions, in 16
+# bits.
 FEW_CASES = "--gtest_filter=Cases/Kernels.*_?:Cases/Kernels.*conv2d_3?"
 # The parts that run on GPUs in software, which take a hundred times as long.
 EMULATED = ("conformance", "equivalence", "golden_f32", "golden_bf16", "resume")
 SLOWNESS = 6
-# The number of concurrent processes of programs that wait more for the host than for the GPU. A process
-# that damages its context does not affect the others.
+# The number of concurrent processes of programs that wait more for the host than for the GPU. A
+# process that damages its context does not affect the others.
 SHARES = {"conformance": 8, "equivalence": 8}
 
 SANITIZER = ["compute-sanitizer", "--report-api-errors", "no", "--error-exitcode", "99", "--tool"]
-# The engines of cuDNN are not checked for races: they are not this project's code, and take many minutes.
+# The engines of cuDNN are not checked for races: they are not this project's code, and take many
+# minutes.
 OWN_KERNELS = ["--kernel-regex", "kns=troika"]
 
 # Name, limit in seconds, command. Programs are in the build folder.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains ResNet-18 on the real Fashion-MNIST by the tutorial's recipe, in bf16 on a GPU.
 
-The accuracy must reach 0.87, as the mean over three seeds and over the last three of ten epochs. Another
-run, with twice the batch and rate on two replicas, is only reported.
+The accuracy must reach 0.87, as the mean over three seeds and over the last three of ten epochs.
+Another run, with twice the batch and rate on two replicas, is only reported.
 """
 import csv
 import os

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks the shipped interface: headers_test.py LIBTROIKA SOURCE_ROOT
 
-Checks each header by itself, the symbols, the needed libraries and the option structs. Builds a C program
-outside the source tree against the install, and runs the main flow.
+Checks each header by itself, the symbols, the needed libraries and the option structs. Builds a C
+program outside the source tree against the install, and runs the main flow.
 
 Prints one line per test: `ok NAME` or `not ok NAME reason`.
 """
@@ -46,7 +46,7 @@ def declared_functions():
 
 
 def compile_and_run(folder, name, text):
-    """Builds a C99 program against the headers and the library of the source tree. Returns its output."""
+    """Builds a C99 program against the tree's headers and library. Returns the program's output."""
     source = folder / f"{name}.c"
     source.write_text(text, encoding="utf-8")
     run(*CC, "-std=c99", *STRICT, f"-I{INCLUDE}", source, "-o", folder / name, LIBRARY, f"-Wl,-rpath,{BUILD}")
@@ -134,7 +134,7 @@ def test_program_outside_the_tree_builds_against_the_install(folder):
 
 
 def test_readme_shows_what_there_is(_):
-    """Checks that every name of the interface in README.md's program is in the headers. Links the program."""
+    """README.md's program uses only names that are in the headers, and it links."""
     readme = (SOURCE_ROOT / "README.md").read_text(encoding="utf-8")
     program = re.search(r"```c\n(.*?)```", readme, flags=re.DOTALL)[1]
     names = set(re.findall(r"\btroika_\w+|\bTROIKA_\w+", program))

@@ -49,7 +49,7 @@ int main(void) {
 
   check(troika_trainer_save(trainer, "checkpoint.safetensors", &error)); /* to go on from here ... */
   check(troika_trainer_load(trainer, "checkpoint.safetensors", NULL, &error));
-  check(troika_trainer_unwrap(trainer, &trained, &error));          /* ... the single-device network, trained ... */
+  check(troika_trainer_unwrap(trainer, &trained, &error)); /* ... the single-device network, trained ... */
   check(troika_model_save(trained, "weights.safetensors", &error)); /* ... which PyTorch reads too */
 
   troika_model_destroy(trained);

@@ -1,40 +1,40 @@
-/* Option structs of newer hosts: unknown fields must be 0. Sizes that no version has are refused. */
+/* Option structs of newer hosts: unknown fields must be 0. Sizes of no version are refused. */
 #include <stdio.h>
 #include <string.h>
 #include <troika/troika.h>
 
 static int failures = 0;
 
-static void expect(const char* what, troika_status found, troika_status wanted, const troika_error* error) {
+static void expect(const char *what, troika_status found, troika_status wanted, const troika_error *error) {
   if (found == wanted) return;
   ++failures;
   printf("%s: %s, needs %s: %s\n", what, troika_status_name(found), troika_status_name(wanted), error->message);
 }
 
 /* An option struct of a later version, with 16 bytes that this version does not know. */
-#define LATER(type)   \
-  struct {            \
-    type known;       \
+#define LATER(type) \
+  struct {          \
+    type known;     \
     char unknown[16]; \
   }
 
 /* Tries `call`, which reads `options.known`, as a newer host and as a wrong host. `first` is the first
  * field. */
-#define TRY(type, INIT, first, call, undo)                                                       \
-  do {                                                                                           \
-    LATER(type) options = {INIT, {0}};                                                           \
-    SET;                                                                                         \
-    expect(#type " as it is", call, TROIKA_OK, &error);                                          \
-    undo;                                                                                        \
+#define TRY(type, INIT, first, call, undo)                                                \
+  do {                                                                                    \
+    LATER(type) options = {INIT, {0}};                                                    \
+    SET;                                                                                  \
+    expect(#type " as it is", call, TROIKA_OK, &error);                                   \
+    undo;                                                                                 \
     options.known.struct_size = (uint32_t)(offsetof(type, first) + sizeof(options.known.first)); \
-    expect(#type " of no version", call, TROIKA_ERROR_INVALID_ARGUMENT, &error);                 \
-    options.known.struct_size = (uint32_t)sizeof options;                                        \
-    expect(#type " of a newer host", call, TROIKA_OK, &error);                                   \
-    undo;                                                                                        \
-    options.unknown[15] = 1;                                                                     \
-    expect(#type " with an unknown field", call, TROIKA_ERROR_UNSUPPORTED, &error);              \
-    options.known.struct_size = 0;                                                               \
-    expect(#type " without a size", call, TROIKA_ERROR_INVALID_ARGUMENT, &error);                \
+    expect(#type " of no version", call, TROIKA_ERROR_INVALID_ARGUMENT, &error);          \
+    options.known.struct_size = (uint32_t)sizeof options;                                 \
+    expect(#type " of a newer host", call, TROIKA_OK, &error);                            \
+    undo;                                                                                 \
+    options.unknown[15] = 1;                                                              \
+    expect(#type " with an unknown field", call, TROIKA_ERROR_UNSUPPORTED, &error);       \
+    options.known.struct_size = 0;                                                        \
+    expect(#type " without a size", call, TROIKA_ERROR_INVALID_ARGUMENT, &error);         \
   } while (0)
 
 int main(void) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The reference implementation of safetensors reads Troika's files, and Troika reads its files, byte for byte.
+"""The reference implementation of safetensors and Troika read each other's files, byte for byte.
 
 Usage: python_safetensors_test.py PATH_OF_SAFETENSORS_TOOL. Prints one line per test: `ok NAME` or
 `not ok NAME`. Exits with 77, "skipped", without safetensors and numpy.

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
-"""Computes tests/golden/layers/char_lstm.json with PyTorch in float64: five steps of SGD of a small char_lstm.
+"""Computes tests/golden/layers/char_lstm.json with PyTorch in float64.
+
+The file has five SGD steps of a small char_lstm.
 
     python3 tests/golden/layers/char_lstm.py > tests/golden/layers/char_lstm.json
 
-An embedding of 11 words and 64 features, an LSTM of 8 units, a linear layer per position; 7 samples of 12 steps.
-Parameters and batches come from the hash of ../README.md with salt 0: parameter number t has unit(t, i), step s the
-tokens hash32(1000 + s, i) mod 11 and the labels hash32(2000 + s, i) mod 11. Learning rate 0.5, momentum 0.9.
+The model has an embedding of 11 words and 64 features, an LSTM of 8 units, and a linear layer per
+position. A batch has 7 samples of 12 steps. Parameters and batches come from the hash of
+../README.md with salt 0. Parameter number t is unit(t, i). Step s has the tokens
+hash32(1000 + s, i) mod 11 and the labels hash32(2000 + s, i) mod 11. The learning rate is 0.5, the
+momentum 0.9.
 
-`plain` has the mean over all labels. `ignored` ignores label 3 and smooths labels by 0.1; in its third batch the last
-four samples have no other label, so that a device of two has none that counts.
+The loss of `plain` is the mean over all labels. `ignored` ignores label 3 and smooths labels by 0.1.
+In the third batch of `ignored`, the last four samples have no other label, so that one of two devices
+has no label that counts.
 """
 
 import json

@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
-"""Computes tests/golden/layers/recurrent.json with PyTorch in float64: three steps of SGD of a small net of LSTMs, and of one of GRUs.
+"""Computes tests/golden/layers/recurrent.json with PyTorch in float64.
+
+The file has three SGD steps of a small net of LSTMs, and three of a small net of GRUs.
 
     python3 tests/golden/layers/recurrent.py > tests/golden/layers/recurrent.json
 
-Two layers (2 features, hidden 3, hidden 4) over 7 steps, the last step but one, a linear layer of 3 classes; 5 samples. Parameters
-and batches come from the hash of ../README.md with salt 0: parameter number t has unit(t, i), step s the inputs
-2 unit(1000 + s, i) and the labels hash32(2000 + s, i) mod 3. Learning rate 0.5, momentum 0.9.
+A net has two layers (2 features, hidden 3, hidden 4) over 7 steps, the choice of the last step but
+one, and a linear layer of 3 classes. A batch has 5 samples. Parameters and batches come from the hash
+of ../README.md with salt 0. Parameter number t is unit(t, i). Step s has the inputs
+2 unit(1000 + s, i) and the labels hash32(2000 + s, i) mod 3. The learning rate is 0.5, the momentum
+0.9.
 """
 
 import json
