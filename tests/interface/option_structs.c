@@ -18,8 +18,8 @@ static void expect(const char *what, troika_status found, troika_status wanted, 
     char unknown[16]; \
   }
 
-/* Tries `call`, which reads `options.known`, as a newer host and as a wrong host. `first` is the first
- * field. */
+/* Tries `call`, which reads `options.known`, as a newer host and as a wrong host. `first` is the
+ * first field. */
 #define TRY(type, INIT, first, call, undo)                                                \
   do {                                                                                    \
     LATER(type) options = {INIT, {0}};                                                    \
