@@ -5,7 +5,8 @@
 
 namespace troika {
 
-// Blocks every signal of the calling thread while it lives; a thread that is started meanwhile inherits that.
+// Blocks every signal of the calling thread while it lives; a thread that is started meanwhile
+// inherits that.
 class BlockSignals {
  public:
   BlockSignals() {

@@ -401,9 +401,9 @@ TEST(Ops, RefuseOutputsWithTooManyElements) {
 
 TEST(Ops, AreVerifiedAgainstTheirShapeRules) {
   EXPECT_THROWS(
-      Status::internal, "relu 'a': output 0 has shape [3], its rule gives [2]",
+      Status::internal, "relu 'a': output 0 has shape [3], its rule returns [2]",
       (verify(parse_graph("graph \"g\" { %0 : f32[2] input \"x\" (%1 : f32[3]) = relu(%0) \"a\" return %1 }")), 0));
-  EXPECT_THROWS(Status::internal, "relu 'a' has 2 outputs, its rule gives 1",
+  EXPECT_THROWS(Status::internal, "relu 'a' has 2 outputs, its rule returns 1",
                 (verify(parse_graph(
                      "graph \"g\" { %0 : f32[2] input \"x\" (%1 : f32[2], %2 : f32[2]) = relu(%0) \"a\" return %1 }")),
                  0));
