@@ -24,7 +24,7 @@ WORDS = [
     (r"\bbesides?\b", "concurrently with, next to, apart from"),
     (r"\b(?:lies?|lying|lain)\b", "is, is stored in"),
     (r"\bbut for\b", "except"),
-    (r"\b(?:gives?|gave|giving)\b", "returns, computes, passes"),
+    (r"\b(?:gives?|gave|giving)\b(?! up\b)", "returns, computes, passes"),
     (r"\b(?:tells?|telling)\b", "reports, says"),
     (r"\bhardly\b", "almost no, at most"),
     (rf"\b{COUNTED} an? {OWNER}\b", "per"),
@@ -131,7 +131,7 @@ def sentences_of(lines):
         if begins and joined:
             yield at[0], " ".join(joined)
             joined, at = [], []
-        for part in re.split(r"(?<=[.;:!?])\s+(?=[A-Z(])", line):
+        for part in re.split(r"(?<=[.;:!?])\s+", line):
             if not part:
                 continue
             joined.append(part)

@@ -204,8 +204,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
     passes.run("optimizer", [&](Graph& g) { append_optimizer(g, optimizer_step_of(r)); });
     if (r.spec.shards_optimizer) passes.run("shard_optimizer", [&](Graph& g) { insert_all_gathers(g, r.buckets); });
   }
-  // Last, so that no rank waits for others' losses before its own work is done.
-  if (r.results.places > 0) passes.run("batch_results", [&](Graph& g) { append_batch_results(g, r.results); });
+  if (r.results.places > 0) passes.run("batch_results", [&](Graph& g) { insert_batch_results(g, r.results); });
   if (r.local_batch == 0) return graph;
   if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
   if (trains && r.spec.fuse) {

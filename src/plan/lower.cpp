@@ -156,16 +156,20 @@ class Lowering {
 
   void lower_sum(const Node& node, const CollectiveOp& op) {
     const ValueId id = node.outputs[0];
+    wait_for(node.inputs[0]);
     const Place from = stored_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
     stored_[id] = {to, nullptr};
     const TensorType& type = graph_.type(id);
-    draft_.add_sum({op.group,
-                    0,
-                    op.kind == CollectiveOp::all_of ? Collective::all_of()
-                                                    : Collective::all_reduce(type.dtype, type.shape.elements()),
-                    {},
-                    {}},
-                   from, to);
+    const bool in_background = node.attributes.flag("background");
+    const size_t sum =
+        draft_.add_sum({op.group,
+                        0,
+                        op.kind == CollectiveOp::all_of ? Collective::all_of()
+                                                        : Collective::all_reduce(type.dtype, type.shape.elements()),
+                        {},
+                        {}},
+                       from, to, in_background);
+    if (in_background) sums_in_flight_[id] = sum;
   }
 
   // `packed` has the channels of all ranks.
@@ -191,8 +195,13 @@ class Lowering {
     draft_.add_launch("reorder", name, device_.select_reorder(type, from_layout, to_layout), {from}, {to}, 0, false);
   }
 
-  // The sum of a bucket is awaited before the first launch that reads one of its gradients.
+  // Waits for what is on its way before its first reader: the value of a sum in the background, or the
+  // bucket of a gradient.
   void wait_for(ValueId id) {
+    if (const auto sum = sums_in_flight_.find(id); sum != sums_in_flight_.end()) {
+      draft_.add_wait(sum->second);
+      sums_in_flight_.erase(sum);
+    }
     const Value& value = graph_.value(id);
     if (value.role != Role::gradient) return;
     auto bucket = in_flight_.find(value.name);
@@ -208,6 +217,7 @@ class Lowering {
     for (const auto& [gradient, bucket] : in_flight_) buckets.insert(bucket);
     for (size_t bucket : buckets) draft_.add_step({PlanStep::wait_all_reduce, bucket});
     for (size_t bucket : gathers_) draft_.add_step({PlanStep::wait_all_gather, bucket});
+    for (const auto& [id, sum] : sums_in_flight_) draft_.add_wait(sum);
   }
 
   // The value in the layout that is asked for: as it is stored, or through a reorder that later readers share.
@@ -236,8 +246,9 @@ class Lowering {
   PlanDraft draft_;
   std::vector<Stored> stored_;  // by value
   std::map<ValueId, std::vector<std::pair<LayoutPtr, Place>>> reordered_;
-  std::map<std::string, size_t> in_flight_;  // gradients on their way, by bucket
-  std::vector<size_t> gathers_;              // buckets of parameters on their way
+  std::map<std::string, size_t> in_flight_;   // gradients on their way, by bucket
+  std::vector<size_t> gathers_;               // buckets of parameters on their way
+  std::map<ValueId, size_t> sums_in_flight_;  // in the background, by their values
 };
 
 }  // namespace

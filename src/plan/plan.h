@@ -34,7 +34,8 @@ struct PlanStep {
     wait_all_gather,
     send,
     receive,
-    group_sum,
+    start_group_sum,
+    wait_group_sum,
     channel_gather,
     channel_scatter
   } kind;
@@ -50,7 +51,7 @@ struct Message {
   Location location;
 };
 
-// A small collective on a copy of `from`, which ends before the next launch.
+// A small collective on a copy of `from`. Its wait follows at once, except in the background.
 struct GroupSum {
   RankGroup group;
   int slot;

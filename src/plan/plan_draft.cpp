@@ -57,10 +57,10 @@ void PlanDraft::add_message(PlanStep::Kind kind, Message message, const Place& p
 namespace {
 
 // A slot names the same collective on every rank of a group, so slots follow from the numbers of buckets, which all ranks
-// share. Small collectives have one slot together: each ends before the next begins.
-constexpr int kSmallSlot = 0;
+// share. Small collectives have one slot together: each ends before the next begins. One more may run in the background.
+constexpr int kSmallSlot = 0, kBackgroundSlot = 1;
 constexpr BucketSlots slots_of(size_t bucket) {
-  return {static_cast<int>(2 * bucket) + 1, static_cast<int>(2 * bucket) + 2};
+  return {static_cast<int>(2 * bucket) + 2, static_cast<int>(2 * bucket) + 3};
 }
 
 }  // namespace
@@ -75,14 +75,22 @@ void PlanDraft::add_bucket(size_t bucket) {
   need_slot(RankGroup::data, plan_.bucket_slots.back().gather);
 }
 
-void PlanDraft::add_sum(GroupSum sum, const Place& from, const Place& to) {
-  plan_.steps.push_back({PlanStep::group_sum, plan_.sums.size()});
-  sum.slot = kSmallSlot;
+size_t PlanDraft::add_sum(GroupSum sum, const Place& from, const Place& to, bool in_background) {
+  const size_t index = plan_.sums.size();
+  plan_.steps.push_back({PlanStep::start_group_sum, index});
+  sum.slot = in_background ? kBackgroundSlot : kSmallSlot;
   need_slot(sum.group, sum.slot);
   plan_.sums.push_back(sum);
   sum_places_.push_back({from, to});
   keep(from);
   keep(to);
+  if (!in_background) add_wait(index);
+  return index;
+}
+
+void PlanDraft::add_wait(size_t sum) {
+  plan_.steps.push_back({PlanStep::wait_group_sum, sum});
+  keep(sum_places_[sum].second);
 }
 
 void PlanDraft::add_exchange(PlanStep::Kind kind, ChannelExchange exchange, const Place& from, const Place& to) {

@@ -30,7 +30,9 @@ class PlanDraft {
   // Steps that are no launches read and write before the next launch.
   void add_step(PlanStep step) { plan_.steps.push_back(step); }
   void add_message(PlanStep::Kind kind, Message message, const Place& place);
-  void add_sum(GroupSum sum, const Place& from, const Place& to);
+  // Starts the sum, and returns its index. Unless the sum runs in the background, its wait follows at once.
+  size_t add_sum(GroupSum sum, const Place& from, const Place& to, bool in_background);
+  void add_wait(size_t sum);
   void add_bucket(size_t bucket);  // unless it is there
   void add_exchange(PlanStep::Kind kind, ChannelExchange exchange, const Place& from, const Place& to);
   // In the order of values.
