@@ -1,8 +1,8 @@
 /** @file data.h Data: datasets of samples, and loaders of shuffled, prefetched batches.
  *
  * Threads: a dataset never changes; any thread may use it at any time. A loader takes one call at a
- * time; a second call gets BUSY, also while a trainer trains on or evaluates the loader's batches. A
- * batch may be read from several threads, a loader's batch until the next call on its loader.
+ * time; a second call gets BUSY, also while a trainer trains on or evaluates the loader's batches.
+ * A batch may be read from several threads, a loader's batch until the next call on its loader.
  */
 #ifndef TROIKA_DATA_H
 #define TROIKA_DATA_H
