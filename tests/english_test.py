@@ -24,7 +24,7 @@ WORDS = [
     (r"\bbesides?\b", "concurrently with, next to, apart from"),
     (r"\b(?:lies?|lying|lain)\b", "is, is stored in"),
     (r"\bbut for\b", "except"),
-    (r"(?<!; )\b(?:gives?|gave|giving)\b(?! up\b)", "returns, computes, passes"),
+    (r"\b(?:gives|gave|giving|give back|gives back)\b(?! up\b)", "returns, computes, passes"),
     (r"\b(?:tells?|telling)\b", "reports, says"),
     (r"\bhardly\b", "almost no, at most"),
     (rf"\b{COUNTED} an? {OWNER}\b", "per"),

@@ -1,9 +1,9 @@
 // adamw: Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW
 // defines it. For update number t = 1, 2, ...:
 //
-//     p = p - learning_rate * weight_decay * p m = beta1 * m + (1 - beta1) * gradient;  v = beta2 *
-//     v + (1 - beta2) * gradient^2 p = p - learning_rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 -
-//     beta2^t) + eps)
+//     p = p - learning_rate * weight_decay * p
+//     m = beta1 * m + (1 - beta1) * gradient;  v = beta2 * v + (1 - beta2) * gradient^2
+//     p = p - learning_rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
 #include "ops/optimizer.h"
 #include "ops/update.h"
 

@@ -66,7 +66,7 @@ std::vector<ValueId> gradient_over_ranks(GradientBuilder& b, const Node& node, V
 
 // The formulas, with xhat = (x - mean) * inv_std and n values per channel:
 //
-//     dz = dy, and 0 where a fused ReLU has cut; also the gradient of the residual
+//     dz = dy, and 0 if a fused ReLU has cut; also the gradient of the residual
 //     dbias = sum dz
 //     dweight = sum dz xhat
 //     dx = weight * inv_std * (dz - dbias / n - xhat * dweight / n)
@@ -96,7 +96,7 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
       in.fail(text("sums are ", in.has(i) ? text(name_of(in.types[i].dtype), in.shape(i)) : "absent", ", need f32[",
                    2 * in.shape(x)[1] + 1, "]"));
   std::vector<TensorType> types = {in.types[x], in.types[weight], in.types[weight]};
-  if (is_summed && (residual || in.has(addend))) in.fail("has sums, whose op gives dz; needs no residual");
+  if (is_summed && (residual || in.has(addend))) in.fail("has sums, whose op returns dz; needs no residual");
   if (in.has(addend) && in.types[addend] != in.types[dy])
     in.fail(text("adds ", name_of(in.types[addend].dtype), in.shape(addend), " to ", name_of(in.types[dy].dtype),
                  in.shape(dy), ", need both of one type"));

@@ -110,7 +110,7 @@ std::vector<TensorType> infer_scatter(const OpInputs& in) {
   const int axis = axis_of(in.node);
   if (shape.rank() <= axis || rank >= widths.size() || shape[axis] != widths[rank] ||
       shape.elements() / shape[axis] * sum_of(widths) != in.shape(0).elements())
-    in.fail(text("input has ", in.shape(0).elements(), " elements, needs those of all ranks where rank ", rank, " has ",
+    in.fail(text("input has ", in.shape(0).elements(), " elements, needs those of all ranks, if rank ", rank, " has ",
                  shape));
   return {{in.types[0].dtype, shape}};
 }

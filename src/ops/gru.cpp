@@ -1,6 +1,6 @@
-// gru: some steps of a gated recurrent unit (Cho et al. 2014), as PyTorch computes it: r, z =
-// sigmoid(W_ih x + b_ih + W_hh h + b_hh), n = tanh(W_in x + b_in + r (W_hn h + b_hn)), h = (1 - z)
-// n + z h
+// gru: some steps of a gated recurrent unit (Cho et al. 2014), as PyTorch computes it:
+//   r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh), n = tanh(W_in x + b_in + r (W_hn h + b_hn))
+//   h = (1 - z) n + z h
 #include "ops/recurrent.h"
 
 namespace troika {

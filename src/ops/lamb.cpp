@@ -1,7 +1,8 @@
 // lamb: layer-wise adaptive moments (You et al. 2020), for large batches. For update number t = 1,
 // 2, ..., with 2-norms of whole parameters:
 //
-//     m = beta1 * m + (1 - beta1) * gradient;  v = beta2 * v + (1 - beta2) * gradient^2
+//     m = beta1 * m + (1 - beta1) * gradient;
+//     v = beta2 * v + (1 - beta2) * gradient^2;
 //     r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + eps) + weight_decay * p
 //     p = p - learning_rate * ratio * r, with the ratio |p| / |r|, and 1 if |p| or |r| is 0
 //

@@ -1,8 +1,9 @@
 // rmsprop: Tieleman and Hinton 2012, as torch.optim.RMSprop defines it, not centered.
 //
-//     g = gradient + weight_decay * p v = alpha * v + (1 - alpha) * g^2 m = momentum * m + g /
-//     (sqrt(v) + eps)                            (without the slot, momentum is 0) p = p -
-//     learning_rate * m
+//     g = gradient + weight_decay * p
+//     v = alpha * v + (1 - alpha) * g^2
+//     m = momentum * m + g / (sqrt(v) + eps)                    (without the slot, momentum is 0)
+//     p = p - learning_rate * m
 #include "ops/optimizer.h"
 #include "ops/update.h"
 

@@ -1,7 +1,8 @@
 // sgd: stochastic gradient descent as torch.optim.SGD defines it, without dampening.
 //
-//     g = gradient + weight_decay * p m = momentum * m + g;  g = nesterov ? g + momentum * m : m
-//     (without the slot, momentum is 0) p = p - learning_rate * g
+//     g = gradient + weight_decay * p
+//     m = momentum * m + g;  g = nesterov ? g + momentum * m : m  (without the slot, momentum is 0)
+//     p = p - learning_rate * g
 #include "ops/optimizer.h"
 #include "ops/update.h"
 

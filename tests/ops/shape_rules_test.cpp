@@ -379,9 +379,9 @@ TEST(ChannelsShape, RefusesOtherNumbersOfChannels) {
   const auto scatter = [&](int64_t elements, int64_t rank) {
     return infer("channel_scatter", {f32({elements})}, {{"rank", rank}, {"shape", List{2, 2, 4}}, {"widths", widths}});
   };
-  EXPECT_REFUSED("channel_scatter 'stem': input has 39 elements, needs those of all ranks where rank 1 has [2, 2, 4]",
+  EXPECT_REFUSED("channel_scatter 'stem': input has 39 elements, needs those of all ranks, if rank 1 has [2, 2, 4]",
                  scatter(39, 1));
-  EXPECT_REFUSED("channel_scatter 'stem': input has 40 elements, needs those of all ranks where rank 0 has [2, 2, 4]",
+  EXPECT_REFUSED("channel_scatter 'stem': input has 40 elements, needs those of all ranks, if rank 0 has [2, 2, 4]",
                  scatter(40, 0));
 }
 
