@@ -1,9 +1,9 @@
 /** @file data.h Data: datasets of samples, and loaders of shuffled, prefetched batches.
  *
- *  Threads: a dataset never changes; any thread may use it at any time. A loader takes one call at
- *  a time; a second call gets BUSY, also while a trainer trains on or evaluates the loader's
- *  batches. A batch may be read from several threads, a loader's batch until the next call on its
- *  loader. */
+ * Threads: a dataset never changes; any thread may use it at any time. A loader takes one call at a
+ * time; a second call gets BUSY, also while a trainer trains on or evaluates the loader's batches.
+ * A batch may be read from several threads, a loader's batch until the next call on its loader.
+ */
 #ifndef TROIKA_DATA_H
 #define TROIKA_DATA_H
 
@@ -142,7 +142,8 @@ typedef struct troika_dataset_info {
   int32_t rank;                  /**< Rank of a sample. */
   int64_t n;                     /**< Samples. */
   int64_t dims[TROIKA_MAX_RANK]; /**< Shape of a sample, such as {1, 28, 28}. */
-  /** The largest label + 1, in a stream of tokens `words`; 0 if targets are values. */
+  /** The largest label + 1, without ignored labels. In a stream of tokens: `words`. If targets are
+   *  values: 0. */
   int64_t classes;
   int64_t label_size;            /**< Labels per sample; 0 if targets are values. */
   int64_t words;                 /**< Tokens: the largest token + 1. 0 for other samples. */

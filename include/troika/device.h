@@ -25,7 +25,7 @@ typedef struct troika_device {
 /** Description of a device. Filled by `troika_device_describe`. */
 typedef struct troika_device_info {
   uint32_t struct_size;    /**< Set by the caller to sizeof(troika_device_info). */
-  int32_t cores;           /**< CPU: cores of the whole context; GPU: multiprocessors. */
+  int32_t cores;           /**< CPU: cores that the process may use; GPU: multiprocessors. */
   int64_t memory_bytes;    /**< Total memory. */
   int64_t free_bytes;      /**< Memory that is free now. */
   char name[256];          /**< Name of the processor, UTF-8. */

@@ -1,5 +1,7 @@
-/** @file export.h Symbol visibility, linkage and version of the C interface. Any thread, at any
- *  time. */
+/** @file export.h Symbol visibility, linkage and version of the C interface.
+ *
+ * Threads: any thread, at any time.
+ */
 #ifndef TROIKA_EXPORT_H
 #define TROIKA_EXPORT_H
 

@@ -60,9 +60,10 @@ typedef struct troika_plan_options {
    *  Excludes `recompute_segments` and `recompute_layers`. 0 (default): no budget. */
   int64_t activation_budget_bytes;
   double max_gradient_norm;     /**< Above 0: gradients are clipped; default 0. */
-  /** If not NULL, plans the step of a trainer with these options, except `mesh`. Every field above
-   *  that is also in troika_trainer_options is then checked, but not used. NULL (default): the
-   *  fields above count. Borrowed during the call. */
+  /** If not NULL, plans the step of a trainer with these options, except `mesh`. The fields above
+   *  that are also in troika_trainer_options are then not used; values out of their range are
+   *  refused, except in the recompute fields. NULL (default): the fields above count. Borrowed
+   *  during the call. */
   const troika_trainer_options *trainer;
 } troika_plan_options;
 

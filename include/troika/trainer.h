@@ -340,8 +340,9 @@ TROIKA_API void troika_trainer_options_init(troika_trainer_options *options);
  * DETACHED.
  *
  * A step computes what a single device computes on the whole batch. Samples are split evenly: sizes
- * differ by at most one, and a device may get none. Gradients are summed in pairs of the list of
- * devices, then in pairs of pairs, and every sample weighs the same.
+ * differ by at most one, and a device may get none. Every sample weighs the same. Gradients are
+ * summed in pairs of the list of devices, then in pairs of pairs. Without `logical_shards`, GPUs
+ * that are each named once are connected by NCCL, which adds in its own order.
  *
  * The exception is BatchNorm: with `sync_batch_norm` 0, each device normalises its own samples. The
  * running statistics are those of the first device. `options.mesh` also splits the network by layer
@@ -363,6 +364,7 @@ TROIKA_API void troika_trainer_options_init(troika_trainer_options *options);
  * - DEVICE_UNAVAILABLE: names the device.
  * - OUT_OF_MEMORY: also if activations cannot fit into `activation_budget_bytes`.
  * - BUSY: also while the model's earlier trainer is in a call.
+ * - COMM: a step of the earlier trainer missed its deadline and still runs.
  *
  * One thread per model at a time.
  */
@@ -402,12 +404,13 @@ typedef struct troika_step_result {
 
 /**
  * Trains on one batch: forward, loss, backward, all-reduce of gradients, update. `out_result` may
- * be NULL. On a GPU the call then returns while the step still runs, and an error of the step is
- * returned by a later call. A batch of a new size compiles a plan first, so this step takes longer.
+ * be NULL. On GPUs and without loss scaling, the call then returns while the step still runs, and
+ * an error of the step is returned by a later call. A batch of a new size compiles a plan first, so
+ * this step takes longer.
  *
  * Returns STEP_SKIPPED if loss scaling met a gradient that is not finite on any device. Parameters
- * and optimizer state are then unchanged, and the loss scale is lower. The step still counts for
- * `step`, schedule and warm-up, and BatchNorm's running statistics have changed.
+ * and optimizer state are then unchanged. The loss scale is halved, but not below 1. The step still
+ * counts for `step`, schedule and warm-up, and BatchNorm's running statistics have changed.
  *
  * Returns STOPPED after `troika_trainer_request_stop`; nothing is done then.
  *
@@ -434,7 +437,9 @@ typedef struct troika_progress {
   double loss;           /**< Mean over the labels of this call. */
   double seconds;        /**< Since the call began. */
   int32_t training;      /**< 1 while training, 0 while evaluating. */
-  int32_t skipped;       /**< 1: loss scaling skipped this batch's step (STEP_SKIPPED). */
+  /** 1: loss scaling skipped this batch's step (STEP_SKIPPED). If the loss of the batch is then not
+   *  finite, the sums over this call leave the batch out. */
+  int32_t skipped;
   double batch_loss;     /**< Mean over the labels of this batch. */
   int64_t batch_samples; /**< Samples of this batch. */
   int64_t batch_correct; /**< Those of `batch_labels` that were classified correctly. */
@@ -447,8 +452,8 @@ typedef struct troika_progress {
 /**
  * A progress callback. It is called after each batch of `troika_trainer_train_epoch`,
  * `troika_trainer_train_batches` and evaluations, on the thread that called them. Non-zero stops
- * the call. On GPUs, training on the next batch has already started by then; that step completes
- * and counts. Borrowed until the callback returns: `progress`. The callback must not call this
+ * the call. On GPUs, training on the next batch may have started by then; that step completes and
+ * counts. Borrowed until the callback returns: `progress`. The callback must not call this
  * trainer, except `troika_trainer_request_stop`.
  */
 typedef int32_t (*troika_progress_function)(const troika_progress *progress, void *user);
@@ -511,7 +516,8 @@ TROIKA_API troika_status troika_trainer_train_batches(troika_trainer trainer, tr
 /**
  * Evaluates an epoch of the loader, from its first batch, on all attached devices. Sums losses and
  * counts over the samples, so the result is exact for any number of samples. BatchNorm uses its
- * running statistics; nothing is changed. Leaves the loader at the start of the next epoch.
+ * running statistics; nothing is changed. Leaves the loader at the start of the next epoch, except
+ * after STOPPED.
  *
  * Returns STOPPED after `troika_trainer_request_stop`, or if the progress callback returned
  * non-zero. `out_metrics` may be NULL; it is filled for STOPPED too.
@@ -548,9 +554,11 @@ TROIKA_API troika_status troika_trainer_predict(troika_trainer trainer, troika_t
                                                 troika_tensor *out_output, troika_error *error);
 
 /**
- * Asks the step, training or evaluation in progress, or the next one, to return STOPPED between two
- * batches. Errors: only INVALID_ARGUMENT, if the handle is not a trainer's. Any thread, at any
- * time.
+ * Asks for a stop. Training on a loader, or evaluation, that is in progress returns STOPPED between
+ * two batches. If neither is in progress, the next step, training or evaluation returns STOPPED. A
+ * step in progress completes.
+ *
+ * Errors: only INVALID_ARGUMENT, if the handle is not a trainer's. Any thread, at any time.
  */
 TROIKA_API troika_status troika_trainer_request_stop(troika_trainer trainer, troika_error *error);
 
@@ -620,11 +628,12 @@ TROIKA_API troika_status troika_trainer_report_metric(troika_trainer trainer, do
 
 /**
  * Copies the parameter or buffer that the replica on `device` holds, row-major, into `data` in host
- * memory, `size_bytes` long. If several replicas are on `device`, the first counts.
+ * memory, `size_bytes` long. If several replicas are on `device`, the first counts. A parameter
+ * that a split by channel has cut is copied whole, from all devices that hold a part.
  *
- * Errors: NOT_FOUND (no such name), NOT_ON_DEVICE (names parameter, device and the devices
- * attached), INVALID_ARGUMENT if the size differs, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread
- * per trainer at a time.
+ * Errors: NOT_FOUND (no such name), NOT_ON_DEVICE (names the parameter, the device and the devices
+ * that hold the parameter), INVALID_ARGUMENT if the size differs, OUT_OF_MEMORY, BUSY, COMM,
+ * DETACHED. One thread per trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_get_parameter(troika_trainer trainer, const char *name,
                                                       troika_device device, void *data,
@@ -635,9 +644,14 @@ TROIKA_API troika_status troika_trainer_get_parameter(troika_trainer trainer, co
  * row-major, in the parameter's shape. The gradient is reduced over all devices, without the loss
  * scale, and not clipped.
  *
- * Errors: NOT_FOUND (no such name), NOT_INITIALIZED (no step yet, a frozen parameter, a buffer),
- * INVALID_ARGUMENT if the size differs, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread per trainer
- * at a time.
+ * Errors:
+ * - NOT_FOUND: no such name.
+ * - NOT_INITIALIZED: a frozen parameter or a buffer; no step yet, also since `troika_trainer_load`
+ *   or since TROIKA_OPTION_FROZEN last changed.
+ * - INVALID_ARGUMENT: the size differs.
+ * - OUT_OF_MEMORY, BUSY, COMM, DETACHED.
+ *
+ * One thread per trainer at a time.
  */
 TROIKA_API troika_status troika_trainer_get_gradient(troika_trainer trainer, const char *name,
                                                      float *data, int64_t size_bytes,

@@ -117,7 +117,7 @@ class Cutter {
   }
 
  private:
-  // The aim, which is minimised: the largest stage's time or memory, or the bytes that all stages send.
+  // The aim: to minimise the largest stage's time or memory, or the bytes that all stages send.
   enum class Aim { time, memory, sent };
   struct Best {
     double value = std::numeric_limits<double>::infinity();

@@ -134,7 +134,7 @@ void verify_pipeline_schedule(const PipelineTable& table, int micro_batches, int
       if (action.stage < 0 || action.stage >= stages)
         fail(rank, text("runs ", name_of(action), ", there are ", stages, " stages"));
       if (position_of_stage(action.stage, ranks) != rank)
-        fail(rank, text("runs ", name_of(action), ", which lies on rank ", position_of_stage(action.stage, ranks)));
+        fail(rank, text("runs ", name_of(action), ", which belongs to rank ", position_of_stage(action.stage, ranks)));
       int& place = place_of(action);
       if (place != kAbsent) fail(rank, text("runs ", name_of(action), " twice, as actions ", place, " and ", i));
       place = static_cast<int>(i);

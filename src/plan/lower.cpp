@@ -1,4 +1,4 @@
-// From nodes to launches: kernel choice, reorders, lifetimes, addresses.
+// Turns nodes into launches: choice of kernels, reorders, lifetimes, addresses.
 #include "plan/lower.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace troika {
 namespace {
 
-// Where a value is stored after the launches so far, and how.
+// Where a value is stored after the launches so far, and in which layout.
 struct Stored {
   Place place;
   LayoutPtr layout;
@@ -81,9 +81,10 @@ class Lowering {
           is_state(graph_.value(node.inputs[static_cast<size_t>(i)]).role) &&
           !is_state(inputs[static_cast<size_t>(i)].role))
         throw Error(Status::internal,
-                    text(node.op, " '", node.name, "': changes state that does not lie as its kernel needs"));
+                    text(node.op, " '", node.name, "': changes state that is not stored as its kernel needs"));
 
-    // A gradient goes straight to its state where the kernel makes it in the parameter's layout, else by a reorder.
+    // If the kernel makes a gradient in the parameter's layout, it writes the gradient to the
+    // state; otherwise a reorder does.
     struct Landing {
       ValueId id;
       LayoutPtr made;
@@ -138,7 +139,7 @@ class Lowering {
     }
   }
 
-  // Messages are plain: ranks may choose layouts of their own.
+  // Messages have plain layouts: ranks may choose layouts of their own.
   void lower_message(const Node& node, bool is_send) {
     Place place;
     if (is_send) {
@@ -195,7 +196,7 @@ class Lowering {
     draft_.add_launch("reorder", name, device_.select_reorder(type, from_layout, to_layout), {from}, {to}, 0, false);
   }
 
-  // Waits for what is on its way before its first reader: the value of a sum in the background, or the
+  // Waits for a value that is on its way before its first reader: a sum in the background, or the
   // bucket of a gradient.
   void wait_for(ValueId id) {
     if (const auto sum = sums_in_flight_.find(id); sum != sums_in_flight_.end()) {
@@ -211,7 +212,7 @@ class Lowering {
     std::erase_if(in_flight_, [&](const auto& item) { return item.second == index; });
   }
 
-  // What no launch reads.
+  // Waits for everything that no launch reads.
   void wait_for_rest() {
     std::set<size_t> buckets;
     for (const auto& [gradient, bucket] : in_flight_) buckets.insert(bucket);
@@ -220,7 +221,8 @@ class Lowering {
     for (const auto& [id, sum] : sums_in_flight_) draft_.add_wait(sum);
   }
 
-  // The value in the layout that is asked for: as it is stored, or through a reorder that later readers share.
+  // Returns the value in the layout `wanted`: as it is stored, or through a reorder that later
+  // readers share.
   Stored stored_as(ValueId id, const LayoutPtr& wanted, const std::string& reader) {
     const Value& value = graph_.value(id);
     if (is_state(value.role) && value.role != Role::gradient) {

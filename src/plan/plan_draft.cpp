@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-constexpr size_t kNumberAlignment = 16;  // of what the host feeds and reads
+constexpr size_t kNumberAlignment = 16;  // of numbers that the host feeds and reads
 constexpr size_t kMostPrinted = 8;       // layouts of a launch's inputs
 
 }  // namespace
@@ -56,8 +56,9 @@ void PlanDraft::add_message(PlanStep::Kind kind, Message message, const Place& p
 
 namespace {
 
-// A slot names the same collective on every rank of a group, so slots follow from the numbers of buckets, which all ranks
-// share. Small collectives have one slot together: each ends before the next begins. One more may run in the background.
+// A slot names the same collective on every rank of a group. So slots follow from the numbers of
+// buckets, which all ranks share. Small collectives share one slot, because each ends before the
+// next begins. One more collective may run in the background.
 constexpr int kSmallSlot = 0, kBackgroundSlot = 1;
 constexpr BucketSlots slots_of(size_t bucket) {
   return {static_cast<int>(2 * bucket) + 2, static_cast<int>(2 * bucket) + 3};
@@ -113,7 +114,7 @@ void PlanDraft::add_output(Report report, const TensorType& type, const Place& p
   output_places_.push_back(place);
 }
 
-// What a launch beside the others touches is left alone until the next launch of its kind, which waits for it.
+// A concurrent launch's memory is not reused until the next concurrent launch, which waits for it.
 void PlanDraft::keep_beside() {
   size_t next = plan_.launches.size();
   for (size_t i = plan_.launches.size(); i-- > 0;) {
@@ -146,7 +147,8 @@ void PlanDraft::share_memory() {
   }
 }
 
-// Numbers that the host feeds, then those that it reads, at the arena's begin for the whole step.
+// Places numbers that the host feeds, then numbers that it reads, at the arena's beginning for the
+// whole step.
 void PlanDraft::place_arena() {
   auto place = [&](const Place& p) {
     if (p.block != Place::kNone) arena_.place_first(p.block, kNumberAlignment);
