@@ -327,7 +327,7 @@ TEST(OutOfMemory, while_a_network_is_trained) {
   run_flow([&](Calls& calls) { return train(calls, path, 0, false); });
   int files = 0;
   for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(folder.path())) ++files;
-  EXPECT_EQ(files, 2) << "temporary files were left behind";
+  EXPECT_EQ(files, 2) << "temporary files remain";
 }
 
 // Trains on two ranks, split by layer or by channel, in micro-batches.

@@ -109,11 +109,11 @@ TEST_F(Threads, stop_a_call_of_another) {
     gate.open.release();
     other.join();
     EXPECT_EQ(status, TROIKA_STOPPED);
-    EXPECT_EQ(metrics.samples, 4) << "what was done until then is told";
+    EXPECT_EQ(metrics.samples, 4) << "reports the work until the stop";
     EXPECT_EQ(gate.calls, 1);
     troika_loader_position position{};
     expect_ok(troika_loader_tell(loader_, &position, &error_));
-    EXPECT_EQ(position.batch, 1) << "the loader stands behind the last batch";
+    EXPECT_EQ(position.batch, 1) << "the loader is after the last batch";
   }
   expect_ok(troika_trainer_set_progress(trainer_, nullptr, nullptr, &error_));
   expect_ok(step());

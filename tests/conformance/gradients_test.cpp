@@ -49,7 +49,7 @@ int compare_slopes(const Case& c, const CaseGraph& g, Random& random) {
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (!is_differentiable(c, i)) continue;
     if (g.gradients[i] == kNoValue) {
-      ADD_FAILURE() << name_of(c) << ": input " << i << " gets no gradient";
+      ADD_FAILURE() << name_of(c) << ": input " << i << " has no gradient";
       continue;
     }
     const Array& gradient = results[g.gradients[i]];
@@ -95,7 +95,7 @@ TEST_P(Gradients, EqualFiniteDifferences) {
   // numbers are drawn again.
   int kinks = 2;
   for (int draws = 0; draws < 4 && kinks > 1 && !HasFailure(); ++draws) kinks = compare_slopes(c, g, random);
-  EXPECT_TRUE(kinks <= 1 || has_ties || HasFailure()) << name_of(c) << ": " << kinks << " samples lie at kinks";
+  EXPECT_TRUE(kinks <= 1 || has_ties || HasFailure()) << name_of(c) << ": " << kinks << " samples are at kinks";
 }
 
 // A rule must compute exactly the requested gradients, and each of them must be independent of the

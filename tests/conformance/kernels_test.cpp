@@ -262,7 +262,8 @@ TEST_P(Kernels, EqualTheReferenceInEveryLayoutAndTeam) {
           if (is_on_cpu() && !run.is_own) return;
           for (size_t i = 0; i < of_one.size(); ++i)
             EXPECT_EQ(find_difference(of_one[i], run.outputs[i], 0, 0, false), "")
-                << name_of(c) << (is_on_cpu() ? ": a team of two" : ": a second run") << " gives another result " << i;
+                << name_of(c) << (is_on_cpu() ? ": a team of two" : ": a second run") << " has a different result "
+                << i;
         });
       }
       if (HasFailure()) return;

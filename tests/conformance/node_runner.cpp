@@ -75,7 +75,7 @@ void NodeRunner::check_guard(const Held& held, const std::string& what) {
   std::byte guard[kGuardBytes];
   device_->copy_to_host(guard, held.memory.get() + held.bytes, kGuardBytes);
   for (std::byte b : guard)
-    if (b != kGuard) throw Error(Status::internal, text(what, ": wrote behind its end"));
+    if (b != kGuard) throw Error(Status::internal, text(what, ": wrote after its end"));
 }
 
 Held NodeRunner::copy(const Held& held) {
@@ -164,7 +164,7 @@ NodeRunner::Result NodeRunner::run_node(const Graph& graph, const Node& node, co
   Result result;
   result.kernel = choice.name;
   if (choice.input_layouts.size() != node.inputs.size() || choice.output_layouts.size() != node.outputs.size())
-    throw Error(Status::internal, text(choice.name, ": gives ", choice.input_layouts.size(), " and ",
+    throw Error(Status::internal, text(choice.name, ": returns ", choice.input_layouts.size(), " and ",
                                        choice.output_layouts.size(), " layouts"));
   for (size_t i = 0; i < inputs.size(); ++i) {
     // An input is copied even if it needs no reorder: a kernel may change it, or an output may

@@ -30,13 +30,13 @@ cudnnStatus_t status_of(Call&& call) {
 
 std::shared_ptr<cudnnContext> live_handle(cudnnHandle_t handle) {
   auto found = live<cudnnContext>().find(handle);
-  require(found != nullptr, CUDNN_STATUS_BAD_PARAM, "what is passed as a handle is none");
+  require(found != nullptr, CUDNN_STATUS_BAD_PARAM, "the argument is not a handle");
   return found;
 }
 
 std::shared_ptr<Descriptor> live_descriptor(cudnnBackendDescriptor_t descriptor) {
   auto found = live<Descriptor>().find(descriptor);
-  require(found != nullptr, CUDNN_STATUS_BAD_PARAM, "what is passed as a descriptor is none");
+  require(found != nullptr, CUDNN_STATUS_BAD_PARAM, "the argument is not a descriptor");
   return found;
 }
 
@@ -121,7 +121,7 @@ cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cu
 cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor) {
   const cudnnStatus_t status = status_of([&] {
     require(live<Descriptor>().remove(descriptor) != nullptr, CUDNN_STATUS_BAD_PARAM,
-            "what is destroyed is no descriptor");
+            "the argument is not a descriptor");
   });
   return descriptor ? ended(status) : status;  // cudnn-frontend also destroys null
 }

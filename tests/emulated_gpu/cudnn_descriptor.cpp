@@ -154,7 +154,7 @@ ContentPtr make_content(const Descriptor& d) {
     case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR: return make_engine_config(d);
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR: return make_plan(d);
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR: return make_variant_pack(d);
-    default: throw Refusal{CUDNN_STATUS_BAD_PARAM, "such a descriptor is only asked for"};
+    default: throw Refusal{CUDNN_STATUS_BAD_PARAM, "descriptors of this type can only be read"};
   }
 }
 
@@ -185,14 +185,15 @@ void Descriptor::set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType
   if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR)
     for (int64_t i = 0; i < count; ++i) {
       const auto named = live<Descriptor>().find(static_cast<const cudnnBackendDescriptor_t*>(elements)[i]);
-      require(named != nullptr, CUDNN_STATUS_BAD_PARAM, text("attribute ", name, " names what is no descriptor"));
+      require(named != nullptr, CUDNN_STATUS_BAD_PARAM,
+              text("attribute ", name, " names something that is not a descriptor"));
       require(named->content_ != nullptr, CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED,
               text("attribute ", name, " names a descriptor that is not finalized"));
       value.contents.push_back(named->content_);
     }
   if (type == CUDNN_TYPE_HANDLE)
     require(live<cudnnContext>().find(*static_cast<const cudnnHandle_t*>(elements)) != nullptr, CUDNN_STATUS_BAD_PARAM,
-            text("attribute ", name, " is set to what is no handle"));
+            text("attribute ", name, " is set to something that is not a handle"));
   values_[name] = std::move(value);
 }
 
@@ -207,15 +208,16 @@ void Descriptor::finalize() {
 void Descriptor::get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t most, int64_t* count,
                      void* elements) const {
   require(content_ != nullptr, CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED,
-          text("attribute ", name, " is asked for of a descriptor that is not finalized"));
+          text("attribute ", name, " is read from a descriptor that is not finalized"));
   std::optional<Value> value = content_->get(name);
   if (!value && has(name)) value = values_.at(name);
   require(value.has_value(), CUDNN_STATUS_BAD_PARAM,
-          text("descriptors of type ", type_, " have no attribute ", name, " to ask for, or it is not set"));
+          text("descriptors of type ", type_, " have no attribute ", name, " to read, or it is not set"));
   require(type == value->type, CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE,
           text("attribute ", name, " is of type ", value->type, ", not ", type));
-  require(most >= 0, CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND, text("attribute ", name, " is asked for ", most, " times"));
-  require(count || elements, CUDNN_STATUS_BAD_PARAM_NULL_POINTER, text("attribute ", name, " is asked for into null"));
+  require(most >= 0, CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND,
+          text("attribute ", name, " is read with room for ", most, " elements"));
+  require(count || elements, CUDNN_STATUS_BAD_PARAM_NULL_POINTER, text("attribute ", name, " is read into null"));
   const int64_t given = most ? std::min(most, value->count) : value->count;
   if (count) *count = given;
   if (!elements || !most) return;
@@ -226,11 +228,12 @@ void Descriptor::get(cudnnBackendAttributeName_t name, cudnnBackendAttributeType
   for (int64_t i = 0; i < given; ++i) {
     const auto filled = live<Descriptor>().find(static_cast<const cudnnBackendDescriptor_t*>(elements)[i]);
     const ContentPtr& content = value->contents[static_cast<size_t>(i)];
-    require(filled != nullptr, CUDNN_STATUS_BAD_PARAM, text("attribute ", name, " is asked for into no descriptor"));
+    require(filled != nullptr, CUDNN_STATUS_BAD_PARAM,
+            text("attribute ", name, " is read into something that is not a descriptor"));
     require(filled->type_ == content->type(), CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE,
-            text("attribute ", name, " is asked for into a descriptor of type ", filled->type_));
+            text("attribute ", name, " is read into a descriptor of type ", filled->type_));
     require(filled->content_ == nullptr, CUDNN_STATUS_BAD_PARAM,
-            text("attribute ", name, " is asked for into a descriptor that is finalized"));
+            text("attribute ", name, " is read into a descriptor that is finalized"));
     filled->content_ = content;
   }
 }

@@ -295,7 +295,7 @@ ContentPtr make_plan(const Descriptor& d) {
   const int gpu = plan->config->engine->graph->gpu;
   require(gpu < 0 || gpu == current_gpu(), CUDNN_STATUS_BAD_PARAM, "the graph is for another GPU than the current one");
   require(!plan->config->engine->kind->refuses_plans, CUDNN_STATUS_NOT_SUPPORTED,
-          "the engine does not support it after all");
+          "the engine does not support this plan");
   return plan;
 }
 
@@ -331,7 +331,7 @@ void execute(const cudnnContext& handle, const Plan& plan, const VariantPack& pa
   const int64_t bytes = config.workspace_bytes();
   require(bytes == 0 || pack.workspace, CUDNN_STATUS_BAD_PARAM_NULL_POINTER, text("no workspace of ", bytes, " bytes"));
   require(bytes == 0 || is_aligned(pack.workspace, kWorkspaceAlignment), CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER,
-          "the workspace lies askew");
+          "the workspace is not aligned");
   require(pack.memory.size() == graph->inputs.size() + 1, CUDNN_STATUS_BAD_PARAM,
           "the pack has other tensors than the plan");
   const Span output = place_of(*graph->output(), pack), workspace{pack.workspace, bytes};
@@ -342,7 +342,7 @@ void execute(const cudnnContext& handle, const Plan& plan, const VariantPack& pa
     require(!overlap(input, workspace), CUDNN_STATUS_BAD_PARAM, text("the workspace overlaps tensor ", t->id));
     require(!overlap(input, output), CUDNN_STATUS_BAD_PARAM, text("the result overlaps tensor ", t->id));
   }
-  require(!kind.refuses_runs, CUDNN_STATUS_EXECUTION_FAILED, "the engine cannot run after all");
+  require(!kind.refuses_runs, CUDNN_STATUS_EXECUTION_FAILED, "the engine fails to run");
 
   // Unloading a plan waits for work that runs, but not for work that is only recorded in a graph.
   const bool can_miss_code = kind.is_compiled && is_captured(handle.stream);

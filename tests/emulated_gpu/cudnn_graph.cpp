@@ -233,7 +233,7 @@ ContentPtr make_convolution(const Descriptor& d) {
         x[i + 2] + settings->before[i] + settings->behind[i] - settings->dilation[i] * (w[i + 2] - 1) - 1;
     fits(room >= 0 && room / settings->stride[i] + 1 == y[i + 2],
          text("axis ", i, ": ", x[i + 2], " padded by ", settings->before[i], " and ", settings->behind[i],
-              " do not give ", y[i + 2]));
+              " do not make ", y[i + 2]));
   }
   for (const TensorPtr& t : op->inputs())
     require(!t->is_virtual, CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN, text("tensor ", t->id, " is virtual"));
@@ -257,7 +257,7 @@ ContentPtr make_pointwise(const Descriptor& d) {
   bool fits = op->b->dims.size() == op->y->dims.size();
   for (size_t i = 0; fits && i < op->y->dims.size(); ++i)
     fits = op->b->dims[i] == 1 || op->b->dims[i] == op->y->dims[i];
-  require(fits, CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "what is added does not fit");
+  require(fits, CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "the shapes of the operands do not fit");
   return op;
 }
 
@@ -273,7 +273,7 @@ ContentPtr make_graph(const Descriptor& d) {
   g->inputs = g->convolution->inputs();
   for (size_t i = 1; i < operations.size(); ++i) {
     const auto op = std::dynamic_pointer_cast<const PointwiseOperation>(operations[i]);
-    if (!op) refuse_pattern("whose convolution is followed by what is not pointwise");
+    if (!op) refuse_pattern("whose convolution is followed by an operation that is not pointwise");
     if (op->x != g->output() || !op->x->is_virtual) refuse_pattern("whose operations do not hand on a virtual tensor");
     g->pointwise.push_back(op);
     if (!op->b) continue;

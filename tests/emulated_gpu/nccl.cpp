@@ -152,7 +152,8 @@ ncclResult_t join(ncclComm_t* handle, int size, const ncclUniqueId& id, int own_
     const auto found = registry.cliques.find(std::string(id.internal, sizeof id.internal));
     if (found == registry.cliques.end())
       return refuse(
-          fail(ncclSystemError, "nobody is at this id: all its ranks have joined, or it is of another process"));
+          fail(ncclSystemError,
+               "no communicator waits for ranks with this id: all ranks have joined, or the id is of another process"));
     rank = std::make_shared<Rank>(found->second, own_rank, current_gpu(), is_blocking);
     if (const ncclResult_t result = found->second->join(*rank, size); result != ncclSuccess) return refuse(result);
     if (found->second->has_all()) registry.cliques.erase(found);

@@ -203,7 +203,7 @@ TEST(EstimateMesh, SharesTheOptimizersStateByWholeParameters) {
   EXPECT_EQ(one.sent_bytes(), 0u);
   for (int n : {2, 4}) {
     const DeviceEstimate device = estimate(*model, settings, {n, 1, 1}).devices[0];
-    EXPECT_EQ(device.optimizer_bytes, 512u) << "the largest parameter is alone";
+    EXPECT_EQ(device.optimizer_bytes, 512u) << "one rank has only the largest parameter";
     EXPECT_EQ(device.gradient_bytes, kLines);
     const auto others = static_cast<size_t>(n - 1);
     EXPECT_EQ(device.data_bytes, 2 * others * kGradients / static_cast<size_t>(n) + others * 512);

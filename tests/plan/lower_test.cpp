@@ -224,7 +224,7 @@ graph "net" {
     for (const auto* places : {&launch.inputs, &launch.outputs})
       for (const Location& at : *places) {
         if (at.bytes <= 16) continue;
-        EXPECT_GE(at.offset, results.offset + results.bytes) << "lies on numbers: " << print_plan(plan);
+        EXPECT_GE(at.offset, results.offset + results.bytes) << "overlaps the numbers: " << print_plan(plan);
       }
 }
 
@@ -346,7 +346,7 @@ graph "net" {
   ASSERT_EQ(plan.launches.size(), 4u) << "a view has no kernel";
   EXPECT_EQ(plan.launches[2].inputs[0].offset, plan.launches[0].outputs[0].offset);
   EXPECT_NE(plan.launches[1].outputs[0].offset, plan.launches[0].outputs[0].offset)
-      << "b must not write over what the view still shows";
+      << "b must not overwrite the source of the view";
 }
 
 TEST(Lower, MakesAViewOfAPlainCopyWhereItsSourceLiesOtherwise) {

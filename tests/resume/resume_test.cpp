@@ -284,7 +284,7 @@ TEST_F(Resume, keeps_the_previous_file_where_the_disk_is_full) {
   EXPECT_EQ(read_whole(path("state")), before);
   size_t files = 0;
   for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(folder_.path())) ++files;
-  EXPECT_EQ(files, 1u) << "a temporary file was left behind";
+  EXPECT_EQ(files, 1u) << "a temporary file remains";
   EXPECT_EQ(run.save(path("state")), TROIKA_OK) << run.error.message;
   EXPECT_NE(read_whole(path("state")), before);
 }

@@ -232,7 +232,7 @@ TEST_F(Weights, of_other_shapes_or_types_are_refused_even_in_part) {
   options.allow_partial = 1;
   EXPECT_EQ(load(&options), TROIKA_ERROR_MISMATCH);
   EXPECT_NE(std::string(error_.message).find("': 2 mismatching ('conv1.weight: file"), std::string::npos)
-      << "the reason comes before what is allowed: " << error_.message;
+      << "mismatches come before differences that partial loading allows: " << error_.message;
   write_file(file_, entries);
   EXPECT_EQ(load(&options), TROIKA_ERROR_MISMATCH);
   EXPECT_EQ(report_->mismatching, 2);

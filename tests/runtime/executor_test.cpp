@@ -152,7 +152,7 @@ TEST(Execute, TakesStepsInTheirOrderAndHelpsTheCollectivesAlong) {
           nullptr);
   EXPECT_EQ(events, (Events{"backward 0", "start 0 at 0 of 16", "backward 1", "start 10 at 64 of 32", "wait 0",
                             "wait 10", "update"}));
-  EXPECT_EQ(linked.link->progressed, 5) << "behind every launch and every start";
+  EXPECT_EQ(linked.link->progressed, 5) << "after every launch and every start";
 }
 
 TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {

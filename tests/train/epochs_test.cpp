@@ -317,7 +317,7 @@ TEST_F(Epochs, ForgetDatasetsThatAreGone) {
   batch.inputs.resize(32);
   batch.labels = {0, 1};
   EXPECT_TRUE(trainer->step(batch, result));
-  EXPECT_EQ(trainer->ranks().at(0).sample_bytes(), 0u) << "what nobody holds any more goes with the next call";
+  EXPECT_EQ(trainer->ranks().at(0).sample_bytes(), 0u) << "the next call releases datasets without a user";
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr cuda::EngineLimits kLimits = {true, 256 << 20};
 class CudnnEngines : public testing::Test {
  protected:
   void SetUp() override {
-    if (cudnnGetVersion() < 90800) GTEST_SKIP() << "cuDNN " << cudnnGetVersion() << " names engines on a GPU alone";
+    if (cudnnGetVersion() < 90800) GTEST_SKIP() << "cuDNN " << cudnnGetVersion() << " lists engines only on a GPU";
   }
 };
 

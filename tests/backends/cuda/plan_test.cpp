@@ -93,7 +93,7 @@ TEST(CudaPlan, RunsLongGradientsOfWeightsBeside) {
   }
   EXPECT_EQ(found, 20);
   EXPECT_LE(beside.arena_bytes, in_turn.arena_bytes * 11 / 10 + most_scratch)
-      << "what they read lives until the next of them alone";
+      << "their inputs live only until the next concurrent launch";
   const LaunchOrder order = order_launches(beside, 0, beside.steps.size());
   // Each concurrent launch overlaps at least with the launch right after it, which does not wait.
   int overlapping = 0;
