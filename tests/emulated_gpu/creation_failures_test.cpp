@@ -38,7 +38,7 @@ class Flow {
   std::string what_, message_;
 };
 
-// Images [4, 6, 6] to 5 classes. `has_convolution`: by way of cuDNN, else by cuBLASLt alone.
+// Images [4, 6, 6] to 5 classes. `has_convolution`: uses cuDNN, else only cuBLASLt.
 void build(Flow& flow, troika_model model, bool has_convolution) {
   const int64_t image[] = {4, 6, 6};
   troika_value x = -1, y = -1;

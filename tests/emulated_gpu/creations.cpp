@@ -1,4 +1,4 @@
-// The kinds of objects, and the call that is to fail.
+// The kinds of objects, and the call that must fail.
 #include "creations.h"
 
 #include <mutex>

@@ -1,4 +1,4 @@
-// For tests: which objects of the stand-ins exist, and which creating call is to fail.
+// For tests: the live objects of the stand-ins, and the choice of a creating call that fails.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// For tests: what cuBLASLt answers when it is asked for a kernel.
+// For tests: sets the answers of cuBLASLt to requests for a kernel.
 #pragma once
 
 #include <cublasLt.h>
@@ -9,8 +9,8 @@ namespace emulated_gpu::cublaslt {
 
 // An answer without a kernel.
 struct Refused {
-  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  // of the call
-  int found = 0;                                  // kernels, each in `state`
+  cublasStatus_t status = CUBLAS_STATUS_SUCCESS;  // the status of the call
+  int found = 0;                                  // the number of kernels, each in `state`
   cublasStatus_t state = CUBLAS_STATUS_SUCCESS;
 };
 

@@ -1,4 +1,4 @@
-// The lot.
+// The choice of the stream that runs next, by lot.
 #include "gpus.h"
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 namespace emulated_gpu {
 namespace {
 
-constexpr int kAll = -2;  // GPUs that a work reaches
+constexpr int kAll = -2;  // a piece of work may access the memory of all GPUs
 
 }  // namespace
 
 Gpus& Gpus::get() {
-  static Gpus& gpus = *new Gpus;  // for ever: threads may still come as the program ends
+  static Gpus& gpus = *new Gpus;  // never destroyed: threads may use it at exit
   return gpus;
 }
 

@@ -1,8 +1,9 @@
 // NCCL for GPUs in software, whose ranks are threads of one process: its C functions, their checks,
 // and groups of calls. The stand-in is stricter than the real NCCL:
 // - The communicator's GPU must be current.
-// - Ranks that disagree get an error. The real NCCL hangs or moves wrong data. Alignment and
-//   buffers are checked, but not whether the buffers are memory of a GPU.
+// - Ranks that disagree get an error. The real NCCL hangs or moves wrong data.
+//
+// Alignment and buffers are checked, but not whether the buffers are memory of a GPU.
 #include <nccl.h>
 
 #include <cstring>

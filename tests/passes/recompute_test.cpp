@@ -121,7 +121,7 @@ graph "net" {
   (%21 : f64[1], %22 : i64[1], %23 : f32[2, 5]) = cross_entropy(%20, %10) "loss" {scale=0.5}
 )";
 
-// Each layer is recomputed once, before its first reader:
+// Each layer is recomputed once, before the first reader:
 // - BatchNorm without running statistics,
 // - the maxima together with their places,
 // - dropout with the same counter,

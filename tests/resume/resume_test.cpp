@@ -2,7 +2,9 @@
 // - A run that is killed and continues in a new process has the same end as a run that was never
 //   stopped.
 // - A file that does not fit changes nothing.
-// - The previous file survives a full disk. Processes are this program with other arguments.
+// - The previous file survives a full disk.
+//
+// Processes are this program with other arguments.
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
