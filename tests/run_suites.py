@@ -105,7 +105,7 @@ def run_program(command, limit_s, log_path, **settings):
     """Runs a program in its own process group, which is killed at the end. Returns status and output.
 
     The output goes to the file at once, so that the file remains if the run is stopped from outside."""
-    # A new session would survive if a caller stops this session.
+    # A process group, because a new session would survive if this session is stopped.
     group = {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
     with open(log_path, "w+", encoding="utf-8", errors="replace") as log:
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,

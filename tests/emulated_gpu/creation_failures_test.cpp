@@ -1,5 +1,5 @@
-// Each creating call of CUDA's libraries fails in its turn while a trainer is made, used and
-// destroyed. The library returns an error or does without the object, and destroys all others.
+// Each creating call of CUDA's libraries fails in turn while a trainer is created, used and
+// destroyed. The library returns an error or works without the object, and destroys all others.
 #include <gtest/gtest.h>
 #include <troika/troika.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr int kSteps = 2;  // the second is recorded as a graph
 constexpr int64_t kSamples = 4;
 
-// A flow of calls up to the first that fails.
+// A flow of calls, which ends at the first call that fails.
 class Flow {
  public:
   template <typename Call>
@@ -38,7 +38,8 @@ class Flow {
   std::string what_, message_;
 };
 
-// Images [4, 6, 6] to 5 classes. `has_convolution`: uses cuDNN, else only cuBLASLt.
+// Builds a model with images [4, 6, 6] and 5 classes. `has_convolution`: uses cuDNN, else only
+// cuBLASLt.
 void build(Flow& flow, troika_model model, bool has_convolution) {
   const int64_t image[] = {4, 6, 6};
   troika_value x = -1, y = -1;
@@ -58,7 +59,7 @@ void build(Flow& flow, troika_model model, bool has_convolution) {
   flow("set_output", [&](troika_error* e) { return troika_model_set_output(model, y, e); });
 }
 
-// A context, a trainer on these GPUs, some steps, and the end of all.
+// Creates a context and a trainer on these GPUs, trains some steps, and destroys everything.
 Flow train(const std::vector<troika_device>& devices, bool has_convolution, const troika_trainer_options& options) {
   Flow flow;
   troika_context context = nullptr;
@@ -110,7 +111,7 @@ troika_trainer_options defaults() {
   return options;
 }
 
-// No run may come near the deadline: ranks do not wait for one that has failed.
+// No run may come near the deadline: ranks do not wait for a rank that has failed.
 constexpr std::chrono::seconds kLongest{30};
 
 // Out of memory. NCCL does not report that as such, nor does cuDNN's front end when an engine runs.
@@ -171,7 +172,8 @@ TEST_F(CreationFailures, end_clean_on_one_gpu) {
 
 TEST_F(CreationFailures, end_clean_while_engines_are_measured) {
   keep_engines("/dev/null/none");
-  // There are thousands. The next test has them too, for engines that are built in the same way.
+  // There are thousands of descriptors. The next test includes them, for engines that are built in
+  // the same way.
   const char* const descriptors = "cudnnBackendCreateDescriptor";
   fail_each([] { return train(gpus({0}), true, defaults()); }, descriptors);
 }

@@ -12,13 +12,15 @@ namespace emulated_gpu {
 // Lets creating call `n` from now on fail, as if memory had run out. 0: the next, below 0: none.
 // Calls of the name `spared` are not counted.
 void fail_creation(int64_t n, std::string spared = "");
-// The name of the call that failed since; empty: none did.
+// Returns the name of the call that failed since then; empty if none did.
 std::string failed_creation();
 
-// Whether the call must fail and create nothing. Each creating call asks once, before it creates.
+// Returns whether the call must fail and create nothing. Each creating call calls this once, before
+// it creates.
 bool must_fail(const char* call);
 
-// How many destroying calls were refused: the object does not exist, or another GPU is current.
+// Returns how many destroying calls were refused: the object does not exist, or another GPU is
+// current.
 int64_t refused_ends();
 void note_refused_end();
 // Returns the status of a call that destroys something, and notes it unless it is 0, success.
@@ -28,7 +30,7 @@ Status ended(Status status) {
   return status;
 }
 
-// Objects that exist now, by kind. Kinds of which there are none are left out.
+// Returns the number of existing objects by kind. Kinds without objects are left out.
 std::map<std::string, size_t> live_objects();
 
 // Makes a kind part of live_objects() for as long as the process runs. Any thread may call `count`.

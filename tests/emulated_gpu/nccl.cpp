@@ -130,7 +130,7 @@ ncclResult_t call(ncclComm_t handle, const Operation& operation, cudaStream_t st
     if (!rank->is_blocking) rank->state = result;  // unusable from now on, as in real NCCL
     return refuse(result);
   }
-  if (operation.count == 0 && !operation.is_point_to_point()) return ncclSuccess;  // as real NCCL
+  if (operation.count == 0 && !operation.is_point_to_point()) return ncclSuccess;  // no-op, as in NCCL
   ++group.depth;
   std::shared_ptr<Launch> launch;
   for (const auto& other : group.launches)

@@ -96,7 +96,7 @@ TEST(Layers, GiveTheSameBitsByEverySchedule) {
   }
 }
 
-// Cuts also
+// Cuts before every layer, which includes cuts
 // - between a BatchNorm and the residual or the ReLU that one device would fuse with it,
 // - at values that recomputation drops,
 // - at values that are split over a channel group.
@@ -234,7 +234,7 @@ TEST(Layers, MayReadTheInputInSeveralStages) {
       TrainerOptions one = momentum_options(), options = split(2, 2);
       options.layer_cuts = {cut};
       one.compute = options.compute = compute;
-      one.groups = options.groups = {{"conv1.*", true}};  // frozen: its gradient would be a reader in the first stage
+      one.groups = options.groups = {{"conv1.*", true}};  // frozen, so that no gradient reads the input there
       const double tolerance = compute == DType::f32 ? kTolerance : 0.02;
       expect_near(train(net(), test_devices(1), one, batches).parameters,
                   train(net(), test_devices(2), options, batches).parameters, tolerance, cut);

@@ -20,8 +20,8 @@ inline std::shared_ptr<Model> small_model() {
 
 inline std::shared_ptr<Model> lenet() { return create_model("d2l_lenet", {}); }
 
-// Returns a model whose numbers of channels and units no layout pads, and neither their halves and
-// quarters.
+// Returns a model whose numbers of channels and units, and their halves and quarters, need no
+// padding in any layout.
 inline std::shared_ptr<Model> even_net() {
   auto model = std::make_shared<Model>("even_net");
   const Window three{{3, 3}, {1, 1}, {1, 1}, {1, 1}}, two{{2, 2}, {2, 2}, {0, 0}, {1, 1}};

@@ -57,7 +57,7 @@ TEST(LaunchOrder, KeepsMemoryThatIsReadOrUsedBesideFromBeingOverwritten) {
   Steps scratch;
   scratch.add({}, {arena(64)}).beside({arena(64)}, {gradients(0)}, arena(256)).add({arena(300)}, {}).add({}, {});
   EXPECT_EQ(scratch.order(), (LaunchOrder{{}, {0}, {0, 1}, {2}}));
-  Steps neighbours;  // in memory, but without overlap
+  Steps neighbours;  // the memory is adjacent, but does not overlap
   neighbours.add({}, {arena(64)}).beside({arena(64)}, {gradients(0)}).add({}, {arena(0)}).add({}, {arena(128)});
   EXPECT_EQ(neighbours.order(), (LaunchOrder{{}, {0}, {0}, {2}}));
 }

@@ -193,7 +193,7 @@ graph "net" {
 })";
 
 // One copy transfers all numbers that the host feeds, and one copy all numbers that it reads,
-// although neither are used for the whole step.
+// although none of these numbers live for the whole step.
 TEST(Lower, PutsNumbersForAndFromTheHostTogether) {
   const std::string text = R"(
 graph "net" {

@@ -71,7 +71,7 @@ class TrainingRun {
     troika_device device;
     ok(troika_device_parse(test_device_name().c_str(), &device, &error));
     std::vector<troika_device> devices(static_cast<size_t>(options.devices), device);
-    if (device.kind == TROIKA_DEVICE_CPU)  // all replicas use one GPU
+    if (device.kind == TROIKA_DEVICE_CPU)  // on a GPU, all replicas use the same GPU
       for (int32_t i = 0; i < options.devices; ++i) devices[static_cast<size_t>(i)].index = i;
     ok(troika_model_attach(model_, devices.data(), options.devices, &settings, &trainer_, &error));
   }

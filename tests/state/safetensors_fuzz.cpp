@@ -2,8 +2,8 @@
 // consistent header.
 //
 // `clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -Isrc -Iinclude`
-// `tests/state/safetensors_fuzz.cpp src/state/safetensors_header.cpp
-// src/state/safetensors_json.cpp` `src/core/utf8.cpp src/core/shape.cpp`
+// `tests/state/safetensors_fuzz.cpp src/state/safetensors_header.cpp`
+// `src/state/safetensors_json.cpp src/core/utf8.cpp src/core/shape.cpp`
 #include <cstdlib>
 
 #include "core/text.h"
