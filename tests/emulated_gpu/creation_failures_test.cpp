@@ -114,7 +114,8 @@ troika_trainer_options defaults() {
 // No run may come near the deadline: ranks do not wait for a rank that has failed.
 constexpr std::chrono::seconds kLongest{30};
 
-// Out of memory. NCCL does not report that as such, nor does cuDNN's front end when an engine runs.
+// Returns whether the flow failed because memory ran out. NCCL does not report this status, and
+// neither does cuDNN's front end when an engine runs.
 bool is_clean(const Flow& flow) {
   return flow.has_message() && (flow.status() == TROIKA_ERROR_OUT_OF_MEMORY || flow.status() == TROIKA_ERROR_COMM ||
                                 flow.message().find("cuDNN engine") != std::string::npos);
