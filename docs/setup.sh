@@ -1,7 +1,8 @@
-# Set-up steps that docs/quickstart, tests/run and .ci/run share; sourced by bash, run from the project's root.
+# Set-up steps that docs/quickstart, tests/run and .ci/run share. Sourced by bash, run from the
+# project's root.
 # shellcheck shell=bash disable=SC2034  # the variables are for those that source this
 
-# What a build needs, on Debian 12, Ubuntu 22.04 and 24.04.
+# Packages that a build needs, on Debian 12, Ubuntu 22.04 and 24.04.
 build_packages=(g++ dpkg-dev ninja-build pkg-config libdnnl-dev zlib1g-dev nlohmann-json3-dev libcli11-dev dataset-fashion-mnist)
 minimum_meson=1.1
 
@@ -12,7 +13,7 @@ fail() {
   exit 1
 }
 
-# Installs the packages that are missing, and asks apt for nothing where none is.
+# Installs the packages that are missing. If none is missing, apt is not called.
 ensure_packages() {
   local package missing=()
   for package in "$@"; do
@@ -41,8 +42,9 @@ ensure_packages() {
 # Whether version $1 is at least version $2.
 is_at_least() { [ "$(printf '%s\n%s\n' "$2" "$1" | sort -V | head -n 1)" = "$2" ]; }
 
-# Sets `meson` to a command of a version that is new enough: the one on the PATH, the distribution's, or, where that is
-# too old (Ubuntu 22.04), a wheel in a virtual environment in build/tools.
+# Sets `meson` to a command of a version that is new enough: the one on the PATH or else the
+# distribution's. If both are too old (Ubuntu 22.04), a wheel is installed in a virtual environment
+# in build/tools.
 ensure_meson() {
   meson=meson
   command -v meson >/dev/null && is_at_least "$(meson --version)" "$minimum_meson" && return
@@ -62,8 +64,9 @@ ensure_meson() {
     fail "pip could not install meson $minimum_meson; install meson $minimum_meson or later yourself and run me again"
 }
 
-# Sets `cuda_options` to what meson needs to build the CUDA plug-in: cudnn-frontend's headers, from its wheel into build/tools,
-# where there is a toolkit with cuDNN and NCCL and it has none of them. Where they cannot be had, the plug-in is not built.
+# Sets `cuda_options` to the options that meson needs to build the CUDA plug-in. If a toolkit has
+# cuDNN and NCCL but no headers of cudnn-frontend, installs these from their wheel into build/tools.
+# If that fails, the plug-in is not built.
 ensure_cuda_headers() {
   cuda_options=()
   local nvcc include=
@@ -81,7 +84,8 @@ ensure_cuda_headers() {
   cuda_options=(-Dcudnn_frontend_path="$folder/include")
 }
 
-# configure_build DIR [MESON OPTION...]: sets up a build folder, once; later calls only change the options given.
+# configure_build DIR [MESON OPTION...]: sets up a build folder, once. Later calls only change the
+# options that they name.
 configure_build() {
   local folder=$1
   shift
@@ -96,7 +100,7 @@ configure_build() {
   fi
 }
 
-# compile_build DIR [TARGET...]: compiles a build folder; the whole log appears only where it fails.
+# compile_build DIR [TARGET...]: compiles a build folder. If that fails, prints errors from the log.
 compile_build() {
   local folder=$1
   shift

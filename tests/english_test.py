@@ -24,7 +24,7 @@ WORDS = [
     (r"\bbesides?\b", "concurrently with, next to, apart from"),
     (r"\b(?:lies?|lying|lain)\b", "is, is stored in"),
     (r"\bbut for\b", "except"),
-    (r"\b(?:gives?|gave|giving)\b", "returns, computes, passes"),
+    (r"\b(?:gives|gave|giving|give back|gives back)\b(?! up\b)", "returns, computes, passes"),
     (r"\b(?:tells?|telling)\b", "reports, says"),
     (r"\bhardly\b", "almost no, at most"),
     (rf"\b{COUNTED} an? {OWNER}\b", "per"),
@@ -101,10 +101,10 @@ def paragraphs_of_markdown(text):
 
 
 def strings_of_c(text):
-    """Messages and help texts: literals with spaces, a run of adjacent ones joined."""
+    """Messages and help texts: literals of several words, a run of adjacent ones joined."""
     for match in re.finditer(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', re.sub(r"//[^\n]*", "", text)):
         joined = "".join(part[1:-1] for part in STRING.findall(match[0]))
-        if joined.count(" ") >= 2:
+        if len(re.findall(r"[A-Za-z]{2,} ", joined)) >= 2:
             yield text.count("\n", 0, match.start()) + 1, [joined]
 
 
@@ -131,7 +131,7 @@ def sentences_of(lines):
         if begins and joined:
             yield at[0], " ".join(joined)
             joined, at = [], []
-        for part in re.split(r"(?<=[.;:!?])\s+(?=[A-Z(])", line):
+        for part in re.split(r"(?<=[.;:!?])\s+", line):
             if not part:
                 continue
             joined.append(part)

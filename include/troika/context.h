@@ -1,4 +1,4 @@
-/** @file context.h The context: root of everything; backends, log, CPU thread budget and default seed.
+/** @file context.h The context, the root object: backends, log, CPU thread budget, default seed.
  *
  * Threads: a context never changes. Any call may use it, from any thread, at any time.
  */
@@ -27,20 +27,26 @@ typedef void (*troika_log_function)(int32_t level, const char *line, void *user)
 
 /** Options of a context. Begin with TROIKA_CONTEXT_OPTIONS_INIT. */
 typedef struct troika_context_options {
-  uint32_t struct_size;     /**< sizeof(troika_context_options). */
-  int32_t cpu_threads;      /**< CPU threads for all CPU devices together; unset: every core of the process. */
-  uint64_t seed;            /**< Seed of parameter initialisation and dropout, unless another is given. */
-  troika_log_function log;  /**< Receives the log lines; NULL: no log. */
-  void *log_user;           /**< Passed to `log`; must outlive the context. */
-  int32_t log_level;        /**< The most detailed level that reaches `log`; unset: TROIKA_LOG_WARNING. */
-  int32_t reserved;         /**< 0. */
+  uint32_t struct_size;    /**< sizeof(troika_context_options). */
+  /** CPU threads for all CPU devices together, 1 to 4096; unset: every core of the process. */
+  int32_t cpu_threads;
+  /** Seed of parameter initialisation and of dropout, unless the caller names another. */
+  uint64_t seed;
+  troika_log_function log; /**< Receives the log lines; NULL: no log. */
+  void *log_user;          /**< Passed to `log`; must outlive the context. */
+  /** The most detailed level that reaches `log`; unset: TROIKA_LOG_WARNING. */
+  int32_t log_level;
+  int32_t reserved;        /**< 0. */
 } troika_context_options;
 
 /** Every field unset, seed 0, no log. */
 #define TROIKA_CONTEXT_OPTIONS_INIT \
   { sizeof(troika_context_options), TROIKA_UNSET, 0, NULL, NULL, TROIKA_UNSET, 0 }
 
-/** Fills `options` as TROIKA_CONTEXT_OPTIONS_INIT does, for callers with no macros. NULL is ignored. Any thread. */
+/**
+ * Fills `options` as TROIKA_CONTEXT_OPTIONS_INIT does, for callers that cannot use macros. NULL is
+ * ignored. Any thread.
+ */
 TROIKA_API void troika_context_options_init(troika_context_options *options);
 
 /**
@@ -53,8 +59,8 @@ TROIKA_API void troika_context_options_init(troika_context_options *options);
  *     troika_error error;
  *     if (troika_context_create(NULL, &context, &error) != TROIKA_OK) puts(error.message);
  */
-TROIKA_API troika_status troika_context_create(const troika_context_options *options, troika_context *out_context,
-                                               troika_error *error);
+TROIKA_API troika_status troika_context_create(const troika_context_options *options,
+                                               troika_context *out_context, troika_error *error);
 
 /**
  * Gives up the caller's hold on a context, whose handle must not be used again. NULL is ignored.

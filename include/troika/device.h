@@ -11,7 +11,8 @@ TROIKA_BEGIN_DECLS
 
 /** Kinds of device. */
 enum {
-  TROIKA_DEVICE_CPU = 1,  /**< A logical CPU device; devices attached together share the context's cores. */
+  /** A logical CPU device. CPU devices that are attached together share the context's cores. */
+  TROIKA_DEVICE_CPU = 1,
   TROIKA_DEVICE_CUDA = 2  /**< An NVIDIA GPU. */
 };
 
@@ -21,10 +22,10 @@ typedef struct troika_device {
   int32_t index;  /**< From 0. */
 } troika_device;
 
-/** What is known of one device. Filled by `troika_device_describe`. */
+/** Description of a device. Filled by `troika_device_describe`. */
 typedef struct troika_device_info {
   uint32_t struct_size;    /**< Set by the caller to sizeof(troika_device_info). */
-  int32_t cores;           /**< CPU: cores of the whole context; GPU: multiprocessors. */
+  int32_t cores;           /**< CPU: cores that the process may use; GPU: multiprocessors. */
   int64_t memory_bytes;    /**< Total memory. */
   int64_t free_bytes;      /**< Memory that is free now. */
   char name[256];          /**< Name of the processor, UTF-8. */
@@ -38,8 +39,8 @@ typedef struct troika_device_info {
  * Errors: INVALID_ARGUMENT for an unknown kind. A kind that this machine cannot use has 0 devices,
  * which is no error: `troika_device_describe` says why. Any thread.
  */
-TROIKA_API troika_status troika_device_count(troika_context context, int32_t kind, int32_t *out_count,
-                                             troika_error *error);
+TROIKA_API troika_status troika_device_count(troika_context context, int32_t kind,
+                                             int32_t *out_count, troika_error *error);
 
 /**
  * Describes one device: processor name, memory and free memory in bytes.
@@ -56,7 +57,8 @@ TROIKA_API troika_status troika_device_describe(troika_context context, troika_d
  *
  * Errors: INVALID_ARGUMENT for any other text. Any thread.
  */
-TROIKA_API troika_status troika_device_parse(const char *text, troika_device *out_device, troika_error *error);
+TROIKA_API troika_status troika_device_parse(const char *text, troika_device *out_device,
+                                             troika_error *error);
 
 /**
  * Writes a device's text form into the caller's buffer of `capacity` bytes, always NUL-terminated.
@@ -74,8 +76,8 @@ TROIKA_API troika_status troika_device_format(troika_device device, char *buffer
  *
  * Errors: INVALID_ARGUMENT for an index below 0. Any thread.
  */
-TROIKA_API troika_status troika_device_try(troika_context context, int32_t index, troika_device *out_device,
-                                           troika_error *error);
+TROIKA_API troika_status troika_device_try(troika_context context, int32_t index,
+                                           troika_device *out_device, troika_error *error);
 
 /**
  * Returns every usable GPU, or `cpu:0` alone if there is none: the tutorials' try_all_gpus.
@@ -84,8 +86,9 @@ TROIKA_API troika_status troika_device_try(troika_context context, int32_t index
  *
  * Errors: INVALID_ARGUMENT for a capacity below 0. Any thread.
  */
-TROIKA_API troika_status troika_devices_all(troika_context context, troika_device *devices, int32_t capacity,
-                                            int32_t *out_count, troika_error *error);
+TROIKA_API troika_status troika_devices_all(troika_context context, troika_device *devices,
+                                            int32_t capacity, int32_t *out_count,
+                                            troika_error *error);
 
 TROIKA_END_DECLS
 

@@ -1,4 +1,7 @@
-/** @file export.h Symbol visibility, linkage and version of the C interface. Any thread, at any time. */
+/** @file export.h Symbol visibility, linkage and version of the C interface.
+ *
+ * Threads: any thread, at any time.
+ */
 #ifndef TROIKA_EXPORT_H
 #define TROIKA_EXPORT_H
 
@@ -22,11 +25,12 @@
 #define TROIKA_BEGIN_DECLS extern "C" {
 #define TROIKA_END_DECLS }
 #else
-#define TROIKA_BEGIN_DECLS /**< Before declarations, which C++ reads as C from here on. */
-#define TROIKA_END_DECLS   /**< Behind them. */
+#define TROIKA_BEGIN_DECLS /**< Before declarations, which C++ then reads as C. */
+#define TROIKA_END_DECLS   /**< After declarations. */
 #endif
 
-#define TROIKA_VERSION_MAJOR 1 /**< Version of the headers. `troika_version` gives the library's own. */
+/** Version of the headers. `troika_version` returns the version of the library. */
+#define TROIKA_VERSION_MAJOR 1
 #define TROIKA_VERSION_MINOR 0 /**< As TROIKA_VERSION_MAJOR. */
 #define TROIKA_VERSION_PATCH 0 /**< As TROIKA_VERSION_MAJOR. */
 
@@ -36,14 +40,14 @@
 TROIKA_BEGIN_DECLS
 
 /**
- * Gives the version of the library that is loaded, as major * 10000 + minor * 100 + patch (10000 is 1.0.0).
- * Never fails. Any thread.
+ * Returns the version of the library that is loaded, as major * 10000 + minor * 100 + patch (10000
+ * is 1.0.0). Never fails. Any thread.
  */
 TROIKA_API int32_t troika_version(void);
 
 /**
- * Gives one line that says how the library was built: version, compiler, oneDNN's version, zlib's version.
- * Borrowed: static text that lives as long as the library. Never fails. Any thread.
+ * Returns one line that says how the library was built: version, compiler, oneDNN's version, zlib's
+ * version. Borrowed: static text, valid as long as the library is loaded. Never fails. Any thread.
  */
 TROIKA_API const char *troika_build_info(void);
 

@@ -1,11 +1,12 @@
 /** @file status.h Status codes that calls return, and the error struct that the caller owns.
  *
  * Conventions of all headers. A call that can fail returns a status and takes, last, the address of
- * an error struct, or NULL. Its comment names the errors that are its own; any call may also return
- * INVALID_ARGUMENT (an argument that is NULL or a handle of another kind, a `struct_size` of no
- * version, an option `reserved` that is not 0), UNSUPPORTED (an option struct of a newer header
- * sets a field that this library does not know), OUT_OF_MEMORY (of the host) and INTERNAL. A failed
- * call leaves its outputs untouched, and handles among them NULL.
+ * an error struct, or NULL. The comment of a call names the call's own errors. A failed
+ * call leaves its outputs untouched, and handles among them NULL. Any call may also return:
+ * - INVALID_ARGUMENT: an argument that is NULL or a handle of another kind, a `struct_size` of no
+ *   version, an option `reserved` that is not 0.
+ * - UNSUPPORTED: an option struct of a newer header sets a field that this library does not know.
+ * - OUT_OF_MEMORY (of the host), INTERNAL.
  *
  * Inputs are read or copied during the call, unless the comment says otherwise. An output is
  * "Owned" (the caller destroys it) or "Borrowed until" some event (the caller must not touch it
@@ -20,30 +21,37 @@
 
 TROIKA_BEGIN_DECLS
 
-/** The result of a call: 0 is success, below 0 an error, above 0 something the caller may want to know. */
+/** The result of a call: 0 is success, below 0 an error, above 0 information for the caller. */
 typedef int32_t troika_status;
 
 /** Statuses. */
 enum {
-  TROIKA_OK = 0,            /**< Success. */
-  TROIKA_END_OF_DATA = 1,   /**< The loader has returned every batch of this epoch. */
-  TROIKA_STEP_SKIPPED = 2,  /**< The step changed no parameter, on any device; it counts all the same. */
-  TROIKA_STOPPED = 3,       /**< A stop was requested, or a callback returned non-zero. */
+  TROIKA_OK = 0,                     /**< Success. */
+  TROIKA_END_OF_DATA = 1,            /**< The loader has returned every batch of this epoch. */
+  /** The step changed no parameter on any device; it is counted nevertheless. */
+  TROIKA_STEP_SKIPPED = 2,
+  TROIKA_STOPPED = 3,                /**< A stop was requested, or a callback returned non-zero. */
 
-  TROIKA_ERROR_INVALID_ARGUMENT = -1,    /**< NULL, an unknown value, a wrong shape, dtype, name or size. */
-  TROIKA_ERROR_OUT_OF_MEMORY = -2,       /**< Host or device memory ran out; nothing was changed. */
-  TROIKA_ERROR_NOT_FOUND = -3,           /**< No such name, file or device. */
-  TROIKA_ERROR_UNSUPPORTED = -4,         /**< The library cannot do this; the message says what it can. */
-  TROIKA_ERROR_BUSY = -5,                /**< Another call on the same object is in progress. */
-  TROIKA_ERROR_IO = -6,                  /**< The operating system refused a read or a write. */
-  TROIKA_ERROR_CORRUPT = -7,             /**< A file does not hold what its format demands. */
-  TROIKA_ERROR_NOT_INITIALIZED = -8,     /**< A parameter has no value yet. */
-  TROIKA_ERROR_NOT_ON_DEVICE = -9,       /**< The object is not stored on that device. */
-  TROIKA_ERROR_MISMATCH = -10,           /**< Names or shapes in a file differ from the model's. */
-  TROIKA_ERROR_DEVICE_UNAVAILABLE = -11, /**< The device exists in no usable form; the message says why. */
-  TROIKA_ERROR_COMM = -12,               /**< Communication between devices failed or missed its deadline. */
-  TROIKA_ERROR_DETACHED = -13,           /**< The trainer no longer owns its model's parameters. */
-  TROIKA_ERROR_INTERNAL = -14            /**< A defect of the library. Please report it with the message. */
+  /** NULL, an unknown value, a wrong shape, dtype, name or size. */
+  TROIKA_ERROR_INVALID_ARGUMENT = -1,
+  /** Host or device memory ran out; nothing was changed. */
+  TROIKA_ERROR_OUT_OF_MEMORY = -2,
+  TROIKA_ERROR_NOT_FOUND = -3,       /**< No such name, file or device. */
+  /** The library cannot do this; the message says what it can. */
+  TROIKA_ERROR_UNSUPPORTED = -4,
+  TROIKA_ERROR_BUSY = -5,            /**< Another call on the same object is in progress. */
+  TROIKA_ERROR_IO = -6,              /**< The operating system refused a read or a write. */
+  TROIKA_ERROR_CORRUPT = -7,         /**< A file does not hold what its format demands. */
+  TROIKA_ERROR_NOT_INITIALIZED = -8, /**< A parameter has no value yet. */
+  TROIKA_ERROR_NOT_ON_DEVICE = -9,   /**< The object is not stored on that device. */
+  TROIKA_ERROR_MISMATCH = -10,       /**< Names or shapes in a file differ from the model's. */
+  /** The device exists in no usable form; the message says why. */
+  TROIKA_ERROR_DEVICE_UNAVAILABLE = -11,
+  /** Communication between devices failed or missed its deadline. */
+  TROIKA_ERROR_COMM = -12,
+  TROIKA_ERROR_DETACHED = -13,       /**< The trainer no longer owns its model's parameters. */
+  /** A defect of the library. Please report it with the message. */
+  TROIKA_ERROR_INTERNAL = -14
 };
 
 /** Bytes of `troika_error.message`, its terminating NUL included. */
@@ -55,8 +63,9 @@ enum {
  * to be freed.
  */
 typedef struct troika_error {
-  int32_t status;                            /**< The status that the call returned. */
-  char message[TROIKA_ERROR_MESSAGE_BYTES];  /**< One line of UTF-8, NUL-terminated: object, found, needed. */
+  int32_t status; /**< The status that the call returned. */
+  /** One line of UTF-8, NUL-terminated: the object, what was found, what is needed. */
+  char message[TROIKA_ERROR_MESSAGE_BYTES];
 } troika_error;
 
 /**

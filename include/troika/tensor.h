@@ -35,9 +35,10 @@ enum {
  * Owned: destroy `*out_tensor` with `troika_tensor_destroy`. Errors: INVALID_ARGUMENT (kind of
  * device, dtype, rank or a dimension), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_tensor_create(troika_context context, troika_device device, int32_t dtype,
-                                              const int64_t *dims, int32_t rank, const void *data,
-                                              troika_tensor *out_tensor, troika_error *error);
+TROIKA_API troika_status troika_tensor_create(troika_context context, troika_device device,
+                                              int32_t dtype, const int64_t *dims, int32_t rank,
+                                              const void *data, troika_tensor *out_tensor,
+                                              troika_error *error);
 
 /**
  * Gives up the caller's hold on a tensor. NULL is ignored. Never fails. Any thread, but not while
@@ -56,7 +57,10 @@ typedef struct troika_tensor_info {
   int64_t size_bytes;            /**< Bytes of all elements. */
 } troika_tensor_info;
 
-/** Describes a tensor, whose values it does not read. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
+/**
+ * Describes a tensor without reading its values. Errors: INVALID_ARGUMENT (`struct_size`). Any
+ * thread.
+ */
 TROIKA_API troika_status troika_tensor_describe(troika_tensor tensor, troika_tensor_info *out_info,
                                                 troika_error *error);
 
@@ -73,8 +77,8 @@ TROIKA_API troika_status troika_tensor_to_host(troika_tensor tensor, void *data,
  *
  * Errors: INVALID_ARGUMENT if `size_bytes` is not the tensor's size. Threads: writes the tensor.
  */
-TROIKA_API troika_status troika_tensor_from_host(troika_tensor tensor, const void *data, int64_t size_bytes,
-                                                 troika_error *error);
+TROIKA_API troika_status troika_tensor_from_host(troika_tensor tensor, const void *data,
+                                                 int64_t size_bytes, troika_error *error);
 
 /**
  * Copies the elements of `source` into `destination`, from device to device; shape and dtype must
@@ -83,7 +87,8 @@ TROIKA_API troika_status troika_tensor_from_host(troika_tensor tensor, const voi
  * Errors: INVALID_ARGUMENT if they differ, OUT_OF_MEMORY. Threads: reads `source`, writes
  * `destination`.
  */
-TROIKA_API troika_status troika_tensor_copy(troika_tensor source, troika_tensor destination, troika_error *error);
+TROIKA_API troika_status troika_tensor_copy(troika_tensor source, troika_tensor destination,
+                                            troika_error *error);
 
 /**
  * Returns a new tensor with the same elements on `device`: always a copy, even if the tensor is
@@ -92,20 +97,21 @@ TROIKA_API troika_status troika_tensor_copy(troika_tensor source, troika_tensor 
  * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (kind of device), DEVICE_UNAVAILABLE,
  * OUT_OF_MEMORY. Threads: reads the tensor.
  */
-TROIKA_API troika_status troika_tensor_to(troika_tensor tensor, troika_device device, troika_tensor *out_tensor,
-                                          troika_error *error);
+TROIKA_API troika_status troika_tensor_to(troika_tensor tensor, troika_device device,
+                                          troika_tensor *out_tensor, troika_error *error);
 
 /**
- * Cuts a tensor along dimension 0 into `n` pieces, in order, whose sizes differ by at most one (the
- * first are the larger), and puts piece i on `devices[i]`: 10 rows on 4 devices are 3, 3, 2, 2.
- * Pieces may be empty.
+ * Cuts a tensor along dimension 0 into `n` pieces, in order, and puts piece i on `devices[i]`. The
+ * sizes of pieces differ by at most one, the larger pieces first: 10 rows on 4 devices are cut into
+ * 3, 3, 2 and 2. Pieces may be empty.
  *
  * Owned: destroy each of `out_tensors[0 .. n-1]`; on an error all are NULL. Errors:
  * INVALID_ARGUMENT (rank 0, `n` below 1, kind of device), DEVICE_UNAVAILABLE, OUT_OF_MEMORY.
  * Threads: reads the tensor.
  */
-TROIKA_API troika_status troika_tensor_scatter(troika_tensor tensor, const troika_device *devices, int32_t n,
-                                               troika_tensor *out_tensors, troika_error *error);
+TROIKA_API troika_status troika_tensor_scatter(troika_tensor tensor, const troika_device *devices,
+                                               int32_t n, troika_tensor *out_tensors,
+                                               troika_error *error);
 
 /**
  * Sums `n` tensors of one shape and dtype element by element, in the order of the list, and puts
@@ -115,7 +121,8 @@ TROIKA_API troika_status troika_tensor_scatter(troika_tensor tensor, const troik
  * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `n` below 1),
  * UNSUPPORTED (u8, bf16, f16), OUT_OF_MEMORY. Threads: writes every tensor of the list.
  */
-TROIKA_API troika_status troika_tensor_all_reduce(const troika_tensor *tensors, int32_t n, troika_error *error);
+TROIKA_API troika_status troika_tensor_all_reduce(const troika_tensor *tensors, int32_t n,
+                                                  troika_error *error);
 
 struct DLManagedTensor; /* of dlpack.h */
 
@@ -126,7 +133,8 @@ struct DLManagedTensor; /* of dlpack.h */
  * valid until then, even after `troika_tensor_destroy`. Errors: OUT_OF_MEMORY. Threads: reads the
  * tensor; if the consumer reads or writes the memory, that counts as reading or writing the tensor.
  */
-TROIKA_API troika_status troika_tensor_to_dlpack(troika_tensor tensor, struct DLManagedTensor **out_managed,
+TROIKA_API troika_status troika_tensor_to_dlpack(troika_tensor tensor,
+                                                 struct DLManagedTensor **out_managed,
                                                  troika_error *error);
 
 /**
@@ -139,7 +147,8 @@ TROIKA_API troika_status troika_tensor_to_dlpack(troika_tensor tensor, struct DL
  * CUDA), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread. Memory of a GPU must be ready for any
  * stream: the call does not wait for work that the producer has in flight.
  */
-TROIKA_API troika_status troika_tensor_from_dlpack(troika_context context, struct DLManagedTensor *managed,
+TROIKA_API troika_status troika_tensor_from_dlpack(troika_context context,
+                                                   struct DLManagedTensor *managed,
                                                    troika_tensor *out_tensor, troika_error *error);
 
 TROIKA_END_DECLS

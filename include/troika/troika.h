@@ -1,4 +1,4 @@
-/** @file troika.h Includes every public header of Troika: multi-device training of neural networks in C. */
+/** @file troika.h Includes every public header of Troika: multi-device training in C. */
 #ifndef TROIKA_TROIKA_H
 #define TROIKA_TROIKA_H
 

@@ -18,7 +18,7 @@ using namespace troika::api;
 
 namespace {
 
-// The values of the _INIT macros, which C++ can read as they stand.
+// The values of the _INIT macros, which C++ accepts as constant initialisers.
 constexpr troika_dataset_options kDatasetDefaults = TROIKA_DATASET_OPTIONS_INIT;
 constexpr troika_loader_options kLoaderDefaults = TROIKA_LOADER_OPTIONS_INIT;
 
@@ -27,7 +27,7 @@ template <typename... Parts>
   throw Error(Status::invalid_argument, text(function, ": ", parts...));
 }
 
-// One side of the resize; 0 where it is unset.
+// Returns one side of the resize; 0 if it is unset.
 int64_t read_side(int32_t pixels, const char* function, const char* field) {
   if (pixels == TROIKA_UNSET) return 0;
   if (pixels < 1 || pixels > kMaxImageSide)
@@ -53,7 +53,7 @@ ImageTransform read_transform(const troika_dataset_options* given, const char* f
   return transform;
 }
 
-// The shape of a sample, which leaves room for the batch in front.
+// Reads the shape of a sample. Its rank leaves room for the batch axis before it.
 Shape read_sample_shape(const int64_t* dims, int32_t rank, const char* function) {
   if (rank < 1 || rank > TROIKA_MAX_RANK - 1)
     refuse(function, "rank is ", rank, ", need 1 to ", TROIKA_MAX_RANK - 1, " for a sample");
@@ -63,7 +63,7 @@ Shape read_sample_shape(const int64_t* dims, int32_t rank, const char* function)
   return Shape(std::vector<int64_t>(dims, dims + rank));
 }
 
-// Elements of `n` samples of `shape`; refused where they could not be counted.
+// Counts the elements of `n` samples of `shape`. INVALID_ARGUMENT if the count would overflow.
 int64_t count_all(int64_t n, const Shape& shape, const char* function) {
   if (n < 0) refuse(function, "n is ", n, ", need at least 0");
   return checked_elements(shape.times(n), text(function, ": samples"));
@@ -96,7 +96,7 @@ troika_dataset make_handle(troika_context context, std::shared_ptr<const Dataset
   return new troika_dataset_s(std::make_shared<DatasetObject>(DatasetObject{owner, std::move(dataset)}));
 }
 
-// A copy of `count` tokens, which may be NULL only if there are none.
+// Copies `count` tokens. `tokens` may be NULL only if there are none.
 Tokens read_tokens(const void* tokens, int32_t dtype, int64_t count, const char* function) {
   if (dtype != TROIKA_U8 && dtype != TROIKA_I32) refuse(function, "dtype is ", dtype, ", need TROIKA_U8 or TROIKA_I32");
   if (count > 0) required(tokens, function, "tokens");

@@ -1,4 +1,4 @@
-// What stands behind the handles of datasets, loaders and batches.
+// The handles of datasets, loaders and batches, and their objects.
 #pragma once
 
 #include <troika/data.h>
@@ -28,10 +28,10 @@ struct troika_loader_s : troika::api::Handle<troika::api::LoaderObject, 0x54524C
   using Handle::Handle;
 };
 
-// A loader's batch has a NULL `object` where the loader has moved past its last one; reach it with `batch_of`.
+// A loader's batch has a NULL `object` after the loader has moved past it; `batch_of` checks this.
 struct troika_batch_s : troika::api::Handle<const troika::Batch, 0x54524254> {
   using Handle::Handle;
-  bool is_loaders = false;  // lives in its loader, so destroying it does nothing
+  bool is_loaders = false;  // it is a member of its loader, so destroying it does nothing
 };
 
 namespace troika::api {
@@ -49,7 +49,7 @@ struct LoaderObject {
   std::shared_ptr<DatasetObject> dataset;
   Loader loader;
   std::atomic<bool> in_use{false};  // for Exclusive
-  troika_batch_s batch{nullptr};    // the one handle that `troika_loader_next` gives, again and again
+  troika_batch_s batch{nullptr};    // the handle that each `troika_loader_next` returns
 };
 
 inline const Batch& batch_of(troika_batch_s* handle, const char* function, const char* argument) {

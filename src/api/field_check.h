@@ -1,4 +1,4 @@
-// Checks of option structs, field by field.
+// Checks the fields of option structs.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace troika::api {
 
-// One field of the options in its range, or an error that names it.
+// Each check throws INVALID_ARGUMENT, which names the field, if the field is out of its range.
 class FieldCheck {
  public:
   explicit FieldCheck(std::string where) : where_(std::move(where)) {}
@@ -36,12 +36,12 @@ class FieldCheck {
       throw Error(Status::invalid_argument,
                   text(where_, field, " is ", value, ", need at least ", least, " and below ", below));
   }
-  // An array that must be there unless its count is 0.
+  // Checks that an array is not NULL, unless its count is 0.
   void pointer(const char* field, const void* value, const char* count_field, int64_t count) const {
     if (count > 0 && !value)
       throw Error(Status::invalid_argument, text(where_, field, " is NULL, ", count_field, " is ", count));
   }
-  // Names separated by commas.
+  // Splits names separated by commas.
   std::vector<std::string> names(const char* field, const char* list) const {
     std::vector<std::string> names;
     std::istringstream parts(list);
@@ -52,7 +52,7 @@ class FieldCheck {
       throw Error(Status::invalid_argument, text(where_, field, " is '", list, "', need names separated by commas"));
     return names;
   }
-  // A value that another option forbids: `needed` names that one.
+  // Refuses a value that conflicts with another option; `needed` is that option and its value.
   [[noreturn]] void conflict(const char* field, const std::string& value, std::string_view needed) const {
     throw Error(Status::invalid_argument, text(where_, field, " is ", value, ", needs ", needed));
   }

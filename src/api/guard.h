@@ -16,7 +16,7 @@
 
 namespace troika::api {
 
-// Fills the caller's error struct, cutting the message at a character's boundary where it is too long.
+// Fills the caller's error struct. A message that is too long is cut between two characters.
 inline void fill_error(troika_error* error, troika_status status, std::string_view message) noexcept {
   if (!error) return;
   size_t n = message.size();
@@ -37,7 +37,8 @@ inline void clear_error(troika_error* error) noexcept {
   error->message[0] = '\0';
 }
 
-// Runs `body`, which returns void or an informative status, and turns what it throws into a status and a message.
+// Runs `body`, which returns void or a status that is no error. Turns an exception into a status
+// and a message.
 template <typename Body>
 troika_status guard(troika_error* error, Body&& body) noexcept {
   try {
@@ -56,7 +57,7 @@ troika_status guard(troika_error* error, Body&& body) noexcept {
     fill_error(error, TROIKA_ERROR_OUT_OF_MEMORY,
                "host memory: an allocation failed; free memory or use a smaller batch");
     return TROIKA_ERROR_OUT_OF_MEMORY;
-  } catch (const std::length_error&) {  // a container of more elements than memory could ever hold
+  } catch (const std::length_error&) {  // a container of more elements than memory can ever hold
     fill_error(error, TROIKA_ERROR_OUT_OF_MEMORY, "host memory: an array would be larger than any memory");
     return TROIKA_ERROR_OUT_OF_MEMORY;
   } catch (const std::exception& e) {
@@ -83,19 +84,22 @@ inline size_t bytes_argument(int64_t size_bytes, const char* function) {
   return static_cast<size_t>(size_bytes);
 }
 
-// The sizes that a struct had in earlier versions of its header, smallest first; hosts built against those still pass
-// them. None yet. Where a struct grows: template <> inline constexpr std::array<size_t, 1> kEarlierSizes<troika_x>{24};
+// The sizes that a struct had in earlier versions of its header, smallest first. Hosts that were
+// built against those versions still pass them. None yet. When a struct grows, add its old size:
+// `template <> inline constexpr std::array<size_t, 1> kEarlierSizes<troika_x>{24};`
 template <typename Struct>
 inline constexpr std::array<size_t, 0> kEarlierSizes{};
 
-// Whether some version's header has the struct at this size: an earlier one, this one or, where it is larger, a later one.
+// Returns whether the struct has this size in some version of its header: an earlier version, this
+// one, or a later one if the size is larger.
 template <typename Struct>
 bool is_size_of(uint32_t size) {
   const auto& earlier = kEarlierSizes<Struct>;
   return (size >= sizeof(Struct) && size <= 65536) || std::find(earlier.begin(), earlier.end(), size) != earlier.end();
 }
 
-// Copies what the caller's struct has into a full, defaulted one: old callers' structs are shorter, newer ones longer.
+// Copies the fields of the caller's struct into a full struct of defaults. The structs of older
+// callers are shorter, those of newer callers longer.
 template <typename Options>
 Options read_options(const Options* given, const Options& defaults, const char* type_name) {
   Options options = defaults;
@@ -104,7 +108,7 @@ Options read_options(const Options* given, const Options& defaults, const char* 
     throw Error(Status::invalid_argument, text(type_name, ": struct_size is ", given->struct_size, ", need ",
                                                sizeof(Options), "; begin with the _INIT macro or the _init function"));
   const size_t known = given->struct_size < sizeof(Options) ? given->struct_size : sizeof(Options);
-  // A longer struct comes from a newer header: what this library does not know must be zero.
+  // A longer struct comes from a newer header: fields that this library does not know must be 0.
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   for (size_t i = sizeof(Options); i < given->struct_size; ++i)
     if (bytes[i] != 0)
@@ -115,8 +119,8 @@ Options read_options(const Options* given, const Options& defaults, const char* 
   return options;
 }
 
-// The size of the caller's version of a result struct; 0 stands for this version's. Calls that change something ask
-// first, so that a refused struct changes nothing.
+// Returns the size of the caller's version of a result struct; 0 is the size of this version. Calls
+// that change something check the size first, so that a refused struct changes nothing.
 template <typename Result>
 uint32_t result_size(const Result* out, const char* function, const char* argument) {
   required(out, function, argument);
@@ -127,7 +131,7 @@ uint32_t result_size(const Result* out, const char* function, const char* argume
   return size;
 }
 
-// Writes a result struct, as much of it as the caller's version has.
+// Writes the fields of a result struct that the caller's version has.
 template <typename Result>
 void write_result(Result* out, Result result, const char* function, const char* argument) {
   const uint32_t size = result_size(out, function, argument);
@@ -135,7 +139,8 @@ void write_result(Result* out, Result result, const char* function, const char* 
   std::memcpy(out, &result, size < sizeof(Result) ? size : sizeof(Result));
 }
 
-// Copies text to a caller's buffer, always NUL-terminated, and tells the bytes needed.
+// Copies text to a caller's buffer, always NUL-terminated. `*out_size` receives the bytes needed,
+// including the NUL.
 inline void write_text(std::string_view value, char* buffer, int64_t capacity, int64_t* out_size,
                        const char* function) {
   if (capacity < 0 || (!buffer && capacity > 0))

@@ -1,4 +1,5 @@
-// Opaque handles: a tagged, shared hold on an object, and the lock that turns misuse by two threads into BUSY.
+// Opaque handles, each a tagged, shared hold on an object; and the flag that makes a second
+// concurrent call BUSY.
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,7 @@
 
 namespace troika::api {
 
-// Each handle struct begins with its kind's tag, so that a handle of another kind is told apart.
+// A handle struct begins with the tag of its kind, so that a handle of another kind is recognised.
 template <typename Object, uint32_t kTag>
 struct Handle {
   explicit Handle(std::shared_ptr<Object> o) : object(std::move(o)) {}
@@ -19,7 +20,8 @@ struct Handle {
   std::shared_ptr<Object> object;
 };
 
-// The object behind a handle, or INVALID_ARGUMENT naming function and argument.
+// Returns the object of a handle. INVALID_ARGUMENT, which names function and argument, if the
+// handle is NULL or of another kind.
 template <typename H>
 auto& object_of(H* handle, const char* function, const char* argument) {
   required(handle, function, argument);
@@ -29,13 +31,14 @@ auto& object_of(H* handle, const char* function, const char* argument) {
   return handle->object;
 }
 
-// Ends a hold. NULL, and a handle of another kind, are ignored. Errors of what goes with it have nowhere to go.
+// Ends a hold. NULL and a handle of another kind are ignored. There is no status to return, so no
+// destructor may throw.
 template <typename H>
 void destroy_handle(H* handle) noexcept {
   if (handle && handle->tag == H::kKind) delete handle;
 }
 
-// Marks an object as in use for the length of one call; a second call, of whichever thread, gets BUSY.
+// Marks an object as in use during one call. A second call, from any thread, gets BUSY.
 class Exclusive {
  public:
   Exclusive(std::atomic<bool>& flag, const char* function, const char* what) : flag_(flag) {

@@ -1,4 +1,4 @@
-// The C functions of troika/model.h, but for files and prediction.
+// The C functions of troika/model.h, except files and prediction.
 #include <troika/model.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ constexpr bool is_set(int32_t value) { return value != TROIKA_UNSET; }
   throw Error(Status::invalid_argument, text(function, ": ", message));
 }
 
-// A name as text: not NULL, valid UTF-8. What else a name may not be is the model's business.
+// Returns a name that is not NULL and is valid UTF-8. The model checks its other rules for names.
 std::string name_argument(const char* name, const char* function) {
   const std::string result = required(name, function, "name");
   const size_t invalid = find_invalid_utf8(result);
@@ -31,7 +31,7 @@ ValueId value_argument(troika_value value, const char* function, const char* arg
   return static_cast<ValueId>(value);
 }
 
-// A switch of an option struct: 0, 1 or unset.
+// Reads a flag: 0, 1 or unset.
 bool switch_field(int32_t value, bool unset, const char* function, const char* field) {
   if (!is_set(value)) return unset;
   if (value != 0 && value != 1) refuse(function, text(field, " is ", value, ", needs 0 or 1"));
@@ -93,7 +93,7 @@ troika_model new_handle(troika_context context, const char* function, std::share
   return new troika_model_s(std::move(object));
 }
 
-// Runs `body` with the model behind the handle, which no other thread may use meanwhile.
+// Runs `body` with the model of the handle. Other calls on the model get BUSY until it returns.
 template <typename Body>
 troika_status with_model(troika_model handle, const char* function, troika_error* error, Body&& body) {
   return guard(error, [&] {
@@ -103,7 +103,7 @@ troika_status with_model(troika_model handle, const char* function, troika_error
   });
 }
 
-// Adds a layer: `add` gets the model and the layer's name, and gives the output.
+// Adds a layer: `add` takes the model and the layer's name, and returns the layer's output.
 template <typename Add>
 troika_status add_layer(troika_model handle, const char* name, troika_value* out_value, const char* function,
                         troika_error* error, Add&& add) {

@@ -12,7 +12,8 @@ namespace {
 
 constexpr troika_load_options kDefaults = TROIKA_LOAD_OPTIONS_INIT;
 
-// The lines that fit into `bytes` with a NUL, whole ones only; where not all do, the last one counts the others.
+// Returns the first lines, whole, that fit into `bytes` including a NUL. If not all fit, a last
+// line counts the others.
 std::string fit_lines(const std::vector<std::string>& lines, size_t bytes) {
   const auto count_line = [](size_t n) { return text("... and ", n, " more\n"); };
   std::string all = join(lines, "");

@@ -17,10 +17,10 @@ namespace troika::api {
 struct ModelObject {
   std::shared_ptr<Context> context;
   std::shared_ptr<Model> model;
-  std::shared_ptr<Predictor> predictor;  // of troika_model_predict; null until it is called
+  std::shared_ptr<Predictor> predictor;  // for troika_model_predict; null until it is called
 };
 
-// INVALID_ARGUMENT unless an input of that type is the model's.
+// INVALID_ARGUMENT if the model's input is not of this type.
 inline void check_input_type(DType found, const Model& model, const char* function) {
   if (found != model.input_dtype())
     throw Error(Status::invalid_argument,

@@ -16,7 +16,7 @@ troika_status troika_model_predict(troika_model model, troika_device device, tro
     const Tensor& x = *object_of(input, kName, "input")->tensor;
     check_device_kind(device, kName);
     Exclusive exclusive(object.model->busy(), kName, "model");
-    // The compiled network of the device that was asked for last is kept.
+    // Only the predictor of the last device is kept, with its compiled plans.
     if (!object.predictor || object.predictor->device() != device_id(device))
       object.predictor = std::make_shared<Predictor>(object.context, object.model, device_id(device));
     check_input_type(x.type().dtype, *object.model, kName);

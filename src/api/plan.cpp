@@ -16,7 +16,7 @@ namespace {
 constexpr troika_plan_options kDefaults = TROIKA_PLAN_OPTIONS_INIT;
 constexpr int kMostDevices = 1 << 12;
 
-// Dense, by NVIDIA's data sheet of the H200 SXM.
+// Operations per second without sparsity, by NVIDIA's data sheet of the H200 SXM.
 double operations_of_h200(int32_t precision) {
   switch (precision) {
     case TROIKA_PRECISION_F32: return 67e12;
@@ -88,7 +88,7 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   return question;
 }
 
-// Parts of a mesh; 0 in `layer` and `channel` is 1.
+// Reads a mesh. NULL is all devices sharing the batch; 0 in `layer` and `channel` is 1.
 Mesh read_mesh(const troika_mesh* mesh, const char* function) {
   if (!mesh) return {};
   const FieldCheck check(text(function, ": "));
@@ -114,7 +114,7 @@ troika_plan plan_of(const MeshEstimate& estimate, const Machine& machine) {
   return plan;
 }
 
-// Runs `estimate` with the model's graph, what is asked of it, and writes what it gives.
+// Runs `estimate` with the model's graph and the caller's question, and writes its result.
 template <typename Estimate>
 troika_status answer(troika_model handle, const troika_plan_options* options, troika_plan* out_plan,
                      const char* function, troika_error* error, Estimate&& estimate) {

@@ -1,4 +1,4 @@
-// The fields that ask for recompute, which the options of trainers and of plans have alike.
+// Reads the recompute fields, which the options of trainers and of plans share.
 #pragma once
 
 #include "api/field_check.h"

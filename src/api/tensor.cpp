@@ -46,7 +46,7 @@ DType from_dlpack(DLDataType type) {
                    type.lanes, " lanes; need f32, f64, i32, i64, u8, bf16 or f16"));
 }
 
-// What an exported tensor needs to live: its memory, and its shape.
+// An exported tensor, with the memory and shape that must live as long as the export.
 struct Export {
   DLManagedTensor managed{};
   std::shared_ptr<TensorObject> hold;
@@ -200,7 +200,7 @@ troika_status troika_tensor_from_dlpack(troika_context context, struct DLManaged
         kName);
     auto object = std::make_shared<TensorObject>(TensorObject{c, nullptr});
     auto handle = std::make_unique<troika_tensor_s>(object);
-    // The struct changes hands with the last thing that can fail.
+    // The last call that can fail takes the struct over; on an error the caller still owns it.
     object->tensor =
         Tensor::borrow(std::move(device), type, static_cast<std::byte*>(dl.data) + dl.byte_offset, [managed] {
           if (managed->deleter) managed->deleter(managed);

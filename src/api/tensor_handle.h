@@ -22,13 +22,13 @@ inline void check_device_kind(troika_device device, const char* function) {
                 text(function, ": device.kind is ", device.kind, ", need TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA"));
 }
 
-// A device for memory alone; its threads run nothing.
+// Opens a device for memory only; its threads run nothing.
 inline std::shared_ptr<Device> open_device(const Context& context, troika_device device, const char* function) {
   check_device_kind(device, function);
   return context.backends().open(device_id(device), {});
 }
 
-// "TROIKA_F32" and so on as a DType.
+// Returns the DType of TROIKA_F32 and so on.
 inline DType read_dtype(int32_t dtype, const char* function) {
   if (dtype < TROIKA_F32 || dtype > TROIKA_F16)
     throw Error(Status::invalid_argument,

@@ -12,7 +12,7 @@ using namespace troika::api;
 
 namespace {
 
-// A trainer's call: argument, exclusive use.
+// A call on a trainer: checks the handle, and holds the trainer for exclusive use.
 struct Call {
   Call(troika_trainer handle, const char* name)
       : object(*object_of(handle, name, "trainer")),
@@ -23,7 +23,7 @@ struct Call {
   Exclusive exclusive;
 };
 
-// Lends a loader to the trainer for a call; the batch that it gave last is gone then.
+// Lends a loader to the trainer for one call. The loader's last batch becomes invalid.
 struct BorrowedLoader {
   BorrowedLoader(troika_loader handle, const char* name)
       : object(*object_of(handle, name, "loader")), exclusive(object.in_use, name, "loader") {

@@ -1,4 +1,4 @@
-// Reading the options of a trainer.
+// Reads the options of a trainer.
 #include "api/trainer_fields.h"
 
 #include <limits>
@@ -25,7 +25,7 @@ void put(SettingValues& settings, Setting setting, double value, const Optimizer
   settings[setting] = value;
 }
 
-// The fields that trainers and groups share and that default to TROIKA_UNSET.
+// Reads the fields that trainers and groups share and that default to TROIKA_UNSET.
 template <typename Options>
 void put_unset_fields(SettingValues& settings, const Options& o, const OptimizerDef& optimizer,
                       const std::string& where) {
@@ -135,7 +135,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("deadline_ms", o.deadline_ms, 1, INT32_MAX);
   check.integer("collect_trace", o.collect_trace, 0, 1);
   check.integer("fuse", o.fuse, 0, 1);
-  constexpr double kLargestScale = 16777216;  // 2^24; a loss of one sample then still fits f32 by far
+  constexpr double kLargestScale = 16777216;  // 2^24; a scaled loss is still far from f32's maximum
   if (!(o.loss_scale == TROIKA_UNSET || o.loss_scale == 0))
     check.real("loss_scale", o.loss_scale, 1, kLargestScale + 1);
   check.integer("loss_scale_interval", o.loss_scale_interval, 1, 1 << 24);
@@ -200,7 +200,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.pointer("groups", o.groups, "group_count", o.group_count);
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {
-    // Each element has the size that it says, so that an old caller's array of smaller structs is walked rightly.
+    // The stride is each element's own struct_size: an old caller's array has smaller structs.
     const auto* at = reinterpret_cast<const troika_parameter_group*>(bytes);
     const auto g = read_options(at, kGroupDefaults, "troika_parameter_group");
     bytes += at->struct_size;

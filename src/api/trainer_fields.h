@@ -1,4 +1,4 @@
-// Options of a trainer as the C interface has them, checked and read: of a trainer, and of a plan for one.
+// Checks and reads the C options of a trainer, for attaching and for planning.
 #pragma once
 
 #include <troika/trainer.h>
@@ -7,7 +7,8 @@
 
 namespace troika::api {
 
-// `where` is how messages name the struct: "troika_model_attach: options.". NULL: defaults. A seed of 0 is `default_seed`.
+// `given` may be NULL: defaults. `where` is the name of the struct in messages:
+// "troika_model_attach: options.". A seed of 0 is replaced by `default_seed`.
 TrainerOptions read_trainer_options(const troika_trainer_options* given, const std::string& where,
                                     uint64_t default_seed);
 

@@ -1,4 +1,4 @@
-// What the devices can do, as far as it is known, and the plan for them.
+// The devices' speed and memory, as far as they are known, and the plan for them.
 #include "cli/auto_mesh.h"
 
 #include <algorithm>
@@ -8,9 +8,9 @@
 namespace troika::cli {
 namespace {
 
-// Guesses for a core of a CPU; docs/planning.md has what they rest on.
-constexpr double kOperationsOfCore = 1e11, kBytesOfCore = 1e10;  // a second
-constexpr double kCpuLatency = 2e-5;                             // seconds, until another thread has woken up
+// Guesses for a core of a CPU, per second; docs/planning.md has their basis.
+constexpr double kOperationsOfCore = 1e11, kBytesOfCore = 1e10;
+constexpr double kCpuLatency = 2e-5;  // seconds, until another thread has woken up
 
 troika_device_info describe(const Context& context, troika_device device) {
   troika_device_info info{};
@@ -19,7 +19,8 @@ troika_device_info describe(const Context& context, troika_device device) {
   return info;
 }
 
-// CPU devices share the host's cores and memory. Of GPUs the defaults hold, but for the least memory that one has.
+// CPU devices share the host's cores and memory. For GPUs the defaults hold, except for memory: the
+// least of all GPUs.
 void set_machine(const Context& context, int threads, const std::vector<troika_device>& devices,
                  troika_plan_options& out) {
   const auto count = static_cast<int64_t>(devices.size());
@@ -38,7 +39,7 @@ void set_machine(const Context& context, int threads, const std::vector<troika_d
   if (out.device_kind == TROIKA_DEVICE_CUDA) return;
   out.operations_per_second = kOperationsOfCore * cores;
   out.memory_bandwidth = kBytesOfCore * cores;
-  out.link_bandwidth = out.memory_bandwidth / 2;  // what is sent is read here and written there
+  out.link_bandwidth = out.memory_bandwidth / 2;  // data are read on one side and written on the other
   out.link_latency = kCpuLatency;
 }
 

@@ -8,8 +8,9 @@
 
 namespace troika::cli {
 
-// Where `options` ask for it, chooses the mesh for steps of `batch` samples as `trainer_options` have them, and writes it to both.
-// Throws Failure where none fits. `threads`: those of the context, 0: every core.
+// If `options` ask for it, chooses the mesh for steps of `batch` samples with `trainer_options`,
+// and writes it to both. Throws Failure if no mesh fits. `threads`: those of the context, 0: every
+// core.
 void settle_mesh(MeshOptions& options, const Context& context, int threads, const Model& model,
                  const std::vector<troika_device>& devices, int batch, troika_trainer_options& trainer_options);
 

@@ -1,4 +1,5 @@
-// `troika bench`: the training step alone, on synthetic batches that lie in memory: the host's, or the GPUs' where all are GPUs.
+// `troika bench`: only the training step, on synthetic batches in memory: the host's, or the GPUs'
+// if all devices are GPUs.
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -22,21 +23,21 @@ namespace troika::cli {
 namespace {
 
 constexpr int kBatches = 4;     // different batches, taken in turn
-constexpr int kFirstSteps = 3;  // compiled, recorded where the device can, warmed up
+constexpr int kFirstSteps = 3;  // compile, record if the device can, warm up
 
 struct BenchOptions {
   std::string model, devices = "cpu:0", precision = "f32";
   int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
   OptimizerOptions optimizer;
   bool profile = false, in_turn = false;
-  int epochs = 0;    // above 0: so many of `data`, after the windows
-  DataOptions data;  // its directory alone
+  int epochs = 0;    // above 0: so many epochs of `data`, after the windows
+  DataOptions data;  // only its directory
   MeshOptions mesh;
   RecomputeOptions recompute;
   ReplicationOptions replication;
 };
 
-// Images as the model's default input has them.
+// Images of the size of the model's default input.
 struct ImageSpec {
   int64_t dims[3];
   int32_t classes;
@@ -55,7 +56,7 @@ Loader create_loader(const Context& context, const BenchOptions& options, const 
   return create_loader(samples, options.batch, false, 0);
 }
 
-// Batches of the caller's own, since a loader lends one at a time.
+// The caller's own batches, since a loader lends only one at a time.
 std::vector<Batch> create_batches(const Context& context, const BenchOptions& options, const ImageSpec& spec,
                                   int count) {
   const Loader loader = create_loader(context, options, spec, count);
@@ -76,7 +77,7 @@ std::vector<Batch> create_batches(const Context& context, const BenchOptions& op
   return batches;
 }
 
-// Steps on the batches in turn. The last one is waited for.
+// Steps on the batches in turn, and waits for the last step.
 void run_steps(const Trainer& trainer, const std::vector<Batch>& batches, int steps) {
   troika_step_result last = TROIKA_STEP_RESULT_INIT;
   for (int step = 0; step < steps; ++step)
@@ -91,12 +92,12 @@ double seconds_of(const std::function<void()>& work) {
   return seconds.count();
 }
 
-// Of images a second.
+// In images per second.
 struct Rates {
   double median, least, most;
 };
 
-// Of `windows` runs of work that takes `images` each.
+// Measures `windows` runs of work on `images` images each.
 Rates measure(int windows, double images, const std::function<void()>& work) {
   std::vector<double> rates;
   for (int i = 0; i < windows; ++i) rates.push_back(images / seconds_of(work));
@@ -109,7 +110,7 @@ void train_epoch(const Trainer& trainer, const Loader& loader) {
   call(troika_trainer_train_epoch, trainer.get(), loader.get(), static_cast<troika_metrics*>(nullptr));
 }
 
-// Real samples, of the model's size; opened before anything is measured.
+// Opens real samples of the model's size, before anything is measured.
 Samples open_real_samples(const Context& context, const BenchOptions& options, const ImageSpec& spec) {
   if (spec.dims[0] != 1)
     throw Failure("--epochs needs a model of images with 1 channel, " + options.model + " has " +
@@ -119,10 +120,10 @@ Samples open_real_samples(const Context& context, const BenchOptions& options, c
   return open_samples(context, data, Split::train);
 }
 
-// Real epochs, shuffled, against the bare steps.
+// Real epochs, shuffled, compared with the bare steps.
 std::string measure_epochs(const Samples& samples, const Trainer& trainer, const BenchOptions& options, double bare) {
   const Loader loader = create_loader(samples, options.batch, true, 0);
-  train_epoch(trainer, loader);  // which brings the samples to the devices, and compiles for the last batch
+  train_epoch(trainer, loader);  // copies the samples to the devices, and compiles for the last batch
   const Rates rates =
       measure(options.epochs, static_cast<double>(samples.info.n), [&] { train_epoch(trainer, loader); });
   return formatted("epochs of %lld images: %.0f img/s (%.0f-%.0f), %+.1f %% time an image against bare steps\n",
@@ -130,14 +131,14 @@ std::string measure_epochs(const Samples& samples, const Trainer& trainer, const
                    100 * (bare / rates.median - 1));
 }
 
-// Without samples.
+// Without the samples.
 double total_mib(const troika_memory_info& memory) {
   return static_cast<double>(memory.arena_bytes + memory.parameter_bytes + memory.gradient_bytes +
                              memory.optimizer_bytes) /
          (1 << 20);
 }
 
-// As many steps as a window has, each waited for.
+// Runs as many steps as a window has, and waits for each.
 std::string profile_of(const Trainer& trainer, const std::vector<Batch>& batches, const BenchOptions& options) {
   Profile profile;
   for (int step = 0; step < options.steps; ++step) {
@@ -189,7 +190,7 @@ int bench(BenchOptions& options) {
          trainer.out());
     run_steps(trainer, batches, kFirstSteps);
   });
-  Loader loader;  // whose epoch is a window, of samples that lie on the GPUs
+  Loader loader;  // one epoch per window, with samples that are stored on the GPUs
   std::function<void()> window = [&] { run_steps(trainer, batches, options.steps); };
   if (is_on_gpus) {
     loader = create_loader(context, options, spec, options.steps);
@@ -219,18 +220,19 @@ int bench(BenchOptions& options) {
 }  // namespace
 
 void add_bench_command(CommandLine& line) {
-  const Command command = line.add_command("bench", "Measures the training step alone, on synthetic batches in memory");
+  const Command command = line.add_command("bench", "Measures the training step, on synthetic batches in memory");
   auto options = std::make_shared<BenchOptions>();
   command.option("--model", options->model, kModelHelp);
   command.require("--model");
-  command.option("--batch", options->batch, "Samples a step, over all devices together");
+  command.option("--batch", options->batch, "Samples per step, over all devices together");
   command.option("--devices", options->devices, "Such as cpu:0,cpu:1");
   command.option("--precision", options->precision, kPrecisionHelp);
   options->optimizer.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
   add_optimizer_options(command, options->optimizer);
   command.option("--steps", options->steps, "Steps in a window");
   command.option("--windows", options->windows, "Windows; the median is reported, and the range");
-  command.option("--epochs", options->epochs, "Then so many epochs of --data, shuffled, against the bare steps", "N");
+  command.option("--epochs", options->epochs, "Then so many epochs of --data, shuffled, compared with the bare steps",
+                 "N");
   command.option("--data", options->data.directory, "Folder with the four IDX files of MNIST's format", "DIR");
   command.need("--data", "--epochs");
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
@@ -238,9 +240,9 @@ void add_bench_command(CommandLine& line) {
   add_recompute_options(command, options->recompute);
   add_replication_options(command, options->replication);
   command.flag("--in-turn", options->in_turn,
-               "On GPUs, no launch runs beside another: what overlapping long gradients of weights brings");
+               "On GPUs, no launch runs concurrently with another: shows what overlapping gradients of weights brings");
   command.flag("--profile", options->profile,
-               "Then each launch's best time in a window of steps; traces, and without CUDA graphs");
+               "Then each launch's best time in a window of steps, with traces and without CUDA graphs");
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");
   command.action([options] { return bench(*options); });
 }

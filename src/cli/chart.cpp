@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWidth = 720, kHeight = 440;
 constexpr double kLeft = 72, kRight = 24, kTop = 56, kBottom = 64;
-constexpr size_t kMarkersUpTo = 40;  // more points than these are a line alone
+constexpr size_t kMarkersUpTo = 40;  // with more points than these, only a line
 constexpr const char* kColors[] = {"#2563eb", "#e0622b", "#15803d", "#7c3aed"};
 
 bool is_drawn(const std::pair<double, double>& point) {
@@ -43,11 +43,11 @@ struct Range {
   bool is_empty() const { return low > high; }
 };
 
-// One axis: ticks, and where a value lies on the paper.
+// One axis: its ticks, and the place of a value on the paper.
 struct Axis {
   std::vector<double> ticks;
   double low, high, begin, end;
-  int decimals = 0;  // that tell two ticks apart
+  int decimals = 0;  // decimals that distinguish two ticks
 
   Axis(Range range, int count, double paper_begin, double paper_end, bool is_counted)
       : begin(paper_begin), end(paper_end) {
@@ -115,7 +115,7 @@ std::string draw_series(const Series& series, const char* color, const Axis& x, 
          markers;
 }
 
-// Names in their colours, above the plot at the right.
+// Draws names in their colours, above the plot at the right.
 std::string draw_legend(const Chart& chart) {
   std::string out;
   double right = kWidth - kRight;

@@ -1,4 +1,4 @@
-// The library as this program sees it: handles that destroy themselves, and failures that throw.
+// The library as this program uses it: handles that destroy themselves, and failures that throw.
 #pragma once
 
 #include <troika/troika.h>
@@ -9,26 +9,26 @@
 
 namespace troika::cli {
 
-// What went wrong, in one line that says what to do; main prints it and exits with 1.
+// An error, in one line that says what to do; main prints it and exits with 1.
 class Failure : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Throws the library's message where a call failed; gives informative statuses back.
+// Throws the library's message if a call failed, and returns informative statuses.
 inline troika_status check(troika_status status, const troika_error& error) {
   if (status < 0) throw Failure(error.message);
   return status;
 }
 
-// Calls a function of the library with an error struct as its last argument, and checks the answer.
+// Calls a function of the library with an error struct as its last argument, and checks the status.
 template <typename Function, typename... Arguments>
 troika_status call(Function function, Arguments... arguments) {
   troika_error error;
   return check(function(arguments..., &error), error);
 }
 
-// One hold on an object of the library.
+// Owns one handle of the library.
 template <typename T, void (*destroy)(T)>
 class Handle {
  public:

@@ -13,13 +13,13 @@ bool has_command(const CLI::App& app, const std::string& name) {
   return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == name; });
 }
 
-// The call whose help fits what was typed: "troika train --help".
+// Returns the call whose help fits the command line: "troika train --help".
 std::string help_call(const CLI::App& app) {
   const auto commands = app.get_subcommands();
   return app.get_name() + (commands.empty() ? "" : " " + commands.front()->get_name()) + " --help";
 }
 
-// What an option of this type takes.
+// The description of the values that an option of this type takes.
 template <typename T>
 std::string allowed() {
   if constexpr (std::is_floating_point_v<T>)
@@ -37,7 +37,7 @@ void Command::option(const char* names, T& value, const std::string& help, const
   if constexpr (std::is_arithmetic_v<T>)
     option->check([name = option->get_name()](const std::string& given) {
       T read{};
-      const bool wraps = std::is_unsigned_v<T> && given.starts_with('-');  // which CLI11 lets pass
+      const bool wraps = std::is_unsigned_v<T> && given.starts_with('-');  // CLI11 would accept it
       if (wraps || !CLI::detail::lexical_cast(given, read)) refuse_value(name, given, allowed<T>());
       return std::string();
     });

@@ -1,4 +1,5 @@
-// The command line: commands and their options. The one wrapper of CLI11, which takes long to compile.
+// The command line: commands and their options. The one wrapper of CLI11, which takes long to
+// compile.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +17,17 @@ class App;
 
 namespace troika::cli {
 
-// What a command does; gives the exit status.
+// The work of a command. Returns the exit status.
 using Action = std::function<int()>;
 
-// One command, such as `troika train`. Options fill variables, whose values are the defaults that the help shows.
+// One command, such as `troika train`. Options fill variables, whose values are the defaults that
+// the help shows.
 class Command {
  public:
   Command(CLI::App* app, Action* chosen) : app_(app), chosen_(chosen) {}
 
-  // `unit` stands for the value in the help, such as "FILE"; NULL: the type's name. For string, int, int64_t, uint64_t
-  // and double.
+  // `unit` is the name of the value in the help, such as "FILE"; NULL: the type's name. For string,
+  // int, int64_t, uint64_t and double.
   template <typename T>
   void option(const char* names, T& value, const std::string& help, const char* unit = nullptr) const;
   void flag(const char* names, bool& value, const std::string& help) const;
@@ -44,7 +46,7 @@ class Command {
   Action* chosen_;
 };
 
-// Throws Failure where an option's value is not allowed: "--steps is 0; give at least 1".
+// Throws Failure for a value that an option does not allow: "--steps is 0; give at least 1".
 template <typename T>
 [[noreturn]] void refuse_value(const std::string& option, const T& value, const std::string& allowed) {
   std::ostringstream line;
@@ -63,8 +65,8 @@ class CommandLine {
 
   Command add_command(const char* name, const char* description);
 
-  // Reads the command line and runs its command, or shows help or the version. Gives the exit status; throws Failure
-  // where the command line is wrong, and what the command throws.
+  // Reads the command line and runs its command, or shows help or the version. Returns the exit
+  // status. Throws Failure if the command line is wrong, and the errors of the command.
   int run(int argc, const char* const* argv);
 
  private:

@@ -1,4 +1,4 @@
-// Opens directories, texts and synthetic sets, and builds the model and loaders that fit them.
+// Opens directories, texts and synthetic sets, and builds models and loaders that fit them.
 #include "cli/data_source.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace troika::cli {
 namespace {
 
-// A synthetic set is the same for every run, so that runs can be compared; its test samples follow the training ones.
+// A synthetic set is the same for every run, so that runs can be compared. Its test samples come
+// after the training samples.
 constexpr uint64_t kSyntheticSeed = 1;
 constexpr int kSyntheticClasses = 10;
 constexpr int kSyntheticSize = 28;
@@ -28,7 +29,7 @@ troika_dataset_info describe(const Dataset& dataset) {
   return info;
 }
 
-// A copy of the samples [first, first + count).
+// Returns a copy of the samples [first, first + count).
 Dataset subset(const Context& context, const Dataset& dataset, int64_t first, int64_t count) {
   if (first + count > std::numeric_limits<int32_t>::max())
     throw Failure(formatted("%lld samples are too many to cut; give less", static_cast<long long>(first + count)));
@@ -66,7 +67,7 @@ Samples open_synthetic(const Context& context, const DataOptions& options, Split
   return samples;
 }
 
-// The file with a split's images in a directory of MNIST's format.
+// Returns the file with a split's images in a directory of MNIST's format.
 std::string images_file(const std::filesystem::path& directory, Split split) {
   const std::filesystem::path plain =
       directory / (split == Split::train ? "train-images-idx3-ubyte" : "t10k-images-idx3-ubyte");
@@ -90,8 +91,8 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
 constexpr int kByteValues = 256;
 constexpr const char* kTextModel = "char_lstm";
 
-// A text's first nine tenths are for training, the rest for the test. Its vocabulary is the values
-// of a byte, whatever the text has of them, so that weights fit any text.
+// The first nine tenths of a text are for training, the rest is for the test. The vocabulary is all
+// values of a byte, so that weights fit any text.
 Samples open_text(const Context& context, const DataOptions& options, Split split) {
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.resize > 0) throw Failure("--resize is for images, '" + options.directory + "' is a text");

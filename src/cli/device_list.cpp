@@ -1,4 +1,4 @@
-// Lists of devices as text, and the context that they live in.
+// Lists of devices as text, and their context.
 #include "cli/device_list.h"
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 namespace troika::cli {
 namespace {
 
-constexpr int kMaxThreads = 4096;  // what the library takes
+constexpr int kMaxThreads = 4096;  // the library's limit
 
 void write_log_line(int32_t, const char* line, void*) { std::fprintf(stderr, "troika: note: %s\n", line); }
 

@@ -1,4 +1,4 @@
-// `troika devices`: what there is, and why something is not usable.
+// `troika devices`: the devices, and the reason if a kind is not usable.
 #include <iostream>
 
 #include "cli/command_line.h"
@@ -11,7 +11,7 @@ namespace {
 
 std::string gibibytes(int64_t bytes) { return formatted("%.1f GiB", static_cast<double>(bytes) / (1 << 30)); }
 
-// CPU devices are slices of the same cores, so one line stands for all of them.
+// CPU devices are slices of the same cores, so one line describes all of them.
 void print_cpu(const Context& context) {
   int32_t count = 0;
   call(troika_device_count, context.get(), int32_t{TROIKA_DEVICE_CPU}, &count);
@@ -27,7 +27,7 @@ void print_cpu(const Context& context) {
 void print_gpus(const Context& context) {
   int32_t count = 0;
   call(troika_device_count, context.get(), int32_t{TROIKA_DEVICE_CUDA}, &count);
-  for (int32_t i = 0; i < std::max(count, 1); ++i) {  // describing cuda:0 says why there is none
+  for (int32_t i = 0; i < std::max(count, 1); ++i) {  // describing cuda:0 reports why there is none
     const troika_device device{TROIKA_DEVICE_CUDA, i};
     troika_device_info info{};
     info.struct_size = sizeof info;

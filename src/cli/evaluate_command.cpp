@@ -20,8 +20,8 @@ struct EvaluateOptions {
   int batch = 256, threads = 0;
 };
 
-// The outputs of a model as its weights file has them: the first dimension of its last parameter. 0 where the file has none
-// of this name; loading says then what does not fit.
+// Returns the number of outputs in the model's weights file: the first dimension of its last
+// parameter. 0 if the file has no such name; loading then reports what does not fit.
 int64_t find_classes(const Model& model, const std::string& path) {
   int32_t entries = 0;
   call(troika_model_count_parameters, model.get(), &entries, static_cast<int64_t*>(nullptr));
@@ -34,7 +34,7 @@ int64_t find_classes(const Model& model, const std::string& path) {
   return 0;
 }
 
-// The model with as many outputs as --classes says, or as its weights file has.
+// Creates the model with --classes outputs, or as many as its weights file has.
 Model create_model(const Context& context, const EvaluateOptions& options, troika_dataset_info info) {
   const int64_t labels = info.classes;
   info.classes = options.data.resolved_classes(labels);

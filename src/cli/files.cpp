@@ -20,7 +20,7 @@
 namespace troika::cli {
 namespace {
 
-// Whether `name` is a temporary file of `of`, made by a process that is gone.
+// Whether `name` is a temporary file of `of`, from a process that has ended.
 bool is_stale(const std::string& name, const std::string& of) {
   const std::string head = "." + of + ".tmp.";
   if (!name.starts_with(head)) return false;
@@ -49,7 +49,7 @@ void write_file(const std::filesystem::path& path, std::string_view contents) {
 }
 
 void remove_stale_temporaries(const std::filesystem::path& folder, const std::vector<std::string>& names) {
-  std::error_code ignored;  // a leftover that stays does no harm
+  std::error_code ignored;  // a leftover file does no harm
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string found = entry.path().filename().string();
     if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return is_stale(found, name); }))
@@ -65,7 +65,7 @@ void FolderLock::take(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / ".lock";
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0) throw Failure("cannot write '" + path.string() + "': " + std::strerror(errno));
-  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // where there are no locks, go on without one
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {  // without locks, go on without one
     ::close(file);
     throw Failure("'" + folder.string() + "' is in use by another process; wait for its end, or give another folder");
   }

@@ -1,4 +1,5 @@
-// `troika inspect`: names, shapes, dtypes and metadata of a weights file or a checkpoint, and totals.
+// `troika inspect`: names, shapes, dtypes and metadata of a weights file or a checkpoint, and
+// totals.
 #include <iostream>
 #include <memory>
 

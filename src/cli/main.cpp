@@ -1,4 +1,4 @@
-// The `troika` program: runs one command, and prints one line where something fails.
+// The `troika` program: runs one command, and prints one line if something fails.
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,12 +20,14 @@ int fail(std::string message) {
   return 1;
 }
 
-// OpenMP's threads spin between two pieces of work, which costs nothing on an idle machine and makes a training a hundred times
-// slower beside another busy process. OpenMP reads its settings once, when it is loaded: so the program starts again with
-// this one. What the user has set stays.
+// OpenMP's threads spin between two pieces of work. This costs nothing on an idle machine, and
+// makes training a hundred times slower next to another busy process. OpenMP reads its settings
+// once, when it is loaded, so the program starts again with this setting. A setting of the user's
+// stays.
 void let_threads_sleep(char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
-  if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0) execv("/proc/self/exe", argv);  // returns where it cannot: go on as it is
+  // returns if it cannot: go on without it
+  if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0) execv("/proc/self/exe", argv);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reading meshes.
+// Reads meshes.
 #include "cli/mesh.h"
 
 #include <charconv>
@@ -40,11 +40,12 @@ void add_mesh_options(const Command& command, MeshOptions& options) {
       "else all share the batch",
       "DxLxC");
   command.option("--micro-batches", options.micro_batches,
-                 "Cuts each device's samples into so many parts, computed one after the other");
-  command.option("--layer-schedule", options.layer_schedule, "Of a split by layer: gpipe, 1f1b or interleaved");
-  command.option("--layer-chunks", options.layer_chunks, "Stages a device, with the interleaved schedule");
+                 "Cuts each device's samples into so many parts, computed one after another");
+  command.option("--layer-schedule", options.layer_schedule,
+                 "Schedule of a split by layer: gpipe, 1f1b or interleaved");
+  command.option("--layer-chunks", options.layer_chunks, "Stages per device, with the interleaved schedule");
   command.option("--layer-cuts", options.layer_cuts,
-                 "Layers that begin a stage, but for the first, such as layer3.0.conv1", "LAYERS");
+                 "Layers that begin a stage, except the first stage, such as layer3.0.conv1", "LAYERS");
   command.option("--logical-shards", options.logical_shards,
                  "Cuts each batch into so many shards on any number of devices, which then all compute the same bits");
 }
@@ -67,7 +68,7 @@ void set_mesh(const MeshOptions& options, troika_trainer_options& out) {
 void check_mesh(const MeshOptions& options, size_t devices) {
   if (options.mesh.empty() || options.is_auto()) return;
   const troika_mesh mesh = parse_mesh(options.mesh);
-  const double needed = 1.0 * mesh.data * mesh.layer * mesh.channel;  // too many for an integer, it may be
+  const double needed = 1.0 * mesh.data * mesh.layer * mesh.channel;  // may be too many for an integer
   if (needed != static_cast<double>(devices))
     throw Failure(
         formatted("--mesh %s needs %.0f devices, --devices has %zu; give another --mesh, such as %zux1x1, or auto",

@@ -1,4 +1,4 @@
-// What --mesh, --micro-batches and their like ask for: how devices share the work.
+// The options --mesh, --micro-batches and related ones: how devices share the work.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ void add_mesh_options(const Command& command, MeshOptions& options);
 
 std::string name_of(const troika_mesh& mesh);  // "2x2x1"
 
-// A schedule by its name.
+// Returns a schedule by its name.
 int32_t parse_layer_schedule(const std::string& name);
 
-// Refuses what the library would refuse by its own names. The options must live as long as `out`. A mesh that is still to be
-// chosen is not set (cli/auto_mesh.h).
+// Refuses values that the library would refuse by its own names. The options must live as long as
+// `out`. A mesh that is still to be chosen is not set (cli/auto_mesh.h).
 void set_mesh(const MeshOptions& options, troika_trainer_options& out);
 
-// Refuses a mesh for another number of devices; of a run that is resumed on others too.
+// Refuses a mesh for another number of devices, also for a resumed run.
 void check_mesh(const MeshOptions& options, size_t devices);
 
 }  // namespace troika::cli

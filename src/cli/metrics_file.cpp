@@ -15,7 +15,7 @@ constexpr const char* kHeader =
     "epoch,step,loss,train_accuracy,test_loss,test_accuracy,images_per_second,seconds,learning_rate";
 constexpr size_t kColumns = 9;
 
-// An empty cell is a figure that is not known.
+// An empty cell is an unknown figure.
 std::string as_cell(double value, int decimals) {
   return std::isnan(value) ? std::string() : formatted("%.*f", decimals, value);
 }

@@ -1,4 +1,4 @@
-// metrics.csv: one row an epoch, read back by a resumed run, and drawn as charts.
+// metrics.csv: one row per epoch, which a resumed run reads and charts show.
 #pragma once
 
 #include <cmath>
@@ -9,23 +9,24 @@
 
 namespace troika::cli {
 
-// One epoch. Training figures are means over the epoch's batches as they were trained on; where a run was resumed in the
-// middle of an epoch, NaN unless the sums of its first part are known. Test figures are NaN where the evaluation was
-// stopped.
+// One epoch. Training figures are means over the epoch's batches at the time of their step. If a
+// run was resumed in the middle of the epoch, they are NaN unless the sums of its first part are
+// known. Test figures are NaN if the evaluation was stopped.
 struct EpochMetrics {
   int64_t epoch = 0;  // from 1
   int64_t step = 0;   // steps done at its end
   double loss = NAN, train_accuracy = NAN, test_loss = NAN, test_accuracy = NAN;
-  double images_per_second = NAN, seconds = NAN;  // of training, the evaluation left out
+  double images_per_second = NAN, seconds = NAN;  // of training, without the evaluation
   double learning_rate = NAN;                     // of the epoch's last step
 };
 
-// Rows of the first `epochs` epochs; rows beyond belong to work that a crash has lost. A missing file has no rows.
+// Reads the rows of the first `epochs` epochs; later rows belong to work that a crash has lost. A
+// missing file has no rows.
 std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_t epochs);
 
 void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows);
 
-// accuracy.svg and loss.svg in `folder`.
+// Writes accuracy.svg and loss.svg in `folder`.
 void write_charts(const std::filesystem::path& folder, const std::string& title, const std::vector<EpochMetrics>& rows);
 
 }  // namespace troika::cli

@@ -12,7 +12,8 @@ namespace {
 
 constexpr double kLarge = 1e30;
 
-// In the order of TROIKA_OPTIMIZER_*, with the settings that each has besides learning rate and weight decay.
+// In the order of TROIKA_OPTIMIZER_*, with each optimizer's settings apart from learning rate and
+// weight decay.
 struct Optimizer {
   const char* name;
   const char* settings;
@@ -48,13 +49,13 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
   command.flag("--skip-decay-one-axis", options.skip_decay_one_axis,
                "No weight decay for biases and BatchNorm's parameters");
   command.flag("--nesterov", options.nesterov, "Nesterov's momentum, of sgd");
-  command.option("--beta1", options.beta1, "Of adam, adamw and lamb; below 0: 0.9");
-  command.option("--beta2", options.beta2, "Of adam, adamw and lamb; below 0: 0.999");
-  command.option("--eps", options.eps, "Of every optimizer but sgd; below 0: 1e-8, lamb 1e-6, lars 1e-9");
-  command.option("--alpha", options.alpha, "Of rmsprop; below 0: 0.99");
-  command.option("--trust", options.trust, "Of lars; below 0: 0.001");
+  command.option("--beta1", options.beta1, "Beta1 of adam, adamw and lamb; below 0: 0.9");
+  command.option("--beta2", options.beta2, "Beta2 of adam, adamw and lamb; below 0: 0.999");
+  command.option("--eps", options.eps, "Epsilon of every optimizer except sgd; below 0: 1e-8, lamb 1e-6, lars 1e-9");
+  command.option("--alpha", options.alpha, "Alpha of rmsprop; below 0: 0.99");
+  command.option("--trust", options.trust, "Trust ratio of lars; below 0: 0.001");
   command.option("--max-gradient-norm", options.max_gradient_norm,
-                 "Clips the gradients of a step to this 2-norm of all of them together; 0: does not");
+                 "Clips the gradients of a step to this common 2-norm; 0: no clipping");
   command.option("--train-only", options.train_only,
                  "Parameters to train, such as 'fc.*'; all others are frozen. Empty: all are trained", "PATTERNS");
   command.option("--average-decay", options.average_decay,
@@ -92,7 +93,8 @@ void check_optimizer(const OptimizerOptions& options) {
   }
 }
 
-// One group for each pattern, and one that freezes the rest: the first that matches a parameter counts.
+// One group per pattern, and one that freezes the rest: a parameter belongs to the first group that
+// matches it.
 void set_groups(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups) {
   std::istringstream parts(options.train_only);
   for (std::string pattern; std::getline(parts, pattern, ',');) groups.patterns.push_back(pattern);

@@ -1,4 +1,4 @@
-// What --optimizer, --lr and their like ask for: how a step changes parameters.
+// The options --optimizer, --lr and related ones: how a step changes parameters.
 #pragma once
 
 #include <string>
@@ -12,24 +12,25 @@ namespace troika::cli {
 struct OptimizerOptions {
   std::string name = "sgd";
   double learning_rate = 0.1, momentum = 0, weight_decay = 0, max_gradient_norm = 0, average_decay = 0;
-  double beta1 = -1, beta2 = -1, eps = -1, alpha = -1, trust = -1;  // below 0: the optimizer's
+  double beta1 = -1, beta2 = -1, eps = -1, alpha = -1, trust = -1;  // below 0: the optimizer's default
   bool nesterov = false, skip_decay_one_axis = false;
   std::string train_only;  // patterns of parameters' names, separated by commas; empty: all
 };
 
-// What the groups of a trainer's options point to.
+// Memory for the groups in a trainer's options.
 struct ParameterGroups {
   std::vector<std::string> patterns;
   std::vector<troika_parameter_group> groups;
 };
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options);
-// Refuses what the library would refuse by its own names.
+// Refuses values that the library would refuse by its own names.
 void check_optimizer(const OptimizerOptions& options);
 // Both must outlive the use of `out`.
 void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups);
 
-// Calls `visit(name, field)` for each; names are those of the command line without the dashes.
+// Calls `visit(name, field)` for each option; names are those of the command line without the
+// dashes.
 template <typename Visitor>
 void visit_optimizer(OptimizerOptions& options, Visitor&& visit) {
   visit("optimizer", options.name);

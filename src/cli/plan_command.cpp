@@ -1,4 +1,5 @@
-// `troika plan`: what a training step takes on each mesh of devices that need not be there, as a table.
+// `troika plan`: a table of what a training step takes on each mesh of devices, which need not
+// exist.
 #include <charconv>
 #include <iostream>
 #include <memory>
@@ -8,8 +9,8 @@
 #include "cli/data_source.h"
 #include "cli/mesh.h"
 #include "cli/precision.h"
-#include "cli/replication.h"
 #include "cli/recompute.h"
+#include "cli/replication.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -43,7 +44,7 @@ int64_t parse_bytes(const std::string& text) {
   refuse_value("--memory", text, "bytes, such as 80GB, 80GiB or 512MB");
 }
 
-// Three digits and a unit: 2.75 GB.
+// Returns three digits and a unit: 2.75 GB.
 std::string scaled(double number, const std::vector<const char*>& units) {
   size_t unit = 0;
   while (number >= 999.5 && unit + 1 < units.size()) number /= 1000, ++unit;
@@ -94,7 +95,8 @@ troika_plan_options read_options(const PlanOptions& options) {
   return out;
 }
 
-// Every mesh of the devices: those with more parts of the batch first, then those with more layers in a row.
+// Every mesh of the devices: meshes with more shares of the batch first, then those with more
+// stages.
 std::vector<troika_mesh> meshes_of(int32_t devices) {
   std::vector<troika_mesh> meshes;
   for (int32_t data = devices; data > 0; --data)
@@ -163,25 +165,26 @@ void add_plan_command(CommandLine& line) {
   auto options = std::make_shared<PlanOptions>();
   command.option("--model", options->model, kModelHelp);
   command.require("--model");
-  command.option("--devices", options->devices, "How many devices there are to be");
-  command.option("--memory", options->memory, "Of a device, such as 80GB", "BYTES");
-  command.option("--batch", options->batch, "Samples a step, over all devices together");
+  command.option("--devices", options->devices, "Number of devices to plan for");
+  command.option("--memory", options->memory, "Memory of each device, such as 80GB", "BYTES");
+  command.option("--batch", options->batch, "Samples per step, over all devices together");
   command.option("--precision", options->precision, kPrecisionHelp);
-  command.option("--momentum", options->momentum, "Above 0 the optimizer keeps it for each parameter");
+  command.option("--momentum", options->momentum, "Momentum of sgd; above 0 the optimizer keeps a value per parameter");
   command.option("--micro-batches", options->micro_batches,
-                 "Cuts each device's samples into so many parts, computed one after the other");
-  command.option("--layer-schedule", options->layer_schedule, "Of a split by layer: gpipe, 1f1b or interleaved");
-  command.option("--layer-chunks", options->layer_chunks, "Stages a device, with the interleaved schedule");
+                 "Cuts each device's samples into so many parts, computed one after another");
+  command.option("--layer-schedule", options->layer_schedule,
+                 "Schedule of a split by layer: gpipe, 1f1b or interleaved");
+  command.option("--layer-chunks", options->layer_chunks, "Stages per device, with the interleaved schedule");
   add_recompute_options(command, options->recompute);
   command.flag("--shard-optimizer", options->shard_optimizer,
-               "The optimizer's state of each parameter lies on one of the devices that share the batch");
+               "The optimizer's state of each parameter is stored on only one of the devices that share the batch");
   command.option("--compress-gradients", options->compression, kCompressionHelp);
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
-  command.option("--tflops", options->tflops, "10^12 operations a second of a device; 0: an H200's in this precision",
+  command.option("--tflops", options->tflops, "10^12 operations per second of a device; 0: an H200's in this precision",
                  "T");
-  command.option("--memory-bandwidth", options->memory_bandwidth, "Of a device's memory", "GB/S");
-  command.option("--link", options->link, "What a device sends, while it receives as much", "GB/S");
-  command.option("--latency", options->latency, "Microseconds until a message's first byte is there", "US");
+  command.option("--memory-bandwidth", options->memory_bandwidth, "Bandwidth of a device's memory", "GB/S");
+  command.option("--link", options->link, "Rate at which a device sends, while it receives as much", "GB/S");
+  command.option("--latency", options->latency, "Microseconds until a message's first byte arrives", "US");
   command.action([options] { return plan(*options); });
 }
 

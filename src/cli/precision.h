@@ -1,4 +1,4 @@
-// The precisions of computation, by the names that --precision takes.
+// The precisions of computation, by the names of --precision.
 #pragma once
 
 #include <string>

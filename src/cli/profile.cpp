@@ -1,4 +1,4 @@
-// Reading traces, and the table that they make.
+// Reads traces, and makes a table of them.
 #include "cli/profile.h"
 
 #include <algorithm>
@@ -15,7 +15,8 @@ void Profile::add(const Trainer& trainer) {
   call(troika_trainer_trace, trainer.get(), text.data(), size, &size);
   text.resize(text.find('\0'));
 
-  // Each line is "replica begin_us end_us name"; a replica's events come in the same order in every step.
+  // Each line is "replica begin_us end_us name"; a replica's events come in the same order in every
+  // step.
   std::istringstream lines(text);
   std::map<int, size_t> events;  // of each replica, so far
   int replica = 0;

@@ -1,4 +1,4 @@
-// Where the time of a training step goes, launch by launch.
+// The time of a training step, launch by launch.
 #pragma once
 
 #include <map>
@@ -14,7 +14,8 @@ class Profile {
  public:
   void add(const Trainer& trainer);  // the trace of the last step
 
-  // One line a launch, in the order of the step: milliseconds of each replica and the name; then their sums.
+  // Returns one line per launch, in the order of the step: milliseconds of each replica and the
+  // name; then their sums.
   std::string table() const;
 
  private:

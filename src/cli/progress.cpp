@@ -27,7 +27,7 @@ void print_json(const Json& line) {
   std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
 
-// A figure that is not known is a dash.
+// An unknown figure is a dash.
 std::string figure(double value, int decimals = 4) {
   return std::isnan(value) ? "-" : formatted("%.*f", decimals, value);
 }

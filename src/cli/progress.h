@@ -1,4 +1,5 @@
-// What a training run shows: a bar on the terminal, lines, JSON, or nothing. Results go to stdout, the bar to stderr.
+// The output of a training run: a bar on the terminal, lines, JSON, or nothing. Results go to
+// stdout, the bar to stderr.
 #pragma once
 
 #include <chrono>
@@ -11,15 +12,15 @@ namespace troika::cli {
 
 enum class ProgressMode { bar, plain, json, off };
 
-// Reads --progress; "auto" is a bar where stderr is a terminal, else plain lines.
+// Reads --progress; "auto" is a bar if stderr is a terminal, else plain lines.
 ProgressMode parse_progress(const std::string& text);
 
-// What a run is, shown once at its start.
+// The description of a run, shown once at its start.
 struct RunSummary {
-  std::string model, devices, mesh, shape;  // mesh: empty where none was given; shape: of a sample, such as 1x28x28
+  std::string model, devices, mesh, shape;  // mesh: empty if none was chosen; shape: of a sample, such as 1x28x28
   int64_t parameters = 0, train_samples = 0, test_samples = 0;
   int64_t batch = 0, steps_per_epoch = 0, first_epoch = 0, epochs = 0;
-  bool is_text = false;  // whose samples are sequences; its losses are shown as perplexities too
+  bool is_text = false;  // samples are sequences; losses are shown as perplexities too
 };
 
 class Progress {
@@ -31,15 +32,15 @@ class Progress {
 
   void start(const RunSummary& summary);
 
-  // While an epoch runs: `phase` is "train" or "test", `rate` images a second, `eta_seconds` what the run still needs. Draws at
-  // most ten times a second.
+  // While an epoch runs. `phase` is "train" or "test", `rate` is images per second, `eta_seconds`
+  // is the time that the run still needs. Draws at most ten times per second.
   void batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate,
              double eta_seconds);
 
-  // One line for a finished epoch; `eta_seconds` is what the run still needs.
+  // One line for a finished epoch; `eta_seconds` is the time that the run still needs.
   void epoch(const EpochMetrics& metrics, double eta_seconds);
 
-  // The last line: `text` is what people read, the path that of the file to go on with.
+  // The last line. `text` is for people; `weights` is the path of the file to use.
   void done(const std::string& text, const std::string& weights, double seconds);
   void stopped(const std::string& text, const std::string& checkpoint, double seconds);
 

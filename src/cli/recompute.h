@@ -1,4 +1,4 @@
-// What --recompute-segments, --recompute-layers and --activation-budget ask for.
+// The options --recompute-segments, --recompute-layers and --activation-budget.
 #pragma once
 
 #include <string>
@@ -15,16 +15,16 @@ struct RecomputeOptions {
 };
 
 inline void add_recompute_options(const Command& command, RecomputeOptions& options) {
-  command.option("--recompute-segments", options.segments,
-                 "Cuts the forward pass into so many and computes their insides again for backward; 0: keeps them");
+  command.option(
+      "--recompute-segments", options.segments,
+      "Cuts the forward pass into so many segments and computes their values again for backward; 0: keeps all");
   command.option("--recompute-layers", options.layers,
                  "Layers whose outputs are computed again for backward, such as 'layer1.*,layer2.*'", "PATTERNS");
   command.option("--activation-budget", options.budget_bytes,
-                 "Computes again what it takes for activations to fit into so many bytes a device; 0: no budget",
-                 "BYTES");
+                 "Computes values again until activations fit into so many bytes per device; 0: no budget", "BYTES");
 }
 
-// Refuses what the library would refuse by its own names.
+// Refuses values that the library would refuse by its own names.
 inline void check_recompute(const RecomputeOptions& options) {
   if (options.segments < 0) refuse_value("--recompute-segments", options.segments, "at least 0");
   if (options.budget_bytes < 0) refuse_value("--activation-budget", options.budget_bytes, "at least 0");

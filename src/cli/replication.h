@@ -1,4 +1,5 @@
-// What --sync-batch-norm, --shard-optimizer and --compress-gradients ask for: what replicas share beside the batch.
+// The options --sync-batch-norm, --shard-optimizer and --compress-gradients: what replicas share
+// apart from the batch.
 #pragma once
 
 #include <string>
@@ -22,9 +23,10 @@ inline int32_t parse_compression(const std::string& name) {
 
 inline void add_replication_options(const Command& command, ReplicationOptions& options) {
   command.flag("--sync-batch-norm", options.sync_batch_norm,
-               "BatchNorm normalises the samples of all devices together, not each device's by themselves");
-  command.flag("--shard-optimizer", options.shard_optimizer,
-               "Each parameter's momentum is on one device alone, which updates it for all (ZeRO level 1)");
+               "BatchNorm normalises the samples of all devices together, instead of each device's alone");
+  command.flag(
+      "--shard-optimizer", options.shard_optimizer,
+      "Each parameter's optimizer state is on only one device, which updates the parameter for all (ZeRO level 1)");
   command.option("--compress-gradients", options.compression, kCompressionHelp);
 }
 

@@ -1,4 +1,5 @@
-// What --schedule and its like ask for: how the learning rate changes over a run. Periods are epochs here and steps there.
+// The options --schedule and related ones: how the learning rate changes over a run. The tool's
+// periods are epochs, the library's are steps.
 #pragma once
 
 #include <string>
@@ -22,13 +23,15 @@ struct ScheduleOptions {
 bool ends_with_period(const ScheduleOptions& options);
 
 void add_schedule_options(const Command& command, ScheduleOptions& options);
-// Refuses what the library would refuse by its own names, and fills in the period of a run of so many epochs.
+// Refuses values that the library would refuse by its own names, and fills in the period of a run
+// of so many epochs.
 void complete_schedule(ScheduleOptions& options, int epochs);
-// `milestones` is memory for what the options of the trainer point to.
+// `milestones` is memory for the options of the trainer.
 void set_schedule(const ScheduleOptions& options, int64_t steps_per_epoch, troika_trainer_options& out,
                   std::vector<int64_t>& milestones);
 
-// Calls `visit(name, field)` for each; names are those of the command line without the dashes.
+// Calls `visit(name, field)` for each option; names are those of the command line without the
+// dashes.
 template <typename Visitor>
 void visit_schedule(ScheduleOptions& options, Visitor&& visit) {
   visit("schedule", options.name);

@@ -5,8 +5,8 @@
 
 namespace troika::cli {
 
-// While one lives, Ctrl-C (and SIGTERM) ask for a stop; a second one ends the program at once, since the default action
-// is back by then.
+// While an object of this class lives, Ctrl-C (and SIGTERM) ask for a stop. A second signal ends
+// the program at once, because the default action is restored by then.
 class StopSignals {
  public:
   StopSignals();

@@ -1,4 +1,4 @@
-// Reads the text that the library writes of a safetensors file.
+// Reads the library's text of a safetensors file.
 #include "cli/tensor_list.h"
 
 #include <algorithm>
@@ -22,15 +22,15 @@ int64_t ListedTensor::elements() const {
   return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
 }
 
-// A dtype tells its width: F32, BF16, F8_E4M3; BOOL takes a byte.
+// The width is part of the dtype's name: F32, BF16, F8_E4M3. BOOL takes a byte.
 int64_t ListedTensor::bytes() const {
   const size_t digits = dtype.find_first_of("0123456789");
   return elements() * (digits == std::string::npos ? 8 : std::atoll(dtype.c_str() + digits)) / 8;
 }
 
 bool ListedTensor::is_parameter() const {
-  return !name.starts_with("optimizer/") && !name.starts_with("momentum/") && !name.ends_with("running_mean") && !name.ends_with("running_var") &&
-         !name.ends_with("num_batches_tracked");
+  return !name.starts_with("optimizer/") && !name.starts_with("momentum/") && !name.ends_with("running_mean") &&
+         !name.ends_with("running_var") && !name.ends_with("num_batches_tracked");
 }
 
 std::string inspect_file(const std::string& path) {

@@ -1,4 +1,4 @@
-// What a safetensors file holds, tensor by tensor.
+// The contents of a safetensors file, tensor by tensor.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ struct ListedTensor {
   bool is_parameter() const;  // neither a buffer nor an optimizer's state
 };
 
-// The library's text of the file: a line for each metadata entry and each tensor.
+// Returns the library's text of the file: one line per metadata entry and per tensor.
 std::string inspect_file(const std::string& path);
 
-// The tensors of such a text.
+// Returns the tensors of such a text.
 std::vector<ListedTensor> parse_tensors(const std::string& text);
 
 }  // namespace troika::cli

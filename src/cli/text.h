@@ -17,7 +17,7 @@ std::string with_commas(int64_t number);
 // Seconds as "0:45", "12:03" or "1:02:03".
 std::string as_clock(double seconds);
 
-// The parts between separators; an empty text has one empty part.
+// Returns the parts between separators; an empty text has one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
 // {1, 28, 28} -> "1x28x28".

@@ -1,4 +1,5 @@
-// `troika train`: the options of a run, those that run.json remembers, and what resuming may change.
+// `troika train`: the options of a run, those that run.json remembers, and what resuming may
+// change.
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,7 +21,8 @@ struct TrainArguments {
   std::string out, resume, progress = "auto";
 };
 
-// Calls `visit(name, field)` for what the run is; names are those of the command line without the dashes.
+// Calls `visit(name, field)` for the identity of the run; names are those of the command line
+// without the dashes.
 template <typename Visitor>
 void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("model", options.model);
@@ -43,7 +45,7 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("compress-gradients", options.replication.compression);
 }
 
-// The same for how and where it runs.
+// The same for how the run is computed.
 template <typename Visitor>
 void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("data", options.data.directory);
@@ -63,7 +65,7 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("shard-optimizer", options.replication.shard_optimizer);
 }
 
-// The options of the first version: run.json has them in any case.
+// The options of the first version, which every run.json has.
 constexpr const char* kFirstOptions[] = {
     "model",        "synthetic", "resize", "mean",     "std",          "limit-train", "limit-test",  "batch",
     "lr",           "momentum",  "seed",   "nesterov", "schedule",     "gamma",       "warmup",      "schedule-period",
@@ -89,7 +91,7 @@ Json print_sums(const EpochSums& sums) {
           {"correct", sums.correct}, {"loss", sums.loss},       {"seconds", sums.seconds}};
 }
 
-// What run.json keeps for a field of this type.
+// The form of a field of this type in run.json.
 template <typename T>
 constexpr const char* needed() {
   if constexpr (std::is_same_v<T, std::string>) return "a text";
@@ -107,7 +109,7 @@ bool is_a(const Json& value) {
   return value.is_number_integer() && Json(value.get<T>()) == value;
 }
 
-// An object of run.json, whose fields must be there with the right type.
+// An object of run.json, whose fields must exist and have the right type.
 class SavedObject {
  public:
   SavedObject(const Json& object, const std::filesystem::path& file) : object_(object), file_(file) {
@@ -116,7 +118,7 @@ class SavedObject {
 
   bool has(const std::string& name) const { return object_.contains(name); }
 
-  // The object in field `name`, which is there.
+  // Returns the object in field `name`, which exists.
   SavedObject inner(const std::string& name) const {
     const Json& found = object_.at(name);
     if (!found.is_object()) fail("has '" + name + "' " + printed(found) + ", need an object");
@@ -149,7 +151,7 @@ EpochSums parse_sums(const SavedObject& source) {
   EpochSums sums;
   source.read("step", sums.step);
   source.read("samples", sums.samples);
-  sums.labels = sums.samples;  // what files of earlier versions mean
+  sums.labels = sums.samples;  // the meaning of files of earlier versions
   if (source.has("labels")) source.read("labels", sums.labels);
   source.read("correct", sums.correct);
   source.read("loss", sums.loss);
@@ -157,12 +159,13 @@ EpochSums parse_sums(const SavedObject& source) {
   return sums;
 }
 
-// Takes the options of run.json, and those of the command line where they may differ. Gives the rest of it.
+// Takes the options of run.json, and those of the command line that may differ. Returns the rest of
+// run.json.
 RunRecord read_run(const Command& command, TrainOptions& options, const RunFolder& folder) {
   if (!std::filesystem::exists(folder.options()))
     throw Failure("'" + folder.path.string() + "' is not a run folder: it has no run.json; begin one with --out");
   const std::filesystem::path file = folder.options();
-  Json parsed = Json::parse(read_file(file), nullptr, false);  // what is no JSON is no object either
+  Json parsed = Json::parse(read_file(file), nullptr, false);  // a text that is not JSON is not an object either
   add_newer_options(parsed);
   const SavedObject saved(parsed, file);
   visit_fixed(options, [&](const char* name, auto& field) {
@@ -180,7 +183,7 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
   saved.read("epochs", epochs);
   if (ends_with_period(options.schedule) && options.epochs > epochs && options.epochs > options.schedule.period)
     refuse_value("--epochs", options.epochs,
-                 formatted("at most %g, where the %s schedule ends, or begin a new run with a longer --schedule-period",
+                 formatted("at most %g, the end of the %s schedule, or begin a new run with a longer --schedule-period",
                            options.schedule.period, options.schedule.name.c_str()));
   RunRecord record;
   saved.read("dataset", record.data);
@@ -198,20 +201,21 @@ void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& r
   write_file(folder.options(), run.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
-// Refuses what the library cannot know, and fills in what follows from other options.
+// Refuses values that the library cannot know, and fills in those that follow from other options.
 void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
   check_optimizer(options.optimizer);
   complete_schedule(options.schedule, options.epochs);
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
-  if (options.save_every < 0) refuse_value("--save-every", options.save_every, "at least 1, or 0 for epoch ends alone");
+  if (options.save_every < 0) refuse_value("--save-every", options.save_every, "at least 1, or 0 for epoch ends only");
   check_recompute(options.recompute);
   if (options.data.synthetic == 0)
     options.data.directory = std::filesystem::absolute(options.data.resolved_directory()).string();
 }
 
-// Takes the folder for this process, where none trains in it, and refuses what resuming, or a new run, would destroy.
+// Locks the folder for this process if no other process trains in it, and refuses to destroy an
+// earlier run.
 void claim(FolderLock& lock, const RunFolder& folder, bool is_resumed) {
   lock.take(folder.path);
   const std::string name = folder.path.string();
@@ -257,7 +261,7 @@ void add_train_command(CommandLine& line) {
   command.option("--model", options.model, kModelHelp);
   add_data_options(command, options.data, true);
   command.option("--devices", options.devices, "Such as cpu:0,cpu:1, or all");
-  command.option("--batch", options.batch, "Samples a step, over all devices together");
+  command.option("--batch", options.batch, "Samples per step, over all devices together");
   command.option("--epochs", options.epochs, "Passes over the training samples; may grow on resuming");
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");
   command.option("--resume", arguments->resume, "Goes on with the run in this folder", "RUN");
@@ -266,7 +270,7 @@ void add_train_command(CommandLine& line) {
   command.option("--seed", options.seed, "Seed of initial parameters, dropout and the order of samples");
   add_schedule_options(command, options.schedule);
   command.option("--save-every", options.save_every,
-                 "Saves a checkpoint every so many steps too; 0: at epoch ends alone", "STEPS");
+                 "Saves a checkpoint every so many steps too; 0: only at epoch ends", "STEPS");
   command.option("--progress", arguments->progress, "auto, bar, plain, json or off");
   command.option("--precision", options.precision, kPrecisionHelp);
   command.option("--eval-devices", options.eval_devices, "Where to evaluate: all, or one of --devices");

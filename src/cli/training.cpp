@@ -1,4 +1,4 @@
-// The loop over epochs: train, evaluate, write the run folder, and stop where Ctrl-C asks for it.
+// The loop over epochs: trains, evaluates, writes the run folder, and stops if Ctrl-C asks for it.
 #include "cli/training.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
-// `groups` and `milestones` are memory for what the result points to.
+// `groups` and `milestones` are memory for the result.
 troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch, ParameterGroups& groups,
                                        std::vector<int64_t>& milestones) {
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
@@ -35,7 +35,7 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
   return out;
 }
 
-// One run: everything that lives from its first step to its last.
+// One run: everything that lives from its first step to its last step.
 class Run {
  public:
   Run(TrainOptions& options, const RunFolder& folder, ProgressMode mode,
@@ -78,8 +78,8 @@ class Run {
     call(troika_trainer_set_progress, trainer_.get(), &Run::on_batch, static_cast<void*>(this));
   }
 
-  // Takes up the folder's checkpoint, where there is one, its metrics, and the sums of the epoch that was stopped. Those
-  // of another step are none of this checkpoint's.
+  // Takes up the folder's checkpoint, if there is one, its metrics, and the sums of the epoch that
+  // was stopped. Sums of another step do not belong to this checkpoint.
   void resume(const RunRecord& begun) {
     if (describe_data() != begun.data)
       throw Failure("the data are " + describe_data() + ", the run began with " + begun.data +
@@ -94,7 +94,7 @@ class Run {
       sums_.is_whole = false;
   }
 
-  // Trains, or says that there is nothing to do and leaves every file as it is.
+  // Trains, or reports that there is nothing to do and leaves every file as it is.
   int train() {
     if (position_.epoch >= options_.epochs) {
       progress_.done(formatted("nothing to do: '%s' is trained to epoch %lld, --epochs is %d; give more to go on",
@@ -128,7 +128,7 @@ class Run {
   }
 
  private:
-  // What of the data a resumed run must find again.
+  // Describes the part of the data that a resumed run must find again.
   std::string describe_data() const {
     return formatted("%lld training samples of %s in %lld classes", static_cast<long long>(train_.info.n),
                      as_shape(train_.info.dims, train_.info.rank).c_str(), static_cast<long long>(train_.info.classes));
@@ -155,7 +155,8 @@ class Run {
     progress_.start(summary);
   }
 
-  // Trains on what is left of the epoch, with checkpoints in between. False: a stop was asked for before its end.
+  // Trains on the rest of the epoch, with checkpoints in between. Returns false if a stop was
+  // requested before its end.
   bool train_epoch() {
     while (true) {
       const int64_t until_checkpoint =
@@ -182,7 +183,8 @@ class Run {
     return true;
   }
 
-  // Where devices run ahead of the host, a step that had begun when the callback asked for a stop has ended since.
+  // If devices run ahead of the host, a step that had begun when the callback asked for a stop has
+  // ended since.
   void count_untold(const troika_metrics& metrics) {
     if (before_call_.samples + metrics.samples == sums_.samples) return;
     sums_ = before_call_;
@@ -207,7 +209,7 @@ class Run {
     return true;
   }
 
-  // The row of the epoch that has just been trained, with its evaluation.
+  // Returns the row of the epoch that has just been trained, with its evaluation.
   EpochMetrics finish_row() {
     EpochMetrics row;
     row.epoch = position_.epoch;
@@ -245,8 +247,9 @@ class Run {
     return !goes_on || StopSignals::stop_requested() ? 1 : 0;
   }
 
-  // Behind the first epoch the checkpoint comes first: whatever a crash or a full disk leaves, it can be gone on from. Later it
-  // comes last: metrics and weights are as new as it is, or newer.
+  // After the first epoch the checkpoint comes first: whatever a crash or a full disk leaves, the
+  // run can go on from it. Later the checkpoint comes last: metrics and weights are as new as it
+  // is, or newer.
   void write_folder() {
     const bool is_first = folder_.trace().empty();
     if (is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
@@ -273,7 +276,7 @@ class Run {
     call(troika_loader_seek, train_loader_.get(), &position_);
   }
 
-  // The checkpoint, and in run.json the sums that the epoch's row will need.
+  // Saves the checkpoint, and the sums that the epoch's row will need in run.json.
   void save_inside_epoch() {
     call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
     last_stop_ = {};
@@ -281,7 +284,7 @@ class Run {
     save_({describe_data(), last_stop_});
   }
 
-  // A run whose numbers are lost leaves the files of what it had learnt before as they are.
+  // A run whose loss is not finite leaves the files of earlier epochs as they are.
   [[noreturn]] void fail_diverged(const std::string& found) const {
     throw Failure(found + "; lower --lr, or give --warmup, in a new run" +
                   (folder_.trace().empty() ? "" : " ('" + folder_.path.string() + "' keeps what it saved before)"));
@@ -296,7 +299,8 @@ class Run {
     return StopSignals::exit_status();
   }
 
-  // What the run still needs, at the pace of this process so far, evaluations included.
+  // Returns the time that the run still needs, at the pace of this process so far, evaluations
+  // included.
   double eta_seconds() const {
     const int64_t done = steps_done() - first_step_;
     const int64_t left = options_.epochs * steps_per_epoch_ - steps_done();

@@ -1,4 +1,5 @@
-// One training run in a folder: its options, and the loop over epochs that can be stopped and resumed.
+// One training run in a folder: its options, and the loop over epochs that can be stopped and
+// resumed.
 #pragma once
 
 #include <filesystem>
@@ -17,14 +18,14 @@
 namespace troika::cli {
 
 struct TrainOptions {
-  // What the run is: a resumed run must have the same.
+  // The identity of the run: a resumed run must have the same options.
   std::string model = "d2l_lenet";
   DataOptions data;
   int batch = 256;
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   uint64_t seed = 0;
-  // How and where it runs: may change on resuming.
+  // How the run is computed: may change on resuming.
   std::string devices = "cpu:0", eval_devices = "all", precision = "f32";
   int epochs = 10;
   int64_t bucket_bytes = 1048576;
@@ -46,7 +47,7 @@ struct EpochSums {
   double rate() const { return static_cast<double>(samples) / seconds; }
 };
 
-// What run.json keeps besides the options.
+// The contents of run.json, apart from the options.
 struct RunRecord {
   std::string data;     // describes the data, which a resumed run must find again
   EpochSums last_stop;  // of the epoch in which a checkpoint was saved last before its end; step 0: never
@@ -62,7 +63,8 @@ struct RunFolder {
   std::filesystem::path average() const { return path / "average.safetensors"; }
   std::filesystem::path checkpoint() const { return path / "checkpoint.safetensors"; }
 
-  // A file that shows that a run has trained here, the checkpoint first; empty where none has: run.json alone is no run.
+  // Returns a file that shows that a run has trained here, the checkpoint first. Empty if there is
+  // none: run.json alone is not a run.
   std::filesystem::path trace() const {
     for (const std::filesystem::path& file : {checkpoint(), metrics(), weights()})
       if (std::filesystem::exists(file)) return file;
@@ -73,13 +75,13 @@ struct RunFolder {
   }
 };
 
-// Refuses a value of --schedule that is none.
+// Refuses an unknown value of --schedule.
 
-// Trains, with `--mesh auto` on the mesh that is chosen first, which `options` then have, and gives the exit status: 0, or 130
-// where Ctrl-C (143 where SIGTERM) stopped it with a checkpoint to go on from. Throws Failure where the loss is not a number;
-// files of earlier epochs stay then. `begun` is the record of the run that is resumed, NULL for a new one. `save` writes
-// run.json: once everything is known to be right, before the first other file is written, and behind a checkpoint inside an
-// epoch.
+// Trains, and returns the exit status: 0, or 130 or 143 if Ctrl-C or SIGTERM stopped the run with a
+// checkpoint to go on from. With `--mesh auto` the mesh is chosen first and written to `options`.
+// Throws Failure if the loss is not a number; files of earlier epochs stay then. `begun` is the
+// record of the run that is resumed, NULL for a new run. `save` writes run.json: after all checks
+// and before the first other file, and after a checkpoint inside an epoch.
 int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
                  const std::function<void(const RunRecord& record)>& save);
 

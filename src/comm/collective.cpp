@@ -1,4 +1,4 @@
-// What ranks that do not agree are told.
+// Errors of ranks that start different collectives.
 #include "comm/collective.h"
 
 #include "core/error.h"
@@ -7,7 +7,7 @@
 namespace troika {
 namespace {
 
-// Elements of 4 bytes that the pieces cover.
+// Returns the number of elements, of 4 bytes each, that the pieces cover.
 int64_t count_of(const std::vector<OwnedBytes>& pieces) {
   return static_cast<int64_t>((pieces.empty() ? 0 : pieces.back().end) / sizeof(float));
 }

@@ -1,4 +1,5 @@
-// What the ranks of a group compute together, and that they agree on it.
+// Collectives: operations that the ranks of a group compute together, and the check that the ranks
+// agree.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
   DType dtype = DType::f32;  // of the elements: sums are of f32, f64, i32 or i64
   int64_t count = 0;         // elements
-  // Of an all_gather and a reduce_scatter: who owns what, the same on all ranks. Borrowed until the wait.
+  // Of all_gather and reduce_scatter: who owns which bytes, the same on all ranks. Borrowed until
+  // the wait.
   const std::vector<OwnedBytes>* pieces = nullptr;
 
   static Collective all_reduce(DType dtype, int64_t count) { return {CollectiveKind::all_reduce, dtype, count}; }
@@ -32,11 +34,12 @@ struct Collective {
   bool sums() const { return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter; }
 };
 
-// INTERNAL if rank `rank` starts another collective in the slot than the `others` have, or a sum of a type that has none.
+// INTERNAL if rank `rank` starts another collective in the slot than the `others`, or a sum of a
+// type that has no sums.
 void check_agreement(int slot, int rank, const Collective& started, const Collective& others);
 void check_dtype(int slot, int rank, const Collective& started);
 
-// Calls f with a value of the type that a sum is of.
+// Calls f with a zero of the sum's element type.
 template <typename F>
 void with_sum_type(DType dtype, F&& f) {
   switch (dtype) {

@@ -1,4 +1,5 @@
-// What the ranks of a group that are threads of this process meet at: a lock, a signal, and the group's end by an abort.
+// The shared state of a group whose ranks are threads of this process: a lock, a signal, and an
+// abort.
 #pragma once
 
 #include <condition_variable>
@@ -9,7 +10,7 @@
 
 namespace troika {
 
-// What a group's ranks share lies under `mutex`; who changes it calls `notify`.
+// The ranks' shared data are protected by `mutex`. A rank that changes them calls `notify`.
 class GroupState {
  public:
   std::mutex mutex;
@@ -19,10 +20,10 @@ class GroupState {
   // The first reason stays.
   void abort(const std::string& reason);
 
-  // COMM with the reason after an abort. Under the mutex.
+  // COMM with the reason after an abort. Called under the mutex.
   void check_usable(int rank) const;
 
-  // Until `condition`, whose result is told at the deadline. COMM after an abort.
+  // Waits until `condition`. Returns false at the deadline. COMM after an abort.
   template <typename Condition>
   bool wait_until(std::unique_lock<std::mutex>& lock, Deadline deadline, int rank, Condition condition) {
     const bool is_true = changed_.wait_until(lock, deadline, [&] { return is_aborted_ || condition(); });
@@ -30,7 +31,8 @@ class GroupState {
     return is_true;
   }
 
-  // The same for a messenger: COMM at the deadline too, where `what` says for what it waited.
+  // The same for a messenger, with COMM at the deadline too. `what` returns the reason for the
+  // wait.
   template <typename Condition, typename What>
   void await(std::unique_lock<std::mutex>& lock, Deadline deadline, int rank, int size, Condition condition,
              What what) {
@@ -41,7 +43,7 @@ class GroupState {
   [[noreturn]] static void throw_late(int rank, int size, const std::string& what);
 
   std::condition_variable changed_;
-  bool is_aborted_ = false;  // under the mutex, as the reason
+  bool is_aborted_ = false;  // under the mutex, like the reason
   std::string abort_reason_;
 };
 

@@ -1,4 +1,5 @@
-// A transport connects the ranks of a world: it makes the ends through which they compute together.
+// A transport connects the ranks of a world: it makes the ends through which ranks compute
+// together.
 #pragma once
 
 #include <memory>
@@ -23,9 +24,9 @@ struct World {
   bool needs_fixed_order = false;
 };
 
-// Groups are lists of world ranks, in the order of the members' ranks within the group. Each function
-// returns one end per member, in that order: null for a member that another process holds. All processes
-// that hold members call it, for the same groups in the same order.
+// A group is a list of world ranks, in the order of the members' ranks within the group. Each
+// function returns one end per member, in that order: null for a member that another process holds.
+// All processes that hold members call the function, for the same groups in the same order.
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -8,8 +8,9 @@
 
 namespace troika {
 
-// Returns the first transport that connects the world: of those that backends bring, then of the list.
-// INVALID_ARGUMENT naming the devices if there is none.
+// Returns the first transport that connects the world: first of those that backends bring, then of
+// the list. If there is none: INVALID_ARGUMENT naming two devices of different kinds, or
+// UNSUPPORTED.
 std::unique_ptr<Transport> create_transport(const World& world, const std::vector<const TransportDef*>& of_backends);
 
 }  // namespace troika

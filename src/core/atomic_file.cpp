@@ -17,11 +17,12 @@
 namespace troika {
 namespace {
 
-constexpr uint64_t kLargestWrite = uint64_t{1} << 30;  // Linux moves at most 2 GiB a call
+constexpr uint64_t kLargestWrite = uint64_t{1} << 30;  // Linux moves at most 2 GiB per call
 
-// The file that a chain of symbolic links names, which need not exist. `error` is 0 or an errno.
+// Returns the file at the end of a chain of symbolic links, which need not exist. `error` is 0 or
+// an errno.
 std::filesystem::path follow_links(std::filesystem::path path, int& error) {
-  constexpr int kMaxLinks = 40;  // as the kernel
+  constexpr int kMaxLinks = 40;  // as in the kernel
   std::error_code code;
   for (int links = 0; std::filesystem::is_symlink(std::filesystem::symlink_status(path, code)); ++links) {
     const std::filesystem::path target = std::filesystem::read_symlink(path, code);
@@ -86,15 +87,15 @@ void AtomicFile::create() {
     if (file_ < 0 && errno != EINTR && (errno != EEXIST || attempt == kAttempts))
       fail_in_directory("cannot create a file in", errno);
   }
-  // The umask may have taken bits away that the previous file has; where they cannot be set, the file is only more
-  // private than before.
+  // The umask may have removed bits that the previous file has. If they cannot be set, the new file
+  // is only more private.
   if (has_previous_) (void)file_system_.chmod(file_, mode_);
 
   int result = 0;
   do {
     result = size_ == 0 ? 0 : file_system_.allocate(file_, size_);
   } while (result != 0 && errno == EINTR);
-  // Not every file system can reserve room; there a full disk shows in write().
+  // Not every file system can reserve room. There a full disk is found in write().
   if (result != 0 && errno != EOPNOTSUPP && errno != EINVAL && errno != ENOSYS) fail("cannot write", errno);
 }
 
@@ -115,7 +116,8 @@ void AtomicFile::write(const void* data, uint64_t size) {
 void AtomicFile::commit() {
   if (file_ < 0 || written_ != size_)
     throw Error(Status::internal, text(label_, ": written ", written_, " bytes, announced ", size_));
-  // A failed fsync is never tried again: the kernel may have dropped the pages and would then say yes.
+  // A failed fsync is never tried again: the kernel may have dropped the pages, and would then
+  // report success.
   if (file_system_.fsync(file_) != 0) fail("cannot flush to disk", errno);
   const int closed = file_system_.close(file_);
   file_ = -1;  // even after a failure the descriptor is gone
@@ -123,7 +125,7 @@ void AtomicFile::commit() {
   if (file_system_.rename(directory_, temporary_name_.c_str(), name_.c_str()) != 0)
     fail("cannot rename the finished file into place", errno);
   temporary_name_.clear();
-  // Some network file systems cannot flush a directory and say EINVAL.
+  // Some network file systems cannot flush a directory and return EINVAL.
   const int error = file_system_.fsync(directory_) == 0 || errno == EINVAL ? 0 : errno;
   discard();
   if (error != 0)

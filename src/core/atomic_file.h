@@ -1,4 +1,5 @@
-// A file that appears whole or not at all: written beside its place, made durable, then renamed into it.
+// A file that appears whole or not at all: it is written next to its place, made durable, then
+// renamed into its place.
 #pragma once
 
 #include <sys/types.h>
@@ -11,8 +12,9 @@
 
 namespace troika {
 
-// Until commit() returns, the path holds what it held before; afterwards the new bytes, on disk. A process that dies in
-// between leaves one of the two, and at worst a stray `.NAME.tmp.PID.RANDOM` beside it. One thread an object.
+// Until commit() returns, the path has its old contents; afterwards it has the new bytes, on disk.
+// A process that ends in between leaves one of the two, and at worst a stray `.NAME.tmp.PID.RANDOM`
+// next to it. Each object belongs to one thread.
 //
 //     AtomicFile file("weights file", "run/w.safetensors", bytes.size());
 //     file.write(bytes.data(), bytes.size());
@@ -21,8 +23,9 @@ namespace troika {
 // Errors are IO and name `what` and the path.
 class AtomicFile {
  public:
-  // Creates the temporary file and reserves `size` bytes on disk, so that a full disk shows here. An existing file at
-  // `path` gives its mode bits; a symbolic link is followed and stays one. The file system must outlive this object.
+  // Creates the temporary file and reserves `size` bytes on disk, so that a full disk is found
+  // here. The new file takes the mode bits of an existing file at `path`. A symbolic link is
+  // followed and stays a link. The file system must outlive this object.
   AtomicFile(std::string_view what, const std::string& path, uint64_t size,
              const FileSystem& file_system = FileSystem::real());
   ~AtomicFile();

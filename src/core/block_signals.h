@@ -1,11 +1,12 @@
-// Starting threads on which the host's signal handlers never run.
+// Starts threads on which the host's signal handlers never run.
 #pragma once
 
 #include <signal.h>
 
 namespace troika {
 
-// Blocks every signal of the calling thread while it lives; a thread that is started meanwhile inherits that.
+// Blocks every signal of the calling thread during its life. A thread that is started meanwhile
+// inherits the blocked signals.
 class BlockSignals {
  public:
   BlockSignals() {

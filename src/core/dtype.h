@@ -38,12 +38,12 @@ constexpr std::string_view name_of(DType dtype) {
   return "unknown";
 }
 
-// Numbers that layers compute in; sums, statistics, losses and parameters stay f32.
+// Types in which layers compute. Sums, statistics, losses and parameters stay f32.
 constexpr bool is_compute_dtype(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
 }
 
-// Reads "f32" and so on.
+// Reads "f32", "f64" ...
 DType parse_dtype(std::string_view name);
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// The names of environment variables, and the one place that asks for them.
+// The names of environment variables, and the only place that reads them.
 #include "core/environment.h"
 
 #include <unistd.h>
@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-// Empty where it is not set.
+// Returns the variable's value; empty if it is not set.
 std::string read_variable(const char* name) {
   const char* value = std::getenv(name);
   return value ? value : "";

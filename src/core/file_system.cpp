@@ -24,7 +24,7 @@ ssize_t FileSystem::pread(int file, void* data, size_t size, uint64_t offset) co
 ssize_t FileSystem::write(int file, const void* data, size_t size) const { return ::write(file, data, size); }
 
 int FileSystem::allocate(int file, uint64_t size) const {
-  // Past this limit the kernel would send SIGXFSZ, which ends a host that does not handle it.
+  // Above this limit the kernel would send SIGXFSZ, which ends a host that does not handle it.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && size > limit.rlim_cur) {
     errno = EFBIG;

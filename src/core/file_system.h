@@ -10,8 +10,8 @@
 
 namespace troika {
 
-// Each call does what its namesake of POSIX does: -1 and errno on failure. Names are relative to `directory`, an open
-// descriptor, or AT_FDCWD.
+// Each call does what the POSIX call of its name does: -1 and errno on failure. Names are relative
+// to `directory`, an open descriptor, or AT_FDCWD.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
@@ -19,7 +19,8 @@ class FileSystem {
   virtual int open(int directory, const char* name, int flags, mode_t mode) const;
   virtual ssize_t pread(int file, void* data, size_t size, uint64_t offset) const;
   virtual ssize_t write(int file, const void* data, size_t size) const;
-  // posix_fallocate(0, size), but -1 and errno on failure. A size above RLIMIT_FSIZE is EFBIG with no SIGXFSZ.
+  // posix_fallocate(0, size), with -1 and errno on failure. A size above RLIMIT_FSIZE is EFBIG,
+  // without SIGXFSZ.
   virtual int allocate(int file, uint64_t size) const;
   virtual int chmod(int file, mode_t mode) const;
   virtual int fsync(int file) const;
@@ -30,7 +31,7 @@ class FileSystem {
   static const FileSystem& real();
 };
 
-// The text of an errno with its number: "No space left on device (28)".
+// Returns the text of an errno with its number: "No space left on device (28)".
 std::string system_error_text(int error);
 
 }  // namespace troika

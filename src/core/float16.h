@@ -1,4 +1,5 @@
-// The 16-bit floating-point formats as bits: bfloat16 (8-bit exponent) and IEEE half (5-bit), to and from float.
+// The 16-bit floating-point formats as bits: bfloat16 (8-bit exponent) and IEEE half (5-bit), to
+// and from float.
 #pragma once
 
 #include <bit>
@@ -25,12 +26,12 @@ constexpr float float_of_f16(uint16_t half) {
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
-// Rounds to nearest even; too large becomes infinite, NaN stays a (quiet) NaN.
+// Rounds to nearest even. Numbers that are too large become infinite; NaN stays a (quiet) NaN.
 constexpr uint16_t f16_of_float(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00);
   if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | 0x7c00);  // from 65520 on
-  if (magnitude < 0x38800000) {  // below 2^-14: adding 0.5 leaves the fraction in units of 2^-24, rounded by the sum
+  if (magnitude < 0x38800000) {  // below 2^-14: the sum with 0.5 rounds, and leaves the fraction in units of 2^-24
     const float sum = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(sum) - 0x3f000000));
   }

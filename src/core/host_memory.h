@@ -1,4 +1,5 @@
-// Host memory of a size that depends on the model or the data: where there is none, the error tells for what and how much.
+// Host memory whose size depends on the model or the data. If there is none, the error names its
+// purpose and size.
 #pragma once
 
 #include <new>
@@ -11,7 +12,8 @@
 
 namespace troika {
 
-// Resizes `values` to `n`. Throws OUT_OF_MEMORY naming `kind` and `name`: ("parameter", "fc.weight").
+// Resizes `values` to `n`. Throws OUT_OF_MEMORY naming `kind` and `name`: ("parameter",
+// "fc.weight").
 template <typename Element>
 void resize_host(std::vector<Element>& values, size_t n, std::string_view kind, std::string_view name) {
   try {

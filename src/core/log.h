@@ -19,7 +19,7 @@ class Log {
 
   bool wants(LogLevel level) const { return sink_ && level <= level_; }
 
-  // Hands one line to the sink, one call at a time.
+  // Passes one line to the sink, one call at a time.
   void write(LogLevel level, const std::string& line) const {
     if (!wants(level)) return;
     std::lock_guard lock(mutex_);

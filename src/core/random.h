@@ -1,4 +1,5 @@
-// Counter-based random numbers: every number is a pure function of a key and a counter, so nothing has to be stored.
+// Counter-based random numbers: every number is a pure function of a key and a counter, so nothing
+// has to be stored.
 #pragma once
 
 #include <array>
@@ -7,8 +8,8 @@
 
 namespace troika {
 
-// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): 128 random bits for a 64-bit key
-// and a 128-bit counter.
+// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011): 128 random
+// bits for a 64-bit key and a 128-bit counter.
 inline std::array<uint32_t, 4> philox(uint64_t key, uint64_t counter_low, uint64_t counter_high) {
   constexpr uint32_t kMultiplier0 = 0xD2511F53u, kMultiplier1 = 0xCD9E8D57u;
   constexpr uint32_t kWeyl0 = 0x9E3779B9u, kWeyl1 = 0xBB67AE85u;
@@ -33,7 +34,8 @@ inline double to_unit_double(uint32_t high, uint32_t low) {
   return (static_cast<double>(((uint64_t{high} << 32 | low) >> 12)) + 0.5) * 0x1p-52;
 }
 
-// A 64-bit key from text, stable for ever (FNV-1a), so that a parameter's numbers depend on its name alone.
+// Returns a 64-bit key of a text, the same in every version (FNV-1a): a parameter's numbers depend
+// only on its name.
 inline uint64_t hash_name(std::string_view name) {
   uint64_t h = 0xCBF29CE484222325u;
   for (char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001B3u;

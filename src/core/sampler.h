@@ -1,4 +1,5 @@
-// The order of samples in an epoch, as a pure function of (seed, epoch): nothing to store, nothing to replay on resume.
+// The order of samples in an epoch, as a pure function of (seed, epoch): nothing is stored, and
+// nothing is replayed on resume.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,10 @@ class Sampler {
  public:
   // The dataset's own order of `n` samples.
   explicit Sampler(int64_t n) : n_(n) {}
-  // The permutation of `n` samples that (seed, epoch) names, the same on every machine and in every version.
+  // The permutation of `n` samples for (seed, epoch), the same on every machine and in every
+  // version.
   Sampler(int64_t n, uint64_t seed, int64_t epoch) : Sampler(n, key_of(seed, epoch)) {}
-  // The same, by the key that (seed, epoch) make.
+  // The same, by the key of (seed, epoch).
   Sampler(int64_t n, uint64_t key);
   static uint64_t key_of(uint64_t seed, int64_t epoch);
 

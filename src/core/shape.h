@@ -30,7 +30,7 @@ class Shape {
     return n;
   }
 
-  // [n, dims...]: n tensors of this shape behind each other.
+  // [n, dims...]: n tensors of this shape, one after another.
   Shape times(int64_t n) const {
     Shape shape = *this;
     shape.dims_.insert(shape.dims_.begin(), n);
@@ -55,8 +55,8 @@ class Shape {
   std::vector<int64_t> dims_;
 };
 
-// Number of elements, with every product checked; throws INVALID_ARGUMENT naming `what` where it overflows or a
-// dimension is below 0.
+// Returns the number of elements, with every product checked. Throws INVALID_ARGUMENT naming `what`
+// if the product overflows or a dimension is below 0.
 int64_t checked_elements(const Shape& shape, const std::string& what);
 
 std::ostream& operator<<(std::ostream& out, const Shape& shape);  // [2, 3, 4]

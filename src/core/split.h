@@ -1,4 +1,5 @@
-// How n samples are cut over several devices: in order, sizes differing by at most one, the larger first.
+// How n samples are cut over several devices: in order, with sizes that differ by at most one, the
+// larger first.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +14,14 @@ struct Range {
   bool operator==(const Range&) const = default;
 };
 
-// Piece `index` of `n` samples cut into `pieces`: 10 over 4 gives 3, 3, 2, 2.
+// Returns piece `index` of `n` samples cut into `pieces`: 10 over 4 are 3, 3, 2, 2.
 inline Range balanced_split(int64_t n, int64_t pieces, int64_t index) {
   const int64_t base = n / pieces, extra = n % pieces;
   const int64_t begin = index * base + (index < extra ? index : extra);
   return {begin, begin + base + (index < extra ? 1 : 0)};
 }
 
-// Bytes [begin, end) of something that several ranks share, of which one rank has the newest.
+// Bytes [begin, end) of data that several ranks share. One rank, the owner, has the newest.
 struct OwnedBytes {
   size_t begin = 0;
   size_t end = 0;

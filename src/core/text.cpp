@@ -5,7 +5,7 @@ namespace troika {
 
 bool matches_pattern(std::string_view pattern, std::string_view name) {
   size_t p = 0, n = 0;
-  size_t star = std::string_view::npos, resume = 0;  // the last `*` and where its run would grow from
+  size_t star = std::string_view::npos, resume = 0;  // the last `*`, and the place from which its run would grow
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;

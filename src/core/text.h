@@ -8,8 +8,8 @@
 
 namespace troika {
 
-// A stream that prints numbers the same way whatever locale the host has set, and throws where memory runs out rather than
-// give a part of the text.
+// A stream that prints numbers in the same way for any locale of the host. It throws if memory runs
+// out, and never returns a part of the text.
 inline std::ostringstream text_stream() {
   std::ostringstream out;
   out.exceptions(std::ios_base::badbit);

@@ -1,4 +1,4 @@
-// Checking, holding and copying out the caller's arrays.
+// Checks, holds and copies the caller's arrays.
 #include "data/array_dataset.h"
 
 #include <algorithm>

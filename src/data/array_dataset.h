@@ -1,4 +1,4 @@
-// A dataset of arrays that the caller gave, held in memory.
+// A dataset of the caller's arrays, held in memory.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// A batch of samples in host memory, and which samples of a loader's dataset it has.
+// A batch of samples in host memory, and the samples of the loader's dataset that it has.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct BatchPosition {
   bool operator==(const BatchPosition&) const = default;
 };
 
-// Places [first, first + size) of the order that a loader gives its dataset's samples in.
+// Places [first, first + size) in a loader's order of the dataset's samples.
 struct BatchOrigin {
   BatchPosition at;                      // this batch
   BatchPosition next;                    // the batch after this one; after an epoch's last, batch 0 of the next epoch
@@ -25,16 +25,16 @@ struct BatchOrigin {
   int64_t first = 0, size = 0;
 };
 
-// Refilled in place by a loader, which allocates nothing once the largest batch has been seen.
+// A loader refills the batch in place. It allocates nothing after the largest batch.
 struct Batch {
   Shape shape;                        // of the inputs, [n, ...]
   DType dtype = DType::f32;           // of the inputs; or i32: tokens
   std::vector<float> inputs;          // row-major, or empty if the inputs are tokens
   std::vector<int32_t> tokens;        // row-major, or empty
-  std::vector<int32_t> labels;        // [n, label_size], or empty where targets are values
-  int64_t label_size = 1;             // of a sample
-  std::vector<float> values;          // [n, value_size], or empty where targets are labels
-  int64_t value_size = 0;             // 0 where targets are labels
+  std::vector<int32_t> labels;        // [n, label_size], or empty if targets are values
+  int64_t label_size = 1;             // labels per sample
+  std::vector<float> values;          // [n, value_size], or empty if targets are labels
+  int64_t value_size = 0;             // 0 if targets are labels
   std::optional<BatchOrigin> origin;  // a caller's own batch has none
 
   int64_t size() const { return shape[0]; }

@@ -1,4 +1,4 @@
-// Tables of taps, and the resize in two passes: along each needed input row, then between two of them.
+// Tables of taps, and the resize in two passes: along each needed input row, then between two rows.
 #include "data/bilinear_resize.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace troika {
 BilinearResize::BilinearResize(int64_t in_height, int64_t in_width, int64_t out_height, int64_t out_width)
     : in_width_(in_width), rows_(make_taps(in_height, out_height)), columns_(make_taps(in_width, out_width)) {}
 
-// Output pixel i has its centre at (i + 0.5) * in / out - 0.5, held inside the image.
+// Output pixel i has its centre at (i + 0.5) * in / out - 0.5, clamped to the image.
 std::vector<BilinearResize::Tap> BilinearResize::make_taps(int64_t in_size, int64_t out_size) {
   const float scale = static_cast<float>(in_size) / static_cast<float>(out_size);
   std::vector<Tap> taps;
@@ -28,7 +28,8 @@ void BilinearResize::resize(const uint8_t* pixels, const float* value_of_pixel, 
   for (int64_t begin = 0; begin < out_width; begin += kStrip) {
     const int64_t width = std::min(kStrip, out_width - begin);
     const Tap* const columns = columns_.data() + begin;
-    // The input rows resized along themselves that are at hand; row r lies in slot r mod 2, so two neighbours fit.
+    // The input rows that are resized along themselves already. Row r is in slot r mod 2, so two
+    // neighbours fit.
     float strips[2][kStrip];
     int64_t held[2] = {-1, -1};
     const auto strip_of = [&](int64_t row) -> const float* {

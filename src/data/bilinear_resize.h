@@ -1,5 +1,6 @@
-// Bilinear resize of u8 images in f32: what PyTorch's interpolate(mode="bilinear", align_corners=False,
-// antialias=False) computes since PyTorch 2, but for the rounding of fused multiply-adds.
+// Bilinear resize of u8 images in f32, as PyTorch's interpolate(mode="bilinear",
+// align_corners=False, antialias=False) has computed it since PyTorch 2, except for the rounding of
+// fused multiply-adds.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ class BilinearResize {
  public:
   BilinearResize(int64_t in_height, int64_t in_width, int64_t out_height, int64_t out_width);
 
-  // Resizes `pixels` [in_height, in_width], pixel p standing for `value_of_pixel[p]`, to `out` [out_height, out_width].
+  // Resizes `pixels` [in_height, in_width] to `out` [out_height, out_width]. Pixel p has the value
+  // `value_of_pixel[p]`.
   void resize(const uint8_t* pixels, const float* value_of_pixel, float* out) const;
 
  private:

@@ -1,4 +1,5 @@
-// What every dataset is: a fixed number of samples of one type with their targets, read by index.
+// The interface of datasets: a fixed number of samples of one type with their targets, read by
+// index.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +11,24 @@
 
 namespace troika {
 
-// Samples as bytes, [n, sample_shape...]; byte b stands for the element values[b].
+// Samples as bytes, [n, sample_shape...]. Byte b has the value values[b].
 struct ByteSamples {
   const uint8_t* bytes;
   const void* values;  // [256], of the samples' type
 };
 
-// What the samples of a dataset and their targets are.
+// The form of a dataset's samples and targets.
 struct SampleForm {
   Shape shape;
   DType dtype = DType::f32;             // or i32: tokens, at least 0
-  int64_t words = 0;                    // largest token + 1; 0 if there are none
+  int64_t words = 0;                    // largest token + 1; 0 without tokens
   int64_t classes = 0;                  // largest label + 1; 0 if targets are values
-  int64_t label_size = 1;               // labels a sample; 0 if targets are values
-  int64_t value_size = 0;               // values a sample; 0 if targets are labels
-  std::optional<int32_t> ignored = {};  // a label that is not below `classes`, for losses that ignore it
+  int64_t label_size = 1;               // labels per sample; 0 if targets are values
+  int64_t value_size = 0;               // values per sample; 0 if targets are labels
+  std::optional<int32_t> ignored = {};  // a label of `classes` or more, or below 0, for losses that ignore it
 };
 
-// Never changes after construction, so any number of threads may read at once.
+// Never changes after construction, so any number of threads may read concurrently.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -44,18 +45,18 @@ class Dataset {
   int64_t value_size() const { return form_.value_size; }
   bool has_labels() const { return form_.value_size == 0; }
 
-  // Reads the `n` samples at `indices` into `inputs` [n, sample_shape...], of the samples' type,
-  // and their targets into `labels` [n, label_size] or `values` [n, value_size], whichever this
-  // dataset has; the other is not touched, nor is what is null. Allocates nothing.
+  // Reads the `n` samples at `indices` into `inputs` [n, sample_shape...], of the samples' type.
+  // Reads their targets into `labels` [n, label_size] or `values` [n, value_size], whichever this
+  // dataset has. The other array is not touched, and null arrays are skipped. Allocates nothing.
   virtual void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const = 0;
 
-  // The samples where they lie as bytes in memory; none elsewhere.
+  // The samples, if they are stored in memory as bytes.
   virtual std::optional<ByteSamples> byte_samples() const { return std::nullopt; }
 
  protected:
   Dataset(SampleForm form, int64_t size)
       : form_(std::move(form)), sample_elements_(checked_elements(form_.shape, "dataset: a sample")), size_(size) {}
-  // Samples f32 with a class each, or with `value_size` values.
+  // Samples f32 with one class each, or with `value_size` values.
   Dataset(Shape sample_shape, int64_t size, int64_t classes, int64_t value_size)
       : Dataset(SampleForm{.shape = std::move(sample_shape),
                            .classes = classes,

@@ -1,4 +1,4 @@
-// Reading IDX through zlib, with every size checked against the file before memory is taken.
+// Reads IDX through zlib. Every size is checked against the file before memory is allocated.
 #include "data/idx.h"
 
 #include <zlib.h>
@@ -27,8 +27,8 @@ constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for gzip with its lar
 constexpr std::array<uint8_t, 2> kGzipMagic = {0x1F, 0x8B};
 constexpr uint8_t kElementTypeU8 = 0x08;
 
-// A file, decompressed where it is gzipped: one gzip stream or several behind each other, and nothing behind the last
-// (gzread would pass over that in silence). Everything it throws names the path.
+// A file, decompressed if it is gzipped: one gzip stream or several, one after another, with
+// nothing after the last stream (gzread would silently ignore it). Every error names the path.
 class IdxFile {
  public:
   explicit IdxFile(const std::string& path) : path_(path) {
@@ -69,7 +69,7 @@ class IdxFile {
     return done;
   }
 
-  // The most bytes that the file can hold, decompressed.
+  // The largest number of bytes that the file can have, decompressed.
   int64_t most_bytes() const { return inflater_ ? file_bytes_ * kMaxDeflateRatio : file_bytes_; }
 
   [[noreturn]] void fail(Status status, const std::string& why) const {
@@ -77,7 +77,7 @@ class IdxFile {
   }
 
  private:
-  // Keeps what was not consumed, and reads more behind it; at the end of the file nothing is added.
+  // Keeps what was not consumed, and reads more after it. At the end of the file nothing is added.
   void refill() {
     std::memmove(input_.data(), stream_.next_in ? stream_.next_in : input_.data(), stream_.avail_in);
     const size_t got = std::fread(input_.data() + stream_.avail_in, 1, input_.size() - stream_.avail_in, file_.get());
@@ -99,7 +99,7 @@ class IdxFile {
     return n;
   }
 
-  // 0 only behind the last stream, whose sum and size were right.
+  // Returns 0 only after the last stream, if its sum and size were right.
   int64_t inflate_some(uint8_t* to, unsigned n) {
     stream_.next_out = to;
     stream_.avail_out = n;
@@ -133,7 +133,7 @@ class IdxFile {
   int64_t file_bytes_ = 0;
   std::unique_ptr<std::FILE, Close> file_;
   std::vector<uint8_t> input_;
-  z_stream stream_{};                        // its input is what was read and not consumed yet, of plain files too
+  z_stream stream_{};                        // its input is what was read and not yet consumed, of plain files too
   std::unique_ptr<z_stream, End> inflater_;  // null for a plain file
   bool has_ended_ = false;                   // the stream, not the file
 };
@@ -157,7 +157,8 @@ Shape read_header(IdxFile& file) {
   return Shape(std::move(dims));
 }
 
-// Elements of `shape`, where the file can hold them at all. 4 bytes of header are magic, 4 each dimension.
+// Returns the elements of `shape`, if the file can hold so many. The header has 4 bytes of magic,
+// and 4 per dimension.
 int64_t count_elements(const IdxFile& file, const Shape& shape) {
   const int64_t most = std::max<int64_t>(file.most_bytes() - 4 - 4 * shape.rank(), 0);
   int64_t n = 1;
@@ -178,7 +179,8 @@ IdxArray read_idx(const std::string& path) {
   array.shape = read_header(file);
   const int64_t n = count_elements(file, array.shape);
 
-  // Reserved memory costs nothing until it is touched, so a gzipped file that lies takes no more than what it holds.
+  // Reserved memory costs nothing until it is touched: a gzipped file with a false size takes only
+  // what it holds.
   array.elements.reserve(static_cast<size_t>(n));
   for (int64_t done = 0; done < n;) {
     const int64_t ask = std::min(n - done, kChunkBytes);

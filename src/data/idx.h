@@ -1,4 +1,5 @@
-// Reader of IDX, the file format of MNIST: two zero bytes, element type, rank, dimensions as big-endian u32, elements.
+// Reads IDX, the file format of MNIST: two zero bytes, element type, rank, dimensions as big-endian
+// u32, elements.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace troika {
 
-// An array of u8, the one element type that Troika reads.
+// An array of u8, the only element type that Troika reads.
 struct IdxArray {
   Shape shape;
   std::vector<uint8_t> elements;

@@ -1,4 +1,4 @@
-// Checking images against labels, finding MNIST's files, and converting pixels.
+// Checks images against labels, finds MNIST's files, and converts pixels.
 #include "data/idx_dataset.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace troika {
 namespace {
 
-// The shape of a sample, [c, h, w], from that of the file's images.
+// Returns the shape of a sample, [c, h, w], for the shape of the file's images.
 Shape image_shape(const Shape& images) {
   if (images.rank() != 3 && images.rank() != 4)
     throw Error(Status::corrupt, text("idx images: shape is ", images, ", need [n, h, w] or [n, c, h, w]"));
@@ -43,7 +43,7 @@ int64_t check_labels(const IdxArray& images, const IdxArray& labels) {
   return labels.elements.empty() ? 0 : int64_t{*std::max_element(labels.elements.begin(), labels.elements.end())} + 1;
 }
 
-// In f32 throughout, as PyTorch computes it.
+// Computed in f32 throughout, as PyTorch does.
 std::array<float, 256> pixel_values(double mean, double std) {
   if (!std::isfinite(mean))
     throw Error(Status::invalid_argument, text("image transform: mean is ", mean, ", need a finite number"));
@@ -97,7 +97,7 @@ std::optional<ByteSamples> IdxDataset::byte_samples() const {
 
 std::shared_ptr<const Dataset> open_idx(const std::string& images_path, const std::string& labels_path,
                                         const ImageTransform& transform) {
-  pixel_values(transform.mean, transform.std);  // a wrong transform is told before files are read
+  pixel_values(transform.mean, transform.std);  // reports a wrong transform before files are read
   IdxArray images = read_idx(images_path);
   IdxArray labels = read_idx(labels_path);
   try {
@@ -116,7 +116,7 @@ std::shared_ptr<const Dataset> open_idx_directory(const std::string& directory, 
   const auto find = [&](const std::string& name) {
     const std::string plain = (std::filesystem::path(directory) / name).string();
     const std::string gzipped = plain + ".gz";
-    std::error_code ignored;  // what cannot be looked at is not there
+    std::error_code ignored;  // a file that cannot be examined counts as missing
     for (const std::string& path : {plain, gzipped})
       if (std::filesystem::exists(path, ignored)) return path;
     throw Error(Status::not_found, text("split '", split, "': there is neither '", plain, "' nor '", gzipped, "'"));

@@ -18,7 +18,7 @@ constexpr int64_t kMaxImageSide = 65535;  // pixels
 struct ImageTransform {
   double mean = 0.0;  // pixel p becomes (p / 255 - mean) / std
   double std = 1.0;
-  int64_t resize_height = 0;  // 0: as the file has it
+  int64_t resize_height = 0;  // 0: the height in the file
   int64_t resize_width = 0;
 };
 
@@ -43,7 +43,8 @@ class IdxDataset final : public Dataset {
 std::shared_ptr<const Dataset> open_idx(const std::string& images_path, const std::string& labels_path,
                                         const ImageTransform& transform);
 
-// Opens the files of `split`, "train" or "test", in a directory, named as MNIST names them, plain or with ".gz".
+// Opens the files of `split`, "train" or "test", in a directory. They have MNIST's names, plain or
+// with ".gz".
 std::shared_ptr<const Dataset> open_idx_directory(const std::string& directory, const std::string& split,
                                                   const ImageTransform& transform);
 

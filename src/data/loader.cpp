@@ -36,7 +36,7 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& opti
   position_.batches = count_batches(dataset_->size(), options_);
   ahead_ = position_;
 
-  // All memory is taken here, so that no later call fails for want of it.
+  // All memory is allocated here, so that no later call fails for lack of memory.
   const int64_t largest = std::min(options_.batch, dataset_->size());
   const Shape shape = dataset_->sample_shape().times(largest);
   const int64_t elements = checked_elements(shape, "loader: a batch");
@@ -107,13 +107,13 @@ void Loader::seek(const BatchPosition& to) {
   if (to.batch < 0 || to.batch > position_.batches)
     throw Error(Status::invalid_argument,
                 text("loader: batch is ", to.batch, ", need 0 to ", position_.batches, ", the batches of an epoch"));
-  if (to.epoch == position_.epoch && to.batch == position_.batch) return;  // keeps what is prepared
+  if (to.epoch == position_.epoch && to.batch == position_.batch) return;  // keeps the prepared batches
   position_.epoch = to.epoch;
   position_.batch = to.batch;
   if (!is_resting_) restart(position_.batch < position_.batches ? position_ : following(position_));
 }
 
-// The thread fills the batches from `ahead` on.
+// Makes the thread fill the batches from `ahead` on.
 void Loader::restart(const BatchPosition& ahead) {
   {
     std::lock_guard lock(mutex_);
@@ -152,8 +152,8 @@ void Loader::fill(Batch& batch, const BatchPosition& at) {
   dataset_->read(indices_.data(), n, inputs, batch.labels.data(), batch.values.data());
 }
 
-// The batch handed out before goes back to the thread, and the next one is waited for. The wait has no deadline: the
-// thread is our own and reads memory alone.
+// Returns the caller's last batch to the thread, and waits for the next one. The wait has no
+// deadline: the thread is the loader's own, and only reads memory.
 const Batch& Loader::take_filled() {
   std::unique_lock lock(mutex_);
   filled_.wait(lock, [&] { return filled_count_ > handed_count_ || error_; });

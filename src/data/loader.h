@@ -1,4 +1,4 @@
-// Batches of a dataset, epoch after epoch, prepared ahead on a thread.
+// Batches of a dataset, one epoch after another, prepared ahead on a thread.
 #pragma once
 
 #include <condition_variable>
@@ -26,7 +26,8 @@ struct LoaderOptions {
   uint64_t seed = 0;
 };
 
-// One thread at a time. What it gives depends on dataset, options and position alone, never on `prefetch` or the past.
+// Used by one thread at a time. Batches depend only on dataset, options and position, never on
+// `prefetch` or on earlier calls.
 class Loader {
  public:
   Loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options);
@@ -34,18 +35,20 @@ class Loader {
   Loader(const Loader&) = delete;
   Loader& operator=(const Loader&) = delete;
 
-  // The next batch, valid until the next call; nullptr once at the epoch's end, after which the next epoch begins.
-  // Throws what reading the dataset threw; the loader then still stands before that batch.
+  // Returns the next batch, valid until the next call, or nullptr once at the epoch's end: then the
+  // next epoch begins. Throws what reading the dataset threw; the loader then still stands before
+  // that batch.
   const Batch* next();
-  // Which samples the batch has that next gives next; none at the epoch's end.
+  // The samples of the batch that next returns next; none at the epoch's end.
   std::optional<BatchOrigin> peek() const;
-  // Goes on as next does, but reads nothing. What was prepared is dropped, and nothing is prepared until next is called again.
+  // Goes on as next does, but reads nothing. Prepared batches are dropped, and none is prepared
+  // until the next call of next.
   void skip();
 
-  // The batch that `next` gives next; batch == batches where it ends the epoch.
+  // The batch that `next` returns next; batch == batches if it ends the epoch.
   BatchPosition tell() const { return position_; }
   void seek(const BatchPosition& to);
-  // To batch 0 of the epoch, where every evaluation begins.
+  // Goes to batch 0 of the epoch, at which every evaluation begins.
   void rewind() { seek({position_.epoch, 0, position_.batches}); }
 
   const std::shared_ptr<const Dataset>& dataset() const { return dataset_; }
@@ -54,7 +57,7 @@ class Loader {
 
  private:
   BatchOrigin origin_of(const BatchPosition& at) const;
-  bool ends_epoch();  // and begins the next
+  bool ends_epoch();  // and begins the next epoch
   void fill(Batch& batch, const BatchPosition& at);
   void restart(const BatchPosition& ahead);
   const Batch& take_filled();
@@ -63,17 +66,17 @@ class Loader {
 
   std::shared_ptr<const Dataset> dataset_;
   LoaderOptions options_;
-  BatchPosition position_;        // the caller's, not the thread's
-  std::vector<Batch> ring_;       // prefetch + 1: the batch handed out and those ahead of it
-  std::vector<int64_t> indices_;  // of the batch being filled; the filling side's
+  BatchPosition position_;        // the caller's position, not the thread's
+  std::vector<Batch> ring_;       // prefetch + 1: the caller's batch, and those ahead of it
+  std::vector<int64_t> indices_;  // of the batch being filled; only the filling side uses them
 
-  std::mutex mutex_;  // guards all below, and which side a slot of the ring belongs to
+  std::mutex mutex_;  // guards all members below, and the owner of each slot of the ring
   std::condition_variable wanted_, filled_;
-  uint64_t handed_count_ = 0;  // batches handed out since the last seek
-  uint64_t filled_count_ = 0;  // batches filled since the last seek; batch i lies in slot i mod ring size
-  uint64_t seeks_ = 0;         // tells the thread that what it was filling is of no use
-  BatchPosition ahead_;        // what the thread fills next
-  std::exception_ptr error_;   // what filling `ahead_` threw; the thread waits until it is told
+  uint64_t handed_count_ = 0;  // batches passed to the caller since the last seek
+  uint64_t filled_count_ = 0;  // batches filled since the last seek; batch i is in slot i mod ring size
+  uint64_t seeks_ = 0;         // lets the thread notice that the batch being filled is of no use
+  BatchPosition ahead_;        // the batch that the thread fills next
+  std::exception_ptr error_;   // from filling `ahead_`; the thread waits until the caller has it
   bool is_resting_ = false;    // since a skip
   bool stops_ = false;
   std::thread thread_;

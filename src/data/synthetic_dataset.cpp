@@ -45,7 +45,7 @@ void SyntheticDataset::read(const int64_t* indices, int64_t n, void* inputs, int
 
 void SyntheticDataset::read_sample(int64_t sample, int64_t label, float* out) const {
   const auto bits = philox(seed_, static_cast<uint64_t>(sample), kNoiseStream);
-  // An odd factor sends the first 65,536 labels to windows of their own.
+  // An odd factor assigns the first 65,536 labels windows of their own.
   int64_t centre = label * 40503 % kTableSize;
   int64_t noise = bits[0] % kTableSize;
   const float amount = 0.25f + 0.25f * to_unit_float(bits[1]);

@@ -1,4 +1,4 @@
-// Checking, holding and copying out tokens.
+// Checks, holds and copies tokens.
 #include "data/token_dataset.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ int64_t count_of(const Tokens& tokens) {
   return std::visit([](const auto& elements) { return static_cast<int64_t>(elements.size()); }, tokens);
 }
 
-// Largest token + 1.
+// Returns the largest token + 1.
 int64_t count_words(const Tokens& tokens) {
   return std::visit(
       [](const auto& elements) {
@@ -71,7 +71,7 @@ void copy(const std::vector<T>& from, int64_t first, int64_t n, int32_t* to) {
   std::copy_n(from.data() + first, n, to);
 }
 
-// What each byte stands for.
+// The token of each byte.
 constexpr auto kByteTokens = [] {
   std::array<int32_t, 256> tokens{};
   std::iota(tokens.begin(), tokens.end(), 0);

@@ -1,4 +1,4 @@
-// A dataset of token sequences that the caller gave, held in memory.
+// A dataset of the caller's token sequences, held in memory.
 #pragma once
 
 #include <variant>
@@ -8,16 +8,16 @@
 
 namespace troika {
 
-// Held as they were given: a byte stays a byte.
+// Stored as they are passed: a byte stays a byte.
 using Tokens = std::variant<std::vector<uint8_t>, std::vector<int32_t>>;
 
 class TokenDataset final : public Dataset {
  public:
-  // One stream, cut into windows of `steps` tokens one after the other. The label of a token is the
-  // next token. What is left at the end makes no window.
+  // One stream, cut into windows of `steps` tokens, one after another. The label of a token is the
+  // next token. Tokens at the end that fill no window are left out.
   TokenDataset(Tokens stream, int64_t steps);
-  // Sequences `tokens` [n, steps], each with `label_size` labels: 1, or `steps`, one for each
-  // token. `ignored`: what a label may be besides a class.
+  // Sequences `tokens` [n, steps], each with `label_size` labels: 1, or `steps`, one per token.
+  // `ignored`: a label that need not be a class.
   TokenDataset(Tokens tokens, int64_t steps, std::vector<int32_t> labels, int64_t label_size,
                std::optional<int32_t> ignored);
 
@@ -26,7 +26,7 @@ class TokenDataset final : public Dataset {
 
  private:
   Tokens tokens_;
-  std::vector<int32_t> labels_;  // empty: those of a stream
+  std::vector<int32_t> labels_;  // empty: a stream's labels
 };
 
 }  // namespace troika

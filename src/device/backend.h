@@ -1,4 +1,4 @@
-// Backends and devices: what the rest of the library knows of hardware.
+// Backends and devices: all that the rest of the library knows of hardware.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct DeviceId {
 };
 
 std::string to_string(DeviceId id);              // "cpu:1"
-DeviceId parse_device(const std::string& text);  // INVALID_ARGUMENT where it is no device's name
+DeviceId parse_device(const std::string& text);  // INVALID_ARGUMENT if it is no device's name
 std::ostream& operator<<(std::ostream& out, DeviceId id);
 
 struct DeviceInfo {
@@ -32,16 +32,16 @@ struct DeviceInfo {
   int64_t free_bytes = 0;
 };
 
-// Memory of a device, aligned to 64 bytes, on a GPU to 256, and zeroed. Freed by its deleter, behind the launches that use it; null
-// is ignored.
+// Memory of a device, zeroed, and aligned to 64 bytes, on a GPU to 256. Its deleter frees the
+// memory after the launches that use it; null is ignored.
 using Buffer = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
-// In place of one that is taken later, or never.
+// Stands for a buffer that is allocated later, or never.
 inline Buffer no_buffer() {
   return Buffer(nullptr, [](std::byte*) {});
 }
 
-// For each launch of a run, those before it that it waits for.
+// For each launch of a run, the earlier launches that it waits for.
 using LaunchOrder = std::vector<std::vector<size_t>>;
 
 // A run of launches that the device repeats with one call, on the same addresses: a CUDA graph.
@@ -51,8 +51,8 @@ class Recording {
   virtual void run() = 0;
 };
 
-// One replica's device. Except for copies and allocation it is used from one thread: its worker, which calls
-// enter_thread first. Launches may end later than the call that starts them, in order.
+// One replica's device. Except for copies and allocation, only one thread uses it: its worker,
+// which calls enter_thread first. Launches may end after the call that starts them, in order.
 class Device {
  public:
   virtual ~Device() = default;
@@ -60,26 +60,28 @@ class Device {
 
   // OUT_OF_MEMORY naming device, bytes and `purpose`.
   virtual Buffer allocate(size_t bytes, const std::string& purpose) = 0;
-  // Both behind the launches so far. The source may change when the first returns; the second returns with the bytes.
+  // Both come after the launches so far. After the first returns, the source may change; when the
+  // second returns, the bytes are there.
   virtual void copy_from_host(void* destination, const void* source, size_t bytes) = 0;
   virtual void copy_to_host(void* destination, const void* source, size_t bytes) = 0;
   // Waits for the copies so far.
   virtual void finish() {}
-  // Within this device's memory, behind the launches so far and before those that follow. From the worker.
+  // Copies within this device's memory, after the launches so far and before those that follow.
+  // Called by the worker.
   virtual void copy(void* destination, const void* source, size_t bytes) = 0;
-  // For results of up to `capacity` bytes.
+  // Returns a readback for results of up to `capacity` bytes.
   virtual std::unique_ptr<Readback> create_readback(size_t capacity) {
     return std::make_unique<HostReadback>(capacity);
   }
-  // Whether the host can launch a step while the one before it still runs.
+  // Whether the host can launch a step while the step before still runs.
   virtual bool runs_ahead() const { return false; }
-  // Bytes of this device's memory that a dataset may take, so that batches are gathered there; 0: they are better copied from
-  // the host.
+  // Bytes of this device's memory that a dataset may take, so that batches are gathered there. 0:
+  // batches are better copied from the host.
   virtual size_t room_for_samples() const { return 0; }
   // Whether repeating a recording costs less than launching one by one.
   virtual bool can_record() const { return false; }
-  // Records what `launch` launches when it is called with 0, 1 ... order.size() - 1, without running it. Null on a device that
-  // cannot.
+  // Records what `launch` launches when it is called with 0, 1 ... order.size() - 1, without
+  // running it. Returns null on a device that cannot record.
   virtual std::unique_ptr<Recording> record([[maybe_unused]] const LaunchOrder& order,
                                             [[maybe_unused]] const std::function<void(size_t)>& launch) {
     return nullptr;
@@ -88,13 +90,13 @@ class Device {
   // Prepares the calling thread to be this device's worker: cores, number of threads.
   virtual void enter_thread() = 0;
 
-  // The kernel for a node; UNSUPPORTED naming op and device where there is none.
+  // Returns the kernel for a node. UNSUPPORTED, naming op and device, if there is none.
   virtual KernelChoice select(const KernelRequest& request) = 0;
-  // A kernel with one input and one output that changes the layout.
+  // Returns a kernel with one input and one output that changes the layout.
   virtual KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) = 0;
 };
 
-// What a replica asks of its device: its share of the CPU's cores.
+// A replica's share of its device: its part of the CPU's cores.
 struct DeviceShare {
   int threads = 1;
   std::vector<int> cores;  // to pin the worker to; empty: not pinned
@@ -113,17 +115,17 @@ class Backend {
   virtual std::vector<const TransportDef*> transports() const { return {}; }
 };
 
-// The backends of this process. backends/backends.cpp is the one list that names them.
+// The backends of this process. backends/backends.cpp is the only list that names them.
 class BackendRegistry {
  public:
   static std::unique_ptr<BackendRegistry> create();
 
   void add(std::unique_ptr<Backend> backend) { backends_.push_back(std::move(backend)); }
-  // A kind that cannot be used here, and why.
+  // Adds a kind that cannot be used here, and the reason.
   void add_unavailable(DeviceKind kind, std::string reason) { unavailable_.emplace_back(kind, std::move(reason)); }
 
-  int device_count(DeviceKind kind) const;  // 0 where the kind is not usable
-  // DEVICE_UNAVAILABLE with the reason.
+  int device_count(DeviceKind kind) const;  // 0 if the kind is not usable
+  // Returns the device's backend, or throws DEVICE_UNAVAILABLE with the reason.
   const Backend& require(DeviceId id) const;
   std::shared_ptr<Device> open(DeviceId id, const DeviceShare& share) const {
     return require(id).open(id.index, share);

@@ -1,4 +1,4 @@
-// How a tensor's elements lie in memory, as its backend means it.
+// How the elements of a tensor are stored in memory, in the terms of its backend.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The search for a plug-in, and the checks before it is let in.
+// The search for a plug-in, and the checks before it is used.
 #include "device/plugin.h"
 
 #include <dlfcn.h>
@@ -10,7 +10,8 @@
 namespace troika {
 namespace {
 
-// The folder of the file that holds this function: libtroika.so, or a program that has it built in.
+// Returns the folder of the file with this function: of libtroika.so, or of a program that contains
+// the library.
 std::string own_folder() {
   Dl_info info{};
   if (!dladdr(reinterpret_cast<void*>(&load_backend), &info) || !info.dli_fname) return "";

@@ -1,4 +1,4 @@
-// Reading what is there already.
+// Reads results that are there already.
 #include "device/readback.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// The parts of a kernel's scratch: booked at plan time, found again at step time by their offsets.
+// The parts of a kernel's scratch: reserved at plan time, and found at step time by their offsets.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace troika {
 
-// Books parts one after the other, each at a multiple of `alignment` bytes.
+// Reserves parts one after another, each at a multiple of `alignment` bytes.
 class ScratchLedger {
  public:
   explicit ScratchLedger(size_t alignment) : alignment_(alignment) {}

@@ -11,9 +11,9 @@ namespace troika {
 
 class Tensor {
  public:
-  // Zeroed memory of its own.
+  // Creates a tensor with zeroed memory of its own.
   static std::shared_ptr<Tensor> create(std::shared_ptr<Device> device, TensorType type);
-  // Somebody else's memory; `release` is called once, when the tensor goes.
+  // Wraps the memory of someone else. `release` is called once, when the tensor is destroyed.
   static std::shared_ptr<Tensor> borrow(std::shared_ptr<Device> device, TensorType type, void* data,
                                         std::function<void()> release);
   ~Tensor();
@@ -28,7 +28,7 @@ class Tensor {
   void read(void* host) const {
     if (bytes()) device_->copy_to_host(host, data_, bytes());
   }
-  // Returns when the bytes are there: others may read them through DLPack, on streams of theirs.
+  // Returns when the bytes have arrived: others may read them through DLPack, on their own streams.
   void write(const void* host) {
     if (!bytes()) return;
     device_->copy_from_host(data_, host, bytes());
@@ -46,10 +46,12 @@ class Tensor {
   std::function<void()> release_;
 };
 
-// Pieces of `source` along dimension 0, in order, sizes differing by at most one, each a copy on its device.
+// Returns pieces of `source` along dimension 0, in order, with sizes that differ by at most one.
+// Each is a copy on its device.
 std::vector<std::shared_ptr<Tensor>> scatter(const Tensor& source, const std::vector<std::shared_ptr<Device>>& devices);
 
-// Replaces each tensor by the sum of all, added in their order. One shape and dtype; f32, f64, i32 or i64.
+// Replaces each tensor by the sum of all, added in their order. One shape and dtype; f32, f64, i32
+// or i64.
 void all_reduce(const std::vector<Tensor*>& tensors);
 
 }  // namespace troika

@@ -21,7 +21,7 @@ class Attributes {
   const std::map<std::string, Attribute>& items() const { return items_; }
   bool operator==(const Attributes&) const = default;
 
-  // Each throws INTERNAL where the attribute is absent or of another type.
+  // Each throws INTERNAL if the attribute is absent or of another type.
   int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;
   const std::vector<int64_t>& list(const std::string& name) const;

@@ -24,11 +24,14 @@ struct TensorType {
   size_t bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
 };
 
-// What a value is to the step. Activations and inputs live in the arena; the others are state,
-// which outlives a step. A step is fed: samples and their targets, one value of each per
-// micro-batch; the weight of a label in the gradient, if labels are ignored; settings, the numbers
-// that an update reads; a counter, which random draws depend on. A graph that is no step has inputs
-// of its own meaning.
+// The role of a value in the step. Activations and inputs are stored in the arena; all others are
+// state, which outlives a step. The host feeds a step:
+// - samples and their targets, one value of each per micro-batch;
+// - the weight of a label in the gradient, if labels may be ignored;
+// - settings, the numbers that an update reads;
+// - a counter, on which random draws depend.
+//
+// A graph that is not a step has inputs of its own meaning.
 enum class Role {
   activation,
   input,
@@ -47,7 +50,7 @@ constexpr bool is_input(Role role) { return role >= Role::input && role <= Role:
 constexpr bool is_state(Role role) { return role >= Role::parameter; }
 constexpr bool is_of_samples(Role role) { return role == Role::samples || role == Role::targets; }
 
-// What a step reports by an output of its graph. A value is the network's own output.
+// The meaning of an output of the graph. A value is the network's own output.
 enum class Report { value, loss, correct, batch_results, is_finite, gradient_norm, loss_scale };
 
 struct Value {
@@ -56,13 +59,15 @@ struct Value {
   Role role = Role::activation;
 };
 
-// What an op is: the room ops/ defines it and the two functions below. The graph knows no more of an op than its name.
+// An op. The room ops/ defines the struct and the two functions below. The graph knows only the
+// op's name.
 struct OpDef;
 std::string_view name_of(const OpDef& op);
 const OpDef* find_op(std::string_view name);                   // null: there is no such op
 std::ostream& operator<<(std::ostream& out, const OpDef* op);  // its name, so that messages never print an address
 
-// One operation. Nodes are stored in an order in which they can run. An input may be kNoValue if the op allows it.
+// One operation. Nodes are stored in an order in which they can run. An input may be kNoValue if
+// the op allows it.
 struct Node {
   const OpDef* op = nullptr;
   std::string name;  // the layer it belongs to, such as "layer1.0.conv1"
@@ -71,7 +76,7 @@ struct Node {
   Attributes attributes;
 };
 
-// A value that the step hands out, kept until its end.
+// A value that the step returns, kept until its end.
 struct Output {
   Output(ValueId value, Report what = Report::value) : id(value), report(what) {}
   operator ValueId() const { return id; }
@@ -94,7 +99,7 @@ class Graph {
   ValueId add_value(std::string name, TensorType type, Role role = Role::activation);
   Node& add_node(Node node);
 
-  // The input or state value of that name.
+  // Returns the input or state value of that name.
   std::optional<ValueId> find(const std::string& name) const;
 
   std::vector<Output> outputs;
@@ -105,8 +110,8 @@ class Graph {
   std::vector<Node> nodes_;
 };
 
-// Throws INTERNAL, naming the node, where the graph is not well formed: a value read before it is made, made twice,
-// made though it is state of another step, or an id out of range.
+// Throws INTERNAL, naming the node, if the graph is not well formed: a value is read before it is
+// made, made twice, made although it is state of another step, or an id is out of range.
 void verify_structure(const Graph& graph);
 
 // The text form, and back. parse_graph(print_graph(g)) prints as g does.

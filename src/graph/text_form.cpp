@@ -1,4 +1,4 @@
-// The text form of a graph: one line a value that exists before the step, one line a node.
+// The text form of a graph: one line per value that exists before the step, and one line per node.
 //
 //   graph "net" {
 //     %0 : f32[2, 3] input "x"
@@ -255,7 +255,8 @@ class Parser {
 std::string print_graph(const Graph& graph) {
   std::ostringstream out = text_stream();
   out << "graph " << quote(graph.name()) << " {\n";
-  // Values in order of their ids: what exists before the step prints a line, the rest with the node that makes it.
+  // Values in order of their ids: each that exists before the step is a line, the others are
+  // printed with their node.
   std::vector<const Node*> maker(graph.values().size(), nullptr);
   for (const Node& node : graph.nodes())
     for (ValueId id : node.outputs) maker[id] = &node;

@@ -8,7 +8,8 @@
 namespace troika {
 namespace {
 
-constexpr size_t kMaxNameBytes = 200;  // with ".num_batches_tracked" behind it, it fits the public struct's 256
+// so that ".num_batches_tracked" after it still fits in the public struct's 256
+constexpr size_t kMaxNameBytes = 200;
 constexpr int64_t kMaxParameters = int64_t{1} << 60;
 
 }  // namespace
@@ -78,7 +79,7 @@ ValueId Addition::commit(const Attributes& attributes, std::string description) 
 ValueId Addition::commit_nodes(const Append& append, std::string description) {
   Layer layer{name_, std::move(description), 0};
   check(append, layer);
-  Graph graph = graph_;  // a copy, which takes the model's place when nothing can fail any more
+  Graph graph = graph_;  // a copy, which replaces the model's graph when nothing can fail any more
   std::vector<Parameter> parameters;
   std::vector<ValueId> inputs;
   for (const Input& in : inputs_) {

@@ -1,4 +1,4 @@
-// One layer on its way into a model: what every layer checks, and how it is added.
+// One layer on its way into a model: the checks that every layer needs, and how it is added.
 #pragma once
 
 #include <functional>
@@ -12,19 +12,21 @@ namespace troika {
 // Throws INVALID_ARGUMENT "conv2d 'stem': <message>".
 [[noreturn]] void fail_layer(const std::string& op, const std::string& name, const std::string& message);
 
-// Throws INVALID_ARGUMENT where a layer cannot go by that name.
+// Throws INVALID_ARGUMENT if a layer cannot have that name.
 void check_layer_name(const std::string& op, const std::string& name);
 
-// What a host may pass on: the model's input, or the first output of a layer's last node.
+// Whether a host may pass the value on: it is the model's input, or the first output of a layer's
+// last node.
 bool is_layer_output(const Graph& graph, ValueId value);
 
-// Until `commit` nothing of the model has changed: shapes are inferred in a graph that holds this layer alone.
+// The model does not change until `commit`: shapes are inferred in a graph with only this layer.
 class Addition {
  public:
   Addition(Graph& graph, std::vector<Layer>& layers, ParameterStore& parameters, const char* op,
            const std::string& name);
 
-  // Inputs in the op's order. Returns the shape of the value, which has that type.
+  // To be called in the order of the op's inputs. Returns the shape of the value, which must have
+  // that type.
   const Shape& input(ValueId value, DType dtype = DType::f32);
   void parameter(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::parameter); }
   void buffer(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::buffer); }
@@ -34,7 +36,8 @@ class Addition {
   // A layer of one node.
   ValueId commit(const Attributes& attributes, std::string description);
 
-  // A layer of several: `append` appends them to a graph that has these inputs, and gives the layer's output.
+  // A layer of several nodes: `append` appends them to a graph that has these inputs, and returns
+  // the layer's output.
   using Append = std::function<ValueId(Graph& graph, const std::vector<ValueId>& inputs)>;
   ValueId commit_nodes(const Append& append, std::string description);
 

@@ -1,4 +1,5 @@
-// char_lstm: a language model of characters, which says after each of them what comes next.
+// char_lstm: a language model of characters, which predicts the next character after each
+// character.
 #include "models/zoo_models.h"
 
 namespace troika {

@@ -1,12 +1,12 @@
-// d2l_resnet18: the ResNet-18 of the multi-GPU chapter of Dive into Deep Learning. Convolutions have a bias, a shortcut is
-// a 1x1 convolution without batch normalisation.
+// d2l_resnet18: the ResNet-18 of the multi-GPU chapter of Dive into Deep Learning. Convolutions
+// have a bias, and a shortcut is a 1x1 convolution without batch normalisation.
 #include "core/text.h"
 #include "models/zoo_models.h"
 
 namespace troika {
 namespace {
 
-// y = relu(bn2(conv2(relu(bn1(conv1(x))))) + x), x through the shortcut where its shape changes.
+// y = relu(bn2(conv2(relu(bn1(conv1(x))))) + x). If the shape changes, x goes through the shortcut.
 ValueId residual(Model& model, const std::string& name, ValueId x, int64_t channels, int64_t stride) {
   model.name_container(name, "Residual");
   ValueId y = model.add_conv2d(name + ".conv1", x, square_conv(channels, 3, stride, 1, true));
@@ -19,7 +19,8 @@ ValueId residual(Model& model, const std::string& name, ValueId x, int64_t chann
   return model.add_relu(name + ".relu2", y);
 }
 
-// The four stages of two blocks and the head; every stage but the first halves the image and doubles the channels.
+// Four stages of two blocks, and the head. Every stage except the first halves the image and
+// doubles the channels.
 void build_body(Model& model, ValueId x, int64_t classes) {
   for (int stage = 0; stage < 4; ++stage)
     for (int block = 0; block < 2; ++block)

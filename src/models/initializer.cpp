@@ -1,4 +1,5 @@
-// Values for parameters: block j of 128 random bits makes elements 2 j and 2 j + 1, so nothing depends on order or threads.
+// Values for parameters. Block j of 128 random bits makes elements 2 j and 2 j + 1, so nothing
+// depends on order or threads.
 #include "models/initializer.h"
 
 #include <algorithm>
@@ -18,8 +19,8 @@
 namespace troika {
 namespace {
 
-// The finaliser of SplitMix64 (Steele et al. 2014): spreads a name's hash over all bits, since FNV-1a of short names that
-// differ in one letter does not.
+// The finaliser of SplitMix64 (Steele et al. 2014): spreads a name's hash over all bits. FNV-1a
+// does not do so for short names that differ in one letter.
 uint64_t mixed(uint64_t h) {
   h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9u;
   h = (h ^ (h >> 27)) * 0x94D049BB133111EBu;
@@ -68,7 +69,7 @@ struct Fans {
   double in, out;
 };
 
-// Of shape [o, i, k...], as PyTorch's _calculate_fan_in_and_fan_out.
+// Returns the fans for a shape [o, i, k...], as PyTorch's _calculate_fan_in_and_fan_out.
 Fans fans_of(const Shape& shape) {
   const double receptive = static_cast<double>(shape.elements()) / static_cast<double>(shape[0] * shape[1]);
   return {static_cast<double>(shape[1]) * receptive, static_cast<double>(shape[0]) * receptive};
@@ -91,7 +92,7 @@ void initialize_entry(ParameterStore& store, size_t i, Initializer initializer, 
   }
 }
 
-// Throws where the setting makes no numbers.
+// Throws if the setting cannot make numbers.
 void check(Initializer initializer, double a) {
   const auto number = static_cast<int32_t>(initializer);
   if (number < 1 || number > 7)
@@ -106,7 +107,7 @@ bool ends_with(const std::string& name, const std::string& suffix) {
   return name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
 }
 
-// Running statistics start anew; `only_missing`: those that have no value.
+// Resets running statistics; `only_missing`: only those that have no value.
 void initialize_buffers(ParameterStore& store, bool only_missing) {
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
@@ -120,7 +121,7 @@ void initialize_buffers(ParameterStore& store, bool only_missing) {
   }
 }
 
-// The weight of the layer that entry `i` belongs to.
+// Returns the shape of the weight of entry `i`'s layer.
 const Shape& weight_shape_of(const ParameterStore& store, size_t i, const char* suffix) {
   const std::string& name = store.entry(i).name;
   const std::string layer = name.substr(0, name.rfind('.'));

@@ -1,4 +1,4 @@
-// Initialisers: values for parameters from a seed and the parameter's name alone.
+// Initialisers: values for parameters that depend only on a seed and the parameter's name.
 #pragma once
 
 #include <string>
@@ -18,12 +18,13 @@ enum class Initializer : int32_t {
   xavier_uniform = 7,
 };
 
-// Initialises the parameters (not the buffers) whose names match. NOT_FOUND where none does; INVALID_ARGUMENT where the
-// initialiser needs rank 2 and a parameter that matches has less (nothing is changed then).
+// Initialises the parameters (not the buffers) whose names match. NOT_FOUND if no name matches.
+// INVALID_ARGUMENT if the initialiser needs rank 2 and a matching parameter has less: then nothing
+// has changed.
 void initialize(Model& model, const std::string& pattern, Initializer initializer, double a, uint64_t seed);
 
-// The model's default for every parameter and buffer (running_mean 0, running_var 1, num_batches_tracked 0), or only for
-// those without a value.
+// Sets every parameter and buffer to the model's default (running_mean 0, running_var 1,
+// num_batches_tracked 0), or only those without a value.
 void initialize_default(Model& model, uint64_t seed, bool only_missing);
 
 }  // namespace troika

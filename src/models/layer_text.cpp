@@ -11,14 +11,15 @@ namespace {
 
 std::string pair_text(const int64_t (&pair)[2]) { return text('(', pair[0], ", ", pair[1], ')'); }
 
-// One number where both are equal, as a pooling layer prints what it was given.
+// Returns one number if both are equal, as pooling layers print.
 std::string size_text(const int64_t (&pair)[2]) { return pair[0] == pair[1] ? text(pair[0]) : pair_text(pair); }
 
 bool both_are(const int64_t (&pair)[2], int64_t value) { return pair[0] == value && pair[1] == value; }
 
 const char* bool_text(bool value) { return value ? "True" : "False"; }
 
-// The shortest decimal that reads back as the same number, as Python's repr: an exponent below 1e-4 and from 1e16.
+// Returns the shortest decimal that reads back as the same number, as Python's repr: with an
+// exponent below 1e-4 and from 1e16 on.
 std::string real_text(double value) {
   char buffer[512];
   const auto scientific = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;

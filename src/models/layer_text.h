@@ -1,4 +1,4 @@
-// What a layer prints as: the text of PyTorch's repr of it.
+// The text of a layer, as PyTorch's repr prints it.
 #pragma once
 
 #include <string>

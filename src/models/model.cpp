@@ -1,4 +1,4 @@
-// Layer calls: each checks everything first, then appends its values, its node and its parameters.
+// Layer calls: each checks everything first, then appends its values, nodes and parameters.
 #include "models/model.h"
 
 #include <cmath>
@@ -60,7 +60,7 @@ ValueId Model::add_conv2d(const std::string& name, ValueId input, const ConvOpti
   const int64_t in_channels = channels_of(layer.input(input)), out_channels = options.out_channels;
   if (out_channels < 1) fail_layer("conv2d", name, text("out_channels is ", out_channels, ", needs at least 1"));
   const Window& w = options.window;
-  // Groups that do not divide, or are below 1, are refused by the op.
+  // The op refuses groups that do not divide the channels, or are below 1.
   const int64_t group_channels = options.groups > 0 ? in_channels / options.groups : in_channels;
   layer.parameter("weight", {DType::f32, {out_channels, group_channels, w.kernel[0], w.kernel[1]}});
   if (options.bias)

@@ -1,4 +1,5 @@
-// The single-device module: a graph of named layers, built layer by layer, and the values of its parameters.
+// The single-device module: a graph of named layers, built layer by layer, and the values of its
+// parameters.
 #pragma once
 
 #include <memory>
@@ -31,8 +32,9 @@ struct ConvOptions {
   bool bias = true;
 };
 
-// The graph holds batch 1; a plan is made of a copy with the batch that it needs (passes/rebatch). Its input is "x"
-// whatever the host calls it, training-mode ops (batch_norm2d, dropout) stand for both modes.
+// The graph has batch 1. A plan uses a copy with the batch that it needs (passes/rebatch.cpp). The
+// graph's input is "x", whatever the host calls it. Ops of training mode (batch_norm2d, dropout)
+// stand for both modes.
 class Model {
  public:
   explicit Model(std::string name) : name_(std::move(name)), graph_(name_) {}
@@ -46,10 +48,11 @@ class Model {
   Shape output_shape() const;  // without the batch
   const std::shared_ptr<ParameterStore>& parameters() const { return parameters_; }
 
-  // Layers. Each gives its output; throws INVALID_ARGUMENT and changes nothing where something does not fit.
+  // Layers. Each call returns the layer's output. Throws INVALID_ARGUMENT and changes nothing if
+  // something does not fit.
   ValueId add_input(const std::string& name, const Shape& sample, DType dtype = DType::f32);  // f32, or i32: tokens
   ValueId add_conv2d(const std::string& name, ValueId input, const ConvOptions& options);
-  // Of all numbers of a sample; or, per position, of a sequence's features in each step.
+  // Multiplies all numbers of a sample, or, per position, the features of each step of a sequence.
   ValueId add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias,
                      bool is_per_position = false);
   ValueId add_embedding(const std::string& name, ValueId tokens, int64_t words, int64_t features);
@@ -66,13 +69,14 @@ class Model {
   ValueId add_select_step(const std::string& name, ValueId input, int64_t step);
   void set_output(ValueId value);
 
-  // Names the kind of a group of layers for printing: ("layer1.0", "BasicBlock"). Others print as "Sequential".
+  // Names the kind of a group of layers for printing: ("layer1.0", "BasicBlock"). Other groups
+  // print as "Sequential".
   void name_container(const std::string& prefix, const std::string& kind);
 
   void set_default_initializer(DefaultInitializer initializer) { default_initializer_ = initializer; }
   DefaultInitializer default_initializer() const { return default_initializer_; }
 
-  // The tree as PyTorch's repr prints it, with parameter counts.
+  // Returns the tree of layers as PyTorch's repr prints it, with parameter counts.
   std::string print() const;
 
   std::atomic<bool>& busy() { return busy_; }

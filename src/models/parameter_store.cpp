@@ -1,4 +1,4 @@
-// Reading and writing parameter values, through the owner where it has newer ones.
+// Reads and writes parameter values, through the owner if it has newer ones.
 #include "models/parameter_store.h"
 
 #include <cstring>
@@ -92,7 +92,7 @@ bool ParameterStore::begin_refresh(const ParameterOwner* owner) {
 void ParameterStore::refresh() {
   std::lock_guard lock(mutex_);
   if (!owner_is_newer_) return;
-  ++version_;  // the owner notes that it has this version itself
+  ++version_;  // the owner itself notes that it has this version
   owner_.load()->pull();
   owner_is_newer_ = false;
 }

@@ -1,4 +1,5 @@
-// The values of a model's parameters and buffers: host copies, shared by the model and the trainer that holds it.
+// The values of a model's parameters and buffers: host copies, which the model shares with the
+// trainer that holds it.
 #pragma once
 
 #include <atomic>
@@ -19,46 +20,52 @@ struct Parameter {
   std::vector<std::byte> data;  // row-major; empty until initialized, and while the owner has a newer value
 };
 
-// Who holds values newer than the host copies: a trainer after a step.
+// Holds values that are newer than the host copies: a trainer after a step.
 class ParameterOwner {
  public:
   virtual ~ParameterOwner() = default;
-  // Writes the newest values into the store's host copies. Throws BUSY while the owner is in a step.
+  // Writes the newest values into the store's host copies. Throws BUSY while the owner is in a
+  // step.
   virtual void pull() = 0;
 };
 
-// Entries keep the order in which layers were added. Reading and writing by name is safe from several threads.
+// Entries are in the order in which layers were added. Reading and writing by name is safe from
+// several threads.
 class ParameterStore {
  public:
-  // Building, before anything is attached: all of them, or none.
+  // For building, before anything is attached: adds all of them, or none.
   void add(std::vector<Parameter> parameters);
 
   size_t size() const { return entries_.size(); }
   const Parameter& entry(size_t i) const { return entries_[i]; }  // its data may be older than the owner's
-  size_t index_of(const std::string& name) const;                 // NOT_FOUND, with the nearest name where there is one
+  size_t index_of(const std::string& name) const;                 // NOT_FOUND, with the nearest name if there is one
   bool contains(const std::string& name) const;
 
-  // Bring the host copies up to date first. `what` is the model's name for messages.
+  // First bring the host copies up to date. `what` is the model's name, for messages.
   void read(size_t i, void* data, size_t bytes);
   void write(size_t i, const void* data, size_t bytes);
 
-  // Bumped whenever a host copy is written: replicas upload again when it differs from what they uploaded.
+  // Grows whenever a host copy is written: replicas upload again if it differs from the version
+  // that they uploaded.
   uint64_t version() const { return version_; }
 
-  // The trainer that holds the parameters; null for none. A new owner's predecessor is pulled first.
+  // The trainer that holds the parameters; null: none. If there was an owner, its values are pulled
+  // first.
   void set_owner(ParameterOwner* owner);
   bool is_owner(const ParameterOwner* owner) const { return owner_ == owner; }
   void drop_owner();  // without pulling: its values are lost
-  // By the owner, before a step: DETACHED where it is none any more. The host copies, which are old now, give their memory
-  // back until somebody asks for a value.
+  // Called by the owner before a step: DETACHED if it is not the owner any more. The host copies
+  // are outdated from now on, and free their memory until a value is needed.
   void mark_newer(const ParameterOwner* owner);
-  void refresh();  // pulls where the owner has newer values
-  // By the owner, which then writes the host copies itself: whether it has newer values, and that it wrote them.
+  void refresh();  // pulls if the owner has newer values
+  // For the owner, which writes the host copies itself: whether it has newer values, and then that
+  // it has written them.
   bool begin_refresh(const ParameterOwner* owner);
   void end_refresh() { owner_is_newer_ = false; }
-  // By the owner, inside pull() and upload: direct access to the host copies.
+  // For the owner, inside pull() and upload: direct access to the host copies.
   std::vector<std::byte>& data(size_t i) { return entries_[i].data; }
-  // Memory for the host copy, which keeps what it has. Throws OUT_OF_MEMORY with the parameter's name and size.
+  // Returns memory for the host copy, which keeps its contents. Throws OUT_OF_MEMORY with the
+  // parameter's name and size.
   std::vector<std::byte>& allocate(size_t i);
 
   std::recursive_mutex& mutex() { return mutex_; }

@@ -1,4 +1,4 @@
-// Printing a model as PyTorch's repr does: the dots in the layers' names make the tree.
+// Prints a model as PyTorch's repr does: the dots in the layers' names make the tree.
 #include <algorithm>
 #include <deque>
 
@@ -8,7 +8,7 @@
 namespace troika {
 namespace {
 
-// A layer, or a group of layers whose names begin alike.
+// A layer, or a group of layers whose names begin with the same prefix.
 struct Branch {
   std::string part;    // "0"
   std::string prefix;  // "layer1.0"
@@ -71,7 +71,7 @@ class Printer {
     return "Sequential";
   }
 
-  // Depth is bounded: a name has 200 bytes at most.
+  // The depth is bounded: a name has at most 200 bytes.
   static std::string indent(int depth) { return std::string(static_cast<size_t>(depth) * 2, ' '); }
 
   const std::vector<std::pair<std::string, std::string>>& containers_;

@@ -1,4 +1,5 @@
-// LSTM and GRU, cut in time into parts that recompute can take one by one; and the layer that takes one step.
+// LSTM and GRU, cut in time into parts that recompute can drop one by one, and the layer that takes
+// one step of a sequence.
 #include <algorithm>
 #include <cmath>
 
@@ -10,8 +11,8 @@
 namespace troika {
 namespace {
 
-// About sqrt(steps) parts of as many steps each: what is kept where they meet and what is computed again inside one of them are
-// then as little together as can be (Chen et al. 2016).
+// Returns about sqrt(steps) parts of equal length. This minimises the sum of the states that are
+// kept between parts and the values that are computed again inside one part (Chen et al. 2016).
 std::vector<int64_t> cut_in_time(int64_t steps) {
   constexpr double kMostParts = 1000;  // so that graphs stay small whatever a host asks for
   const auto parts = static_cast<int64_t>(std::min(std::round(std::sqrt(static_cast<double>(steps))), kMostParts));
@@ -20,7 +21,8 @@ std::vector<int64_t> cut_in_time(int64_t steps) {
   return cut;
 }
 
-// The parts of x, each made when it is wanted: those of the model's input need no gradient, and so no common node.
+// The parts of x, each made when it is needed. Parts of the model's input need no gradient, and so
+// no common node.
 class Parts {
  public:
   Parts(Graph& graph, const std::string& name, ValueId x, std::vector<int64_t> steps)
@@ -50,7 +52,8 @@ class Parts {
 
 }  // namespace
 
-// One node a part of the sequence, each of which begins with the states [n, hidden] that the one before it ends with.
+// One node per part of the sequence. Each begins with the states [n, hidden] with which the part
+// before ends.
 ValueId Model::add_recurrent(const char* op, const char* kind, int64_t gates, size_t states, const std::string& name,
                              ValueId input, int64_t hidden, bool bias) {
   Addition layer(graph_, layers_, *parameters_, op, name);
@@ -96,7 +99,7 @@ ValueId Model::add_select_step(const std::string& name, ValueId input, int64_t s
     fail_layer("select_step", name,
                text("step is ", step, ", input has ", x[1], " steps, needs ", -x[1], " to ", x[1] - 1));
   const int64_t begin = step < 0 ? step + x[1] : step, features = x[2];
-  // The steps of a sequence lie where an image has its channels.
+  // A sequence has its steps on the axis on which an image has its channels.
   const auto append = [&](Graph& graph, const std::vector<ValueId>& given) {
     const auto one = append_node(graph, slice_channels_op, name, {given[0]}, {{"begin", begin}, {"end", begin + 1}});
     return append_node(graph, reshape_op, name, one, {{"shape", std::vector<int64_t>{features}}})[0];

@@ -1,5 +1,5 @@
-// resnet18, resnet34 and resnet50: layers and parameter names of torchvision (He et al. 2015; the stride of a bottleneck on
-// its 3x3 convolution, "v1.5").
+// resnet18, resnet34 and resnet50: layers and parameter names of torchvision (He et al. 2015, with
+// the stride of a bottleneck on its 3x3 convolution, "v1.5").
 #include "core/text.h"
 #include "models/zoo_models.h"
 

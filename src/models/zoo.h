@@ -1,4 +1,4 @@
-// Models by name, built with the same layer calls that a user has.
+// Models by name, built with the same layer calls that hosts use.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct ZooOptions {  // empty: the model's own default
                          steps = {};
 };
 
-// NOT_FOUND, listing the names, where there is no such model.
+// NOT_FOUND, listing the names, if there is no such model.
 std::unique_ptr<Model> create_model(const std::string& name, const ZooOptions& options);
 std::vector<std::string> model_names();
 

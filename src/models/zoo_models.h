@@ -1,4 +1,4 @@
-// The builders behind the zoo's list, and the layer settings that they share.
+// The builders of the models in the zoo's list, and the layer settings that they share.
 #pragma once
 
 #include "models/model.h"
@@ -10,13 +10,13 @@ struct ImageSize {
   Shape shape() const { return {channels, height, width}; }
 };
 
-// The sizes of a model. Those that a model does not have are ignored.
+// The sizes of a model. Sizes that a model does not have are ignored.
 struct ZooSizes {
   ImageSize image;
   int64_t classes = 0, hidden = 0, steps = 0;
 };
 
-// Each adds input, layers and output to an empty model.
+// Each function adds input, layers and output to an empty model.
 void build_char_lstm(Model& model, const ZooSizes& sizes);
 void build_lenet(Model& model, const ZooSizes& sizes);
 void build_mlp(Model& model, const ZooSizes& sizes);

@@ -1,5 +1,5 @@
-// adamw: Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW defines it. For update number
-// t = 1, 2, ...:
+// adamw: Adam with decoupled weight decay (Loshchilov and Hutter 2019), as torch.optim.AdamW
+// defines it. For update number t = 1, 2, ...:
 //
 //     p = p - learning_rate * weight_decay * p
 //     m = beta1 * m + (1 - beta1) * gradient;  v = beta2 * v + (1 - beta2) * gradient^2

@@ -1,11 +1,12 @@
-// all_gather: each rank has updated some of a bucket's parameters; afterwards all have them all. In place, in the background.
+// all_gather: each rank has updated some of a bucket's parameters, and receives the others. In
+// place, in the background.
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
-// Inputs: the bucket's parameters, which lie one behind the other. Attribute bucket: its number. They are whole at the end
-// of the step.
+// Inputs: the bucket's parameters, which are stored one after another. Attribute bucket: its
+// number. The parameters are complete at the end of the step.
 std::vector<TensorType> infer(const OpInputs&) { return {}; }
 
 }  // namespace

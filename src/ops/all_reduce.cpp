@@ -1,11 +1,12 @@
-// all_reduce: replaces each gradient of a bucket by its sum over all ranks, in place and in the background.
+// all_reduce: replaces each gradient of a bucket by its sum over all ranks, in place and in the
+// background.
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
-// Inputs: the bucket's gradients, which lie one behind the other. Attribute bucket: its number. The sum is there when a
-// later node reads it.
+// Inputs: the bucket's gradients, which are stored one after another. Attribute bucket: its number.
+// The sum is complete when a later node reads it.
 std::vector<TensorType> infer(const OpInputs&) { return {}; }
 
 }  // namespace

@@ -1,12 +1,15 @@
-// average_update: the exponential moving average of parameters, which evaluates better than their last values.
+// average_update: the exponential moving average of parameters, which evaluates better than their
+// last values.
 #include "core/text.h"
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
-// Inputs: is_finite i32 [1] or none: a step that is skipped does not count. Then, for each parameter: the average, f32, and the
-// parameter after its update, of the same shape. Attribute: decay. average = decay * average + (1 - decay) * parameter
+// Inputs: is_finite i32 [1] or none: a skipped step does not count. Then, for each parameter: the
+// average, f32, and the parameter after its update, of the same shape. Attribute: decay.
+//
+//     average = decay * average + (1 - decay) * parameter
 std::vector<TensorType> infer(const OpInputs& in) {
   if (in.types.size() < 3 || in.types.size() % 2 == 0)
     in.fail(text("has ", in.types.size(), " inputs, needs 1 and a multiple of 2"));

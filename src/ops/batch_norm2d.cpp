@@ -1,6 +1,7 @@
-// batch_norm2d: y = (x - mean) / sqrt(var + eps) * weight + bias a channel of [n, c, h, w] (Ioffe and Szegedy 2015), with an
-// optional residual to add and a fused ReLU; and the form for inference, which takes the running statistics. Over the samples
-// of several ranks (SyncBatchNorm), each gives its moments, and in backward its sums; see parallel/sync_batch_norm.
+// batch_norm2d: y = (x - mean) / sqrt(var + eps) * weight + bias per channel of [n, c, h, w] (Ioffe
+// and Szegedy 2015), with an optional residual to add and a fused ReLU. The form for inference
+// reads the running statistics. With SyncBatchNorm several ranks share their moments, and in the
+// backward pass their sums (parallel/sync_batch_norm.h).
 #include "ops/batch_norm2d.h"
 
 #include "core/text.h"
@@ -20,17 +21,18 @@ void check(const OpInputs& in) {
     in.fail(text("residual has shape ", in.shape(residual), ", input has ", in.shape(x)));
 }
 
-// f32 [ranks, row].
+// Throws unless input `i` is f32 [ranks, row].
 void need_rows(const OpInputs& in, size_t i, int64_t row) {
   in.need_rank(i, 2, "[ranks, 2 channels + 1]");
   if (in.types[i].dtype != DType::f32 || in.shape(i)[1] != row)
     in.fail(text("moments are ", name_of(in.types[i].dtype), in.shape(i), ", need f32[ranks, ", row, "]"));
 }
 
-// Inputs: x, weight [c], bias [c], running_mean [c], running_var [c], num_batches_tracked [] (or none of the three: then
-// nothing is tracked), residual or none, moments or none, absorbed_bias [c] or none. The last is set
-// by absorb_biases: the bias of the convolution before, missing from x, is added to the tracked mean only.
-// Outputs: y, mean [c], inverse standard deviation [c]. Attributes: eps, momentum, relu.
+// Inputs: x; weight [c]; bias [c]; running_mean [c], running_var [c] and num_batches_tracked [], or
+// none of the three: then nothing is tracked; residual or none; moments or none; absorbed_bias [c]
+// or none. absorb_biases sets the last: the bias of the convolution before, missing from x, is
+// added to the tracked mean only. Outputs: y, mean [c], inverse standard deviation [c]. Attributes:
+// eps, momentum, relu.
 std::vector<TensorType> infer(const OpInputs& in) {
   using namespace batch_norm2d;
   in.need_inputs(residual + 1, kInputs);
@@ -46,8 +48,8 @@ std::vector<TensorType> infer(const OpInputs& in) {
   return {in.types[x], channel, channel};
 }
 
-// The same with sums over all ranks, and n values a channel on all of them. Gradients of parameters are this rank's: the
-// all-reduce adds them up.
+// The same with sums over all ranks, which have n values per channel together. Gradients of
+// parameters are this rank's: the all-reduce sums them.
 std::vector<ValueId> gradient_over_ranks(GradientBuilder& b, const Node& node, ValueId dy) {
   const bool relu = node.attributes.flag("relu"), residual = node.inputs[batch_norm2d::residual] != kNoValue;
   const ValueId x = node.inputs[batch_norm2d::x], mean = node.outputs[batch_norm2d::mean];
@@ -62,8 +64,12 @@ std::vector<ValueId> gradient_over_ranks(GradientBuilder& b, const Node& node, V
   return {d[0], d[1], d[2], kNoValue, kNoValue, kNoValue, residual ? dz : kNoValue, kNoValue};
 }
 
-// With xhat = (x - mean) * inv_std and n values a channel: dbias = sum dz, dweight = sum dz xhat,
-// dx = weight * inv_std * (dz - dbias / n - xhat * dweight / n); a fused ReLU gives dz = dy where y > 0, and the residual gets dz.
+// The formulas, with xhat = (x - mean) * inv_std and n values per channel:
+//
+//     dz = dy, and 0 if a fused ReLU has cut; also the gradient of the residual
+//     dbias = sum dz
+//     dweight = sum dz xhat
+//     dx = weight * inv_std * (dz - dbias / n - xhat * dweight / n)
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   using namespace batch_norm2d;
   const bool relu = node.attributes.flag("relu"), has_residual = node.inputs[residual] != kNoValue;
@@ -90,7 +96,7 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
       in.fail(text("sums are ", in.has(i) ? text(name_of(in.types[i].dtype), in.shape(i)) : "absent", ", need f32[",
                    2 * in.shape(x)[1] + 1, "]"));
   std::vector<TensorType> types = {in.types[x], in.types[weight], in.types[weight]};
-  if (is_summed && (residual || in.has(addend))) in.fail("has sums, whose op gives dz; needs no residual");
+  if (is_summed && (residual || in.has(addend))) in.fail("has sums, whose op returns dz; needs no residual");
   if (in.has(addend) && in.types[addend] != in.types[dy])
     in.fail(text("adds ", name_of(in.types[addend].dtype), in.shape(addend), " to ", name_of(in.types[dy].dtype),
                  in.shape(dy), ", need both of one type"));
@@ -99,8 +105,9 @@ std::vector<TensorType> infer_gradient(const OpInputs& in) {
   return types;
 }
 
-// Input: x. Attributes rank, ranks. Output: f32 [ranks, 2 c + 1], whose row `rank` has {values a channel, means [c], sums of
-// squared differences from them [c]}, the others 0: their sum over the ranks has all rows.
+// Input: x. Attributes rank, ranks. Output: f32 [ranks, 2 c + 1]. Row `rank` has {values per
+// channel, means [c], sums of squared differences from the means [c]}; other rows are 0. The sum
+// over the ranks has all rows.
 std::vector<TensorType> infer_moments(const OpInputs& in) {
   in.need_inputs(1, 1);
   in.need_rank(0, 4, "[batch, channels, height, width]");
@@ -109,8 +116,8 @@ std::vector<TensorType> infer_moments(const OpInputs& in) {
   return {{DType::f32, {ranks, 2 * in.shape(0)[1] + 1}}};
 }
 
-// Inputs: x, mean, y where relu, dy. Outputs: f32 [2 c + 1] {values a channel, sums of dz [c], sums of dz (x - mean) [c]}, and
-// dz where `residual`.
+// Inputs: x, mean, y if `relu`, dy. Outputs: f32 [2 c + 1] {values per channel, sums of dz [c],
+// sums of dz (x - mean) [c]}, and dz if `residual`.
 std::vector<TensorType> infer_sums(const OpInputs& in) {
   in.need_inputs(batch_norm2d_gradient_sums::kInputs, batch_norm2d_gradient_sums::kInputs);
   in.need_rank(0, 4, "[batch, channels, height, width]");
@@ -119,7 +126,7 @@ std::vector<TensorType> infer_sums(const OpInputs& in) {
   return types;
 }
 
-// Inputs as batch_norm2d, which they take over. Output: y.
+// The inputs of batch_norm2d, whose place the op takes. Output: y.
 std::vector<TensorType> infer_inference(const OpInputs& in) {
   using namespace batch_norm2d;
   in.need_inputs(residual + 1, residual + 1);

@@ -5,18 +5,18 @@
 
 namespace troika {
 
-// The inference form has the same inputs, and output y alone.
+// The inference form has the same inputs, and only the output y.
 namespace batch_norm2d {
 enum Input : size_t {
   x,
   weight,
   bias,
-  running_mean,  // this and the next two: all or none
+  running_mean,  // all of the next three or none
   running_var,
   num_batches_tracked,
   residual,       // or none
   moments,        // of all ranks, or none (batch_norm2d_moments)
-  absorbed_bias,  // or none: the bias that x lacks, added to the tracked mean alone (passes/absorb_biases.cpp)
+  absorbed_bias,  // or none: the bias that x lacks, added only to the tracked mean (passes/absorb_biases.cpp)
   kInputs
 };
 enum Output : size_t { y, mean, inv_std };
@@ -30,7 +30,7 @@ enum Input : size_t {
   inv_std,
   y,  // if `relu`
   dy,
-  own_sums,  // this and the next: of SyncBatchNorm, or none (batch_norm2d_gradient_sums)
+  own_sums,  // this and the next: with SyncBatchNorm, or none (batch_norm2d_gradient_sums)
   all_sums,
   addend,  // or none: another gradient of y, added to dy (passes/fuse_adds.cpp)
   kInputs

@@ -1,5 +1,6 @@
-// batch_results: this rank's losses and correct labels in one tensor, with 0 for all that other ranks have. The sum of these
-// tensors over the world has every loss in the order of samples, whatever the number of ranks.
+// batch_results: this rank's losses and correct labels in one tensor, with 0 for those of other
+// ranks. The sum of these tensors over the world has every loss in the order of samples, for any
+// number of ranks.
 #include "core/text.h"
 #include "ops/op_def.h"
 
@@ -8,10 +9,11 @@ namespace {
 
 const TensorType kLoss{DType::f64, {1}}, kCorrect{DType::i64, {1}};
 
-// Inputs: losses f64 [1] of the rank's micro-batches in the order of samples, then their correct labels i64 [1].
-// Attributes: losses, how many of the inputs are losses; first, the place of the first loss among those of the whole batch;
-// places, the number of all losses.
-// Output: f64 [places + 1], the losses, then the number of correct labels, which a double holds exactly up to 2^53.
+// Inputs: losses f64 [1] of the rank's micro-batches in the order of samples, then their correct
+// labels, i64 [1] each. Attributes: losses, the number of losses among the inputs; first, the place
+// of the first loss among those of the whole batch; places, the number of losses of the whole
+// batch. Output: f64 [places + 1], the losses, then the number of correct labels, which a double
+// holds exactly up to 2^53.
 std::vector<TensorType> infer(const OpInputs& in) {
   const Attributes& a = in.node.attributes;
   const int64_t losses = a.integer("losses"), first = a.integer("first"), places = a.integer("places");

@@ -1,11 +1,12 @@
-// cast and cast_all: the same numbers in another floating-point type, rounded to nearest even, of one tensor or of many.
+// cast and cast_all: the same numbers in another floating-point type, rounded to nearest even, of
+// one tensor or of many.
 #include "core/text.h"
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
-// Attribute dtype: the DType as a number.
+// Returns the DType that the attribute dtype names as a number.
 DType cast_type(const OpInputs& in, const TensorType& from) {
   const auto to = static_cast<DType>(in.node.attributes.integer("dtype"));
   if (!is_compute_dtype(from.dtype) || !is_compute_dtype(to))
@@ -18,14 +19,14 @@ std::vector<TensorType> infer(const OpInputs& in) {
   return {{cast_type(in, in.types[0]), in.shape(0)}};
 }
 
-// The gradient in the input's type; weight gradients are f32 already.
+// The gradient has the input's type. Weight gradients are f32 already.
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const DType from = b.type(node.inputs[0]).dtype;
   if (b.type(dy[0]).dtype == from) return {dy[0]};
   return {b.append(cast_op, node, {dy[0]}, {{"dtype", static_cast<int64_t>(from)}})};
 }
 
-// Inputs: tensors of one type. Made of casts behind autodiff, so it needs no gradient.
+// Inputs: tensors of one type. The op replaces casts after autodiff, so it needs no gradient.
 std::vector<TensorType> infer_all(const OpInputs& in) {
   std::vector<TensorType> types;
   for (const TensorType& type : in.types) {

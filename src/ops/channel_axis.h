@@ -1,4 +1,4 @@
-// The axis of a value that its channels, features or classes are on.
+// The axis of a value's channels, features or classes.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace troika {
 
-// Axis 1 of an image [batch, channels, h, w] and of [batch, features]; the last axis of a sequence
-// [batch, steps, features].
+// Returns 1 for an image [batch, channels, h, w] and for [batch, features], and the last axis for a
+// sequence [batch, steps, features].
 inline int channel_axis(const Shape& shape) { return shape.rank() == 3 ? 2 : 1; }
 
 }  // namespace troika

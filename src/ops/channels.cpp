@@ -1,7 +1,7 @@
-// What a split by channel adds: parts of the channels of values, which the ranks of a channel group
-// gather, and sums over these ranks, of which each takes all (channel_sum) or its part
-// (channel_scatter). Channels are on the axis that the attribute `axis` says: [n, c, ...] if it is
-// absent, [n, steps, c] if it is 2.
+// Ops that a split by channel adds: parts of a value's channels, which the ranks of a channel group
+// gather, and sums over these ranks. Each rank takes all (channel_sum) or its part
+// (channel_scatter). Attribute axis: the axis of the channels. Absent: [n, c, ...]; 2: [n, steps,
+// c].
 #include <numeric>
 
 #include "ops/channels.h"
@@ -12,7 +12,7 @@
 namespace troika {
 namespace {
 
-// Attributes begin, end: channels of x that y has.
+// Attributes begin, end: the channels of x that y has.
 std::vector<TensorType> infer_slice(const OpInputs& in) {
   in.need_inputs(1, 1);
   const int64_t begin = in.node.attributes.integer("begin"), end = in.node.attributes.integer("end");
@@ -25,7 +25,7 @@ std::vector<TensorType> infer_slice(const OpInputs& in) {
   return {{in.types[0].dtype, shape}};
 }
 
-// Zeros in front of it and behind it.
+// Zeros before the slice and after it.
 std::vector<ValueId> slice_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   Shape shape = b.type(node.inputs[0]).shape;
   const int axis = axis_of(node);
@@ -41,11 +41,12 @@ std::vector<ValueId> slice_gradient(GradientBuilder& b, const Node& node, const 
   return {parts.size() > 1 ? b.append(join_steps_op, node, parts, on_axis({}, axis)) : dy[0]};
 }
 
-// Channels of all ranks.
+// Returns the channels of all ranks.
 int64_t sum_of(const std::vector<int64_t>& widths) { return std::accumulate(widths.begin(), widths.end(), int64_t{0}); }
 
-// Attributes: widths, the channels that each rank of the group has; rank, this one's place among them. Output: what all ranks
-// have, [n, width, ...] of one behind that of another, as a run of numbers. join_channels reads it.
+// Attributes: widths, the channels of each rank of the group; rank, this rank's place in the group.
+// Output: the values of all ranks as a run of numbers, [n, width, ...] of one rank after another.
+// join_channels reads it.
 std::vector<TensorType> infer_gather(const OpInputs& in) {
   in.need_inputs(1, 1);
   const std::vector<int64_t>& widths = in.node.attributes.list("widths");
@@ -57,7 +58,8 @@ std::vector<TensorType> infer_gather(const OpInputs& in) {
   return {{in.types[0].dtype, {x.elements() / x[axis] * sum_of(widths)}}};
 }
 
-// The gradient of what is gathered comes unpacked, as join_channels has it: [n, channels, ...].
+// The gradient of gathered channels is not packed; it is as join_channels returns it: [n, channels,
+// ...].
 std::vector<ValueId> gather_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const std::vector<int64_t>& widths = node.attributes.list("widths");
   const auto own = widths.begin() + node.attributes.integer("rank");
@@ -66,7 +68,7 @@ std::vector<ValueId> gather_gradient(GradientBuilder& b, const Node& node, const
       b.append(slice_channels_op, node, {dy[0]}, on_axis({{"begin", begin}, {"end", begin + *own}}, axis_of(node)))};
 }
 
-// Attributes: widths, as channel_gather; shape, of the output [n, channels, ...].
+// Attributes: widths, as in channel_gather; shape, of the output [n, channels, ...].
 std::vector<TensorType> infer_join(const OpInputs& in) {
   in.need_inputs(1, 1);
   const Shape shape(in.node.attributes.list("shape"));
@@ -79,8 +81,8 @@ std::vector<TensorType> infer_join(const OpInputs& in) {
 
 std::vector<ValueId> join_gradient(GradientBuilder&, const Node&, const std::vector<ValueId>& dy) { return {dy[0]}; }
 
-// Attributes: widths, as channel_gather. Output: the channels of each rank, one rank's behind another's, as a run of numbers:
-// what join_channels puts together.
+// Attributes: widths, as in channel_gather. Output: the channels of one rank after another, as a
+// run of numbers, the reverse of join_channels.
 std::vector<TensorType> infer_part(const OpInputs& in) {
   in.need_inputs(1, 1);
   const Shape& x = in.shape(0);
@@ -97,8 +99,9 @@ std::vector<ValueId> part_gradient(GradientBuilder& b, const Node& node, const s
                            axis_of(node)))};
 }
 
-// Attributes: widths and rank, as channel_gather; shape, of the output [n, width, ...]. Input: as part_channels makes it, of what
-// each rank has; output: this rank's part of the sum over all (a reduce-scatter).
+// Attributes: widths and rank, as in channel_gather; shape, of the output [n, width, ...]. Input:
+// each rank's values as part_channels returns them. Output: this rank's part of the sum over all
+// ranks (a reduce-scatter).
 std::vector<TensorType> infer_scatter(const OpInputs& in) {
   in.need_inputs(1, 1);
   const std::vector<int64_t>& widths = in.node.attributes.list("widths");
@@ -107,12 +110,12 @@ std::vector<TensorType> infer_scatter(const OpInputs& in) {
   const int axis = axis_of(in.node);
   if (shape.rank() <= axis || rank >= widths.size() || shape[axis] != widths[rank] ||
       shape.elements() / shape[axis] * sum_of(widths) != in.shape(0).elements())
-    in.fail(text("input has ", in.shape(0).elements(), " elements, needs those of all ranks where rank ", rank, " has ",
+    in.fail(text("input has ", in.shape(0).elements(), " elements, needs those of all ranks, if rank ", rank, " has ",
                  shape));
   return {{in.types[0].dtype, shape}};
 }
 
-// What each rank has added has the gradients of all parts.
+// Each rank's summand needs the gradients of all parts.
 std::vector<ValueId> scatter_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   return {b.append(
       channel_gather_op, node, {dy[0]},
@@ -124,12 +127,12 @@ std::vector<TensorType> infer_same(const OpInputs& in) {
   return {in.types[0]};
 }
 
-// Each rank reads its copy for channels of its own: what they give back adds up.
+// Each rank reads its copy for channels of its own, so the gradients are summed over the ranks.
 std::vector<ValueId> copy_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   return {b.append(channel_sum_op, node, {dy[0]})};
 }
 
-// Each rank goes on with the sum, so each has the whole gradient of its own part.
+// Each rank continues with the whole sum, so each has the whole gradient of its own part.
 std::vector<ValueId> sum_gradient(GradientBuilder&, const Node&, const std::vector<ValueId>& dy) { return {dy[0]}; }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// conv2d: 2-d convolution [n, c, h, w] x [k, c / groups, kh, kw] -> [n, k, h', w'], with optional bias and fused ReLU.
+// conv2d: 2-d convolution [n, c, h, w] x [k, c / groups, kh, kw] -> [n, k, h', w'], with optional
+// bias and fused ReLU.
 #include "ops/product_layer.h"
 #include "ops/window.h"
 
@@ -53,7 +54,7 @@ Cost weight_gradient_cost(const OpInputs& in) {
   return {operations(in.shape(1), Shape(in.node.attributes.list("weight_shape")))};
 }
 
-// Groups of channels are independent: they are not cut.
+// Groups of channels are independent, and are not cut.
 ChannelRule channel_rule(const Node& node) {
   return node.attributes.integer("groups") == 1 ? ChannelRule::product : ChannelRule::whole;
 }

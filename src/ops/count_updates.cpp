@@ -5,7 +5,8 @@
 namespace troika {
 namespace {
 
-// Inputs: count i64 [rows], which grows by 1, and is_finite i32 [1] or none: a step that is skipped does not count.
+// Inputs: count i64 [rows], which grows by 1, and is_finite i32 [1] or none: a skipped step does
+// not count.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, 2);
   if (in.types[0].dtype != DType::i64 || in.shape(0).rank() != 1)

@@ -1,4 +1,5 @@
-// crop: the upper left part of images [n, c, h, w] -> [n, c, h', w']. Of inputs alone: it has no gradient.
+// crop: the upper left part of images [n, c, h, w] -> [n, c, h', w']. It crops only inputs, and so
+// has no gradient.
 #include "core/text.h"
 #include "ops/op_def.h"
 

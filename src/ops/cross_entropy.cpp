@@ -7,13 +7,13 @@
 namespace troika {
 namespace {
 
-// Inputs: x; labels; a loss scale f32 [2] or none, whose first number the gradient is multiplied
-// by; the weight of a label f32 [1] or none, by which the gradient is multiplied too.
-// Outputs: loss f64 [1] (a sum, so that shards add up); correct i64 [1], the labels whose largest
-// output is their own (of equal outputs the first counts); probabilities, of x's shape.
-// Attributes: those of LabelSettings. With smoothing s a label's loss is (1 - s) times its own -log
-// softmax, plus s times the mean of -log softmax over all classes. An ignored label has no loss, no
-// gradient, and is not counted.
+// Inputs: x; labels; a loss scale f32 [2] or none; the weight of a label f32 [1] or none. The
+// gradient is multiplied by the scale's first number and by the weight. Outputs: loss f64 [1], a
+// sum, so that shards can be added; correct i64 [1], the number of labels whose output is the
+// largest (of equal outputs the first counts); probabilities, of x's shape. Attributes: those of
+// LabelSettings. With smoothing s, a label's loss is (1 - s) times its own -log softmax plus s
+// times the mean of -log softmax over all classes. An ignored label has no loss, no gradient, and
+// is not counted.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, loss::kMostInputs);
   const Shape& x = in.shape(loss::x);
@@ -26,8 +26,9 @@ std::vector<TensorType> infer(const OpInputs& in) {
   return {{DType::f64, {1}}, {DType::i64, {1}}, in.types[loss::x]};
 }
 
-// Attribute scale: what each label weighs, 1 / (labels of the whole batch) for the mean.
-// dx = scale (softmax(x) - (1 - s) onehot(label) - s / classes).
+// Attribute scale: the weight of each label, 1 / (labels of the whole batch) for the mean.
+//
+//     dx = scale (softmax(x) - (1 - s) onehot(label) - s / classes)
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
   std::vector<ValueId> inputs = node.inputs;
   inputs[loss::x] = node.outputs[loss::probabilities];

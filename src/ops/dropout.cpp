@@ -1,14 +1,15 @@
-// dropout: x / (1 - p) where a counter-based coin says keep, else 0 (Srivastava et al. 2014). Its gradient is itself.
+// dropout: x / (1 - p) if a counter-based coin says keep, else 0 (Srivastava et al. 2014). Its
+// gradient is the same op.
 #include "core/text.h"
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
-// Inputs: x [n, ...], counter i64 [2] = {seed, step}. Attributes: probability, layer (a key of the layer's own), and
-// sample_offset: the place of sample 0 in the whole batch. The coin of an element depends on (seed, step, layer, its
-// sample's place in the whole batch, its place in the sample), so any number of devices draws the same mask and the
-// backward pass draws it again.
+// Inputs: x [n, ...], counter i64 [2] = {seed, step}. Attributes: probability; layer, a key of the
+// layer's own; sample_offset, the place of sample 0 in the whole batch. The coin of an element
+// depends on seed, step, layer, its sample's place in the whole batch and its place in the sample.
+// So any number of devices draws the same mask, and the backward pass draws it again.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, 2);
   const double p = in.node.attributes.real("probability");

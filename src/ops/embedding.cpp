@@ -1,4 +1,5 @@
-// embedding: for each token the row of a table, [n, ...] x [words, features] -> [n, ..., features].
+// embedding: looks up each token's row of a table, [n, ...] x [words, features] -> [n, ...,
+// features].
 #include "ops/embedding.h"
 
 #include "core/text.h"
@@ -7,7 +8,8 @@
 namespace troika {
 namespace {
 
-// Inputs: tokens i32, weight. A token outside [0, words), which no step is fed, has a row of zeros.
+// Inputs: tokens i32, weight. A token outside [0, words) gets a row of zeros; no step is fed such a
+// token.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(embedding::kInputs, embedding::kInputs);
   const TensorType &tokens = in.types[embedding::tokens], &weight = in.types[embedding::weight];

@@ -1,4 +1,5 @@
-// fill and fill_all: a tensor of one number, what a device without samples hands to the all-reduce; and many rows of it.
+// fill and fill_all: a tensor of one number, such as a gradient of a rank without samples, and many
+// rows of one number.
 #include "ops/op_def.h"
 
 namespace troika {
@@ -10,7 +11,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
   return {{DType::f32, Shape(in.node.attributes.list("shape"))}};
 }
 
-// Attributes: value, sizes. Outputs: a row of each size.
+// Attributes: value, sizes. Outputs: one row per size.
 std::vector<TensorType> infer_all(const OpInputs& in) {
   in.need_inputs(0, 0);
   std::vector<TensorType> types;

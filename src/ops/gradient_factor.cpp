@@ -1,5 +1,6 @@
-// gradient_factor: what an update multiplies gradients by: it takes the loss scale out and clips by the 2-norm of all gradients
-// together, as PyTorch's clip_grad_norm_ defines it. And gradient_norm, of the gradients of one rank.
+// gradient_factor: the factor by which an update multiplies gradients. It divides by the loss scale
+// and clips by the common 2-norm of all gradients, as PyTorch's clip_grad_norm_ defines it.
+// gradient_norm: the norm of one rank's gradients.
 #include "core/text.h"
 #include "ops/op_def.h"
 
@@ -8,10 +9,14 @@ namespace {
 
 const TensorType kNumber{DType::f32, {1}}, kScale{DType::f32, {2}};
 
-// Inputs: loss_scale f32 [2] or none, by whose first number gradients are divided; then, if `max_norm` is above 0, gradients,
-// f32. Attributes: max_norm, eps. Outputs: factor, and norm if `max_norm` is above 0. norm = sqrt(sum of squares) / scale;
-// factor = min(1, max_norm / (norm + eps)) / scale, and NaN if the norm is. After the all-reduce every rank sees the same
-// sums, so all ranks agree.
+// Inputs: loss_scale f32 [2] or none, by whose first number gradients are divided; then, if
+// `max_norm` is above 0, gradients, f32. Attributes: max_norm, eps. Outputs: factor, and norm if
+// `max_norm` is above 0.
+//
+//     norm = sqrt(sum of squares) / scale
+//     factor = min(1, max_norm / (norm + eps)) / scale, and NaN if the norm is NaN
+//
+// After the all-reduce every rank has the same sums, so all ranks agree.
 std::vector<TensorType> infer(const OpInputs& in) {
   const bool clips = in.node.attributes.real("max_norm") > 0;
   if (in.types.size() < (clips ? 2 : 1))
@@ -28,8 +33,9 @@ std::vector<TensorType> infer(const OpInputs& in) {
   return {kNumber, kNumber};
 }
 
-// Inputs: gradients, f32, or none. Attributes rank, ranks. Output: f32 [ranks], their norm at `rank` and 0 elsewhere: its sum
-// over the ranks has every norm, and the norm of these is that of all gradients.
+// Inputs: gradients, f32, or none. Attributes rank, ranks. Output: f32 [ranks], the norm at `rank`
+// and 0 elsewhere. The sum over the ranks has every rank's norm, and their 2-norm is that of all
+// gradients.
 std::vector<TensorType> infer_norm(const OpInputs& in) {
   const int64_t rank = in.node.attributes.integer("rank"), ranks = in.node.attributes.integer("ranks");
   if (rank < 0 || rank >= ranks) in.fail(text("rank is ", rank, " of ", ranks));

@@ -1,6 +1,10 @@
-// Small collectives of a group of ranks, which end before the next launch.
+// Small collectives of a group of ranks.
 // - data_sum, over ranks with other samples of the batch: sums of statistics and of losses.
-// - model_sum and all_finite, over ranks that together hold the model once: of gradients, and sums of losses.
+// - model_sum and all_finite, over ranks that together hold the model once: of gradients, and sums
+//   of losses.
+//
+// They end before the next launch, unless the attribute `background` is set: then before the first
+// reader.
 #include "core/text.h"
 #include "ops/op_def.h"
 
@@ -15,7 +19,7 @@ std::vector<TensorType> infer_sum(const OpInputs& in) {
   return {in.types[0]};
 }
 
-// 1 where every rank's is_finite is 1, else 0.
+// 1 if every rank's is_finite is 1, else 0.
 std::vector<TensorType> infer_all_finite(const OpInputs& in) {
   in.need_inputs(1, 1);
   if (in.types[0] != TensorType{DType::i32, {1}})

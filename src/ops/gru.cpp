@@ -1,5 +1,6 @@
 // gru: some steps of a gated recurrent unit (Cho et al. 2014), as PyTorch computes it:
-//   r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh), n = tanh(W_in x + b_in + r (W_hn h + b_hn)), h = (1 - z) n + z h
+//   r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh), n = tanh(W_in x + b_in + r (W_hn h + b_hn))
+//   h = (1 - z) n + z h
 #include "ops/recurrent.h"
 
 namespace troika {
@@ -7,10 +8,9 @@ namespace {
 
 constexpr int64_t kGates = 3;  // r, z, n: rows of the weights in this order
 
-// Inputs: x [n, t, features], weight_ih, weight_hh, bias_ih and bias_hh or neither, and h [n, hidden] that the steps begin with,
-// or none: zeros.
-// Outputs: y [n, t, hidden], which is every h; the last h [n, hidden]; and, for the backward pass, the gates and W_hn h + b_hn
-// [n, t, 4 hidden].
+// Inputs: x [n, t, features]; weight_ih; weight_hh; bias_ih and bias_hh, or neither; h [n, hidden],
+// with which the steps begin, or none: zeros. Outputs: y [n, t, hidden], which is every h; the last
+// h [n, hidden]; and, for the backward pass, the gates and W_hn h + b_hn [n, t, 4 hidden].
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(6, 6);
   const auto sizes = RecurrentSizes::of(in, kGates);

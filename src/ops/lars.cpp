@@ -1,6 +1,7 @@
-// lars: layer-wise adaptive rate scaling (You, Gitman and Ginsburg 2017), for large batches. With 2-norms of whole parameters:
+// lars: layer-wise adaptive rate scaling (You, Gitman and Ginsburg 2017), for large batches. With
+// 2-norms of whole parameters:
 //
-//     ratio = trust * |p| / (|gradient| + weight_decay * |p| + eps), and 1 if |p| or |gradient| is 0
+//     ratio = trust * |p| / (|gradient| + weight_decay * |p| + eps), and 1 if |p| or |gradient| = 0
 //     m = momentum * m + learning_rate * ratio * (gradient + weight_decay * p)
 //     p = p - m
 //

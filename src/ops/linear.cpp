@@ -1,5 +1,5 @@
-// linear: y = x W^T + b, [n, ...] x [out, in] -> [n, out]; all but the batch counts as features. If
-// it is per position, [n, steps, in] x [out, in] -> [n, steps, out]: the last axis alone does.
+// linear: y = x W^T + b, [n, ...] x [out, in] -> [n, out]: all axes except the batch are features.
+// Per position: [n, steps, in] x [out, in] -> [n, steps, out]: only the last axis is features.
 // Optional bias, fused ReLU.
 #include "ops/linear.h"
 

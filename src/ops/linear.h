@@ -1,11 +1,11 @@
-// Values of linear and its gradients as the matrices that are multiplied.
+// Values of linear and of its gradients, as the matrices of the product.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace troika {
 
-// Attribute per_position: a row of x for each sample and position, not only for each sample.
+// Attribute per_position: x has one row per sample and position, not only one per sample.
 inline bool is_per_position(const Node& node) { return node.attributes.flag("per_position"); }
 
 // Input, output, or a gradient of either, as [rows, features].

@@ -1,5 +1,5 @@
-// Operands of the losses cross_entropy and mean_squared_error, and of their gradients; the classes
-// of cross_entropy.
+// Operands of the losses cross_entropy and mean_squared_error and of their gradients, and the
+// classes of cross_entropy.
 #pragma once
 
 #include "ops/channel_axis.h"
@@ -8,20 +8,20 @@ namespace troika {
 
 namespace loss {
 enum Input : size_t { x, target, loss_scale, label_weight, kMostInputs };  // the last two or none
-enum Output : size_t { sum, correct, probabilities };                      // of mean_squared_error `sum` alone
+enum Output : size_t { sum, correct, probabilities };                      // mean_squared_error has only `sum`
 }  // namespace loss
 
-// The labels of x: its shape without the axis of classes.
+// Returns the shape of the labels of x: its shape without the axis of classes.
 inline Shape labels_shape(const Shape& x) {
   std::vector<int64_t> dims = x.dims();
   dims.erase(dims.begin() + channel_axis(x));
   return Shape(std::move(dims));
 }
 
-// What the labels of cross_entropy mean. Nodes have both as attributes: ignore_index and smoothing,
+// How cross_entropy reads its labels. Nodes have both as attributes, ignore_index and smoothing,
 // which are absent by default.
 struct LabelSettings {
-  std::optional<int32_t> ignored;  // a label that counts for nothing
+  std::optional<int32_t> ignored;  // a label that is not counted
   double smoothing = 0;            // PyTorch's label_smoothing, in [0, 1)
 
   static LabelSettings of(const Attributes& attributes) {

@@ -1,6 +1,7 @@
-// lstm: some steps of a long short-term memory (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et al. 2000), as
-// PyTorch computes it:
-//   i, f, o = sigmoid(W_ih x + b_ih + W_hh h + b_hh), g = tanh(of the same), c = f c + i g, h = o tanh(c)
+// lstm: some steps of a long short-term memory (Hochreiter and Schmidhuber 1997, with the forget
+// gate of Gers et al. 2000), as PyTorch computes it:
+//   i, f, o = sigmoid(W_ih x + b_ih + W_hh h + b_hh), g = tanh(of the same)
+//   c = f c + i g, h = o tanh(c)
 #include "ops/recurrent.h"
 
 namespace troika {
@@ -8,10 +9,10 @@ namespace {
 
 constexpr int64_t kGates = 4;  // i, f, g, o: rows of the weights in this order
 
-// Inputs: x [n, t, features], weight_ih, weight_hh, bias_ih and bias_hh or neither, and h and c [n, hidden] that the steps begin
-// with, or none: zeros.
-// Outputs: y [n, t, hidden], which is every h; the last h and c [n, hidden]; the gates [n, t, 4 hidden] and every c
-// [n, t, hidden], for the backward pass.
+// Inputs: x [n, t, features]; weight_ih; weight_hh; bias_ih and bias_hh, or neither; h and c [n,
+// hidden], with which the steps begin, or none: zeros. Outputs: y [n, t, hidden], which is every h;
+// the last h and c [n, hidden]; for the backward pass, the gates [n, t, 4 hidden] and every c [n,
+// t, hidden].
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(7, 7);
   const auto sizes = RecurrentSizes::of(in, kGates);
@@ -35,7 +36,8 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
   return recurrent_gradients(node, made, d);
 }
 
-// Inputs: x, weight_ih, weight_hh, initial h and c or none, y, gates, every c; dy, dh, dc or none: zeros.
+// Inputs: x, weight_ih, weight_hh, initial h and c or none, y, gates, every c, dy, dh and dc or
+// none (zeros).
 std::vector<TensorType> infer_gradient(const OpInputs& in) {
   in.need_inputs(11, 11);
   return recurrent_gradient_types(in, 2);

@@ -7,8 +7,8 @@
 namespace troika {
 namespace {
 
-// Inputs: x, target, and a loss scale f32 [2] or none, whose first number the gradient is multiplied by.
-// Output: loss f64 [1], a sum over samples, so that shards add up.
+// Inputs: x, target, and a loss scale f32 [2] or none, by whose first number the gradient is
+// multiplied. Output: loss f64 [1], a sum over samples, so that shards can be added.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, 3);
   if (in.shape(0).rank() < 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, ...]"));
@@ -17,8 +17,10 @@ std::vector<TensorType> infer(const OpInputs& in) {
   return {{DType::f64, {1}}};
 }
 
-// Attribute scale: what each sample weighs, 1 / (whole batch) for the mean. dx = scale 2 (x -
-// target) / k, for k values of a sample.
+// Attribute scale: the weight of each sample, 1 / (whole batch) for the mean. With k values per
+// sample:
+//
+//     dx = scale 2 (x - target) / k
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>&) {
   std::vector<ValueId> gradients(node.inputs.size(), kNoValue);
   gradients[loss::x] = b.append(mean_squared_error_gradient_op, node, node.inputs, node.attributes);

@@ -104,11 +104,11 @@ void verify(const Graph& graph) {
     const std::vector<TensorType> types = infer_types(graph, node);
     if (types.size() != node.outputs.size())
       throw Error(Status::internal, text(node.op, " '", node.name, "' has ", node.outputs.size(),
-                                         " outputs, its rule gives ", types.size()));
+                                         " outputs, its rule returns ", types.size()));
     for (size_t i = 0; i < types.size(); ++i)
       if (!(types[i] == graph.type(node.outputs[i])))
         throw Error(Status::internal, text(node.op, " '", node.name, "': output ", i, " has shape ",
-                                           graph.type(node.outputs[i]).shape, ", its rule gives ", types[i].shape));
+                                           graph.type(node.outputs[i]).shape, ", its rule returns ", types[i].shape));
   }
 }
 

@@ -1,4 +1,5 @@
-// What an op IS: data and pure functions, with no device code. One OpDef an op, one file an op, listed in ops.def.
+// The definition of an op: data and pure functions, with no device code. One OpDef per op, one file
+// per op, listed in ops.def.
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,8 @@
 
 namespace troika {
 
-// What a shape rule sees: the node's settings and the types of its inputs (absent ones have rank 0 and are not present).
+// The inputs of a shape rule: the node's attributes and the types of its inputs. An absent input
+// has rank 0 and is not present.
 struct OpInputs {
   const Node& node;
   std::vector<TensorType> types;
@@ -23,40 +25,45 @@ struct OpInputs {
 };
 
 struct Cost {
-  double operations = 0;   // floating-point operations: all that an op's rule gives; the rest follows from types
-  double bytes = 0;        // of activations, read and written; they grow with the batch, as operations do
+  // floating-point operations, the only number that an op's rule returns; the rest follows from
+  // types
+  double operations = 0;
+  double bytes = 0;        // of activations, read and written; they grow with the batch, like operations
   double state_bytes = 0;  // of state, read and written
 };
 
-// Appends nodes of the backward pass. See autodiff.
+// Appends nodes of the backward pass (passes/autodiff.cpp).
 class GradientBuilder;
 
 struct OpDef {
   std::string_view name;
 
-  // Types of the outputs.
+  // Returns the types of the outputs.
   std::vector<TensorType> (*infer)(const OpInputs&) = nullptr;
 
-  // Appends the backward nodes of `node` and returns a gradient for each input (kNoValue: none). `output_gradients` has
-  // one entry per output: kNoValue if nothing depends on the output. Null: the op has no gradient.
+  // Appends the backward nodes of `node` and returns a gradient for each input (kNoValue: none).
+  // `output_gradients` has one entry per output: kNoValue if nothing depends on the output. Null:
+  // the op has no gradient.
   std::vector<ValueId> (*gradient)(GradientBuilder&, const Node& node,
                                    const std::vector<ValueId>& output_gradients) = nullptr;
 
   Cost (*cost)(const OpInputs&) = nullptr;  // null: one operation per element of the outputs
 
-  // Inputs that the op changes in place. They are state; such a node is never dead.
+  // Inputs that the op changes in place. They are state, and such a node is never dead.
   std::vector<int> mutates = {};
 
-  // Recompute may run the node a second time with the inputs of `mutates` absent: the state changes once.
+  // Recompute may run the node a second time with the inputs of `mutates` absent: the state changes
+  // once.
   bool repeats_without_state = false;
 
-  // Outputs that recompute always keeps: small, and the others are made from them.
+  // Outputs that recompute always keeps: they are small, and the other outputs are computed from
+  // them.
   std::vector<int> kept_outputs = {};
 
-  // The op only names its input's elements by another shape: a view, with no kernel.
+  // The op only shows its input's elements under another shape: it is a view, without a kernel.
   bool is_view = false;
 
-  // What the op is to a step. No default: the compiler asks for the traits of every op.
+  // The op's part in a step. There is no default: the compiler asks for the traits of every op.
   OpTraits traits;
 
   template <typename Kind>
@@ -76,17 +83,18 @@ struct OpDef {
 const OpDef& op_named(std::string_view name);  // throws INTERNAL if there is no such op
 const std::vector<const OpDef*>& all_ops();
 
-// Appends a node, with its outputs' types by the op's shape rule. Throws INVALID_ARGUMENT where inputs do not fit.
+// Appends a node. The types of its outputs follow from the op's shape rule. Throws INVALID_ARGUMENT
+// if inputs do not fit.
 std::vector<ValueId> append_node(Graph& graph, const OpDef& op, const std::string& name, std::vector<ValueId> inputs,
                                  Attributes attributes = {});
 
-// Types of a node's outputs as its op's shape rule gives them.
+// Returns the types of a node's outputs by its op's shape rule.
 std::vector<TensorType> infer_types(const Graph& graph, const Node& node);
 
-// Operations and traffic of a node.
+// Returns operations and traffic of a node.
 Cost cost_of(const Graph& graph, const Node& node);
 
-// verify_structure, and every output's type against its op's shape rule.
+// Runs verify_structure, and checks every output's type against its op's shape rule.
 void verify(const Graph& graph);
 
 class GradientBuilder {
@@ -95,7 +103,8 @@ class GradientBuilder {
   const Graph& graph() const { return graph_; }
   const TensorType& type(ValueId id) const { return graph_.type(id); }
 
-  // Whether anything needs the gradient of `value`: a kernel for an unneeded gradient is not even appended.
+  // Whether anything needs the gradient of `value`. Nodes for gradients that nothing needs are not
+  // appended.
   bool needs(ValueId value) const { return value != kNoValue && value < needs_.size() && needs_[value]; }
   void set_needs(std::vector<bool> needs) { needs_ = std::move(needs); }
 
@@ -107,7 +116,7 @@ class GradientBuilder {
     return append_node(graph_, op, forward.name, std::move(inputs), std::move(attributes));
   }
 
-  // The gradient before a fused ReLU: dy where y > 0.
+  // Returns the gradient before a fused ReLU: dy if y > 0, else 0.
   ValueId through_relu(const Node& forward, ValueId y, ValueId dy) {
     return forward.attributes.flag("relu") ? append(relu_gradient_op, forward, {y, dy}) : dy;
   }

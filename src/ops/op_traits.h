@@ -1,4 +1,5 @@
-// What passes and the planner ask of an op, as data: no pass knows an op by its name.
+// The properties of an op that passes and the planner ask for, as data: no pass knows an op by its
+// name.
 #pragma once
 
 #include <variant>
@@ -22,9 +23,9 @@ enum class ChannelRule {
   product,      // inputs as in ops/products.h: by column if x is whole, by row if x is split
   lookup,       // inputs as in ops/embedding.h: each rank has some features of the table
   per_channel,  // output channel c reads channel c of input 0; the layer's state is cut with the channels
-  pass_on,      // the same, and so cheap that a value is not kept split for this layer alone
-  flatten,      // pass_on for which a channel of h x w pixels becomes h w channels
-  add           // two inputs that are split alike
+  pass_on,      // the same; the op is so cheap that a value is not kept split only for it
+  flatten,      // pass_on in which a channel of h x w pixels becomes h w channels
+  add           // two inputs that are split in the same way
 };
 using ChannelRuleOf = ChannelRule (*)(const Node&);
 template <ChannelRule rule>
@@ -32,20 +33,22 @@ constexpr ChannelRule always(const Node&) {
   return rule;
 }
 
-// How much of image 0 [n, c, h, w] a layer reads for the upper left part of its output (passes/crop_unread.cpp).
+// The part of image 0 [n, c, h, w] that a layer reads for the upper left part of its output
+// (passes/crop_unread.cpp).
 enum class Reach {
   whole,   // all of the image
   pixel,   // the same part
-  window,  // what the layer's Window reaches
+  window,  // what the layer's Window covers
 };
 
-// What a layer becomes when the network is evaluated.
+// The form of a layer in evaluation mode.
 struct InferenceForm {
   enum Kind { same, pass_input_on, other_op } kind = same;
-  const OpDef* op = nullptr;  // other_op: takes the same inputs and has output 0 alone
+  const OpDef* op = nullptr;  // other_op: takes the same inputs and has only output 0
 };
 
-// Mixed precision: whether an op computes in 16 bits, and which of its inputs are f32 even then. Other ops take f32.
+// Mixed precision: whether an op computes in 16 bits, and which inputs are f32 even then. Other ops
+// take f32.
 struct LowPrecision {
   bool computes_low = false;
   std::vector<int> f32_inputs = {};
@@ -72,7 +75,8 @@ struct GradientOp {
   Stated<bool> has_product;
 };
 
-// What is done with all gradients between the backward pass and the update: loss scaling and clipping.
+// Belongs to the conditioning of gradients: loss scaling and clipping, between the backward pass
+// and the update.
 struct ConditioningOp {};
 
 // Changes parameters by their gradients.
@@ -84,9 +88,9 @@ enum class RankGroup {
   model,     // ranks that together hold the model once
   pipeline,  // ranks with other layers
 };
-constexpr size_t kSummingGroups = 3;  // the first ones: a pipeline sends messages
+constexpr size_t kSummingGroups = 3;  // the first kinds: a pipeline sends messages
 
-// What ranks do together.
+// Operations that ranks do together.
 struct CollectiveOp {
   enum Kind {
     reduce_bucket,  // gradients of a bucket, in the background
@@ -104,7 +108,7 @@ struct CollectiveOp {
   LowPrecision low = {};
 };
 
-// Anything else: conversions, fills, what moves samples.
+// All other ops: conversions, fills, ops that move samples.
 struct UtilityOp {};
 
 using OpTraits = std::variant<LayerOp, LossOp, GradientOp, ConditioningOp, UpdateOp, CollectiveOp, UtilityOp>;

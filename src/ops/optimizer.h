@@ -1,5 +1,6 @@
-// What an optimizer IS: the op of its update, the state that the op keeps for each parameter, and the numbers that it reads.
-// One definition per optimizer, one file per definition, listed in optimizers.def.
+// The definition of an optimizer: the op of its update, the slots that the op keeps for each
+// parameter, and the settings that it reads. One definition per optimizer, one file per definition,
+// listed in optimizers.def.
 #pragma once
 
 #include <array>
@@ -14,7 +15,8 @@
 
 namespace troika {
 
-// A number that an update reads. A trainer has one value of each, and a group of parameters may have its own.
+// A number that an update reads. A trainer has one value of each setting, and a group of parameters
+// may have its own.
 enum class Setting : int32_t {
   learning_rate = 1,
   weight_decay,
@@ -30,7 +32,8 @@ constexpr size_t kSettings = 9;
 std::string_view name_of(Setting setting);
 std::optional<Setting> find_setting(std::string_view name);
 
-// Returns why the setting cannot have that value: "momentum is 2, needs at least 0 and below 1". Empty if it can.
+// Returns the reason why the setting cannot have that value, such as "momentum is 2, needs at least
+// 0 and below 1". Empty if it can.
 std::string refusal_of(Setting setting, double value);
 
 // A value, or none, for each setting.
@@ -54,17 +57,17 @@ struct OptimizerSetting {
   double standard;  // if the caller names no value
 };
 
-// State of a parameter's shape, f32, at first 0.
+// State with the shape of a parameter, f32, 0 at first.
 struct OptimizerSlot {
   std::string_view name;                        // "momentum": part of the names in training states
-  std::optional<Setting> needs = std::nullopt;  // without a value of it above 0 there is no such slot
+  std::optional<Setting> needs = std::nullopt;  // without a value above 0 there is no such slot
 };
 
 struct OptimizerDef {
   std::string_view name;  // "adam"
   const OpDef& update;
-  // Runs before the update and finds two squared norms for each parameter; null: the update needs none. A parameter with
-  // one axis has no norms, and its weight decay does not count.
+  // Runs before the update and computes two squared norms per parameter; null: the update needs
+  // none. A parameter with one axis has no norms, and no weight decay.
   const OpDef* norms = nullptr;
   std::vector<OptimizerSetting>
       settings;  // after learning rate and weight decay, in the order of the settings' columns

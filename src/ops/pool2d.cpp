@@ -21,7 +21,8 @@ Shape pooled(const OpInputs& in) {
   return y;
 }
 
-// Input: x. Outputs: y, and where each maximum stood: indices of the backend's own meaning.
+// Input: x. Outputs: y, and the place of each maximum, as indices whose meaning is the backend's
+// own.
 std::vector<TensorType> infer_max(const OpInputs& in) {
   in.need_inputs(1, 1);
   const Shape y = pooled(in);
@@ -46,7 +47,8 @@ std::vector<ValueId> avg_gradient(GradientBuilder& b, const Node& node, const st
   return {b.append(avg_pool2d_gradient_op, node, {dy[0]}, attributes)};
 }
 
-// Attribute size: {height, width}. Window i of `out` over `in`: floor(i in / out) to ceil((i + 1) in / out).
+// Attribute size: {height, width}. Window i of `out` over `in` is floor(i in / out) to ceil((i + 1)
+// in / out).
 std::vector<TensorType> infer_adaptive(const OpInputs& in) {
   in.need_inputs(1, 1);
   in.need_rank(0, 4, "[batch, channels, height, width]");

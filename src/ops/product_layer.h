@@ -7,19 +7,19 @@
 
 namespace troika {
 
-// Throws if there is a bias that is not [channels].
+// Throws if there is a bias of another shape than [channels].
 inline void check_bias(const OpInputs& in, int64_t channels) {
   if (in.has(product::bias) && in.shape(product::bias) != Shape{channels})
     in.fail(text("bias has shape ", in.shape(product::bias), ", needs [", channels, "]"));
 }
 
-// The op of a gradient, and the attributes that the layer gives it.
+// The op of a gradient, and the attributes that the layer passes to it.
 struct BackwardOp {
   const OpDef& op;
   Attributes attributes;
 };
 
-// Appends both gradients. Weight gradients come first: their bucket can travel while the input
+// Appends both gradients. The weight gradient comes first: its bucket can travel while the input
 // gradient is computed.
 inline std::vector<ValueId> append_product_gradients(GradientBuilder& b, const Node& node, ValueId dy,
                                                      BackwardOp of_weight, BackwardOp of_input) {
@@ -48,8 +48,8 @@ inline std::vector<TensorType> infer_product_input_gradient(const OpInputs& in) 
   return {{in.types[1].dtype, Shape(in.node.attributes.list("input_shape"))}};
 }
 
-// Outputs, f32 whatever x is: dweight, and dbias [channels] if `bias`. Channels are the weight's
-// axis 0.
+// Returns the output types, which are f32 for any x: dweight, and dbias [channels] if `bias`.
+// Channels are axis 0 of the weight.
 inline std::vector<TensorType> product_weight_gradient_types(const OpInputs& in, const Shape& weight) {
   std::vector<TensorType> types = {{DType::f32, weight}};
   if (in.node.attributes.flag("bias")) types.push_back({DType::f32, {weight[0]}});

@@ -9,11 +9,11 @@ namespace product {
 enum Input : size_t { x, weight, bias, kInputs };  // bias or none
 }
 
-// Of conv2d_input_gradient and linear_input_gradient.
+// Operands of conv2d_input_gradient and linear_input_gradient.
 namespace input_gradient {
 enum Input : size_t { weight, dy, kInputs };
 }
-// Of conv2d_weight_gradient and linear_weight_gradient.
+// Operands of conv2d_weight_gradient and linear_weight_gradient.
 namespace weight_gradient {
 enum Input : size_t { x, dy, kInputs };
 enum Output : size_t { dweight, dbias };  // dbias if `bias`

@@ -14,7 +14,7 @@ constexpr size_t gates(size_t states) { return last_states + states; }
 constexpr size_t every_c(size_t states) { return gates(states) + 1; }  // if there is a c
 }  // namespace recurrent
 
-// Inputs of lstm_gradient and gru_gradient. For their outputs: RecurrentGradients.
+// Inputs of lstm_gradient and gru_gradient. Their outputs: see RecurrentGradients.
 namespace recurrent_gradient {
 enum Input : size_t { x, weight_ih, weight_hh, first_states };
 constexpr size_t y(size_t states) { return first_states + states; }
@@ -29,7 +29,8 @@ constexpr size_t dlast_states(size_t states) { return dy(states) + 1; }
 struct RecurrentSizes {
   int64_t batch, steps, features, hidden, rows;
 
-  // A layer's sizes. Throws if its inputs do not fit: both biases are [rows], or there is neither.
+  // Returns a layer's sizes. Throws if its inputs do not fit: both biases are [rows], or both are
+  // absent.
   static RecurrentSizes of(const OpInputs& in, int64_t gates) {
     using recurrent::bias_hh, recurrent::bias_ih;
     in.need_rank(recurrent::x, 3, "[batch, steps, features]");
@@ -48,7 +49,7 @@ struct RecurrentSizes {
     return of(x, weight_hh);
   }
 
-  // The sizes of a layer, or of its gradient, that was checked before.
+  // Returns the sizes of a layer that was checked before, or of its gradient.
   static RecurrentSizes of(const Shape& x, const Shape& weight_hh) {
     return {x[0], x[1], x[2], weight_hh[1], weight_hh[0]};
   }
@@ -56,21 +57,23 @@ struct RecurrentSizes {
     return of(graph.type(node.inputs[recurrent::x]).shape, graph.type(node.inputs[recurrent::weight_hh]).shape);
   }
 
-  // Throws if input `i` is there and is no state that a sequence can begin with.
+  // Throws if input `i` is present but is not a state with which a sequence can begin.
   void check_state(const OpInputs& in, size_t i) const {
     if (in.has(i) && in.shape(i) != Shape{batch, hidden})
       in.fail(text("initial state has shape ", in.shape(i), ", needs [", batch, ", ", hidden, "]"));
   }
 
-  // Of both products, forward. Backward each has a gradient for either factor.
+  // Operations of both products, forward. The backward pass computes a gradient of both factors of
+  // each.
   double operations() const {
     return 2.0 * static_cast<double>(batch * steps) * static_cast<double>(rows) *
            static_cast<double>(features + hidden);
   }
 };
 
-// Which gradients a recurrent layer's backward node makes, in this order: of weights (and of both biases) where `weights` (and
-// `bias`), of x where `input`, of the initial states where `state`.
+// Returns which gradients a recurrent layer's backward node computes, in this order: of weights
+// (and of both biases) if `weights` (and `bias`), of x if `input`, of the initial states if
+// `state`.
 inline Attributes recurrent_gradient_attributes(const GradientBuilder& b, const Node& node) {
   bool weights = false, state = false;
   for (size_t i = 1; i <= 4; ++i) weights = weights || b.needs(node.inputs[i]);
@@ -81,7 +84,7 @@ inline Attributes recurrent_gradient_attributes(const GradientBuilder& b, const 
           {"weights", int64_t{weights}}};
 }
 
-// The same as kernels read them, and the outputs where they begin: dweight_ih at 0.
+// The same, as kernels read them, and the first output of each kind: dweight_ih is output 0.
 struct RecurrentGradients {
   const bool weights, bias, input, state;
   const size_t biases_at = 2, input_at, states_at;
@@ -95,7 +98,7 @@ struct RecurrentGradients {
         states_at(input_at + (input ? 1 : 0)) {}
 };
 
-// ... their types, and, from the outputs of that node, the gradient of each of the layer's inputs.
+// Returns their types.
 inline std::vector<TensorType> recurrent_gradient_types(const OpInputs& in, size_t states) {
   const Attributes& made = in.node.attributes;
   const TensorType &x = in.types[0], &weight_ih = in.types[1], &weight_hh = in.types[2];

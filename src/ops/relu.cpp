@@ -1,4 +1,4 @@
-// relu: max(x, 0), and its gradient dy where y > 0, from the output.
+// relu: max(x, 0). Its gradient is computed from the output: dy if y > 0, else 0.
 #include "ops/op_def.h"
 
 namespace troika {

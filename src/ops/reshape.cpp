@@ -1,11 +1,13 @@
-// reshape: the same elements, row-major, under another shape. Flattening is [n, ...] -> [n, features].
+// reshape: the same elements, row-major, under another shape. Flattening is [n, ...] -> [n,
+// features].
 #include "core/text.h"
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
-// Attribute shape: the sizes behind the batch, so that a graph can change its batch; -1 alone flattens.
+// Attribute shape: the sizes after the batch, so that a graph can change its batch; -1 alone
+// flattens.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(1, 1);
   const Shape& x = in.shape(0);

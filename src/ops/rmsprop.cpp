@@ -2,7 +2,7 @@
 //
 //     g = gradient + weight_decay * p
 //     v = alpha * v + (1 - alpha) * g^2
-//     m = momentum * m + g / (sqrt(v) + eps)                            (without the slot, momentum is 0)
+//     m = momentum * m + g / (sqrt(v) + eps)                    (without the slot, momentum is 0)
 //     p = p - learning_rate * m
 #include "ops/optimizer.h"
 #include "ops/update.h"

@@ -1,4 +1,5 @@
-// round_bf16: gradients to the nearest bf16, ties to even, kept as f32: what gradient compression leaves of them.
+// round_bf16: rounds gradients to the nearest bf16, ties to even, for gradient compression. The
+// results are stored as f32.
 #include "core/text.h"
 #include "ops/op_def.h"
 

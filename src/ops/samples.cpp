@@ -1,11 +1,12 @@
-// sample_order and gather_samples: batches of a dataset that lies in the device's memory.
+// sample_order and gather_samples: batches of a dataset that is stored in the device's memory.
 #include "core/text.h"
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
-// Input: key i64 [1], a Sampler's. Attribute samples: how many the dataset has. Output: order i64 [samples], their shuffled order.
+// Input: key i64 [1], a Sampler's. Attribute samples: the size of the dataset. Output: order i64
+// [samples], the shuffled order.
 std::vector<TensorType> infer_order(const OpInputs& in) {
   in.need_inputs(1, 1);
   if (in.types[0] != TensorType{DType::i64, {1}})
@@ -18,10 +19,9 @@ std::vector<TensorType> infer_order(const OpInputs& in) {
 bool is_element(DType dtype) { return dtype == DType::f32 || dtype == DType::i32; }
 
 // Inputs: first i64 [1]; order i64 [samples], absent: 0, 1, 2 ...; samples u8, f32 or i32 [samples,
-// ...]; values f32 or i32 [256], what each u8 stands for; targets i32 or f32 [samples, ...].
-// Attributes: batch, and offset.
-// Outputs, of those of samples and targets that are present: the rows order[first + offset + i], i
-// below batch; of the type of values for u8.
+// ...]; values f32 or i32 [256], the number for each u8; targets i32 or f32 [samples, ...].
+// Attributes: batch, offset. Outputs, one for samples and one for targets, if they are present: the
+// rows order[first + offset + i] for i below batch. Samples of u8 get the type of values.
 std::vector<TensorType> infer_gather(const OpInputs& in) {
   enum : size_t { first, order, samples, values, targets };
   in.need_inputs(3, 5);

@@ -1,10 +1,11 @@
-// send and receive: a value on its way from one rank to another, of the same pipeline.
+// send and receive: pass a value from one rank to another rank of the same pipeline.
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
-// Input: the value. Attributes: peer, the rank that receives it; message: its number among those of a step.
+// Input: the value. Attributes: peer, the rank that receives it; message: its number among those of
+// a step.
 std::vector<TensorType> infer_send(const OpInputs& in) {
   in.need_inputs(1, 1);
   return {};

@@ -1,5 +1,6 @@
-// split_steps and join_steps: a sequence [n, steps, ...] cut in time into shorter ones, and the reverse. Each one's gradient is
-// the other. On the axis that the attribute `axis` says (ops/channels.h).
+// split_steps and join_steps: cut a sequence [n, steps, ...] in time into shorter ones, and join
+// them again. Each op's gradient is the other op. Attribute axis: the axis of the steps
+// (ops/channels.h).
 #include "core/text.h"
 #include "ops/channels.h"
 #include "ops/op_def.h"
@@ -7,7 +8,7 @@
 namespace troika {
 namespace {
 
-// Attribute steps: of each output, in order.
+// Attribute steps: the steps of each output, in order.
 std::vector<TensorType> infer_split(const OpInputs& in) {
   in.need_inputs(1, 1);
   Shape shape = in.shape(0);
@@ -25,7 +26,7 @@ std::vector<TensorType> infer_split(const OpInputs& in) {
   return types;
 }
 
-// An output that nothing reads has no gradient: its steps are zero.
+// If nothing reads an output, the output has no gradient, and its steps are zero.
 std::vector<ValueId> split_gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   std::vector<ValueId> parts = dy;
   for (size_t i = 0; i < parts.size(); ++i)
@@ -34,7 +35,7 @@ std::vector<ValueId> split_gradient(GradientBuilder& b, const Node& node, const 
   return {b.append(join_steps_op, node, std::move(parts), on_axis({}, axis_of(node)))};
 }
 
-// Inputs: parts that differ in their steps alone.
+// Inputs: parts that differ only in their steps.
 std::vector<TensorType> infer_join(const OpInputs& in) {
   if (in.types.empty()) in.fail("has no inputs, needs at least 1");
   Shape shape = in.shape(0);

@@ -1,23 +1,28 @@
-// Operands of the ops that update parameters, and of those that find norms for such an update.
+// Operands of the ops that update parameters, and of the ops that compute norms for such an update.
 #pragma once
 
 #include "ops/op_def.h"
 
 namespace troika {
 
-// Inputs. `settings` f32 [rows, columns] is the host's: see ops/optimizer.h for the columns. The next four may be none:
-// `factor` f32 [1], by which gradients are multiplied; `is_finite` i32 [1], where 0 says that nothing may change;
-// `count` i64 [rows], updates including this one; `norms` f32 [2 * n].
-// Then follow for each parameter: the parameter f32, its gradient f32, bf16 or f16, and its slots f32, all of one shape.
+// Inputs. The host feeds `settings` f32 [rows, columns]; ops/optimizer.h lists the columns. The
+// next four inputs may be none:
+// - `factor` f32 [1]: gradients are multiplied by it;
+// - `is_finite` i32 [1]: if it is 0, nothing may change;
+// - `count` i64 [rows]: the number of updates, including this one;
+// - `norms` f32 [2 * n].
 //
-// Attributes. row: the row of the settings. slots: slots per parameter. skips_decay: the weight decay is 0.
-// places, with norms: for each parameter, the place of its two numbers in `norms`.
+// Then, for each parameter: the parameter f32, its gradient f32, bf16 or f16, and its slots f32,
+// all of one shape.
+//
+// Attributes. row: the row of the settings. slots: slots per parameter. skips_decay: the weight
+// decay is 0. places, with norms: for each parameter, the place of its two numbers in `norms`.
 namespace update {
 enum Input : size_t { settings, factor, is_finite, count, norms, first_parameter };
 enum Column : size_t { learning_rate, weight_decay, first_own };  // of the settings
 }  // namespace update
 
-// Where the operands of such a node are.
+// The places of the operands of such a node.
 class UpdateOperands {
  public:
   explicit UpdateOperands(const Node& node);
@@ -32,11 +37,11 @@ class UpdateOperands {
   size_t slots_, parameters_;
 };
 
-// The shape rule of an update whose own settings are so many. It has no outputs.
+// The shape rule of an update with so many settings of its own. It has no outputs.
 std::vector<TensorType> check_update(const OpInputs& in, size_t own_settings);
 
-// The shape rule of norms. `norms` is none or what other parameters have found so far. Output: f32 [2 * total], `norms` or 0
-// with this node's numbers at their places. Attribute: total.
+// The shape rule of norms. `norms` has the norms that other nodes have computed so far, or is none.
+// Output: f32 [2 * total], `norms` or 0 with this node's numbers at their places. Attribute: total.
 std::vector<TensorType> check_norms(const OpInputs& in, size_t own_settings);
 
 }  // namespace troika

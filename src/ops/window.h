@@ -28,17 +28,19 @@ struct Window {
     return w;
   }
 
-  // Output size along axis 0 (height) or 1 (width): floor((in + 2 p - d (k - 1) - 1) / s) + 1; 0 where nothing fits.
+  // Returns the output's size along axis 0 (height) or 1 (width): floor((in + 2 p - d (k - 1) - 1)
+  // / s) + 1, or 0 if nothing fits.
   int64_t out_size(int axis, int64_t in) const {
     const int64_t span = in + 2 * padding[axis] - dilation[axis] * (kernel[axis] - 1) - 1;
     return span < 0 ? 0 : span / stride[axis] + 1;
   }
-  // How far the windows of `out` outputs reach into the input, from its begin; behind its end where they reach into padding.
+  // Returns the end of the windows of `out` outputs in the input. If they cover padding, that is
+  // beyond the input's end.
   int64_t reach(int axis, int64_t out) const {
     return (out - 1) * stride[axis] + dilation[axis] * (kernel[axis] - 1) + 1 - padding[axis];
   }
 
-  // Throws where the settings make no window.
+  // Throws if the settings make no window.
   void check(const OpInputs& in) const {
     constexpr int64_t kMost = 1 << 20;
     for (int i = 0; i < 2; ++i) {

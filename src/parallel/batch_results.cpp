@@ -1,14 +1,21 @@
-// append_batch_results: one tensor per rank, and its sums.
+// insert_batch_results: one tensor per rank, and its sums.
 #include "parallel/batch_results.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ops/op_def.h"
 
 namespace troika {
 
-void append_batch_results(Graph& graph, const BatchResults& results) {
-  if (results.places == 0) return;
+void insert_batch_results(Graph& graph, const BatchResults& results) {
+  // The results travel while buckets are summed. The losses are known before the first bucket, and
+  // all ranks of a data group start the same collectives before that bucket.
+  const auto is_bucket = [](const Node& node) { return node.op == &all_reduce_op; };
+  const auto first_bucket = std::find_if(graph.nodes().begin(), graph.nodes().end(), is_bucket);
+  const std::vector<Node> rest(std::make_move_iterator(first_bucket), std::make_move_iterator(graph.nodes().end()));
+  graph.nodes().erase(first_bucket, graph.nodes().end());
+
   std::vector<ValueId> inputs;
   auto take = [&](Report report) {
     for (const Output& output : graph.outputs)
@@ -22,7 +29,9 @@ void append_batch_results(Graph& graph, const BatchResults& results) {
   ValueId sum = append_node(graph, batch_results_op, "loss", std::move(inputs),
                             {{"first", results.first}, {"losses", losses}, {"places", results.places}})[0];
   if (results.shares > 1 && results.has_losses && results.is_counted)
-    sum = append_node(graph, data_sum_op, "loss", {sum}, {})[0];
+    sum = append_node(graph, data_sum_op, "loss", {sum}, {{"background", int64_t{1}}})[0];
+  for (const Node& node : rest) graph.add_node(node);
+  // Last, so that no rank waits for others' losses before its own work is done.
   if (results.parts > 1) sum = append_node(graph, model_sum_op, "loss", {sum}, {})[0];
   graph.outputs.push_back({sum, Report::batch_results});
 }

@@ -1,4 +1,5 @@
-// The results of a batch, summed over the world's ranks by its groups: no rank reads another rank's memory.
+// The results of a batch, summed over the ranks of the world by their groups: no rank reads another
+// rank's memory.
 #pragma once
 
 #include "graph/graph.h"
@@ -6,16 +7,19 @@
 
 namespace troika {
 
-// Which results a rank adds to those of the whole batch.
+// The part of the whole batch's results that a rank contributes.
 struct BatchResults {
-  int64_t first = 0, places = 0;  // the rank's first loss, of so many losses in the order of samples; 0 places: no sum
-  bool is_counted = true;         // false: another rank of the channel group has the same losses and counts them
-  bool has_losses = true;         // the rank's part of the model has the loss
-  int shares = 1, parts = 1;      // sizes of the rank's data group and model group
+  // The rank's first loss is loss `first` of `places`, in the order of samples. No places: nothing
+  // is summed.
+  int64_t first = 0, places = 0;
+  bool is_counted = true;     // false: another rank of the channel group has the same losses and counts them
+  bool has_losses = true;     // the rank's part of the model has the loss
+  int shares = 1, parts = 1;  // sizes of the rank's data group and model group
 };
 
-// Replaces the losses and counts that the graph reports by one value for the whole batch, the same on
-// every rank: first summed over the data groups, then over the model groups.
-void append_batch_results(Graph& graph, const BatchResults& results);
+// Replaces the losses and counts that the graph reports by one value for the whole batch, the same
+// on every rank. The value is summed over the data groups, in the background, then over the model
+// groups.
+void insert_batch_results(Graph& graph, const BatchResults& results);
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// Placement of values as they come, and the collectives between placements.
+// Places values layer by layer, and inserts the collectives between placements.
 #include "parallel/channel_split.h"
 
 #include <algorithm>
@@ -14,14 +14,14 @@
 namespace troika {
 namespace {
 
-// A value as one rank has it: whole, or its channels [range) of `channels`; or, once converted,
-// both. Channels are on the value's own axis (ops/channel_axis.h).
+// A value as one rank has it: whole, or only its channels [range) of `channels`; after a
+// conversion, both. Channels are on the value's own axis (ops/channel_axis.h).
 struct Placed {
   ValueId whole = kNoValue, copy = kNoValue, shard = kNoValue;
   Range range;
   int64_t channels = 0;
-  int64_t cut = 0;        // channels that were shared out: each is channels / cut of these
-  bool is_split = false;  // it was made in parts
+  int64_t cut = 0;        // the channels before flattening: each became channels / cut of these
+  bool is_split = false;  // made in parts
 };
 
 class Splitting {
@@ -55,7 +55,8 @@ class Splitting {
     return layer ? layer->channels.value(node) : ChannelRule::whole;
   }
 
-  // Whether what reads a value, up to the next product, can do so in parts, and works on it: normalises, adds, or pools.
+  // Whether the readers of a value, up to the next product, can read parts and compute on them:
+  // normalise, add or pool.
   bool is_worked_on_in_parts(ValueId id) const {
     const auto& readers = readers_[id];
     return std::all_of(readers.begin(), readers.end(),
@@ -79,7 +80,7 @@ class Splitting {
     }
   }
 
-  // The features of a flattened sequence have those of each rank in many places.
+  // In a flattened sequence each rank's features would be in many places.
   bool can_flatten_shard(ValueId id) const { return is_split(id) && channel_axis(graph_.type(id).shape) == 1; }
 
   bool are_split_alike(const Node& node) const {
@@ -87,7 +88,7 @@ class Splitting {
            widths_of(placed_[node.inputs[0]]) == widths_of(placed_[node.inputs[1]]);
   }
 
-  // This rank's share of the channels that a layer makes.
+  // Returns this rank's share of the channels that a layer makes.
   Range own_channels(const Node& node, int64_t channels) const {
     if (channels < ranks_)
       throw Error(Status::invalid_argument, text(node.op, " '", node.name, "' has ", channels,
@@ -134,7 +135,7 @@ class Splitting {
       placed_[node.outputs[0]].whole = append_node(split_, channel_sum_op, node.name, outputs)[0];
   }
 
-  // Of the sum over the ranks each takes its channels.
+  // Each rank takes its own channels of the sum over the ranks.
   void scatter(const Node& node, ValueId part_of_sum, const Shape& shape) {
     const int axis = channel_axis(shape);
     const int64_t channels = shape[axis];
@@ -158,7 +159,7 @@ class Splitting {
                        : is_state(graph_.value(id).role) ? slice_channels(id, x)
                                                          : placed_[id].shard);
     const auto outputs = append_node(split_, *node.op, node.name, inputs, node.attributes);
-    // A channel becomes h * w features where an image is flattened.
+    // A channel becomes h * w features if an image is flattened.
     const int64_t features =
         rule_of(node) == ChannelRule::flatten ? graph_.type(node.outputs[0]).shape[1] / x.channels : 1;
     for (size_t i = 0; i < outputs.size(); ++i)
@@ -185,7 +186,8 @@ class Splitting {
     p.is_split = true;
   }
 
-  // Of each rank, of `cut` channels; where an image is flattened each is several features.
+  // Returns the widths of all ranks for `cut` channels. If an image is flattened, a channel is
+  // several features.
   std::vector<int64_t> widths_of(int64_t cut, int64_t features) const {
     std::vector<int64_t> widths;
     for (int rank = 0; rank < ranks_; ++rank) widths.push_back(balanced_split(cut, ranks_, rank).size() * features);
@@ -193,7 +195,7 @@ class Splitting {
   }
   std::vector<int64_t> widths_of(const Placed& p) const { return widths_of(p.cut, p.channels / p.cut); }
 
-  // Each rank gives its channels to the others.
+  // Each rank passes its channels to the other ranks.
   ValueId whole(ValueId id, const std::string& reader) {
     Placed& p = placed_[id];
     if (p.whole == kNoValue) {
@@ -208,7 +210,8 @@ class Splitting {
     return p.whole;
   }
 
-  // A whole value whose readers are split: their gradients add up over the ranks, in one sum for all of them.
+  // A whole value with split readers: the readers' gradients are added over the ranks, in one sum
+  // for all readers.
   ValueId copy(ValueId id, const std::string& reader) {
     const ValueId of = whole(id, reader);
     Placed& p = placed_[id];
@@ -220,7 +223,7 @@ class Splitting {
     return graph_.type(id).shape.rank() == 0 ? slice(id, -1, {}) : slice(id, 0, x.range);
   }
 
-  // State, of which this rank holds a part.
+  // Adds state of which this rank holds a part.
   ValueId slice(ValueId id, int axis, Range range) {
     if (id == kNoValue) return kNoValue;
     const Value& value = graph_.value(id);

@@ -11,7 +11,7 @@ namespace troika {
 
 namespace {
 
-// Inserts each node behind the one of its index; in the order of indices.
+// Inserts each node after the node with its index. Insertions come in the order of indices.
 void insert_behind(Graph& graph, std::vector<std::pair<size_t, Node>> insertions) {
   std::vector<Node> nodes;
   size_t next = 0;
@@ -46,12 +46,12 @@ std::vector<Bucket> make_buckets(const std::vector<NamedBytes>& parameters, size
 }
 
 void insert_all_reduces(Graph& graph, const std::vector<Bucket>& buckets) {
-  // Where each gradient is made.
+  // The node that makes each gradient.
   std::vector<size_t> made(graph.values().size(), 0);
   for (size_t i = 0; i < graph.nodes().size(); ++i)
     for (ValueId id : graph.nodes()[i].outputs) made[id] = i;
 
-  std::vector<std::pair<size_t, Node>> insertions;  // behind node .first
+  std::vector<std::pair<size_t, Node>> insertions;  // after node .first
   size_t earliest = 0;  // buckets start in their order on every rank, whatever the order of backward
   for (size_t b = 0; b < buckets.size(); ++b) {
     Node node{&all_reduce_op, text("bucket", b), {}, {}, {{"bucket", static_cast<int64_t>(b)}}};
@@ -85,9 +85,9 @@ void compress_gradients(Graph& graph) {
 }
 
 void insert_all_gathers(Graph& graph, const std::vector<Bucket>& buckets) {
-  if (buckets.empty()) return;  // of a stage without parameters
+  if (buckets.empty()) return;  // a stage without parameters
   const auto& nodes = graph.nodes();
-  size_t earliest = nodes.size() - 1;  // behind all all_reduces, so that every rank starts both in the same order
+  size_t earliest = nodes.size() - 1;  // after all all_reduces, so that every rank starts both in the same order
   while (earliest > 0 && nodes[earliest].op != &all_reduce_op) --earliest;
   std::vector<std::pair<size_t, Node>> insertions;
   for (size_t b = 0; b < buckets.size(); ++b) {

@@ -1,4 +1,4 @@
-// Costs of layers as they are trained, and the best partition of them.
+// Costs of layers in training, and the best partition of the layers.
 #include "parallel/layer_cuts.h"
 
 #include <algorithm>
@@ -13,20 +13,20 @@
 namespace troika {
 namespace {
 
-// What is worth an operation of a device that computes: bytes that it reads or writes, and bytes that it sends.
+// Operations that take as long as one byte read or written, and as one byte sent.
 constexpr double kOperationsOfByte = 4, kOperationsOfSentByte = 16;
-// How much longer the costliest stage may take where that saves memory.
+// The slowest stage may take this much longer if that saves memory.
 constexpr double kSlack = 1.02;
 
-// Of a sample, by layer.
+// Costs per sample, by layer.
 struct Costs {
   std::vector<double> times;            // operations and traffic of the forward pass, in operations
-  std::vector<std::set<ValueId>> kept;  // what the backward pass reads of the forward pass
+  std::vector<std::set<ValueId>> kept;  // values of the forward pass that the backward pass reads
   std::map<ValueId, double> kept_bytes;
   std::vector<double> cuts;
 };
 
-// Bytes of values that cross a cut in front of each layer, and behind the last.
+// Returns the bytes of values that cross a cut before each layer, and after the last layer.
 std::vector<double> find_cuts(const Graph& model, const std::vector<size_t>& layer_of) {
   std::vector<size_t> made(model.values().size(), 0), last_read(model.values().size(), 0);
   for (size_t i = 0; i < layer_of.size(); ++i) {
@@ -42,7 +42,7 @@ std::vector<double> find_cuts(const Graph& model, const std::vector<size_t>& lay
   return cuts;
 }
 
-// The parameters that reach the loss; the others must be frozen.
+// Returns the parameters that reach the loss. Other parameters must be frozen.
 std::vector<std::string> find_parameters(const Graph& step) {
   std::vector<bool> reaches(step.values().size(), false);
   reaches[step.outputs.at(0)] = true;
@@ -62,7 +62,7 @@ Costs costs_of(const Graph& model, const std::vector<size_t>& layer_of) {
   std::map<std::string, size_t> layer_named;
   for (size_t i = 0; i < layer_of.size(); ++i) layer_named[model.nodes()[i].name] = layer_of[i];
 
-  Graph step = model;  // as it is trained
+  Graph step = model;  // becomes the training step
   append_loss(step, {.kind = Loss::mean_squared_error});
   fuse(step);
   const size_t forward_nodes = step.nodes().size(), forward_values = step.values().size();
@@ -103,8 +103,9 @@ class Cutter {
     }
   }
 
-  // Where stages 1, 2 ... begin: of the partitions whose costliest stage takes at most kSlack times as long as it must, those
-  // whose fullest stage has least to keep; of these the one that sends least.
+  // Returns the first layers of stages 1, 2 ... Among the partitions whose slowest stage takes at
+  // most kSlack times the least time, it takes those whose fullest stage keeps the fewest bytes.
+  // Among these it takes the partition that sends the fewest bytes.
   std::vector<size_t> cut() const {
     constexpr double kAny = std::numeric_limits<double>::infinity();
     const double most_time = kSlack * find(Aim::time, kAny, kAny).back()[n_].value;
@@ -116,7 +117,7 @@ class Cutter {
   }
 
  private:
-  // What is to be least: of the largest stage, or what all send.
+  // The aim: to minimise the largest stage's time or memory, or the bytes that all stages send.
   enum class Aim { time, memory, sent };
   struct Best {
     double value = std::numeric_limits<double>::infinity();
@@ -127,12 +128,12 @@ class Cutter {
   double time_of(size_t begin, size_t end) const {
     return times_[end] - times_[begin] + kOperationsOfSentByte * costs_.cuts[begin];
   }
-  // Stage s of S keeps what is read again of S - s micro-batches at once, in one forward, one backward.
+  // Under 1F1B stage s of S keeps the values of S - s micro-batches at once.
   double memory_of(size_t stage, size_t begin, size_t end) const {
     return static_cast<double>(stages_ - stage) * kept_[begin][end];
   }
 
-  // The best partitions whose stages take and keep no more than that.
+  // Returns the best partitions whose stages take and keep no more than that.
   Table find(Aim aim, double most_time, double most_memory) const {
     Table best(stages_, std::vector<Best>(n_ + 1));
     for (size_t s = 0; s < stages_; ++s)

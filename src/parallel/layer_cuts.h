@@ -1,4 +1,4 @@
-// Cutting a model into stages by cost.
+// Cuts a model into stages by cost.
 #pragma once
 
 #include <cstddef>

@@ -11,7 +11,8 @@
 namespace troika {
 namespace {
 
-// The layer of each node: those of one name behind each other make one, and share its parameters.
+// Returns the layer of each node. Consecutive nodes of one name, and nodes that share its
+// parameters, are one layer.
 std::vector<size_t> find_layers(const std::vector<Node>& nodes) {
   std::vector<size_t> of_node(nodes.size(), 0);
   for (size_t i = 1; i < nodes.size(); ++i) of_node[i] = of_node[i - 1] + (nodes[i].name != nodes[i - 1].name);
@@ -64,7 +65,7 @@ int LayerStages::stage_of(const std::string& layer) const {
 
 int LayerStages::stage_of_state(const std::string& name) const {
   const auto found = of_state_.find(name);
-  return found == of_state_.end() ? 0 : found->second;  // read by no layer
+  return found == of_state_.end() ? 0 : found->second;  // no layer reads it
 }
 
 std::vector<int> LayerStages::assign(const Graph& graph) const {

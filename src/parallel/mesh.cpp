@@ -10,7 +10,7 @@ std::string name_of(const Mesh& mesh) { return text(mesh.data, 'x', mesh.layer, 
 
 Mesh spread(const Mesh& mesh, int devices) {
   const auto [data, layer, channel] = mesh;
-  // Of large factors the product may not fit 32 bits.
+  // The product of large factors may not fit in 32 bits.
   const int64_t part = int64_t{layer} * channel;
   if (data > 0 ? devices % part != 0 || devices / part != data : devices % part != 0)
     throw Error(Status::invalid_argument,

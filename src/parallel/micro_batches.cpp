@@ -1,4 +1,4 @@
-// Where the batch is cut.
+// Cuts of the batch.
 #include "parallel/micro_batches.h"
 
 #include <bit>

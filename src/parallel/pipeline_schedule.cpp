@@ -32,9 +32,11 @@ void check_schedule(PipelineSchedule schedule, int ranks, int micro_batches, int
         text("interleaved has ", micro_batches, " micro-batches over ", ranks, " ranks, needs a multiple of ", ranks));
 }
 
-// How many forwards a rank runs before it begins to alternate. 1F1B: as many as there are ranks behind it. Interleaved:
-// Megatron-LM's count, the first group through all chunks but the last, and two for each rank behind: one while a
-// forward goes down to it, one while the gradient comes up. With one chunk it is 1F1B.
+// Returns the number of forwards that a rank runs before it begins to alternate. 1F1B: the number
+// of ranks after it. Interleaved uses Megatron-LM's count: the first group through all chunks
+// except the last, and two forwards for each rank after it. One is for the time in which a forward
+// goes down to that rank, one for the time in which the gradient comes up. With one chunk this is
+// 1F1B.
 int warm_up_forwards(PipelineSchedule schedule, int rank, int ranks, int micro_batches, int chunks) {
   const int behind = ranks - rank - 1;
   switch (schedule) {
@@ -56,11 +58,12 @@ bool can_interleave(int micro_batches, int ranks) { return micro_batches % ranks
 PipelineTable make_pipeline_schedule(PipelineSchedule schedule, int ranks, int micro_batches, int chunks) {
   check_sizes(ranks, micro_batches, chunks);
   check_schedule(schedule, ranks, micro_batches, chunks);
-  const int total = micro_batches * chunks;  // forwards a rank
+  const int total = micro_batches * chunks;  // forwards per rank
   PipelineTable table(ranks);
   for (int rank = 0; rank < ranks; ++rank) {
-    // A rank takes micro-batches in groups of as many as there are ranks: a group through its first chunk, then through
-    // its second ...; backwards from the last chunk to the first. With one chunk, n is the micro-batch.
+    // A rank takes micro-batches in groups of `ranks`: a group through its first chunk, then
+    // through its second chunk, and so on; backwards go from the last chunk to the first. With one
+    // chunk, n is the micro-batch.
     const int group_size = ranks;
     auto run = [&](PipelineAction::Phase phase, int n) {
       const int group = n / group_size / chunks, chunk = n / group_size % chunks;
@@ -131,7 +134,7 @@ void verify_pipeline_schedule(const PipelineTable& table, int micro_batches, int
       if (action.stage < 0 || action.stage >= stages)
         fail(rank, text("runs ", name_of(action), ", there are ", stages, " stages"));
       if (position_of_stage(action.stage, ranks) != rank)
-        fail(rank, text("runs ", name_of(action), ", which lies on rank ", position_of_stage(action.stage, ranks)));
+        fail(rank, text("runs ", name_of(action), ", which belongs to rank ", position_of_stage(action.stage, ranks)));
       int& place = place_of(action);
       if (place != kAbsent) fail(rank, text("runs ", name_of(action), " twice, as actions ", place, " and ", i));
       place = static_cast<int>(i);

@@ -1,4 +1,4 @@
-// The simulator of pipeline schedules: ranks advance by turns, each as far as its inputs let it.
+// The simulator of pipeline schedules: ranks advance in turn, each as far as its inputs allow.
 #include "parallel/pipeline_simulator.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Simulator {
   }
 
   PipelineSimulation run() {
-    // No rank's times depend on when another gets its turn, only on when what it waits for has ended.
+    // A rank's times depend only on when its inputs end, not on when other ranks get their turn.
     for (bool moved = true; moved;) {
       moved = false;
       for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank)
@@ -49,7 +49,7 @@ class Simulator {
 
  private:
   struct Rank {
-    size_t next = 0;          // the action that it is at
+    size_t next = 0;          // the action that the rank runs next
     bool is_sending = false;  // that action has run; its output waits for the receiver
     double clock = 0;
     int activations = 0;
@@ -63,7 +63,7 @@ class Simulator {
   }
   double& end_of(const PipelineAction& action) { return ends_[index_of(action, micro_batches_)]; }
 
-  // Runs the action that the rank is at; false where it must wait.
+  // Runs the rank's next action. Returns false if the rank must wait.
   bool advance(int rank) {
     if (is_done(rank) || ranks_[rank].is_sending || !receive(rank)) return false;
     Rank& r = ranks_[rank];
@@ -89,7 +89,8 @@ class Simulator {
     return true;
   }
 
-  // Moves the rank's clock to when its action's input is there; false where it is not yet known.
+  // Moves the rank's clock to the arrival of its action's input. Returns false if that time is not
+  // known yet.
   bool receive(int rank) {
     const PipelineAction& action = current(rank);
     const auto input = input_of(action, static_cast<int>(stages_.size()));
@@ -101,7 +102,7 @@ class Simulator {
     Rank& receiver = ranks_[rank];
     const double transfer = stages_[std::min(input->stage, action.stage)].transfer;
     if (sends_ == SendMode::blocking) {
-      // The sender waits there: it passes no action whose output has not been taken.
+      // The sender waits there: it passes no action whose output has not been received.
       Rank& sender = ranks_[source];
       receiver.clock = sender.clock = std::max(receiver.clock, end) + transfer;
       sender.is_sending = false;
@@ -113,7 +114,8 @@ class Simulator {
     return true;
   }
 
-  // Every rank that is not done waits for another that is not: who follows them comes round.
+  // Every rank that is not done waits for another rank that is not done: following them leads round
+  // a circle.
   [[noreturn]] void fail_deadlocked(int rank) const {
     std::vector<bool> is_seen(ranks_.size());
     std::vector<int> path;

@@ -1,4 +1,5 @@
-// World rank <-> (share of the samples, position in the pipeline, channel): the one place that calculates with ranks.
+// World rank <-> (share of the samples, position in the pipeline, channel): the only place that
+// calculates with ranks.
 #pragma once
 
 #include <vector>
@@ -8,9 +9,10 @@
 
 namespace troika {
 
-// A world rank numbers the devices of a mesh in the order of the list that was attached: channels of the same layers first,
-// then the next layers, then other samples. A part is a position and a channel: what of the model a rank holds.
-// Stages are numbered over all positions of a pipeline, in the model's order: one chunk of them after the other.
+// World ranks number the devices of a mesh in the order of the attached list: first the channels of
+// the same layers, then the next layers, then other samples. A part is a position and a channel:
+// the part of the model that a rank holds. Stages are numbered over all positions of a pipeline, in
+// the model's order, one chunk after another.
 constexpr int position_of_stage(int stage, int positions) { return stage % positions; }
 constexpr int stage_at(int position, int chunk, int positions) { return chunk * positions + position; }
 constexpr int chunks_of(int stages, int positions) { return stages / positions; }
@@ -38,7 +40,8 @@ class RankMap {
   int position_of_stage(int stage) const { return troika::position_of_stage(stage, positions_); }
 
   std::vector<int> all() const;  // 0, 1 ... size() - 1
-  // Every group of a kind, each as its world ranks in the order of their ranks within the group.
+  // Returns every group of a kind. A group is its world ranks, in the order of their ranks within
+  // the group.
   std::vector<std::vector<int>> groups(RankGroup kind) const;
 
  private:

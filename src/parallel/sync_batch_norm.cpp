@@ -1,4 +1,4 @@
-// Moments and their sum in front of each batch_norm2d; and parts that are nothing but sums.
+// Moments and their sum before each batch_norm2d, and parts that consist only of sums.
 #include "parallel/sync_batch_norm.h"
 
 #include "core/error.h"

@@ -7,15 +7,17 @@
 
 namespace troika {
 
-// Gives each batch_norm2d, which normalised this rank's samples, the moments of all `ranks`: it normalises as one device with
-// the whole batch would, and all track the same running statistics. Before autodiff, whose sums follow from it.
+// Makes each batch_norm2d normalise with the moments of all `ranks` instead of only this rank's
+// samples. All ranks then normalise as one device with the whole batch would, and track the same
+// running statistics. To be run before autodiff, which derives the backward sums.
 void sync_batch_norm(Graph& graph, int rank, int ranks);
 
-// Throws INVALID_ARGUMENT where a batch_norm2d has a single value a channel, of so many samples on all ranks together.
+// Throws INVALID_ARGUMENT if a batch_norm2d has a single value per channel in so many samples of
+// all ranks.
 void require_several_values(const Graph& graph, int64_t samples);
 
-// What a rank without samples of a part does: it gives zeros where ranks add up statistics, and gradients of -0, in the order
-// of the others. `part` is one with samples.
+// Returns the part of a rank without samples. It contributes zeros to the sums of statistics, and
+// gradients of -0, in the order of the other ranks. `part` has samples.
 StepPart idle_part(const StepPart& part);
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// Copying nodes in the order of actions, with messages between them and sums of gradients.
+// Copies nodes in the order of actions, with messages between positions and sums of gradients.
 #include "parallel/unroll.h"
 
 #include <algorithm>
@@ -47,7 +47,8 @@ class Unrolling {
 
   static int stage_of(const StepPart& part, size_t node) { return part.stages.empty() ? 0 : part.stages[node]; }
 
-  // Forward values go to later stages, gradients to earlier ones: against the stream, ranks would wait for each other.
+  // Forward values go to later stages, gradients to earlier stages. In the opposite direction ranks
+  // would wait for each other.
   static void require_order(const StepPart& part, size_t maker, size_t reader) {
     const int from = stage_of(part, maker), to = stage_of(part, reader);
     const bool is_forward = reader < part.forward_nodes, is_late = is_forward ? from > to : from < to;
@@ -58,7 +59,8 @@ class Unrolling {
                      nodes[maker].op, " '", nodes[maker].name, "' of stage ", from, " makes too late"));
   }
 
-  // Every value that another position reads is a message to each that does; in the order of parts, nodes and positions.
+  // Every value that another position reads is one message per such position, in the order of
+  // parts, nodes and positions.
   void number_messages() {
     int64_t next = 0;
     for (const StepPart& part : parts_) {
@@ -118,7 +120,8 @@ class Unrolling {
                   {{"message", m->second}, {"peer", int64_t{m->first.second}}});
   }
 
-  // The value as this rank has it: state, an input, its own, or received.
+  // Returns the value as this rank has it: state, an input, a value of its own, or a received
+  // value.
   ValueId read(size_t place, ValueId id, const std::string& layer) {
     ValueId& mine = new_ids_[place][id];
     if (mine != kNoValue) return mine;
@@ -142,7 +145,7 @@ class Unrolling {
     return found->second;
   }
 
-  // A part without samples reads none.
+  // A part without samples reads no parameters.
   void add_trained_parameters() {
     for (ValueId id = 0, end = static_cast<ValueId>(joined_.values().size()); id < end; ++id) {
       if (joined_.value(id).role != Role::gradient) continue;
@@ -154,7 +157,7 @@ class Unrolling {
 
   void add_gradient(const std::string& parameter, const std::string& layer, ValueId gradient, size_t place) {
     if (parts_.size() == 1) return;
-    std::vector<ValueId>& sums = sums_[parameter];  // by the place where each begins
+    std::vector<ValueId>& sums = sums_[parameter];  // by the part at which each sum begins
     if (sums.size() != place)
       throw Error(Status::internal,
                   text("unroll: gradient of '", parameter, "' of part ", place, " comes at place ", sums.size()));
@@ -175,10 +178,11 @@ class Unrolling {
   Graph joined_;
   // By part:
   std::vector<std::vector<ValueId>> new_ids_;
-  std::vector<std::vector<bool>> is_constant_;                        // depends on parameters alone
-  std::vector<std::vector<int>> makers_;                              // the position that makes a value
-  std::vector<std::map<std::pair<ValueId, int>, int64_t>> messages_;  // of a value to a position: its number
-  // Of all:
+  std::vector<std::vector<bool>> is_constant_;  // depends only on parameters
+  std::vector<std::vector<int>> makers_;        // the position that makes a value
+  // number of the message, by value and receiving position
+  std::vector<std::map<std::pair<ValueId, int>, int64_t>> messages_;
+  // Shared by all parts:
   std::map<std::pair<Role, std::string>, ValueId> shared_;  // inputs and state
   std::vector<Node> constants_;                             // of joined_, whose inputs are constant
   std::map<std::string, std::vector<ValueId>> sums_;        // of gradients, by parameter

@@ -1,6 +1,7 @@
-// absorb_biases: batch_norm2d takes the mean of its input away, and with it a bias that a convolution has added: neither is
-// computed, and the mean that batch_norm2d tracks counts the bias instead. So a convolution needs no pass of its own, nor one
-// of the few engines that add it.
+// absorb_biases: batch_norm2d subtracts the mean of its input, and with it any bias that a
+// convolution has added. So the bias is not added at all, and is counted only in the mean that
+// batch_norm2d tracks. The convolution then needs no pass of its own for the bias, nor one of the
+// few engines that add it.
 #include <map>
 
 #include "ops/batch_norm2d.h"
@@ -10,7 +11,8 @@
 namespace troika {
 namespace {
 
-// What comes out of it is the same whatever is added to each channel of input 0, but for the mean that it gives or tracks.
+// The outputs are the same whatever is added to each channel of input 0, except the mean that is
+// returned or tracked.
 bool takes_mean_away(const Node& node) {
   return node.op == &batch_norm2d_op || node.op == &batch_norm2d_moments_op || node.op == &batch_norm2d_gradient_op ||
          node.op == &batch_norm2d_gradient_sums_op;

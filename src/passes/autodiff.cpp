@@ -6,7 +6,7 @@
 namespace troika {
 namespace {
 
-// Which values lie on a path from a trainable parameter: only their gradients are worth computing.
+// Returns which values depend on a trainable parameter: only their gradients are computed.
 std::vector<bool> find_needs(const Graph& graph, const std::vector<std::string>& trainable) {
   std::vector<bool> needs(graph.values().size(), false);
   for (const std::string& name : trainable) {
@@ -30,7 +30,7 @@ void autodiff(Graph& graph, const std::vector<std::string>& trainable) {
   const std::vector<bool> needs = find_needs(graph, trainable);
   GradientBuilder builder(graph);
   builder.set_needs(needs);
-  // Contributions to the gradient of each forward value; their sum is made when all are there, which is when the walk
+  // The contributions to the gradient of each forward value. Their sum is complete when the walk
   // reaches the value's maker.
   std::vector<ValueId> gradient(graph.values().size(), kNoValue);
   auto contribute = [&](ValueId value, ValueId addend) {
@@ -48,7 +48,8 @@ void autodiff(Graph& graph, const std::vector<std::string>& trainable) {
     bool is_reached = false, is_needed = false;
     for (ValueId id : node.outputs) {
       output_gradients.push_back(gradient[id]);
-      is_reached = is_reached || gradient[id] != kNoValue || id == loss;  // a loss's rule makes its own first gradient
+      // the rule of a loss makes the first gradient itself
+      is_reached = is_reached || gradient[id] != kNoValue || id == loss;
       is_needed = is_needed || needs[id];
     }
     if (!is_reached || !is_needed) continue;

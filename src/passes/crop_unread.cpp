@@ -1,5 +1,6 @@
-// crop_unread: no layer computes rows and columns that a later one leaves out. LeNet pools a 9 x 9 image by 2 x 2: its last row
-// and column are not read, and so 26 x 26 of the 28 x 28 input are enough.
+// crop_unread: no layer computes rows and columns that a later layer does not read. LeNet pools a 9
+// x 9 image by 2 x 2: its last row and column are not read, so 26 x 26 of the 28 x 28 input are
+// enough.
 #include <array>
 
 #include "ops/window.h"
@@ -17,7 +18,7 @@ Reach reach_of(const Graph& graph, const Node& node) {
   return layer && is_image(graph.type(node.inputs[0])) ? layer->reach.value : Reach::whole;
 }
 
-// How much of each image is read, from its upper left corner.
+// Returns how much of each image is read, from its upper left corner.
 std::vector<Extent> find_read(const Graph& graph) {
   std::vector<Extent> read(graph.values().size(), Extent{0, 0});
   auto note = [&](ValueId id, Extent e) {
@@ -46,8 +47,8 @@ std::vector<Extent> find_read(const Graph& graph) {
 
 }  // namespace
 
-// The layers behind the cropped input follow by their own shape rules: an output can only lose rows that nothing reads. With
-// padding, some rows that nothing reads change their values.
+// The layers after the cropped input get new shapes by their own shape rules. An output can only
+// lose rows that nothing reads. With padding, some rows that nothing reads change their values.
 void crop_unread(Graph& graph) {
   const std::vector<Extent> read = find_read(graph);
   std::vector<Node> nodes = std::move(graph.nodes());

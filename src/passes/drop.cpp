@@ -1,4 +1,5 @@
-// Which values recompute drops: by segment, by layer, or those that are cheap to make again.
+// Chooses the values that recompute drops: by segment, by layer, or all that are cheap to compute
+// again.
 #include <algorithm>
 #include <numeric>
 
@@ -18,7 +19,8 @@ std::vector<ValueId> find_memory(const Graph& graph) {
 
 namespace {
 
-// The forward pass of a graph behind autodiff. Values are those that have memory of their own; views go with theirs.
+// The forward pass of a graph after autodiff. Values here have memory of their own; views go with
+// the values that they show.
 class ForwardPass {
  public:
   explicit ForwardPass(const Graph& graph)
@@ -42,23 +44,23 @@ class ForwardPass {
     }
   }
 
-  size_t loss() const { return loss_; }  // the index of its node: what comes before can be computed again
+  size_t loss() const { return loss_; }  // the index of its node: everything before it can be computed again
   ValueId memory(ValueId id) const { return memory_[id]; }
   bool can_be_dropped(ValueId id) const { return maker_[id] != SIZE_MAX; }
   size_t maker(ValueId id) const { return maker_[id]; }
   size_t last_reader(ValueId id) const {
     return last_reader_[id];
-  }  // in the forward pass; the maker where there is none
+  }  // in the forward pass; the maker if there is no reader
   bool is_read_by_backward(ValueId id) const { return is_read_by_backward_[id]; }
 
-  // What is said of values that can be dropped, for their views too.
+  // Extends a choice among values that can be dropped to their views.
   Dropped with_views(Dropped dropped) const {
     for (ValueId id = 0; id < memory_.size(); ++id) dropped[id] = can_be_dropped(memory_[id]) && dropped[memory_[id]];
     return dropped;
   }
 
-  // Outputs of a forward node but for those that are always kept: of batch_norm2d the mean and deviation, of lstm the state
-  // that the next steps begin with.
+  // Returns the outputs of a forward node, except those that are always kept. These are the mean
+  // and deviation of batch_norm2d, and the state of lstm with which the next steps begin.
   std::vector<ValueId> droppable(const Node& node) const {
     const OpDef& op = *node.op;
     if (!op.mutates.empty() && !op.repeats_without_state) return {};
@@ -81,7 +83,8 @@ class ForwardPass {
 
 Dropped drop_segments(const Graph& graph, int64_t segments) {
   const ForwardPass pass(graph);
-  // Of a cut before node p: bytes that backward reads of what is made before it, and bytes that are read behind it.
+  // For a cut before node p: bytes made before it that the backward pass reads, and bytes that are
+  // read after it.
   std::vector<double> before(pass.loss() + 2), across(pass.loss() + 2);
   for (ValueId id = 0; id < graph.values().size(); ++id) {
     if (!pass.can_be_dropped(id)) continue;
@@ -95,7 +98,8 @@ Dropped drop_segments(const Graph& graph, int64_t segments) {
 
   std::vector<size_t> cuts;
   for (int64_t k = 1; k < segments; ++k) {
-    // What crosses is kept, and so is what makes a segment larger than its share.
+    // Values that cross are kept, and so are values that would make a segment larger than its
+    // share.
     const double share = before[pass.loss()] * static_cast<double>(k) / static_cast<double>(segments);
     const auto price = [&](size_t p) { return across[p] + std::abs(before[p] - share); };
     const size_t first = cuts.empty() ? 1 : cuts.back() + 1;
@@ -142,8 +146,8 @@ Dropped drop_cheap(const Graph& graph) {
   for (size_t i = 0; i < pass.loss(); ++i) {
     const Node& node = graph.nodes()[i];
     const OpDef& op = *node.op;
-    if (op.cost || op.is_view) continue;  // without a cost: an operation an element
-    // What reads two activations, such as a residual, would chain all such layers to one another.
+    if (op.cost || op.is_view) continue;  // without a cost function, an op takes one operation per element
+    // Ops that read two activations, such as a residual, would chain all such layers together.
     int activations = 0;
     bool are_there = true;
     for (ValueId id : node.inputs) {

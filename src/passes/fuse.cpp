@@ -1,7 +1,8 @@
-// fuse: neighbours that one kernel computes in one pass. Patterns by name:
-//   flatten_linear:      reshape -> linear                linear takes an image as it lies
-//   batch_norm_add_relu: batch_norm2d -> add -> relu      the residual and the ReLU ride in batch_norm2d's second pass; not
-//                                                         where batch_norm2d lies in an earlier stage of a pipeline than add
+// fuse: neighbours that one kernel computes in one pass. The patterns by name:
+//   flatten_linear:      reshape -> linear                linear reads an image as it is stored
+//   batch_norm_add_relu: batch_norm2d -> add -> relu      batch_norm2d's second pass adds the
+//                                                         residual and cuts at 0; not if the stages
+//                                                         of batch_norm2d and add differ
 //   relu:                conv2d | linear | batch_norm2d | add -> relu
 #include "ops/batch_norm2d.h"
 #include "ops/linear.h"
@@ -44,7 +45,7 @@ void fuse_flatten_linear(Graph& graph) {
     }
 }
 
-// y = relu(x) where x is used by this relu alone and its maker can cut at 0 itself.
+// y = relu(x), if only this relu reads x, and the maker of x can cut at 0 itself.
 void fuse_relu(Graph& graph) {
   const auto maker = makers(graph);
   const auto uses = count_uses(graph);
@@ -65,8 +66,8 @@ void fuse_relu(Graph& graph) {
   graph.nodes() = std::move(kept);
 }
 
-// y = relu(batch_norm2d(x) + r), where batch_norm2d's output is used by the add alone. It then runs at the add's place,
-// where both are there.
+// y = relu(batch_norm2d(x) + r), if only the add reads batch_norm2d's output. The fused node takes
+// the place of the add: both inputs are available there.
 void fuse_batch_norm_add(Graph& graph, const StageOf& stage_of) {
   const auto maker = makers(graph);
   const auto uses = count_uses(graph);

@@ -8,20 +8,21 @@ namespace {
 
 using batch_norm2d_gradient::addend, batch_norm2d_gradient::dy;
 
-// Of statistics over several ranks the sums' op gives dz, and no pass is left that could.
+// With statistics over several ranks, the op of the sums computes dz, and no pass is left that
+// could add.
 bool can_add(const Node& node) { return node.op == &batch_norm2d_gradient_op && node.inputs.size() == dy + 1; }
 
 }  // namespace
 
 void fuse_adds(Graph& graph) {
   const auto uses = count_uses(graph);
-  std::vector<const Node*> adds(graph.values().size(), nullptr);  // that make each value
+  std::vector<const Node*> adds(graph.values().size(), nullptr);  // the add that makes each value
   for (const Node& node : graph.nodes())
     if (node.op == &add_op && !node.attributes.flag("relu") && uses[node.outputs[0]] == 1)
       adds[node.outputs[0]] = &node;
 
   std::vector<Node> nodes;
-  std::vector<bool> is_gone(graph.values().size(), false);  // sums that are made in a batch_norm2d_gradient
+  std::vector<bool> is_gone(graph.values().size(), false);  // sums that a batch_norm2d_gradient computes
   for (const Node& node : graph.nodes()) {
     nodes.push_back(node);
     if (!can_add(node) || !adds[node.inputs[dy]]) continue;
@@ -32,7 +33,7 @@ void fuse_adds(Graph& graph) {
     fused.inputs[addend] = add.inputs[1];
     is_gone[add.outputs[0]] = true;
     if (fused.attributes.flag("residual")) continue;
-    // dx is made of the sum, which is kept as dz.
+    // dx is computed from the sum, which is kept as dz.
     fused.attributes.set("residual", int64_t{1});
     fused.outputs.push_back(graph.add_value("", graph.type(add.outputs[0])));
     is_gone.push_back(false);

@@ -1,4 +1,4 @@
-// fuse_casts: a step's parameters in 16 bits by one launch.
+// fuse_casts: one launch casts all parameters of a step to 16 bits.
 #include <map>
 
 #include "passes/passes.h"
@@ -13,7 +13,7 @@ bool is_cast_of_parameter(const Graph& graph, const Node& node) {
 }  // namespace
 
 void fuse_casts(Graph& graph) {
-  std::map<int64_t, Node> casts;  // by the type that they give
+  std::map<int64_t, Node> casts;  // by the type that they return
   for (const Node& node : graph.nodes()) {
     if (!is_cast_of_parameter(graph, node)) continue;
     const auto [found, is_first] = casts.try_emplace(node.attributes.integer("dtype"), node);
@@ -32,7 +32,7 @@ void fuse_casts(Graph& graph) {
       graph.add_node(std::move(node));
       continue;
     }
-    auto all = casts.extract(node.attributes.integer("dtype"));  // nothing for those behind the first
+    auto all = casts.extract(node.attributes.integer("dtype"));  // empty after the first
     if (!all.empty()) graph.add_node(std::move(all.mapped()));
   }
 }

@@ -1,5 +1,6 @@
-// fuse_steps: what was joined in time and is cut again is not joined at all; and recurrent layers on top of each other run side by
-// side, part by part of the sequence. Recompute then has to keep no more than the states between two parts, of all layers.
+// fuse_steps: parts of a sequence that are joined in time and then cut again are not joined at all.
+// Recurrent layers on top of each other run in turn, one part of the sequence after another.
+// Recompute then keeps only the states between two parts, of all layers.
 #include <algorithm>
 
 #include "passes/passes.h"
@@ -23,7 +24,7 @@ std::vector<int64_t> steps_of(const Graph& graph, const std::vector<ValueId>& pa
   return steps;
 }
 
-// Readers of a join take the parts: a split into the same ones, and a slice of one of them.
+// Readers of a join read the parts instead: a split into the same parts, or a slice of one part.
 void skip_joins(Graph& graph) {
   std::vector<const Node*> join_of(graph.values().size());
   std::vector<ValueId> stands_for(graph.values().size());
@@ -53,7 +54,7 @@ void skip_joins(Graph& graph) {
   for (Output& output : graph.outputs) output.id = stands_for[output.id];
 }
 
-// A recurrent node that reads another one's output runs as soon as it can.
+// A recurrent node that reads another recurrent node's output runs as early as possible.
 void run_side_by_side(Graph& graph) {
   std::vector<Node> nodes;
   std::vector<bool> is_recurrent_output(graph.values().size(), false);  // made by a recurrent node

@@ -1,4 +1,4 @@
-// to_inference: what the network computes when it is evaluated.
+// to_inference: the network in evaluation mode.
 #include "passes/passes.h"
 
 namespace troika {

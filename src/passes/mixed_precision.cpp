@@ -1,4 +1,5 @@
-// mixed_precision: casts around the ops that compute in bf16 or f16 (Micikevicius et al. 2018); and the leave to use TF32.
+// mixed_precision: casts around the ops that compute in bf16 or f16 (Micikevicius et al. 2018), and
+// the permission to use TF32.
 #include <algorithm>
 #include <map>
 
@@ -35,7 +36,8 @@ class Caster {
     return op.computes_low && std::count(op.f32_inputs.begin(), op.f32_inputs.end(), static_cast<int>(i)) == 0;
   }
 
-  // The value in that type: itself, or a cast that all its readers share. Labels, counters and sums are not touched.
+  // Returns the value in that type: itself, or a cast that all its readers share. Labels, counters
+  // and sums stay as they are.
   ValueId as(ValueId id, DType dtype, const std::string& reader) {
     if (id == kNoValue || !is_compute_dtype(graph_.type(id).dtype) || graph_.type(id).dtype == dtype) return id;
     const auto [found, is_new] = casts_.try_emplace({id, dtype}, kNoValue);

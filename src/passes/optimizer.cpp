@@ -11,7 +11,7 @@
 namespace troika {
 namespace {
 
-// What conditioning hands to the updates; kNoValue: nothing.
+// The results of conditioning, which updates read; kNoValue: none.
 struct Conditioned {
   ValueId scale = kNoValue, is_finite = kNoValue, factor = kNoValue;
 };
@@ -75,7 +75,7 @@ class OptimizerAppender {
     const bool clips = step_.conditioning.max_norm > 0;
     if (!clips && !step_.conditioning.is_scaled) return;
     std::vector<ValueId> inputs = {conditioned_.scale};
-    if (clips && step_.share.ranks > 1) {  // the norm of all is that of the ranks' norms
+    if (clips && step_.share.ranks > 1) {  // the norm of all gradients is the norm of the ranks' norms
       const ValueId norms = append(gradient_norm_op, gradients,
                                    {{"rank", int64_t{step_.share.rank}}, {"ranks", int64_t{step_.share.ranks}}})[0];
       gradients = append(model_sum_op, {norms}, {});
@@ -97,7 +97,7 @@ class OptimizerAppender {
               graph_.add_value(slot_name(slot, name), graph_.type(find(parameters_, name)), Role::optimizer_state));
   }
 
-  // Operands and attributes of an update or of norms, which may leave out the slots that it does not read.
+  // Returns the operands of an update, or of norms, which may not read the slots.
   std::vector<ValueId> operands_of(const UpdateGroup& group, ValueId norms, bool with_slots) const {
     std::vector<ValueId> inputs = {settings_, conditioned_.factor, conditioned_.is_finite, count_, norms};
     for (const std::string& name : group.parameters) {
@@ -115,7 +115,7 @@ class OptimizerAppender {
     return attributes;
   }
 
-  // The norms of a group's parameters, added to those found before.
+  // Appends the norms of a group's parameters to the norms found before.
   ValueId append_norms(const UpdateGroup& group, ValueId before, const std::vector<int64_t>& places, int64_t total) {
     const OpDef& op = *step_.optimizer->norms;
     const bool with_slots = !op.mutates.empty();
@@ -141,9 +141,9 @@ class OptimizerAppender {
     }
   }
 
-  // Ranks of a channel group may cut their parameters into other groups, and a sum needs the same numbers on each: one vector
-  // has the norms of all parameters, and each rank adds its share. Parameters that the rank holds but does not count are
-  // counted by another rank.
+  // Ranks of a channel group may cut their parameters into different groups, but a sum needs the
+  // same numbers on each rank. So one vector has the norms of all parameters, and each rank adds
+  // its share. Parameters that the rank holds but does not count are counted by another rank.
   void append_updates_with_split_norms() {
     const std::vector<std::string>& names = step_.split_norms;
     const std::vector<std::string>& counted = step_.share.counted;
@@ -155,7 +155,7 @@ class OptimizerAppender {
       return places;
     };
     ValueId norms = kNoValue;
-    // A parameter that another rank counts has its numbers at the end, in places that nobody reads.
+    // Numbers of a parameter that another rank counts go to places at the end, which nothing reads.
     auto counted_places_of = [&](const UpdateGroup& group) {
       std::vector<int64_t> places = places_of(group);
       for (size_t k = 0; k < places.size(); ++k)

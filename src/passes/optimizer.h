@@ -9,7 +9,8 @@
 
 namespace troika {
 
-// The name of the loss scale: f32 [2], {scale, good steps since it last changed}; state of the trainer, not of the model.
+// The name of the loss scale: f32 [2], {scale, good steps}. The loss scale is state of the trainer,
+// not of the model.
 constexpr const char* kLossScale = "(loss scale)";
 constexpr double kLossScaleGrowth = 2, kLossScaleBackoff = 0.5;  // powers of two, so that scaling rounds nothing
 
@@ -21,21 +22,22 @@ constexpr double kClipEps = 1e-6;  // PyTorch's: the factor is max_norm / (norm 
 // The slot of the moving averages, of any optimizer.
 constexpr const char* kAverageSlot = "average";
 
-// What is done with all gradients of a step together, before the updates.
+// Conditioning: what is done with all gradients of a step together, before the updates.
 struct Conditioning {
-  // Dynamic loss scaling: gradients are divided by the scale, a step with one that is not finite changes nothing, and
-  // is_finite becomes an output of the graph.
+  // Dynamic loss scaling: gradients are divided by the scale. If a gradient is not finite, the step
+  // changes nothing. The graph gets is_finite as an output.
   bool is_scaled = false;
   int64_t scale_interval = 2000;  // good steps until the scale doubles
-  // Above 0: gradients are multiplied by one factor, so that the 2-norm of all of them together is at most this. The norm
-  // before becomes an output, f32.
+  // Above 0: all gradients are multiplied by one factor, so that their common 2-norm is at most
+  // this. The norm before clipping becomes an output, f32.
   double max_norm = 0;
 };
 
-// What a rank tells of its gradients if several ranks hold the model together, each a part of it.
+// The gradients that a rank counts if several ranks hold the model together, each a part of it.
 struct GradientShare {
   int rank = 0, ranks = 1;
-  // Those whose norm the rank reports, and whether they are finite; ranks of a channel group hold some alike.
+  // Gradients whose norm and finiteness the rank reports. Ranks of a channel group hold some of the
+  // same gradients.
   std::vector<std::string> counted;
 };
 
@@ -53,23 +55,24 @@ struct UpdateGroup {
 
 struct OptimizerStep {
   const OptimizerDef* optimizer = &sgd_optimizer;
-  std::vector<std::string> slots;  // of them, those that this run keeps, in the definition's order
+  std::vector<std::string> slots;  // those that this run keeps, in the definition's order
   int64_t rows = 1;                // of the settings
   Conditioning conditioning;
   double average_decay = 0;  // above 0: the averages of all parameters that are updated
   std::vector<UpdateGroup> groups;
   GradientShare share;
-  // If ranks of a channel group hold parts of a parameter: all parameters with norms that the group trains, the same on each
-  // of its ranks. Then norms are sums over the group, of those that `share` counts.
+  // If ranks of a channel group hold parts of a parameter: all parameters with norms that the group
+  // trains, the same on each of its ranks. Then norms are sums over the group, of the parameters
+  // that `share` counts.
   std::vector<std::string> split_norms;
 };
 
-// The name of the state of a parameter: "momentum/conv1.weight".
+// Returns the name of a slot of a parameter, such as "momentum/conv1.weight".
 std::string slot_name(const std::string& slot, const std::string& parameter);
 std::string parameter_of_slot(const std::string& slot_name);
 
-// Appends what follows the backward pass, whose gradients are values of Role::gradient. The host feeds the settings: one
-// row for the trainer, one for each group of parameters.
+// Appends everything that follows the backward pass. Gradients are values of Role::gradient. The
+// host feeds the settings: one row for the trainer, and one for each group of parameters.
 void append_optimizer(Graph& graph, const OptimizerStep& step);
 
 }  // namespace troika

@@ -11,19 +11,21 @@
 
 namespace troika {
 
-// A copy of the graph for another batch: the input's dimension 0 is replaced and every shape inferred anew.
+// Returns a copy of the graph for another batch: dimension 0 of the input is replaced, and every
+// shape is inferred anew.
 Graph rebatch(const Graph& graph, int64_t batch);
 
-// Training mode to evaluation mode: batch_norm2d takes its running statistics, dropout disappears.
+// Turns training mode into evaluation mode: batch_norm2d reads its running statistics, and dropout
+// disappears.
 void to_inference(Graph& graph);
 
 enum class Loss : int32_t { cross_entropy = 1, mean_squared_error = 2 };
 
-// How the loss of a step is made.
+// How the loss of a step is computed.
 struct LossForm {
   Loss kind = Loss::cross_entropy;
   LabelSettings labels = {};
-  double scale = 1;         // what one label (of mean_squared_error: one sample) weighs in the gradient
+  double scale = 1;         // weight of one label in the gradient; for mean_squared_error, of one sample
   bool is_weighed = false;  // the gradient is multiplied by the input kLabelWeight as well
   bool is_scaled = false;   // and by the state kLossScale
 };
@@ -32,57 +34,65 @@ struct LossForm {
 // the outputs.
 void append_loss(Graph& graph, const LossForm& form);
 
-// The labels of a sample, over which a loss is summed; 1 for mean_squared_error. `output`: [batch,
-// ...].
+// Returns the number of labels of a sample, over which a loss is summed; 1 for mean_squared_error.
+// `output` is [batch, ...].
 int64_t labels_per_sample(Loss kind, const Shape& output);
 
 // The name of the weight of a label: f32 [1], 1 / (labels of the whole batch that are not ignored).
 constexpr const char* kLabelWeight = "(label weight)";
 
-// Mixed precision: ops that say so compute in `low` (bf16 or f16), by casts of what they read; parameters, statistics,
-// losses and the outputs stay f32. Before autodiff, whose casts follow from the forward ones.
+// Mixed precision: ops whose traits say so compute in `low` (bf16 or f16), with casts of their
+// inputs. Parameters, statistics, losses and outputs stay f32. To be run before autodiff, which
+// derives the backward casts from the forward casts.
 void mixed_precision(Graph& graph, DType low);
 
-// Lets convolutions and linear layers, forward and backward, round their f32 factors to TF32 where the device can.
+// Allows convolutions and linear layers, forward and backward, to round their f32 factors to TF32
+// if the device can.
 void allow_tf32(Graph& graph);
 
-// Merges neighbours that one kernel computes in one pass, before the backward pass exists, so that gradients are those of
-// the merged ops: relu into what it follows, a residual add into batch_norm2d, a flattening into linear. Joins of sequences that
-// are cut again are left out (fuse_steps). Where the layers lie in stages of a pipeline, no node comes to read what a later
-// stage makes.
+// Merges neighbours that one kernel computes in one pass: relu into the op before it, a residual
+// add into batch_norm2d, a flattening into linear. To be run before the backward pass exists, so
+// that gradients are those of the merged ops. Leaves out joins of sequences that are cut again
+// (fuse_steps). If layers belong to stages of a pipeline, no node gets an input that a later stage
+// makes.
 using StageOf = std::function<int(const std::string& layer)>;
 void fuse(Graph& graph, const StageOf& stage_of = {});
-void fuse_steps(Graph& graph);  // nodes that nothing reads any more are left
+void fuse_steps(Graph& graph);  // nodes that nothing reads any more stay in the graph
 
-// Lets batch_norm2d_gradient add up the two gradients of a value that is read twice, as behind each block of a ResNet.
+// Makes batch_norm2d_gradient add the two gradients of a value with two readers, as after each
+// block of a ResNet.
 void fuse_adds(Graph& graph);
 
-// Leaves out biases of convolutions that batch_norm2d in training takes out again. Behind autodiff.
+// Removes biases of convolutions that batch_norm2d subtracts again in training. To be run after
+// autodiff.
 void absorb_biases(Graph& graph);
 
-// Gives 0 for the gradients of biases that batch_norm2d takes out again, of all by one node.
+// Sets the gradients of biases that batch_norm2d subtracts again to 0, all by one node.
 void zero_biases(Graph& graph);
 
-// Makes the casts of parameters one node, where the first of them is: they are many, and short beside a launch.
+// Merges the casts of parameters into one node, at the place of the first cast: there are many, and
+// each is shorter than its launch.
 void fuse_casts(Graph& graph);
 
-// Lets gradients of weights of at least so many operations run beside the launches that follow, until one needs their memory
-// (see plan/launch_order.h). Attribute: beside.
+// Lets gradients of weights run concurrently with the launches that follow, if they have at least
+// so many operations, until a launch needs their memory (plan/launch_order.h). Sets the attribute
+// `beside`.
 void run_beside(Graph& graph, double least_operations);
 
-// Cuts from an input image the rows and columns that end, through convolutions and pooling, behind the last whole window of
-// a later layer, so that no layer computes them. What is left keeps its values, and so do all gradients.
+// Cuts off rows and columns of an input image that no later layer reads: they are beyond the last
+// whole window of a later convolution or pooling. No layer then computes them. All other values and
+// all gradients stay the same.
 void crop_unread(Graph& graph);
 
-// Appends the backward pass of outputs[0] for the parameters named, whose gradients become values of Role::gradient named
-// as the parameter.
+// Appends the backward pass of outputs[0] for the named parameters. Their gradients become values
+// of Role::gradient with the names of the parameters.
 void autodiff(Graph& graph, const std::vector<std::string>& trainable);
 
 // Removes nodes whose results nothing reads.
 void remove_dead_code(Graph& graph);
 
 // Helpers of the passes.
-std::vector<int> count_uses(const Graph& graph);       // by nodes and as outputs, for each value
-std::vector<ValueId> find_memory(const Graph& graph);  // for each value: itself, or of a view the value that it shows
+std::vector<int> count_uses(const Graph& graph);       // for each value: how often nodes and outputs use it
+std::vector<ValueId> find_memory(const Graph& graph);  // for each value: itself, or the value that a view shows
 
 }  // namespace troika

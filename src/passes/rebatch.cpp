@@ -5,7 +5,7 @@ namespace troika {
 
 Graph rebatch(const Graph& graph, int64_t batch) {
   Graph result = graph;
-  // The batch is dimension 0 of the samples alone; every other shape follows.
+  // Only samples have the batch as dimension 0; all other shapes follow from them.
   for (ValueId id = 0; id < result.values().size(); ++id)
     if (result.value(id).role == Role::samples) result.value(id).type.shape[0] = batch;
   for (Node& node : result.nodes()) {

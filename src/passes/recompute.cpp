@@ -1,4 +1,4 @@
-// recompute: copies of forward nodes in front of the backward nodes that read what was dropped.
+// recompute: copies of forward nodes before the backward nodes that read dropped values.
 #include "passes/recompute.h"
 
 #include <set>
@@ -51,7 +51,7 @@ class Repeater {
   void copy(const Node& node) {
     std::vector<ValueId> inputs = node.inputs;
     for (ValueId& id : inputs) id = newest(id);
-    // State moves with the node alone.
+    // Only the original node changes state.
     for (int k : node.op->mutates) inputs[static_cast<size_t>(k)] = kNoValue;
     const std::vector<ValueId> outputs = append_node(graph_, *node.op, node.name, std::move(inputs), node.attributes);
     for (size_t k = 0; k < outputs.size(); ++k) again_[node.outputs[k]] = outputs[k];
@@ -61,7 +61,7 @@ class Repeater {
   const Dropped& dropped_;
   const std::vector<Node> nodes_;
   std::vector<size_t> maker_;   // the node of each value
-  std::vector<ValueId> again_;  // by value: the one that the copy makes
+  std::vector<ValueId> again_;  // by value: the value that the copy makes
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// run_beside: gradients of weights, which nothing reads before the update, run beside the rest of the backward pass: they fill
-// what short launches leave of a GPU, and multiply while others wait for memory.
+// run_beside: nothing reads gradients of weights before the update, so they run concurrently with
+// the rest of the backward pass. They fill the parts of a GPU that short launches leave free, and
+// multiply while other launches wait for memory.
 #include "passes/passes.h"
 
 namespace troika {

@@ -1,6 +1,7 @@
-// zero_biases: a bias in front of batch_norm2d changes nothing, as the mean takes it out again: what batch_norm2d gives back
-// adds up to 0 over each channel (over all ranks where they share statistics), and that sum is the bias's gradient. It is set to 0
-// by one launch, where each convolution would read its dy once more to find rounding errors.
+// zero_biases: a bias before batch_norm2d changes nothing, because the mean subtracts it again. The
+// gradient that batch_norm2d returns sums to 0 over each channel (over all ranks, if they share
+// statistics), and this sum is the bias's gradient. One launch sets all such gradients to 0.
+// Otherwise each convolution would read its dy once more, only to find rounding errors.
 #include "ops/products.h"
 #include "passes/passes.h"
 
@@ -29,7 +30,7 @@ void zero_biases(Graph& graph) {
   zeros.attributes = {{"value", 0.0}, {"sizes", sizes}};
   std::vector<Node> nodes = std::move(graph.nodes());
   graph.nodes().clear();
-  graph.add_node(std::move(zeros));  // in front of the first sum over ranks
+  graph.add_node(std::move(zeros));  // before the first sum over ranks
   for (Node& node : nodes) graph.add_node(std::move(node));
 }
 

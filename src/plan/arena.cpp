@@ -1,4 +1,4 @@
-// Lifetimes in launches; sharing by a forest of blocks.
+// Lifetimes in launches, and shared memory as a forest of blocks.
 #include "plan/arena.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The blocks of a plan's arena: which launches each lives through, whose memory it takes over, and where it lies.
+// The blocks of a plan's arena: their lifetimes in launches, blocks that share memory, and offsets.
 #pragma once
 
 #include "plan/memory_plan.h"
@@ -7,22 +7,23 @@ namespace troika {
 
 class Arena {
  public:
-  // A block that lives through launch `now`.
+  // Adds a block that lives through launch `now`.
   size_t add(size_t bytes, int now);
   void keep_from(size_t block, int launch);
   void keep_until(size_t block, int launch);
-  // It is fed before the step or read after it: no other block has its memory, then or now.
+  // The block is fed before the step or read after it: no other block ever has its memory.
   void pin(size_t block);
 
-  // Before anything is placed, in the order of launches: an output has the memory of an input that dies in its launch, `now`.
-  // False where it cannot.
+  // To be called before anything is placed, in the order of launches. The output takes the memory
+  // of an input that dies in launch `now`. Returns false if it cannot.
   bool take_over(size_t output, size_t input, int now);
 
-  // At the arena's begin for the whole step, behind those that were placed so before.
+  // Places a block at the beginning of the arena, for the whole step, after the blocks that were
+  // placed so before.
   void place_first(size_t block, size_t alignment);
-  // The next of them begins there, at a multiple of `alignment`.
+  // Returns the offset of the next such block, a multiple of `alignment`.
   size_t align(size_t alignment);
-  // All others.
+  // Places all other blocks.
   void place_rest();
 
   size_t bytes() const { return bytes_; }  // of the placed blocks
@@ -33,7 +34,7 @@ class Arena {
   size_t root(size_t block) const;
 
   std::vector<MemoryBlock> blocks_;
-  std::vector<size_t> same_as_;  // one a block: whose memory it takes over; itself otherwise
+  std::vector<size_t> same_as_;  // by block: the block whose memory it takes over, or itself
   std::vector<bool> is_pinned_, is_placed_;
   size_t bytes_ = 0;
 };

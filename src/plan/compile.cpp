@@ -13,7 +13,8 @@
 namespace troika {
 namespace {
 
-// Runs passes one by one; after each the graph is verified, timed, and where TROIKA_DUMP names it, printed to the log.
+// Runs passes one by one. After each pass the graph is verified and timed. If TROIKA_DUMP names the
+// pass, the graph is printed to the log.
 class PassManager {
  public:
   PassManager(Graph& graph, const Log& log) : graph_(graph), log_(log), dumped_(dumped_pass()) {}
@@ -33,7 +34,8 @@ class PassManager {
  private:
   void dump() const {
     std::istringstream lines(print_graph(graph_));
-    for (std::string line; std::getline(lines, line);) log_.write(LogLevel::error, line);  // asked for: at any level
+    // the caller asked for it, so at any level
+    for (std::string line; std::getline(lines, line);) log_.write(LogLevel::error, line);
   }
 
   Graph& graph_;
@@ -51,8 +53,8 @@ std::vector<std::string> trainable_in(const Graph& graph, std::vector<std::strin
 
 namespace {
 
-// The mean is over the labels of the whole batch. How many of them count is known when the step is
-// fed, if some may be ignored; otherwise now.
+// The mean is over the labels of the whole batch. If labels may be ignored, their number is known
+// only when the step is fed.
 LossForm loss_form(const CompileRequest& r, const Shape& output) {
   const bool trains = r.mode == Mode::train, is_mean = r.spec.reduction == Reduction::mean;
   LossForm form;
@@ -65,13 +67,15 @@ LossForm loss_form(const CompileRequest& r, const Shape& output) {
   return form;
 }
 
-// The network with its gradients, as rank `channel_rank` of a channel group has it, and how many nodes of it are forward.
+// Returns the network with its gradients for rank `channel_rank` of a channel group, and its number
+// of forward nodes.
 StepPart build_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph = r.model;
   PassManager passes(graph, log);
   passes.run("rebatch", [&](Graph& g) { g = rebatch(g, samples); });
-  // Before `inference`: a layer that it leaves out, as dropout, must not change how the next one's parameters are cut.
+  // Before `inference`: a layer that it removes, such as dropout, must not change how the next
+  // layer's parameters are cut.
   if (r.channel_split) passes.run("channel_split", [&](Graph& g) { g = r.channel_split->apply(g, channel_rank); });
   if (!trains) passes.run("inference", to_inference);
   if (r.mode != Mode::predict)
@@ -93,7 +97,7 @@ StepPart build_network(const CompileRequest& r, int64_t samples, int channel_ran
   return {std::move(graph), forward_nodes, {}};
 }
 
-// Of activations, on the rank of the pipeline that needs most of them.
+// Returns the bytes of activations on the rank of the pipeline that needs most.
 size_t most_activation_bytes(const CompileRequest& r, StepPart part) {
   if (r.stages) part.stages = r.stages->assign(part.graph);
   const std::vector<StepPart> parts(std::max<size_t>(r.micro_batches.size(), 1), part);
@@ -133,7 +137,8 @@ PipelineTable schedule_of(const CompileRequest& r, int micro_batches) {
 
 namespace {
 
-// The parts of a training step, of which there are two sizes at most. One without samples takes part in sums alone.
+// Returns the parts of a training step. There are at most two sizes. A part without samples takes
+// part only in sums.
 std::vector<StepPart> build_micro_batches(const CompileRequest& r, const Log& log) {
   std::map<int64_t, StepPart> of_size;
   std::vector<StepPart> parts;
@@ -159,7 +164,7 @@ std::vector<PipelineAction> actions_of(const CompileRequest& r, int micro_batche
   return actions;
 }
 
-// This rank's nodes of the step, in order.
+// Returns this rank's nodes of the step, in order.
 Graph build_step(const CompileRequest& r, const Log& log) {
   std::vector<StepPart> parts;
   if (r.mode == Mode::train) {
@@ -176,7 +181,7 @@ OptimizerStep optimizer_step_of(const CompileRequest& r) {
   OptimizerStep step;
   step.optimizer = r.spec.optimizer;
   step.slots = r.spec.slots();
-  if (r.spec.average_decay > 0) step.slots.pop_back();  // which the averages' own node keeps
+  if (r.spec.average_decay > 0) step.slots.pop_back();  // the node of the averages keeps it
   step.rows = static_cast<int64_t>(r.spec.groups.size()) + 1;
   step.conditioning = r.spec.conditioning;
   step.average_decay = r.spec.average_decay;
@@ -204,17 +209,16 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
     passes.run("optimizer", [&](Graph& g) { append_optimizer(g, optimizer_step_of(r)); });
     if (r.spec.shards_optimizer) passes.run("shard_optimizer", [&](Graph& g) { insert_all_gathers(g, r.buckets); });
   }
-  // Last, so that no rank waits for others' losses before its own work is done.
-  if (r.results.places > 0) passes.run("batch_results", [&](Graph& g) { append_batch_results(g, r.results); });
+  if (r.results.places > 0) passes.run("batch_results", [&](Graph& g) { insert_batch_results(g, r.results); });
   if (r.local_batch == 0) return graph;
   if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
   if (trains && r.spec.fuse) {
-    // Where activations are few, the sum is kept rather than what it is of.
+    // If few activations are kept, the sum is kept instead of its terms.
     if (!r.spec.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
     passes.run("zero_biases", zero_biases);
     passes.run("absorb_biases", absorb_biases);
   }
-  // Recompute casts where it needs them, so that the copies need not be kept.
+  // With recompute, each copy of a cast stays near its reader and need not be kept.
   if (r.spec.compute != DType::f32 && r.spec.fuse && !r.spec.recompute.is_on()) passes.run("fuse_casts", fuse_casts);
   if (trains && r.runs_beside && std::isfinite(r.spec.least_beside))
     passes.run("run_beside", [&](Graph& g) { run_beside(g, r.spec.least_beside); });

@@ -1,4 +1,4 @@
-// From a model to a rank's plan: THE recipe.
+// The recipe that turns a model into a rank's plan.
 #pragma once
 
 #include "core/log.h"
@@ -21,11 +21,11 @@ struct CompileRequest {
   const Graph& model;
   StepSpec spec;
   Mode mode = Mode::train;
-  int64_t local_batch = 0;   // samples of this rank; 0: it only takes part in the all-reduce and the update
-  int64_t global_batch = 0;  // samples of all ranks
+  int64_t local_batch = 0;                // samples of this rank; 0: the rank takes part only in sums and the update
+  int64_t global_batch = 0;               // samples of all ranks
   std::vector<MicroBatch> micro_batches;  // this rank's samples when training
-  int ranks = 1;                          // that hold the same layers
-  int rank = 0;                           // of them, this one
+  int ranks = 1;                          // ranks that hold the same layers
+  int rank = 0;                           // this rank's number among them
   // If layers are split: this rank's position in its pipeline.
   const LayerStages* stages = nullptr;  // null: one rank has all layers
   int position = 0, positions = 1;
@@ -36,20 +36,22 @@ struct CompileRequest {
   bool runs_beside = false;  // the device records: gradients of weights run concurrently (StepSpec::least_beside)
   // For training:
   std::vector<std::string> trainable;      // of the whole model
-  std::vector<std::string> own_trainable;  // of them, those of this rank's layers, as buckets and groups are
+  std::vector<std::string> own_trainable;  // those of this rank's layers, as buckets and groups
   std::vector<Bucket> buckets;
-  std::vector<UpdateGroup> groups;  // that this rank updates
+  std::vector<UpdateGroup> groups;  // groups that this rank updates
   GradientShare gradient_share;
   std::vector<std::string> split_norms;  // see OptimizerStep
 };
 
-// The network for one micro-batch of so many samples, from samples to outputs, and when training to gradients.
+// Returns the network for one micro-batch of so many samples: from samples to outputs, and in
+// training to gradients.
 StepPart build_part(const CompileRequest& request, int64_t samples, const Log& log);
 
-// The orders of the pipeline's positions for so many micro-batches, when training. Without stages one rank has all layers.
+// Returns the orders of the pipeline's positions for so many micro-batches of training. Without
+// stages one rank has all layers.
 PipelineTable schedule_of(const CompileRequest& request, int micro_batches);
 
-// The graph that is lowered, after every pass.
+// Returns the graph that is lowered, after every pass.
 Graph build_graph(const CompileRequest& request, const Log& log);
 
 Plan compile(const CompileRequest& request, Device& device, StateTable& state, const Log& log);

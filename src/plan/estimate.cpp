@@ -1,4 +1,5 @@
-// One mesh: state by the state table, the rest by the graphs that the ranks would be given. And the choice among all meshes.
+// Estimates one mesh: its state by the state table, the rest by the graphs of the ranks. Then
+// chooses among all meshes.
 #include "plan/estimate.h"
 
 #include <algorithm>
@@ -13,15 +14,15 @@
 namespace troika {
 namespace {
 
-constexpr double kAddedPasses = 3;  // over a gradient: two are read, their sum is written
+constexpr double kAddedPasses = 3;  // over a gradient: two are read, and their sum is written
 
-// 2 (n - 1) / n of what n devices sum.
+// Returns 2 (n - 1) / n of the bytes that n devices sum.
 size_t ring_bytes(size_t bytes, int devices) {
   const auto n = static_cast<size_t>(devices);
   return 2 * (n - 1) * bytes / n;
 }
 
-// Of all ranks of a channel group together; 0: the node exchanges none.
+// Returns the bytes of all ranks of a channel group together; 0: the node exchanges none.
 size_t exchanged_bytes(const Graph& graph, const Node& node) {
   if (node.op == &channel_gather_op) return graph.type(node.outputs[0]).bytes();
   return node.op == &channel_scatter_op ? graph.type(node.inputs[0]).bytes() : 0;
@@ -29,8 +30,9 @@ size_t exchanged_bytes(const Graph& graph, const Node& node) {
 
 bool is_update(const Node& node) { return node.op->as<ConditioningOp>() || node.op->as<UpdateOp>(); }
 
-// The planner asks as `troika_model_attach` does, but for the batch, which a trainer meets at its first step: BatchNorm has no
-// deviation of one value, and the smallest part of all shares has fewest.
+// The planner refuses what `troika_model_attach` refuses, and also the batch, which a trainer meets
+// at its first step. BatchNorm has no deviation of a single value, and the smallest part of all
+// shares has fewest.
 void check_batch(const Graph& model, const PlannedStep& step, const RankMap& ranks) {
   const int64_t pieces = step.logical_shards > 0 ? step.logical_shards : ranks.shares() * step.micro_batches;
   const int64_t together = step.syncs_statistics ? ranks.shares() : 1;
@@ -82,17 +84,18 @@ class MeshEstimator {
   }
 
  private:
-  // The first channel at a position of the pipeline, of the first share: no rank there has more samples or channels.
+  // Returns the first channel at a position of the pipeline, of the first share: no rank there has
+  // more samples or channels.
   int part_of(int position) const { return ranks_.part_at(position, 0); }
   CompileRequest request_of(int position) const {
     return layout_.request(Mode::train, batch_, ranks_.rank_of(0, part_of(position)));
   }
 
-  // What one rank of the data group updates at most.
+  // The most that one rank of the data group updates.
   struct OptimizerShare {
     size_t state_bytes = 0;      // on lines of the arena
     size_t parameter_bytes = 0;  // as they travel
-    double of_own_update = 1;    // its time, beside that of the first rank's update
+    double of_own_update = 1;    // its time, as a multiple of the first rank's update
   };
 
   OptimizerShare optimizer_share(const StateTable& state) const {
@@ -117,13 +120,13 @@ class MeshEstimator {
     return node_seconds(graph, node, machine_);
   }
 
-  // What a micro-batch costs each stage, and the messages from it.
+  // Returns the cost of a micro-batch on each stage, and of the messages from it.
   std::vector<StageCost> stage_costs(const StepPart& part, bool adds_gradients) const {
     const size_t stages = layout_.stages() ? static_cast<size_t>(layout_.stages()->count()) : 1;
     const auto& nodes = part.graph.nodes();
     std::vector<StageCost> costs(stages, {0, 0, 0, 0});
     std::vector<size_t> makers(part.graph.values().size(), nodes.size());
-    std::set<std::pair<ValueId, int>> messages;  // of a value to a position
+    std::set<std::pair<ValueId, int>> messages;  // from a value to a position
     std::vector<double> up(stages, 0), down(stages, 0);
     auto stage_of = [&](size_t node) { return part.stages.empty() ? 0 : part.stages[node]; };
     for (size_t i = 0; i < nodes.size(); ++i) {
@@ -144,12 +147,12 @@ class MeshEstimator {
             message_seconds(part.graph.type(id).bytes(), machine_);
       }
     }
-    // One transfer stands for an output's way to the next stage and for its gradient's way back.
+    // One transfer stands for sending an output to the next stage and its gradient back.
     for (size_t s = 0; s + 1 < stages; ++s) costs[s].transfer = std::max(up[s], down[s + 1]);
     return costs;
   }
 
-  // `tail`: the seconds that the device works on behind its last backward.
+  // `tail`: the seconds that the device works after its last backward.
   DeviceEstimate estimate_device(int position, double& tail) const {
     const CompileRequest request = request_of(position);
     StateTable state = layout_.make_state_table(part_of(position));
@@ -162,7 +165,7 @@ class MeshEstimator {
     const OptimizerShare share = optimizer_share(state);
     device.optimizer_bytes = share.state_bytes;
 
-    double now = 0, reduced = 0, update = 0;  // clocks of nodes and of sums of buckets, without waiting for others
+    double now = 0, reduced = 0, update = 0;  // clocks of nodes and of sums of buckets, without waits for other ranks
     size_t gradients = 0, sums = 0;
     for (const Node& node : graph.nodes()) {
       size_t bytes = 0;

@@ -1,4 +1,5 @@
-// What a training step takes on a mesh of devices that need not be there: bytes, bubble and time, from the graphs of its ranks.
+// Estimates a training step on a mesh of devices that need not exist: bytes, bubble and time, from
+// the graphs of the ranks.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace troika {
 
-// A step to plan: what a trainer would be asked for, and the samples of all devices together.
+// A step to plan: the options of a trainer, and the samples of all devices together.
 struct PlannedStep : StepSpec {
   int64_t batch = 0;
 };
@@ -17,11 +18,15 @@ struct PlannedStep : StepSpec {
 // Estimated for the most loaded device of each stage: rank 0 of the data group and of the channel
 // group, which get the remainders.
 struct DeviceEstimate {
-  // As the state table lays them out, in plain layouts; of sharded optimizer state the largest share.
+  // As the state table lays them out, in plain layouts. If optimizer state is sharded: the largest
+  // share.
   size_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
   size_t activation_bytes = 0;  // the arena by the lifetimes of values, without scratch, reorders and in-place kernels
-  // Sent in a step: 2 (n - 1) / n of each gradient to the data group and of each sum to the channel group, n devices each, as a ring
-  // does; messages to the pipeline whole; updated parameters, where the optimizer is sharded, to each other of the data group.
+  // Bytes sent in a step.
+  // - To the data group: 2 (n - 1) / n of each gradient, as a ring of n devices does, and, if the
+  //   optimizer is sharded, updated parameters to each other device of the group.
+  // - To the channel group: 2 (n - 1) / n of each sum.
+  // - To the pipeline: whole messages.
   size_t data_bytes = 0, layer_bytes = 0, channel_bytes = 0;
 
   size_t memory_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes + activation_bytes; }
@@ -30,23 +35,28 @@ struct DeviceEstimate {
 
 struct MeshEstimate {
   Mesh mesh;
-  std::vector<DeviceEstimate> devices;  // one for each place of the pipeline
-  // Of simulate_pipeline, 0 to 1; a stage takes as long as its nodes and channel sums for the largest micro-batch, and the
-  // addition of its gradients where there are several.
+  std::vector<DeviceEstimate> devices;  // one per position of the pipeline
+  // As simulate_pipeline computes it, 0 to 1. A stage takes the time of its nodes and channel sums
+  // for the largest micro-batch, and of adding its gradients if there are several micro-batches.
   double bubble = 0;
-  // The latest device: when simulate_pipeline ends its last backward, then what is left of its buckets' sums, which begin where
-  // the backward pass makes their last gradient and run one behind the other, then the update, and the messages with parameters.
+  // The time of the latest device. It is the sum of four times:
+  // - until simulate_pipeline ends the device's last backward;
+  // - the rest of its buckets' sums, which begin when the backward pass has made their last
+  //   gradient, and run one after another;
+  // - the update;
+  // - the messages with parameters.
   double seconds = 0;
 
-  const DeviceEstimate& fullest() const;  // takes most memory
+  const DeviceEstimate& fullest() const;  // the one that takes most memory
   size_t sent_bytes() const;              // of the device that sends most
 };
 
-// Throws what attaching throws where the mesh cannot work.
+// Throws what attaching throws if the mesh is refused.
 MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh);
 
-// The fastest mesh of all the machine's devices that fits their memory, of equally fast ones the first of meshes_of. Throws
-// NOT_FOUND where none fits, with the least that one needs.
+// Returns the fastest mesh of all the machine's devices that fits their memory; of equally fast
+// meshes, the first of meshes_of. Throws NOT_FOUND if no mesh fits, with the least memory that a
+// mesh needs.
 MeshEstimate choose_mesh(const Graph& model, const PlannedStep& step, const Machine& machine);
 
 }  // namespace troika

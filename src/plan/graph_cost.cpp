@@ -26,25 +26,26 @@ double sum_seconds(size_t bytes, int devices, const Machine& machine) {
 size_t activation_bytes(const Graph& graph) {
   const size_t values = graph.values().size();
   const int end = static_cast<int>(graph.nodes().size());
-  std::vector<ValueId> lies_in(values);  // a view lies in what it is a view of
+  std::vector<ValueId> stored_in(values);  // a view is stored in the value that it shows
   std::vector<MemoryBlock> blocks(values);
   for (ValueId id = 0; id < values; ++id) {
-    lies_in[id] = id;
+    stored_in[id] = id;
     if (is_input(graph.value(id).role)) blocks[id] = {graph.type(id).bytes(), -1, -1, 0};
   }
   for (int now = 0; now < end; ++now) {
     const Node& node = graph.nodes()[static_cast<size_t>(now)];
     for (ValueId id : node.inputs)
-      if (id != kNoValue) blocks[lies_in[id]].last = now;
+      if (id != kNoValue) blocks[stored_in[id]].last = now;
     for (ValueId id : node.outputs) {
       if (node.op->is_view)
-        lies_in[id] = lies_in[node.inputs[0]];
+        stored_in[id] = stored_in[node.inputs[0]];
       else if (!is_state(graph.value(id).role))
         blocks[id] = {graph.type(id).bytes(), now, now, 0};
     }
   }
-  for (ValueId id : graph.outputs) blocks[lies_in[id]].last = end;
-  std::erase_if(blocks, [](const MemoryBlock& block) { return block.bytes == 0; });  // state, and what nobody makes
+  for (ValueId id : graph.outputs) blocks[stored_in[id]].last = end;
+  // state, and values that nothing makes
+  std::erase_if(blocks, [](const MemoryBlock& block) { return block.bytes == 0; });
   return plan_memory(blocks);
 }
 

@@ -1,4 +1,4 @@
-// Two rows: the launches of the step, and those beside it.
+// Two queues: the launches of the step, and those that run concurrently with them.
 #include "plan/launch_order.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@ bool overlap(const Location& a, const Location& b) {
          b.offset < a.offset + a.bytes;
 }
 
-// What a launch writes: also all state that it reads, since an update changes it in place.
+// Returns what a launch writes, including all state that it reads: an update changes state in
+// place.
 std::vector<Location> written(const Launch& launch) {
   std::vector<Location> locations = launch.outputs;
   locations.push_back(launch.scratch);
@@ -26,7 +27,7 @@ std::vector<Location> touched(const Launch& launch) {
   return locations;
 }
 
-// Whether one writes what the other reads or writes.
+// Whether one launch writes what the other reads or writes.
 bool are_in_conflict(const Launch& a, const Launch& b) {
   const auto meet = [](const std::vector<Location>& some, const std::vector<Location>& others) {
     return std::any_of(some.begin(), some.end(), [&](const Location& l) {
@@ -41,7 +42,7 @@ bool are_in_conflict(const Launch& a, const Launch& b) {
 LaunchOrder order_launches(const Plan& plan, size_t first, size_t last) {
   LaunchOrder order(last - first);
   std::vector<size_t> row, beside;  // so far; each waits for the one before it
-  size_t awaited = 0;               // of `beside`, those that the row's last launch has behind it
+  size_t awaited = 0;               // number of launches of `beside` that the last launch of `row` has waited for
   const auto launch = [&](size_t i) -> const Launch& { return plan.launches[plan.steps[first + i].index]; };
   for (size_t i = 0; i < order.size(); ++i) {
     const auto is_in_conflict = [&](size_t other) { return are_in_conflict(launch(i), launch(other)); };

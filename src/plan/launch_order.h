@@ -1,4 +1,4 @@
-// Which launches of a plan wait for which.
+// Computes which launches of a plan wait for which.
 #pragma once
 
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-// From nodes to launches: kernel choice, reorders, lifetimes, addresses.
+// Turns nodes into launches: choice of kernels, reorders, lifetimes, addresses.
 #include "plan/lower.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 namespace troika {
 namespace {
 
-// Where a value is stored after the launches so far, and how.
+// Where a value is stored after the launches so far, and in which layout.
 struct Stored {
   Place place;
   LayoutPtr layout;
@@ -81,9 +81,10 @@ class Lowering {
           is_state(graph_.value(node.inputs[static_cast<size_t>(i)]).role) &&
           !is_state(inputs[static_cast<size_t>(i)].role))
         throw Error(Status::internal,
-                    text(node.op, " '", node.name, "': changes state that does not lie as its kernel needs"));
+                    text(node.op, " '", node.name, "': changes state that is not stored as its kernel needs"));
 
-    // A gradient goes straight to its state where the kernel makes it in the parameter's layout, else by a reorder.
+    // If the kernel makes a gradient in the parameter's layout, it writes the gradient to the
+    // state; otherwise a reorder does.
     struct Landing {
       ValueId id;
       LayoutPtr made;
@@ -138,7 +139,7 @@ class Lowering {
     }
   }
 
-  // Messages are plain: ranks may choose layouts of their own.
+  // Messages have plain layouts: ranks may choose layouts of their own.
   void lower_message(const Node& node, bool is_send) {
     Place place;
     if (is_send) {
@@ -156,16 +157,20 @@ class Lowering {
 
   void lower_sum(const Node& node, const CollectiveOp& op) {
     const ValueId id = node.outputs[0];
+    wait_for(node.inputs[0]);
     const Place from = stored_as(node.inputs[0], nullptr, node.name).place, to = new_block(graph_.type(id), nullptr);
     stored_[id] = {to, nullptr};
     const TensorType& type = graph_.type(id);
-    draft_.add_sum({op.group,
-                    0,
-                    op.kind == CollectiveOp::all_of ? Collective::all_of()
-                                                    : Collective::all_reduce(type.dtype, type.shape.elements()),
-                    {},
-                    {}},
-                   from, to);
+    const bool in_background = node.attributes.flag("background");
+    const size_t sum =
+        draft_.add_sum({op.group,
+                        0,
+                        op.kind == CollectiveOp::all_of ? Collective::all_of()
+                                                        : Collective::all_reduce(type.dtype, type.shape.elements()),
+                        {},
+                        {}},
+                       from, to, in_background);
+    if (in_background) sums_in_flight_[id] = sum;
   }
 
   // `packed` has the channels of all ranks.
@@ -191,8 +196,13 @@ class Lowering {
     draft_.add_launch("reorder", name, device_.select_reorder(type, from_layout, to_layout), {from}, {to}, 0, false);
   }
 
-  // The sum of a bucket is awaited before the first launch that reads one of its gradients.
+  // Waits for a value that is on its way before its first reader: a sum in the background, or the
+  // bucket of a gradient.
   void wait_for(ValueId id) {
+    if (const auto sum = sums_in_flight_.find(id); sum != sums_in_flight_.end()) {
+      draft_.add_wait(sum->second);
+      sums_in_flight_.erase(sum);
+    }
     const Value& value = graph_.value(id);
     if (value.role != Role::gradient) return;
     auto bucket = in_flight_.find(value.name);
@@ -202,15 +212,17 @@ class Lowering {
     std::erase_if(in_flight_, [&](const auto& item) { return item.second == index; });
   }
 
-  // What no launch reads.
+  // Waits for everything that no launch reads.
   void wait_for_rest() {
     std::set<size_t> buckets;
     for (const auto& [gradient, bucket] : in_flight_) buckets.insert(bucket);
     for (size_t bucket : buckets) draft_.add_step({PlanStep::wait_all_reduce, bucket});
     for (size_t bucket : gathers_) draft_.add_step({PlanStep::wait_all_gather, bucket});
+    for (const auto& [id, sum] : sums_in_flight_) draft_.add_wait(sum);
   }
 
-  // The value in the layout that is asked for: as it is stored, or through a reorder that later readers share.
+  // Returns the value in the layout `wanted`: as it is stored, or through a reorder that later
+  // readers share.
   Stored stored_as(ValueId id, const LayoutPtr& wanted, const std::string& reader) {
     const Value& value = graph_.value(id);
     if (is_state(value.role) && value.role != Role::gradient) {
@@ -236,8 +248,9 @@ class Lowering {
   PlanDraft draft_;
   std::vector<Stored> stored_;  // by value
   std::map<ValueId, std::vector<std::pair<LayoutPtr, Place>>> reordered_;
-  std::map<std::string, size_t> in_flight_;  // gradients on their way, by bucket
-  std::vector<size_t> gathers_;              // buckets of parameters on their way
+  std::map<std::string, size_t> in_flight_;   // gradients on their way, by bucket
+  std::vector<size_t> gathers_;               // buckets of parameters on their way
+  std::map<ValueId, size_t> sums_in_flight_;  // in the background, by their values
 };
 
 }  // namespace

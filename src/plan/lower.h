@@ -1,4 +1,4 @@
-// Lowering: a rank's graph to a plan, by asking the device for a kernel for every node.
+// Lowering: turns a rank's graph into a plan, by asking the device for a kernel for every node.
 #pragma once
 
 #include "device/backend.h"
@@ -6,8 +6,9 @@
 
 namespace troika {
 
-// Kernels choose layouts; reorders go where two disagree. Decides the layouts of the state table where they are open, and
-// places it. Runs on the device's worker thread, whose number of threads kernels are made for.
+// Kernels choose layouts, and a reorder is inserted if two layouts disagree. Decides the layouts of
+// the state table that are still open, and places the table. Runs on the device's worker thread,
+// because kernels are made for its number of threads.
 Plan lower(const Graph& graph, Device& device, StateTable& state);
 
 }  // namespace troika

@@ -19,7 +19,7 @@ size_t plan_memory(std::vector<MemoryBlock>& blocks) {
     size_t offset = 0;
     for (size_t j : placed) {
       const MemoryBlock& other = blocks[j];
-      if (other.last < block.first || block.last < other.first) continue;  // never alive together
+      if (other.last < block.first || block.last < other.first) continue;  // never alive at the same time
       if (offset + block.bytes <= other.offset) break;                     // fits below
       offset = std::max(offset, aligned(other.offset + other.bytes));
     }

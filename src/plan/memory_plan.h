@@ -7,16 +7,16 @@
 
 namespace troika {
 
-constexpr size_t kArenaAlignment = 256;  // of an allocation on a GPU, which cuBLASLt wants of its workspace
+constexpr size_t kArenaAlignment = 256;  // the alignment of GPU allocations, which cuBLASLt needs for its workspace
 
 struct MemoryBlock {
   size_t bytes = 0;
-  int first = 0, last = 0;  // launches between which it lives, both included
+  int first = 0, last = 0;  // first and last launch of its life
   size_t offset = 0;        // found by plan_memory
 };
 
-// Gives every block an offset such that blocks that live at the same time do not overlap, largest first, each at the
-// lowest place that is free. Returns the arena's bytes.
+// Assigns every block an offset such that blocks that live at the same time do not overlap. The
+// largest block comes first, and each takes the lowest free place. Returns the arena's bytes.
 size_t plan_memory(std::vector<MemoryBlock>& blocks);
 
 }  // namespace troika

@@ -38,7 +38,8 @@ const char* name_of(PlanStep::Kind kind) {
     case PlanStep::wait_all_gather: return "wait_all_gather";
     case PlanStep::send: return "send";
     case PlanStep::receive: return "receive";
-    case PlanStep::group_sum: return "group_sum";
+    case PlanStep::start_group_sum: return "start_group_sum";
+    case PlanStep::wait_group_sum: return "wait_group_sum";
     case PlanStep::channel_gather: return "channel_gather";
     case PlanStep::channel_scatter: return "channel_scatter";
   }
@@ -61,7 +62,9 @@ std::string print_plan(const Plan& plan) {
       out << "  start all_gather bucket " << step.index << '\n';
     } else if (step.kind == PlanStep::wait_all_gather) {
       out << "  wait all_gather bucket " << step.index << '\n';
-    } else if (step.kind == PlanStep::group_sum) {
+    } else if (step.kind == PlanStep::wait_group_sum) {
+      out << "  wait -> " << print_location(plan.sums[step.index].to) << '\n';
+    } else if (step.kind == PlanStep::start_group_sum) {
       static constexpr const char* kGroups[] = {"data", "channel", "model"};
       const GroupSum& sum = plan.sums[step.index];
       out << "  " << kGroups[static_cast<size_t>(sum.group)] << (sum.collective.sums() ? "_sum " : "_and ")

@@ -1,4 +1,5 @@
-// A plan: what one rank does in a step, in order, with every address known but for its base.
+// A plan: the work of one rank in a step, in order. All addresses are known, relative to a few
+// bases.
 #pragma once
 
 #include <array>
@@ -19,10 +20,10 @@ struct Launch {
   std::string kernel_name;  // "cpu:onednn:jit:avx512_core"
   std::string layouts;      // "plain, aBcd16b -> aBcd16b"
   std::unique_ptr<Kernel> kernel;
-  std::vector<Location> inputs, outputs;  // Segment::none where absent
+  std::vector<Location> inputs, outputs;  // Segment::none if absent
   Location scratch;
   double operations = 0;
-  bool is_beside = false;  // may run while others behind it do, until they need its memory (see launch_order.h)
+  bool is_beside = false;  // may run concurrently with later launches, until they need its memory (launch_order.h)
 };
 
 struct PlanStep {
@@ -34,7 +35,8 @@ struct PlanStep {
     wait_all_gather,
     send,
     receive,
-    group_sum,
+    start_group_sum,
+    wait_group_sum,
     channel_gather,
     channel_scatter
   } kind;
@@ -43,14 +45,14 @@ struct PlanStep {
 
 const char* name_of(PlanStep::Kind kind);  // "start_all_reduce"
 
-// What is sent to a rank of the same pipeline, or received from it.
+// Data that are sent to a rank of the same pipeline, or received from it.
 struct Message {
   int peer;
   int slot;
   Location location;
 };
 
-// A small collective on a copy of `from`, which ends before the next launch.
+// A small collective on a copy of `from`. Its wait follows at once, except in the background.
 struct GroupSum {
   RankGroup group;
   int slot;
@@ -64,7 +66,7 @@ struct GroupSum {
 struct ChannelExchange {
   int slot;
   int rank;
-  std::vector<OwnedBytes> pieces;  // one a rank
+  std::vector<OwnedBytes> pieces;  // one per rank
   Location from, to;
 };
 
@@ -73,20 +75,20 @@ struct BucketSlots {
   int reduce, gather;
 };
 
-// Steps [first, last), all launches, that the device repeats with one call.
+// Steps [first, last), all of them launches, which the device repeats with one call.
 struct RecordedRun {
   size_t first, last;
   std::unique_ptr<Recording> recording;
 };
 
-// What the step is fed.
+// An input of the step.
 struct InputPort {
   Role role;
   std::string name;  // for printing
   Location location;
 };
 
-// What the step reports.
+// A result of the step.
 struct OutputPort {
   Report report;
   TensorType type;
@@ -100,20 +102,22 @@ struct Plan {
   std::vector<GroupSum> sums;
   std::vector<ChannelExchange> exchanges;
   std::vector<BucketSlots> bucket_slots;    // by bucket
-  std::array<int, kSummingGroups> slots{};  // that each group needs, by RankGroup
+  std::array<int, kSummingGroups> slots{};  // number that each group needs, by RankGroup
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one
   size_t arena_bytes = 0;
-  std::vector<InputPort> inputs;  // of a role in the order of micro-batches
+  std::vector<InputPort> inputs;  // inputs of one role are in the order of micro-batches
   std::vector<OutputPort> outputs;
-  // Where all inputs but samples and their targets lie together, and all outputs of one number: one copy takes them all.
+  // All inputs except samples and targets are stored together, and so are all results that are
+  // numbers: one copy takes each.
   Location fed_numbers, result_numbers;
 
-  // Forward-pass launches, those up to the loss: the rest is backward and update. For traces.
+  // Returns the operations of all launches. For traces, the launches up to the loss are the forward
+  // pass, the rest is backward pass and update.
   double operations() const;
 };
 
-// One line a step; addresses as offsets in the arena.
+// Returns one line per step, with addresses as offsets in the arena.
 std::string print_plan(const Plan& plan);
 
 }  // namespace troika

@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-constexpr size_t kNumberAlignment = 16;  // of what the host feeds and reads
+constexpr size_t kNumberAlignment = 16;  // of numbers that the host feeds and reads
 constexpr size_t kMostPrinted = 8;       // layouts of a launch's inputs
 
 }  // namespace
@@ -56,11 +56,12 @@ void PlanDraft::add_message(PlanStep::Kind kind, Message message, const Place& p
 
 namespace {
 
-// A slot names the same collective on every rank of a group, so slots follow from the numbers of buckets, which all ranks
-// share. Small collectives have one slot together: each ends before the next begins.
-constexpr int kSmallSlot = 0;
+// A slot names the same collective on every rank of a group. So slots follow from the numbers of
+// buckets, which all ranks share. Small collectives share one slot, because each ends before the
+// next begins. One more collective may run in the background.
+constexpr int kSmallSlot = 0, kBackgroundSlot = 1;
 constexpr BucketSlots slots_of(size_t bucket) {
-  return {static_cast<int>(2 * bucket) + 1, static_cast<int>(2 * bucket) + 2};
+  return {static_cast<int>(2 * bucket) + 2, static_cast<int>(2 * bucket) + 3};
 }
 
 }  // namespace
@@ -75,14 +76,22 @@ void PlanDraft::add_bucket(size_t bucket) {
   need_slot(RankGroup::data, plan_.bucket_slots.back().gather);
 }
 
-void PlanDraft::add_sum(GroupSum sum, const Place& from, const Place& to) {
-  plan_.steps.push_back({PlanStep::group_sum, plan_.sums.size()});
-  sum.slot = kSmallSlot;
+size_t PlanDraft::add_sum(GroupSum sum, const Place& from, const Place& to, bool in_background) {
+  const size_t index = plan_.sums.size();
+  plan_.steps.push_back({PlanStep::start_group_sum, index});
+  sum.slot = in_background ? kBackgroundSlot : kSmallSlot;
   need_slot(sum.group, sum.slot);
   plan_.sums.push_back(sum);
   sum_places_.push_back({from, to});
   keep(from);
   keep(to);
+  if (!in_background) add_wait(index);
+  return index;
+}
+
+void PlanDraft::add_wait(size_t sum) {
+  plan_.steps.push_back({PlanStep::wait_group_sum, sum});
+  keep(sum_places_[sum].second);
 }
 
 void PlanDraft::add_exchange(PlanStep::Kind kind, ChannelExchange exchange, const Place& from, const Place& to) {
@@ -105,7 +114,7 @@ void PlanDraft::add_output(Report report, const TensorType& type, const Place& p
   output_places_.push_back(place);
 }
 
-// What a launch beside the others touches is left alone until the next launch of its kind, which waits for it.
+// A concurrent launch's memory is not reused until the next concurrent launch, which waits for it.
 void PlanDraft::keep_beside() {
   size_t next = plan_.launches.size();
   for (size_t i = plan_.launches.size(); i-- > 0;) {
@@ -138,7 +147,8 @@ void PlanDraft::share_memory() {
   }
 }
 
-// Numbers that the host feeds, then those that it reads, at the arena's begin for the whole step.
+// Places numbers that the host feeds, then numbers that it reads, at the arena's beginning for the
+// whole step.
 void PlanDraft::place_arena() {
   auto place = [&](const Place& p) {
     if (p.block != Place::kNone) arena_.place_first(p.block, kNumberAlignment);

@@ -1,4 +1,5 @@
-// A plan in the making: its launches and collectives name blocks of an arena, which get addresses when all are known.
+// A plan in the making: launches and collectives name blocks of an arena, which get addresses when
+// all blocks are known.
 #pragma once
 
 #include <string>
@@ -22,22 +23,25 @@ struct Place {
 
 class PlanDraft {
  public:
-  // A block that lives from the next launch on, until it is used for the last time.
+  // Adds a block that lives from the next launch until its last use.
   Place add_block(size_t bytes);
 
   void add_launch(const std::string& op, const std::string& layer, KernelChoice choice, std::vector<Place> inputs,
                   std::vector<Place> outputs, double operations, bool is_beside);
-  // Steps that are no launches read and write before the next launch.
+  // Steps that are not launches read and write before the next launch.
   void add_step(PlanStep step) { plan_.steps.push_back(step); }
   void add_message(PlanStep::Kind kind, Message message, const Place& place);
-  void add_sum(GroupSum sum, const Place& from, const Place& to);
-  void add_bucket(size_t bucket);  // unless it is there
+  // Starts the sum, and returns its index. Unless the sum runs in the background, its wait follows
+  // at once.
+  size_t add_sum(GroupSum sum, const Place& from, const Place& to, bool in_background);
+  void add_wait(size_t sum);
+  void add_bucket(size_t bucket);  // unless the bucket is there already
   void add_exchange(PlanStep::Kind kind, ChannelExchange exchange, const Place& from, const Place& to);
   // In the order of values.
   void add_input(const Value& value, const Place& place);
   void add_output(Report report, const TensorType& type, const Place& place);
 
-  // Gives every block its place in the arena. The state table is placed.
+  // Assigns every block its place in the arena. The state table is placed.
   Plan finish(const StateTable& state);
 
  private:

@@ -1,4 +1,4 @@
-// The candidates, and the cheapest that fits.
+// The candidates, and the cheapest one that fits.
 #include "plan/recompute_choice.h"
 
 #include <algorithm>
@@ -40,8 +40,9 @@ Dropped fit_budget(const Graph& graph, size_t budget, const std::vector<bool>& k
   };
   add(Dropped(graph.values().size()), "nothing computed again");
   add(drop_cheap(graph), "cheap layers computed again");
-  // Segments of sqrt(n) layers need the least memory (Chen et al. 2016); a third of the nodes are forward. Many more serve long
-  // sequences, whose parts are kept at their borders anyway: there all that counts is that the last segment is short.
+  // Segments of sqrt(n) layers need the least memory (Chen et al. 2016); a third of the nodes are
+  // forward. Far more segments help with long sequences, whose parts are kept at their borders
+  // anyway: there only a short last segment counts.
   const auto forward_nodes = static_cast<int64_t>(graph.nodes().size() / 3);
   const auto most = static_cast<int64_t>(2 * std::sqrt(static_cast<double>(graph.nodes().size()) / 3));
   for (int64_t segments = 2; segments <= std::max(most, forward_nodes); segments += segments < most ? 1 : segments / 2)

@@ -1,4 +1,5 @@
-// What a step computes again: as its trainer's options say, or the least that fits a budget.
+// Chooses the values that a step computes again: those that the options name, or the fewest that
+// fit a budget.
 #pragma once
 
 #include <functional>
@@ -8,12 +9,14 @@
 
 namespace troika {
 
-// For a graph behind autodiff. `kept`, by value or empty: what must not be dropped. `bytes_of` tells what activations a device
-// needs that runs the graph as recompute has left it. OUT_OF_MEMORY where nothing fits the budget.
+// Takes a graph after autodiff. `kept`, by value or empty: values that must not be dropped.
+// `bytes_of` returns the bytes of activations that a device needs for a graph after recompute.
+// OUT_OF_MEMORY if nothing fits the budget.
 Dropped choose_dropped(const Graph& graph, const RecomputeSettings& settings, const std::vector<bool>& kept = {},
                        const std::function<size_t(const Graph&)>& bytes_of = activation_bytes);
 
-// The same choice for the same network with other channels: ranks that meet in sums must repeat the same ones.
+// Returns the same choice for the same network with other channels: ranks that meet in sums must
+// repeat the same sums.
 Dropped carry_over(const Graph& from, const Dropped& dropped, const Graph& to);
 
 }  // namespace troika

@@ -1,4 +1,5 @@
-// What outlives a step, and where it lies: parameters, buffers, gradients and optimizer state, the same on every replica.
+// State that outlives a step, and its addresses: parameters, buffers, gradients and slots, the same
+// on every replica.
 #pragma once
 
 #include <string>
@@ -10,7 +11,8 @@
 
 namespace troika {
 
-enum class Segment : int32_t { none, arena, parameters, gradients, optimizer };  // buffers lie behind the parameters
+// buffers are stored after the parameters
+enum class Segment : int32_t { none, arena, parameters, gradients, optimizer };
 
 struct Location {
   Segment segment = Segment::none;
@@ -24,29 +26,31 @@ struct StateEntry {
   bool is_buffer = false;
   int bucket = -1;  // -1: no gradient
   LayoutPtr layout;
-  bool is_decided = false;       // the layout is; the first kernel that reads a parameter decides
-  int owner = -1;                // the share of the samples whose rank alone has its slots; -1: all have them
-  size_t offset = 0, bytes = 0;  // in its segment; the gradient has the parameter's offset in its own
-  size_t slot_offset = 0;        // within each slot's part of the optimizer segment
+  bool is_decided = false;  // the layout is decided; the first kernel that reads a parameter decides
+  int owner = -1;           // the only share whose rank has the slots; -1: all shares
+  // in its segment; the gradient has the parameter's offset in the segment of gradients
+  size_t offset = 0, bytes = 0;
+  size_t slot_offset = 0;  // within each slot's part of the optimizer segment
 };
 
-// A bucket's gradients as one run of the gradient segment, and its parameters as the same run of theirs.
+// A bucket's gradients as one run of the gradient segment, and its parameters as the same run of
+// the parameter segment.
 struct BucketRange {
   size_t offset = 0, bytes = 0;
-  std::vector<OwnedBytes> pieces;  // who updates what of it, from its offset; empty: all update all
+  std::vector<OwnedBytes> pieces;  // which share updates which bytes, from its offset; empty: every share updates all
 };
 
 class StateTable {
  public:
-  // Entries in the order in which they are stored: trainable parameters bucket by bucket, then the rest. Each trainable
-  // parameter has a value in each slot.
+  // Entries come in the order in which they are stored: trainable parameters bucket by bucket, then
+  // all others. Each trainable parameter has a value in each slot.
   StateTable(std::vector<StateEntry> entries, std::vector<std::string> slots)
       : entries_(std::move(entries)), slots_(std::move(slots)) {}
 
   const std::vector<StateEntry>& entries() const { return entries_; }
   StateEntry& find(const std::string& name);
   const StateEntry& find(const std::string& name) const { return const_cast<StateTable*>(this)->find(name); }
-  // The entry that such a value belongs to: of optimizer state, its parameter's.
+  // Returns the entry of a value. A slot belongs to its parameter's entry.
   StateEntry& find(Role role, const std::string& name);
   const StateEntry& find(Role role, const std::string& name) const {
     return const_cast<StateTable*>(this)->find(role, name);
@@ -54,23 +58,23 @@ class StateTable {
   const std::vector<std::string>& slots() const { return slots_; }
   bool is_placed() const { return is_placed_; }
 
-  // Gives every entry its offset. Layouts that nothing decided are plain.
+  // Assigns every entry its offset. Undecided layouts become plain.
   void place();
 
-  // Of optimizer state the name is a slot_name.
+  // The name of optimizer state is a slot_name.
   Location locate(Role role, const std::string& name) const;
   size_t segment_bytes(Segment segment, int share = 0) const;
   const std::vector<BucketRange>& buckets() const { return buckets_; }
 
  private:
-  // Of one slot.
+  // Bytes of one slot.
   size_t slot_bytes(int share) const;
 
   std::vector<StateEntry> entries_;
   std::vector<std::string> slots_;
   bool is_placed_ = false;
   size_t parameter_bytes_ = 0, gradient_bytes_ = 0;
-  std::vector<size_t> owned_bytes_;  // of one slot, by owner; empty: all have all of it
+  std::vector<size_t> owned_bytes_;  // of one slot, by owner; empty: every share has all of it
   std::vector<BucketRange> buckets_;
 };
 

@@ -22,7 +22,7 @@ StepLayout::StepLayout(const Graph& model, StepSpec spec, int devices, const std
   for (int part = 0; part < ranks_.parts(); ++part) parts_.push_back(make_part(part));
 }
 
-// What the mesh cannot be combined with; and the cuts that it makes.
+// Refuses what the mesh cannot be combined with, and makes its cuts.
 void StepLayout::check_mesh(const std::string& options_name) {
   const std::string refusal = refusal_of(spec_.mesh, spec_.logical_shards > 0);
   if (!refusal.empty()) throw Error(Status::unsupported, options_name + refusal);
@@ -39,11 +39,11 @@ void StepLayout::check_combinations(const std::string& options_name) const {
   if (spec_.syncs_statistics)
     throw Error(Status::invalid_argument,
                 text(options_name, "sync_batch_norm is 1 and logical_shards is ", spec_.logical_shards,
-                     ", which normalise differently; give one of them"));
+                     ", which normalise differently; set only one of them"));
   if (spec_.compresses_gradients)
     throw Error(Status::invalid_argument,
                 text(options_name, "gradient_compression is BF16 and logical_shards is ", spec_.logical_shards,
-                     ", whose bits it would change with the number of devices; give one of them"));
+                     ", whose bits it would change with the number of devices; set only one of them"));
   const std::string refusal = refusal_of_shards(spec_.logical_shards, spec_.micro_batches, ranks_.size());
   if (!refusal.empty()) throw Error(Status::invalid_argument, options_name + refusal);
 }
@@ -90,7 +90,8 @@ UpdateGroup StepLayout::settings_of(const std::string& name) const {
   return group;
 }
 
-// Trainable parameters in buckets, then groups of equal settings within each bucket: an update waits for its own bucket alone.
+// Makes buckets of trainable parameters, then groups of equal settings within each bucket: an
+// update waits only for its own bucket.
 ModelPart StepLayout::make_part(int index) const {
   ModelPart part;
   std::vector<NamedBytes> sizes, whole_sizes;  // whole: the same on all ranks of a channel group
@@ -229,7 +230,7 @@ BatchResults StepLayout::results_of(Mode mode, int64_t n, int rank) const {
   return results;
 }
 
-// Without the parameters that another share's rank updates.
+// Returns the groups without the parameters that another share's rank updates.
 std::vector<UpdateGroup> StepLayout::groups_of(int rank) const {
   const ModelPart& part = parts_[static_cast<size_t>(ranks_.part_of(rank))];
   if (part.owners.empty()) return part.update_groups;
@@ -254,7 +255,7 @@ std::vector<std::string> StepLayout::split_norms_of(int index) const {
 GradientShare StepLayout::gradient_share_of(int rank) const {
   const int index = ranks_.part_of(rank);
   GradientShare share{index, ranks_.parts(), part(index).trainable};
-  // All ranks of a channel group hold what is not cut: the first counts it.
+  // All ranks of a channel group hold what is not cut; the first rank counts it.
   std::erase_if(share.counted, [&](const std::string& name) {
     return ranks_.channel_of(rank) != 0 && slice_of(name, index).axis < 0;
   });

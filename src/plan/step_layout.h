@@ -1,4 +1,5 @@
-// A step, spread over the ranks of a mesh: which rank holds which part of the model, and what each is asked to compile.
+// A step, spread over the ranks of a mesh: the part of the model that each rank holds, and the plan
+// that each compiles.
 #pragma once
 
 #include <map>
@@ -13,23 +14,25 @@
 
 namespace troika {
 
-// What one rank holds of the model: the layers of its position in the pipeline, and its channels of them. Without such splits
-// there is one part, the whole model.
+// The part of the model that one rank holds: the layers of its position in the pipeline, and its
+// channels of these layers. Without such splits there is one part, the whole model.
 struct ModelPart {
   std::vector<std::string> state;      // parameters and buffers, in the model's order
-  std::vector<std::string> trainable;  // of them, in the model's order
+  std::vector<std::string> trainable;  // those that are trained, in the model's order
   std::vector<Bucket> buckets;
-  std::vector<UpdateGroup> update_groups;  // of equal settings, each within a bucket
+  std::vector<UpdateGroup> update_groups;  // parameters with equal settings, within one bucket
   std::map<std::string, int> owners;       // with a sharded optimizer: the share whose rank updates a parameter
 };
 
-// Immutable. A trainer and the planner ask it the same questions, so that a plan is of the run that it plans.
+// Immutable. Trainer and planner ask it the same questions, so that a plan describes the run that
+// is started.
 class StepLayout {
  public:
   enum class Purpose { training, inference };
 
-  // Refuses what cannot work, before any device is asked: INVALID_ARGUMENT, UNSUPPORTED, NOT_FOUND. Messages name options with
-  // `options_name` in front: "troika_model_attach: options.". The model must outlive the layout.
+  // Refuses what cannot work before any device is asked: INVALID_ARGUMENT, UNSUPPORTED, NOT_FOUND.
+  // Messages name options after `options_name`, such as "troika_model_attach: options.". The model
+  // must outlive the layout.
   StepLayout(const Graph& model, StepSpec spec, int devices, const std::string& options_name,
              Purpose purpose = Purpose::training);
 
@@ -47,7 +50,7 @@ class StepLayout {
   StateTable make_state_table(int part) const;  // its layouts are undecided
 
   // ---- a batch of `n` samples ----
-  // `is_alone`: the rank computes the whole batch, and no other takes part.
+  // `is_alone`: the rank computes the whole batch, and no other rank takes part.
   Range samples_of(Mode mode, int64_t n, int rank, bool is_alone = false) const;
   std::vector<MicroBatch> micro_batches(int64_t n, int rank) const;  // of training
   CompileRequest request(Mode mode, int64_t n, int rank, bool is_alone = false) const;

@@ -1,4 +1,4 @@
-// What follows from the options of a step.
+// Properties that follow from the options of a step.
 #include "plan/step_spec.h"
 
 namespace troika {

@@ -1,5 +1,5 @@
-// What a training step computes and how the devices share the work: the options that change a plan. A trainer and the planner
-// both make their steps of it (plan/step_layout.h).
+// The options that change a plan: what a training step computes, and how the devices share the
+// work. Trainer and planner both build their steps from it (plan/step_layout.h).
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ namespace troika {
 
 enum class Reduction : int32_t { mean = 1, sum = 2 };
 
-// Settings of the parameters whose names match. The first group that matches a parameter counts.
+// Settings of the parameters whose names match. A parameter belongs to the first group that matches
+// it.
 struct ParameterGroup {
   std::string pattern;
   bool is_frozen = false;
@@ -25,7 +26,7 @@ struct ParameterGroup {
 struct StepSpec {
   Loss loss = Loss::cross_entropy;
   Reduction reduction = Reduction::mean;
-  LabelSettings labels;        // of cross-entropy
+  LabelSettings labels;        // for cross-entropy
   DType compute = DType::f32;  // bf16 or f16: mixed precision
   bool allow_tf32 = false;     // f32 products may round their factors to 10 bits of fraction
   bool fuse = true;
@@ -48,11 +49,11 @@ struct StepSpec {
   bool compresses_gradients = false;  // to bf16, for their sum over the shares
   double least_beside = 5e8;  // operations of a gradient of weights that may run concurrently with other launches
 
-  // The value of a setting for a row: row 0 is the step, row g + 1 is group g.
+  // Returns the value of a setting for a row: row 0 is the step, row g + 1 is group g.
   double setting(size_t row, Setting setting) const;
-  // The settings that updates read, in the order of their columns.
+  // Returns the settings that updates read, in the order of their columns.
   std::vector<Setting> columns() const;
-  // What the optimizer and the averages keep for each parameter that is trained.
+  // Returns the slots of each trained parameter: those of the optimizer and of the averages.
   std::vector<std::string> slots() const;
 };
 

@@ -44,13 +44,10 @@ void record(Plan& plan, Device& device) {
 
 namespace {
 
-void sum_over_group(const GroupSum& sum, Device& device, const Bases& bases, const RankGroups& groups,
-                    Deadline deadline) {
-  Communicator& group = *groups.of(sum.group);
+void start_sum(const GroupSum& sum, Device& device, const Bases& bases, Communicator& group) {
   std::byte* const to = bases.address(sum.to);
   device.copy(to, bases.address(sum.from), sum.from.bytes);
   group.start(sum.slot, sum.collective, to);
-  group.wait(sum.slot, deadline);
 }
 
 void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, Device& device, const Bases& bases,
@@ -118,10 +115,17 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
         break;
       }
       case PlanStep::wait_all_gather: data->wait(plan.bucket_slots[step.index].gather, deadline); break;
-      case PlanStep::group_sum:
-        sum_over_group(plan.sums[step.index], device, bases, groups, deadline);
+      case PlanStep::start_group_sum: {
+        const GroupSum& sum = plan.sums[step.index];
+        start_sum(sum, device, bases, *groups.of(sum.group));
         groups.progress();
         break;
+      }
+      case PlanStep::wait_group_sum: {
+        const GroupSum& sum = plan.sums[step.index];
+        groups.of(sum.group)->wait(sum.slot, deadline);
+        break;
+      }
       case PlanStep::channel_gather:
       case PlanStep::channel_scatter:
         exchange_channels(step.kind, plan.exchanges[step.index], device, bases, *groups.of(RankGroup::channel),

@@ -9,7 +9,7 @@
 
 namespace troika {
 
-// Where a replica's memory begins.
+// The addresses at which a replica's memory begins.
 struct Bases {
   std::byte* arena = nullptr;
   std::byte* parameters = nullptr;

@@ -1,4 +1,4 @@
-// One rank's ends of its groups: what a plan's collectives and messages go through.
+// One rank's ends of its groups, which a plan's collectives and messages use.
 #pragma once
 
 #include <array>
@@ -20,7 +20,8 @@ class RankGroups {
   Communicator* of(RankGroup kind) const { return sums_[static_cast<size_t>(kind)].get(); }
   Messenger* pipeline() const { return pipeline_.get(); }
 
-  // Makes room for the plan's collectives and messages. On the rank's thread, while no rank of the groups runs.
+  // Makes room for the plan's collectives and messages. To be called on the rank's thread, while no
+  // rank of the groups runs.
   void reserve(const Plan& plan) const;
   // Does what the data group can do without waiting.
   void progress() const {

@@ -52,7 +52,7 @@ void Worker::wait() {
 }
 
 void Worker::loop() {
-  std::exception_ptr unusable;  // what every job then ends with
+  std::exception_ptr unusable;  // the error with which every job then ends
   try {
     device_->enter_thread();
   } catch (...) {

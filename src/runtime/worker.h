@@ -1,4 +1,4 @@
-// A thread that belongs to one device for as long as its replica lives, and runs one job at a time.
+// A thread that belongs to one device as long as its replica lives, and runs one job at a time.
 #pragma once
 
 #include <condition_variable>
@@ -20,11 +20,12 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // Hands over a job, borrowed until wait returns. No allocation.
+  // Passes a job to the thread. The job is borrowed until wait returns. Nothing is allocated.
   void start(const std::function<void()>& job);
   // Returns when the job has ended; throws what it threw, or COMM at the deadline.
   void wait(Deadline deadline);
-  // The same for slow work without a deadline, which waits for nothing but the processor and copies.
+  // The same without a deadline, for slow work that waits for nothing except the processor and
+  // copies.
   void wait();
   void run(const std::function<void()>& job) {
     start(job);

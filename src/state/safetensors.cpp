@@ -1,4 +1,4 @@
-// Reading and writing of safetensors files over FileSystem and AtomicFile.
+// Reads and writes safetensors files over FileSystem and AtomicFile.
 #include "state/safetensors.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian, and is copied as it is");
 
-constexpr uint64_t kLargestRead = uint64_t{1} << 30;  // Linux moves at most 2 GiB a call
+constexpr uint64_t kLargestRead = uint64_t{1} << 30;  // Linux moves at most 2 GiB per call
 constexpr uint64_t kSumChunkBytes = uint64_t{1} << 20;
 
 std::string print_sum(uLong sum) {
@@ -49,7 +49,7 @@ class OpenFile {
 
 SafetensorsReader::SafetensorsReader(const std::string& path, std::string_view what, const FileSystem& file_system)
     : file_system_(file_system), label_(text(what, " '", printable(path), "'")) {
-  // O_NONBLOCK: opening a FIFO must not wait for somebody to write.
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
   do {
     file_ = file_system_.open(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
   } while (file_ < 0 && errno == EINTR);
@@ -165,7 +165,7 @@ void SafetensorsWriter::write(const std::string& path, std::string_view what, co
     return safetensors_dtype_order(a->entry.dtype) > safetensors_dtype_order(b->entry.dtype);
   });
 
-  // Borrowed until the next call: a tensor's bytes, where they lie or as a fill gives them.
+  // A tensor's bytes, as they are stored or as a fill writes them. Borrowed until the next call.
   std::vector<char> filled;
   auto data_of = [&filled](const Tensor& tensor) -> const void* {
     if (!tensor.fill) return tensor.data;
@@ -179,7 +179,8 @@ void SafetensorsWriter::write(const std::string& path, std::string_view what, co
   if (sums_data_) {
     uLong sum = ::crc32(0, nullptr, 0);
     for (const Tensor* tensor : order)
-      if (const auto size = static_cast<size_t>(tensor->entry.bytes()); size > 0)  // of NULL it gives a fresh sum
+      // for NULL the function returns a fresh sum
+      if (const auto size = static_cast<size_t>(tensor->entry.bytes()); size > 0)
         sum = ::crc32_z(sum, static_cast<const unsigned char*>(data_of(*tensor)), size);
     header.metadata[kSumKey] = print_sum(sum);
   }

@@ -1,4 +1,5 @@
-// Safetensors files: a reader that trusts nothing and a writer whose bytes are the reference writer's.
+// Safetensors files: a reader that trusts nothing and a writer whose bytes are the reference
+// writer's.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +15,16 @@
 
 namespace troika {
 
-// The metadata key of the data's CRC-32 (zlib's), 8 digits of lower-case hex: what a flipped bit cannot get past.
+// The metadata key of the data's CRC-32 (zlib's), as 8 digits of lower-case hex. It finds any
+// flipped bit.
 constexpr const char* kSumKey = "crc32";
 
-// An open file whose whole header has been checked. Reads with pread, so a file that changes underneath gives an error,
-// never a signal. Reading from several threads is fine.
+// An open file whose whole header has been checked. It is read with pread, so a file that changes
+// meanwhile causes an error, never a signal. Several threads may read.
 class SafetensorsReader {
  public:
-  // Throws NOT_FOUND, IO or CORRUPT, naming `what` and the path. The file system must outlive this object.
+  // Throws NOT_FOUND, IO or CORRUPT, naming `what` and the path. The file system must outlive this
+  // object.
   explicit SafetensorsReader(const std::string& path, std::string_view what = "weights file",
                              const FileSystem& file_system = FileSystem::real());
   ~SafetensorsReader();
@@ -32,16 +35,18 @@ class SafetensorsReader {
   const std::vector<TensorEntry>& entries() const { return header_.entries; }  // in the order of their data
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
-  // The entry of that name, or nullptr. Borrowed: lives as long as this reader.
+  // Returns the entry of that name, or nullptr. Borrowed: it lives as long as this reader.
   const TensorEntry* find(std::string_view name) const;
 
-  // Copies all bytes of one of this reader's entries, little-endian and row-major; `size` must be entry.bytes().
+  // Copies all bytes of one of this reader's entries, little-endian and row-major; `size` must be
+  // entry.bytes().
   void read(const TensorEntry& entry, void* destination, uint64_t size) const;
 
-  // Reads all data once and throws CORRUPT where its sum is not the one in the metadata; a file that has none passes.
+  // Reads all data once, and throws CORRUPT if their sum differs from the sum in the metadata. A
+  // file without a sum passes.
   void check_sum() const;
 
-  // "weights file 'w.safetensors'", for messages about what it holds.
+  // Returns "weights file 'w.safetensors'", for messages.
   const std::string& label() const { return label_; }
 
  private:
@@ -60,22 +65,22 @@ class SafetensorsWriter {
   // Fills `size` bytes at `destination` with a tensor's data, such as by a copy from a device.
   using Fill = std::function<void(void* destination, uint64_t size)>;
 
-  // Adds a tensor; `dtype` is the format's, such as "F32" or safetensors_dtype(DType::f32).
-  // Throws INVALID_ARGUMENT for a name that is taken or not allowed, an unknown dtype, or a shape that has no size.
-  // Data is borrowed until write() has returned; a fill is called by each write() into a buffer of its own size: once,
-  // and with sum_data() twice for the same bytes.
+  // Adds a tensor; `dtype` is the format's, such as "F32" or safetensors_dtype(DType::f32). Throws
+  // INVALID_ARGUMENT if the name is taken or not allowed, the dtype is unknown, or the shape has no
+  // size. Data are borrowed until write() has returned. Each write() calls a fill with a buffer of
+  // its own size: once, or, with sum_data(), twice for the same bytes.
   void add(std::string name, std::string_view dtype, Shape shape, const void* data);
   void add(std::string name, std::string_view dtype, Shape shape, Fill fill);
 
   // Sets one pair of strings, UTF-8. The last value of a key counts.
   void set_metadata(std::string key, std::string value);
 
-  // Has write() put the sum of all data into the metadata, for SafetensorsReader::check_sum.
+  // Makes write() put the sum of all data into the metadata, for SafetensorsReader::check_sum.
   void sum_data() { sums_data_ = true; }
 
-  // Writes the file atomically: at `path` is what was there before, or the whole new file. Throws INVALID_ARGUMENT
-  // where the header grows too large, IO, and what a fill throws; the previous file then is unchanged. Messages name
-  // `what` and the path.
+  // Writes the file atomically: at `path` is the previous file, or the whole new file. Throws
+  // INVALID_ARGUMENT if the header is too large, IO, and the errors of a fill; then the previous
+  // file is unchanged. Messages name `what` and the path.
   void write(const std::string& path, std::string_view what = "weights file",
              const FileSystem& file_system = FileSystem::real()) const;
 

@@ -18,7 +18,7 @@ struct FormatDType {
   int bits;
 };
 
-// In the reference's order of increasing alignment, which the writer sorts by.
+// In the reference's order of increasing alignment, by which the writer sorts.
 constexpr std::array<FormatDType, 22> kDTypes{{
     {"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
     {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
@@ -43,7 +43,8 @@ std::string short_text(const Shape& shape) {
   return all.size() <= 200 ? all : text(std::string_view(all).substr(0, 200), "...]");
 }
 
-// Sorted by offset, the data of all tensors must cover the rest of the file exactly: no gap, overlap or rest.
+// Sorted by offset, the data of all tensors must cover the rest of the file exactly: without a gap,
+// an overlap or a remainder.
 void check_entries(SafetensorsHeader& header, uint64_t data_bytes, const std::string& label) {
   std::sort(header.entries.begin(), header.entries.end(), [](const TensorEntry& a, const TensorEntry& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
@@ -55,7 +56,7 @@ void check_entries(SafetensorsHeader& header, uint64_t data_bytes, const std::st
       throw Error(Status::corrupt, text(tensor, ": data ends at ", entry.end, ", before its begin at ", entry.begin));
     if (entry.begin != previous_end)
       throw Error(Status::corrupt, text(tensor, ": data begins at ", entry.begin, ", need ", previous_end,
-                                        ", where the data before it ends"));
+                                        ", the end of the data before it"));
     const uint64_t needed = safetensors_bytes(entry.dtype, entry.shape, Status::corrupt, tensor);
     if (entry.bytes() != needed)
       throw Error(Status::corrupt, text(tensor, ": data is ", entry.bytes(), " bytes, shape ", short_text(entry.shape),
@@ -98,7 +99,7 @@ std::string_view safetensors_dtype(DType dtype) {
 }
 
 uint64_t safetensors_bytes(std::string_view dtype, const Shape& shape, Status status, const std::string& label) {
-  // The product of the dimensions that come before a 0 counts too, so that Shape::elements() never overflows.
+  // The dimensions before a 0 count too, so that Shape::elements() never overflows.
   constexpr uint64_t kMaxElements = uint64_t{1} << 57;  // 64 bits each fit uint64_t
   const int bits = safetensors_bits(dtype);
   if (bits == 0)

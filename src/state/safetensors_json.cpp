@@ -1,4 +1,4 @@
-// A parser of events over the header, so that no value is ever read twice, wrapped, rounded or silently dropped.
+// A parser of the header's events: no value is read twice, wrapped, rounded or silently dropped.
 #include "state/safetensors_json.h"
 
 #include <nlohmann/json.hpp>
@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Takes the events of one header. An event that the format has no place for sets `problem` and ends the parse.
+// Takes the events of one header. An event that does not fit the format sets `problem` and ends the
+// parse.
 class HeaderEvents : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderEvents(const std::string& label) : label_(label) {}
@@ -145,7 +146,7 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
     return std::find(fields_.begin(), fields_.end(), name) != fields_.end();
   }
 
-  // A value of a type that the format does not have here.
+  // Refuses a value of a type that the format does not have here.
   bool unexpected(std::string_view found) {
     switch (place_) {
       case Place::outside: problem = text(label_, ": header is ", found, ", need a JSON object"); return false;
@@ -157,7 +158,7 @@ class HeaderEvents : public nlohmann::json_sax<Json> {
     }
   }
 
-  // Ends the parse with a reason about what is being read.
+  // Ends the parse with a reason that names what is being read.
   bool refuse(std::string_view reason) {
     const bool in_metadata = place_ == Place::metadata || (place_ == Place::root && key_ == "__metadata__");
     problem = in_metadata ? text(label_, ": __metadata__: ", reason)
@@ -182,7 +183,8 @@ std::string quoted(const std::string& value) { return Json(value).dump(); }
 }  // namespace
 
 SafetensorsHeader parse_safetensors_json(std::string_view json, const std::string& label) {
-  // The library takes a NUL for the end of the text and skips a byte order mark; the format knows neither.
+  // The library takes a NUL as the end of the text and skips a byte order mark; the format has
+  // neither.
   const size_t first = json.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || json[first] != '{')
     throw Error(Status::corrupt, text(label, ": header does not begin with '{'; is this a safetensors file?"));
@@ -210,7 +212,7 @@ std::string print_safetensors_json(const SafetensorsHeader& header) {
     out += quoted(entry.name) + ":{\"dtype\":\"" + entry.dtype + "\",\"shape\":[";
     for (int64_t dim : entry.shape.dims()) {
       if (out.back() != '[') out += ',';
-      out += std::to_string(dim);  // unlike a stream's, the same in every locale
+      out += std::to_string(dim);  // the same in every locale, unlike a stream
     }
     out += "],\"data_offsets\":[" + std::to_string(entry.begin) + ',' + std::to_string(entry.end) + "]}";
   }

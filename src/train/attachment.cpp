@@ -21,7 +21,7 @@ StepLayout make_layout(const Context& context, const Model& model, const std::ve
 LocalRanks open_ranks(const Context& context, Model& model, const std::vector<DeviceId>& devices,
                       const StepLayout& layout, bool trains, bool collects_trace) {
   if (trains) {
-    // What cannot be trained at all is refused here, not at the first step.
+    // Refuses a model that cannot be trained now, not at the first step.
     build_graph(layout.request(Mode::train, layout.ranks().size(), 0), context.log());
     initialize_default(model, context.seed(), true);
   }

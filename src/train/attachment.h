@@ -1,4 +1,4 @@
-// A model on devices: what attaching makes.
+// A model on devices: what `Attachment` builds when a model is attached.
 #pragma once
 
 #include "models/model.h"
@@ -9,8 +9,8 @@
 namespace troika {
 
 struct Attachment {
-  // Everything that can be refused is refused before a device is opened. Parameters of a model that trains and that have no
-  // value take the default initialisation.
+  // Refuses everything that can be refused before a device is opened. If the model is to be
+  // trained, parameters without a value get the default initialisation.
   Attachment(const Context& context, Model& model, const std::vector<DeviceId>& devices, const TrainerOptions& options,
              StepLayout::Purpose purpose);
 

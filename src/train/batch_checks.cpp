@@ -9,7 +9,7 @@
 namespace troika {
 namespace {
 
-// Words of the smallest embedding that reads the model's input.
+// Returns the number of words of the smallest embedding that reads the model's input.
 int64_t count_words(const Graph& graph) {
   int64_t words = 0;
   for (const Node& node : graph.nodes()) {
@@ -62,7 +62,7 @@ void BatchChecks::check_tokens(const int32_t* tokens, int64_t n) const {
                        model_.name(), "' has words 0 to ", words_ - 1));
 }
 
-// Returns the number of labels that are not ignored; the samples if there are no labels.
+// Returns the number of labels that are not ignored, or of samples if there are no labels.
 int64_t BatchChecks::check_targets(const BatchView& batch) const {
   if (loss_ == Loss::mean_squared_error) {
     if (!batch.values || batch.value_size != outputs_)

@@ -13,15 +13,16 @@ class BatchChecks {
   // The model is complete, and outlives the checks.
   BatchChecks(const Model& model, Loss loss, const LabelSettings& labels = {});
 
-  // The batch for a step, with the number of labels that count. INVALID_ARGUMENT unless its inputs
-  // are those of the model, and every sample has the targets that the loss needs.
+  // Returns the batch for a step, with the number of labels that count. INVALID_ARGUMENT unless the
+  // inputs are those of the model and every sample has the targets that the loss needs.
   BatchView check(const Batch& batch) const;
-  // INVALID_ARGUMENT unless inputs of that type, [batch, ...], are those of the model, there is at
-  // least one sample, and tokens, if they are given, are words that the model knows.
+  // INVALID_ARGUMENT unless inputs of that type and shape [batch, ...] are those of the model, and
+  // there is at least one sample. If tokens are passed, each must be a word that the model knows.
   void check_inputs(DType dtype, const Shape& inputs, const void* data = nullptr) const;
   // Whether the dataset's samples are of the model's type.
   bool fits_inputs(const Dataset& dataset) const;
-  // Whether its samples need none of the checks above; what does not fit is left to them.
+  // Whether the dataset's samples need none of the checks above. If they need some, the checks
+  // report it.
   bool fits(const Dataset& dataset) const;
 
  private:
@@ -33,7 +34,7 @@ class BatchChecks {
   const LabelSettings labels_;
   const Shape input_shape_;  // of a sample
   const DType input_dtype_;
-  const int64_t words_;              // that every embedding of the input has; 0 if there are none
+  const int64_t words_;              // that every embedding of the input has; 0 without embeddings
   const int64_t outputs_, classes_;  // of a sample
   const int64_t labels_per_sample_;
 };

@@ -1,5 +1,5 @@
-// One safetensors file: "model/NAME" for parameters and buffers, "optimizer/SLOT/NAME" for what the optimizer keeps, the rest as
-// metadata. Nothing in it depends on the number of devices.
+// A safetensors file: "model/NAME" for parameters and buffers, "optimizer/SLOT/NAME" for slots, and
+// metadata for the rest. Nothing in the file depends on the number of devices.
 #include "train/checkpoint.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kWhat = "training state";
 
-// The shortest decimal that reads back as the same number.
+// Returns the shortest decimal text that reads back as the same number.
 std::string print_number(double value) {
   char buffer[40];
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
@@ -69,7 +69,7 @@ void add_schedule(std::vector<Option>& options, const Schedule& s) {
   }
 }
 
-// What other options depend on comes first, so that the first difference is the one to tell of.
+// Options on which other options depend come first: the first difference is the one to report.
 std::vector<Option> options_of(const Trainer& trainer) {
   const TrainerOptions& o = trainer.options();
   std::vector<Option> options = {
@@ -98,14 +98,16 @@ std::vector<Option> options_of(const Trainer& trainer) {
   return options;
 }
 
-// Options that a state may have and the trainer may lack: they are no part of options_of then.
+// Options that a state may have and the trainer may lack. If the trainer lacks them, options_of
+// does too.
 constexpr const char* kOptionalKeys[] = {"loss_scale", "max_gradient_norm", "average_decay", "decay_one_axis"};
 
 std::string file_name_of_slot(const std::string& slot_name) { return kOptimizerPrefix + slot_name; }
 
 // ---- settings of updates ----
 
-// Settings other than learning rates that have changed since the model was attached: "1 momentum 0.8;2 beta1 0.95".
+// Returns settings other than learning rates that have changed since the model was attached, such
+// as "1 momentum 0.8;2 beta1 0.95".
 std::string print_changes(const Trainer& trainer, const std::vector<SettingValues>& rows) {
   const TrainerOptions& o = trainer.options();
   std::vector<std::string> changes;
@@ -119,7 +121,7 @@ std::string print_changes(const Trainer& trainer, const std::vector<SettingValue
   return join(changes, ";");
 }
 
-// The words of a text that single characters part.
+// Splits a text at every `between`.
 std::vector<std::string> words_of(const std::string& source, char between) {
   std::vector<std::string> words;
   for (size_t begin = 0; begin < source.size();) {
@@ -154,8 +156,8 @@ class CheckpointReader {
     return state;
   }
 
-  // Fills in what the file holds for the model's entries and the optimizer's slots. MISMATCH unless all of it is there, and
-  // nothing else.
+  // Fills in the file's values for the model's entries and the optimizer's slots. MISMATCH unless
+  // the file has all of them and no others.
   void read_values(std::vector<std::vector<std::byte>>& values, HostSlots& slots) const {
     LoadReport report;
     values = read_parameters(reader_, *trainer_.model(), kModelPrefix, report);
@@ -235,12 +237,12 @@ class CheckpointReader {
     return position;
   }
 
-  // As they were at attach, with the file's learning rates and changes.
+  // Returns the settings at attach, with the file's learning rates and changes.
   std::vector<SettingValues> read_settings() const {
     const TrainerOptions& o = trainer_.options();
     std::vector<SettingValues> rows = {o.settings};
     for (const ParameterGroup& group : o.groups) rows.push_back(group.settings);
-    const auto rates = numbers<double>("learning_rates");  // below 0: the group has none of its own
+    const auto rates = numbers<double>("learning_rates");  // below 0: the group has no rate of its own
     for (double rate : rates)
       if (!std::isfinite(rate) || rates[0] < 0) refuse("learning_rates", "finite numbers of at least 0");
     if (rates.size() != rows.size())
@@ -285,7 +287,7 @@ class CheckpointReader {
     return {scale[0], scale[1]};
   }
 
-  // Whether the file has it, and it fits. Older files have "momentum/NAME".
+  // Returns whether the file has the slot, and its shape fits. Older files have "momentum/NAME".
   bool read_slot(const std::string& name, const Shape& shape, HostSlots& slots, LoadReport& report) const {
     const TensorEntry* entry = reader_.find(file_name_of_slot(name));
     if (!entry && name.starts_with("momentum/")) entry = reader_.find(name);

@@ -1,4 +1,4 @@
-// Training states: what a run needs to go on as if it had never stopped.
+// Training states: all that a run needs to go on as if it had never stopped.
 #pragma once
 
 #include <string>
@@ -9,10 +9,11 @@ namespace troika {
 
 void save_checkpoint(Trainer& trainer, const std::string& path);
 
-// Strict; a refused file changes nothing.
+// Strict: a file that does not fit is refused, and nothing changes.
 void load_checkpoint(Trainer& trainer, const std::string& path);
 
-// A weights file with the averages in place of the parameters that are trained. INVALID_ARGUMENT without averages.
+// Writes a weights file with the averages in place of the trained parameters. INVALID_ARGUMENT if
+// the trainer has no averages.
 void save_average(Trainer& trainer, const std::string& path);
 
 }  // namespace troika

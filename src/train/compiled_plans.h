@@ -10,7 +10,7 @@
 
 namespace troika {
 
-// What tells one plan of a replica from another.
+// Identifies a plan of a replica.
 struct PlanKey {
   Mode mode = Mode::train;
   int64_t local_batch = 0, global_batch = 0;
@@ -41,7 +41,7 @@ class CompiledPlans {
 
   void clear();
   void bind_all(const Bases& bases);  // to new addresses
-  void forget_gathers();              // of stores that may be gone
+  void forget_gathers();              // of stores that may no longer exist
 
  private:
   std::vector<CompiledPlan> plans_;

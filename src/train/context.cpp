@@ -21,7 +21,8 @@ DeviceShare Context::cpu_share(int index, int count) const {
   DeviceShare share;
   const Range threads = balanced_split(cpu_threads_, count, index);
   share.threads = std::max<int>(1, static_cast<int>(threads.size()));
-  // Pinned only where every device has cores of its own, and several devices share them out.
+  // Workers are pinned only if several devices share the cores, and each device has cores of its
+  // own.
   if (count > 1 && count <= cpu_threads_ && cpu_threads_ <= static_cast<int>(cpu_cores_.size()))
     for (int64_t i = threads.begin; i < threads.end; ++i) share.cores.push_back(cpu_cores_[static_cast<size_t>(i)]);
   return share;

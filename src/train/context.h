@@ -1,4 +1,4 @@
-// The context: what everything else hangs on; the log, the CPU cores and the default seed.
+// The context: the log, the CPU cores and the default seed, which everything else shares.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,8 @@ class Context {
   uint64_t seed() const { return seed_; }
   const BackendRegistry& backends() const { return *backends_; }
 
-  // What CPU device number `index` of `count` that are attached together gets: its slice of threads and cores.
+  // Returns the threads and cores of CPU device number `index`, if `count` devices are attached
+  // together.
   DeviceShare cpu_share(int index, int count) const;
   int cpu_threads() const { return cpu_threads_; }  // of all CPU devices together
 

@@ -1,4 +1,4 @@
-// Batch after batch, with the host one step behind devices that run ahead.
+// One batch after another, with the host one step after devices that run ahead.
 #include "train/epoch.h"
 
 #include <cmath>
@@ -7,7 +7,7 @@
 
 namespace troika {
 
-// A loader that never returns a batch would end every epoch as if all were well.
+// A loader that never returns a batch would end every epoch as if nothing were wrong.
 void Epoch::check_has_batches() const {
   const int64_t n = loader_.dataset()->size();
   if (n == 0) throw Error(Status::invalid_argument, "loader: its dataset has 0 samples, need at least 1");
@@ -41,7 +41,7 @@ void Epoch::look_at(Step step) {
   StepResult& result = step.result;
   trainer_.stepper().finish(result);
   const bool is_mean = trainer_.options().reduction == Reduction::mean;
-  // A step that loss scaling skipped has taught nothing, and its loss need not be a number.
+  // A step that loss scaling skipped has changed no parameter, and its loss need not be a number.
   if (!result.is_skipped || std::isfinite(result.loss))
     count(is_mean ? result.loss * static_cast<double>(result.labels) : result.loss, result.samples, result.labels,
           result.correct);
@@ -75,7 +75,7 @@ void Epoch::train_batch(const BatchOrigin& coming, bool runs_ahead) {
   } catch (...) {
     loader_.seek(coming.at);
     tells_ = false;
-    if (!trainer_.stepper().is_broken()) catch_up();  // which may fail, too, and worse
+    if (!trainer_.stepper().is_broken()) catch_up();  // may fail, too; that error is the worse one
     throw;
   }
   if (runs_ahead) return;
@@ -90,7 +90,8 @@ PassEnd Epoch::train(int64_t batches, Metrics& metrics) {
   while (goes_on_) {
     if (trainer_.take_stop_request()) break;
     const std::optional<BatchOrigin> coming = loader_.peek();
-    if (!coming || (ahead_ && coming->size != ahead_->result.samples)) catch_up();  // its plan may give way to another
+    // its plan may be replaced by another
+    if (!coming || (ahead_ && coming->size != ahead_->result.samples)) catch_up();
     if (!goes_on_) break;
     if (!coming) {
       loader_.skip();

@@ -1,4 +1,4 @@
-// Passes over a loader's epoch: training and evaluating.
+// Passes over a loader's epoch: training and evaluation.
 #pragma once
 
 #include <exception>
@@ -14,7 +14,8 @@ class Epoch {
  public:
   Epoch(Trainer& trainer, Loader& loader) : trainer_(trainer), loader_(loader) {}
 
-  // At most `batches`. If a stop is asked for, a step that is under way ends, and counts.
+  // Trains on at most `batches`. If a stop is requested, a step that is under way completes and is
+  // counted.
   PassEnd train(int64_t batches, Metrics& metrics);
   bool evaluate(const ActiveRanks& active, Metrics& metrics);
 
@@ -37,7 +38,7 @@ class Epoch {
   const Stopwatch stopwatch_{};
   double loss_sum_ = 0;
   int64_t samples_ = 0, labels_ = 0, correct_ = 0;
-  std::optional<Step> ahead_;  // started, and its results not yet looked at
+  std::optional<Step> ahead_;  // started; its results have not been read yet
   bool goes_on_ = true, tells_ = true;
 };
 

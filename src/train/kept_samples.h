@@ -1,4 +1,4 @@
-// The datasets that one device keeps; the one unused for longest makes room for the next.
+// The datasets that one device keeps. The dataset that was not used for longest is evicted first.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ class KeptSamples {
 
   // Copies the dataset to the device and makes it current. OUT_OF_MEMORY.
   void add(const std::shared_ptr<const Dataset>& dataset, SampleStore::Parts parts);
-  // Room for one more store; true if an old one was dropped for it.
+  // Makes room for one more store. Returns true if a store was evicted.
   bool make_room();
-  // Of that dataset; null: of all. True if there was one.
+  // Drops the stores of that dataset; null: of all datasets. Returns true if there was one.
   bool drop(const Dataset* dataset);
   bool drop_abandoned();
 

@@ -1,4 +1,4 @@
-// How many labels of a batch count in its loss, if the batch is gathered on devices.
+// Counts the labels of a batch that count in its loss, if the batch is gathered on devices.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ class LabelCount {
  public:
   explicit LabelCount(std::optional<int32_t> ignored) : ignored_(ignored) {}
 
-  // Labels of the batch that are not ignored. The host reads them in the dataset, whatever the
-  // devices hold: each process finds the count of the whole batch with no communication.
+  // Returns the number of labels in the batch that are not ignored. The host reads the labels in
+  // the dataset, whatever the devices hold: each process finds the count without communication.
   int64_t of(const Dataset& dataset, const BatchOrigin& origin);
 
  private:

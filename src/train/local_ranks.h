@@ -15,7 +15,7 @@ struct LocalRank {
   std::unique_ptr<Replica> replica;
 };
 
-// Which of the local ranks compute a batch: all of them, or one alone.
+// The local ranks that compute a batch: all of them, or one alone.
 struct ActiveRanks {
   std::vector<int> ranks;
   bool is_alone = false;
@@ -23,7 +23,8 @@ struct ActiveRanks {
 
 class LocalRanks {
  public:
-  // Opens the devices of all ranks of the layout, in its order, and connects those that train to their groups.
+  // Opens the devices of all ranks of the layout, in their order. `connects`: the ranks get the
+  // ends of their groups.
   LocalRanks(const Context& context, const std::vector<DeviceId>& devices, const StepLayout& layout, bool connects,
              bool collects_trace);
 

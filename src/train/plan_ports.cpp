@@ -7,7 +7,7 @@
 namespace troika {
 namespace {
 
-// The batch whole, or cut into micro-batches: as many bytes as each input takes.
+// Copies the batch, whole or cut into micro-batches: each input gets as many bytes as it takes.
 void feed_samples(const Plan& plan, const Bases& bases, Device& device, Role role, const void* data, size_t bytes) {
   if (!data) return;
   size_t begin = 0;
@@ -87,10 +87,11 @@ RunResults read_results(const Plan& plan, const std::byte* numbers) {
     int64_t count = 0;
     int32_t is_finite = 1;
     switch (output.report) {
-      case Report::value: break;  // copied by who asked for it
+      case Report::value: break;  // copied by the caller that asked for it
       case Report::loss: results.loss += number_at(0); break;
       case Report::correct: read(count), results.correct += count; break;
-      case Report::batch_results: {  // losses in the order of samples, so that their sum has the same bits on any mesh
+      // Losses come in the order of samples, so that their sum has the same bits on any mesh.
+      case Report::batch_results: {
         const int64_t places = output.type.shape.elements() - 1;
         for (int64_t i = 0; i < places; ++i) results.loss += number_at(i);
         results.correct = static_cast<int64_t>(number_at(places));

@@ -1,4 +1,4 @@
-// What passes through the ports of a plan: samples and numbers in, results out.
+// The ports of a plan: how samples and numbers go in, and how results come out.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,17 @@
 
 namespace troika {
 
-// Copies the run's samples, targets, settings and counter to the plan's inputs. `numbers` is memory for what goes in one copy,
-// of at least the plan's `fed_numbers`.
+// Copies the run's samples, targets, settings and counter to the plan's inputs. `numbers` is memory
+// for the inputs that travel in one copy: at least the bytes of the plan's `fed_numbers`.
 void feed(const Plan& plan, const Bases& bases, Device& device, const RunArguments& arguments,
           std::vector<std::byte>& numbers);
 
-// The launches that gather the plan's samples and targets from the store, micro-batch by micro-batch.
+// Returns the launches that gather the plan's samples and targets from the store: one per
+// micro-batch.
 std::vector<std::unique_ptr<Kernel>> create_gathers(const Plan& plan, const Bases& bases, SampleStore& store,
                                                     bool is_shuffled);
 
-// Which parts of the samples the plan reads.
+// Returns which parts of the samples the plan reads.
 SampleStore::Parts parts_read(const Plan& plan);
 
 // Returns the results, from the bytes of the plan's `result_numbers`.

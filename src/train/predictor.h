@@ -1,4 +1,5 @@
-// A model in evaluation mode on one device, with no trainer: the parameters' owner stays who it is.
+// A model in evaluation mode on one device, without a trainer: the owner of the parameters stays
+// the same.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,8 @@ class Predictor {
   Predictor(std::shared_ptr<Context> context, std::shared_ptr<Model> model, DeviceId device);
 
   DeviceId device() const { return device_; }
-  // The network's output for `shape[0]` samples, row-major. Returns its shape.
+  // Returns the output's shape. `output` receives the network's output for `shape[0]` samples,
+  // row-major.
   Shape predict(const TensorType& type, const void* inputs, std::vector<float>& output);
 
  private:
@@ -27,7 +29,8 @@ class Predictor {
   StateSync sync_;
 };
 
-// The same on everything attached, whose state is up to date and whose plans are prepared.
+// The same on devices that are attached already. Their state is up to date and their plans are
+// prepared.
 Shape run_prediction(Attachment& attached, const Model& model, int64_t n, const void* inputs,
                      std::vector<float>& output);
 

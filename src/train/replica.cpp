@@ -62,7 +62,7 @@ void Replica::allocate_state(const StateTable& state) {
 
 void Replica::grow_arena(size_t bytes) {
   if (bytes <= arena_bytes_ && bases_.arena) return;
-  arena_ = no_buffer();  // first, so that old and new need not fit together
+  arena_ = no_buffer();  // first, so that the old arena and the new one need not fit together
   bases_.arena = nullptr;
   try {
     arena_ = device_->allocate(bytes, "the plan's arena");
@@ -119,11 +119,11 @@ void Replica::collect(RunArguments arguments) {
 }
 
 void Replica::wait() {
-  // The plan's own waits end at the deadline; the rest is the time to get there.
+  // The plan's own waits end at the deadline. The rest is time for the error to arrive.
   worker_.wait(arguments_.deadline + std::chrono::seconds(60));
 }
 
-// A rank that fails ends its groups, so that nobody waits for it.
+// A rank that fails ends its groups, so that no rank waits for it.
 template <typename Work>
 void Replica::guarded(Work work) {
   try {
@@ -164,7 +164,7 @@ void Replica::run() {
   });
 }
 
-// What feed copies from the host, from the store: the batch whole, or by micro-batches.
+// Gathers from the store what feed copies from the host: the whole batch, or its micro-batches.
 void Replica::gather(CompiledPlan& entry) {
   SampleStore& store = *samples_.current();
   const bool is_shuffled = arguments_.samples->key.has_value();

@@ -23,21 +23,21 @@ class Replica {
   DeviceId device_id() const { return device_->id(); }
   RankGroups& groups() { return groups_; }
 
-  // Makes the plan of that key current, and returns true if there is one, or if no plan is needed: a
+  // Makes the plan of that key current. Returns true if there is one, or if none is needed: a
   // replica without samples to predict from is idle.
   bool use(const PlanKey& key);
-  // Compiles the plan for the request and makes the plan current. The arena grows to hold the plan. On
-  // an error nothing has changed.
+  // Compiles the plan for the request and makes the plan current. The arena grows to hold the plan.
+  // On an error nothing has changed.
   void prepare(const PlanKey& key, const CompileRequest& request, StateTable& state, const Log& log);
   const Plan& current_plan() const { return *plans_.current().plan; }
 
-  // Datasets that the device keeps, for runs of the current plan that gather from them. Whether one can be gathered from: it lies
-  // there, or the plan reads no samples.
+  // Datasets that the device keeps, for runs of the current plan that gather samples from them.
+  // Returns true if the device has the dataset, or if the plan reads no samples.
   bool use_samples(const std::shared_ptr<const Dataset>& dataset);
-  // Bytes that it would take, and that the device has for it.
+  // Bytes that the dataset takes on the device, and bytes that the device has free for datasets.
   size_t bytes_of_samples(const Dataset& dataset) const;
   size_t room_for_samples() const { return device_->room_for_samples(); }
-  // Begins copying it to the device; wait ends it, and throws OUT_OF_MEMORY where it does not fit.
+  // Begins to copy the dataset to the device. The wait throws OUT_OF_MEMORY if there is no room.
   void start_keeping(std::shared_ptr<const Dataset> dataset);
   void wait_for_keeping();
   void drop_samples(const Dataset* dataset = nullptr);  // null: all
@@ -46,20 +46,20 @@ class Replica {
   size_t sample_bytes() const { return samples_.bytes(); }
 
   bool runs_ahead() const { return device_->runs_ahead(); }
-  // Whether launches are recorded, and can run beside each other.
+  // Whether launches are recorded, and can run concurrently.
   bool records() const { return device_->can_record() && !collects_trace_; }
 
-  // Starts the prepared plan; wait() ends it and throws what went wrong.
+  // Starts the prepared plan. wait() returns when the run has ended, and throws its error.
   void start(RunArguments arguments);
   void wait();
-  // After a run that asked for `earlier` results: gives its own back.
+  // After a run that asked for `earlier` results: reads the results of that run itself.
   void collect(RunArguments arguments);
   const RunResults& results() const { return results_; }
   bool is_idle() const { return is_idle_; }
 
   StateMemory& state() { return state_; }
   const StateMemory& state() const { return state_; }
-  void allocate_state(const StateTable& state);  // whose table is placed
+  void allocate_state(const StateTable& state);  // of a table that is placed
 
   // Ends this rank's groups. From any thread.
   void abort(const std::string& reason) { groups_.abort(reason); }
@@ -70,10 +70,10 @@ class Replica {
   const Plan* traced_plan() const { return traced_plan_; }
 
  private:
-  // Results of a run on their way.
+  // The results of a run, on their way to the host.
   struct Posted {
     std::unique_ptr<Readback> readback;
-    const Plan* plan = nullptr;  // null: none is on its way, or it has been read
+    const Plan* plan = nullptr;  // null: no results are on their way
   };
 
   template <typename Work>
@@ -94,12 +94,12 @@ class Replica {
   size_t arena_bytes_ = 0;
   Bases bases_;
   const std::vector<BucketRange>* buckets_ = nullptr;
-  KeptSamples samples_;                             // the current one is the run's; none: its plan reads no samples
-  std::shared_ptr<const Dataset> dataset_to_keep_;  // by the job in progress
-  std::vector<std::byte> fed_numbers_;              // as the plan's lie
-  Posted posted_[2];                                // of this run and of the one before, in turn
-  size_t turn_ = 0;                                 // whose is posted_[turn_]: the last run's
-  size_t posted_bytes_ = 0;                         // that each can hold
+  KeptSamples samples_;                             // its current store is the run's; none if the plan reads no samples
+  std::shared_ptr<const Dataset> dataset_to_keep_;  // for the job in progress
+  std::vector<std::byte> fed_numbers_;              // laid out as the plan's `fed_numbers`
+  Posted posted_[2];                                // of this run and of the run before, in turn
+  size_t turn_ = 0;                                 // posted_[turn_] belongs to the last run
+  size_t posted_bytes_ = 0;                         // capacity of each
   RunArguments arguments_;
   RunResults results_;
   const bool collects_trace_;

@@ -1,19 +1,19 @@
-// What a step, a pass over a dataset, and a batch of such a pass tell their caller.
+// Results of a step, of a pass over a dataset, and of a batch of such a pass.
 #pragma once
 
 #include <cstdint>
 
 namespace troika {
 
-// The mean of losses with that sum. Without labels nothing is lost.
+// Returns the mean of losses with that sum; 0 without labels.
 inline double mean_loss(double sum, int64_t labels) { return labels > 0 ? sum / static_cast<double>(labels) : 0; }
 
 struct StepResult {
   double loss = 0;
   int64_t samples = 0, step = 0;
-  int64_t labels = 0, correct = 0;  // labels that are not ignored, or the samples; of them, the correct ones
+  int64_t labels = 0, correct = 0;  // labels that are not ignored, else samples; and the correct ones
   double learning_rate = 0, seconds = 0;
-  bool is_skipped = false;   // a gradient was not finite: nothing has changed but the loss scale
+  bool is_skipped = false;   // a gradient was not finite, so no parameter has changed
   double loss_scale = 1;     // that the step used
   double gradient_norm = 0;  // before clipping; 0 without
 };
@@ -28,7 +28,7 @@ struct Progress {
   int64_t batch = 0, batches = 0, epoch = 0, samples = 0, labels = 0, correct = 0;
   double loss = 0, seconds = 0;
   bool is_training = false;
-  bool is_skipped = false;  // of the batch, as what follows
+  bool is_skipped = false;  // of the batch, as the fields that follow
   double batch_loss = 0;    // mean over its labels
   int64_t batch_samples = 0, batch_labels = 0, batch_correct = 0;
   double learning_rate = 0;

@@ -13,7 +13,7 @@ namespace troika {
 
 // Which run's results a run waits for and returns.
 enum class Results {
-  none,     // the run ends when its launches have been handed to the device
+  none,     // the run ends when its launches have been passed to the device
   own,      // this run's
   earlier,  // the previous run's (if it also asked for `earlier`), so that the device runs ahead of the host
 };
@@ -23,7 +23,7 @@ struct RunArguments {
   const void* x = nullptr;       // this replica's samples, row-major
   const void* target = nullptr;  // labels i32 or values f32, of the same samples
   size_t x_bytes = 0, target_bytes = 0;
-  std::optional<SamplePlace> samples;  // instead of both: of the dataset that the replica holds
+  std::optional<SamplePlace> samples;  // instead of x and target: samples of the dataset that the replica holds
   const std::vector<float>* settings = nullptr;
   float label_weight = 1;               // in the gradient, if labels may be ignored
   int64_t dropout_counter[2] = {0, 0};  // {seed, step}

@@ -6,7 +6,8 @@
 
 namespace troika {
 
-// On every device, which replicas may share. `ranks`: those that the samples are to be copied for.
+// Whether every device has room for the dataset. Replicas may share a device. `ranks`: those that
+// need the samples.
 bool SampleKeeper::have_room_for(const Dataset& dataset, const std::vector<int>& ranks) const {
   for (int rank : ranks) {
     size_t bytes = 0;

@@ -12,9 +12,10 @@ class SampleKeeper {
  public:
   explicit SampleKeeper(const LocalRanks& ranks) : ranks_(ranks) {}
 
-  // False if some device had no room for the dataset when it was last asked for.
+  // False if a device had no room for the dataset when the dataset was last needed.
   bool may_keep(const std::shared_ptr<const Dataset>& dataset) const { return not_kept_.lock() != dataset; }
-  // Whether every active rank has the dataset now, or reads nothing of it, for the plans that are current.
+  // Makes every active rank hold the dataset. Returns true if each does, or if its current plan
+  // reads no samples.
   bool keep(const std::shared_ptr<const Dataset>& dataset, const ActiveRanks& active);
 
  private:

@@ -66,7 +66,7 @@ Buffer SampleStore::upload(const void* data, size_t bytes, const char* what) {
   return buffer;
 }
 
-// Inputs or targets, a chunk after the other.
+// Copies inputs or targets, one chunk after another.
 Buffer SampleStore::upload_read(const Dataset& dataset, bool reads_inputs, size_t row_bytes, const char* what) {
   Buffer buffer = device_.allocate(static_cast<size_t>(size_) * row_bytes, what);
   const int64_t chunk = std::clamp<int64_t>(kChunkBytes / static_cast<int64_t>(row_bytes), 1, size_);
@@ -87,7 +87,7 @@ Buffer SampleStore::upload_read(const Dataset& dataset, bool reads_inputs, size_
   return buffer;
 }
 
-// The kernel of a graph's one node.
+// Returns the kernel of the graph's only node.
 std::unique_ptr<Kernel> SampleStore::select(const Graph& graph, const std::vector<void*>& inputs,
                                             const std::vector<void*>& outputs) {
   const Node& node = graph.nodes()[0];
@@ -123,7 +123,7 @@ std::unique_ptr<Kernel> SampleStore::create_gather(bool is_shuffled, int64_t off
 void SampleStore::set_place(const SamplePlace& place) {
   device_.copy_from_host(first_.get(), &place.first, sizeof place.first);
   if (!place.key || order_key_ == place.key) return;
-  order_key_.reset();  // until it is made
+  order_key_.reset();  // reset until the order is made
   device_.copy_from_host(key_.get(), &*place.key, sizeof *place.key);
   make_order_->run();
   order_key_ = place.key;

@@ -11,7 +11,7 @@
 
 namespace troika {
 
-// Where in an order of a dataset's samples a batch begins.
+// A batch's first place in an order of the dataset's samples.
 struct SamplePlace {
   std::optional<uint64_t> key;  // a Sampler's; none: the dataset's order
   int64_t first = 0;
@@ -36,12 +36,13 @@ class SampleStore {
   bool is_abandoned() const { return dataset_.expired(); }
   Parts parts() const { return parts_; }
   size_t bytes() const { return bytes_; }
-  // Of a sample, as gathered.
+  // Bytes of a sample, as gathered.
   size_t input_bytes() const { return static_cast<size_t>(samples_shape_.elements() / size_) * size_of(dtype_); }
   size_t target_bytes() const { return targets_type_.bytes() / static_cast<size_t>(size_); }
 
-  // The launch that gathers `batch` samples, those from `offset` on behind the place that is set, into `inputs`
-  // [batch, sample], of the dataset's type, and `targets`; null where the store has no such part.
+  // Returns the launch that gathers `batch` samples into `inputs` [batch, sample], of the dataset's
+  // type, and `targets`. The samples begin `offset` after the place that is set. `inputs` or
+  // `targets` is null if the store does not have that part.
   std::unique_ptr<Kernel> create_gather(bool is_shuffled, int64_t offset, int64_t batch, void* inputs, void* targets);
 
   // For the gathers launched from now on.
@@ -59,12 +60,12 @@ class SampleStore {
   const size_t bytes_;
   const int64_t size_;
   const DType dtype_;   // of the dataset's samples
-  DType samples_type_;  // as they lie here: the same, or u8
+  DType samples_type_;  // as stored here: the same type, or u8
   TensorType targets_type_;
   Shape samples_shape_;  // [size, sample...]
   Buffer samples_, values_, targets_, order_, key_, first_;
   std::unique_ptr<Kernel> make_order_;
-  std::optional<uint64_t> order_key_;  // of the order that lies there
+  std::optional<uint64_t> order_key_;  // key of the order that is stored
 };
 
 }  // namespace troika

@@ -8,7 +8,7 @@
 namespace troika {
 namespace {
 
-// From `first` to `last` along half a cosine; `done` in [0, 1].
+// Returns the value at `done`, in [0, 1], on half a cosine from `first` to `last`.
 double along_cosine(double first, double last, double done) {
   return last + (first - last) * (1 + std::cos(std::numbers::pi * done)) / 2;
 }

@@ -1,4 +1,4 @@
-// Learning-rate schedules: by what a run's learning rates change from step to step.
+// Learning-rate schedules: how a run's learning rates change from step to step.
 #pragma once
 
 #include <cstdint>
@@ -27,20 +27,20 @@ struct Schedule {
   int64_t warmup_steps = 0;
   double power = 1;                      // polynomial
   double rise = 0.3;                     // one_cycle: the part of the period in which the rate rises
-  double divisor = 25;                   // one_cycle: the first rate is the base rate over it
-  double final_divisor = 1e4;            // one_cycle: the last rate is the first over it
+  double divisor = 25;                   // one_cycle: the base rate divided by the first rate
+  double final_divisor = 1e4;            // one_cycle: the first rate divided by the last rate
   int64_t patience = 10;                 // plateau: metrics without progress that are accepted
   double threshold = 1e-4;               // plateau: progress is relative to the best metric
   bool maximizes = false;                // plateau: larger metrics are better
   std::vector<int64_t> milestones = {};  // multi_step: steps, in order
   std::vector<double> table = {};        // table: factors of the base rate, by step; the last one stays
 
-  // Returns the learning rate of step `step`, counted from 0, for the base rate `rate`. `reductions` is how often a
-  // plateau has lowered it.
+  // Returns the learning rate of step `step`, counted from 0. `rate` is the base rate. `reductions`
+  // is the number of times that a plateau has lowered the rate.
   double at(int64_t step, double rate, int64_t reductions = 0) const;
 };
 
-// What a plateau schedule has seen of the caller's metric: torch.optim.lr_scheduler.ReduceLROnPlateau, without cooldown.
+// The state of a plateau schedule: torch.optim.lr_scheduler.ReduceLROnPlateau, without cooldown.
 struct Plateau {
   double best = std::numeric_limits<double>::quiet_NaN();  // none so far
   int64_t bad = 0;                                         // metrics since the best

@@ -1,4 +1,4 @@
-// Gathering and scattering what ranks hold.
+// Gathers and scatters the state of ranks.
 #include "train/sharded_state.h"
 
 #include <algorithm>
@@ -118,7 +118,7 @@ void ShardedState::check_shares(const Location& location, int part, const std::s
   }
 }
 
-// What no rank of a channel group holds cut is the same on all of them.
+// Values that are not cut are the same on all ranks of a channel group.
 void ShardedState::check_channel_groups() const {
   std::vector<std::byte> first, other;
   for (int part = 0; part < layout_.ranks().parts(); ++part) {

@@ -1,4 +1,5 @@
-// Parameters, buffers, gradients and optimizer state as they are spread over ranks; read and written whole.
+// Parameters, buffers, gradients and optimizer state, spread over ranks. They are read and written
+// whole.
 #pragma once
 
 #include <string>
@@ -20,16 +21,16 @@ class ShardedState {
   bool is_allocated() const { return ranks_.first().state().is_allocated(); }
   void allocate();  // on the replicas that have no memory for their state yet
 
-  // Row-major in host memory. `write` changes every rank that holds the value, or a part of it; `read` takes each part from
-  // the first rank that has it.
+  // Values are row-major in host memory. `write` changes every rank that holds the value or a part
+  // of it. `read` takes each part from the first rank that has it.
   void write(Role role, const std::string& name, const void* data);
   void read(Role role, const std::string& name, void* data) const;
-  // As the rank has it; of a parameter that is cut by channel, the whole.
+  // Reads the value as the rank has it. A parameter that is cut by channel is read whole.
   void read_from(int rank, Role role, const std::string& name, void* data) const;
-  // The loss scale, which every rank holds.
+  // Writes state that every rank holds, such as the loss scale.
   void write_everywhere(const std::string& name, const void* data);
 
-  // The first share's running statistics, to the other shares.
+  // Copies the running statistics of the first share to the other shares.
   void share_buffers();
 
   // MISMATCH if ranks that should hold the same bits do not.

@@ -15,7 +15,7 @@ void StateMemory::allocate(const StateTable& state, int share) {
   bases_.optimizer = optimizer_.get();
 }
 
-// On the worker, as every kernel runs.
+// Runs on the worker, as every kernel does.
 void StateMemory::reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to, void* source,
                           void* target) {
   KernelChoice reorder = device_.select_reorder(type, from, to);

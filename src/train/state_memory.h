@@ -9,17 +9,18 @@ namespace troika {
 
 class StateMemory {
  public:
-  // Writes the addresses of what it allocates into `bases`. All must outlive it.
+  // Writes the addresses of the memory that it allocates into `bases`. All arguments must outlive
+  // it.
   StateMemory(Device& device, Worker& worker, Bases& bases) : device_(device), worker_(worker), bases_(bases) {}
 
-  // Zeroed. The table is placed; `share` is the rank's share of the samples.
+  // The memory is zeroed. The table is placed; `share` is the rank's share of the samples.
   void allocate(const StateTable& state, int share);
   bool is_allocated() const { return bases_.parameters != nullptr; }
 
-  // Between row-major host memory and this device's layouts.
+  // Copies between row-major host memory and this device's layouts.
   void upload(const StateTable& state, Role role, const std::string& name, const void* data);
   void download(const StateTable& state, Role role, const std::string& name, void* data);
-  // A segment's bytes as the device stores them.
+  // Reads a segment's bytes as the device stores them.
   void read_segment(Segment segment, size_t offset, void* data, size_t bytes);
 
  private:

@@ -6,7 +6,7 @@
 namespace troika {
 namespace {
 
-// copy(offset in whole, offset in part, bytes) for each run.
+// Calls copy(offset in the whole, offset in the part, bytes) for each run of bytes.
 template <typename Copy>
 void for_runs(const Shape& shape, const StateSlice& slice, size_t element, Copy&& copy) {
   if (slice.axis < 0) return copy(size_t{0}, size_t{0}, static_cast<size_t>(shape.elements()) * element);

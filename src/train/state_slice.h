@@ -1,4 +1,4 @@
-// Copying what a rank holds of a tensor out of the whole, and back.
+// Copies a rank's part out of a whole tensor, and back.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace troika {
 
-// Between a whole tensor, row-major with elements of `element` bytes, and its part.
+// Both tensors are row-major, with elements of `element` bytes.
 void copy_part_out(const Shape& shape, const StateSlice& slice, size_t element, const std::byte* whole,
                    std::byte* part);
 void copy_part_in(const Shape& shape, const StateSlice& slice, size_t element, const std::byte* part, std::byte* whole);

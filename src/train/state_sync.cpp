@@ -1,4 +1,4 @@
-// What travels between the store and the devices.
+// Copies between the store and the devices.
 #include "train/state_sync.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ void StateSync::upload() {
   host_slots_.clear();
 }
 
-// Averages begin as the parameters.
+// Averages start with the values of the parameters.
 void StateSync::start_averages() {
   const ParameterStore& store = *model_.parameters();
   if (layout_.spec().average_decay > 0)

@@ -1,4 +1,5 @@
-// Keeps a model's values on the host and those on its trainer's devices in step: newer ones travel when they are asked for.
+// Keeps a model's values on the host and on its trainer's devices in step. Newer values travel when
+// they are needed.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace troika {
 
-// What the optimizer keeps, whole and row-major, by slot_name.
+// The optimizer's slots, whole and row-major, by slot_name.
 using HostSlots = std::map<std::string, std::vector<float>>;
 
 class StateSync {
@@ -21,19 +22,22 @@ class StateSync {
       : model_(model), layout_(layout), state_(state) {}
 
   // ---- to the devices ----
-  // Before a run: values of the model's store that the devices lack, and what was restored.
+  // Before a run: copies the values of the model's store that the devices lack, and what was
+  // restored.
   void upload();
-  // Running statistics are those of the first share of samples: the other shares take them before they evaluate.
+  // Running statistics are those of the first share of the samples. Copies them to the other shares
+  // before evaluation.
   void share_buffers();
   // A step has begun: the devices hold the newest values.
   void mark_stepped() { buffers_are_shared_ = layout_.ranks().shares() == 1; }
-  // Restored values, for the next upload.
+  // Restored values, which the next upload copies.
   void restore_slots(HostSlots slots) { host_slots_ = std::move(slots); }
   void restore_loss_scale(std::array<float, 2> loss_scale);
   void restore_updates(const std::vector<int64_t>& updates);
 
   // ---- averages ----
-  // Parameters take their averages for evaluation, and their values again afterwards. Values are uploaded.
+  // Replaces parameters by their averages for evaluation, and puts the parameters back afterwards.
+  // All values are uploaded.
   void use_averages();
   void use_parameters();
 
@@ -60,7 +64,8 @@ class StateSync {
   bool buffers_are_shared_ = true;
 };
 
-// An evaluation may use averages: it ends, even by an error, with the parameters in their place.
+// Puts the parameters back in the place of their averages when an evaluation ends, also by an
+// error.
 class ParametersAfterwards {
  public:
   explicit ParametersAfterwards(StateSync& sync) : sync_(sync) {}

@@ -1,4 +1,4 @@
-// One run over all local ranks.
+// Runs a step on all local ranks.
 #include "train/step_runner.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ StepRunner::StepRunner(const StepLayout& layout, const LocalRanks& ranks, Sharde
 
 void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
   for (const LocalRank& local : ranks_) local.replica->drop_abandoned_samples();
-  // The arena grows, and kernels are measured, with all the memory that there can be.
+  // The arena grows, and kernels are measured, with as much memory as possible.
   if (n > largest_batch_)
     for (const LocalRank& local : ranks_) local.replica->drop_samples();
   largest_batch_ = std::max(largest_batch_, n);
@@ -58,23 +58,24 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
     a.target = batch.values + range.begin * batch.value_size;
     a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
   }
-  // A batch whose labels are all ignored teaches nothing.
+  // If all labels of a batch are ignored, its gradients are 0.
   a.label_weight = batch.counted > 0 ? static_cast<float>(1.0 / static_cast<double>(batch.counted)) : 0.0f;
-  if (mode == Mode::train) a.settings = &numbers.settings;  // which outlives a run that misses its deadline
+  if (mode == Mode::train) a.settings = &numbers.settings;  // outlives a run that misses its deadline
   a.dropout_counter[0] = numbers.seed;
   a.dropout_counter[1] = numbers.step;
-  const bool leads = layout_.ranks().channel_of(rank) == 0;  // its channel group, whose ranks all have the output
+  // the first of a channel group, whose ranks all have the output
+  const bool leads = layout_.ranks().channel_of(rank) == 0;
   a.output = batch.output && leads ? batch.output + range.begin * output_elements_ : nullptr;
   return a;
 }
 
-// Starts a run on each rank by start(rank, replica, deadline), and waits for them all.
+// Starts a run on each rank by start(rank, replica, deadline), and waits for all runs.
 template <typename Start>
 void StepRunner::run_each(const ActiveRanks& active, Start start) {
   const Deadline deadline = Deadline::clock::now() + deadline_;
   auto started = active.ranks.begin();  // after the last rank that runs
   std::exception_ptr first_error;
-  auto note = [&] {  // within a catch: nobody waits for a rank that is lost
+  auto note = [&] {  // called within a catch: no rank waits for a rank that is lost
     if (!first_error) first_error = std::current_exception();
     try {
       throw;

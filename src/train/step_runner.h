@@ -1,4 +1,5 @@
-// Runs plans on the local ranks: compiles them, feeds each rank its samples, starts all, waits for all.
+// Runs plans on the local ranks: compiles them, feeds each rank its samples, starts all ranks and
+// waits for them.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace troika {
 
-// What a run is fed besides samples.
+// The numbers that a run is fed, apart from samples.
 struct StepNumbers {
   std::vector<float> settings;
   int64_t seed = 0, step = 0;  // of dropout
@@ -21,12 +22,13 @@ class StepRunner {
   StepRunner(const StepLayout& layout, const LocalRanks& ranks, ShardedState& state, const Log& log,
              std::chrono::milliseconds deadline, size_t sample_bytes, int64_t output_elements);
 
-  // Makes the plans for a batch of `n` samples current, and memory for the state. On an error the earlier plans stay.
+  // Makes the plans for a batch of `n` samples current, and allocates the state. On an error the
+  // earlier plans stay.
   void prepare(Mode mode, int64_t n, const ActiveRanks& active);
-  // Runs the prepared plans. If one rank fails, all are ended, and the first error is thrown.
+  // Runs the prepared plans. If one rank fails, all ranks are ended, and the first error is thrown.
   void run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
            Results wants = Results::own);
-  // The results of the last training step, which was run for `earlier` ones.
+  // Waits for the results of the last training step, which was run with Results::earlier.
   void collect();
 
   // Results of the last run, over the whole batch: every rank that ran has them all.

@@ -1,4 +1,4 @@
-// Starting steps, and reading what they report.
+// Starts steps, and reads their results.
 #include "train/stepper.h"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ void Stepper::finish(StepResult& result) {
     result.is_skipped = !results.is_finite;
     loss_scale_ = results.loss_scale;
   }
-  // Follows count_updates, which counts on every replica.
+  // The host counts updates as count_updates does on every replica.
   if (!result.is_skipped)
     for (int64_t& updates : updates_) ++updates;
 }

@@ -1,4 +1,5 @@
-// Trains on one batch after the other: learning rates, the position in the run, the loss scale, and whether a step has failed.
+// Trains on one batch after another. Holds the learning rates, the position in the run, the loss
+// scale and a failure.
 #pragma once
 
 #include <exception>
@@ -16,25 +17,27 @@ class Stepper {
   // All must outlive it.
   Stepper(Attachment& attached, StateSync& sync, const TrainerOptions& options);
 
-  // A step in three parts, so that the host can start the next step before it reads the results of the last. Plans for the
-  // batch are prepared. `start` counts the step; what it returns lacks what the devices report.
+  // A step has three parts, so that the host can start the next step before it reads the results of
+  // the last one. Plans for the batch are prepared. `start` counts the step, and returns a result
+  // without the numbers that the devices report.
   StepResult start(const BatchView& view, const BatchOrigin* origin, Results wants);
   void collect();  // waits for the last step, which was started for `earlier` results
   void finish(StepResult& result);
 
   UpdateSettings& settings() { return settings_; }
   double learning_rate(int group) const { return settings_.learning_rate(position_.step, group); }  // of the next step
-  // What the last step's gradients are multiplied by.
+  // The factor by which the last step's gradients are multiplied.
   float gradient_scale() const { return options_.conditioning.is_scaled ? last_loss_scale_ : 1; }
   bool has_gradients() const { return has_gradients_; }
 
-  // COMM, for ever, after a step that failed half way: replicas may differ.
+  // COMM, from then on, after a step that failed half way: replicas may differ.
   void check_unbroken() const;
   bool is_broken() const { return broken_ != nullptr; }
 
   TrainingState state() const;
   void restore(const TrainingState& state);
-  // The next batch must come in the order of the restored state, if it stands at that state's position.
+  // If the next batch stands at the restored state's position, it must come in the order of that
+  // state.
   void expect_order() { expects_order_ = position_.has_batch; }
   void check_order(const BatchOrigin& origin) const;
 

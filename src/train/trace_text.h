@@ -7,8 +7,8 @@
 
 namespace troika {
 
-// One line per event: rank, begin and end in microseconds since the first event, the step's kind, and a layer or number.
-// Empty if no rank has recorded a step.
+// Returns one line per event: rank, begin and end in microseconds since the first event, the step's
+// kind, and a layer or number. Empty if no rank has recorded a step.
 std::string trace_text(const LocalRanks& ranks);
 
 }  // namespace troika

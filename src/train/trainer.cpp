@@ -1,4 +1,4 @@
-// Stepping, predicting, and what is held between steps.
+// Steps, predictions, and the state between steps.
 #include "train/trainer.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Trainer::~Trainer() {
     try {
       context_->log().write(LogLevel::error,
                             text("model '", model_->name(), "': the last values could not be read back: ", e.what()));
-    } catch (const std::bad_alloc&) {  // no memory to say so either
+    } catch (const std::bad_alloc&) {  // without memory to report the error either
     }
   }
 }
@@ -192,7 +192,7 @@ void Trainer::read_parameter(const std::string& name, DeviceId device, void* dat
   if (bytes != p.type.bytes())
     throw Error(Status::invalid_argument, text("parameter '", name, "': buffer has ", bytes, " bytes, ",
                                                name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
-  if (!run_->sync.is_uploaded()) {  // nothing newer than the host's copy
+  if (!run_->sync.is_uploaded()) {  // the host's copy is the newest
     refresh_store();
     std::lock_guard lock(store.mutex());
     std::memcpy(data, p.data.data(), bytes);

@@ -30,27 +30,30 @@ class Trainer : public ParameterOwner {
   Stepper& stepper() { return run_->stepper; }
 
   // ---- one batch ----
-  // False: a stop was requested, and nothing was done.
-  // Without `wants_results` the call need not wait for the devices, and the result has no loss.
+  // Returns false if a stop was requested: nothing was done. Without `wants_results` the call need
+  // not wait for the devices, and the result has no loss.
   bool step(const Batch& batch, StepResult& result, bool wants_results = true);
-  // The network's output for `shape[0]` samples, row-major, over all replicas. Returns its shape.
+  // Returns the output's shape. `output` receives the network's output for `shape[0]` samples,
+  // row-major. All replicas take part.
   Shape predict(const TensorType& type, const void* inputs, std::vector<float>& output);
 
   // ---- epochs (train/epoch.h) ----
-  PassEnd train(Loader& loader, int64_t batches, Metrics& metrics);  // at most so many of what is left of the epoch
-  // False if a stop was requested or the callback said so.
+  // at most so many batches of the rest of the epoch
+  PassEnd train(Loader& loader, int64_t batches, Metrics& metrics);
+  // Returns false if a stop was requested, or if the callback asked for one.
   bool train_epoch(Loader& loader, Metrics& metrics);
-  // On all replicas, or on the first of `device` alone.
+  // Uses all replicas, or only the first replica on `device`.
   bool evaluate(Loader& loader, const DeviceId* device, Metrics& metrics);
   void set_progress(std::function<bool(const Progress&)> progress) { progress_ = std::move(progress); }
   void request_stop() { stop_requested_ = true; }
 
   // ---- settings of updates ----
-  // From the next step on; group -1 is the trainer.
+  // Hold from the next step on. Group -1 is the trainer.
   void set(int group, Setting setting, double value);
   double get(int group, Setting setting) const { return run_->stepper.settings().get(group, setting); }
   double learning_rate(int group) const { return run_->stepper.learning_rate(group); }  // of the next step
-  // Frozen parameters lose what the optimizer keeps of them; others keep it. On an error nothing has changed.
+  // Frozen parameters lose their slots; other parameters keep theirs. On an error nothing has
+  // changed.
   void set_frozen(int group, bool is_frozen);
   bool is_frozen(int group) const { return run_->is_frozen(group); }
 
@@ -66,7 +69,8 @@ class Trainer : public ParameterOwner {
   TrainingState training_state() const { return run_->stepper.state(); }
   const std::vector<std::string>& trainable() const { return layout().trainable(); }  // in the model's order
   HostSlots read_slots() const { return run_->sync.read_slots(); }
-  // Takes over a state: its slots are those of this trainer; values by entry of the model's store.
+  // Takes over a state. Its slots are those of this trainer; `values` are by entry of the model's
+  // store.
   void restore(const TrainingState& state, HostSlots slots, const std::vector<std::vector<std::byte>>& values);
   void refresh_store();  // brings the model's host copies up to date, from within a call of this trainer
 
@@ -75,7 +79,8 @@ class Trainer : public ParameterOwner {
   std::string trace() const;
 
   // ---- for epochs ----
-  // The loader's next batch, which is `coming`, and plans for it: gathered on the devices if they can, else from the host.
+  // Prepares plans for the loader's next batch, `coming`, and returns the batch: gathered on the
+  // devices if they hold the dataset, else read by the host.
   BatchView take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const ActiveRanks& active);
   StepResult start_step(const BatchView& view, const BatchOrigin* origin, Results wants);
   std::pair<double, int64_t> evaluate(const BatchView& view, const ActiveRanks& active);  // sum of losses, correct

@@ -1,4 +1,4 @@
-// What a trainer is asked for: the step, and how it is run.
+// A trainer's options: the step, and how it is run.
 #pragma once
 
 #include "plan/step_spec.h"

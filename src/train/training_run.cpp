@@ -1,4 +1,4 @@
-// From one run to the next.
+// From one training run to the next.
 #include "train/training_run.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// What a trainer's options make of a model and its devices. Freezing a group of parameters makes another.
+// The run of a trainer: built from its options, a model and devices. Freezing a group builds
+// another run.
+// another run.
 #pragma once
 
 #include <memory>
@@ -16,8 +18,8 @@ struct TrainingRun {
 
   bool is_frozen(int group) const;  // INVALID_ARGUMENT if there is no such group
 
-  // Returns a run that goes on from this one, with the group frozen or thawed. Parameters that are trained in both keep what
-  // the optimizer keeps of them. The model's store has the newest values.
+  // Returns a run that goes on from this one, with the group frozen or thawed. Parameters that both
+  // runs train keep their slots. The model's store has the newest values.
   std::unique_ptr<TrainingRun> with_frozen(const Context& context, Model& model, const std::vector<DeviceId>& devices,
                                            int group, bool is_frozen) const;
 

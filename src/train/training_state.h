@@ -1,4 +1,4 @@
-// What a run needs besides values to go on as if it had never stopped.
+// All that a run needs, apart from values, to go on as if it had never stopped.
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
-// The numbers that updates read: those of a trainer and of its groups, and the schedule that learning rates follow.
+// The numbers that updates read: settings of a trainer and of its groups, and the schedule of
+// learning rates.
 #pragma once
 
 #include <string>
@@ -13,7 +14,8 @@ class UpdateSettings {
  public:
   explicit UpdateSettings(const TrainerOptions& options);
 
-  // From the next step on. INVALID_ARGUMENT if the group, the setting or the value cannot be.
+  // Holds from the next step on. INVALID_ARGUMENT if there is no such group, or the setting or
+  // value does not fit.
   void set(int group, Setting setting, double value);
   double get(int group, Setting setting) const;  // a learning rate before schedule and warm-up
   double learning_rate(int64_t step, int group) const;
@@ -21,10 +23,11 @@ class UpdateSettings {
   void fill(int64_t step, std::vector<float>& numbers) const;
   size_t size() const { return (groups() + 1) * columns_.size(); }
 
-  // The caller's metric, for a schedule on plateau. INVALID_ARGUMENT with another schedule, or if it is no number.
+  // Takes the caller's metric, for a schedule on plateau. INVALID_ARGUMENT with another schedule,
+  // or if the metric is not finite.
   void report(double metric);
 
-  // What a training state keeps: values of their own, row by row, and what the plateau has seen.
+  // For training states: each row's own values, and the state of the plateau.
   std::vector<SettingValues> rows() const;
   const Plateau& plateau() const { return plateau_; }
   void restore(const std::vector<SettingValues>& rows, const Plateau& plateau);

@@ -10,7 +10,7 @@
 namespace troika {
 namespace {
 
-constexpr const char* kBatchCounter = "num_batches_tracked";  // absent from older files: never missing
+constexpr const char* kBatchCounter = "num_batches_tracked";  // older files lack it, so it is never missing
 
 bool is_batch_counter(const std::string& name) { return name.size() > 19 && name.ends_with(kBatchCounter); }
 
@@ -22,7 +22,8 @@ std::string list_names(const char* what, const std::vector<std::string>& names) 
   return text(names.size(), " ", what, " ('", join(shown, "', '"), names.size() > kShown ? "', ...)" : "')");
 }
 
-// A prefix that, taken from every name of the file, would make all of the model's names found; "" where there is none.
+// Returns a prefix of the file's names without which all of the model's names are found; "" if
+// there is none.
 std::string find_prefix(const SafetensorsReader& reader, const Model& model) {
   if (reader.entries().empty() || model.parameters()->size() == 0) return "";
   const std::string& wanted = model.parameters()->entry(0).name;
@@ -40,7 +41,7 @@ std::string find_prefix(const SafetensorsReader& reader, const Model& model) {
 
 std::string summarize(const LoadReport& report) {
   std::vector<std::string> parts;
-  // What allow_partial does not allow comes first.
+  // Differences that allow_partial does not allow come first.
   for (const std::string& part : {list_names("mismatching", report.mismatching), list_names("missing", report.missing),
                                   list_names("unexpected", report.unexpected)})
     if (!part.empty()) parts.push_back(part);
@@ -67,9 +68,9 @@ void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& 
 
 void save_weights(Model& model, const std::string& path) {
   SafetensorsWriter writer;
-  std::lock_guard lock(model.parameters()->mutex());  // what is borrowed stays as it is until it is written
+  std::lock_guard lock(model.parameters()->mutex());  // borrowed values stay as they are until they are written
   add_parameters(writer, model, "");
-  writer.set_metadata("format", "pt");  // the key by which PyTorch's tools know files with their names
+  writer.set_metadata("format", "pt");  // the key by which PyTorch's tools recognise files with their names
   writer.set_metadata("model", model.name());
   writer.sum_data();
   writer.write(path);
@@ -127,7 +128,7 @@ void load_weights(Model& model, const std::string& path, const LoadOptions& opti
   }
   std::lock_guard lock(store.mutex());
   store.refresh();                                              // throws BUSY before anything is written
-  for (size_t i = 0; i < store.size(); ++i) store.allocate(i);  // as does want of memory
+  for (size_t i = 0; i < store.size(); ++i) store.allocate(i);  // throws now if memory is missing
   for (size_t i = 0; i < store.size(); ++i)
     if (!values[i].empty())
       store.write(i, values[i].data(), values[i].size());

@@ -10,7 +10,8 @@
 namespace troika {
 
 struct LoadReport {
-  std::vector<std::string> missing, unexpected, mismatching;  // names; mismatching ones with what was found and needed
+  // names; a mismatching name comes with the shape found and the shape needed
+  std::vector<std::string> missing, unexpected, mismatching;
   int loaded = 0;
 };
 
@@ -21,8 +22,8 @@ struct LoadOptions {
 
 void save_weights(Model& model, const std::string& path);
 
-// Checks the whole file before anything is changed; `report` is filled for MISMATCH too. Of a training state the model's
-// values are taken.
+// Checks the whole file before anything changes. `report` is filled on MISMATCH too. If the file is
+// a training state, the model's values are read from it.
 void load_weights(Model& model, const std::string& path, const LoadOptions& options, LoadReport& report);
 
 // ---- shared with checkpoints ----
@@ -36,9 +37,9 @@ bool is_training_state(const SafetensorsReader& reader);
 // Adds every parameter and buffer under `prefix` + name; values are read when the file is written.
 void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& prefix);
 
-// The values that a file holds for the model's entries, by entry; empty where the file has none. Fills the report.
-// Throws CORRUPT where the data is not what was written.
-// `prefix` stands before every name in the file that counts; others are left alone.
+// Returns the file's values for the model's entries, by entry; an empty vector if the file lacks
+// the entry. Fills the report. Throws CORRUPT if the data are not what was written. Only names that
+// begin with `prefix` are read; other names are ignored.
 std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
                                                     const std::string& prefix, LoadReport& report);
 

@@ -10,10 +10,18 @@
 #include <string.h>
 #include <troika/troika.h>
 
-enum { kParameters = 8, kSamples = 88, kClasses = 10, kPixels = 28 * 28, kDevices = 4, kSteps = 8 };
+enum {
+  kParameters = 8,
+  kSamples = 88,
+  kClasses = 10,
+  kPixels = 28 * 28,
+  kDevices = 4,
+  kSteps = 8,
+  kMostNumbers = 128 * 800
+};
 
 static const struct {
-  const char* name;
+  const char *name;
   uint32_t elements, outputs;
 } kParameter[kParameters] = {{"conv1.weight", 180, 20}, {"conv1.bias", 20, 20},      {"conv2.weight", 25000, 50},
                              {"conv2.bias", 50, 50},    {"fc1.weight", 102400, 128}, {"fc1.bias", 128, 128},
@@ -21,7 +29,7 @@ static const struct {
 
 static troika_error error;
 static uint32_t salt;
-static float numbers[kSamples * kPixels]; /* the largest array of all */
+static float numbers[kMostNumbers];
 
 static void check(troika_status status) {
   if (status >= 0) return;
@@ -80,7 +88,7 @@ static void write_gradients(troika_trainer trainer) {
   }
 }
 
-int main(int count, char** values) {
+int main(int count, char **values) {
   troika_device devices[kDevices];
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
   troika_step_result result = TROIKA_STEP_RESULT_INIT;

@@ -114,7 +114,7 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (train, "--devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
             (train, "--eval-devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
             (train, "--classes", "9", "is 9; give at least 10, as many as the labels need"),
-            (train, "--save-every", "-1", "is -1; give at least 1, or 0 for epoch ends alone"),
+            (train, "--save-every", "-1", "is -1; give at least 1, or 0 for epoch ends only"),
             (bench, "--size", "100000", "is 100000; give at most 65535"),
             (bench, "--devices", "", "is ''; give devices, such as cpu:0,cpu:1, or all"),
             (train, "--limit-train", "-3", "is -3; give at least 1, or 0 for all"),

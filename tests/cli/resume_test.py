@@ -227,7 +227,7 @@ def a_cosine_schedule_that_has_ended_is_not_gone_on_with(folder):
     run(*base, "--epochs", 2, "--out", out, "--progress", "off")
     before = contents_of(out)
     assert refuse("train", "--resume", out, "--epochs", 3) == \
-        "troika: --epochs is 3; give at most 2, where the cosine schedule ends, or begin a new run with a " \
+        "troika: --epochs is 3; give at most 2, the end of the cosine schedule, or begin a new run with a " \
         "longer --schedule-period"
     assert contents_of(out) == before
     run(*base, "--schedule-period", 3, "--epochs", 2, "--out", folder / "long", "--progress", "off")

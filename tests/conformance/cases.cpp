@@ -424,6 +424,7 @@ const std::vector<Case>& all_cases() {
     add_pooling(c);
     add_elementwise(c);
     add_losses(c);
+    add_batch_results(c);
     add_update_cases(c);
     add_sample_cases(c);
     add_casts(c);

@@ -61,6 +61,36 @@ TEST_P(Meshes, EqualOneDeviceWithoutBatchNorm) {
                 text(micro_batches, " micro-batches"));
 }
 
+// Also if the batch has fewer samples than the mesh has shares, so that ranks have none.
+TEST_P(Meshes, ReportTheResultsOfTheWholeBatchOnEveryRank) {
+  TrainerOptions one_options = options(2);
+  one_options.mesh = {};
+  Trainer one(test_context(), plain_net(), test_devices(1), one_options);
+  Trainer many(test_context(), plain_net(), test_devices(devices()), options(2));
+  const auto expect_everywhere = [&](const std::string& when) {
+    const RunResults expected = one.ranks().first().results();
+    const RunResults first = many.ranks().first().results();
+    EXPECT_NEAR(first.loss, expected.loss, kTolerance * expected.loss) << when;
+    EXPECT_EQ(first.correct, expected.correct) << when;
+    for (const LocalRank& local : many.ranks()) {
+      EXPECT_EQ(local.replica->results().loss, first.loss) << when << ", rank " << local.rank;
+      EXPECT_EQ(local.replica->results().correct, first.correct) << when << ", rank " << local.rank;
+    }
+  };
+  for (int64_t samples : {11, 1}) {
+    StepResult result;
+    for (Trainer* trainer : {&one, &many}) trainer->step(make_batches(1, samples)[0], result);
+    expect_everywhere(text("a step of ", samples));
+    const Batch batch = make_batches(1, samples)[0];
+    Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
+                  {.batch = samples, .prefetch = 0});
+    Metrics metrics;
+    for (Trainer* trainer : {&one, &many}) trainer->evaluate(loader, nullptr, metrics);
+    expect_everywhere(text("an evaluation of ", samples));
+    EXPECT_EQ(metrics.correct, many.ranks().first().results().correct);
+  }
+}
+
 TEST_P(Meshes, NormaliseEachPartAsOneDeviceDoesAMicroBatch) {
   const auto batches = make_batches(3, 32);
   for (int64_t micro_batches : {1, 2}) {

@@ -379,9 +379,9 @@ TEST(ChannelsShape, RefusesOtherNumbersOfChannels) {
   const auto scatter = [&](int64_t elements, int64_t rank) {
     return infer("channel_scatter", {f32({elements})}, {{"rank", rank}, {"shape", List{2, 2, 4}}, {"widths", widths}});
   };
-  EXPECT_REFUSED("channel_scatter 'stem': input has 39 elements, needs those of all ranks where rank 1 has [2, 2, 4]",
+  EXPECT_REFUSED("channel_scatter 'stem': input has 39 elements, needs those of all ranks, if rank 1 has [2, 2, 4]",
                  scatter(39, 1));
-  EXPECT_REFUSED("channel_scatter 'stem': input has 40 elements, needs those of all ranks where rank 0 has [2, 2, 4]",
+  EXPECT_REFUSED("channel_scatter 'stem': input has 40 elements, needs those of all ranks, if rank 0 has [2, 2, 4]",
                  scatter(40, 0));
 }
 
@@ -401,9 +401,9 @@ TEST(Ops, RefuseOutputsWithTooManyElements) {
 
 TEST(Ops, AreVerifiedAgainstTheirShapeRules) {
   EXPECT_THROWS(
-      Status::internal, "relu 'a': output 0 has shape [3], its rule gives [2]",
+      Status::internal, "relu 'a': output 0 has shape [3], its rule returns [2]",
       (verify(parse_graph("graph \"g\" { %0 : f32[2] input \"x\" (%1 : f32[3]) = relu(%0) \"a\" return %1 }")), 0));
-  EXPECT_THROWS(Status::internal, "relu 'a' has 2 outputs, its rule gives 1",
+  EXPECT_THROWS(Status::internal, "relu 'a' has 2 outputs, its rule returns 1",
                 (verify(parse_graph(
                      "graph \"g\" { %0 : f32[2] input \"x\" (%1 : f32[2], %2 : f32[2]) = relu(%0) \"a\" return %1 }")),
                  0));

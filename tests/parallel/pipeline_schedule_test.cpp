@@ -178,7 +178,7 @@ TEST(VerifyPipelineSchedule, NamesAnActionOnARankWhereItsStageDoesNotLie) {
     const PipelineAction action = table[rank][i];
     const int other = (rank + 1) % kCase.ranks;
     table[other].insert(table[other].begin(), action);
-    expect_malformed(table, text(other, " runs ", name_of(action), ", which lies on rank ", rank));
+    expect_malformed(table, text(other, " runs ", name_of(action), ", which belongs to rank ", rank));
   });
 }
 

@@ -164,7 +164,7 @@ graph "net" {
   (%6 : f32[2, 3, 4, 4], %7 : f32[3], %8 : f32[3]) = batch_norm2d(%0, %1, %2, %3, %4, %5, _) "bn" {eps=1e-05, momentum=0.1}
   return %6
 })";
-  EXPECT_THROWS(Status::internal, "batch_norm2d 'bn': changes state that does not lie as its kernel needs",
+  EXPECT_THROWS(Status::internal, "batch_norm2d 'bn': changes state that is not stored as its kernel needs",
                 plan_text(kStatistics, {{"bn", {{"plain", "plain", "plain", "A"}, {}}}},
                           {entry("weight", {3}, -1), entry("bias", {3}, -1), entry("mean", {3}, -1, true),
                            entry("var", {3}, -1, true), entry("batches", {}, -1, true)}));

@@ -73,7 +73,8 @@ class PlannedMemory {
       case PlanStep::launch: return follow(plan.launches[step.index], now);
       case PlanStep::send: return read(plan.messages[step.index].location, now);
       case PlanStep::receive: return make(plan.messages[step.index].location, now);
-      case PlanStep::group_sum: return pass(plan.sums[step.index].from, plan.sums[step.index].to);
+      case PlanStep::start_group_sum: return pass(plan.sums[step.index].from, plan.sums[step.index].to);
+      case PlanStep::wait_group_sum: return read(plan.sums[step.index].to, now);
       case PlanStep::channel_gather:
       case PlanStep::channel_scatter: return pass(plan.exchanges[step.index].from, plan.exchanges[step.index].to);
       default: return;  // of the state

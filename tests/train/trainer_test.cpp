@@ -259,7 +259,7 @@ TEST(Trainer, EndsAStepAtTheDeadlineWhereAReplicaHangs) {
     if (device == 1 && op == "linear_weight_gradient") std::this_thread::sleep_for(600ms);
   };
   const auto begin = Clock::now();
-  EXPECT_THROWS(Status::comm, "all_reduce 1: rank 0 of 2 waited past the deadline; ranks that had started it: 1",
+  EXPECT_THROWS(Status::comm, "rank 0 of 2 waited past the deadline; ranks that had started it: 1",
                 t.step());
   EXPECT_LT(Clock::now() - begin, 10s);
 }

@@ -17,8 +17,9 @@ constexpr int64_t kLine = 64;  // bytes of a cache line: slices meet at lines, s
 constexpr int64_t kBlock = 1024;  // elements that stay in the first-level cache
 constexpr int kMostDepth = 16;    // of pairs of pairs
 
-// Elements [at, at + m) of the sum of buffers [first, first + width), of which those from n on do not exist; width is a power
-// of 2. In place if it is one buffer, else in `sums`.
+// Returns elements [at, at + m) of the sum of buffers [first, first + width). Buffers from n on do
+// not exist, and width is a power of 2. The result is in place if there is one buffer, else in
+// `sums`.
 template <typename T>
 const T* sum_block(void* const* buffers, size_t n, size_t first, size_t width, int64_t at, int64_t m, T* sums) {
   if (width == 1) return static_cast<const T*>(buffers[first]) + at;
@@ -30,7 +31,8 @@ const T* sum_block(void* const* buffers, size_t n, size_t first, size_t width, i
   return sums;
 }
 
-// Sums column [begin, end) of `n` buffers in pairs, then pairs of pairs, and writes the sum into each, or into that of `owner`.
+// Sums column [begin, end) of `n` buffers in pairs, then pairs of pairs. Writes the sum into each
+// buffer, or only into that of `owner`.
 template <typename T>
 void sum_slice(void* const* buffers, size_t n, int64_t begin, int64_t end, int owner = -1) {
   alignas(kLine) T sums[kMostDepth * kBlock];
@@ -63,7 +65,7 @@ class LocalCommunicator : public Communicator {
     {
       std::lock_guard lock(group_->state_.mutex);
       group_->state_.check_usable(rank_);
-      // A rank is at most one round ahead: nobody ends a round before all have started it.
+      // A rank is at most one round ahead: no rank ends a round before all ranks have started it.
       const int64_t round = slot.rounds[static_cast<size_t>(rank_)] + 1;
       const bool is_first = slot.started == (round - 1) * group_->size_;
       if (!is_first) check_agreement(slot_index, rank_, collective, slot.collective);
@@ -88,10 +90,11 @@ class LocalCommunicator : public Communicator {
       group_->state_.check_usable(rank_);
       if (slot.done >= before + group_->size_) break;
       lock.unlock();
-      const bool worked = do_slice(slot_index) || do_slices();  // rather help with a later bucket than sleep
+      const bool worked = do_slice(slot_index) || do_slices();  // helps with a later bucket instead of sleeping
       lock.lock();
       if (worked) continue;
-      // A start that came since then is seen here, under the lock: nobody sleeps on a slice of its own.
+      // A start that came in the meantime is seen here, under the lock: no rank sleeps while its
+      // own slice is due.
       auto has_changed = [&] { return slot.done >= before + group_->size_ || can_sum_any(); };
       if (!group_->state_.wait_until(lock, deadline, rank_, has_changed))
         throw Error(Status::comm,
@@ -123,7 +126,7 @@ class LocalCommunicator : public Communicator {
     return worked;
   }
 
-  // Sums this rank's slice where everybody has started and it is not done yet.
+  // Sums this rank's slice if all ranks have started the slot and the slice is not done yet.
   bool do_slice(int slot_index) {
     if (!can_sum(slot_index)) return false;
     auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
@@ -147,7 +150,7 @@ class LocalCommunicator : public Communicator {
     return true;
   }
 
-  // Nobody else reads or writes its slice.
+  // No other rank reads or writes this rank's slice.
   void reduce(const LocalGroup::Slot& slot) const {
     with_sum_type(slot.collective.dtype, [&](auto zero) {
       constexpr int64_t kElements = kLine / static_cast<int64_t>(sizeof zero);
@@ -158,7 +161,7 @@ class LocalCommunicator : public Communicator {
     });
   }
 
-  // Nobody writes what it owns, or changes its buffer before all have copied.
+  // No rank writes the pieces that it owns, or changes its buffer before all ranks have copied.
   void gather(const LocalGroup::Slot& slot) const {
     auto* const own = static_cast<std::byte*>(slot.data[static_cast<size_t>(rank_)]);
     for (const OwnedBytes& piece : *slot.collective.pieces) {
@@ -168,7 +171,7 @@ class LocalCommunicator : public Communicator {
     }
   }
 
-  // Nobody else reads what it owns.
+  // No other rank reads what this rank owns.
   void scatter(const LocalGroup::Slot& slot) const {
     constexpr auto kSize = static_cast<int64_t>(sizeof(float));
     for (const OwnedBytes& piece : *slot.collective.pieces)
@@ -177,7 +180,7 @@ class LocalCommunicator : public Communicator {
                          static_cast<int64_t>(piece.end) / kSize, rank_);
   }
 
-  // Nobody else touches a flag before this has ended.
+  // No rank touches a flag before this has ended.
   static void combine_flags(const LocalGroup::Slot& slot) {
     int32_t all = 1;
     for (const void* data : slot.data) all = all && *static_cast<const int32_t*>(data) != 0;
@@ -187,7 +190,8 @@ class LocalCommunicator : public Communicator {
   static constexpr int kNone = 1 << 30;
   std::shared_ptr<LocalGroup> group_;
   const int rank_;
-  int open_begin_ = kNone, open_end_ = 0;  // slots that this rank has started and not yet waited for lie within
+  // All slots that this rank has started and not yet waited for are in [open_begin_, open_end_).
+  int open_begin_ = kNone, open_end_ = 0;
 };
 
 std::vector<std::unique_ptr<Communicator>> LocalGroup::create_communicators(int size) {

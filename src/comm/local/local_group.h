@@ -1,4 +1,4 @@
-// A group whose ranks are threads of this process and whose data lie in host memory.
+// A group whose ranks are threads of this process, with their data in host memory.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,10 @@
 
 namespace troika {
 
-// Every rank sums its own slice of a bucket, once all have started it, and writes the sum into every rank's buffer: the
-// work is even, no thread is added, and each element is summed once, in a fixed order: ranks in pairs, then pairs of pairs.
-// Of an all-gather, each copies what the others own; of a reduce-scatter, each sums what it owns; flags are rank 0's.
+// Every rank sums its own slice of a bucket once all ranks have started the bucket, and writes the
+// sum into every rank's buffer. So the work is even, no thread is added, and each element is summed
+// once, in a fixed order: ranks in pairs, then pairs of pairs. In an all-gather each rank copies
+// what the others own. In a reduce-scatter each rank sums what it owns. Rank 0 combines flags.
 class LocalGroup {
  public:
   static std::vector<std::unique_ptr<Communicator>> create_communicators(int size);
@@ -28,10 +29,10 @@ class LocalGroup {
           slice_done(static_cast<size_t>(size), 1) {}
     Collective collective;            // of the round in progress
     std::vector<void*> data;          // of each rank
-    std::vector<int64_t> rounds;      // times that each rank has started it; read and written by its own rank alone
-    std::atomic<int64_t> started{0};  // starts by all ranks; round k is there at k * size
-    std::vector<char> slice_done;     // of its rank's round; read and written by its own rank alone
-    std::atomic<int64_t> done{0};     // slices summed; round k is there at k * size
+    std::vector<int64_t> rounds;      // times that each rank has started it; each number belongs to its rank
+    std::atomic<int64_t> started{0};  // starts by all ranks; all have started round k at k * size
+    std::vector<char> slice_done;     // of the rank's round; each flag belongs to its rank
+    std::atomic<int64_t> done{0};     // slices summed; round k is complete at k * size
   };
 
   explicit LocalGroup(int size) : size_(size) {}

@@ -25,7 +25,7 @@ class LocalMessenger : public Messenger {
     await(
         lock, deadline, [&] { return !message.is_there; },
         [&] { return text("to send message ", slot, " to rank ", to, " again, which has not received it"); });
-    lock.unlock();  // nobody else touches it until it is there
+    lock.unlock();  // no other rank touches the message until is_there is set
     message.data.resize(bytes);
     std::memcpy(message.data.data(), data, bytes);
     lock.lock();
@@ -54,7 +54,7 @@ class LocalMessenger : public Messenger {
   void abort(const std::string& reason) override { messages_->state_.abort(reason); }
 
  private:
-  // Until `condition`; `what` says for what in a message.
+  // Waits until `condition`. `what` returns the reason for the wait, for a message.
   template <typename Condition, typename What>
   void await(std::unique_lock<std::mutex>& lock, Deadline deadline, Condition condition, What what) {
     messages_->state_.await(lock, deadline, rank_, messages_->size_, condition, what);

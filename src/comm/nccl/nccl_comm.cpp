@@ -1,4 +1,4 @@
-// The end of a rank.
+// How a rank ends.
 #include "comm/nccl/nccl_comm.h"
 
 #include "comm/nccl/nccl_library.h"

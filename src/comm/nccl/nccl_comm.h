@@ -5,7 +5,7 @@
 
 namespace troika::nccl {
 
-// Not moved: NCCL may write the handle as long as the rank joins.
+// Cannot be moved: NCCL may write the handle while the rank joins.
 class NcclComm {
  public:
   NcclComm() = default;
@@ -17,7 +17,7 @@ class NcclComm {
   ncclComm_t* out() { return &handle_; }  // for the call that joins
 
   // Ends the rank, and its kernels on the GPU. NCCL's finalize and destroy are collective, but a
-  // rank that goes alone must not wait for the others.
+  // rank that ends alone must not wait for the others.
   void abort();
 
  private:

@@ -11,11 +11,11 @@ namespace troika::nccl {
 namespace {
 
 constexpr std::chrono::seconds kTimeToStart{60};  // of a call that NCCL has in progress
-constexpr std::chrono::seconds kTimeToEnd{30};    // of what is under way when a rank goes
+constexpr std::chrono::seconds kTimeToEnd{30};    // for work that is under way when a rank ends
 
 void check(cudaError_t status, int rank) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // it is told here, and not by the next launch
+  cudaGetLastError();  // the error is reported here, not by the next launch
   throw Error(Status::comm, text("rank ", rank, ": CUDA: ", cudaGetErrorString(status)));
 }
 
@@ -34,7 +34,8 @@ ncclDataType_t type_of(DType dtype) {
   }
 }
 
-// One operation for all pieces: NCCL's own all-gather and reduce-scatter want them to be of one size.
+// Starts one operation for all pieces. NCCL's own all-gather and reduce-scatter need pieces of one
+// size.
 template <typename Call>
 ncclResult_t for_each(const std::vector<OwnedBytes>& pieces, Call&& call) {
   const Library& library = Library::get();
@@ -56,7 +57,7 @@ NcclCommunicator::NcclCommunicator(int rank, int size, const ncclUniqueId& id, R
   library.check(result, text("rank ", rank, " of ", size, ": joining the group"));
   settle(result, "joining the group", deadline);
   own_.is_given_up = nullptr;
-  int least = 0, greatest = 0;  // of priorities: collectives begin before launches that wait
+  int least = 0, greatest = 0;  // of priorities: collectives begin before waiting launches
   check(cudaDeviceGetStreamPriorityRange(&least, &greatest), rank_);
   cudaStream_t stream = nullptr;
   check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest), rank_);
@@ -73,13 +74,13 @@ void NcclCommunicator::reserve(int slots) {
   }
 }
 
-// The communicator is aborted when its own work is done.
+// Aborts the communicator when its own work is done.
 NcclCommunicator::~NcclCommunicator() {
   const Deadline deadline = std::chrono::steady_clock::now() + kTimeToEnd;
   while (!is_aborted_ && cudaStreamQuery(stream_.get()) == cudaErrorNotReady &&
          std::chrono::steady_clock::now() < deadline)
     std::this_thread::yield();
-  cudaGetLastError();  // which keeps what the queries answered
+  cudaGetLastError();  // removes the error that the queries left
   comm_.abort();
   cudaStreamSynchronize(stream_.get());
 }
@@ -88,7 +89,7 @@ void NcclCommunicator::require_usable() const {
   if (is_aborted_) throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", abort_reason_));
 }
 
-// A call that is in progress ends before the next, and before anything is launched behind it.
+// Waits for a call that is in progress, before the next call and before later launches.
 void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline deadline) {
   const Library& library = Library::get();
   while (result == ncclInProgress) {
@@ -103,7 +104,8 @@ void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline de
   }
 }
 
-// Behind the launches so far, beside those that follow. `call` is one operation of NCCL, or a group of them.
+// Runs after the launches so far, concurrently with those that follow. `call` is one operation of
+// NCCL, or a group of them.
 template <typename Call>
 void NcclCommunicator::start_call(int slot, const char* what, Call&& call) {
   std::lock_guard lock(mutex_);
@@ -140,7 +142,7 @@ ncclResult_t NcclCommunicator::call(const Collective& collective, std::byte* dat
         return library.reduce(begin, begin, (piece.end - piece.begin) / sizeof(float), ncclFloat, ncclSum, piece.owner,
                               comm_.get(), stream_.get());
       });
-    default:  // a sum, not an average: averages are kept from NCCL's fastest paths. The loss has the 1 / batch.
+    default:  // a sum: NCCL's fastest paths have no average, and the loss has the factor 1 / batch
       return library.all_reduce(data, data, count, type_of(collective.dtype), ncclSum, comm_.get(), stream_.get());
   }
 }

@@ -1,4 +1,4 @@
-// One rank of a group of GPUs that sum their gradients by NCCL.
+// One rank of a group of GPUs that compute together by NCCL.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,18 +16,20 @@
 
 namespace troika::nccl {
 
-// What a rank brings: its GPU, which is current on every thread that calls, and the stream that its launches go to.
+// A rank's GPU, which is current on every thread that calls, and the stream of its launches.
 struct Rank {
   int device;
   cudaStream_t stream;
-  // While joining: set where another rank of the process cannot, so that nobody waits for it.
+  // While joining: set if another rank of the process cannot join, so that no rank waits for it.
   const std::atomic<bool>* is_given_up = nullptr;
 };
 
-// The collectives run on a stream of their own, beside the launches that follow; wait makes the launches wait, not the host.
+// Collectives run on a stream of their own, concurrently with the launches that follow. A wait
+// makes the launches wait, not the host.
 class NcclCommunicator : public Communicator {
  public:
-  // Collective: every rank, with one id, each from its own thread or process. Non-blocking inside, COMM at the deadline.
+  // Collective: every rank calls it with the same id, from its own thread or process. Never blocks
+  // inside NCCL. COMM at the deadline.
   NcclCommunicator(int rank, int size, const ncclUniqueId& id, Rank own, Deadline deadline);
   ~NcclCommunicator() override;
 
@@ -35,7 +37,7 @@ class NcclCommunicator : public Communicator {
   int size() const override { return size_; }
   void reserve(int slots) override;
   void start(int slot, const Collective& collective, void* data) override;
-  // COMM where NCCL has met an error since: a rank that is lost, a broken connection.
+  // COMM if NCCL has met an error since the last call: a lost rank, a broken connection.
   void progress() override;
   void wait(int slot, Deadline deadline) override;
   void abort(const std::string& reason) override;
@@ -49,7 +51,7 @@ class NcclCommunicator : public Communicator {
 
   const int rank_, size_;
   Rank own_;
-  // Their GPU is current when they end, as in every call. `comm_` uses the stream and ends first.
+  // The GPU is current when they end, as in every call. `comm_` uses the stream and ends first.
   using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroy<cudaStreamDestroy>>;
   using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroy<cudaEventDestroy>>;
   struct Slot {
@@ -60,7 +62,7 @@ class NcclCommunicator : public Communicator {
   NcclComm comm_;
   mutable std::mutex mutex_;  // NCCL may not be called while it aborts
   std::atomic<bool> is_aborting_ =
-      false;  // set before the mutex is asked for, so that whoever waits under it gives way
+      false;  // set before the mutex is locked, so that a thread that waits under it gives up
   bool is_aborted_ = false;
   std::string abort_reason_;
 };

@@ -53,7 +53,7 @@ Library open() {
 }  // namespace
 
 const Library& Library::get() {
-  static const Library library = open();  // an exception leaves it to the next call to try again
+  static const Library library = open();  // after an exception the next call tries again
   return library;
 }
 

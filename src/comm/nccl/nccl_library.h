@@ -1,4 +1,4 @@
-// NCCL, opened at run time: which of its functions are used, and what a failure of theirs means.
+// NCCL, opened at run time: the functions that are used, and the meaning of their failures.
 #pragma once
 
 #include <nccl.h>
@@ -7,8 +7,8 @@
 
 namespace troika::nccl {
 
-// The functions of libnccl.so.2 that this room calls. Another package of the process may have opened an older library first,
-// so each is looked up, and the version is checked.
+// The functions of libnccl.so.2 that this room calls. Another package of the process may have
+// opened an older library first, so each function is looked up, and the version is checked.
 struct Library {
   decltype(&ncclGetVersion) get_version;
   decltype(&ncclGetUniqueId) get_unique_id;
@@ -24,10 +24,10 @@ struct Library {
   decltype(&ncclGetLastError) last_error;
   std::string path, version;
 
-  // DEVICE_UNAVAILABLE with path and versions where the library is missing or too old.
+  // DEVICE_UNAVAILABLE with path and versions if the library is missing or too old.
   static const Library& get();
 
-  // COMM with `what` where `result` is neither success nor in progress.
+  // COMM with `what` if `result` is neither success nor in progress.
   void check(ncclResult_t result, const std::string& what) const;
 };
 
