@@ -8,7 +8,7 @@
 namespace troika {
 namespace {
 
-// Inputs: x, weight, bias or none. Attributes: relu, per_position.
+// Inputs: x, weight, bias or none. Attributes: relu, per_position, f32_output.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(3, 3);
   const Shape &x = in.shape(0), &weight = in.shape(1);
@@ -22,7 +22,8 @@ std::vector<TensorType> infer(const OpInputs& in) {
   std::vector<int64_t> dims = {x[0]};
   if (is_per_position(in.node)) dims.assign(x.dims().begin(), x.dims().end() - 1);
   dims.push_back(weight[0]);
-  return {{in.types[0].dtype, Shape(std::move(dims))}};
+  const DType dtype = in.node.attributes.flag("f32_output") ? DType::f32 : in.types[0].dtype;
+  return {{dtype, Shape(std::move(dims))}};
 }
 
 Cost cost(const OpInputs& in) {
@@ -64,7 +65,7 @@ const OpDef linear_op{.name = "linear",
                                         .reach = Reach::whole,
                                         .fuses_relu = true,
                                         .inference = InferenceForm{},
-                                        .low = LowPrecision{true, {product::bias}},
+                                        .low = LowPrecision{true, {product::bias}, true},
                                         .has_product = true}};
 const OpDef linear_input_gradient_op{.name = "linear_input_gradient",
                                      .infer = infer_product_input_gradient,

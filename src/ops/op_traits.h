@@ -52,6 +52,7 @@ struct InferenceForm {
 struct LowPrecision {
   bool computes_low = false;
   std::vector<int> f32_inputs = {};
+  bool keeps_sums = false;  // has the attribute `f32_output`: stores its sums unrounded
 };
 
 // Part of a model's forward pass.

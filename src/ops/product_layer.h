@@ -24,7 +24,10 @@ struct BackwardOp {
 inline std::vector<ValueId> append_product_gradients(GradientBuilder& b, const Node& node, ValueId dy,
                                                      BackwardOp of_weight, BackwardOp of_input) {
   const ValueId x = node.inputs[product::x], weight = node.inputs[product::weight], bias = node.inputs[product::bias];
-  const ValueId dz = b.through_relu(node, node.outputs[0], dy);
+  ValueId dz = b.through_relu(node, node.outputs[0], dy);
+  // The gradient of sums in f32 is a factor of both products, in the type of the others.
+  const DType dtype = b.type(x).dtype;
+  if (b.type(dz).dtype != dtype) dz = b.append(cast_op, node, {dz}, {{"dtype", static_cast<int64_t>(dtype)}});
   std::vector<ValueId> gradients(product::kInputs, kNoValue);
   if (b.needs(weight) || b.needs(bias)) {
     of_weight.attributes.set("bias", int64_t{b.needs(bias)});

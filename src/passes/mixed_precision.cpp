@@ -10,15 +10,19 @@ namespace {
 
 class Caster {
  public:
-  explicit Caster(Graph& graph) : graph_(graph), nodes_(std::move(graph.nodes())) { graph_.nodes().clear(); }
+  explicit Caster(Graph& graph) : graph_(graph), nodes_(std::move(graph.nodes())), is_read_low_(graph.values().size()) {
+    graph_.nodes().clear();
+    for (const Node& node : nodes_)
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        if (node.inputs[i] != kNoValue && reads_low(node, i)) is_read_low_[node.inputs[i]] = true;
+  }
 
   void run(DType low) {
     for (Node& node : nodes_) {
-      const auto& [computes_low, f32_inputs] = node.op->low();
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        const bool stays = !computes_low || std::count(f32_inputs.begin(), f32_inputs.end(), static_cast<int>(i)) > 0;
-        node.inputs[i] = as(node.inputs[i], stays ? DType::f32 : low, node.name);
-      }
+      // Sums that only f32 ops read, such as logits, would be rounded only to be widened again.
+      if (node.op->low().keeps_sums && !is_read_low_[node.outputs[0]]) node.attributes.set("f32_output", int64_t{1});
+      for (size_t i = 0; i < node.inputs.size(); ++i)
+        node.inputs[i] = as(node.inputs[i], reads_low(node, i) ? low : DType::f32, node.name);
       const std::vector<TensorType> types = infer_types(graph_, node);
       for (size_t k = 0; k < types.size(); ++k) graph_.value(node.outputs[k]).type = types[k];
       graph_.add_node(std::move(node));
@@ -27,6 +31,11 @@ class Caster {
   }
 
  private:
+  static bool reads_low(const Node& node, size_t i) {
+    const LowPrecision& op = node.op->low();
+    return op.computes_low && std::count(op.f32_inputs.begin(), op.f32_inputs.end(), static_cast<int>(i)) == 0;
+  }
+
   // Returns the value in that type: itself, or a cast that all its readers share. Labels, counters
   // and sums stay as they are.
   ValueId as(ValueId id, DType dtype, const std::string& reader) {
@@ -42,6 +51,7 @@ class Caster {
 
   Graph& graph_;
   std::vector<Node> nodes_;
+  std::vector<bool> is_read_low_;  // by value
   std::map<std::pair<ValueId, DType>, ValueId> casts_;
 };
 

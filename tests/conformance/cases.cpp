@@ -411,6 +411,9 @@ void add_low_precision(std::vector<Case>& cases) {
             !std::count(op.low().f32_inputs.begin(), op.low().f32_inputs.end(), static_cast<int>(k)))
           c.inputs[k]->dtype = low;
       cases.push_back(c);
+      if (!op.low().keeps_sums) continue;
+      c.attributes.set("f32_output", int64_t{1});
+      cases.push_back(c);
     }
 }
 

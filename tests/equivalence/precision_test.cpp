@@ -2,6 +2,7 @@
 // infinity on one device skips the step on all devices.
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "equivalence/runs.h"
 #include "support/temp_directory.h"
@@ -44,6 +45,51 @@ TEST(Precision, LowComesNearF32AndIsNotF32) {
     for (size_t i = 0; i < exact.losses.size(); ++i) EXPECT_NEAR(low.losses[i], exact.losses[i], tolerance);
     EXPECT_NE(exact.losses, low.losses) << name_of(compute);
   }
+}
+
+// Factors have at most 8 bits, hidden units are integers up to 136, and a sum has at most 23 bits. So
+// every number is exact in bf16 and every sum in f32, in any order: a difference is a rounding that
+// the sums do not need. A third of a batch per device, or half of the hidden units.
+TEST(Precision, RoundsNeitherLogitsNorTheirParts) {
+  constexpr size_t kSamples = 6, kInputs = 16, kHidden = 32, kClasses = 5;
+  std::mt19937 random(1);
+  const auto draw = [&](size_t n, int most, float unit) {
+    std::vector<float> values(n);
+    for (float& v : values) v = static_cast<float>(static_cast<int>(random() % (2 * most + 1)) - most) * unit;
+    return values;
+  };
+  const auto x = draw(kSamples * kInputs, 4, 1), weight1 = draw(kHidden * kInputs, 2, 1), bias1 = draw(kHidden, 8, 1),
+             weight2 = draw(kClasses * kHidden, 255, 0x1p-7), bias2 = draw(kClasses, 4000, 0x1p-9);
+  const auto layer = [](const std::vector<float>& in, const std::vector<float>& weight, const std::vector<float>& bias,
+                        double least) {
+    const size_t outputs = bias.size(), inputs = weight.size() / outputs;
+    std::vector<float> out;
+    for (size_t n = 0; n < kSamples; ++n)
+      for (size_t o = 0; o < outputs; ++o) {
+        double sum = bias[o];
+        for (size_t i = 0; i < inputs; ++i) sum += static_cast<double>(in[n * inputs + i]) * weight[o * inputs + i];
+        out.push_back(static_cast<float>(std::max(sum, least)));
+      }
+    return out;
+  };
+  const auto expected = layer(layer(x, weight1, bias1, 0), weight2, bias2, -1e9);
+
+  auto model = std::make_shared<Model>("net");
+  const ValueId hidden = model->add_linear("fc1", model->add_input("x", {kInputs}), kHidden, true);
+  finished(model, model->add_linear("fc2", model->add_relu("relu", hidden), kClasses, true));
+  const std::map<std::string, std::vector<float>> parameters = {
+      {"fc1.weight", weight1}, {"fc1.bias", bias1}, {"fc2.weight", weight2}, {"fc2.bias", bias2}};
+  for (const auto& [name, values] : parameters)
+    model->parameters()->write(model->parameters()->index_of(name), values.data(), values.size() * sizeof(float));
+  for (DType compute : {DType::bf16, DType::f16})
+    for (const auto& [devices, channel] : {std::pair{1, 1}, {3, 1}, {2, 2}}) {
+      TrainerOptions options = scaled_options(compute, 0);
+      options.mesh.channel = channel;
+      Trainer trainer(test_context(), model, test_devices(devices), options);
+      std::vector<float> found;
+      trainer.predict({DType::f32, {kSamples, kInputs}}, x.data(), found);
+      EXPECT_EQ(found, expected) << name_of(compute) << " on " << devices << " devices";
+    }
 }
 
 TEST(LossScaling, ByAPowerOfTwoChangesNoBitInF32) {

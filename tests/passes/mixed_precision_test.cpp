@@ -36,9 +36,8 @@ graph "net" {
   (%11 : bf16[4, 3, 1, 1]) = cast(%1) "conv.weight" {dtype=6}
   (%5 : bf16[2, 4, 4, 4]) = conv2d(%10, %11, %2) "conv" {dilation=[1, 1], groups=1, kernel=[1, 1], padding=[0, 0], stride=[1, 1]}
   (%12 : bf16[5, 64]) = cast(%3) "fc.weight" {dtype=6}
-  (%6 : bf16[2, 5]) = linear(%5, %12, _) "fc"
-  (%13 : f32[2, 5]) = cast(%6) "loss" {dtype=1}
-  (%7 : f64[1], %8 : i64[1], %9 : f32[2, 5]) = cross_entropy(%13, %4) "loss" {scale=0.5}
+  (%6 : f32[2, 5]) = linear(%5, %12, _) "fc" {f32_output=1}
+  (%7 : f64[1], %8 : i64[1], %9 : f32[2, 5]) = cross_entropy(%6, %4) "loss" {scale=0.5}
   return %7, %8
 })");
 }
@@ -57,7 +56,24 @@ TEST(MixedPrecision, GradientsOfParametersAreF32WithoutACast) {
   EXPECT_EQ(gradients, 3);
   int casts = 0;
   for (const Node& node : graph.nodes()) casts += node.op == &cast_op;
-  EXPECT_EQ(casts, 5);  // x, two weights, the logits, and the logits' gradient
+  EXPECT_EQ(casts, 4);  // x, two weights, and the logits' gradient
+}
+
+TEST(MixedPrecision, RoundsASumThatAnOpReadsIn16Bits) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f32[2, 3] samples "x"
+  %1 : f32[4, 3] parameter "a"
+  %2 : f32[5, 4] parameter "b"
+  (%3 : f32[2, 4]) = linear(%0, %1, _) "a"
+  (%4 : f32[2, 5]) = linear(%3, %2, _) "b"
+  return %3, %4
+})");
+  mixed_precision(graph, DType::bf16);
+  verify(graph);
+  EXPECT_EQ(graph.type(3).dtype, DType::bf16);
+  EXPECT_EQ(graph.type(4).dtype, DType::f32);
+  EXPECT_EQ(graph.outputs[1].id, 4u);
 }
 
 TEST(MixedPrecision, BatchNormKeepsItsStatisticsInF32) {

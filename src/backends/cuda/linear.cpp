@@ -18,27 +18,27 @@ std::string name_with(const std::unique_ptr<Matmul>& matmul) {
 KernelChoice select_linear(CudaDevice& device, const KernelRequest& request) {
   using Epilogue = Product::Epilogue;
   const TensorType &x = input_type(request, 0), &y = output_type(request, 0);
-  const DType dtype = x.dtype;
   const auto [rows, outputs] = LinearRows(request.node, y.shape);
   const bool bias = has_input(request, 2), relu = request.node.attributes.flag("relu");
   // cuBLASLt's bias has y's type, and ours is f32. Its ReLU may turn NaN into 0; our own pass then takes the bias along.
-  const bool has_epilogue = bias && !relu && dtype == DType::f32;
+  const bool has_epilogue = bias && !relu && y.dtype == DType::f32;
   auto matmul = make_matmul(device, request,
                             {.m = rows,
                              .n = outputs,
                              .k = LinearRows(request.node, x.shape).features,
                              .transpose_b = true,
-                             .in = dtype,
-                             .out = dtype,
+                             .in = x.dtype,
+                             .out = y.dtype,
                              .tf32 = is_tf32(request),
                              .epilogue = has_epilogue ? Epilogue::add_bias : Epilogue::none});
   const bool adds_bias = matmul && matmul->has_epilogue();
   const std::string name = name_with(matmul);
   const size_t scratch_bytes = workspace_of(matmul);
-  auto kernel = make_kernel(device, [=, matmul = std::move(matmul)](const Arguments& a, cudaStream_t stream) {
-    matmul->run(a.inputs[0], a.inputs[1], a.outputs[0], a.inputs[2], a.scratch, stream);
-    if (!adds_bias) add_bias_relu(dtype, a.outputs[0], a.in<float>(2), relu, rows, outputs, stream);
-  });
+  auto kernel =
+      make_kernel(device, [=, dtype = y.dtype, matmul = std::move(matmul)](const Arguments& a, cudaStream_t stream) {
+        matmul->run(a.inputs[0], a.inputs[1], a.outputs[0], a.inputs[2], a.scratch, stream);
+        if (!adds_bias) add_bias_relu(dtype, a.outputs[0], a.in<float>(2), relu, rows, outputs, stream);
+      });
   KernelChoice choice = plain_choice(request, name, std::move(kernel));
   choice.scratch_bytes = scratch_bytes;
   return choice;
