@@ -123,13 +123,13 @@ bool Epoch::evaluate(const ActiveRanks& active, Metrics& metrics) {
       break;
     }
     const BatchView view = trainer_.take_batch(Mode::evaluate, loader_, *coming, active);
-    const auto [loss, correct] = trainer_.evaluate(view, active);
-    count(loss, view.n, view.counted, correct);
+    const RunResults& results = trainer_.evaluate(view, active);
+    count(results.loss, view.n, view.counted, results.correct);
     Progress progress = progress_at(coming->at);
-    progress.batch_loss = mean_loss(loss, view.counted);
+    progress.batch_loss = mean_loss(results.loss, view.counted);
     progress.batch_samples = view.n;
     progress.batch_labels = view.counted;
-    progress.batch_correct = correct;
+    progress.batch_correct = results.correct;
     goes_on_ = trainer_.tell(progress);
   }
   metrics = this->metrics();

@@ -70,6 +70,11 @@ void StateSync::share_buffers() {
   buffers_are_shared_ = true;
 }
 
+void StateSync::prepare_evaluation(bool uses_averages) {
+  if (uses_averages) use_averages();
+  share_buffers();
+}
+
 void StateSync::restore_loss_scale(std::array<float, 2> loss_scale) {
   loss_scale_ = loss_scale;
   loss_scale_is_uploaded_ = !layout_.spec().conditioning.is_scaled;

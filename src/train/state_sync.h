@@ -28,6 +28,8 @@ class StateSync {
   // Running statistics are those of the first share of the samples. Copies them to the other shares
   // before evaluation.
   void share_buffers();
+  // Before an evaluation or a prediction: shares buffers, and takes the averages if they are used.
+  void prepare_evaluation(bool uses_averages);
   // A step has begun: the devices hold the newest values.
   void mark_stepped() { buffers_are_shared_ = layout_.ranks().shares() == 1; }
   // Restored values, which the next upload copies.

@@ -129,12 +129,10 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   return true;
 }
 
-std::pair<double, int64_t> Trainer::evaluate(const BatchView& view, const ActiveRanks& active) {
-  if (options().evaluates_average) run_->sync.use_averages();
-  run_->sync.share_buffers();
+const RunResults& Trainer::evaluate(const BatchView& view, const ActiveRanks& active) {
+  run_->sync.prepare_evaluation(options().evaluates_average);
   run_->attached.runner.run(Mode::evaluate, active, view, StepNumbers());
-  const RunResults& results = run_->attached.runner.results();
-  return {results.loss, results.correct};
+  return run_->attached.runner.results();
 }
 
 Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
@@ -142,8 +140,7 @@ Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<f
   checks_.check_inputs(type.dtype, type.shape, inputs);
   prepare(Mode::predict, type.shape[0], ranks().all());
   const ParametersAfterwards afterwards(run_->sync);
-  if (options().evaluates_average) run_->sync.use_averages();
-  run_->sync.share_buffers();
+  run_->sync.prepare_evaluation(options().evaluates_average);
   return run_prediction(run_->attached, *model_, type.shape[0], inputs, output);
 }
 

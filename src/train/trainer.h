@@ -38,7 +38,7 @@ class Trainer : public ParameterOwner {
   Shape predict(const TensorType& type, const void* inputs, std::vector<float>& output);
 
   // ---- epochs (train/epoch.h) ----
-  // at most so many batches of the rest of the epoch
+  // Trains on at most so many batches of the rest of the epoch.
   PassEnd train(Loader& loader, int64_t batches, Metrics& metrics);
   // Returns false if a stop was requested, or if the callback asked for one.
   bool train_epoch(Loader& loader, Metrics& metrics);
@@ -83,7 +83,7 @@ class Trainer : public ParameterOwner {
   // devices if they hold the dataset, else read by the host.
   BatchView take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const ActiveRanks& active);
   StepResult start_step(const BatchView& view, const BatchOrigin* origin, Results wants);
-  std::pair<double, int64_t> evaluate(const BatchView& view, const ActiveRanks& active);  // sum of losses, correct
+  const RunResults& evaluate(const BatchView& view, const ActiveRanks& active);  // valid until the next run
   bool take_stop_request() { return stop_requested_.exchange(false); }
   bool tell(const Progress& progress) const { return !progress_ || progress_(progress); }
 

@@ -1,4 +1,5 @@
-// tanh and the logistic function, in operations that the compiler vectorises; off by a few units of the last place.
+// tanh and the logistic function, in operations that the compiler vectorises; off by a few units of
+// the last place.
 #pragma once
 
 #include <bit>
@@ -6,8 +7,8 @@
 
 namespace troika::cpu {
 
-// e^x by the polynomial of Cephes (Moshier): x = n ln 2 + r with |r| <= ln 2 / 2. Beyond [-87, 88] it stays what it is there; NaN
-// stays NaN.
+// e^x by the polynomial of Cephes (Moshier): x = n ln 2 + r with |r| <= ln 2 / 2. Beyond [-87, 88]
+// it stays what it is there; NaN stays NaN.
 [[gnu::always_inline]] inline float exp_lane(float x) {
   constexpr float kLog2e = 1.44269504f, kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
   constexpr float kRounder = 12582912;  // 1.5 * 2^23: adding it rounds to a whole number, which its low bits then hold
@@ -28,7 +29,7 @@ namespace troika::cpu {
 
 [[gnu::always_inline]] inline float sigmoid_lane(float x) { return 1 / (1 + exp_lane(-x)); }
 
-// Near 0 by an odd polynomial (Cephes), where 1 - 2 / (e^2x + 1) would cancel.
+// Near 0 an odd polynomial (Cephes) is used, because 1 - 2 / (e^2x + 1) would cancel there.
 [[gnu::always_inline]] inline float tanh_lane(float x) {
   const float a = x < 0 ? -x : x;
   const float far = 1 - 2 / (exp_lane(2 * a) + 1);

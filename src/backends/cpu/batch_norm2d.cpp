@@ -1,5 +1,6 @@
-// batch_norm2d, its gradient and its inference form: own loops, with residual and ReLU in the same pass. With statistics over
-// several ranks they are cut in two, where the ranks add up what each has found.
+// batch_norm2d, its gradient and its inference form: own loops, with residual and ReLU in the same
+// pass. With statistics over several ranks they are cut in two: in between the ranks add up their
+// results.
 #include <cmath>
 
 #include "backends/cpu/batch_norm2d_chunks.h"
@@ -7,7 +8,7 @@
 namespace troika::cpu {
 namespace {
 
-// Of all ranks, from a row {count, means [c], squares [c]} of each.
+// Merges the moments of all ranks, from a row {count, means [c], squares [c]} of each.
 Moments merged(const float* rows, int64_t ranks, int64_t channels, int64_t channel) {
   Moments all{0, 0, 0};
   auto row = [&](int64_t rank) { return rows + rank * (2 * channels + 1); };

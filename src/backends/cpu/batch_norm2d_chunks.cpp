@@ -28,7 +28,8 @@ inline void store(float v, float& to) { to = v; }
 inline void store(float v, Bf16& to) { to.bits = bf16_of_float(v); }
 inline void store(float v, F16& to) { to.bits = f16_of_float(v); }
 
-// 0 where y <= 0, else dy. Compilers make vectors of the one form for f32 alone, and a branch elsewhere.
+// 0 if y <= 0, else dy. For f32 compilers make vectors only of this form; for other types they need
+// a branch.
 template <typename T>
 float masked(T dy, T y) {
   if constexpr (std::is_same_v<T, float>) return y <= 0 ? 0.0f : dy;
@@ -43,7 +44,7 @@ void with_number(DType dtype, Body&& body) {
   body(float{});
 }
 
-// A chunk as rows of 16 numbers, `stride` apart, and behind them the rest.
+// A chunk as rows of 16 numbers, `stride` apart, followed by the rest.
 struct Rows {
   int64_t count, stride, rest;
 };
@@ -79,8 +80,9 @@ TROIKA_VECTORIZE void square_lanes(const T* v, const Rows& r, const float* cente
   for (int64_t l = 0; l < kLanes; ++l) sums[l] = lane[l];
 }
 
-// y = (x - mean) * scale + bias, plus the residual where there is one, cut at 0 where `relu`. The difference first: it is
-// what is small, and its rounding decides on which side of a ReLU a value falls.
+// y = (x - mean) * scale + bias, plus the residual if there is one, cut at 0 if `relu`. The
+// difference comes first: it is small, and its rounding decides on which side of a ReLU a value
+// falls.
 template <typename T>
 TROIKA_VECTORIZE void apply(const T* x, const T* residual, T* y, const Rows& r, const float* mean, const float* scale,
                             const float* bias, bool relu) {
@@ -99,7 +101,8 @@ TROIKA_VECTORIZE void apply(const T* x, const T* residual, T* y, const Rows& r, 
     });
 }
 
-// dz = dy where y > 0 (y null: everywhere), written where `dz` is given; sums[l] of dz and products[l] of dz * (x - mean).
+// dz = dy if y > 0 (y null: always), written if `dz` is not null; sums[l] of dz, products[l] of dz
+// * (x - mean).
 template <typename T>
 TROIKA_VECTORIZE void gradient_sums(const T* x, const T* y, const T* dy, T* dz, const Rows& r, const float* mean,
                                     float* sums, float* products) {
@@ -133,7 +136,7 @@ TROIKA_VECTORIZE void add(const T* a, const T* b, T* sum, const Rows& r) {
   for_each(r, [&](int64_t i, int64_t) { store(to_float(a[i]) + to_float(b[i]), sum[i]); });
 }
 
-// dx = a * dz + b * (x - mean) + c, with dz = dy where y > 0 (y null: everywhere).
+// dx = a * dz + b * (x - mean) + c, with dz = dy if y > 0 (y null: always), else 0.
 template <typename T>
 TROIKA_VECTORIZE void apply_gradient(const T* x, const T* y, const T* dy, T* dx, const Rows& r, const float* mean,
                                      const float* a, const float* b, const float* c) {
@@ -180,7 +183,7 @@ int64_t begin_of(const ChunkView& v, int64_t chunk) {
   return chunk / v.c_blocks * v.spatial * v.stride + chunk % v.c_blocks * v.block;
 }
 
-// Of each chunk's channels: two numbers [2][block], behind each other.
+// Returns two numbers [2][block] of each chunk's channels; chunks follow one another.
 double* numbers_of(double* partial, const ChunkView& v, int64_t chunk) { return partial + chunk * 2 * v.block; }
 
 const double* numbers_of(const double* partial, const ChunkView& v, int64_t n, int64_t channel) {
@@ -193,7 +196,7 @@ auto* part(Image* image, int64_t at) {
   return image ? static_cast<Number*>(image) + at : nullptr;
 }
 
-// body(number, chunk, where it begins): `number` is of the type of the image's.
+// Calls body(number, chunk, its first address). `number` has the type of the image's numbers.
 template <typename Body>
 void for_each_chunk(const ChunkView& v, const Body& body) {
   with_number(v.dtype, [&](auto number) {

@@ -19,14 +19,14 @@ struct Run {
   }
 };
 
-// The channels of each rank in each sample of a whole value, which lie packed rank by rank.
+// The channels of each rank in each sample of a whole value. They are packed rank by rank.
 class Runs {
  public:
   Runs(const KernelRequest& request, const Shape& whole) : of_(Run::of(request.node, whole)), samples_(of_.samples) {
     for (int64_t width : request.node.attributes.list("widths")) lengths_.push_back(width * of_.channel);
   }
 
-  // Calls copy(where it lies packed, where in [n, c, ...], floats) for each.
+  // Calls copy(offset in the packed value, offset in [n, c, ...], floats) for each run.
   template <typename Copy>
   void each(Copy copy) const {
     parallel_for(samples_, 1, [&](int64_t begin, int64_t end) {

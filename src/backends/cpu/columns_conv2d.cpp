@@ -1,5 +1,5 @@
-// Threads take samples; of each, rows of dy in pieces whose columns stay in the second cache. Nothing depends on the number of
-// threads.
+// Threads take samples; of each, rows of dy in pieces whose columns stay in the second cache.
+// Nothing depends on the number of threads.
 #include "backends/cpu/columns_conv2d.h"
 
 #include <algorithm>
@@ -64,13 +64,13 @@ struct ColumnsGradient {
     return dnnl_success;
   }
 
-  // Adds what pixel (row, column) of dy gives [kh][kw][c] to the pixels that its window reads.
+  // Adds the gradients [kh][kw][c] of pixel (row, column) of dy to the pixels that its window
+  // reads.
   void add_window(const float* gradients, int64_t row, int64_t column, float* dx) const {
     const int64_t top = row * window.stride[0] - window.padding[0],
                   left = column * window.stride[1] - window.padding[1];
     const int64_t step = window.dilation[1];
-    const int64_t first =
-        left < 0 ? (-left + step - 1) / step : 0;  // tap of a row that lies in the image, and the last
+    const int64_t first = left < 0 ? (-left + step - 1) / step : 0;  // first and last tap of a row inside the image
     const int64_t last = std::min(window.kernel[1], (width - left + step - 1) / step);
     for (int64_t i = 0; i < window.kernel[0]; ++i) {
       const int64_t y = top + i * window.dilation[0];

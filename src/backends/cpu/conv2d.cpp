@@ -1,4 +1,5 @@
-// conv2d and its gradients by oneDNN; layouts are left to oneDNN, so that blocked ones flow from layer to layer.
+// conv2d and its gradients by oneDNN; layouts are left to oneDNN, so that blocked ones flow from
+// layer to layer.
 #include "backends/cpu/columns_conv2d.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/winograd_conv2d.h"
@@ -7,7 +8,8 @@
 namespace troika::cpu {
 namespace {
 
-// oneDNN's description of the convolution; weights in whatever layout it likes, images in `image_tag`.
+// oneDNN's description of the convolution; weights in whatever layout it likes, images in
+// `image_tag`.
 ConvSettings settings_of(const Node& node, const TensorType& x_type, const TensorType& weight_type,
                          const TensorType& y_type, bool bias, dnnl::memory::format_tag image_tag) {
   const Shape &x = x_type.shape, &weight = weight_type.shape, &y = y_type.shape;
@@ -26,15 +28,15 @@ ConvSettings settings_of(const Node& node, const TensorType& x_type, const Tenso
   s.stride = {w.stride[0], w.stride[1]};
   s.dilation = {w.dilation[0] - 1, w.dilation[1] - 1};
   s.padding_before = {w.padding[0], w.padding[1]};
-  // What the last window leaves over on the far side: it may be less than the padding, or negative.
+  // The remainder of the last window on the far side may be less than the padding, or negative.
   for (int i = 0; i < 2; ++i)
     s.padding_after.push_back((y[i + 2] - 1) * w.stride[i] + w.dilation[i] * (w.kernel[i] - 1) + 1 - x[i + 2] -
                               w.padding[i]);
   return s;
 }
 
-// Blocks of 16 channels waste work where channel counts fill them badly: 20 and 50 channels become 32 and 64. Images of up
-// to 4 channels have kernels of their own.
+// Blocks of 16 channels waste work if channel counts fill them badly: 20 and 50 channels become 32
+// and 64. Images of up to 4 channels have kernels of their own.
 bool fills_blocks_badly(const Shape& weight, int64_t groups) {
   constexpr double kTolerated = 1.15;
   auto padded = [](int64_t c) { return (c + 15) / 16 * 16; };
@@ -44,8 +46,8 @@ bool fills_blocks_badly(const Shape& weight, int64_t groups) {
   return groups == 1 && waste > kTolerated;
 }
 
-// The first primitive descriptor, of those that `make` builds, that is not oneDNN's slow reference: channels last where blocks
-// fill badly, else the layout that oneDNN likes best.
+// Returns the first primitive descriptor from `make` that is not oneDNN's slow reference: channels
+// last if blocks are filled badly, else the layout that oneDNN prefers.
 template <typename Make>
 auto first_fast(bool channels_last, Make&& make) {
   if (channels_last) try {

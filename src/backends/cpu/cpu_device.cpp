@@ -34,8 +34,8 @@ int64_t available_bytes() {
 
 }  // namespace
 
-// Large blocks come from the system, zeroed and not yet in memory: an arena takes memory as a step first touches it. Their
-// size stands in a page before them.
+// Large blocks come from the system, zeroed and not yet in memory: an arena takes memory as a step
+// first touches it. Their size stands in a page before them.
 Buffer CpuDevice::allocate(size_t bytes, const std::string& purpose) {
   constexpr size_t kPage = 4096, kLarge = 1 << 20, kHuge = 64 << 20, kMost = size_t{1} << 62;
   const size_t rounded = (std::min(bytes, kMost) + kPage) / kPage * kPage;

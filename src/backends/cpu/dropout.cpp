@@ -23,7 +23,8 @@ KernelChoice select_dropout(const CpuDevice&, const KernelRequest& request) {
     parallel_for(samples, 1, [&](int64_t begin, int64_t end) {
       for (int64_t n = begin; n < end; ++n)
         for (int64_t i = 0; i < features; i += 4) {
-          // Counter: step and sample above, four elements of it below. 2^32 samples and 2^32 quadruples are enough.
+          // Counter: step and sample above, four elements of it below. 2^32 samples and 2^32
+          // quadruples are enough.
           const uint64_t place = static_cast<uint64_t>(sample_offset + n) << 32 | static_cast<uint64_t>(i / 4);
           const auto bits = philox(key, place, step);
           for (int64_t k = 0; k < 4 && i + k < features; ++k) {

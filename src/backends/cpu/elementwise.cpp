@@ -1,4 +1,5 @@
-// relu, relu_gradient, add and fill: flat loops over whatever layout their inputs share, padding included (it stays 0).
+// relu, relu_gradient, add and fill: flat loops over whatever layout their inputs share, padding
+// included (it stays 0).
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
 

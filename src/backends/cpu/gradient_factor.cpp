@@ -1,5 +1,6 @@
-// gradient_factor and gradient_norm: the 2-norm of gradients, in the order in which they are stored. One thread adds the sums of chunks in their order: the
-// result does not depend on the number of threads.
+// gradient_factor and gradient_norm: the 2-norm of gradients, in the order in which they are
+// stored. One thread adds the sums of chunks in their order: the result does not depend on the
+// number of threads.
 #include <cmath>
 
 #include "backends/cpu/kernels.h"
@@ -16,7 +17,7 @@ struct Chunk {
   int64_t begin, floats;
 };
 
-// Of the node's inputs [first, end). One sum of squares per chunk.
+// Sums the squares of the node's inputs [first, end), one sum per chunk.
 class SquareSums {
  public:
   SquareSums(const KernelRequest& request, size_t first, size_t end) {

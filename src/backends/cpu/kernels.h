@@ -1,4 +1,5 @@
-// The list of the CPU's kernels, and the two forms that a kernel takes: oneDNN primitives and own functions.
+// The list of the CPU's kernels, and the two forms that a kernel takes: oneDNN primitives and own
+// functions.
 #pragma once
 
 #include "backends/cpu/cpu_device.h"
@@ -24,7 +25,8 @@ class OnednnKernel : public Kernel {
 
   OnednnKernel(const CpuDevice& device, dnnl::primitive primitive, const Desc& scratchpad,
                const std::vector<Argument>& arguments);
-  // Cuts output 0, of `bytes`, at 0 afterwards. oneDNN's own fused ReLU would turn NaN into 0 and hide that training failed.
+  // Cuts output 0, of `bytes`, at 0 afterwards. oneDNN's own fused ReLU would turn NaN into 0 and
+  // hide that training failed.
   void append_relu(size_t bytes, DType dtype) {
     relu_dtype_ = dtype;
     relu_elements_ = static_cast<int64_t>(bytes / size_of(dtype));
@@ -43,14 +45,15 @@ class OnednnKernel : public Kernel {
   void* relu_output_ = nullptr;
 };
 
-// Throws where a call of oneDNN's failed.
+// Throws if a call of oneDNN failed.
 void check_onednn(dnnl_status_t status);
 
 // y = max(y, 0); NaN stays.
 void relu_in_place(float* y, int64_t n);
 void relu_in_place_bf16(uint16_t* y, int64_t n);
 
-// Own kernels: a functor over bound addresses. `Body` is callable as body(inputs, outputs, scratch).
+// Own kernels: a functor over bound addresses. `Body` is callable as body(inputs, outputs,
+// scratch).
 template <typename Body>
 class FunctionKernel : public Kernel {
  public:
@@ -91,7 +94,7 @@ inline int64_t floats_of_input(const KernelRequest& request, size_t i) {
                               sizeof(float));
 }
 
-// Of the node's first `count` inputs.
+// Returns the floats of the node's first `count` inputs.
 inline std::vector<int64_t> floats_of_inputs(const KernelRequest& request, size_t count) {
   std::vector<int64_t> floats;
   for (size_t i = 0; i < count; ++i) floats.push_back(floats_of_input(request, i));
@@ -102,8 +105,9 @@ inline std::vector<int64_t> floats_of_inputs(const KernelRequest& request, size_
 KernelChoice uniform_choice(const KernelRequest& request, const LayoutPtr& layout, std::string name,
                             std::unique_ptr<Kernel> kernel);
 
-// The answer of a oneDNN primitive, whose layouts are its own. `inputs` and `outputs` are what oneDNN calls the node's
-// (DNNL_ARG_SRC ...), in the node's order; those that the node does not have are passed over.
+// The answer of a oneDNN primitive, whose layouts are its own. `inputs` and `outputs` are what
+// oneDNN calls the node's (DNNL_ARG_SRC ...), in the node's order; those that the node does not
+// have are passed over.
 KernelChoice onednn_choice(const CpuDevice& device, const KernelRequest& request, const dnnl::primitive_desc& primitive,
                            const std::vector<int>& inputs, const std::vector<int>& outputs);
 

@@ -1,4 +1,5 @@
-// linear and its gradients by oneDNN's inner product, which takes an image [n, c, h, w] in any layout without flattening it.
+// linear and its gradients by oneDNN's inner product, which takes an image [n, c, h, w] in any
+// layout without flattening it.
 #include "ops/linear.h"
 #include "backends/cpu/kernels.h"
 
@@ -16,7 +17,7 @@ Dims image_dims(const Node& node, const Shape& x) {
   return x.rank() == 4 && !is_per_position(node) ? x.dims() : matrix_dims(node, x);
 }
 
-// Weights [out, in] with the input's dims behind out: [out, c, h, w].
+// Returns the dimensions of weights [out, in] with those of the input: [out, c, h, w].
 Dims weight_dims(const Dims& x, int64_t out) {
   Dims dims = x;
   dims[0] = out;
@@ -25,13 +26,13 @@ Dims weight_dims(const Dims& x, int64_t out) {
 
 Desc any_desc(const Dims& dims, DType dtype) { return Desc(dims, onednn_type(dtype), dnnl::memory::format_tag::any); }
 
-// Of an output, or of its gradient.
+// Describes an output, or its gradient.
 Desc output_desc(const Node& node, const TensorType& type) {
   return plain_desc(Shape(matrix_dims(node, type.shape)), onednn_type(type.dtype));
 }
 
-// An image's descriptor such as the forward pass must have seen, told by how its weights [out, c, h, w] lie, so that the
-// gradient comes out in the layout in which the image went in.
+// Returns the descriptor that the image must have had in the forward pass. It follows from the
+// layout of the weights [out, c, h, w], so that the gradient gets the layout of the image.
 Desc like_weights(const Node& node, const TensorType& image, const LayoutPtr& weight_layout) {
   const Dims dims = image_dims(node, image.shape);
   const auto type = onednn_type(image.dtype);
@@ -44,7 +45,7 @@ Desc like_weights(const Node& node, const TensorType& image, const LayoutPtr& we
   return Desc(dims, type, b.dims.size() == 4 && b.strides[1] < b.strides[3] ? Tag::nhwc : Tag::nchw);
 }
 
-// The input as it lies where oneDNN can take it so, else as it likes.
+// Describes the input as it is stored, if oneDNN can read it so, else as oneDNN prefers.
 Desc input_desc(const Node& node, const TensorType& type, const LayoutPtr& layout) {
   const Dims dims = image_dims(node, type.shape);
   return layout && !is_per_position(node) ? desc_of(type, layout) : plain_desc(Shape(dims), onednn_type(type.dtype));

@@ -1,4 +1,5 @@
-// check_finite and update_loss_scale: whether gradients can be used, and how large the loss may be scaled.
+// check_finite and update_loss_scale: whether gradients can be used, and how large the loss may be
+// scaled.
 #include <algorithm>
 #include <atomic>
 #include <bit>

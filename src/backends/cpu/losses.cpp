@@ -9,8 +9,8 @@
 namespace troika::cpu {
 namespace {
 
-// What a gradient op's node multiplies by: `scale`, the loss scale and the weight of a label, each
-// if there.
+// The factor by which a gradient op's node multiplies: `scale`, the loss scale and the weight of a
+// label, if present.
 class GradientFactor {
  public:
   GradientFactor(const KernelRequest& request, double scale)
@@ -44,7 +44,7 @@ class CrossEntropy {
 
   int64_t labels() const { return rows_.labels(); }
 
-  // Of label i. Softmax is taken around the largest logit, so that it cannot overflow.
+  // Adds the numbers of label i. Softmax subtracts the largest logit, so that it cannot overflow.
   void add(int64_t i, const float* logits, const int32_t* labels, float* probabilities, Sums& sums) const {
     const int64_t classes = rows_.classes, step = rows_.inner, first = i / step * classes * step + i % step;
     const float* const row = logits + first;

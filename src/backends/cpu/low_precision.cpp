@@ -51,22 +51,24 @@ void convert_range(const void* source, void* target, int64_t n, void (*convert_r
 
 bool is_low_layout(const LayoutPtr& layout) { return dynamic_cast<const LowLayout*>(layout.get()) != nullptr; }
 
-// In f32 as it lies.
+// Returns the type in f32, with the same layout.
 TensorType widened(TensorType type) {
   if (is_low(type.dtype)) type.dtype = DType::f32;
   return type;
 }
 
-// Whether an f32 layout orders and pads numbers that each stand alone, so that it does for 16 bits, too.
+// Whether an f32 layout orders and pads numbers that each stand alone, so that it does for 16 bits,
+// too.
 bool orders_image(const TensorType& type, const LayoutPtr& wide) { return wide && image_view(widened(type), wide); }
 
-// A 16-bit argument: in f32 as it lies, and, where the inner kernel wants another layout, in that too. Offsets into the scratch.
+// A 16-bit argument: in f32 in its own layout, and, if the inner kernel needs another layout, also
+// in that one. Offsets are into the scratch.
 struct Bridge {
   size_t index;
   DType dtype;
   int64_t elements;  // with padding
   size_t plain_offset, laid_offset;
-  std::unique_ptr<Kernel> reorder;  // null: the inner kernel takes it as it lies
+  std::unique_ptr<Kernel> reorder;  // null: the inner kernel reads it as it is stored
   size_t reorder_scratch_offset;
 };
 
@@ -237,7 +239,7 @@ KernelChoice select_low_reorder(const CpuDevice& device, const TensorType& type,
   return choice;
 }
 
-// An image is cast as it lies.
+// An image is cast in its own layout.
 KernelChoice select_cast(const CpuDevice& device, const KernelRequest& request) {
   const TensorType &from = request.graph.type(request.node.inputs[0]),
                    &to = request.graph.type(request.node.outputs[0]);

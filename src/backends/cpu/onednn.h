@@ -1,4 +1,5 @@
-// oneDNN 2.6 and 3.x behind one face: their primitive descriptors and memory descriptors differ, nothing else here does.
+// One interface to oneDNN 2.6 and 3.x. Only their primitive descriptors and memory descriptors
+// differ here.
 #pragma once
 
 #include <dnnl.hpp>
@@ -26,10 +27,10 @@ namespace troika::cpu {
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-// What a 2-d convolution is, in oneDNN's terms; dilation 0 is none there. Weights are [k, c, h, w], or
-// [groups, k / groups, c / groups, h, w].
+// A 2-d convolution in oneDNN's terms, in which a dilation of 0 means none. Weights are [k, c, h,
+// w], or [groups, k / groups, c / groups, h, w].
 struct ConvSettings {
-  dnnl::algorithm algorithm = dnnl::algorithm::convolution_auto;  // oneDNN 2.6 takes Winograd's where it is faster
+  dnnl::algorithm algorithm = dnnl::algorithm::convolution_auto;  // oneDNN 2.6 chooses Winograd's if it is faster
   Desc x, weight, bias, y;                                        // an empty bias: none
   Dims stride, dilation, padding_before, padding_after;
 };
@@ -90,7 +91,8 @@ inline dnnl::reorder::primitive_desc reorder(const dnnl::engine& engine, const d
   return {engine, from, engine, to, attr};
 }
 
-// How a memory descriptor lays out its elements: strides of the outer dimensions, then inner blocks.
+// How a memory descriptor lays out its elements: strides of the outer dimensions, then inner
+// blocks.
 struct Blocking {
   Dims dims, padded_dims, strides;
   std::vector<int64_t> blocks;      // sizes of the inner blocks, outermost first
@@ -127,7 +129,7 @@ inline bool is_plain_format(const Desc& desc) {
 
 inline bool is_empty(const Desc& desc) { return desc.get_size() == 0; }
 
-// Runs `body`, naming `what` where oneDNN refuses.
+// Runs `body`, and names `what` if oneDNN refuses.
 template <typename Body>
 auto check(const std::string& what, Body&& body) {
   try {

@@ -32,7 +32,8 @@ Desc desc_of(const TensorType& type, const LayoutPtr& layout) {
 }
 
 LayoutPtr layout_of(const Desc& desc, const Shape& shape) {
-  // Row-major memory of any other dims with as many elements ([out, c, h, w] for [out, in]) is the plain layout too.
+  // Row-major memory of any other dims with as many elements ([out, c, h, w] for [out, in]) is the
+  // plain layout too.
   if (is_plain_format(desc) && blocking_of(desc).dims.size() > 0) {
     const Blocking b = blocking_of(desc);
     if (b.blocks.empty() && Shape(b.dims).elements() == shape.elements() &&
@@ -65,7 +66,8 @@ LayoutPtr in_f32(const LayoutPtr& layout) {
 std::string OnednnLayout::name() const {
   if (!is_plain_format(desc_)) return "opaque";
   const Blocking b = blocking_of(desc_);
-  // oneDNN's own notation: dimensions from the largest stride down, upper case where blocked, then the blocks.
+  // oneDNN's own notation: dimensions from the largest stride down, upper case if blocked, then the
+  // blocks.
   std::vector<size_t> order(b.dims.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return b.strides[i] > b.strides[j]; });

@@ -25,7 +25,7 @@ class OnednnLayout : public Layout {
   Desc desc_;
 };
 
-// An image's numbers in 16 bits, in the order and with the padding that a layout gives them in f32.
+// An image's numbers in 16 bits, in the order and with the padding of a layout in f32.
 class LowLayout final : public Layout {
  public:
   explicit LowLayout(LayoutPtr wide) : wide_(std::move(wide)) {}
@@ -44,29 +44,31 @@ class LowLayout final : public Layout {
 // An image's layout as f32 has it.
 LayoutPtr in_f32(const LayoutPtr& layout);
 
-// What oneDNN calls an element type: f32, bf16 or i32.
+// Returns oneDNN's name of an element type: f32, bf16 or i32.
 dnnl::memory::data_type onednn_type(DType dtype);
 
 // The plain row-major descriptor of a shape; a scalar counts as [1].
 Desc plain_desc(const Shape& shape, dnnl::memory::data_type type = dnnl::memory::data_type::f32);
-// As a tensor lies: its layout's descriptor, or the plain one of its shape.
+// Returns the descriptor of a tensor: its layout's, or the plain one of its shape.
 Desc desc_of(const TensorType& type, const LayoutPtr& layout);
-// Null where the descriptor is the plain one of `shape`, so that equal layouts compare equal.
+// Returns null if the descriptor is the plain one of `shape`, so that equal layouts compare equal.
 LayoutPtr layout_of(const Desc& desc, const Shape& shape);
-// The same for any type: in bf16 a LowLayout where an image lies in an order that f32 has, too.
+// The same for any type. In bf16 it returns a LowLayout for an image in an order that f32 has, too.
 LayoutPtr layout_of(const Desc& desc, const TensorType& type);
 
-// An image [n, c, h, w] as [n][c_blocks][spatial][block]: nchw has block 1, nhwc one block of c, nChw16c blocks of 16 whose
-// last may stand for fewer channels, padded with zeros.
+// An image [n, c, h, w] as [n][c_blocks][spatial][block]: nchw has block 1, nhwc one block of c,
+// nChw16c blocks of 16 whose last may stand for fewer channels, padded with zeros.
 struct ImageView {
   int64_t n, channels, c_blocks, spatial, block;
   int64_t elements() const { return n * c_blocks * spatial * block; }
 };
 std::optional<ImageView> image_view(const TensorType& type, const LayoutPtr& layout);
 
-// A dense descriptor with the order of dimensions and the blocks of `b`, for another shape of the same rank.
+// A dense descriptor with the order of dimensions and the blocks of `b`, for another shape of the
+// same rank.
 Desc desc_like(const Blocking& b, const Shape& shape, dnnl::memory::data_type type = dnnl::memory::data_type::f32);
-// The layout of an image of shape `shape` that lies as one of type `type` does in `layout`.
+// Returns the layout of an image of shape `shape` that is stored as an image of type `type` in
+// `layout`.
 LayoutPtr like_image(const TensorType& type, const LayoutPtr& layout, const Shape& shape);
 
 }  // namespace troika::cpu

@@ -1,4 +1,4 @@
-// Tiles of as many rows as registers hold beside a panel's row.
+// Tiles of as many rows as fit into registers together with a panel's row.
 #include "backends/cpu/packed_product.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ typedef float Lanes4 __attribute__((vector_size(16)));
 typedef float Lanes8 __attribute__((vector_size(32)));
 typedef float Lanes16 __attribute__((vector_size(64)));
 
-// Rows lie where they lie: no address is aligned.
+// No row is assumed to be aligned.
 template <typename Lanes>
 [[gnu::always_inline]] inline void load(const float* from, Lanes& lanes) {
   std::memcpy(&lanes, from, sizeof lanes);
@@ -26,7 +26,8 @@ template <typename Lanes>
   std::memcpy(to, &lanes, sizeof lanes);
 }
 
-// One product: element (r, k) of a is a[r * a_stride + k * a_step], a step of 1 or of a panel's row.
+// One product: element (r, k) of a is a[r * a_stride + k * a_step], a step of 1 or of a panel's
+// row.
 struct Product {
   const float* a;
   int64_t a_stride, a_step, rows, depth;
@@ -64,7 +65,8 @@ template <typename Lanes, int64_t kStep, int kRows>
     multiply_rows<Lanes, kStep, kRows - 1>(p, first, rows, panel, c, c_stride);
 }
 
-// Panel by panel, which stays in the first cache for all rows; these in tiles of about the same height.
+// Panel by panel, which stays in the first cache for all rows; these in tiles of about the same
+// height.
 template <typename Lanes, int kMost, int64_t kStep>
 [[gnu::always_inline]] inline void multiply_panels(const Product& p) {
   const int64_t tiles = (p.rows + kMost - 1) / kMost;

@@ -1,4 +1,5 @@
-// Max and average pooling by oneDNN, in the layout in which the image comes; adaptive pooling by own loops.
+// Max and average pooling by oneDNN, in the layout in which the image comes; adaptive pooling by
+// own loops.
 #include <cmath>
 
 #include "backends/cpu/kernels.h"
@@ -47,7 +48,8 @@ KernelChoice backward(const CpuDevice& device, const KernelRequest& request, dnn
   const size_t dy_index = node.inputs.size() - 1;
   const TensorType &dy = request.graph.type(node.inputs[dy_index]), &dx = request.graph.type(node.outputs[0]);
   const bool is_max = dy_index == 1;
-  // The layout is the forward pass's for max pooling, whose indices are bound to it, else the one in which dy comes.
+  // The layout is the forward pass's for max pooling, whose indices are bound to it, else the one
+  // in which dy comes.
   const LayoutPtr like = request.input_layouts[0];
   Desc dy_desc, dx_desc;
   if (is_max) {
@@ -75,9 +77,10 @@ TROIKA_VECTORIZE bool has_nan(const float* x, int64_t n) {
   return found != 0;
 }
 
-// oneDNN's max pooling takes a number where the maximum so far is less, which NaN never makes true: one in the image would
-// be lost, and with it the sign that training has failed. Behind the primitive, windows that cover one become NaN, as
-// PyTorch's do. Images without one, which is every image of a training that goes well, are only looked through.
+// oneDNN's max pooling takes a number if the maximum so far is less, which is never true of NaN. A
+// NaN in the image would be lost, and with it the sign that training has failed. After the
+// primitive, windows that cover a NaN become NaN, as in PyTorch. Images without NaN, the usual
+// case, are only scanned.
 class MaxPoolKernel : public Kernel {
  public:
   MaxPoolKernel(std::unique_ptr<Kernel> pool, const Window& window, const ImageView& view, const Shape& x,

@@ -1,4 +1,4 @@
-// round_bf16: gradients rounded in place, as they lie.
+// round_bf16: rounds gradients in place, in any layout.
 #include <bit>
 
 #include "backends/cpu/kernels.h"

@@ -22,7 +22,7 @@ KernelChoice select_sample_order(const CpuDevice&, const KernelRequest& request)
 KernelChoice select_gather_samples(const CpuDevice&, const KernelRequest& request) {
   const Node& node = request.node;
   const int64_t batch = node.attributes.integer("batch"), offset = node.attributes.integer("offset");
-  const auto row_of = [&](size_t i) {  // elements, 0 where absent
+  const auto row_of = [&](size_t i) {  // elements, 0 if absent
     if (!has_input(request, i)) return int64_t{0};
     const Shape& shape = request.graph.type(node.inputs[i]).shape;
     return shape.elements() / shape[0];

@@ -1,4 +1,5 @@
-// Teams through the OpenMP runtime that oneDNN brought along, found at run time: linking one ourselves could bring a second.
+// Teams through the OpenMP runtime that oneDNN brought along, found at run time: linking one
+// ourselves could bring a second.
 #include "backends/cpu/threads.h"
 
 #include <dlfcn.h>
@@ -28,7 +29,8 @@ struct OpenMP {
   bool usable() const { return set_num_threads && thread_num && num_threads && parallel; }
 };
 
-// Under the thread sanitizer every device computes on one thread: it cannot see the runtime's barriers.
+// Under the thread sanitizer every device computes on one thread: it cannot see the runtime's
+// barriers.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool kMayFork = false;
 #else
@@ -51,7 +53,7 @@ struct Work {
 
 void run_piece(void* data) {
   const Work& work = *static_cast<const Work*>(data);
-  // The runtime may give fewer threads than pieces where the host limits them.
+  // If the host limits threads, the runtime may start fewer threads than pieces.
   const int threads = openmp().num_threads();
   for (int piece = openmp().thread_num(); piece < work.pieces; piece += threads) {
     const Range range = balanced_split(work.n, work.pieces, piece);

@@ -1,4 +1,5 @@
-// The CPU device's team of threads: oneDNN's own OpenMP team, so that two teams never compete for the same cores.
+// The CPU device's team of threads: oneDNN's own OpenMP team, so that two teams never compete for
+// the same cores.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +8,13 @@
 
 namespace troika::cpu {
 
-// Makes the calling thread the master of `threads` threads, pinned to `cores` where these are given.
+// Makes the calling thread the master of `threads` threads, pinned to `cores` if there are any.
 void enter_team(int threads, const std::vector<int>& cores);
 
 // Threads of the calling thread's team.
 int team_size();
 
-// Calls body(user, begin, end) for pieces of [0, n), at least `grain` long, one a thread.
+// Calls body(user, begin, end) for pieces of [0, n), at least `grain` long, one per thread.
 void run_parallel(int64_t n, int64_t grain, void (*body)(void* user, int64_t begin, int64_t end), void* user);
 
 template <typename Body>
@@ -24,7 +25,8 @@ void parallel_for(int64_t n, int64_t grain, Body&& body) {
       const_cast<void*>(static_cast<const void*>(&body)));
 }
 
-// Kernels' inner functions, compiled for several instruction sets and chosen when the library is loaded.
+// Kernels' inner functions, compiled for several instruction sets and chosen when the library is
+// loaded.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define TROIKA_VECTORIZE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))

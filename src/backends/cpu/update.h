@@ -1,4 +1,5 @@
-// What the kernels of all optimizers share: they read the numbers of a step, and visit the parameters of a node in pieces.
+// Shared by the kernels of all optimizers: they read the numbers of a step, and visit the
+// parameters of a node in pieces.
 #pragma once
 
 #include <array>
@@ -56,8 +57,9 @@ class UpdateRun {
     });
   }
 
-  // The same, in chunks that do not depend on the number of threads: visit(piece) returns two numbers of each. Adds those
-  // of a parameter in their order, and writes the sums to its places in `norms`. `scratch` has scratch_bytes().
+  // The same, in chunks that do not depend on the number of threads: visit(piece) returns two
+  // numbers of each. Adds those of a parameter in their order, and writes the sums to its places in
+  // `norms`. `scratch` has scratch_bytes().
   template <typename Visit>
   void sum_pieces(void* const* in, float* norms, void* scratch, const Visit& visit) const {
     using Pair = std::array<double, 2>;
@@ -123,7 +125,7 @@ KernelChoice update_choice(const KernelRequest& request, std::string name, Begin
                     std::move(name));
 }
 
-// The kernel of norms. What `begin` makes returns the piece's two sums of squares.
+// The kernel of norms. The result of `begin` returns the piece's two sums of squares.
 template <typename Begin>
 KernelChoice norms_choice(const KernelRequest& request, std::string name, Begin begin) {
   const UpdateRun run(request);

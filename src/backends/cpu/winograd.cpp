@@ -24,7 +24,8 @@ constexpr float kA = 0.625f, kB = 1.5f, kAA = kA * kA, kBB = kB * kB;
 // 1 over the product of a point's differences from the other finite ones.
 constexpr float kAtZero = 1 / (kAA * kBB), kAtA = 1 / (2 * kAA * (kAA - kBB)), kAtB = 1 / (2 * kBB * (kBB - kAA));
 
-// Each of these is one of the paper's matrices times a vector, whose elements are `step` floats apart.
+// Each of these is one of the paper's matrices times a vector, whose elements are `step` floats
+// apart.
 
 // B^T [6, 6].
 [[gnu::always_inline]] inline void input_points(const float* const d[6], int64_t offset, float* v, int64_t step) {
@@ -234,7 +235,8 @@ template <typename Lanes, int kRows>
     for (int p = 0; p < kParts; ++p) *reinterpret_cast<Lanes*>(m + r * kSlice + p * kWidth) = sum[r][p];
 }
 
-// Rows in steps of kMost, the last ones in one or two steps of kFew where that leaves fewer over: 32 are 6 6 6 6 4 4.
+// Rows in steps of kMost, the last ones in one or two steps of kFew if that leaves fewer over: 32
+// are 6 6 6 6 4 4.
 template <typename Lanes, int kMost, int kFew>
 [[gnu::always_inline]] inline void multiply_tiles(const float* v, int64_t tiles, int64_t slices, const float* u,
                                                   float* m, bool is_first) {
@@ -268,7 +270,8 @@ template <typename Lanes, int kRows>
   }
 }
 
-// As many sums as registers hold beside a row of weights: 12 of 16 with 8 lanes, 11 or 16 of 32 with 16.
+// As many sums as fit into registers together with a row of weights: 12 of 16 with 8 lanes, 11 or
+// 16 of 32 with 16.
 #ifdef TROIKA_TARGET
 TROIKA_TARGET("arch=x86-64-v4")
 void multiply_avx512(const float* v, int64_t tiles, int64_t slices, const float* u, float* m, bool is_first) {

@@ -1,9 +1,10 @@
 // conv2d and its gradients by Winograd's F(4x4, 3x3).
 //
-// Threads wait for each other as seldom as can be, since where they share cores with others each wait may cost milliseconds:
-// each takes groups of tiles of its own, transforms and multiplies them. Where there are too few groups, or where their sums
-// would take too much memory, all transform a chunk of groups, which stays in the last cache, and then multiply it. No result
-// depends on how many threads there are.
+// Threads wait for each other as rarely as possible: if they share cores with others, each wait may
+// cost milliseconds. Each thread takes groups of tiles of its own, transforms and multiplies them.
+// There may be too few groups, or their sums may take too much memory. Then all threads transform
+// a chunk of groups, which stays in the last cache, and multiply the chunk afterwards. No result
+// depends on the number of threads.
 #include "backends/cpu/winograd_conv2d.h"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ constexpr int64_t kTilesFloats = kPoints * kTilesPoint;     // of a slice of a g
 constexpr int64_t kSlabFloats = kPoints * kSlabPoint;
 constexpr int64_t kBlockFloats = kPoints * kBlockPoint;
 
-// An image cut into tiles for outputs of shape `out`, whose windows reach `top` and `left` over its edge.
+// An image cut into tiles for outputs of shape `out`, whose windows reach `top` and `left` over its
+// edge.
 TiledImage tiled(const Shape& image, const Shape& out, int64_t block, int64_t top = 0, int64_t left = 0) {
   return {image[1], image[2], image[3], block, (out[2] + 3) / 4, (out[3] + 3) / 4, top, left};
 }
@@ -35,13 +37,13 @@ struct Groups {
   Range operator[](int64_t i) const { return {i * kGroup, std::min((i + 1) * kGroup, tiles)}; }
 };
 
-// Groups in a chunk of 5 MiB a thread, where a group takes `floats`.
+// Returns the number of groups in a chunk of 5 MiB per thread, if a group takes `floats`.
 int64_t chunk_of(const Groups& groups, int64_t floats, int64_t pieces) {
   constexpr int64_t kChunkFloats = 5 << 18;
   return std::clamp<int64_t>(pieces * kChunkFloats / floats, 1, groups.count);
 }
 
-// body(piece, range) for the pieces of [0, n), one a thread.
+// Calls body(piece, range) for the pieces of [0, n), one per thread.
 template <typename Body>
 void for_pieces(int64_t pieces, int64_t n, Body&& body) {
   parallel_for(pieces, 1, [&](int64_t begin, int64_t end) {
@@ -62,8 +64,8 @@ struct Convolution {
   int64_t chunk() const { return has_own_groups() ? pieces : chunk_of(groups, group_floats(), pieces); }
   int64_t scratch_floats() const { return chunk() * group_floats() + pieces * (kSlabFloats + kTilesFloats); }
 
-  // Scratch: transformed tiles [groups of a chunk, or pieces][input slices][36][67][16]; for each piece a slab of weights
-  // [36][65][16] and products [36][67][16].
+  // Scratch: transformed tiles [groups of a chunk, or pieces][input slices][36][67][16]; for each
+  // piece a slab of weights [36][65][16] and products [36][67][16].
   void run(const float* x, const float* weight, const float* bias, float* y, float* scratch) const {
     const int64_t in_slices = input.slices(), out_slices = output.slices();
     auto transform = [&](int64_t group, int64_t slice, float* v) {
@@ -96,7 +98,7 @@ struct Convolution {
   }
 
  private:
-  // The products of a group for one slice of outputs, behind u, the slab of weights.
+  // Computes the products of a group for one slice of outputs, after u, the slab of weights.
   void multiply_group(const float* v, int64_t tiles, const float* weight, int64_t slice, float* u) const {
     float* const m = u + kSlabFloats;
     for (int64_t first = 0; first < input.slices(); first += kSlab) {
@@ -108,7 +110,7 @@ struct Convolution {
     }
   }
 
-  // Weights lie in blocks [k / 16][c / 16][9][16 c][16 k].
+  // Weights are stored in blocks [k / 16][c / 16][9][16 c][16 k].
   void transform_block(const float* weight, int64_t in, int64_t out, float* u) const {
     if (!is_rotated) return transform_weights(weight + (out * input.slices() + in) * kWeightFloats, u);
     float rotated[kWeightFloats];
@@ -126,7 +128,8 @@ struct WeightGradient {
   int64_t slices() const { return input.slices() + output.slices(); }
   int64_t group_floats() const { return slices() * kTilesFloats; }
   int64_t blocks() const { return input.slices() * output.slices(); }
-  // The groups are cut into parts, whose sums are added in the end: where there are many groups and the sums are small enough.
+  // If there are many groups and the sums are small enough, the groups are cut into parts, whose
+  // sums are added at the end.
   int64_t parts() const {
     constexpr int64_t kMostFloats = 4 << 20;
     return std::max<int64_t>(std::min(groups.count / 4, kMostFloats / block_floats()), 1);
@@ -139,8 +142,8 @@ struct WeightGradient {
     return chunk() * group_floats() + groups.count * output.channels + (is_at_once() ? 0 : parts() * block_floats());
   }
 
-  // Scratch: transformed tiles [groups of a chunk, or pieces][slices of input and output][36][67][16]; sums of dy [groups][k];
-  // sums of products [parts][blocks][36][17][16].
+  // Scratch: transformed tiles [groups of a chunk, or pieces][slices of input and
+  // output][36][67][16]; sums of dy [groups][k]; sums of products [parts][blocks][36][17][16].
   void run(const float* x, const float* dy, float* dweight, float* dbias, float* scratch) const {
     float* const dy_sums = scratch + chunk() * group_floats();
     float* const sums = dy_sums + groups.count * output.channels;
@@ -184,7 +187,8 @@ struct WeightGradient {
   }
 
  private:
-  // All threads together, from one part of the groups; the gradient too where there is no other.
+  // All threads together compute one part of the groups; also the gradient if there is no other
+  // part.
   template <typename Transform>
   void run_chunks(const Transform& transform, Range part, float* tiles, float* sums, float* dweight) const {
     for (int64_t first = part.begin; first < part.end; first += chunk()) {
@@ -227,10 +231,12 @@ bool is_winograd(const Node& node, const Shape& x, const Shape& y) {
   return node.attributes.integer("groups") == 1 && x[1] % kSlice == 0 && y[1] % kSlice == 0;
 }
 
-// What it takes, in products of the direct sum: 36 for a tile and a pair of channels, with tiles in rows of 6; transforming a
-// group's weights, as much as 8 tiles more; and 700 for transforming a tile of a channel. On a core of a Zen 3 forward was, direct
-// and so (and millions of products): 512 channels, 4x4, batch 4: 4.2 and 3.7 ms (151, 135); 16 channels, 28x28, batch 64: 3.2
-// and 2.4 ms (116, 103); 64 of these channels: 39.8 and 17.1 ms (1850, 800).
+// Returns the cost in products of the direct sum: 36 for a tile and a pair of channels, with tiles
+// in rows of 6; as much as 8 more tiles for transforming a group's weights; and 700 for
+// transforming a tile of a channel. Times of the forward pass on a core of a Zen 3, direct and by
+// Winograd, with millions of products: 512 channels, 4x4, batch 4: 4.2 and 3.7 ms (151, 135); 16
+// channels, 28x28, batch 64: 3.2 and 2.4 ms (116, 103); 64 of these channels: 39.8 and 17.1 ms
+// (1850, 800).
 int64_t work_of(const Groups& groups, int64_t in, int64_t out) {
   constexpr int64_t kTransforms = 700;  // of a tile and channel
   const int64_t rows = (groups.tiles + 5) / 6 * 6 + 8 * groups.count;
@@ -262,7 +268,8 @@ KernelChoice choice_of(std::unique_ptr<Kernel> kernel, std::vector<LayoutPtr> in
 int64_t winograd_block(const Node& node, const Shape& x, const Shape& weight, const Shape& y,
                        const dnnl::primitive_desc& primitive) {
   if (!is_winograd(node, x, y)) return 0;
-  // oneDNN's own Winograd, where it has one, is tuned for the machine; without AVX ours is not worth it.
+  // If oneDNN has its own Winograd, it is tuned for the machine. Without AVX, this one is not worth
+  // it.
   const std::string_view offered = primitive.impl_info_str();
   if (offered.find("wino") != std::string_view::npos || offered.find("avx") == std::string_view::npos) return 0;
   const bool has_avx512 = offered.find("avx512") != std::string_view::npos;

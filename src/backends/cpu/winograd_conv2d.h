@@ -5,8 +5,8 @@
 
 namespace troika::cpu {
 
-// Channels in a block of the images, 8 or 16, where Winograd's algorithm is to take the convolution [x, weight] -> y from
-// oneDNN's `primitive`; else 0.
+// Returns the channels in a block of the images, 8 or 16, if Winograd's algorithm is to replace
+// oneDNN's `primitive` in the convolution [x, weight] -> y; else 0.
 int64_t winograd_block(const Node& node, const Shape& x, const Shape& weight, const Shape& y,
                        const dnnl::primitive_desc& primitive);
 

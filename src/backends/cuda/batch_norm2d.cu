@@ -1,17 +1,20 @@
-// batch_norm2d and its inference form: a launch for the statistics, and one that applies them, with residual and ReLU
-// in the same pass. The second goes through the slices from their ends, which the caches still hold. With statistics over
-// several ranks the first is a node of its own, and a small launch merges what all have found.
+// batch_norm2d and its inference form: a launch for the statistics, and one that applies them, with
+// residual and ReLU in the same pass. The second goes through the slices from their ends, which the
+// caches still hold. With statistics over several ranks the first is a node of its own, and a small
+// launch merges what all have found.
 #include "backends/cuda/batch_norm2d_statistics.cuh"
 #include "backends/cuda/grid.cuh"
 
 namespace troika::cuda {
 namespace {
 
-// Mean and sum of squared differences of a slice's channels go to `pairs` [slices][channels].
+// Writes the mean and sum of squared differences of a slice's channels to `pairs`
+// [slices][channels].
 //
-// A thread sums x - center, where the center is its first value. As that is one of its n, their squares around it are
-// at most n times those around their mean, however large that is: what rounding costs is bounded likewise. Threads, and
-// then slices, add up the same way, around the mean of the first of them (Chan, Golub and LeVeque 1979).
+// A thread sums x - center; the center is its first value. The center is one of its n values, so
+// their squares around it are at most n times those around their mean, however large the mean is.
+// This bounds the rounding error. Threads, and then slices, are added in the same way, around the
+// mean of the first one (Chan, Golub and LeVeque 1979).
 template <typename T, int V>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     statistics_kernel(const Pack<T, V>* x, Tiling t, float2* pairs, unsigned* arrived, Statistics to, MomentRows own) {
@@ -87,8 +90,8 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
     store_statistics(to, channel, mean, around_mean, before);
 }
 
-// Statistics of all ranks, from a row of each. A thread takes a channel. The shares are found here: ranks tell how many
-// values they have.
+// Statistics of all ranks, from a row of each. Each thread takes a channel. The kernel computes the
+// ranks' shares, because the rows have their numbers of values.
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(const float* rows, int64_t ranks, int64_t channels, Statistics to) {
   if (to.batches && blockIdx.x == 0 && threadIdx.x == 0) ++*to.batches;
@@ -112,15 +115,16 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// What turns x into xhat * weight + bias, [channels] each.
+// The factors that turn x into xhat * weight + bias, [channels] each.
 struct Affine {
   const float *mean, *spread, *weight, *bias;
   bool has_variance;  // `spread` is the variance, else 1 / standard deviation
   float eps;
 };
 
-// y = (x - mean) * scale + bias, plus the residual where there is one, cut at 0 where `relu`. The difference first: it
-// is what is small, and its rounding decides on which side of a ReLU a value falls. y may be x or the residual.
+// y = (x - mean) * scale + bias, plus the residual if there is one, cut at 0 if `relu`. The
+// difference comes first: it is small, and its rounding decides on which side of a ReLU a value
+// falls. y may be x or the residual.
 template <typename T, int V>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     normalize_kernel(const Pack<T, V>* x, const Pack<T, V>* residual, Pack<T, V>* y, Tiling t, Affine f, bool relu) {

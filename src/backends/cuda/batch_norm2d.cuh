@@ -1,8 +1,9 @@
-// What batch_norm2d and its gradient share: images, channels last, as a matrix [n h w rows, channels], and its sums.
+// Shared by batch_norm2d and its gradient: images, channels last, as a matrix [n h w rows,
+// channels], and its sums.
 //
-// Sums over the rows take one launch. A block sums its slice of the rows for at most 64 channels; the block that is
-// last to end among those of the same channels adds up the slices, in their order whichever block it is, and finishes
-// the channels.
+// Sums over the rows take one launch. A block sums its slice of the rows for at most 64 channels.
+// The block that ends last among those of the same channels adds up the slices, always in their
+// order, and finishes the channels.
 #pragma once
 
 #include "backends/cuda/elements.cuh"
@@ -19,8 +20,9 @@ constexpr int kMostParts = 16;     // of a sum that threads share
 constexpr int kAtOnce = 8;         // addends of a sum that are loaded together
 constexpr int kLeastRowsEach = 4;  // of a thread: fewer blocks rather than fewer rows
 
-// How the matrix is cut over a grid of [slices][tiles] blocks. A block takes one tile's packs of channels in one slice
-// of the rows; its threads stand as [depth][lanes], one pack each, and those left over idle.
+// How the matrix is cut over a grid of [slices][tiles] blocks. A block takes one tile's packs of
+// channels in one slice of the rows; its threads stand as [depth][lanes], one pack each, and those
+// left over idle.
 struct Tiling {
   int channels, packs;  // of a row
   int tiles, lanes;     // lanes: packs of a tile
@@ -50,11 +52,12 @@ struct Tiling {
   __host__ __device__ int64_t rows() const { return first_row(slices); }
   dim3 grid() const { return dim3(static_cast<unsigned>(tiles), static_cast<unsigned>(slices)); }
 
-  // Of the sums that blocks leave to the last one: a pair for each channel of each slice.
+  // Bytes of the sums that blocks leave to the last block: a pair per channel of each slice.
   size_t pairs_bytes() const { return static_cast<size_t>(slices) * static_cast<size_t>(channels) * sizeof(float2); }
 };
 
-// The packs that a thread takes: `count` of them, from `at` on, `stride` apart, all of the same channels.
+// The packs that a thread takes: `count` of them, from `at` on, `stride` apart, all of the same
+// channels.
 struct Share {
   int64_t at, stride;
   int count, pack;
@@ -125,8 +128,9 @@ __device__ float2 sum_rows(const Tiling& t, const float (&a)[V], const float (&b
   return total;
 }
 
-// Whether this block is the last of its tile to come here. It then sees what threads of the others that `has_written` wrote
-// before; the rest need not wait for their stores. `arrived` has one number a tile, 0 before the launch and after it.
+// Whether this block is the last of its tile to come here. It then sees what threads of the others
+// that `has_written` wrote before; the rest need not wait for their stores. `arrived` has one
+// number a tile, 0 before the launch and after it.
 __device__ inline bool is_last_of_tile(unsigned* arrived, bool has_written) {
   __shared__ bool is_last;
   if (has_written) __threadfence();
@@ -137,8 +141,8 @@ __device__ inline bool is_last_of_tile(unsigned* arrived, bool has_written) {
   return is_last;
 }
 
-// Sums term(pair, slice) over the slices' pairs [slices][channels]. Thread i gets the sums of channel i of the tile,
-// `width` channels wide.
+// Sums term(pair, slice) over the slices' pairs [slices][channels]. Thread i gets the sums of
+// channel i of the tile, `width` channels wide.
 template <typename Term>
 __device__ double2 fold_slices(const Tiling& t, const float2* pairs, int width, Term term) {
   __shared__ double2 parts[kBlock];
@@ -179,8 +183,8 @@ inline Buffer allocate_arrived(CudaDevice& device, const Node& node, const Tilin
   return device.allocate(static_cast<size_t>(t.tiles) * sizeof(unsigned), text(node.op, " '", node.name, "'"));
 }
 
-// Asks make(T{}, V, tiling) for a kernel that takes packs of V elements of type T. Input 0 is an image, as are `images`
-// where they are there, all of one type.
+// Asks make(T{}, V, tiling) for a kernel that takes packs of V elements of type T. Input 0 is an
+// image, and so are `images` if they are present. All have one type.
 template <typename Make>
 KernelChoice choose_by_pack(CudaDevice& device, const KernelRequest& request, std::initializer_list<size_t> images,
                             Make make) {

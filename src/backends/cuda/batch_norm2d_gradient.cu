@@ -1,12 +1,13 @@
-// batch_norm2d's gradient: a launch for its sums, which writes dz where that is wanted, and one for dx. With sums over
-// several ranks the first is a node of its own, and a small launch makes of all ranks' sums what the second needs.
+// batch_norm2d's gradient: a launch for its sums, which writes dz if it is needed, and a launch for
+// dx. With sums over several ranks the first launch is a node of its own, and a small launch
+// computes the second launch's factors from all ranks' sums.
 #include "backends/cuda/batch_norm2d.cuh"
 #include "backends/cuda/grid.cuh"
 
 namespace troika::cuda {
 namespace {
 
-// dz = dy where y > 0; without y, everywhere. NaN in y lets dy through.
+// dz = dy if y > 0; without y, always. NaN in y lets dy pass.
 template <typename T, int V>
 __device__ float before_relu(const Pack<T, V>& dy, const Pack<T, V>& y, bool has_y, int v) {
   const float d = to_float(dy.v[v]), cut = to_float(y.v[v]) <= 0 ? 0 : d;
@@ -20,7 +21,8 @@ struct ParameterGradients {
   double share;    // of a value in the mean
 };
 
-// Of a channel's sums of dz and dz (x - mean): `own` make the parameters' gradients, those of all ranks dx.
+// From a channel's sums of dz and dz (x - mean): `own` make the parameters' gradients, those of all
+// ranks make dx.
 __device__ void store_gradients(const ParameterGradients& to, int64_t channels, int64_t channel, double weight,
                                 double inverse, double2 own, double2 all) {
   const double a = weight * inverse;
@@ -38,9 +40,10 @@ __device__ void add_to(Pack<T, V>& dy, const Pack<T, V>& more) {
   for (int v = 0; v < V; ++v) dy.v[v] = from_float<T>(to_float(dy.v[v]) + to_float(more.v[v]));
 }
 
-// Sums of dz and dz (x - mean), which make the parameters' gradients, or where `own_sums` is given go there as {values a
-// channel, sums of dz [channels], of dz (x - mean) [channels]}; writes dz where it is given, which may be dy or `more`, the
-// gradient that is added to dy where kAdds.
+// Computes sums of dz and dz (x - mean). They make the parameters' gradients, or, if `own_sums` is
+// not null, are stored there as {values per channel, sums of dz [channels], of dz (x - mean)
+// [channels]}. Writes dz if it is not null; dz may be dy or `more`, the gradient that is added to
+// dy if kAdds.
 template <typename T, int V, bool kAdds>
 __global__ void __launch_bounds__(kBlock, kBlocksEach)
     gradient_sums_kernel(const Pack<T, V>* x, const Pack<T, V>* y, const Pack<T, V>* dy, const Pack<T, V>* more,
@@ -97,8 +100,9 @@ __global__ void __launch_bounds__(kBlock, kBlocksEach)
   own_sums[1 + int64_t{t.channels} + channel] = static_cast<float>(sums.y);
 }
 
-// Parameters' gradients and factors from this rank's sums and those of all, as gradient_sums_kernel gives them. A thread
-// takes a channel. The share is found here: the sums tell how many values there are.
+// Parameters' gradients and factors, from this rank's sums and those of all ranks, as
+// gradient_sums_kernel writes them. Each thread takes a channel. The kernel computes the shares,
+// because the sums have the numbers of values.
 __global__ void __launch_bounds__(kThreads)
     factors_kernel(const float* own, const float* all, int64_t channels, ParameterGradients to) {
   to.share = 1 / static_cast<double>(all[0]);

@@ -1,5 +1,5 @@
-// What becomes of a channel's mean and squared differences: statistics, which batch_norm2d normalises by and tracks, or a
-// row for several ranks to merge.
+// Uses a channel's mean and squared differences: as statistics, by which batch_norm2d normalises
+// and which it tracks, or as a row that several ranks merge.
 #pragma once
 
 #include "backends/cuda/batch_norm2d.cuh"
@@ -14,7 +14,7 @@ struct Statistics {
   const float* lacking;          // of the values, what the running mean is to count; null: nothing
 };
 
-// What is tracked of a channel, before this batch.
+// The tracked numbers of a channel, before this batch.
 struct Running {
   float mean, var;
 };
@@ -36,8 +36,8 @@ __device__ inline void store_statistics(const Statistics& to, int64_t channel, d
       static_cast<float>((1 - to.momentum) * before.var + to.momentum * squares * to.unbiased_share);
 }
 
-// A row {values a channel, means [channels], sums of squared differences [channels]} of each rank, of which this rank's is
-// written, and zeros to the others.
+// A row {values a channel, means [channels], sums of squared differences [channels]} of each rank,
+// of which this rank's is written, and zeros to the others.
 struct MomentRows {
   float* rows;  // null: statistics are wanted
   int64_t rank, ranks;

@@ -3,7 +3,8 @@
 
 namespace troika::cuda {
 
-// For thread 0. `slots`: shared, one a thread, whose number is a power of two.
+// Returns the sum to thread 0. `slots` is shared, one per thread; the number of threads is a power
+// of two.
 template <typename Number>
 __device__ Number block_sum(Number value, Number* slots) {
   slots[threadIdx.x] = value;

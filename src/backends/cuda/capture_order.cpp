@@ -1,4 +1,4 @@
-// The nodes that a stream's next one depends on, read behind each launch and set before each.
+// The nodes on which a stream's next node depends, read after each launch and set before each.
 #include "backends/cuda/capture_order.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// The order of launches that a stream captures. A stream puts each launch behind the one before it; here each comes behind
-// those that it waits for, so that the graph runs the others beside it.
+// The order of launches that a stream captures. A stream puts each launch after the one before it.
+// Here each launch comes only after those that it waits for, so that the graph runs the others
+// concurrently.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,7 +22,8 @@ class CaptureOrder {
   void end(size_t i);
 
  private:
-  // A node that comes before another, and how their edge is to be: kernels of libraries may begin before its end.
+  // A node that comes before another, and how their edge is to be: kernels of libraries may begin
+  // before its end.
   struct Edge {
     cudaGraphNode_t node;
     cudaGraphEdgeData data;

@@ -23,7 +23,8 @@ struct Starts {
   int64_t of[kMostRanks + 1];
 };
 
-// Where element i of [samples, length] lies packed: the runs of all samples rank by rank.
+// Returns the packed place of element i of [samples, length]: the runs of all samples, rank by
+// rank.
 __device__ int64_t packed_index(int64_t i, int64_t samples, int64_t length, const Starts& starts) {
   const int64_t sample = i / length, at = i % length;
   int rank = 0;
@@ -32,7 +33,7 @@ __device__ int64_t packed_index(int64_t i, int64_t samples, int64_t length, cons
   return samples * begin + sample * run + at - begin;
 }
 
-// Joins what lies packed to values [samples, length], or packs them.
+// Joins packed numbers to values [samples, length], or packs them.
 template <typename T, bool joins>
 __global__ void repack_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t samples, int64_t length,
                               const __grid_constant__ Starts starts) {
@@ -45,7 +46,7 @@ __global__ void repack_kernel(const T* __restrict__ x, T* __restrict__ y, int64_
   }
 }
 
-// Of values `whole` [n, c, ...].
+// Returns the starts for values `whole` [n, c, ...].
 Starts starts_of(const KernelRequest& request, const Shape& whole) {
   const std::vector<int64_t>& widths = request.node.attributes.list("widths");
   const int64_t channel = whole.elements(axis_of(request.node) + 1, whole.rank());

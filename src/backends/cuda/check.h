@@ -1,4 +1,5 @@
-// The one check of each of NVIDIA's libraries: a failure becomes an Error that says what was being done.
+// The one check of each of NVIDIA's libraries: a failure becomes an Error that says what was being
+// done.
 #pragma once
 
 #include <cublasLt.h>
@@ -11,7 +12,8 @@
 
 namespace troika::cuda {
 
-// `what` begins the message: "conv2d 'stem' on cuda:0". OUT_OF_MEMORY where that is the reason, else INTERNAL.
+// `what` begins the message: "conv2d 'stem' on cuda:0". OUT_OF_MEMORY where that is the reason,
+// else INTERNAL.
 void check(cudaError_t status, std::string_view what);
 void check(cudnnStatus_t status, std::string_view what);
 void check(cublasStatus_t status, std::string_view what);

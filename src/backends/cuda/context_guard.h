@@ -1,4 +1,5 @@
-// Makes a GPU's primary context current for a scope, and puts back what the host had, without touching other GPUs.
+// Makes a GPU's primary context current for a scope, and puts back what the host had, without
+// touching other GPUs.
 #pragma once
 
 #include <cuda.h>
@@ -10,7 +11,8 @@
 
 namespace troika::cuda {
 
-// A hold on the primary context of one GPU, which the CUDA runtime shares with every other user in the process.
+// A hold on the primary context of one GPU, which the CUDA runtime shares with every other user in
+// the process.
 class PrimaryContext {
  public:
   explicit PrimaryContext(int index);
@@ -26,8 +28,8 @@ class PrimaryContext {
 
 using ContextPtr = std::shared_ptr<const PrimaryContext>;
 
-// The runtime's cudaSetDevice would create a context on the GPU that it puts back, where the host had never used it; the
-// driver's stack of contexts does not.
+// The runtime's cudaSetDevice would create a context on the GPU that it restores, even if the host
+// had never used that GPU. The driver's stack of contexts does not.
 class ContextGuard {
  public:
   explicit ContextGuard(const PrimaryContext& context);

@@ -1,4 +1,5 @@
-// conv2d and its gradients: cuDNN's engines, beside own kernels for images of one channel and for small convolutions.
+// conv2d and its gradients: cuDNN's engines, and own kernels for images of one channel and for
+// small convolutions.
 #include "backends/cuda/convolution_graph.h"
 #include "backends/cuda/direct_conv2d.h"
 #include "backends/cuda/epilogue.h"
@@ -9,7 +10,7 @@
 namespace troika::cuda {
 namespace {
 
-// Operations above which the direct kernels are not worth a try. cuDNN may be slow where there are groups.
+// Above so many operations the direct kernels are not worth a try. With groups cuDNN may be slow.
 bool are_too_many(double operations, const Convolution& v) { return operations > (v.groups > 1 ? 1e9 : 1e8); }
 
 bool is_last_resort(const Convolution& v) {
@@ -62,7 +63,7 @@ KernelChoice select_conv2d(CudaDevice& device, const KernelRequest& request) {
     return nhwc_choice(request, stem_kernel_name(dtype, v), std::move(kernel));
   }
 
-  // Tensors: x, weights, y, and the bias where there is one.
+  // Tensors: x, weights, y, and the bias if there is one.
   const auto finish = [=](void* const* t, cudaStream_t stream) {
     add_bias_relu(dtype, t[2], bias ? static_cast<const float*>(t[3]) : nullptr, relu, v.pixels(), v.k, stream);
   };
@@ -139,7 +140,7 @@ KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelReque
     return choice;
   }
 
-  // Tensors: x, dy, dweights in f32, and dweights in x's type where the way has it so.
+  // Tensors: x, dy, dweights in f32, and, if the way needs it, dweights in x's type.
   const int64_t elements = v.weight_elements();
   const auto convert = [=](void* const* t, cudaStream_t stream) {
     widen(dtype, t[3], static_cast<float*>(t[2]), elements, stream);

@@ -8,8 +8,9 @@
 
 namespace troika::cuda {
 
-// x is [n, c, h, w], the weights are [k, c / groups, kernel[0], kernel[1]], y is [n, k, y_size[0], y_size[1]]; all lie channels
-// last. y may be smaller than x would allow: its last rows and columns are then not wanted.
+// x is [n, c, h, w], the weights are [k, c / groups, kernel[0], kernel[1]], y is [n, k, y_size[0],
+// y_size[1]]; all are stored channels last. y may be smaller than x would allow: then its last rows
+// and columns are not needed.
 struct Convolution {
   int64_t n, c, k, groups;
   int64_t x_size[2], y_size[2];  // height, width
@@ -36,12 +37,12 @@ struct Convolution {
   int64_t weight_elements() const { return k * (c / groups) * taps(); }
 };
 
-// The part of x that the windows of y reach, and the zeros behind it: {size, padding} of one axis.
+// The part of x that the windows of y cover, and the zeros after it: {size, padding} of one axis.
 struct Reach {
   int64_t size, padding;
 };
 
-// Nothing where no part of x, however small, gives y with these paddings.
+// Returns nothing if no part of x, however small, makes y with these paddings.
 inline std::optional<Reach> reach_of(const Convolution& v, int axis) {
   const int64_t span = v.dilation[axis] * (v.kernel[axis] - 1) + 1, before = v.padding[axis];
   auto gives_y = [&](Reach r) {
@@ -50,7 +51,8 @@ inline std::optional<Reach> reach_of(const Convolution& v, int axis) {
   };
   const int64_t needed = (v.y_size[axis] - 1) * v.stride[axis] + span - before;  // rows from the first of x on
   const int64_t whole = v.x_size[axis];
-  // As little out of the common as will do: the same padding on both sides, none behind, some behind, a part of x.
+  // The most common form that fits: the same padding on both sides, none after, some after, a part
+  // of x.
   for (const Reach r : {Reach{whole, before}, Reach{whole, 0}, Reach{whole, needed - whole}, Reach{needed, 0}})
     if (r.padding >= 0 && r.size <= whole && gives_y(r)) return r;
   return std::nullopt;

@@ -15,7 +15,7 @@ using fe::graph::Graph;
 using fe::graph::Tensor_attributes;
 using Dims = std::vector<int64_t>;
 
-constexpr int64_t kAlignment = 16;  // of addresses, in bytes; memory gives 64
+constexpr int64_t kAlignment = 16;  // of addresses, in bytes; allocations have 64
 
 fe::DataType_t type_of(DType dtype) {
   switch (dtype) {
@@ -26,7 +26,7 @@ fe::DataType_t type_of(DType dtype) {
   }
 }
 
-// Dimensions as cuDNN counts them, [n, c, h, w], of memory that lies [n, h, w, c].
+// Dimensions as cuDNN counts them, [n, c, h, w], of memory stored as [n, h, w, c].
 struct Image {
   Dims dims, strides;
 };
@@ -36,7 +36,7 @@ Image dense(int64_t n, int64_t c, int64_t h, int64_t w) { return {{n, c, h, w}, 
 Image y_of(const Convolution& v) { return dense(v.n, v.k, v.y_size[0], v.y_size[1]); }
 Image weights_of(const Convolution& v) { return dense(v.k, v.c / v.groups, v.kernel[0], v.kernel[1]); }
 
-// What y reaches of x, within the whole of it.
+// Returns the part of x that y covers, within the whole of x.
 Image x_of(const Convolution& v) {
   Image x = dense(v.n, v.c, v.x_size[0], v.x_size[1]);
   x.dims[2] = reach_of(v, 0)->size;

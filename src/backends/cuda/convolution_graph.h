@@ -7,7 +7,7 @@
 
 namespace troika::cuda {
 
-// Tensors: 1 x, 2 weights, 3 y, 4 the bias, f32, where `bias`.
+// Tensors: 1 x, 2 weights, 3 y, and, if `bias`, 4 the bias, f32.
 DescribeGraph forward_graph(const Convolution& v, DType dtype, bool bias);
 
 // Tensors: 1 weights, 2 dy, 3 dx, of which nothing beyond the windows' reach is written.

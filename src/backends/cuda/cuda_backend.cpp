@@ -1,4 +1,4 @@
-// What must be there before a GPU can be used, and one line for each thing that is not.
+// Checks all that a GPU needs before it can be used, with one line for each thing that is missing.
 #include "backends/cuda/cuda_backend.h"
 
 #include <cctype>

@@ -7,7 +7,7 @@
 
 namespace troika::cuda {
 
-// Null, with the reason, where the driver, a GPU or a library of the right version is missing.
+// Returns null, with the reason, if the driver, a GPU or a library of the right version is missing.
 std::unique_ptr<Backend> create_cuda_backend(std::string& reason);
 
 }  // namespace troika::cuda

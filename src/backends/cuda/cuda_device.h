@@ -1,4 +1,5 @@
-// One replica on a GPU: a stream, library handles, staging memory for copies, and the choice of kernels.
+// One replica on a GPU: a stream, library handles, staging memory for copies, and the choice of
+// kernels.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,8 @@ class PlanCache;
 
 class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice> {
  public:
-  // What a device that is only planned for knows of itself: kernels are chosen and named, and nothing can run. For machines
-  // without a GPU.
+  // Tag of a device for planning only, for machines without a GPU: kernels are chosen and named,
+  // and nothing can run.
   struct PlanOnly {};
 
   CudaDevice(int index, std::shared_ptr<PlanCache> plans);
@@ -54,7 +55,7 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   Stream stream_;
   CudnnHandle cudnn_;
   CublasLtHandle cublas_;
-  int multiprocessors_ = 132;  // an H100's, where none is there to ask
+  int multiprocessors_ = 132;  // an H100's, if there is no GPU to ask
   std::unique_ptr<Staging> staging_;
 };
 

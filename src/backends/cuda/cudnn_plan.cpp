@@ -18,7 +18,8 @@ using fe::graph::Graph;
 
 constexpr int kMostCompiled = 3;  // of the engines that are tried
 
-// What cuDNN is asked for engines: two rules of thumb that differ, the second with what always works, and how many are tried.
+// The sources of cuDNN's engines: two different heuristics, the second with a fallback that always
+// works, and the number tried.
 struct Source {
   std::vector<fe::HeurMode_t> modes;
   size_t most;
@@ -35,7 +36,8 @@ bool went_well(Call&& call) {
   }
 }
 
-// What cuDNN asks of a GPU before it names engines, of one that is only planned for: an H100. It reads to the closing 0.
+// The properties of the GPU that is planned for, an H100, which cuDNN needs before it names
+// engines. The text ends with a 0.
 constexpr char kPlannedFor[] =
     R"({"deviceName":"NVIDIA H100 80GB HBM3","cudaDeviceId":0,"pciDeviceId":0,"deviceVer":900,"driverVer":13000,)"
     R"("isTccDriver":0,"supportCoopLaunch":1,"multiProcessorCount":132,"warpSize":32,"maxThreadsPerBlock":1024,)"
@@ -52,7 +54,7 @@ std::shared_ptr<fe::DeviceProperties> planned_for() {
   return is_good ? properties : nullptr;
 }
 
-// Null where cuDNN refuses the graph.
+// Returns null if cuDNN refuses the graph.
 std::shared_ptr<Graph> make_graph(CudaDevice& device, const DescribeGraph& describe) {
   // An engine's code is unloaded with its graph, from the context that it was loaded into.
   const auto destroy = [held = device.shared_from_this()](Graph* graph) {
@@ -69,7 +71,8 @@ std::shared_ptr<Graph> make_graph(CudaDevice& device, const DescribeGraph& descr
   return graph;
 }
 
-// The graph with the engines that may run it, unbuilt, the likeliest to be fast first. Null where there are none.
+// Returns the graph with the engines that may run it, not built, the probably fastest first. Null
+// if there is none.
 std::shared_ptr<Graph> offer_engines(CudaDevice& device, const DescribeGraph& describe, const Source& source,
                                      const EngineLimits& limits) {
   auto graph = make_graph(device, describe);
@@ -85,7 +88,7 @@ std::shared_ptr<Graph> offer_engines(CudaDevice& device, const DescribeGraph& de
   return graph;
 }
 
-// Empty where it cannot be told.
+// Returns the engine's name; empty if it is not known.
 std::string engine_at(const Graph& graph, int64_t index) {
   std::string engine;
   return went_well([&] { return graph.get_plan_name_at_index(index, engine); }) ? engine : "";
@@ -112,7 +115,8 @@ std::optional<CudnnPlan> CudnnPlan::build(CudaDevice& device, const DescribeGrap
   for (const Source& source : kSources) {
     const auto graph = offer_engines(device, describe, source, limits);
     if (!graph) continue;
-    // Not from the numbers in the name: the front end's own list of knobs lacks some that engines have.
+    // Not from the numbers in the name: the front end's own list of knobs lacks some that engines
+    // have.
     for (int64_t i = 0; i < graph->get_execution_plan_count(); ++i)
       if (engine_at(*graph, i) == engine && went_well([&] { return graph->build_plan_at_index(i); }))
         return CudnnPlan(device.cudnn(), graph, i, engine);
@@ -154,8 +158,8 @@ void CudnnPlan::run(std::span<void* const> tensors, void* workspace) {
 
 }  // namespace troika::cuda
 
-// The front end has kernels of its own, which NVRTC compiles. They are never asked for, so NVRTC is not linked for them; cuDNN
-// opens it by itself for its engines.
+// The front end has kernels of its own, which NVRTC compiles. They are never asked for, so NVRTC is
+// not linked for them; cuDNN opens it by itself for its engines.
 extern "C" {
 nvrtcResult nvrtcCreateProgram(nvrtcProgram*, const char*, const char*, int, const char* const*, const char* const*) {
   return NVRTC_ERROR_INTERNAL_ERROR;

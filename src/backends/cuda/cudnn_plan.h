@@ -20,7 +20,7 @@ namespace troika::cuda {
 // Adds tensors, whose ids are 1 and on, and operations to an empty graph.
 using DescribeGraph = std::function<void(cudnn_frontend::graph::Graph&)>;
 
-// What an engine may do.
+// The freedom of an engine.
 struct EngineLimits {
   bool tensor_cores = true;  // which round f32 to TF32
   size_t most_workspace = 0;
@@ -29,12 +29,13 @@ struct EngineLimits {
 // A graph with the one engine that runs it. From the device's worker.
 class CudnnPlan {
  public:
-  // With each of the engines that cuDNN thinks best, the best first. All give the same bits in every run, sum in f32 and keep to the
-  // limits. Empty where cuDNN has no such engine.
+  // Returns plans with the engines that cuDNN ranks highest, the best first. All compute the same
+  // bits in every run, sum in f32 and keep to the limits. Empty if cuDNN has no such engine.
   static std::vector<CudnnPlan> candidates(CudaDevice& device, const DescribeGraph& describe,
                                            const EngineLimits& limits);
 
-  // With the one of them that has this name, "eng52_k2=3_k24=0", without building others; nothing where none has.
+  // Returns the plan with the engine of this name, "eng52_k2=3_k24=0", without building others;
+  // nothing if there is none.
   static std::optional<CudnnPlan> build(CudaDevice& device, const DescribeGraph& describe, const EngineLimits& limits,
                                         const std::string& engine);
 

@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads)
     float sum = 0;
     for (int64_t p = 0; p < v.kernel[0]; ++p)
       for (int64_t q = 0; q < v.kernel[1]; ++q) {
-        // The output whose window has the pixel at its place (p, q), where there is one.
+        // The output whose window has the pixel at its place (p, q), if there is one.
         const int64_t row = in.row + v.padding[0] - p * v.dilation[0];
         const int64_t column = in.column + v.padding[1] - q * v.dilation[1];
         if (row < 0 || column < 0 || row % v.stride[0] != 0 || column % v.stride[1] != 0) continue;

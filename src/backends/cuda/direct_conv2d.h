@@ -1,5 +1,6 @@
-// conv2d and its gradients by plain loops over any shape: for small convolutions, and what cuDNN has no engine for. Host
-// functions that launch kernels on a stream; every output element is written.
+// conv2d and its gradients by plain loops over any shape: for small convolutions, and what cuDNN
+// has no engine for. Host functions that launch kernels on a stream; every output element is
+// written.
 #pragma once
 
 #include <cuda_runtime_api.h>

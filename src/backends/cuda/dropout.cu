@@ -1,4 +1,5 @@
-// dropout: a coin for each element from its logical place alone, so that the mask is that of every other device.
+// dropout: a coin for each element from its logical place alone, so that the mask is that of every
+// other device.
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -7,7 +8,8 @@
 namespace troika::cuda {
 namespace {
 
-// What the coins depend on besides the counter and the element's place, and what they decide.
+// The numbers on which coins depend, apart from the counter and the element's place, and the coins'
+// results.
 struct Coins {
   uint64_t layer;
   int64_t sample_offset;
@@ -18,11 +20,11 @@ struct Coins {
 enum class Form {
   rows_of_4,   // plain, in packs of 4 that share a block of random bits
   nhwc_of_4,   // channels last; 4 neighbouring pixels of a channel share a block
-  one_by_one,  // either, where the number of pixels is no multiple of 4
+  one_by_one,  // either, if the number of pixels is not a multiple of 4
 };
 
-// x and y: [samples, pixels, channels]; a plain tensor has one channel. Neighbouring threads take neighbouring channels, then
-// pixels. y may be x.
+// x and y: [samples, pixels, channels]; a plain tensor has one channel. Neighbouring threads take
+// neighbouring channels, then pixels. y may be x.
 template <typename T, Form kForm>
 __global__ void __launch_bounds__(kThreads) dropout_kernel(const T* x, const int64_t* counter, T* y, int64_t samples,
                                                            int64_t channels, int64_t pixels, Coins coins) {

@@ -1,4 +1,5 @@
-// Element types in device code: loads and stores as float, packs of 16 bytes, and dispatch by dtype.
+// Element types in device code: loads and stores as float, packs of 16 bytes, and dispatch by
+// dtype.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -1,4 +1,5 @@
-// relu, relu_gradient, add, cast and fill: flat loops over images as they lie, 16 bytes a thread at a time.
+// relu, relu_gradient, add, cast and fill: flat loops over images in any layout, 16 bytes per
+// thread at a time.
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -10,7 +11,7 @@ namespace {
 template <typename From, typename To>
 constexpr int kCommonPack = kPack<From> < kPack<To> ? kPack<From> : kPack<To>;
 
-// y = f(x), element by element; y may be x. What does not fill a pack comes last.
+// y = f(x), element by element; y may be x. Elements that do not fill a pack come last.
 template <typename From, typename To, typename F>
 __global__ void __launch_bounds__(kThreads) map_kernel(const From* x, To* y, int64_t n, F f) {
   constexpr int kN = kCommonPack<From, To>;
@@ -218,7 +219,7 @@ KernelChoice select_fill(CudaDevice& device, const KernelRequest& request) {
   return nhwc_choice(request, "cuda:own:fill", std::move(kernel));
 }
 
-// In one launch, but for more rows than a table holds.
+// One launch, except if there are more rows than a table holds.
 KernelChoice select_fill_all(CudaDevice& device, const KernelRequest& request) {
   const auto value = static_cast<float>(request.node.attributes.real("value"));
   auto kernel = make_kernel(

@@ -23,7 +23,7 @@ constexpr int kTile = 256;           // tokens that a block looks at together
 constexpr int kFeatureThreads = 64;  // of a block: a feature each
 
 // dweight [words, features] from dy [rows, features]. A block takes a word (x) and some features
-// (y). It reads all tokens, which are few beside dy, a tile at a time.
+// (y). It reads all tokens, which are few compared with dy, one tile at a time.
 template <typename T>
 __global__ void __launch_bounds__(kFeatureThreads)
     embedding_gradient_kernel(const int32_t* __restrict__ tokens, const T* __restrict__ dy, float* __restrict__ dweight,

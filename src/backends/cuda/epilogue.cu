@@ -1,4 +1,4 @@
-// Passes over rows of channels, 16 bytes a thread at a time where the number of channels allows it.
+// Passes over rows of channels, 16 bytes per thread at a time if the number of channels allows it.
 #include "backends/cuda/epilogue.h"
 
 #include "backends/cuda/grid.cuh"
@@ -8,7 +8,7 @@
 namespace troika::cuda {
 namespace {
 
-// y lies [rows, columns, kN].
+// y is [rows, columns, kN].
 template <typename T, int kN>
 __global__ void __launch_bounds__(kThreads)
     bias_relu_kernel(T* y, const float* bias, bool relu, int64_t packs, int64_t columns) {
@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// How x[rows, columns, kN] is cut for its sums: a block has `lanes` rows of `width` columns at a time, and takes one chunk of
-// the rows.
+// How x[rows, columns, kN] is cut for its sums: a block has `lanes` rows of `width` columns at a
+// time, and takes one chunk of the rows.
 struct RowCut {
   int64_t columns, rows_of_chunk, chunks;
   int width, lanes;

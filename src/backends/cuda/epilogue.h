@@ -1,5 +1,5 @@
-// What follows a convolution or a matrix product: bias and ReLU, sums over rows, conversion to f32. Host functions that launch
-// kernels on a stream.
+// Work after a convolution or a matrix product: bias and ReLU, sums over rows, conversion to f32.
+// Host functions that launch kernels on a stream.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,11 +11,12 @@
 
 namespace troika::cuda {
 
-// y[rows, channels] += bias (null: none), and is cut at 0 where `relu`; NaN stays.
+// y[rows, channels] += bias (null: none), cut at 0 if `relu`; NaN stays.
 void add_bias_relu(DType dtype, void* y, const float* bias, bool relu, int64_t rows, int64_t channels,
                    cudaStream_t stream);
 
-// sums[channel] = the sum over rows of x[rows, channels], in an order that depends on the shape alone.
+// sums[channel] = the sum over rows of x[rows, channels], in an order that depends on the shape
+// alone.
 void sum_rows(DType dtype, const void* x, float* sums, int64_t rows, int64_t channels, void* scratch,
               cudaStream_t stream);
 size_t sum_rows_scratch_bytes(DType dtype, int64_t rows, int64_t channels);

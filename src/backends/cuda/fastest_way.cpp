@@ -18,7 +18,8 @@ constexpr size_t kAligned = 256;
 
 size_t aligned(size_t bytes) { return (bytes + kAligned - 1) / kAligned * kAligned; }
 
-// The text that the plan cache keeps: the engine's name, behind the way's where that has one.
+// Returns the text that the plan cache stores: the name of the way, if it has one, then the
+// engine's name.
 std::string text_of(const Way& way, const std::string& engine) {
   if (!way.describe) return way.name;
   return way.name.empty() ? engine : text(way.name, ':', engine);
@@ -64,14 +65,14 @@ class Bench {
   void* scratch(size_t bytes) {
     if (bytes > scratch_bytes_) {
       scratch_.reset();
-      scratch_bytes_ = 0;  // also where there is no memory
+      scratch_bytes_ = 0;  // also if there is no memory
       scratch_ = filled(bytes);
       scratch_bytes_ = bytes;
     }
     return scratch_.get();
   }
 
-  // Of one run. Infinite where the work is hopeless beside `best`.
+  // Returns the time of one run. Infinite if the work is hopeless compared with `best`.
   template <typename Work>
   double milliseconds(double best, Work&& work) {
     constexpr double kHopeless = 4, kHostMilliseconds = 0.1;
@@ -91,7 +92,8 @@ class Bench {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
  private:
-  // Bytes that are small numbers in each of the types: multiplying zeros takes less power, and so less time.
+  // Bytes that are small numbers in each of the types: multiplying zeros takes less power, and so
+  // less time.
   Buffer filled(size_t bytes) {
     constexpr int kByte = 0x3c;
     Buffer buffer = device_.allocate(bytes, "measuring cuDNN's engines");
@@ -109,7 +111,8 @@ class Bench {
 constexpr size_t kLarge = 256 << 20;    // bytes of workspace that are given freely
 constexpr double kLargeHandicap = 1.2;  // of engines that want more: they must be clearly faster
 
-// Engines that change layouts or pad channels want copies of the tensors. Where they cannot be measured memory is short.
+// Engines that change layouts or pad channels want copies of the tensors. Where they cannot be
+// measured memory is short.
 EngineLimits limits_of(const Problem& problem, bool is_measured = true) {
   if (!is_measured) return {problem.tensor_cores, kLarge};
   const size_t tensors = std::accumulate(problem.tensor_bytes.begin(), problem.tensor_bytes.end(), size_t{0});

@@ -1,4 +1,5 @@
-// A node that can be computed in several ways, by cuDNN and by own kernels: the fastest is found once and run.
+// A node that can be computed in several ways, by cuDNN and by own kernels: the fastest is found
+// once and run.
 #pragma once
 
 #include <initializer_list>
@@ -13,9 +14,9 @@ struct Way {
   DescribeGraph describe;  // empty: own kernels alone
   // Launches own kernels; empty: none.
   std::function<void(void* const* tensors, cudaStream_t)> launch = {};
-  size_t scratch_bytes = 0;     // of one tensor more, behind the problem's
+  size_t scratch_bytes = 0;     // of one more tensor, after the problem's tensors
   double handicap = 1;          // times this in comparisons: what is less exact must be clearly faster
-  bool is_last_resort = false;  // tried where nothing before it runs
+  bool is_last_resort = false;  // tried only if no way before it runs
 };
 
 struct Problem {
@@ -27,8 +28,9 @@ struct Problem {
 
 class FastestWay {
  public:
-  // As device.plans() remembers it, else as measured now, on memory of its own. UNSUPPORTED where no way is passable. On a
-  // device that is only planned for nothing is looked for, and nothing can run.
+  // Takes the way that device.plans() remembers, else measures the ways now, on memory of its own.
+  // UNSUPPORTED if no way is possible. On a device for planning only, nothing is measured, and
+  // nothing can run.
   FastestWay(CudaDevice& device, const Problem& problem, const std::vector<Way>& ways);
 
   std::string kernel_name() const;  // "cuda:cudnn:eng52_k2=3_k24=0", "cuda:own:direct"

@@ -1,4 +1,5 @@
-// A group whose ranks are replicas on GPUs of this process: which rank has started what, and who may launch its part of it.
+// A group whose ranks are replicas on GPUs of this process: which rank has started what, and who
+// may launch its part of it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,9 +19,10 @@ namespace troika::cuda {
 
 constexpr int kMostSummed = 16;  // ranks of a group
 
-// Each rank launches its part of a collective on a stream of its own beside its launches, in one stage or two, each behind the
-// stage before of every rank. What the parts are is the derived group's. An event is waited for only when its rank has recorded
-// it, which the host's counters tell; so the host waits for other ranks to get there, never for a GPU.
+// Each rank launches its part of a collective on a stream of its own, concurrently with its
+// launches. There are one or two stages, each after the stage before of every rank. The derived
+// group defines the parts. An event is waited for only after its rank has recorded it, which the
+// host's counters show. So the host waits for other ranks to arrive, never for a GPU.
 class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
  public:
   virtual ~GpuGroup();
@@ -37,18 +39,18 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
   };
   struct Slot {
     std::vector<RankSlot> ranks;
-    // Of the round in progress.
+    // State of the round in progress.
     Collective collective;
     std::vector<OwnedBytes> slices;                   // its elements, cut among the ranks
-    const std::vector<OwnedBytes>* pieces = nullptr;  // who owns what; `slices` where the caller gives none
+    const std::vector<OwnedBytes>* pieces = nullptr;  // who owns what; `slices` if the caller passes none
     int64_t reached[kStages] = {};                    // times that ranks have; all have in round k at k * size
   };
 
-  // UNSUPPORTED where there are too many.
+  // UNSUPPORTED if there are too many.
   explicit GpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices);
 
-  // Hands the rank's part of the stage that follows its last to its stream, and tells which stage it reaches. Called on the
-  // rank's thread.
+  // Launches the rank's part of the stage after its last one, on its stream, and returns the stage
+  // that it reaches. Called on the rank's thread.
   virtual Stage launch(const Slot& slot, int rank) = 0;
 
   CudaDevice& device(int rank) const { return *devices_[static_cast<size_t>(rank)]; }
@@ -62,13 +64,13 @@ class GpuGroup : public std::enable_shared_from_this<GpuGroup> {
   void reserve(int slots);
 
   const std::vector<std::shared_ptr<CudaDevice>> devices_;
-  std::vector<Stream> streams_;  // one per rank, beside its launches
+  std::vector<Stream> streams_;  // one per rank, concurrent with its launches
   GroupState state_;
   std::vector<Slot> slots_;  // under the state's mutex
 };
 
-// Elements [begin, begin + count) of data[r] become the sum over the ranks, added in pairs, then pairs of pairs: for every rank
-// r of `size`, or for rank `only` alone.
+// Elements [begin, begin + count) of data[r] become the sum over the ranks, added in pairs, then
+// pairs of pairs: for every rank r of `size`, or for rank `only` alone.
 void launch_sum(DType dtype, void* const* data, int size, int64_t begin, int64_t count, cudaStream_t stream,
                 int only = -1);
 // Each flag, an int32_t, becomes 1 if none is 0, else 0.

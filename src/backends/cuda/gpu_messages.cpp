@@ -1,4 +1,4 @@
-// Who copies what, behind which event.
+// Copies of messages, and the events that order them.
 #include "backends/cuda/gpu_messages.h"
 
 #include "backends/cuda/check.h"

@@ -1,4 +1,5 @@
-// Messages between replicas on GPUs of this process: copies from memory to memory, beside the launches.
+// Messages between replicas on GPUs of this process: copies from memory to memory, concurrent with
+// the launches.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,9 +16,11 @@
 
 namespace troika::cuda {
 
-// A message goes from where it was made to an outbox, behind the launches that made it; from there to an inbox on the
-// receiver's GPU, on a stream beside the sender's launches; from there to where it is read. Where both ranks have one GPU the
-// outbox is the inbox. Events order the copies; the host waits only until the other rank has recorded the one it needs.
+// A message travels in three copies. The first, after the launches that made the data, is into an
+// outbox. The second is into an inbox on the receiver's GPU, on a stream that runs concurrently
+// with the sender's launches. The third is to the place where the data are read. If both ranks have
+// one GPU, the outbox is the inbox. Events order the copies. The host waits only until the other
+// rank has recorded the event that it needs.
 class GpuMessages : public std::enable_shared_from_this<GpuMessages> {
  public:
   static std::shared_ptr<GpuMessages> create(std::vector<std::shared_ptr<CudaDevice>> devices);
@@ -27,9 +30,10 @@ class GpuMessages : public std::enable_shared_from_this<GpuMessages> {
  private:
   friend class GpuMessenger;
   struct Message {
-    Buffer outbox = no_buffer(), inbox = no_buffer();  // inbox: null where both ranks have one GPU
+    Buffer outbox = no_buffer(), inbox = no_buffer();  // inbox: null if both ranks have one GPU
     size_t capacity = 0, bytes = 0;                    // bytes: of what was sent last
-    // The outbox is full (on the sender's launches); the inbox is (beside them); it has been read (on the receiver's launches).
+    // The outbox is full (on the sender's launches), the inbox is full (on the side stream), the
+    // inbox was read (on the receiver's launches).
     Event made, sent, received;
     bool is_there = false;  // sent by its rank, and not yet received
   };
@@ -41,7 +45,7 @@ class GpuMessages : public std::enable_shared_from_this<GpuMessages> {
   void reserve(int from, int to, int slot, size_t bytes);
 
   const std::vector<std::shared_ptr<CudaDevice>> devices_;
-  std::vector<Stream> streams_;  // one per rank, beside its launches
+  std::vector<Stream> streams_;  // one per rank, concurrent with its launches
   GroupState state_;
   std::map<Key, Message> messages_;  // under the state's mutex
 };

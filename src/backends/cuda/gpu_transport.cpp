@@ -35,7 +35,7 @@ class OnGpu : public Communicator {
   void start(int slot, const Collective& collective, void* data) override { own().start(slot, collective, data); }
   void progress() override { own().progress(); }
   void wait(int slot, Deadline deadline) override { own().wait(slot, deadline); }
-  // Aborts every rank. NCCL tells the others late that this one has gone, or never, and they would
+  // Aborts every rank. NCCL reports late, or never, that this rank has gone, and the others would
   // wait for it until their deadline.
   void abort(const std::string& reason) override {
     for (size_t i = 0; i < group_->ranks.size(); ++i) {
@@ -93,8 +93,8 @@ class GpuTransport : public Transport {
  public:
   explicit GpuTransport(const World& world) {
     for (const LocalMember& member : world.local) gpus_.push_back(std::dynamic_pointer_cast<CudaDevice>(member.device));
-    // NCCL takes each GPU once, and adds in an order of its own. It launches several groups in an order of
-    // its own, too, in which replicas that share GPUs would wait for each other.
+    // NCCL takes each GPU once, and adds in an order of its own. It launches several groups in an
+    // order of its own, too, in which replicas that share GPUs would wait for each other.
     uses_nccl_ = !world.needs_fixed_order && indices_of(gpus_).size() == gpus_.size();
   }
 

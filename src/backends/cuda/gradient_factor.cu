@@ -1,5 +1,5 @@
-// gradient_factor and gradient_norm: the 2-norm of gradients, found in device memory. A block sums a chunk, then one block the
-// chunks, always in the same order.
+// gradient_factor and gradient_norm: the 2-norm of gradients, found in device memory. A block sums
+// a chunk, then one block the chunks, always in the same order.
 #include "backends/cuda/block_sum.cuh"
 #include "backends/cuda/input_runs.cuh"
 
@@ -16,7 +16,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;
 }
 
-// Of all chunks, for thread 0 of the one block.
+// Returns the sum of all chunks to thread 0 of the only block.
 __device__ double sum_chunks(const double* sums, int64_t chunks) {
   __shared__ double slots[kThreads];
   double sum = 0;

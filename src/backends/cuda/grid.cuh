@@ -1,4 +1,5 @@
-// Where a thread stands in a grid of one dimension, for loops over more work than the grid has threads.
+// Where a thread stands in a grid of one dimension, for loops over more work than the grid has
+// threads.
 #pragma once
 
 #include <cstdint>

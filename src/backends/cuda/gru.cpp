@@ -1,4 +1,5 @@
-// gru and its gradient, step by step as in lstm.cpp. Either part of the sums is kept, as they do not meet in n before r.
+// gru and its gradient, step by step as in lstm.cpp. Either part of the sums is kept, as they do
+// not meet in n before r.
 #include "backends/cuda/recurrent.h"
 
 namespace troika::cuda {
@@ -43,7 +44,7 @@ struct GruGradient {
   RecurrentSizes s;
   ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
-  size_t dinput, dstate, dstate_now, dh;  // [n, t, 3 h] twice, [n, 3 h]; [n, h] where it is no output
+  size_t dinput, dstate, dstate_now, dh;  // [n, t, 3 h] twice, [n, 3 h]; [n, h] if it is not an output
 
   GruGradient(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),

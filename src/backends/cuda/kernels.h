@@ -14,7 +14,7 @@ namespace troika::cuda {
 #include "backends/kernels.def"
 #undef TROIKA_KERNEL
 
-// What a kernel is bound to. Pointers are device memory; null where absent.
+// The memory that a kernel is bound to: device pointers, null if absent.
 struct Arguments {
   std::vector<void*> inputs, outputs;
   void* scratch = nullptr;
@@ -29,7 +29,8 @@ struct Arguments {
   }
 };
 
-// Own kernels: `Body` is callable as body(const Arguments&, cudaStream_t), and launches on that stream.
+// Own kernels: `Body` is callable as body(const Arguments&, cudaStream_t), and launches on that
+// stream.
 template <typename Body>
 class FunctionKernel : public Kernel {
  public:
@@ -59,7 +60,7 @@ std::unique_ptr<Kernel> make_kernel(const CudaDevice& device, Body body) {
 inline const TensorType& input_type(const KernelRequest& r, size_t i) { return r.graph.type(r.node.inputs[i]); }
 inline const TensorType& output_type(const KernelRequest& r, size_t i) { return r.graph.type(r.node.outputs[i]); }
 
-// An answer whose every image lies channels last, and everything else plain.
+// Returns a choice in which every image is stored channels last, and everything else is plain.
 inline KernelChoice nhwc_choice(const KernelRequest& r, std::string name, std::unique_ptr<Kernel> kernel) {
   KernelChoice choice;
   choice.kernel = std::move(kernel);

@@ -1,4 +1,5 @@
-// linear and its gradients by cuBLASLt, with bias and bias gradient in the product where it has them so, else behind it.
+// linear and its gradients by cuBLASLt, with bias and bias gradient in the product if it supports
+// them, else after it.
 #include "ops/linear.h"
 #include "backends/cuda/epilogue.h"
 #include "backends/cuda/kernels.h"
@@ -20,7 +21,8 @@ KernelChoice select_linear(CudaDevice& device, const KernelRequest& request) {
   const TensorType &x = input_type(request, 0), &y = output_type(request, 0);
   const auto [rows, outputs] = LinearRows(request.node, y.shape);
   const bool bias = has_input(request, 2), relu = request.node.attributes.flag("relu");
-  // cuBLASLt's bias has y's type, and ours is f32. Its ReLU may turn NaN into 0; our own pass then takes the bias along.
+  // cuBLASLt's bias has y's type, and ours is f32. Its ReLU may turn NaN into 0; our own pass then
+  // takes the bias along.
   const bool has_epilogue = bias && !relu && y.dtype == DType::f32;
   auto matmul = make_matmul(device, request,
                             {.m = rows,

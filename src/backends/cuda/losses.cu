@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) *correct = correct_sum;
 }
 
-// What the kernels know of logits and their labels: ClassRows and LabelSettings, for device code.
+// Properties of logits and labels for device code: ClassRows and LabelSettings.
 struct Labels {
   int64_t count, classes, inner;
   float own, other;  // what the probability of the label's class should be, and that of the other classes
@@ -81,7 +81,8 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
     const int64_t row = is_row ? own : n - 1;
     const int64_t first_logit = form.first_logit(row);
     const float* x = logits + first_logit;
-    // Every lane begins with the first class, so that all agree on the largest even where it is not a number.
+    // Every lane begins with the first class, so that all lanes agree on the largest even if it is
+    // not a number.
     float most = x[0];
     int best = 0;
     for (int64_t c = lane; c < classes; c += kLanes)
@@ -130,8 +131,7 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
   }
 }
 
-// What a gradient is multiplied by. Pointers are null if there is no loss scale, or no weight of a
-// label.
+// The factor of a gradient. Pointers are null if there is no loss scale, or no weight of a label.
 struct Factor {
   const float *loss_scale, *label_weight;
   float scale;

@@ -1,4 +1,5 @@
-// lstm and its gradient: the input's part of all sums as one product; then a product and a launch for the gates at each step.
+// lstm and its gradient: the input's part of all sums as one product; then a product and a launch
+// for the gates at each step.
 #include "backends/cuda/recurrent.h"
 
 namespace troika::cuda {
@@ -44,7 +45,7 @@ struct LstmGradient {
   RecurrentSizes s;
   ScratchLedger scratch{kScratchAlignment};
   RecurrentGradientProducts products;
-  size_t dsums, dsums_now, dh, dc;  // [n, t, 4 h], [n, 4 h]; [n, h] where they are no outputs
+  size_t dsums, dsums_now, dh, dc;  // [n, t, 4 h], [n, 4 h]; [n, h] if they are not outputs
 
   LstmGradient(const CudaDevice& device, const KernelRequest& request)
       : s(RecurrentSizes::of(request.graph, request.node)),

@@ -1,4 +1,5 @@
-// cuBLASLt counts columns first: it is asked for the transposed product, with the operands exchanged.
+// cuBLASLt counts columns first: it is asked for the transposed product, with the operands
+// exchanged.
 #include "backends/cuda/matmul.h"
 
 #include "backends/cuda/check.h"
@@ -9,7 +10,7 @@ namespace {
 
 constexpr const char* kWhat = "a matrix product";
 constexpr uint64_t kMostWorkspace = 32 << 20;
-constexpr uint32_t kAlignment = 16;  // of addresses, in bytes; memory gives 64
+constexpr uint32_t kAlignment = 16;  // of addresses, in bytes; allocations have 64
 
 cudaDataType_t type_of(DType dtype) {
   switch (dtype) {

@@ -10,14 +10,14 @@
 
 namespace troika::cuda {
 
-// d[m, n] = a[m, k] b[k, n]; a lies [k, m] where transposed, and b [n, k].
+// d[m, n] = a[m, k] b[k, n]. If transposed, a is stored as [k, m] and b as [n, k].
 struct Product {
   int64_t m, n, k;
   bool transpose_a = false, transpose_b = false;
   DType in = DType::f32, out = DType::f32;  // of a and b, of d; sums are f32
   bool tf32 = false;
   bool accumulates = false;  // d += a b
-  // What is done besides, with a vector of type `out`.
+  // Additional work of the product, with a vector of type `out`.
   enum class Epilogue {
     none,
     add_bias,  // d[i, j] += vector[j]
@@ -27,10 +27,10 @@ struct Product {
 
 class Matmul {
  public:
-  // Null where cuBLASLt has no kernel for it.
+  // Returns null if cuBLASLt has no kernel for the product.
   static std::unique_ptr<Matmul> create(const CudaDevice& device, const Product& product);
 
-  const std::string& name() const { return name_; }  // "algo66", and what is done besides
+  const std::string& name() const { return name_; }  // "algo66", and the additional work
   bool has_epilogue() const { return has_vector_; }
   size_t workspace_bytes() const { return workspace_bytes_; }
   void run(const void* a, const void* b, void* d, void* vector, void* workspace, cudaStream_t stream);
@@ -47,10 +47,12 @@ class Matmul {
   size_t workspace_bytes_ = 0;
 };
 
-// A product of a node, without its epilogue where cuBLASLt has no kernel for that. Null on a device that is only planned for.
+// Returns a product of a node, without its epilogue if cuBLASLt has no kernel for that. Null on a
+// device for planning only.
 std::unique_ptr<Matmul> make_matmul(const CudaDevice& device, const KernelRequest& request, Product product);
 
-// Of such a product (null: none), rounded up so that other scratch may follow.
+// Returns the bytes of such a product's workspace (null: none), rounded up so that other scratch
+// may follow.
 size_t workspace_of(const std::unique_ptr<Matmul>& matmul);
 
 }  // namespace troika::cuda

@@ -1,4 +1,5 @@
-// Channels last: how images [n, c, h, w] and convolution weights [k, c, kh, kw] lie on a GPU.
+// Channels last: how images [n, c, h, w] and convolution weights [k, c, kh, kw] are stored on a
+// GPU.
 #pragma once
 
 #include "device/layout.h"

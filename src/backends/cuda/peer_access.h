@@ -5,8 +5,8 @@
 
 namespace troika::cuda {
 
-// Lets the device's GPU reach the memory of the peer's, where it can; where it cannot, copies between them go through the host.
-// No effect where both are one.
+// Lets the device's GPU access the memory of the peer's, if it can; else copies between them go
+// through the host. No effect if both are one GPU.
 void enable_peer_access(const CudaDevice& device, const CudaDevice& peer);
 
 }  // namespace troika::cuda

@@ -1,16 +1,19 @@
-// A group whose ranks are replicas on any GPUs of this process: own kernels sum their buckets, in the order of ranks.
+// A group whose ranks are replicas on any GPUs of this process: own kernels sum their buckets, in
+// the order of ranks.
 #pragma once
 
 #include "backends/cuda/gpu_group.h"
 
 namespace troika::cuda {
 
-// Of an all-reduce every rank copies its own slice of the others' buffers to its GPU and adds them to its own; when all have,
-// it copies the other slices from their owners: each element is summed once, with the bits of replicas that share a GPU. A
-// reduce-scatter is the first of these stages alone, an all-gather the second; flags are summed as a bucket of one element.
+// In an all-reduce every rank copies its own slice of the others' buffers to its GPU and adds them
+// to its own. When all ranks have done so, each copies the other slices from their owners. So each
+// element is summed once, with the bits of replicas that share a GPU. A reduce-scatter is only the
+// first of these stages, an all-gather only the second. Flags are combined like a bucket of one
+// element.
 class PeerGpuGroup : public GpuGroup {
  public:
-  // OUT_OF_MEMORY where a GPU has no room for the slices that are summed.
+  // OUT_OF_MEMORY if a GPU has no room for the slices that are summed.
   explicit PeerGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices);
   ~PeerGpuGroup() override { wait_for_streams(); }  // which use the scratch
 
@@ -21,7 +24,8 @@ class PeerGpuGroup : public GpuGroup {
   void sum(const Slot& slot, const OwnedBytes& piece);
   void copy(void* to, int to_rank, const void* from, int from_rank, size_t bytes, cudaStream_t stream) const;
 
-  // Where a rank has what it adds of the others' buffers. One a rank: its collectives follow each other on one stream.
+  // Where a rank has what it adds of the others' buffers. One a rank: its collectives follow each
+  // other on one stream.
   std::vector<Buffer> scratch_;
 };
 

@@ -1,4 +1,4 @@
-// Copies into pinned memory, and the event behind them.
+// Copies into pinned memory, and the event after them.
 #include "backends/cuda/pinned_readback.h"
 
 #include "backends/cuda/check.h"

@@ -1,4 +1,4 @@
-// Results that a GPU writes into pinned memory, behind its launches.
+// Results that a GPU writes into pinned memory, after its launches.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -15,7 +15,7 @@ PlanCache::PlanCache(std::string path, std::string machine) : path_(std::move(pa
   read();
 }
 
-// What is known here stays.
+// Entries that are known already stay.
 void PlanCache::read() {
   std::ifstream file(path_);
   const Json json = Json::parse(file, nullptr, false);

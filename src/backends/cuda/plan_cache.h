@@ -1,4 +1,5 @@
-// Which cuDNN engine was fastest for a problem: measured once, kept in a file that may move to a machine with the same GPU.
+// Which cuDNN engine was fastest for a problem: measured once, kept in a file that may move to a
+// machine with the same GPU.
 #pragma once
 
 #include <map>
@@ -12,16 +13,19 @@ namespace troika::cuda {
 class PlanCache {
  public:
   PlanCache() = default;  // kept in memory alone
-  // Reads `path` where it exists; a file of another GPU or cuDNN version, or one that does not parse, counts as empty.
-  // `machine` names GPU and library: "NVIDIA H200, cuDNN 91900".
+  // Reads `path` if it exists. A file of another GPU or cuDNN version, or one that does not parse,
+  // counts as empty. `machine` names GPU and library: "NVIDIA H200, cuDNN 91900".
   PlanCache(std::string path, std::string machine);
 
-  // The engine's text for a problem's text, such as "conv2d bf16 256x64x28x28 ..." -> "eng52_k2=3_k24=0".
+  // The engine's text for a problem's text, such as "conv2d bf16 256x64x28x28 ..." ->
+  // "eng52_k2=3_k24=0".
   std::optional<std::string> find(const std::string& problem) const;
-  // Remembers, and writes the file, atomically. A file that cannot be written is no error: engines are measured again.
+  // Remembers, and writes the file, atomically. A file that cannot be written is no error: engines
+  // are measured again.
   void store(const std::string& problem, const std::string& engine);
 
-  // To be held while engines are measured: one replica measures alone, and the others take up what it found.
+  // To be held while engines are measured: one replica measures alone, and the others take up what
+  // it found.
   std::mutex& measuring() { return measuring_; }
 
  private:

@@ -1,5 +1,5 @@
-// Max, average and adaptive average pooling and their gradients. A thread gathers what its pixel is made of, in
-// gradients too, so that every sum has its order.
+// Max, average and adaptive average pooling and their gradients. A thread gathers what its pixel is
+// made of, in gradients too, so that every sum has its order.
 #include "backends/cuda/loaded_packs.cuh"
 #include "backends/cuda/pool_windows.cuh"
 
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kThreads)
   const int top = to.row * w.h.stride - w.h.padding, left = to.column * w.w.stride - w.w.padding;
   for (int64_t n = blockIdx.y; n < w.samples; n += gridDim.y) {
     const Pack<T, V>* from = x + n * image + to.pack;
-    // Of equal numbers the first, of NaN the last, as PyTorch.
+    // Among equal numbers the first counts, among NaNs the last, as in PyTorch.
     float best[V];
     int place[V];
 #pragma unroll

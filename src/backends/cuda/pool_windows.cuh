@@ -1,4 +1,5 @@
-// Windows over images that lie channels last, as kernels walk them: a thread has one pack of channels of one pixel.
+// Windows over images stored channels last, as kernels walk them: each thread has one pack of
+// channels of one pixel.
 #pragma once
 
 #include "backends/cuda/elements.cuh"
@@ -13,18 +14,20 @@ struct Span {
   __device__ int size() const { return end - begin; }
 };
 
-// Windows along the height or the width of an image: they slide, or, where `kernel` is 0, cut it into `out` parts.
+// Windows along the height or the width of an image: they slide, or, if `kernel` is 0, cut the axis
+// into `out` parts.
 struct Axis {
   int in, out, kernel, stride, padding;
 
-  // What window `i` covers, without padding.
+  // Returns the span of window `i`, without padding.
   __device__ Span covered(int i) const {
     if (kernel == 0) return cut(i, in, out);
     const int begin = i * stride - padding;
     return {max(begin, 0), min(begin + kernel, in)};
   }
 
-  // The windows that cover pixel `i`. Of a cut, they are what the pixel would cover were the sizes swapped.
+  // Returns the windows that cover pixel `i`. For a cut axis these are what the pixel would cover
+  // with swapped sizes.
   __device__ Span windows(int i) const {
     if (kernel == 0) return cut(i, out, in);
     const int place = i + padding;  // in a window that begins at 0
@@ -54,8 +57,9 @@ struct Place {
       : pack(i % packs), column(i / packs % columns), row(i / packs / columns) {}
 };
 
-// Blocks of threads for an image's `packs`, each of which `shared_by` threads make, and a grid of them with rows for the samples:
-// as many as fill a GPU, so that a thread finds its place in the image once for several samples.
+// Blocks of threads for an image's `packs`, each of which `shared_by` threads make, and a grid of
+// them with rows for the samples: as many as fill a GPU, so that a thread finds its place in the
+// image once for several samples.
 inline dim3 block_of(int64_t packs, int shared_by) {
   const int64_t warps = (packs + 31) / 32, most = kThreads / 32 / shared_by;
   return dim3(static_cast<unsigned>(32 * std::min(warps, most)), static_cast<unsigned>(shared_by));
@@ -66,7 +70,8 @@ inline dim3 grid_of(int64_t packs, const dim3& block, int64_t samples) {
   return dim3(static_cast<unsigned>(columns), static_cast<unsigned>(std::min(samples, rows)));
 }
 
-// The windows of a node over images x [n, c, h, w] that make y; adaptive where it has no kernel.
+// Returns the windows of a node over images x [n, c, h, w] that make y; adaptive if the node has no
+// kernel.
 inline Windows windows_of(const Node& node, const Shape& x, const Shape& y, int pack) {
   Windows w{};
   Axis* axes[] = {&w.h, &w.w};
@@ -103,8 +108,8 @@ inline void check_sizes(const Node& node, const Shape& x, const Shape& y) {
   }
 }
 
-// Asks make(T{}, V, windows) for a kernel over packs of V elements of type T, x being the images that windows cover and
-// y those of one pixel a window.
+// Asks make(T{}, V, windows) for a kernel over packs of V elements of type T. Windows cover the
+// images x, and each window makes one pixel of y.
 template <typename Make>
 KernelChoice choose_by_pack(const KernelRequest& request, const TensorType& x, const Shape& y, Make make) {
   check_sizes(request.node, x.shape, y);

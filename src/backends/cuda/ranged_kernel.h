@@ -1,4 +1,5 @@
-// A kernel inside an NVTX range of its layer's name, for profilers. Costs next to nothing where none listens.
+// A kernel inside an NVTX range of its layer's name, for profilers. Costs almost nothing without a
+// profiler.
 #pragma once
 
 #include <nvtx3/nvToolsExt.h>

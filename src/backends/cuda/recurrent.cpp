@@ -1,4 +1,4 @@
-// Products of recurrent layers by cuBLASLt: of all steps at once where no step waits for another.
+// Products of recurrent layers by cuBLASLt: of all steps at once if no step waits for another.
 #include "backends/cuda/recurrent.h"
 
 #include "backends/cuda/epilogue.h"
@@ -6,7 +6,7 @@
 namespace troika::cuda {
 namespace {
 
-// Of f32; the request says whether as TF32.
+// Makes a product in f32; the request says whether TF32 is allowed.
 std::unique_ptr<Matmul> make_f32_matmul(const CudaDevice& device, const KernelRequest& request, Product product) {
   product.tf32 = request.node.attributes.flag("tf32");
   return make_matmul(device, request, product);

@@ -35,7 +35,8 @@ class RecurrentProducts {
   size_t workspace_;
 };
 
-// What a backward node makes of the gradients of the sums. Its first inputs are x, weight_ih, weight_hh and the first h or none.
+// The gradients that a backward node computes from those of the sums. Its first inputs are x,
+// weight_ih, weight_hh and the first h or none.
 class RecurrentGradientProducts {
  public:
   // `adds`: to what dh holds of the state before.
@@ -46,7 +47,8 @@ class RecurrentGradientProducts {
   std::string name() const { return state_ ? state_->name() : "any"; }
   // dh [n, hidden] = dsums [n, rows] weight_hh: of one step.
   void of_state(const Arguments& a, const float* dsums, float* dh, cudaStream_t stream) const;
-  // Of x, weights and biases: from y and the gradients of either part of the sums at all steps, [n t, rows], which may be the same.
+  // Computes the gradients of x, weights and biases from y and the gradients of either part of the
+  // sums at all steps, [n t, rows]; both parts may be the same.
   void of_sequence(const Arguments& a, const float* y, const float* dinput, const float* dstate,
                    cudaStream_t stream) const;
 

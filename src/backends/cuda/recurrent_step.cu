@@ -1,4 +1,5 @@
-// The gates of lstm and gru at one step, and their gradients: a thread for each number of a state. In f32.
+// The gates of lstm and gru at one step, and their gradients: a thread for each number of a state.
+// In f32.
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 #include "backends/cuda/recurrent_step.h"
@@ -11,7 +12,7 @@ __device__ float sigmoid(float x) { return 1 / (1 + expf(-x)); }
 // p[at], or zero.
 __device__ float value_at(const float* p, int64_t at) { return p ? p[at] : 0.0f; }
 
-// Where a thread's number lies.
+// The place of a thread's number.
 struct Place {
   int64_t hidden, j;     // which of the state's numbers
   int64_t sample, row;   // in arrays [n, ...], in arrays [n, t, ...]
@@ -30,7 +31,8 @@ struct Place {
   __device__ int64_t gate(int64_t r, int gates, int k) const { return (r * gates + k) * hidden + j; }
 };
 
-// The state before the step: of the step before in `values` [n, t, h], or what the sequence begins with.
+// The state before the step: of the step before in `values` [n, t, h], or what the sequence begins
+// with.
 __device__ float state_before(const SequenceStep& at, const Place& p, const float* values, const float* first) {
   return at.step > 0 ? values[p.value - at.hidden] : value_at(first, p.state);
 }

@@ -1,4 +1,5 @@
-// What a recurrent layer does at a step beside its products, forward and backward. Host functions that launch kernels on a stream.
+// The work of a recurrent layer at a step apart from its products, forward and backward. Host
+// functions that launch kernels on a stream.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -7,8 +8,9 @@
 
 namespace troika::cuda {
 
-// A step of sequences. Of arrays [n, t, ...] below its rows are read or written, of arrays [n, ...] all; what may be null is then
-// zeros. The gates are those of src/ops/lstm.cpp and gru.cpp.
+// A step of sequences. Its rows of arrays [n, t, ...] are read or written, and all of arrays [n,
+// ...]. Arrays that may be null then count as zeros. The gates are those of src/ops/lstm.cpp and
+// gru.cpp.
 struct SequenceStep {
   int64_t n, t, step, hidden;
 };
@@ -57,7 +59,8 @@ void lstm_step_gradient(const SequenceStep& at, const LstmStepGradient& arrays, 
 void gru_step(const SequenceStep& at, const GruStep& arrays, cudaStream_t stream);
 void gru_step_gradient(const SequenceStep& at, const GruStepGradient& arrays, cudaStream_t stream);
 
-// before[n, t, h] = the state before each step: `first` [n, h] (null: zeros), then those of y [n, t, h] but the last.
+// before[n, t, h] = the state before each step: `first` [n, h] (null: zeros), then those of y [n,
+// t, h] but the last.
 void states_before(int64_t n, int64_t t, int64_t hidden, const float* first, const float* y, float* before,
                    cudaStream_t stream);
 

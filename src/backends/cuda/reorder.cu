@@ -1,4 +1,4 @@
-// Reorders between plain images and those that lie channels last: batched transposes.
+// Reorders between plain images and those stored channels last: batched transposes.
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
 
@@ -11,7 +11,7 @@ constexpr int kTile = 32, kTileRows = 8, kTileThreads = kTile * kTileRows;  // a
 template <typename T>
 __global__ void __launch_bounds__(kTileThreads)
     transpose_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t batch, int64_t rows, int64_t columns) {
-  __shared__ T tile[kTile][kTile + 1];  // one more, so that a column's numbers lie in different banks
+  __shared__ T tile[kTile][kTile + 1];  // one more, so that a column's numbers are in different banks
   const int64_t down = (rows + kTile - 1) / kTile, across = (columns + kTile - 1) / kTile;
   for (int64_t t = blockIdx.x; t < batch * down * across; t += gridDim.x) {
     const int64_t image = t / across / down * rows * columns, first_row = t / across % down * kTile,
@@ -29,13 +29,15 @@ __global__ void __launch_bounds__(kTileThreads)
   }
 }
 
-// How to step through the source and the target of a transpose whose matrices are long one way and short the other.
+// How to step through the source and the target of a transpose whose matrices are long one way and
+// short the other.
 struct Strides {
   int64_t along, across;  // to the next element the long way, and the short way
 };
 
-// The same where one way is too short for tiles. A thread takes a line of the short way: neighbouring threads lie side by
-// side on one end, and on the other share the cache's lines.
+// The same if one side is too short for tiles. A thread takes a line of the short side:
+// neighbouring threads access neighbouring addresses on one end, and share the cache's lines on the
+// other.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     transpose_short_kernel(const T* __restrict__ x, T* __restrict__ y, int64_t batch, int64_t length, int width,

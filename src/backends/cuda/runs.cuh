@@ -1,4 +1,5 @@
-// Runs of state: tensors, with those that lie one behind the other merged, in tables that a kernel takes by value.
+// Runs of state: tensors, merged if they are stored one after another, in tables that a kernel
+// takes by value.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ struct Run {
   }
 };
 
-// Floats of a tensor as it lies.
+// Returns the floats of a tensor in its layout.
 inline int64_t floats_in(const TensorType& type, const LayoutPtr& layout) {
   return static_cast<int64_t>((layout ? layout->bytes() : type.bytes()) / sizeof(float));
 }
@@ -70,7 +71,7 @@ std::vector<RunTable<Run>> make_tables(std::vector<Run> tensors) {
   return tables;
 }
 
-// What a block takes: `length` floats of a run, from `begin` on, which is a multiple of kChunk.
+// The part of a block: `length` floats of a run, from `begin` on, which is a multiple of kChunk.
 struct Chunk {
   int run;
   int64_t begin;
@@ -79,7 +80,7 @@ struct Chunk {
 
 template <typename Run>
 __device__ inline Chunk chunk_of(const RunTable<Run>& table, int chunk) {
-  int low = 0, high = table.size;  // low's first chunk is not behind, high's is
+  int low = 0, high = table.size;  // low's first chunk is not after the chunk, high's is
   while (high - low > 1) {
     const int middle = (low + high) / 2;
     if (table.first_chunk[middle] <= chunk)

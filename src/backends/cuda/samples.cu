@@ -1,4 +1,5 @@
-// sample_order and gather_samples: an epoch's order, a thread a sample; rows of a batch, copied in packs, and bytes looked up.
+// sample_order and gather_samples: an epoch's order, a thread a sample; rows of a batch, copied in
+// packs, and bytes looked up.
 #include <bit>
 
 #include "backends/cuda/elements.cuh"
@@ -42,7 +43,8 @@ __global__ void __launch_bounds__(kThreads)
 __device__ inline float value_of(float sample, const float*) { return sample; }
 __device__ inline float value_of(uint8_t sample, const float* values) { return values[sample]; }
 
-// What a batch is gathered from: rows of samples, of `row` packs, and of targets, of `target_row` elements of 4 bytes.
+// The source of a batch: rows of samples, of `row` packs, and of targets, of `target_row` elements
+// of 4 bytes.
 template <typename T>
 struct Source {
   const T* samples;
@@ -74,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-int64_t row_of(const KernelRequest& request, size_t input) {  // elements, 0 where absent
+int64_t row_of(const KernelRequest& request, size_t input) {  // elements, 0 if absent
   if (!has_input(request, input)) return 0;
   const Shape& shape = input_type(request, input).shape;
   return shape.elements() / shape[0];

@@ -5,9 +5,10 @@
 
 namespace troika::cuda {
 
-// Every rank sums its own slice of a bucket and writes the sum into every rank's buffer: each element is summed once, and all
-// replicas get the same bits. Of an all-gather, each copies what the others own; of a reduce-scatter, each sums what it owns;
-// flags are rank 0's. One stage.
+// Every rank sums its own slice of a bucket and writes the sum into every rank's buffer. So each
+// element is summed once, and all replicas get the same bits. In an all-gather each rank copies
+// what the others own. In a reduce-scatter each sums what it owns. Rank 0 combines flags. There is
+// one stage.
 class SharedGpuGroup : public GpuGroup {
  public:
   explicit SharedGpuGroup(std::vector<std::shared_ptr<CudaDevice>> devices) : GpuGroup(std::move(devices)) {}

@@ -30,7 +30,7 @@ Staging::Staging(const ContextPtr& context, cudaStream_t stream, std::string dev
 
 Staging::Piece& Staging::next_piece(Ring& ring) {
   Piece& piece = ring.pieces[ring.next++ % ring.pieces.size()];
-  wait_for(piece);  // at once where it was never recorded
+  wait_for(piece);  // returns at once if it was never recorded
   return piece;
 }
 

@@ -1,4 +1,5 @@
-// Pinned memory through which copies between host and GPU go, so that the host's own memory may change at once.
+// Pinned memory through which copies between host and GPU go, so that the host's own memory may
+// change at once.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +14,8 @@
 
 namespace troika::cuda {
 
-// From any thread, one copy at a time. COMM where one has not ended in an hour: the work in front of it never will.
+// May be called from any thread, one copy at a time. COMM if a copy has not ended in an hour: the
+// work before it never will.
 class Staging {
  public:
   // `device` begins messages: "device cuda:0".
@@ -29,8 +31,8 @@ class Staging {
     PinnedMemory memory;
     Event free;  // has happened when the piece's last copy has ended
   };
-  // Pieces in turn: two large ones, so that one is filled while the other travels, and small ones for numbers, which a step
-  // that is launched behind one that runs still finds free.
+  // Pieces in turn: two large ones, so that one is filled while the other travels, and small ones
+  // for numbers. A step that is launched after a running step still finds a free small one.
   struct Ring {
     size_t piece_bytes;
     std::vector<Piece> pieces;

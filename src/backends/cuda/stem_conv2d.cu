@@ -1,6 +1,7 @@
-// Forward: weights wait in shared memory, a thread makes a pack of channels of 4 neighbouring pixels. Gradient: a thread adds
-// up a pack of channels under 9 taps over its share of the pixels; then blocks' and chunks' sums in a fixed order. Windows that lie
-// inside their image take a path without tests.
+// Forward: weights wait in shared memory, and a thread makes a pack of channels of 4 neighbouring
+// pixels. Gradient: a thread sums a pack of channels under 9 taps over its share of the pixels;
+// then blocks and chunks are summed in a fixed order. Windows inside their image take a path
+// without tests.
 #include "backends/cuda/stem_conv2d.h"
 
 #include "backends/cuda/epilogue.h"
@@ -15,7 +16,8 @@ constexpr int kTileChannels = 64;  // whose weights a block holds
 constexpr int kRun = 4;            // pixels of a row that a thread makes
 constexpr int kTaps = 9;           // that a thread adds up
 
-// The convolution in 32 bits, and how a block's threads share it: `lanes` runs or pixels at a time, `width` packs of channels.
+// The convolution in 32 bits, and how a block's threads share it: `lanes` runs or pixels at a time,
+// `width` packs of channels.
 struct Stem {
   int x_size[2], y_size[2], kernel[2], stride[2], padding[2], dilation[2];
   int k;
@@ -46,7 +48,8 @@ __device__ inline bool is_below(int i, int size) { return static_cast<unsigned>(
 template <typename T, int kN>
 __global__ void __launch_bounds__(kThreads)
     stem_kernel(const T* x, const T* weights, const float* bias, bool relu, T* y, Stem s) {
-  // [tap, part of a pack, column, up to 4 channels]: neighbouring threads read neighbouring 16 bytes.
+  // [tap, part of a pack, column, up to 4 channels]: neighbouring threads read neighbouring 16
+  // bytes.
   extern __shared__ __align__(16) float held[];
   constexpr int kPart = kN < 4 ? kN : 4;
   const int tile = s.width * kN, taps = s.kernel[0] * s.kernel[1];
@@ -130,7 +133,7 @@ __global__ void __launch_bounds__(kThreads)
   int64_t offset_of[kTaps];
 #pragma unroll
   for (int t = 0; t < kTaps; ++t) {
-    const int tap = min(first_tap + t, taps - 1);  // those behind the last are added up in vain
+    const int tap = min(first_tap + t, taps - 1);  // taps after the last one are summed in vain
     row_of[t] = tap / s.kernel[1] * s.dilation[0];
     column_of[t] = tap % s.kernel[1] * s.dilation[1];
     offset_of[t] = int64_t{row_of[t]} * s.x_size[1] + column_of[t];

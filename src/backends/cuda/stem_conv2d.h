@@ -1,5 +1,5 @@
-// conv2d of an image of one channel, and its weights' gradient: bound by memory, and badly served by kernels for many channels.
-// Host functions that launch kernels on a stream.
+// conv2d of an image of one channel, and its weights' gradient: bound by memory, and badly served
+// by kernels for many channels. Host functions that launch kernels on a stream.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostParts = 200;  // of a launch: what a kernel's arguments hold
 
-// Parts [n, ...] and where they begin in a sample of the whole, in packs; behind the last one, where it ends.
+// Parts [n, ...] and their first packs in a sample of the whole; the last entry is the end.
 struct Parts {
   void* of[kMostParts];
   int64_t begin[kMostParts + 1];

@@ -11,7 +11,8 @@ struct Buffers {
   void* data[kMostSummed];
 };
 
-// Each element by one thread, ranks in pairs, then pairs of pairs; so the same bits in every buffer, or in that of rank `only`.
+// Each element by one thread, ranks in pairs, then pairs of pairs; so the same bits in every
+// buffer, or in that of rank `only`.
 template <typename T, int kWidth>
 __global__ void sum_kernel(const __grid_constant__ Buffers buffers, int size, int64_t begin, int64_t packs, int only) {
   using Values = Pack<T, kWidth>;
@@ -43,7 +44,7 @@ Buffers buffers_of(void* const* data, int size) {
   return buffers;
 }
 
-// Packs of 16 bytes where every buffer allows them.
+// Uses packs of 16 bytes if every buffer allows them.
 template <typename T>
 void launch_sum_of(const Buffers& buffers, int size, int64_t begin, int64_t count, cudaStream_t stream, int only) {
   constexpr int kWidth = kPack<T>;

@@ -1,12 +1,14 @@
-// What the kernels of all optimizers share: one launch over all parameters of a node. A block takes a chunk of one run.
+// Shared by the kernels of all optimizers: one launch over all parameters of a node. A block takes
+// a chunk of one run.
 //
-// An optimizer is a Rule, a struct of numbers with
-//     kSlots                                      slots that it reads and changes
-//     kPrepares                                   whether `begin` is long, so that one thread of a block does it for all
-//     void begin(const UpdateStep&)               reads the numbers of the step
-//     void apply(float& p, float g, float* slots) updates one number, by its gradient without the loss scale
-// and for norms, in place of apply,
-//     void visit(float p, float g, float* slots, double& first, double& second)   adds to both sums of squares
+// An optimizer is a Rule, a struct of numbers with these members:
+// - `kSlots`: the number of slots that the rule reads and changes.
+// - `kPrepares`: `begin` is long, so that one thread of a block does it for all.
+// - `void begin(const UpdateStep&)`: reads the numbers of the step.
+// - `void apply(float& p, float g, float* slots)`: updates one number by its gradient without the
+//   loss scale.
+// - For norms, instead of apply: `void visit(float p, float g, float* slots, double& first, double&
+//   second)`, which adds to both sums of squares.
 #pragma once
 
 #include "backends/cuda/block_sum.cuh"
@@ -35,7 +37,8 @@ struct UpdateNumbers {
   bool skips_decay;
 };
 
-// `count` numbers of a parameter, its gradient and its slots. `place` is that of its norms, below 0 without norms.
+// `count` numbers of a parameter, its gradient and its slots. `place` is that of its norms, below 0
+// without norms.
 template <int kSlots, typename G>
 struct UpdateRun {
   float* parameter;
@@ -76,7 +79,8 @@ __device__ inline Rule begin_rule(const UpdateNumbers& numbers, int place) {
   }
 }
 
-// Calls visit(p, g, slots) on every number of the block's chunk, and stores the slots and, if kStores, the parameter.
+// Calls visit(p, g, slots) on every number of the block's chunk, and stores the slots and, if
+// kStores, the parameter.
 template <bool kStores, int kSlots, typename G, typename Visit>
 __device__ inline void visit_chunk(const UpdateRun<kSlots, G>& run, const Chunk& chunk, float factor, Visit visit) {
   float* const p = run.parameter + chunk.begin;
@@ -136,7 +140,7 @@ __global__ void __launch_bounds__(kThreads)
   const Rule rule = begin_rule<Rule>(numbers, -1);
   double first = 0, second = 0;
   visit_chunk<false>(run, chunk, numbers.factor ? *numbers.factor : 1.0f,
-              [&](float p, float g, float* values) { rule.visit(p, g, values, first, second); });
+                     [&](float p, float g, float* values) { rule.visit(p, g, values, first, second); });
   first = block_sum(first, slots);
   __syncthreads();
   second = block_sum(second, slots);
@@ -258,7 +262,8 @@ class NormsKernel : public UpdateKernel<Rule, G> {
   }
 };
 
-// Gradients and slots have the layout of their parameter, whatever that is. All gradients have one type.
+// Gradients and slots have the layout of their parameter, whatever that is. All gradients have one
+// type.
 template <typename Rule, template <typename, typename> class Form>
 KernelChoice runs_choice_of(CudaDevice& device, const KernelRequest& request, std::string name) {
   KernelChoice choice;
