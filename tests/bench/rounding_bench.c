@@ -1,9 +1,11 @@
-/* Trains d2l_lenet on four devices from one start of tests/golden/README.md, eight steps of 88 samples at rate 0.2:
+/* Trains d2l_lenet on four devices from one start of tests/golden/README.md, eight steps of 88
+ * samples at rate 0.2:
  *
  *     rounding_bench SALT f32|bf16|f16
  *
- * Writes f32 numbers to standard output: the gradients of the first step, in the order of kParameters, and the logits of
- * the evaluation. tests/bench/rounding_bench.py compares them with PyTorch's. */
+ * Writes f32 numbers to standard output: the gradients of the first step, in the order of
+ * kParameters, and the logits of the evaluation. tests/bench/rounding_bench.py compares them with
+ * PyTorch's. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

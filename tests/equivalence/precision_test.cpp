@@ -47,7 +47,8 @@ TEST(Precision, LowComesNearF32AndIsNotF32) {
   }
 }
 
-// Factors have at most 8 bits, hidden units are integers up to 136, and a sum has at most 23 bits. So
+// Factors have at most 8 bits, hidden units are integers up to 136, and a sum has at most 23 bits.
+// So
 // every number is exact in bf16 and every sum in f32, in any order: a difference is a rounding that
 // the sums do not need. A third of a batch per device, or half of the hidden units.
 TEST(Precision, RoundsNeitherLogitsNorTheirParts) {

@@ -61,12 +61,14 @@ class SlowLink : public Communicator {
   void progress() override { ++progressed; }
   void wait(int slot, Deadline deadline) override {
     if (done_.at(slot) > deadline) throw Error(Status::comm, text("slot ", slot, " is late"));
+    unfinished += Clock::now() < done_.at(slot);
     std::this_thread::sleep_until(done_.at(slot));
     events_.push_back(text("wait ", slot));
   }
   void abort(const std::string&) override {}
 
   int progressed = 0;
+  int unfinished = 0;  // collectives that still travelled when they were waited for
   std::byte* gradients = nullptr;
 
  private:
@@ -172,34 +174,28 @@ TEST(Execute, StopsWhereACollectiveFails) {
   EXPECT_EQ(events.back(), "start 0 at 0 of 16");
 }
 
-// Every bucket except the last is in flight while a kernel runs. So the step takes much less time
-// than computation and communication in sequence.
+// The kernels of a layer take at least twice as long as its bucket travels. So every bucket except
+// the last has arrived when it is waited for, however loaded the machine is.
 TEST(Execute, OverlapsCollectivesWithBackward) {
   constexpr int kLayers = 5;
-  constexpr auto kTime = 40ms;
+  constexpr auto kTime = 10ms;
   FakeDevice device;
   Events events;
   const Linked linked(events, kTime);
   const Plan plan = backward(kLayers, kTime, events);
   std::vector<TraceEvent> trace;
-  const auto begin = Clock::now();
-  execute(plan, device, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64, {}}), linked.groups, begin + 60s,
-          &trace);
-  const double wall_ms = Milliseconds(Clock::now() - begin).count();
+  execute(plan, device, {}, std::vector<BucketRange>(kLayers, BucketRange{0, 64, {}}), linked.groups,
+          Clock::now() + 60s, &trace);
+  EXPECT_LE(linked.link->unfinished, 1);
 
   ASSERT_EQ(trace.size(), plan.steps.size());
-  double compute_ms = 0;
   Clock::time_point first_start, last_backward;
   for (const TraceEvent& event : trace) {
     EXPECT_LE(event.begin, event.end);
-    if (event.step.kind == PlanStep::launch) compute_ms += Milliseconds(event.end - event.begin).count();
     if (event.step.kind == PlanStep::start_all_reduce && event.step.index == 0) first_start = event.begin;
-    if (event.step.kind == PlanStep::launch && event.step.index == kLayers - 1) last_backward = event.begin;
+    if (event.step.kind == PlanStep::launch && event.step.index == 2 * kLayers - 1) last_backward = event.begin;
   }
   EXPECT_LT(first_start, last_backward);
-  const double communication_ms = kLayers * Milliseconds(kTime).count();
-  EXPECT_LT(wall_ms, compute_ms + communication_ms / 2)
-      << "compute " << compute_ms << " ms, communication " << communication_ms << " ms";
 }
 
 TEST(Execute, AppendsToATraceWithoutAllocatingOnceItIsReserved) {
