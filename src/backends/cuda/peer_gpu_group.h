@@ -24,7 +24,7 @@ class PeerGpuGroup : public GpuGroup {
   void sum(const Slot& slot, const OwnedBytes& piece);
   void copy(void* to, int to_rank, const void* from, int from_rank, size_t bytes, cudaStream_t stream) const;
 
-  // Where a rank has what it adds of the others' buffers. One per rank: its collectives follow each
+  // Memory for what a rank adds from other ranks. One per rank: its collectives follow each
   // other on one stream.
   std::vector<Buffer> scratch_;
 };
