@@ -64,8 +64,8 @@ std::vector<float> initial_value(const Numbers& numbers, uint32_t t, const std::
 
 constexpr const char* kPrecisions[] = {"f32", "tf32", "bf16", "f16"};  // in the order of TROIKA_PRECISION_*
 
-// Tolerances in 16 bits. The loss after s updates may differ by (s + 1) kLowLoss, a logit by this
-// part of the largest logit. tests/golden/README.md shows the measurements.
+// Tolerances in 16 bits. The loss after s updates may differ by (s + 1) kLowLoss, a logit by
+// kLowLogit times the largest logit. tests/golden/README.md shows the measurements.
 constexpr double kLowLoss = 1e-2, kLowBias = 0.1, kLowNorm = 3e-2, kLowGradient = 0.1, kLowLastGradient = 1e-2;
 constexpr double kLowLogit = 0.8, kLowLogitWithBatchNorm = 0.15;
 
@@ -337,7 +337,7 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
     drift = std::max(drift, std::fabs(drifted[s] - losses[s]) / std::fabs(losses[s]));
     compare.near("loss of step " + std::to_string(step), result.loss, losses[s],
                  std::max({step > 0 ? least_loss : 1e-5, 10 * drift, is_low ? kLowLoss * (step + 1) : 0}));
-    // In 16 bits a bias before BatchNorm has a gradient of rounding errors alone.
+    // In 16 bits the gradient of a bias before BatchNorm consists only of rounding errors.
     if (step == 0 && !(is_low && has_masks)) compare_gradients(run, golden, is_low, compare);
   }
   check(troika_trainer_check_replicas(run.trainer, &error), "replicas");

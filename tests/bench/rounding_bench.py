@@ -4,10 +4,14 @@
     ninja -C build tests/rounding_bench
     python3 tests/bench/rounding_bench.py build/tests/rounding_bench [STARTS]
 
-d2l_lenet in eight steps (tests/bench/rounding_bench.c) from STARTS random starts, each compared with the same run in
-float64. `casts alone` is float64 that rounds to bf16 exactly what Troika stores in bf16. A line shows the median and the
-largest over all starts of the largest error of a logit, then the geometric mean of the errors over autocast's: of all
-logits after the last step, with its standard error, and of each gradient of the first step.
+Trains d2l_lenet for eight steps (tests/bench/rounding_bench.c) from STARTS random starts, and
+compares each run with the same run in float64. `casts alone` computes in float64, and rounds to
+bf16 exactly the values that Troika stores in bf16. Each line shows:
+
+- the largest error of a logit: the median and the largest over all starts,
+- the error of all logits after the last step, relative to autocast's error: the geometric mean
+  over all starts, with its standard error,
+- the same mean for each gradient of the first step.
 """
 
 import os

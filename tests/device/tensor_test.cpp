@@ -49,7 +49,8 @@ TEST(Tensor, RefusesSizesThatOverflow) {
 }
 
 TEST(Tensor, TellsWhichDeviceHasNoMemoryLeft) {
-  EXPECT_THROWS(Status::out_of_memory, "device cpu:0: a tensor of u8[1152921504606846976] needs 1152921504606846976 bytes",
+  EXPECT_THROWS(Status::out_of_memory,
+                "device cpu:0: a tensor of u8[1152921504606846976] needs 1152921504606846976 bytes",
                 Tensor::create(cpu(), {DType::u8, {int64_t{1} << 60}}));
 }
 

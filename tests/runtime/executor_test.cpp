@@ -68,7 +68,7 @@ class SlowLink : public Communicator {
   void abort(const std::string&) override {}
 
   int progressed = 0;
-  int unfinished = 0;  // collectives that still travelled when they were waited for
+  int unfinished = 0;  // collectives that were still in flight when wait() was called
   std::byte* gradients = nullptr;
 
  private:
@@ -174,8 +174,8 @@ TEST(Execute, StopsWhereACollectiveFails) {
   EXPECT_EQ(events.back(), "start 0 at 0 of 16");
 }
 
-// The kernels of a layer take at least twice as long as its bucket travels. So every bucket except
-// the last has arrived when it is waited for, however loaded the machine is.
+// The kernels of a layer take at least twice as long as its bucket is in flight. So every bucket
+// except the last has arrived when the step waits for it, even on a loaded machine.
 TEST(Execute, OverlapsCollectivesWithBackward) {
   constexpr int kLayers = 5;
   constexpr auto kTime = 10ms;
