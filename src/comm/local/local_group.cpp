@@ -14,8 +14,9 @@ namespace {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line: slices meet at lines, so that ranks never write the same one
 
-constexpr int64_t kBlock = 1024;  // elements that stay in the first-level cache
-constexpr int kMostDepth = 16;    // of pairs of pairs
+constexpr int64_t kBlock = 1024;    // elements that stay in the first-level cache
+constexpr int kMostDepth = 16;      // of pairs of pairs
+constexpr int64_t kMostSmall = 64;  // elements of a sum that one rank computes alone
 
 // Returns elements [at, at + m) of the sum of buffers [first, first + width). Buffers from n on do
 // not exist, and width is a power of 2. The result is in place if there is one buffer, else in
@@ -72,8 +73,14 @@ class LocalCommunicator : public Communicator {
       slot.collective = collective;
       slot.rounds[static_cast<size_t>(rank_)] = round;
       slot.data[static_cast<size_t>(rank_)] = data;
-      slot.slice_done[static_cast<size_t>(rank_)] = 0;
+      const bool is_small = collective.kind == CollectiveKind::all_reduce && collective.count <= kMostSmall;
+      slot.slice_done[static_cast<size_t>(rank_)] = is_small;
       all_started = ++slot.started == round * group_->size_;
+      // Slices of a few numbers would cost more wake-ups than work: the last rank sums all.
+      if (all_started && is_small) {
+        reduce(slot, {0, collective.count});
+        slot.done += group_->size_;
+      }
     }
     if (all_started) group_->state_.notify();
     if (slot_index >= open_end_) open_end_ = slot_index + 1;
@@ -156,8 +163,13 @@ class LocalCommunicator : public Communicator {
       constexpr int64_t kElements = kLine / static_cast<int64_t>(sizeof zero);
       const int64_t count = slot.collective.count, lines = (count + kElements - 1) / kElements;
       const Range range = balanced_split(lines, group_->size_, rank_);
-      sum_slice<decltype(zero)>(slot.data.data(), slot.data.size(), range.begin * kElements,
-                                std::min(range.end * kElements, count));
+      reduce(slot, {range.begin * kElements, std::min(range.end * kElements, count)});
+    });
+  }
+
+  static void reduce(const LocalGroup::Slot& slot, Range elements) {
+    with_sum_type(slot.collective.dtype, [&](auto zero) {
+      sum_slice<decltype(zero)>(slot.data.data(), slot.data.size(), elements.begin, elements.end);
     });
   }
 
