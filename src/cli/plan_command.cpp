@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/data_source.h"
 #include "cli/mesh.h"
+#include "cli/optimizer.h"
 #include "cli/precision.h"
 #include "cli/recompute.h"
 #include "cli/replication.h"
@@ -20,11 +21,11 @@ constexpr int kMostDevices = 4096;
 
 struct PlanOptions {
   std::string model, memory = "141GB", precision = "f32", layer_schedule = "1f1b";
-  bool shard_optimizer = false;
-  std::string compression = "none";
+  OptimizerOptions optimizer;
+  ReplicationOptions replication;
   RecomputeOptions recompute;
   int devices = 1, batch = 256, micro_batches = 1, layer_chunks = 1, size = 0;
-  double momentum = 0, tflops = 0, memory_bandwidth = 4800, link = 450, latency = 2;
+  double tflops = 0, memory_bandwidth = 4800, link = 450, latency = 2;
 };
 
 // "80GB", "80GiB", "512MB" or bytes.
@@ -55,20 +56,36 @@ std::string scaled(double number, const std::vector<const char*>& units) {
 std::string as_bytes(int64_t bytes) { return scaled(static_cast<double>(bytes), {"B", "kB", "MB", "GB", "TB"}); }
 std::string as_time(double seconds) { return scaled(1e9 * seconds, {"ns", "us", "ms", "s"}); }
 
-troika_plan_options read_options(const PlanOptions& options) {
+// Reads the options of the step to plan. `groups` is memory for the result.
+troika_trainer_options read_step(const PlanOptions& options, ParameterGroups& groups) {
+  if (options.micro_batches < 1) refuse_value("--micro-batches", options.micro_batches, "at least 1");
+  if (options.layer_chunks < 1) refuse_value("--layer-chunks", options.layer_chunks, "at least 1");
+  check_optimizer(options.optimizer);
+  check_recompute(options.recompute);
+
+  troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
+  out.precision = parse_precision(options.precision);
+  out.micro_batches = options.micro_batches;
+  out.layer_schedule = parse_layer_schedule(options.layer_schedule);
+  out.layer_chunks = options.layer_chunks;
+  if (out.layer_chunks > 1 && out.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
+    refuse_value("--layer-chunks", options.layer_chunks, "1, or --layer-schedule interleaved");
+  set_optimizer(options.optimizer, out, groups);
+  set_replication(options.replication, out);
+  set_recompute(options.recompute, out);
+  return out;
+}
+
+// `step` must live as long as the result.
+troika_plan_options read_options(const PlanOptions& options, const troika_trainer_options& step) {
   auto need = [](const char* name, double value, double least) {
     if (!(value >= least && value < 1e15)) refuse_value(name, value, formatted("a number of at least %g", least));
   };
   if (options.devices < 1 || options.devices > kMostDevices)
     refuse_value("--devices", options.devices, formatted("1 to %d", kMostDevices));
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
-  if (options.micro_batches < 1) refuse_value("--micro-batches", options.micro_batches, "at least 1");
-  if (options.layer_chunks < 1) refuse_value("--layer-chunks", options.layer_chunks, "at least 1");
   if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
-  if (!(options.momentum >= 0 && options.momentum < 1))
-    refuse_value("--momentum", options.momentum, "at least 0 and below 1");
-  check_recompute(options.recompute);
   need("--tflops", options.tflops, 0);
   need("--memory-bandwidth", options.memory_bandwidth, 1e-3);
   need("--link", options.link, 1e-3);
@@ -77,16 +94,7 @@ troika_plan_options read_options(const PlanOptions& options) {
   troika_plan_options out = TROIKA_PLAN_OPTIONS_INIT;
   out.devices = options.devices;
   out.batch = options.batch;
-  out.precision = parse_precision(options.precision);
-  out.momentum = options.momentum;
-  out.micro_batches = options.micro_batches;
-  out.layer_schedule = parse_layer_schedule(options.layer_schedule);
-  out.layer_chunks = options.layer_chunks;
-  if (out.layer_chunks > 1 && out.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
-    refuse_value("--layer-chunks", options.layer_chunks, "1, or --layer-schedule interleaved");
-  out.shard_optimizer = options.shard_optimizer ? 1 : 0;
-  out.gradient_compression = parse_compression(options.compression);
-  set_recompute(options.recompute, out);
+  out.trainer = &step;
   out.memory_bytes = parse_bytes(options.memory);
   if (options.tflops > 0) out.operations_per_second = 1e12 * options.tflops;
   out.memory_bandwidth = 1e9 * options.memory_bandwidth;
@@ -124,7 +132,9 @@ std::string row_of(const troika_plan& plan, const troika_plan* chosen) {
 }
 
 int plan(const PlanOptions& options) {
-  const troika_plan_options plan_options = read_options(options);
+  ParameterGroups groups;
+  const troika_trainer_options step = read_step(options, groups);
+  const troika_plan_options plan_options = read_options(options, step);
   const Context context = create_context();
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   if (options.size > 0) model_options.input_height = model_options.input_width = options.size;
@@ -169,16 +179,14 @@ void add_plan_command(CommandLine& line) {
   command.option("--memory", options->memory, "Memory of each device, such as 80GB", "BYTES");
   command.option("--batch", options->batch, "Samples per step, over all devices together");
   command.option("--precision", options->precision, kPrecisionHelp);
-  command.option("--momentum", options->momentum, "Momentum of sgd; above 0 the optimizer keeps a value per parameter");
+  add_optimizer_options(command, options->optimizer);
   command.option("--micro-batches", options->micro_batches,
                  "Cuts each device's samples into so many parts, computed one after another");
   command.option("--layer-schedule", options->layer_schedule,
                  "Schedule of a split by layer: gpipe, 1f1b or interleaved");
   command.option("--layer-chunks", options->layer_chunks, "Stages per device, with the interleaved schedule");
   add_recompute_options(command, options->recompute);
-  command.flag("--shard-optimizer", options->shard_optimizer,
-               "The optimizer's state of each parameter is stored on only one of the devices that share the batch");
-  command.option("--compress-gradients", options->compression, kCompressionHelp);
+  add_replication_options(command, options->replication);
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
   command.option("--tflops", options->tflops, "10^12 operations per second of a device; 0: an H200's in this precision",
                  "T");

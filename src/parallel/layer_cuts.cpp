@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "passes/loss.h"
 #include "passes/passes.h"
 
 namespace troika {

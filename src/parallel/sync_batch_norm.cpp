@@ -33,9 +33,9 @@ void require_several_values(const Graph& graph, int64_t samples) {
   }
 }
 
-StepPart idle_part(const StepPart& part) {
-  const Graph& graph = part.graph;
-  StepPart idle{Graph(graph.name()), 0, {}};
+Network idle_network(const Network& network) {
+  const Graph& graph = network.graph;
+  Network idle{Graph(graph.name()), 0, {}};
   std::vector<ValueId> new_ids(graph.values().size(), kNoValue);
   auto add_zeros = [&](ValueId id, const std::string& layer, double zero) {
     const Value& value = graph.value(id);
@@ -45,7 +45,7 @@ StepPart idle_part(const StepPart& part) {
     if (value.role == Role::parameter) idle.graph.add_value(value.name, value.type, value.role);
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     const Node& node = graph.nodes()[i];
-    if (i == part.forward_nodes) idle.forward_nodes = idle.graph.nodes().size();
+    if (i == network.forward_nodes) idle.forward_nodes = idle.graph.nodes().size();
     if (node.op == &data_sum_op) {
       const ValueId zeros = add_zeros(node.inputs[0], node.name, 0.0);
       append_node(idle.graph, *node.op, node.name, {zeros});
@@ -56,7 +56,7 @@ StepPart idle_part(const StepPart& part) {
       idle.graph.value(gradient).role = Role::gradient;
       idle.graph.value(gradient).name = graph.value(id).name;
     }
-    if (!part.stages.empty()) idle.stages.resize(idle.graph.nodes().size(), part.stages[i]);
+    if (!network.stages.empty()) idle.stages.resize(idle.graph.nodes().size(), network.stages[i]);
   }
   return idle;
 }

@@ -16,8 +16,8 @@ void sync_batch_norm(Graph& graph, int rank, int ranks);
 // all ranks.
 void require_several_values(const Graph& graph, int64_t samples);
 
-// Returns the part of a rank without samples. It contributes zeros to the sums of statistics, and
-// gradients of -0, in the order of the other ranks. `part` has samples.
-StepPart idle_part(const StepPart& part);
+// Returns the network of a rank without samples. It contributes zeros to the sums of statistics,
+// and gradients of -0, in the order of the other ranks. `network` has samples.
+Network idle_network(const Network& network);
 
 }  // namespace troika

@@ -1,6 +1,7 @@
 // append_loss: the loss as an op of the graph.
+#include "passes/loss.h"
+
 #include "passes/optimizer.h"
-#include "passes/passes.h"
 
 namespace troika {
 

@@ -1,9 +1,11 @@
 // mixed_precision: casts around the ops that compute in bf16 or f16 (Micikevicius et al. 2018), and
 // the permission to use TF32.
+#include "passes/precision.h"
+
 #include <algorithm>
 #include <map>
 
-#include "passes/passes.h"
+#include "ops/op_def.h"
 
 namespace troika {
 namespace {

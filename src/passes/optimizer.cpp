@@ -64,20 +64,20 @@ class OptimizerAppender {
 
   void condition() {
     std::vector<ValueId> gradients;
-    for (const std::string& name : step_.share.counted) gradients.push_back(find(gradients_, name));
+    for (const std::string& name : step_.counted.names) gradients.push_back(find(gradients_, name));
     if (step_.conditioning.is_scaled) {
       const auto found = graph_.find(kLossScale);
       conditioned_.scale = found ? *found : graph_.add_value(kLossScale, {DType::f32, {2}}, Role::buffer);
       conditioned_.is_finite = append(check_finite_op, gradients, {})[0];
-      if (step_.share.ranks > 1) conditioned_.is_finite = append(all_finite_op, {conditioned_.is_finite}, {})[0];
+      if (step_.counted.ranks > 1) conditioned_.is_finite = append(all_finite_op, {conditioned_.is_finite}, {})[0];
       graph_.outputs.push_back({conditioned_.is_finite, Report::is_finite});
     }
     const bool clips = step_.conditioning.max_norm > 0;
     if (!clips && !step_.conditioning.is_scaled) return;
     std::vector<ValueId> inputs = {conditioned_.scale};
-    if (clips && step_.share.ranks > 1) {  // the norm of all gradients is the norm of the ranks' norms
+    if (clips && step_.counted.ranks > 1) {  // the norm of all gradients is the norm of the ranks' norms
       const ValueId norms = append(gradient_norm_op, gradients,
-                                   {{"rank", int64_t{step_.share.rank}}, {"ranks", int64_t{step_.share.ranks}}})[0];
+                                   {{"rank", int64_t{step_.counted.rank}}, {"ranks", int64_t{step_.counted.ranks}}})[0];
       gradients = append(model_sum_op, {norms}, {});
     }
     if (clips) inputs.insert(inputs.end(), gradients.begin(), gradients.end());
@@ -146,7 +146,7 @@ class OptimizerAppender {
   // its share. Parameters that the rank holds but does not count are counted by another rank.
   void append_updates_with_split_norms() {
     const std::vector<std::string>& names = step_.split_norms;
-    const std::vector<std::string>& counted = step_.share.counted;
+    const std::vector<std::string>& counted = step_.counted.names;
     const auto total = static_cast<int64_t>(names.size());
     auto places_of = [&](const UpdateGroup& group) {
       std::vector<int64_t> places;

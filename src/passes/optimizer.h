@@ -34,11 +34,11 @@ struct Conditioning {
 };
 
 // The gradients that a rank counts if several ranks hold the model together, each a part of it.
-struct GradientShare {
+struct CountedGradients {
   int rank = 0, ranks = 1;
   // Gradients whose norm and finiteness the rank reports. Ranks of a channel group hold some of the
   // same gradients.
-  std::vector<std::string> counted;
+  std::vector<std::string> names;
 };
 
 // A run of parameters that one node updates.
@@ -60,10 +60,10 @@ struct OptimizerStep {
   Conditioning conditioning;
   double average_decay = 0;  // above 0: the averages of all parameters that are updated
   std::vector<UpdateGroup> groups;
-  GradientShare share;
+  CountedGradients counted;
   // If ranks of a channel group hold parts of a parameter: all parameters with norms that the group
   // trains, the same on each of its ranks. Then norms are sums over the group, of the parameters
-  // that `share` counts.
+  // that `counted` names.
   std::vector<std::string> split_norms;
 };
 

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "ops/losses.h"
 #include "ops/op_def.h"
 
 namespace troika {
@@ -18,37 +16,6 @@ Graph rebatch(const Graph& graph, int64_t batch);
 // Turns training mode into evaluation mode: batch_norm2d reads its running statistics, and dropout
 // disappears.
 void to_inference(Graph& graph);
-
-enum class Loss : int32_t { cross_entropy = 1, mean_squared_error = 2 };
-
-// How the loss of a step is computed.
-struct LossForm {
-  Loss kind = Loss::cross_entropy;
-  LabelSettings labels = {};
-  double scale = 1;         // weight of one label in the gradient; for mean_squared_error, of one sample
-  bool is_weighed = false;  // the gradient is multiplied by the input kLabelWeight as well
-  bool is_scaled = false;   // and by the state kLossScale
-};
-
-// Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]}
-// the outputs.
-void append_loss(Graph& graph, const LossForm& form);
-
-// Returns the number of labels of a sample, over which a loss is summed; 1 for mean_squared_error.
-// `output` is [batch, ...].
-int64_t labels_per_sample(Loss kind, const Shape& output);
-
-// The name of the weight of a label: f32 [1], 1 / (labels of the whole batch that are not ignored).
-constexpr const char* kLabelWeight = "(label weight)";
-
-// Mixed precision: ops whose traits say so compute in `low` (bf16 or f16), with casts of their
-// inputs. Parameters, statistics, losses and outputs stay f32. To be run before autodiff, which
-// derives the backward casts from the forward casts.
-void mixed_precision(Graph& graph, DType low);
-
-// Allows convolutions and linear layers, forward and backward, to round their f32 factors to TF32
-// if the device can.
-void allow_tf32(Graph& graph);
 
 // Merges neighbours that one kernel computes in one pass: relu into the op before it, a residual
 // add into batch_norm2d, a flattening into linear. To be run before the backward pass exists, so

@@ -3,7 +3,7 @@
 // them.
 #pragma once
 
-#include "passes/passes.h"
+#include "ops/op_def.h"
 
 namespace troika {
 

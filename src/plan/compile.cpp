@@ -8,6 +8,8 @@
 #include "core/environment.h"
 #include "core/text.h"
 #include "parallel/rank_map.h"
+#include "passes/passes.h"
+#include "passes/precision.h"
 #include "plan/recompute_choice.h"
 
 namespace troika {
@@ -69,7 +71,7 @@ LossForm loss_form(const CompileRequest& r, const Shape& output) {
 
 // Returns the network with its gradients for rank `channel_rank` of a channel group, and its number
 // of forward nodes.
-StepPart build_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
+Network differentiate_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph = r.model;
   PassManager passes(graph, log);
@@ -98,32 +100,33 @@ StepPart build_network(const CompileRequest& r, int64_t samples, int channel_ran
 }
 
 // Returns the bytes of activations on the rank of the pipeline that needs most.
-size_t most_activation_bytes(const CompileRequest& r, StepPart part) {
-  if (r.stages) part.stages = r.stages->assign(part.graph);
-  const std::vector<StepPart> parts(std::max<size_t>(r.micro_batches.size(), 1), part);
-  const PipelineTable table = schedule_of(r, static_cast<int>(parts.size()));
+size_t most_activation_bytes(const CompileRequest& r, Network network) {
+  if (r.stages) network.stages = r.stages->assign(network.graph);
+  const std::vector<Network> networks(std::max<size_t>(r.micro_batches.size(), 1), network);
+  const PipelineTable table = schedule_of(r, static_cast<int>(networks.size()));
   size_t most = 0;
   for (int position = 0; position < r.positions; ++position)
-    most = std::max(most, activation_bytes(unroll(parts, table[static_cast<size_t>(position)], position, r.positions)));
+    most =
+        std::max(most, activation_bytes(unroll(networks, table[static_cast<size_t>(position)], position, r.positions)));
   return most;
 }
 
 }  // namespace
 
-StepPart build_part(const CompileRequest& r, int64_t samples, const Log& log) {
-  StepPart part = build_network(r, samples, r.channel_rank, log);
-  if (r.mode != Mode::train || !r.spec.recompute.is_on()) return part;
-  PassManager passes(part.graph, log);
+Network build_network(const CompileRequest& r, int64_t samples, const Log& log) {
+  Network network = differentiate_network(r, samples, r.channel_rank, log);
+  if (r.mode != Mode::train || !r.spec.recompute.is_on()) return network;
+  PassManager passes(network.graph, log);
   passes.run("recompute", [&](Graph& g) {
-    const Graph first = r.channel_rank > 0 ? build_network(r, samples, 0, Log()).graph : g;
+    const Graph first = r.channel_rank > 0 ? differentiate_network(r, samples, 0, Log()).graph : g;
     const auto bytes_of = [&](const Graph& recomputed) {
-      return most_activation_bytes(r, {recomputed, part.forward_nodes, {}});
+      return most_activation_bytes(r, {recomputed, network.forward_nodes, {}});
     };
     const Dropped dropped = choose_dropped(first, r.spec.recompute,
                                            r.stages ? r.stages->find_crossing(first) : std::vector<bool>(), bytes_of);
     recompute(g, carry_over(first, dropped, g));
   });
-  return part;
+  return network;
 }
 
 PipelineTable schedule_of(const CompileRequest& r, int micro_batches) {
@@ -137,24 +140,24 @@ PipelineTable schedule_of(const CompileRequest& r, int micro_batches) {
 
 namespace {
 
-// Returns the parts of a training step. There are at most two sizes. A part without samples takes
-// part only in sums.
-std::vector<StepPart> build_micro_batches(const CompileRequest& r, const Log& log) {
-  std::map<int64_t, StepPart> of_size;
-  std::vector<StepPart> parts;
+// Returns the networks of a training step, one per micro-batch. There are at most two sizes. A
+// network without samples contributes only to sums.
+std::vector<Network> build_micro_batches(const CompileRequest& r, const Log& log) {
+  std::map<int64_t, Network> of_size;
+  std::vector<Network> networks;
   for (const MicroBatch& micro_batch : r.micro_batches) {
     const int64_t samples = std::max<int64_t>(micro_batch.samples.size(), 1);
     auto found = of_size.find(samples);
     if (found == of_size.end()) {
-      found = of_size.emplace(samples, build_part(r, samples, log)).first;
+      found = of_size.emplace(samples, build_network(r, samples, log)).first;
       if (r.stages) found->second.stages = r.stages->assign(found->second.graph);
     }
     if (micro_batch.together > 0 && r.ranks > 1) require_several_values(rebatch(r.model, 1), micro_batch.together);
-    parts.push_back(micro_batch.samples.size() > 0 ? found->second : idle_part(found->second));
-    set_sample_offset(parts.back().graph, micro_batch.samples.begin);
-    if (!micro_batch.tracks_statistics) stop_tracking(parts.back().graph);
+    networks.push_back(micro_batch.samples.size() > 0 ? found->second : idle_network(found->second));
+    set_sample_offset(networks.back().graph, micro_batch.samples.begin);
+    if (!micro_batch.tracks_statistics) stop_tracking(networks.back().graph);
   }
-  return parts;
+  return networks;
 }
 
 std::vector<PipelineAction> actions_of(const CompileRequest& r, int micro_batches) {
@@ -166,15 +169,15 @@ std::vector<PipelineAction> actions_of(const CompileRequest& r, int micro_batche
 
 // Returns this rank's nodes of the step, in order.
 Graph build_step(const CompileRequest& r, const Log& log) {
-  std::vector<StepPart> parts;
+  std::vector<Network> networks;
   if (r.mode == Mode::train) {
-    parts = build_micro_batches(r, log);
+    networks = build_micro_batches(r, log);
   } else {
-    parts.push_back(build_part(r, r.local_batch, log));
-    if (r.stages) parts[0].stages = r.stages->assign(parts[0].graph);
+    networks.push_back(build_network(r, r.local_batch, log));
+    if (r.stages) networks[0].stages = r.stages->assign(networks[0].graph);
   }
-  if (!r.stages) return unroll(parts, in_turn(parts.size()));
-  return unroll(parts, actions_of(r, static_cast<int>(parts.size())), r.position, r.positions);
+  if (!r.stages) return unroll(networks, in_turn(networks.size()));
+  return unroll(networks, actions_of(r, static_cast<int>(networks.size())), r.position, r.positions);
 }
 
 OptimizerStep optimizer_step_of(const CompileRequest& r) {
@@ -186,7 +189,7 @@ OptimizerStep optimizer_step_of(const CompileRequest& r) {
   step.conditioning = r.spec.conditioning;
   step.average_decay = r.spec.average_decay;
   step.groups = r.groups;
-  step.share = r.gradient_share;
+  step.counted = r.counted_gradients;
   step.split_norms = r.split_norms;
   return step;
 }

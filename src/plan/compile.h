@@ -39,13 +39,13 @@ struct CompileRequest {
   std::vector<std::string> own_trainable;  // those of this rank's layers, as buckets and groups
   std::vector<Bucket> buckets;
   std::vector<UpdateGroup> groups;  // groups that this rank updates
-  GradientShare gradient_share;
+  CountedGradients counted_gradients;
   std::vector<std::string> split_norms;  // see OptimizerStep
 };
 
 // Returns the network for one micro-batch of so many samples: from samples to outputs, and in
 // training to gradients.
-StepPart build_part(const CompileRequest& request, int64_t samples, const Log& log);
+Network build_network(const CompileRequest& request, int64_t samples, const Log& log);
 
 // Returns the orders of the pipeline's positions for so many micro-batches of training. Without
 // stages one rank has all layers.

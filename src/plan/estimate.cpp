@@ -31,8 +31,8 @@ size_t exchanged_bytes(const Graph& graph, const Node& node) {
 bool is_update(const Node& node) { return node.op->as<ConditioningOp>() || node.op->as<UpdateOp>(); }
 
 // The planner refuses what `troika_model_attach` refuses, and also the batch, which a trainer meets
-// at its first step. BatchNorm has no deviation of a single value, and the smallest part of all
-// shares has fewest.
+// at its first step. BatchNorm has no deviation of a single value, and the smallest micro-batch
+// has fewest.
 void check_batch(const Graph& model, const PlannedStep& step, const RankMap& ranks) {
   const int64_t pieces = step.logical_shards > 0 ? step.logical_shards : ranks.shares() * step.micro_batches;
   const int64_t together = step.syncs_statistics ? ranks.shares() : 1;
@@ -67,9 +67,9 @@ class MeshEstimator {
     MeshEstimate estimate{layout_.spec().mesh, {}, 0, 0};
     const CompileRequest first = request_of(0);
     const auto micro_batches = static_cast<int>(first.micro_batches.size());
-    StepPart part = build_part(first, first.micro_batches.front().samples.size(), Log());
-    if (layout_.stages()) part.stages = layout_.stages()->assign(part.graph);
-    const std::vector<StageCost> costs = stage_costs(part, micro_batches > 1);
+    Network network = build_network(first, first.micro_batches.front().samples.size(), Log());
+    if (layout_.stages()) network.stages = layout_.stages()->assign(network.graph);
+    const std::vector<StageCost> costs = stage_costs(network, micro_batches > 1);
     const PipelineTable table = schedule_of(first, micro_batches);
     const PipelineSimulation simulation = simulate_pipeline(table, micro_batches, costs);
     estimate.bubble = simulation.bubble;
@@ -121,30 +121,30 @@ class MeshEstimator {
   }
 
   // Returns the cost of a micro-batch on each stage, and of the messages from it.
-  std::vector<StageCost> stage_costs(const StepPart& part, bool adds_gradients) const {
+  std::vector<StageCost> stage_costs(const Network& network, bool adds_gradients) const {
     const size_t stages = layout_.stages() ? static_cast<size_t>(layout_.stages()->count()) : 1;
-    const auto& nodes = part.graph.nodes();
+    const auto& nodes = network.graph.nodes();
     std::vector<StageCost> costs(stages, {0, 0, 0, 0});
-    std::vector<size_t> makers(part.graph.values().size(), nodes.size());
+    std::vector<size_t> makers(network.graph.values().size(), nodes.size());
     std::set<std::pair<ValueId, int>> messages;  // from a value to a position
     std::vector<double> up(stages, 0), down(stages, 0);
-    auto stage_of = [&](size_t node) { return part.stages.empty() ? 0 : part.stages[node]; };
+    auto stage_of = [&](size_t node) { return network.stages.empty() ? 0 : network.stages[node]; };
     for (size_t i = 0; i < nodes.size(); ++i) {
       const int stage = stage_of(i);
       StageCost& cost = costs[static_cast<size_t>(stage)];
-      double& time = i < part.forward_nodes ? cost.forward : cost.backward;
-      time += seconds(part.graph, nodes[i]);
+      double& time = i < network.forward_nodes ? cost.forward : cost.backward;
+      time += seconds(network.graph, nodes[i]);
       for (ValueId id : nodes[i].outputs) {
         makers[id] = i;
-        if (adds_gradients && part.graph.value(id).role == Role::gradient)
-          time += kAddedPasses * static_cast<double>(part.graph.type(id).bytes()) / machine_.memory_bandwidth;
+        if (adds_gradients && network.graph.value(id).role == Role::gradient)
+          time += kAddedPasses * static_cast<double>(network.graph.type(id).bytes()) / machine_.memory_bandwidth;
       }
       for (ValueId id : nodes[i].inputs) {
         if (id == kNoValue || makers[id] == nodes.size()) continue;
         const int from = stage_of(makers[id]), to = ranks_.position_of_stage(stage);
         if (ranks_.position_of_stage(from) == to || !messages.insert({id, to}).second) continue;
-        (makers[id] < part.forward_nodes ? up : down)[static_cast<size_t>(from)] +=
-            message_seconds(part.graph.type(id).bytes(), machine_);
+        (makers[id] < network.forward_nodes ? up : down)[static_cast<size_t>(from)] +=
+            message_seconds(network.graph.type(id).bytes(), machine_);
       }
     }
     // One transfer stands for sending an output to the next stage and its gradient back.

@@ -209,7 +209,7 @@ CompileRequest StepLayout::request(Mode mode, int64_t n, int rank, bool is_alone
   request.own_trainable = part.trainable;
   request.buckets = part.buckets;
   request.groups = groups_of(rank);
-  request.gradient_share = gradient_share_of(rank);
+  request.counted_gradients = counted_gradients_of(rank);
   request.split_norms = split_norms_of(ranks_.part_of(rank));
   request.spec.shards_optimizer = shards_optimizer();
   return request;
@@ -252,14 +252,14 @@ std::vector<std::string> StepLayout::split_norms_of(int index) const {
   return names;
 }
 
-GradientShare StepLayout::gradient_share_of(int rank) const {
+CountedGradients StepLayout::counted_gradients_of(int rank) const {
   const int index = ranks_.part_of(rank);
-  GradientShare share{index, ranks_.parts(), part(index).trainable};
+  CountedGradients counted{index, ranks_.parts(), part(index).trainable};
   // All ranks of a channel group hold what is not cut; the first rank counts it.
-  std::erase_if(share.counted, [&](const std::string& name) {
+  std::erase_if(counted.names, [&](const std::string& name) {
     return ranks_.channel_of(rank) != 0 && slice_of(name, index).axis < 0;
   });
-  return share;
+  return counted;
 }
 
 }  // namespace troika

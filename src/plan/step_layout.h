@@ -67,7 +67,7 @@ class StepLayout {
   ModelPart make_part(int part) const;
   std::vector<UpdateGroup> groups_of(int rank) const;
   std::vector<std::string> split_norms_of(int part) const;
-  GradientShare gradient_share_of(int rank) const;
+  CountedGradients counted_gradients_of(int rank) const;
   BatchResults results_of(Mode mode, int64_t n, int rank) const;
 
   const Graph& model_;

@@ -7,8 +7,8 @@
 
 #include "parallel/mesh.h"
 #include "parallel/pipeline_schedule.h"
+#include "passes/loss.h"
 #include "passes/optimizer.h"
-#include "passes/passes.h"
 #include "passes/recompute.h"
 
 namespace troika {

@@ -3,7 +3,7 @@
 
 #include "data/dataset.h"
 #include "models/model.h"
-#include "passes/passes.h"
+#include "passes/loss.h"
 #include "train/batch_view.h"
 
 namespace troika {

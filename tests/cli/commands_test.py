@@ -269,15 +269,31 @@ def plan_says_why_a_mesh_cannot_work(folder):
     assert "1x11x1      model 'mlp' has 4 layers, cannot be cut into 11 stages" in lines, lines
 
 
+# Returns the row of the split by data: bytes of parameters, gradients, optimizer, activations,
+# total, sent.
+def planned_bytes(*arguments):
+    line = next(line for line in run(*arguments).splitlines() if line.startswith("2x1x1 "))
+    scale = {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}
+    return [float(number) * scale[unit] for number, unit in re.findall(r"([\d.]+) ([kMG]?B)\b", line)]
+
+
+def plan_counts_the_optimizer_and_what_it_trains(folder):
+    base = ["plan", "--model", "resnet50", "--devices", 2, "--batch", 64]
+    plain = planned_bytes(*base)
+    assert plain[2] == 0 and plain[1] > 0.99 * plain[0], plain
+    adam = planned_bytes(*base, "--optimizer", "adam")
+    assert adam[:2] == plain[:2] and abs(adam[2] / plain[1] - 2) < 0.02, (plain, adam)
+    average = planned_bytes(*base, "--optimizer", "adam", "--average-decay", 0.99)
+    assert abs(average[2] / plain[1] - 3) < 0.02, (plain, average)
+    last = planned_bytes(*base, "--optimizer", "adam", "--train-only", "fc.*")
+    assert last[0] == plain[0] and last[1] < 0.1 * plain[1] and last[3] < 0.25 * plain[3], (plain, last)
+
+
 def plan_counts_recompute_shards_and_compression(folder):
     base = ["plan", "--model", "d2l_resnet18", "--devices", 2, "--batch", 64, "--momentum", 0.9]
 
-    # Returns the row of the split by data: parameters, gradients, optimizer, activations, total,
-    # sent.
     def cells(*options):
-        line = next(line for line in run(*base, *options).splitlines() if line.startswith("2x1x1 "))
-        scale = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
-        return [float(number) * scale[unit] for number, unit in re.findall(r"([\d.]+) ([kMG]B)", line)]
+        return planned_bytes(*base, *options)
 
     whole = cells()
     assert cells("--recompute-segments", 3)[3] < 0.9 * whole[3]

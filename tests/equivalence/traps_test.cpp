@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "ops/op_def.h"
+#include "passes/loss.h"
 #include "passes/passes.h"
 #include "support/temp_directory.h"
 #include "support/throws.h"

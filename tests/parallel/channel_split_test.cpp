@@ -8,6 +8,7 @@
 #include "models/zoo.h"
 #include "ops/op_def.h"
 #include "passes/graph_text.h"
+#include "passes/loss.h"
 #include "passes/passes.h"
 #include "support/throws.h"
 

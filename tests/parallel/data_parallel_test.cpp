@@ -7,6 +7,7 @@
 
 #include "models/zoo.h"
 #include "passes/graph_text.h"
+#include "passes/loss.h"
 #include "passes/passes.h"
 #include "support/throws.h"
 

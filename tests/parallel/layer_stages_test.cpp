@@ -9,7 +9,9 @@
 
 #include "models/zoo.h"
 #include "ops/op_def.h"
+#include "passes/loss.h"
 #include "passes/passes.h"
+#include "passes/precision.h"
 #include "support/throws.h"
 
 namespace troika {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "passes/graph_text.h"
+#include "passes/loss.h"
 #include "passes/passes.h"
 #include "support/throws.h"
 
@@ -24,14 +25,14 @@ graph "net" {
   return %9
 })";
 
-StepPart synchronized() {
-  StepPart part{parse_graph(kModel), 0, {}};
-  sync_batch_norm(part.graph, 1, 2);
-  append_loss(part.graph, {.kind = Loss::mean_squared_error, .scale = 0.5});
-  part.forward_nodes = part.graph.nodes().size();
-  autodiff(part.graph, {"bn.weight", "bn.bias"});
-  verify(part.graph);
-  return part;
+Network synchronized() {
+  Network network{parse_graph(kModel), 0, {}};
+  sync_batch_norm(network.graph, 1, 2);
+  append_loss(network.graph, {.kind = Loss::mean_squared_error, .scale = 0.5});
+  network.forward_nodes = network.graph.nodes().size();
+  autodiff(network.graph, {"bn.weight", "bn.bias"});
+  verify(network.graph);
+  return network;
 }
 
 TEST(SyncBatchNormPass, SumsMomentsForwardAndGradientsBackward) {
@@ -59,7 +60,7 @@ graph "net" {
 }
 
 TEST(SyncBatchNormPass, OfARankWithoutSamplesIsSumsOfZeros) {
-  const StepPart idle = idle_part(synchronized());
+  const Network idle = idle_network(synchronized());
   verify(idle.graph);
   EXPECT_GRAPH(idle.graph, R"(
 graph "net" {

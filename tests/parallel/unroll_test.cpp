@@ -6,14 +6,16 @@
 
 #include "parallel/layer_stages.h"
 #include "passes/graph_text.h"
+#include "passes/loss.h"
 #include "passes/passes.h"
+#include "passes/precision.h"
 #include "support/throws.h"
 
 namespace troika {
 namespace {
 
 // Returns a graph of one or two linear layers without bias, with the loss and the gradients.
-StepPart part_of(int64_t samples, bool has_two = false, DType compute = DType::f32) {
+Network network_of(int64_t samples, bool has_two = false, DType compute = DType::f32) {
   Graph graph("net");
   ValueId x = graph.add_value("x", {DType::f32, {samples, 3}}, Role::samples);
   std::vector<std::string> trainable = {"fc.weight"};
@@ -31,12 +33,12 @@ StepPart part_of(int64_t samples, bool has_two = false, DType compute = DType::f
   return {graph, forward_nodes, {}};
 }
 
-TEST(Unroll, LeavesASinglePartAlone) {
-  EXPECT_EQ(print_graph(unroll({part_of(4)}, in_turn(1))), print_graph(part_of(4).graph));
+TEST(Unroll, LeavesASingleNetworkAlone) {
+  EXPECT_EQ(print_graph(unroll({network_of(4)}, in_turn(1))), print_graph(network_of(4).graph));
 }
 
-TEST(Unroll, RunsPartsInTurnAndAddsGradientsInPairs) {
-  const Graph graph = unroll({part_of(2), part_of(1), part_of(1)}, in_turn(3));
+TEST(Unroll, RunsMicroBatchesInTurnAndAddsGradientsInPairs) {
+  const Graph graph = unroll({network_of(2), network_of(1), network_of(1)}, in_turn(3));
   verify(graph);
   EXPECT_GRAPH(graph, R"(
 graph "net" {
@@ -66,8 +68,8 @@ graph "net" {
 }
 
 TEST(Unroll, ComputesOnceWhatDependsOnParametersAlone) {
-  const StepPart part = part_of(2, false, DType::bf16);
-  const Graph graph = unroll({part, part, part}, in_turn(3));
+  const Network network = network_of(2, false, DType::bf16);
+  const Graph graph = unroll({network, network, network}, in_turn(3));
   verify(graph);
   int casts = 0;
   for (const Node& node : graph.nodes())
@@ -76,11 +78,11 @@ TEST(Unroll, ComputesOnceWhatDependsOnParametersAlone) {
 }
 
 TEST(Unroll, SendsWhatAnotherRankReads) {
-  std::vector<StepPart> parts(2, part_of(2, true));
-  for (StepPart& part : parts)
-    for (const Node& node : part.graph.nodes()) part.stages.push_back(node.name == "first" ? 0 : 1);
+  std::vector<Network> networks(2, network_of(2, true));
+  for (Network& network : networks)
+    for (const Node& node : network.graph.nodes()) network.stages.push_back(node.name == "first" ? 0 : 1);
   const PipelineTable table = make_pipeline_schedule(PipelineSchedule::gpipe, 2, 2, 1);
-  const Graph first = unroll(parts, table[0], 0, 2), second = unroll(parts, table[1], 1, 2);
+  const Graph first = unroll(networks, table[0], 0, 2), second = unroll(networks, table[1], 1, 2);
   verify(first);
   verify(second);
   EXPECT_GRAPH(first, R"(
@@ -126,17 +128,17 @@ graph "net" {
 // The second layer is in the first stage, and the first layer in the second stage. No schedule can
 // run this.
 TEST(Unroll, RefusesValuesThatGoAgainstTheStream) {
-  StepPart part = part_of(2, true);
-  for (const Node& node : part.graph.nodes()) part.stages.push_back(node.name == "first" ? 1 : 0);
+  Network network = network_of(2, true);
+  for (const Node& node : network.graph.nodes()) network.stages.push_back(node.name == "first" ? 1 : 0);
   EXPECT_THROWS(Status::internal, "layers: linear 'fc' of stage 0 reads what linear 'first' of stage 1 makes too late",
-                unroll({part}, in_turn(1), 0, 2));
+                unroll({network}, in_turn(1), 0, 2));
   // Stages in order for the forward pass, but a gradient that skips a stage on its way back.
-  part.stages.clear();
-  for (size_t i = 0; i < part.graph.nodes().size(); ++i)
-    part.stages.push_back(i < part.forward_nodes ? part.graph.nodes()[i].name != "first"
-                                                 : part.graph.nodes()[i].name == "first");
+  network.stages.clear();
+  for (size_t i = 0; i < network.graph.nodes().size(); ++i)
+    network.stages.push_back(i < network.forward_nodes ? network.graph.nodes()[i].name != "first"
+                                                       : network.graph.nodes()[i].name == "first");
   EXPECT_THROWS(Status::internal, "of stage 1 reads what linear_input_gradient 'fc' of stage 0 makes too late",
-                unroll({part}, in_turn(1), 0, 2));
+                unroll({network}, in_turn(1), 0, 2));
 }
 
 }  // namespace

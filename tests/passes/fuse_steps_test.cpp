@@ -4,6 +4,7 @@
 #include "core/text.h"
 #include "models/model.h"
 #include "passes/graph_text.h"
+#include "passes/loss.h"
 #include "passes/passes.h"
 #include "passes/recompute.h"
 

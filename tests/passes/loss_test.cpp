@@ -1,8 +1,9 @@
 // Tests of append_loss: the loss against a new input, and the new outputs of the graph.
 #include <gtest/gtest.h>
 
+#include "ops/op_def.h"
 #include "passes/graph_text.h"
-#include "passes/passes.h"
+#include "passes/loss.h"
 #include "support/throws.h"
 
 namespace troika {

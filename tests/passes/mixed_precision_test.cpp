@@ -1,6 +1,7 @@
 // Tests of mixed_precision: the values with 16 bits, and the places of the casts.
 #include "passes/graph_text.h"
 #include "passes/passes.h"
+#include "passes/precision.h"
 #include "support/throws.h"
 
 #include <gtest/gtest.h>

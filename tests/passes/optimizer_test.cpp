@@ -23,7 +23,7 @@ graph "net" {
 OptimizerStep step_of(std::vector<UpdateGroup> groups) {
   OptimizerStep step;
   step.groups = std::move(groups);
-  step.share.counted = {"b", "a"};
+  step.counted.names = {"b", "a"};
   for (const UpdateGroup& group : step.groups) step.rows = std::max(step.rows, group.row + 1);
   return step;
 }
@@ -99,7 +99,7 @@ TEST(AppendOptimizer, SumsTheNormsOfParametersThatAreCutByChannel) {
   OptimizerStep step = step_of({{{"b"}, 0, false, true}, {{"a"}, 1, false, true}});
   step.optimizer = &lamb_optimizer;
   step.slots = {"mean", "square"};
-  step.share = {1, 2, {"a"}};
+  step.counted = {1, 2, {"a"}};
   step.split_norms = {"a", "b", "c"};
   expect_step(step, R"graph(
   %4 : f32[2, 5] settings "settings"
@@ -148,7 +148,7 @@ TEST(AppendOptimizer, AsksTheOtherPartsOfTheModelForTheirNormsAndInfinities) {
   OptimizerStep step = step_of({{{"b", "a"}}});
   step.conditioning.max_norm = 2;
   step.conditioning.is_scaled = true;
-  step.share = {1, 3, {"a"}};  // this rank also holds "b", but another rank adds its norm
+  step.counted = {1, 3, {"a"}};  // this rank also holds "b", but another rank adds its norm
   expect_step(step, R"graph(%4 : f32[1, 4] settings "settings" %5 : f32[2] buffer "(loss scale)")graph", R"(
   (%6 : i32[1]) = check_finite(%2) "sgd"
   (%7 : i32[1]) = all_finite(%6) "sgd"

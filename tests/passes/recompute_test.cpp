@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "passes/graph_text.h"
+#include "passes/passes.h"
 #include "support/throws.h"
 
 namespace troika {

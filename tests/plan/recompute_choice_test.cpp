@@ -6,6 +6,8 @@
 
 #include "core/text.h"
 #include "models/zoo.h"
+#include "passes/loss.h"
+#include "passes/passes.h"
 #include "plan/graph_cost.h"
 #include "support/throws.h"
 

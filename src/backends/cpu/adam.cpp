@@ -23,14 +23,13 @@ TROIKA_VECTORIZE void adam_range(float* p, const float* g, float* m, float* v, i
 
 KernelChoice select_adam_update(const CpuDevice&, const KernelRequest& request) {
   return update_choice(request, "cpu:adam_update", [](const UpdateStep& s) {
-    const double beta1 = static_cast<double>(s.own[0]), beta2 = static_cast<double>(s.own[1]);
     const Numbers a{s.decay,
                     s.factor,
                     s.own[0],
                     s.own[1],
                     s.own[2],
-                    static_cast<float>(static_cast<double>(s.rate) / (1 - std::pow(beta1, s.count))),
-                    static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, s.count)))};
+                    static_cast<float>(static_cast<double>(s.rate) / s.correction(0)),
+                    static_cast<float>(1 / std::sqrt(s.correction(1)))};
     return [a](const UpdatePiece& x) { adam_range(x.parameter, x.gradient, x.slots[0], x.slots[1], x.n, a); };
   });
 }

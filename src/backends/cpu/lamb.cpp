@@ -11,8 +11,8 @@ struct Numbers {
 
   explicit Numbers(const UpdateStep& s)
       : rate(s.rate), decay(s.decay), factor(s.factor), beta1(s.own[0]), beta2(s.own[1]), eps(s.own[2]) {
-    mean_scale = static_cast<float>(1 / (1 - std::pow(static_cast<double>(beta1), s.count)));
-    square_scale = static_cast<float>(1 / std::sqrt(1 - std::pow(static_cast<double>(beta2), s.count)));
+    mean_scale = static_cast<float>(1 / s.correction(0));
+    square_scale = static_cast<float>(1 / std::sqrt(s.correction(1)));
   }
 };
 

@@ -19,6 +19,9 @@ struct UpdateStep {
   const float* own;  // the optimizer's settings, in the order of its definition
   float factor;      // gradients are multiplied by it
   double count;      // updates, this one included
+
+  // Returns the bias correction of a moving average: 1 - beta^count, with setting i as beta.
+  double correction(size_t i) const { return 1 - std::pow(static_cast<double>(own[i]), count); }
 };
 
 // `n` neighbouring numbers of one parameter.

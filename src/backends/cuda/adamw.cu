@@ -17,8 +17,8 @@ struct AdamW {
     beta1 = s.own[0];
     beta2 = s.own[1];
     eps = s.own[2];
-    rate = static_cast<float>(static_cast<double>(s.rate) / (1 - pow(static_cast<double>(beta1), s.count)));
-    scale = static_cast<float>(1 / sqrt(1 - pow(static_cast<double>(beta2), s.count)));
+    rate = static_cast<float>(static_cast<double>(s.rate) / s.correction(0));
+    scale = static_cast<float>(1 / sqrt(s.correction(1)));
   }
 
   __device__ void apply(float& p, float g, float* slots) const {

@@ -18,8 +18,8 @@ struct Lamb {
     beta1 = s.own[0];
     beta2 = s.own[1];
     eps = s.own[2];
-    mean_scale = static_cast<float>(1 / (1 - pow(static_cast<double>(beta1), s.count)));
-    square_scale = static_cast<float>(1 / sqrt(1 - pow(static_cast<double>(beta2), s.count)));
+    mean_scale = static_cast<float>(1 / s.correction(0));
+    square_scale = static_cast<float>(1 / sqrt(s.correction(1)));
   }
 
   // Returns r, and changes the moments first if this kernel makes them.

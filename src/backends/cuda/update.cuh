@@ -25,6 +25,9 @@ struct UpdateStep {
   const float* own;    // the optimizer's settings, in the order of its definition
   double count;        // updates, this one included
   const float* norms;  // the parameter's two squared norms, or null
+
+  // Returns the bias correction of a moving average: 1 - beta^count, with setting i as beta.
+  __device__ double correction(int i) const { return 1 - pow(static_cast<double>(own[i]), count); }
 };
 
 // Where they are stored, in device memory: they change from step to step. Null: absent.

@@ -35,7 +35,7 @@ Plan plan_of(const Model& model, DType compute, bool is_scaled = false, int64_t 
       sizes.push_back({value.name, value.type.bytes()});
     }
   request.buckets = make_buckets(sizes, 1 << 20);
-  request.gradient_share.counted = request.trainable;
+  request.counted_gradients.names = request.trainable;
   auto add = [&](const std::string& entry_name, const TensorType& type, int bucket) {
     StateEntry entry;
     entry.name = entry_name;
@@ -217,9 +217,9 @@ TEST(CudaPlan, RoundsGradientsBeforeTheirSumAndBehindIt) {
 TEST(CudaPlan, ClipsByTheNormsOfAllRanksThatHoldTheModel) {
   for (bool counts_any : {true, false}) {
     const Plan plan = plan_of("d2l_lenet", DType::f32, false, 8, 1.0, [&](CompileRequest& request) {
-      request.gradient_share.rank = 1;
-      request.gradient_share.ranks = 2;
-      if (!counts_any) request.gradient_share.counted.clear();
+      request.counted_gradients.rank = 1;
+      request.counted_gradients.ranks = 2;
+      if (!counts_any) request.counted_gradients.names.clear();
     });
     const auto norm = std::find_if(plan.launches.begin(), plan.launches.end(),
                                    [](const Launch& launch) { return launch.op == "gradient_norm"; });
