@@ -232,6 +232,17 @@ TROIKA_API troika_status troika_model_add_relu(troika_model model, const char *n
                                                troika_error *error);
 
 /**
+ * Adds GELU (Hendrycks and Gimpel 2016) without approximation, element by element: x Phi(x), with
+ * the distribution function Phi of the standard normal distribution. Any shape. -infinity becomes
+ * 0, and NaN stays NaN. Otherwise as torch.nn.GELU.
+ *
+ * Errors and threads: those of all layers.
+ */
+TROIKA_API troika_status troika_model_add_gelu(troika_model model, const char *name,
+                                               troika_value input, troika_value *out_value,
+                                               troika_error *error);
+
+/**
  * Options of max and average pooling. Begin with TROIKA_POOL2D_OPTIONS_INIT. Arrays are {height,
  * width}.
  */

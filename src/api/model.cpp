@@ -257,6 +257,14 @@ troika_status troika_model_add_relu(troika_model model, const char* name, troika
   });
 }
 
+troika_status troika_model_add_gelu(troika_model model, const char* name, troika_value input, troika_value* out_value,
+                                    troika_error* error) {
+  const char* function = "troika_model_add_gelu";
+  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    return m.add_gelu(layer, value_argument(input, function, "input"));
+  });
+}
+
 troika_status troika_model_add_max_pool2d(troika_model model, const char* name, troika_value input,
                                           const troika_pool2d_options* options, troika_value* out_value,
                                           troika_error* error) {

@@ -127,6 +127,12 @@ ValueId Model::add_relu(const std::string& name, ValueId input) {
   return layer.commit({}, "ReLU()");
 }
 
+ValueId Model::add_gelu(const std::string& name, ValueId input) {
+  Addition layer(graph_, layers_, *parameters_, "gelu", name);
+  layer.input(input);
+  return layer.commit({}, "GELU(approximate='none')");
+}
+
 ValueId Model::add_max_pool2d(const std::string& name, ValueId input, const Window& window) {
   Addition layer(graph_, layers_, *parameters_, "max_pool2d", name);
   layer.input(input);

@@ -58,6 +58,7 @@ class Model {
   ValueId add_embedding(const std::string& name, ValueId tokens, int64_t words, int64_t features);
   ValueId add_batch_norm2d(const std::string& name, ValueId input, double eps = 1e-5, double momentum = 0.1);
   ValueId add_relu(const std::string& name, ValueId input);
+  ValueId add_gelu(const std::string& name, ValueId input);
   ValueId add_max_pool2d(const std::string& name, ValueId input, const Window& window);
   ValueId add_avg_pool2d(const std::string& name, ValueId input, const Window& window, bool count_include_pad = true);
   ValueId add_adaptive_avg_pool2d(const std::string& name, ValueId input, int64_t height, int64_t width);

@@ -115,6 +115,7 @@ TEST_F(ModelApi, layers_refuse_models_names_and_values) {
       {"batch_norm2d",
        [&](auto m, auto n, auto v, auto* o) { return troika_model_add_batch_norm2d(m, n, v, 1e-5, 0.1, o, &error_); }},
       {"relu", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_relu(m, n, v, o, &error_); }},
+      {"gelu", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_gelu(m, n, v, o, &error_); }},
       {"max_pool2d",
        [&](auto m, auto n, auto v, auto* o) { return troika_model_add_max_pool2d(m, n, v, &pool, o, &error_); }},
       {"avg_pool2d",

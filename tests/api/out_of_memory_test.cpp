@@ -55,6 +55,8 @@ troika_model make_model(Calls& calls, troika_context context) {
   x = y;
   calls("add_relu", [&](troika_error* e) { return troika_model_add_relu(model, "stem.activation", x, &y, e); });
   x = y;
+  calls("add_gelu", [&](troika_error* e) { return troika_model_add_gelu(model, "stem.smooth", x, &y, e); });
+  x = y;
   calls("add_sum", [&](troika_error* e) { return troika_model_add_sum(model, "residual", x, x, &y, e); });
   x = y;
   calls("add_max_pool2d",

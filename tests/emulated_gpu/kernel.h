@@ -89,6 +89,7 @@ inline unsigned min(unsigned a, int b) { return std::min<unsigned>(a, static_cas
 
 inline void __threadfence() {}
 inline void __syncwarp(unsigned = ~0u) { emulated_gpu::exchange(0, 0); }
+inline float normcdff(float x) { return static_cast<float>(0.5 * std::erfc(-static_cast<double>(x) / std::sqrt(2.0))); }
 inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned>(uint64_t{a} * b >> 32); }
 
 template <typename T>

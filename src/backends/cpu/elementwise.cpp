@@ -1,5 +1,6 @@
-// relu, relu_gradient, add and fill: flat loops over whatever layout their inputs share, padding
-// included (it stays 0).
+// relu, gelu, their gradients, add and fill: flat loops over whatever layout their inputs share,
+// padding included (it stays 0).
+#include "backends/cpu/activations.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
 
@@ -25,6 +26,14 @@ TROIKA_VECTORIZE void relu_gradient_range(const float* y, const float* dy, float
 TROIKA_VECTORIZE void relu_gradient_range_16(const uint16_t* y, const uint16_t* dy, uint16_t* dx, uint16_t least,
                                              int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) dx[i] = y[i] == 0 || (y[i] >= 0x8000 && y[i] <= least) ? uint16_t{0} : dy[i];
+}
+
+TROIKA_VECTORIZE void gelu_range(const float* x, float* y, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) y[i] = gelu_lane(x[i]);
+}
+
+TROIKA_VECTORIZE void gelu_gradient_range(const float* x, const float* dy, float* dx, int64_t begin, int64_t end) {
+  for (int64_t i = begin; i < end; ++i) dx[i] = gelu_slope_lane(x[i]) * dy[i];
 }
 
 TROIKA_VECTORIZE void add_range(const float* a, const float* b, float* y, int64_t begin, int64_t end) {
@@ -87,6 +96,32 @@ KernelChoice select_relu_gradient(const CpuDevice&, const KernelRequest& request
   };
   KernelChoice choice = uniform_choice(request, layout, "cpu:relu_gradient", make_kernel(body));
   choice.may_share = {{0, 1}};
+  return choice;
+}
+
+KernelChoice select_gelu(const CpuDevice&, const KernelRequest& request) {
+  const LayoutPtr layout = request.input_layouts[0];
+  const int64_t n = floats_in(request, request.node.inputs[0], layout);
+  auto body = [n](void* const* in, void* const* out, void*) {
+    const auto* x = static_cast<const float*>(in[0]);
+    auto* y = static_cast<float*>(out[0]);
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { gelu_range(x, y, begin, end); });
+  };
+  KernelChoice choice = uniform_choice(request, layout, "cpu:gelu", make_kernel(body));
+  choice.may_share = {{0, 0}};
+  return choice;
+}
+
+KernelChoice select_gelu_gradient(const CpuDevice&, const KernelRequest& request) {
+  const LayoutPtr layout = request.input_layouts[0];
+  const int64_t n = floats_in(request, request.node.inputs[0], layout);
+  auto body = [n](void* const* in, void* const* out, void*) {
+    const auto *x = static_cast<const float*>(in[0]), *dy = static_cast<const float*>(in[1]);
+    auto* dx = static_cast<float*>(out[0]);
+    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { gelu_gradient_range(x, dy, dx, begin, end); });
+  };
+  KernelChoice choice = uniform_choice(request, layout, "cpu:gelu_gradient", make_kernel(body));
+  choice.may_share = {{0, 1}, {0, 0}};
   return choice;
 }
 

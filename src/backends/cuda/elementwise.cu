@@ -1,5 +1,5 @@
-// relu, relu_gradient, add, cast and fill: flat loops over images in any layout, 16 bytes per
-// thread at a time.
+// relu, gelu, their gradients, add, cast and fill: flat loops over images in any layout, 16 bytes
+// per thread at a time.
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -68,6 +68,29 @@ struct ReluGradient {
   template <typename T>
   __device__ T operator()(T y, T dy) const {
     return to_float(y) <= 0 ? from_float<T>(0) : dy;
+  }
+};
+
+// x Phi(x). At -15 the lower tail is 0, so that -infinity becomes 0 and not NaN.
+struct Gelu {
+  template <typename T>
+  __device__ T operator()(T x) const {
+    const float v = to_float(x), a = v < -15 ? -15 : v;
+    return from_float<T>(a * normcdff(a));
+  }
+};
+
+// dy (Phi(x) + x phi(x)). The density phi is 0 from 15 on. `rounded` is what x^2 lost when it was
+// rounded, which the density would magnify.
+struct GeluGradient {
+  template <typename T>
+  __device__ T operator()(T x, T dy) const {
+    float a = to_float(x);
+    a = a < -15 ? -15 : a;
+    a = a > 15 ? 15 : a;
+    const float square = a * a, rounded = fmaf(a, a, -square);
+    const float density = 0.398942280f * expf(-0.5f * square) * (1 - 0.5f * rounded);
+    return from_float<T>(to_float(dy) * (normcdff(a) + a * density));
   }
 };
 
@@ -158,6 +181,31 @@ KernelChoice select_relu_gradient(CudaDevice& device, const KernelRequest& reque
     return make_map_pair<decltype(zero)>(device, type.shape.elements(), ReluGradient{});
   });
   KernelChoice choice = nhwc_choice(request, "cuda:own:relu_gradient", std::move(kernel));
+  choice.may_share = {{0, 1}, {0, 0}};
+  return choice;
+}
+
+KernelChoice select_gelu(CudaDevice& device, const KernelRequest& request) {
+  const TensorType& type = output_type(request, 0);
+  auto kernel = with_type(type.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    return make_map<T, T>(device, type.shape.elements(), Gelu{});
+  });
+  KernelChoice choice = nhwc_choice(request, "cuda:own:gelu", std::move(kernel));
+  choice.may_share = {{0, 0}};
+  return choice;
+}
+
+KernelChoice select_gelu_gradient(CudaDevice& device, const KernelRequest& request) {
+  const TensorType& type = output_type(request, 0);
+  if (input_type(request, 0) != type)
+    throw Error(Status::internal, text("gelu_gradient '", request.node.name, "': input is ",
+                                       name_of(input_type(request, 0).dtype), input_type(request, 0).shape,
+                                       ", its gradient ", name_of(type.dtype), type.shape, ", need the same"));
+  auto kernel = with_type(type.dtype, [&](auto zero) {
+    return make_map_pair<decltype(zero)>(device, type.shape.elements(), GeluGradient{});
+  });
+  KernelChoice choice = nhwc_choice(request, "cuda:own:gelu_gradient", std::move(kernel));
   choice.may_share = {{0, 1}, {0, 0}};
   return choice;
 }

@@ -1,6 +1,8 @@
-// relu, add, reshape, cast, crop, dropout, fill, sample_order and gather_samples.
+// relu, gelu, add, reshape, cast, crop, dropout, fill, sample_order and gather_samples.
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <numbers>
 
 #include "conformance/reference/reference.h"
 
@@ -13,6 +15,19 @@ void relu(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
 
 void relu_gradient(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
   for (int64_t i = 0; i < in[0]->elements(); ++i) (*out[0])[i] = (*in[0])[i] > 0 ? (*in[1])[i] : 0;
+}
+
+double normal_distribution(double x) { return 0.5 * std::erfc(-x / std::numbers::sqrt2); }
+
+void gelu(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  for (int64_t i = 0; i < in[0]->elements(); ++i) (*out[0])[i] = (*in[0])[i] * normal_distribution((*in[0])[i]);
+}
+
+void gelu_gradient(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  for (int64_t i = 0; i < in[0]->elements(); ++i) {
+    const double x = (*in[0])[i], density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+    (*out[0])[i] = (*in[1])[i] * (normal_distribution(x) + x * density);
+  }
 }
 
 void add(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
@@ -162,6 +177,8 @@ void gather_samples(const Node& node, const ReferenceInputs& in, const Reference
 void add_elementwise_references(ReferenceTable& table) {
   table["relu"] = relu;
   table["relu_gradient"] = relu_gradient;
+  table["gelu"] = gelu;
+  table["gelu_gradient"] = gelu_gradient;
   table["add"] = add;
   table["reshape"] = reshape;
   table["cast"] = table["cast_all"] = cast;
