@@ -78,6 +78,33 @@ TEST(NaN, in_an_image_reaches_the_maximum_of_every_window_that_covers_it) {
   }
 }
 
+// GELU is 0 at -infinity and infinite at infinity. Its slope is 0 and 1 there. NaN stays NaN.
+TEST(NaN, stays_in_gelu_and_infinities_have_its_limits) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+  NodeRunner runner(1);
+  for (DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    const CaseGraph g = build({"gelu", {TensorType{dtype, {5, 7}}}, {}});
+    Array x(Shape{5, 7}), dy(Shape{5, 7});
+    for (int64_t i = 0; i < x.elements(); ++i) {
+      x[i] = i % 3 == 0 ? kNaN : i % 3 == 1 ? kInfinity : -kInfinity;
+      dy[i] = 2;
+    }
+    for (const Node& node : g.graph.nodes())
+      runner.run([&] {
+        const bool is_gradient = node.op == &gelu_gradient_op;
+        std::vector<Held> inputs = {runner.hold(g.graph.type(g.inputs[0]), x, nullptr)};
+        if (is_gradient) inputs.push_back(runner.hold(g.graph.type(g.dy), dy, nullptr));
+        const Array found = runner.read(runner.run_node(g.graph, node, inputs).outputs[0]);
+        for (int64_t i = 0; i < x.elements(); ++i) {
+          if (i % 3 == 0)
+            EXPECT_TRUE(std::isnan(found[i])) << node.op << ' ' << name_of(dtype);
+          else
+            EXPECT_EQ(found[i], i % 3 == 2 ? 0 : is_gradient ? 2 : kInfinity) << node.op << ' ' << name_of(dtype);
+        }
+      });
+  }
+}
+
 TEST(NaN, in_the_input_reaches_the_loss_fused_or_not) {
   for (const char* model : {"mlp", "d2l_lenet", "d2l_resnet18"})
     for (bool fuse : {false, true})
