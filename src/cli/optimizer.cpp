@@ -19,14 +19,20 @@ struct Optimizer {
   const char* settings;
 };
 constexpr Optimizer kOptimizers[] = {
-    {"sgd", "momentum nesterov"},      {"adam", "beta1 beta2 eps"},    {"adamw", "beta1 beta2 eps"},
-    {"rmsprop", "alpha eps momentum"}, {"lars", "momentum trust eps"}, {"lamb", "beta1 beta2 eps"},
+    {"sgd", "momentum nesterov"},
+    {"adam", "beta1 beta2 eps"},
+    {"adamw", "beta1 beta2 eps"},
+    {"rmsprop", "alpha eps momentum"},
+    {"lars", "momentum trust eps"},
+    {"lamb", "beta1 beta2 eps"},
+    {"adagrad", "eps"},
 };
 
 const Optimizer& find(const std::string& name) {
   const auto found = std::find_if(std::begin(kOptimizers), std::end(kOptimizers),
                                   [&name](const Optimizer& optimizer) { return name == optimizer.name; });
-  if (found == std::end(kOptimizers)) refuse_value("--optimizer", name, "sgd, adam, adamw, rmsprop, lars or lamb");
+  if (found == std::end(kOptimizers))
+    refuse_value("--optimizer", name, "sgd, adam, adamw, rmsprop, lars, lamb or adagrad");
   return *found;
 }
 
@@ -42,7 +48,7 @@ void check_part(const std::string& option, double value) {
 }  // namespace
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options) {
-  command.option("--optimizer", options.name, "sgd, adam, adamw, rmsprop, lars or lamb");
+  command.option("--optimizer", options.name, "sgd, adam, adamw, rmsprop, lars, lamb or adagrad");
   command.option("--lr", options.learning_rate, "Learning rate");
   command.option("--momentum", options.momentum, "Momentum of sgd, rmsprop and lars");
   command.option("--weight-decay", options.weight_decay, "Weight decay, as PyTorch defines it for the optimizer");
