@@ -57,7 +57,8 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
   command.flag("--nesterov", options.nesterov, "Nesterov's momentum, of sgd");
   command.option("--beta1", options.beta1, "Beta1 of adam, adamw and lamb; below 0: 0.9");
   command.option("--beta2", options.beta2, "Beta2 of adam, adamw and lamb; below 0: 0.999");
-  command.option("--eps", options.eps, "Epsilon of every optimizer except sgd; below 0: 1e-8, lamb 1e-6, lars 1e-9");
+  command.option("--eps", options.eps,
+                 "Epsilon of every optimizer except sgd; below 0: 1e-8, lamb 1e-6, lars 1e-9, adagrad 1e-10");
   command.option("--alpha", options.alpha, "Alpha of rmsprop; below 0: 0.99");
   command.option("--trust", options.trust, "Trust ratio of lars; below 0: 0.001");
   command.option("--max-gradient-norm", options.max_gradient_norm,
