@@ -239,7 +239,7 @@ std::vector<troika_device> devices_of(const Json& golden, const std::vector<troi
 void read_optimizer(const Json& golden, troika_trainer_options& options) {
   const std::string name = golden.value("optimizer", "sgd");
   // In the order of TROIKA_OPTIMIZER_*.
-  const char* const names[] = {"sgd", "adam", "adamw", "rmsprop", "lars", "lamb"};
+  const char* const names[] = {"sgd", "adam", "adamw", "rmsprop", "lars", "lamb", "adagrad"};
   const auto found = std::find(std::begin(names), std::end(names), name);
   if (found == std::end(names)) throw Failure("there is no optimizer '" + name + "'");
   options.optimizer = static_cast<int32_t>(found - std::begin(names)) + 1;

@@ -63,7 +63,10 @@ enum {
   /** m and v as Adam; r = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps) + wd w;
    *  w -= lr |w| / |r| r, with the ratio |w| / |r| 1 if a norm is 0.
    *  You et al. 2020. */
-  TROIKA_OPTIMIZER_LAMB = 6
+  TROIKA_OPTIMIZER_LAMB = 6,
+  /** g = g + wd w; s = s + g^2; w -= lr g / (sqrt(s) + eps).
+   *  Duchi, Hazan and Singer 2011; torch.optim.Adagrad with lr_decay 0. */
+  TROIKA_OPTIMIZER_ADAGRAD = 7
 };
 
 /**
@@ -284,7 +287,8 @@ typedef struct troika_trainer_options {
   int32_t decay_one_axis;
   double beta1;            /**< Adam, AdamW, LAMB: in [0, 1); TROIKA_UNSET (default): 0.9. */
   double beta2;            /**< Adam, AdamW, LAMB: in [0, 1); TROIKA_UNSET (default): 0.999. */
-  double eps;              /**< Above 0; TROIKA_UNSET (default): 1e-8, LAMB 1e-6, LARS 1e-9. */
+  /** Above 0; TROIKA_UNSET (default): 1e-8, LAMB 1e-6, LARS 1e-9, Adagrad 1e-10. */
+  double eps;
   double alpha;            /**< RMSprop: in [0, 1); TROIKA_UNSET (default): 0.99. */
   double trust;            /**< LARS: above 0; TROIKA_UNSET (default): 0.001. */
   /** Above 0 and below 1: keeps a moving average of each parameter that is trained. The average

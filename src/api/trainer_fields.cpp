@@ -123,7 +123,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
                  {"TROIKA_PRECISION_F32", "TROIKA_PRECISION_TF32", "TROIKA_PRECISION_BF16", "TROIKA_PRECISION_F16"});
   check.constant("optimizer", o.optimizer,
                  {"TROIKA_OPTIMIZER_SGD", "TROIKA_OPTIMIZER_ADAM", "TROIKA_OPTIMIZER_ADAMW", "TROIKA_OPTIMIZER_RMSPROP",
-                  "TROIKA_OPTIMIZER_LARS", "TROIKA_OPTIMIZER_LAMB"});
+                  "TROIKA_OPTIMIZER_LARS", "TROIKA_OPTIMIZER_LAMB", "TROIKA_OPTIMIZER_ADAGRAD"});
   check.integer("nesterov", o.nesterov, 0, 1);
   if (o.nesterov && o.momentum == 0)
     throw Error(Status::invalid_argument, where + "nesterov is 1, needs options.momentum above 0");

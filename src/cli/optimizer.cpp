@@ -19,14 +19,20 @@ struct Optimizer {
   const char* settings;
 };
 constexpr Optimizer kOptimizers[] = {
-    {"sgd", "momentum nesterov"},      {"adam", "beta1 beta2 eps"},    {"adamw", "beta1 beta2 eps"},
-    {"rmsprop", "alpha eps momentum"}, {"lars", "momentum trust eps"}, {"lamb", "beta1 beta2 eps"},
+    {"sgd", "momentum nesterov"},
+    {"adam", "beta1 beta2 eps"},
+    {"adamw", "beta1 beta2 eps"},
+    {"rmsprop", "alpha eps momentum"},
+    {"lars", "momentum trust eps"},
+    {"lamb", "beta1 beta2 eps"},
+    {"adagrad", "eps"},
 };
 
 const Optimizer& find(const std::string& name) {
   const auto found = std::find_if(std::begin(kOptimizers), std::end(kOptimizers),
                                   [&name](const Optimizer& optimizer) { return name == optimizer.name; });
-  if (found == std::end(kOptimizers)) refuse_value("--optimizer", name, "sgd, adam, adamw, rmsprop, lars or lamb");
+  if (found == std::end(kOptimizers))
+    refuse_value("--optimizer", name, "sgd, adam, adamw, rmsprop, lars, lamb or adagrad");
   return *found;
 }
 
@@ -42,7 +48,7 @@ void check_part(const std::string& option, double value) {
 }  // namespace
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options) {
-  command.option("--optimizer", options.name, "sgd, adam, adamw, rmsprop, lars or lamb");
+  command.option("--optimizer", options.name, "sgd, adam, adamw, rmsprop, lars, lamb or adagrad");
   command.option("--lr", options.learning_rate, "Learning rate");
   command.option("--momentum", options.momentum, "Momentum of sgd, rmsprop and lars");
   command.option("--weight-decay", options.weight_decay, "Weight decay, as PyTorch defines it for the optimizer");
@@ -51,7 +57,8 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
   command.flag("--nesterov", options.nesterov, "Nesterov's momentum, of sgd");
   command.option("--beta1", options.beta1, "Beta1 of adam, adamw and lamb; below 0: 0.9");
   command.option("--beta2", options.beta2, "Beta2 of adam, adamw and lamb; below 0: 0.999");
-  command.option("--eps", options.eps, "Epsilon of every optimizer except sgd; below 0: 1e-8, lamb 1e-6, lars 1e-9");
+  command.option("--eps", options.eps,
+                 "Epsilon of every optimizer except sgd; below 0: 1e-8, lamb 1e-6, lars 1e-9, adagrad 1e-10");
   command.option("--alpha", options.alpha, "Alpha of rmsprop; below 0: 0.99");
   command.option("--trust", options.trust, "Trust ratio of lars; below 0: 0.001");
   command.option("--max-gradient-norm", options.max_gradient_norm,

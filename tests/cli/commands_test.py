@@ -93,7 +93,7 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (train, "--lr", "abc", "is 'abc'; give a number"),
             (train, "--lr", "-1", "is -1; give a number of at least 0"),
             (train, "--lr", "nan", "is nan; give a number of at least 0"),
-            (train, "--optimizer", "magic", "is 'magic'; give sgd, adam, adamw, rmsprop, lars or lamb"),
+            (train, "--optimizer", "magic", "is 'magic'; give sgd, adam, adamw, rmsprop, lars, lamb or adagrad"),
             (train, "--milestones", "3,x", "is '3,x'; give epochs in order, separated by commas"),
             (train, "--milestones", "3,1", "is '3,1'; give epochs in order, separated by commas"),
             (train, "--average-decay", "1", "is 1; give at least 0 and below 1"),

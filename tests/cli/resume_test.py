@@ -245,7 +245,9 @@ def every_optimizer_and_schedule_goes_on_as_if_it_had_never_stopped(folder):
              "--schedule-period", 2],
             ["--optimizer", "lars", "--momentum", 0.9, "--trust", 0.02, "--schedule", "polynomial", "--power", 2,
              "--schedule-period", 3, "--warmup", 3],
-            ["--optimizer", "lamb", "--schedule", "one-cycle", "--schedule-period", 3, "--shard-optimizer"]]):
+            ["--optimizer", "lamb", "--schedule", "one-cycle", "--schedule-period", 3, "--shard-optimizer"],
+            ["--optimizer", "adagrad", "--weight-decay", 0.01, "--eps", 1e-8, "--schedule", "cosine",
+             "--schedule-period", 3]]):
         whole, parts = folder / f"whole{number}", folder / f"parts{number}"
         run("train", *small, *more, "--epochs", 3, "--out", whole, "--progress", "off")
         run("train", *small, *more, "--epochs", 1, "--out", parts, "--progress", "off")

@@ -30,6 +30,7 @@ const std::vector<Optimizer> kOptimizers = {
     {"lars_update", {0.9, 0.02, 1e-3}, 1},
     {"lamb_moments", {0.9, 0.99, 1e-3}, 2, true, {1}},
     {"lamb_update", {0.9, 0.99, 1e-3}, 2, true, {1}},
+    {"adagrad_update", {1e-3}, 1, false, {0}},
 };
 
 bool finds_norms(const Optimizer& optimizer) { return optimizer.op == "lars_norms" || optimizer.op == "lamb_moments"; }

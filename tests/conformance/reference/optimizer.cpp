@@ -103,6 +103,15 @@ void rmsprop_update(const Node& node, const ReferenceInputs& in, const Reference
   });
 }
 
+void adagrad_update(const Node& node, const ReferenceInputs& in, const ReferenceOutputs&) {
+  const Update u(node, in);
+  u.each([&](size_t, double& p, double g, const std::vector<double*>& slots) {
+    g += u.decay * p;
+    *slots[0] += g * g;
+    p -= u.rate * g / (std::sqrt(*slots[0]) + u.own[0]);
+  });
+}
+
 // Sets the norms to those of earlier nodes, or 0. The norms that this node will sum up start at 0.
 void start_norms(const Update& u, Array& norms) {
   for (int64_t i = 0; i < norms.elements(); ++i) norms[i] = u.in[update::norms] ? (*u.in[update::norms])[i] : 0;
@@ -223,6 +232,7 @@ void add_optimizer_references(ReferenceTable& table) {
   table["lars_update"] = lars_update;
   table["lamb_moments"] = lamb_moments;
   table["lamb_update"] = lamb_update;
+  table["adagrad_update"] = adagrad_update;
   table["count_updates"] = count_updates;
   table["average_update"] = average_update;
   table["check_finite"] = check_finite;
