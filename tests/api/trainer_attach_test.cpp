@@ -87,7 +87,8 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
     o.schedule_table = kTable;
     o.schedule_table_count = 2;
   });
-  for (int32_t v : {0, 7}) refuse(at + "optimizer is " + std::to_string(v), [&](auto& o) { o.optimizer = v; });
+  for (int32_t v : {0, TROIKA_OPTIMIZER_ADAGRAD + 1})
+    refuse(at + "optimizer is " + std::to_string(v), [&](auto& o) { o.optimizer = v; });
   refuse(at + "momentum is 0.9, optimizer adam has none", [](auto& o) {
     o.optimizer = TROIKA_OPTIMIZER_ADAM;
     o.momentum = 0.9;
