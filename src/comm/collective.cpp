@@ -7,19 +7,18 @@
 namespace troika {
 namespace {
 
-// Returns the number of elements, of 4 bytes each, that the pieces cover.
-int64_t count_of(const std::vector<OwnedBytes>& pieces) {
-  return static_cast<int64_t>((pieces.empty() ? 0 : pieces.back().end) / sizeof(float));
+int64_t bytes_of(const std::vector<OwnedBytes>& pieces) {
+  return static_cast<int64_t>(pieces.empty() ? 0 : pieces.back().end);
 }
 
 }  // namespace
 
 Collective Collective::all_gather(const std::vector<OwnedBytes>& pieces) {
-  return {CollectiveKind::all_gather, DType::f32, count_of(pieces), &pieces};
+  return {CollectiveKind::all_gather, DType::u8, bytes_of(pieces), &pieces};
 }
 
 Collective Collective::reduce_scatter(const std::vector<OwnedBytes>& pieces) {
-  return {CollectiveKind::reduce_scatter, DType::f32, count_of(pieces), &pieces};
+  return {CollectiveKind::reduce_scatter, DType::f32, bytes_of(pieces) / int64_t{sizeof(float)}, &pieces};
 }
 
 void check_agreement(int slot, int rank, const Collective& started, const Collective& others) {

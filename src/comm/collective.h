@@ -28,7 +28,7 @@ struct Collective {
 
   static Collective all_reduce(DType dtype, int64_t count) { return {CollectiveKind::all_reduce, dtype, count}; }
   static Collective all_of() { return {CollectiveKind::all_of, DType::i32, 1}; }
-  static Collective all_gather(const std::vector<OwnedBytes>& pieces);
+  static Collective all_gather(const std::vector<OwnedBytes>& pieces);      // of bytes, whatever the elements are
   static Collective reduce_scatter(const std::vector<OwnedBytes>& pieces);  // of f32
 
   bool sums() const { return kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter; }

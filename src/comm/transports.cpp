@@ -14,12 +14,12 @@ constexpr const TransportDef* kTransports[] = {&local_transport};
 
 }  // namespace
 
-std::unique_ptr<Transport> create_transport(const World& world, const std::vector<const TransportDef*>& of_backends) {
+const TransportDef& choose_transport(const World& world, const std::vector<const TransportDef*>& of_backends) {
   std::vector<const TransportDef*> transports = of_backends;
   transports.insert(transports.end(), std::begin(kTransports), std::end(kTransports));
   const auto found =
       std::find_if(transports.begin(), transports.end(), [&](const TransportDef* t) { return t->connects(world); });
-  if (found != transports.end()) return (*found)->create(world);
+  if (found != transports.end()) return **found;
   const DeviceId first = world.local.front().device->id();
   for (const LocalMember& member : world.local)
     if (member.device->id().kind != first.kind)

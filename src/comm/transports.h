@@ -1,7 +1,6 @@
 // The choice of a transport. transports.cpp is the one list of the transports that need no backend.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "comm/transport.h"
@@ -11,6 +10,6 @@ namespace troika {
 // Returns the first transport that connects the world: first of those that backends bring, then of
 // the list. If there is none: INVALID_ARGUMENT naming two devices of different kinds, or
 // UNSUPPORTED.
-std::unique_ptr<Transport> create_transport(const World& world, const std::vector<const TransportDef*>& of_backends);
+const TransportDef& choose_transport(const World& world, const std::vector<const TransportDef*>& of_backends);
 
 }  // namespace troika

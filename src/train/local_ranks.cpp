@@ -42,7 +42,9 @@ void LocalRanks::connect(const Context& context, const std::vector<std::shared_p
   const RankMap& map = layout.ranks();
   World world{map.size(), {}, layout.spec().logical_shards > 0};
   for (const LocalRank& local : ranks_) world.local.push_back({local.rank, devices[static_cast<size_t>(local.rank)]});
-  const auto transport = create_transport(world, context.backends().transports());
+  const TransportDef& chosen = choose_transport(world, context.backends().transports());
+  context.log().write(LogLevel::debug, text("transport '", chosen.name, "' connects ", world.size, " ranks"));
+  const auto transport = chosen.create(world);
   // Passes each member of every group of a kind the member's end of that group.
   auto connect_groups = [&](RankGroup kind, auto create, auto set) {
     for (const std::vector<int>& group : map.groups(kind)) {

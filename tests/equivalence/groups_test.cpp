@@ -43,7 +43,7 @@ struct Group {
       ranks.push_back(static_cast<int>(ranks.size()));
       world.local.push_back({ranks.back(), device});
     }
-    transport = create_transport(world, test_context()->backends().transports());
+    transport = choose_transport(world, test_context()->backends().transports()).create(world);
     ends = transport->create_communicators(ranks);
     ends[0]->reserve(slots);  // for all ranks
   }
