@@ -44,7 +44,7 @@ std::unique_ptr<Model> small_lenet() {
   auto model = std::make_unique<Model>("lenet");
   ValueId x = model->add_input("x", {1, 13, 12});
   x = model->add_relu("relu1", model->add_conv2d("conv1", x, {6, square(3), 1, true}));
-  x = model->add_avg_pool2d("pool1", x, square(2, 2));
+  x = model->add_gelu("gelu", model->add_avg_pool2d("pool1", x, square(2, 2)));
   x = model->add_relu("relu2", model->add_conv2d("conv2", x, {20, square(3), 1, true}));
   x = model->add_max_pool2d("pool2", x, square(2, 1));
   x = model->add_relu("relu3", model->add_linear("fc1", model->add_flatten("flatten", x), 17, true));
