@@ -30,9 +30,10 @@ typedef struct troika_plan_options {
   int32_t loss;           /**< Default TROIKA_LOSS_CROSS_ENTROPY. */
   int32_t precision;      /**< Default TROIKA_PRECISION_F32. */
   double momentum;        /**< In [0, 1); above 0 there is optimizer state. Default 0. */
-  int32_t micro_batches;  /**< Parts of each pipeline's samples; default 1. */
+  int32_t micro_batches;  /**< Parts of each pipeline's samples; default 1; 0 is 1. */
   int32_t layer_schedule; /**< Default TROIKA_LAYER_SCHEDULE_1F1B. */
-  int32_t layer_chunks;   /**< Stages per device, with the interleaved schedule; default 1. */
+  /** Stages per device, with the interleaved schedule; default 1; 0 is 1. */
+  int32_t layer_chunks;
   /** TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA; 0 (default): either. A mesh that
    *  `troika_model_attach` refuses on such devices cannot work. Today both kinds take the same
    *  meshes, so the field changes nothing. */
@@ -61,9 +62,8 @@ typedef struct troika_plan_options {
   int64_t activation_budget_bytes;
   double max_gradient_norm;     /**< Above 0: gradients are clipped; default 0. */
   /** If not NULL, plans the step of a trainer with these options, except `mesh`. The fields above
-   *  that are also in troika_trainer_options are then not used; values out of their range are
-   *  refused, except in the recompute fields. NULL (default): the fields above count. Borrowed
-   *  during the call. */
+   *  that are also in troika_trainer_options are then not read. NULL (default): the fields above
+   *  count. Borrowed during the call. */
   const troika_trainer_options *trainer;
 } troika_plan_options;
 

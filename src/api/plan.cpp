@@ -5,7 +5,6 @@
 
 #include "api/field_check.h"
 #include "api/model_handle.h"
-#include "api/recompute_fields.h"
 #include "api/trainer_fields.h"
 
 using namespace troika;
@@ -30,22 +29,31 @@ struct Question {
   Machine machine;
 };
 
+// The options of a trainer that the fields of plan options describe, if there is no `trainer`.
+troika_trainer_options trainer_options_of(const troika_plan_options& o) {
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.loss = o.loss;
+  options.precision = o.precision;
+  options.momentum = o.momentum;
+  options.micro_batches = o.micro_batches;
+  options.layer_schedule = o.layer_schedule;
+  options.layer_chunks = o.layer_chunks;
+  options.logical_shards = o.logical_shards;
+  options.recompute_segments = o.recompute_segments;
+  options.recompute_layers = o.recompute_layers;
+  options.activation_budget_bytes = o.activation_budget_bytes;
+  options.shard_optimizer = o.shard_optimizer;
+  options.gradient_compression = o.gradient_compression;
+  options.max_gradient_norm = o.max_gradient_norm;
+  return options;
+}
+
 Question read_plan_options(const troika_plan_options* given, const char* function) {
   const troika_plan_options o = read_options(given, kDefaults, "troika_plan_options");
   const FieldCheck check(text(function, ": options."));
   constexpr double kLarge = 1e30;
   check.integer("devices", o.devices, 1, kMostDevices);
   check.integer("batch", o.batch, 1, int64_t{1} << 40);
-  check.constant("loss", o.loss, {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR"});
-  check.constant("precision", o.precision,
-                 {"TROIKA_PRECISION_F32", "TROIKA_PRECISION_TF32", "TROIKA_PRECISION_BF16", "TROIKA_PRECISION_F16"});
-  check.real("momentum", o.momentum, 0, 1);
-  check.integer("micro_batches", o.micro_batches, 1, 1 << 16);
-  check.constant("layer_schedule", o.layer_schedule,
-                 {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
-  check.integer("layer_chunks", o.layer_chunks, 1, 1 << 10);
-  if (o.layer_chunks > 1 && o.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
-    check.conflict("layer_chunks", text(o.layer_chunks), "options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED");
   if (o.device_kind != 0) check.constant("device_kind", o.device_kind, {"TROIKA_DEVICE_CPU", "TROIKA_DEVICE_CUDA"});
   check.integer("memory_bytes", o.memory_bytes, 1, INT64_MAX);
   const double operations = o.operations_per_second == TROIKA_UNSET
@@ -55,36 +63,15 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   check.real("memory_bandwidth", o.memory_bandwidth, 1, kLarge);
   check.real("link_bandwidth", o.link_bandwidth, 1, kLarge);
   check.real("link_latency", o.link_latency, 0, 1e9);
-  check.integer("logical_shards", o.logical_shards, 0, 1 << 16);
-  check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
-  check.constant("gradient_compression", o.gradient_compression,
-                 {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
-  check.real("max_gradient_norm", o.max_gradient_norm, 0, kLarge);
 
   Question question;
   PlannedStep& step = question.step;
   step.batch = o.batch;
   question.machine = {
       o.devices, static_cast<size_t>(o.memory_bytes), operations, o.memory_bandwidth, o.link_bandwidth, o.link_latency};
-  if (o.trainer) {
-    static_cast<StepSpec&>(step) = read_trainer_options(o.trainer, text(function, ": options.trainer->"), 0);
-    return question;
-  }
-  step.micro_batches = o.micro_batches;
-  step.loss = static_cast<Loss>(o.loss);
-  step.compute = o.precision == TROIKA_PRECISION_BF16  ? DType::bf16
-                 : o.precision == TROIKA_PRECISION_F16 ? DType::f16
-                                                       : DType::f32;
-  step.allow_tf32 = o.precision == TROIKA_PRECISION_TF32;
-  step.settings[Setting::momentum] = o.momentum;
-  step.conditioning.is_scaled = o.precision == TROIKA_PRECISION_F16;
-  step.conditioning.max_norm = o.max_gradient_norm;
-  step.pipeline_schedule = static_cast<PipelineSchedule>(o.layer_schedule);
-  step.pipeline_chunks = o.layer_chunks;
-  step.logical_shards = o.logical_shards;
-  step.recompute = read_recompute(o, check);
-  step.shards_optimizer = o.shard_optimizer == 1;
-  step.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
+  const troika_trainer_options own = trainer_options_of(o);
+  static_cast<StepSpec&>(step) = o.trainer ? read_trainer_options(o.trainer, text(function, ": options.trainer->"), 0)
+                                           : read_trainer_options(&own, text(function, ": options."), 0);
   return question;
 }
 

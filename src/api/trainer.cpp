@@ -6,6 +6,7 @@
 #include "api/tensor_handle.h"
 #include "api/trainer_handle.h"
 #include "train/checkpoint.h"
+#include "train/state_reader.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -257,8 +258,8 @@ troika_status troika_trainer_get_parameter(troika_trainer trainer, const char* n
   return guard(error, [&] {
     Call call(trainer, kName);
     check_device_kind(device, kName);
-    call.trainer.read_parameter(required(name, kName, "name"), device_id(device), required(data, kName, "data"),
-                                bytes_argument(size_bytes, kName));
+    read_parameter(call.trainer, required(name, kName, "name"), device_id(device), required(data, kName, "data"),
+                   bytes_argument(size_bytes, kName));
   });
 }
 
@@ -267,8 +268,8 @@ troika_status troika_trainer_get_gradient(troika_trainer trainer, const char* na
   constexpr const char* kName = "troika_trainer_get_gradient";
   return guard(error, [&] {
     Call call(trainer, kName);
-    call.trainer.read_gradient(required(name, kName, "name"), required(data, kName, "data"),
-                               bytes_argument(size_bytes, kName));
+    read_gradient(call.trainer, required(name, kName, "name"), required(data, kName, "data"),
+                  bytes_argument(size_bytes, kName));
   });
 }
 

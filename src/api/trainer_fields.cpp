@@ -5,7 +5,6 @@
 
 #include "api/field_check.h"
 #include "api/handle.h"
-#include "api/recompute_fields.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -108,6 +107,17 @@ Schedule read_schedule(const troika_trainer_options& o, const FieldCheck& check)
   for (size_t i = 0; i < schedule.table.size(); ++i)
     check.real(text("schedule_table[", i, "]").c_str(), schedule.table[i], 0, kLarge);
   return schedule;
+}
+
+RecomputeSettings read_recompute(const troika_trainer_options& o, const FieldCheck& check) {
+  check.integer("recompute_segments", o.recompute_segments, 0, INT32_MAX);
+  check.integer("activation_budget_bytes", o.activation_budget_bytes, 0, INT64_MAX);
+  RecomputeSettings recompute{o.recompute_segments, {}, o.activation_budget_bytes};
+  if (o.recompute_layers) recompute.layers = check.names("recompute_layers", o.recompute_layers);
+  if (recompute.budget_bytes > 0 && (recompute.segments > 0 || !recompute.layers.empty()))
+    check.conflict("activation_budget_bytes", text(recompute.budget_bytes, ", which chooses by itself"),
+                   recompute.segments > 0 ? "options.recompute_segments of 0" : "options.recompute_layers of NULL");
+  return recompute;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace troika {
 struct Attachment {
   // Refuses everything that can be refused before a device is opened. If the model is to be
   // trained, parameters without a value get the default initialisation.
-  Attachment(const Context& context, Model& model, const std::vector<DeviceId>& devices, const TrainerOptions& options,
+  Attachment(const Context& context, Model& model, const LocalDevices& local, const TrainerOptions& options,
              StepLayout::Purpose purpose);
 
   const StepLayout layout;

@@ -2,35 +2,59 @@
 #include "train/local_ranks.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "comm/transports.h"
 #include "core/text.h"
 
 namespace troika {
 
-LocalRanks::LocalRanks(const Context& context, const std::vector<DeviceId>& devices, const StepLayout& layout,
-                       bool connects, bool collects_trace) {
-  const int n = static_cast<int>(devices.size());
+namespace {
+
+std::vector<int> first_ranks(size_t n) {
+  std::vector<int> ranks(n);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+}  // namespace
+
+LocalDevices::LocalDevices(std::vector<DeviceId> all)
+    : world_size(static_cast<int>(all.size())), ranks(first_ranks(all.size())), devices(std::move(all)) {}
+
+LocalDevices::LocalDevices(int size, std::vector<int> held, std::vector<DeviceId> of_held)
+    : world_size(size), ranks(std::move(held)), devices(std::move(of_held)) {}
+
+LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const StepLayout& layout, bool connects,
+                       bool collects_trace) {
+  const int n = static_cast<int>(local.devices.size());
   std::vector<std::shared_ptr<Device>> opened;
-  for (int rank = 0; rank < n; ++rank) {
-    DeviceShare share = context.cpu_share(rank, n);
+  for (int i = 0; i < n; ++i) {
+    DeviceShare share = context.cpu_share(i, n);
     // Sums within kernels may depend on the number of threads.
     if (layout.spec().logical_shards > 0) share.threads = 1;
     if (layout.ranks().channels() > 1) share.threads = std::max(1, context.cpu_threads() / n);
-    opened.push_back(context.backends().open(devices[static_cast<size_t>(rank)], share));
+    opened.push_back(context.backends().open(local.devices[static_cast<size_t>(i)], share));
   }
-  for (int rank = 0; rank < n; ++rank) {
-    ranks_.push_back({rank, std::make_unique<Replica>(rank, opened[static_cast<size_t>(rank)], collects_trace)});
-    all_.ranks.push_back(rank);
+  for (size_t i = 0; i < opened.size(); ++i) {
+    ranks_.push_back({local.ranks[i], std::make_unique<Replica>(local.ranks[i], opened[i], collects_trace)});
+    all_.ranks.push_back(local.ranks[i]);
   }
-  if (connects && n > 1) connect(context, opened, layout);
+  if (connects && local.world_size > 1) connect(context, opened, layout);
 }
 
-Replica& LocalRanks::at(int rank) const {
+const LocalRank* LocalRanks::find(int rank) const {
   const auto found =
       std::find_if(ranks_.begin(), ranks_.end(), [&](const LocalRank& local) { return local.rank == rank; });
-  if (found == ranks_.end()) throw Error(Status::internal, text("rank ", rank, " is not held by this process"));
-  return *found->replica;
+  return found == ranks_.end() ? nullptr : &*found;
+}
+
+bool LocalRanks::holds(int rank) const { return find(rank) != nullptr; }
+
+Replica& LocalRanks::at(int rank) const {
+  const LocalRank* const local = find(rank);
+  if (!local) throw Error(Status::unsupported, text("rank ", rank, ": another process holds it"));
+  return *local->replica;
 }
 
 bool LocalRanks::run_ahead() const {
@@ -41,14 +65,14 @@ void LocalRanks::connect(const Context& context, const std::vector<std::shared_p
                          const StepLayout& layout) {
   const RankMap& map = layout.ranks();
   World world{map.size(), {}, layout.spec().logical_shards > 0};
-  for (const LocalRank& local : ranks_) world.local.push_back({local.rank, devices[static_cast<size_t>(local.rank)]});
+  for (size_t i = 0; i < ranks_.size(); ++i) world.local.push_back({ranks_[i].rank, devices[i]});
   const TransportDef& chosen = choose_transport(world, context.backends().transports());
   context.log().write(LogLevel::debug, text("transport '", chosen.name, "' connects ", world.size, " ranks"));
   const auto transport = chosen.create(world);
   // Passes each member of every group of a kind the member's end of that group.
   auto connect_groups = [&](RankGroup kind, auto create, auto set) {
     for (const std::vector<int>& group : map.groups(kind)) {
-      if (group.size() < 2) continue;
+      if (group.size() < 2 || std::none_of(group.begin(), group.end(), [&](int rank) { return holds(rank); })) continue;
       auto ends = ((*transport).*create)(group);
       for (size_t i = 0; i < group.size(); ++i)
         if (ends[i]) set(at(group[i]).groups(), std::move(ends[i]));

@@ -7,7 +7,7 @@ Predictor::Predictor(std::shared_ptr<Context> context, std::shared_ptr<Model> mo
     : context_(std::move(context)),
       model_(std::move(model)),
       device_(device),
-      attached_(*context_, *model_, {device}, TrainerOptions(), StepLayout::Purpose::inference),
+      attached_(*context_, *model_, LocalDevices({device}), TrainerOptions(), StepLayout::Purpose::inference),
       checks_(*model_, Loss::cross_entropy),
       sync_(*model_, attached_.layout, attached_.state) {}
 

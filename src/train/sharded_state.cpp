@@ -41,7 +41,8 @@ void ShardedState::write(Role role, const std::string& name, const void* data) {
     for (int share = 0; share < layout_.ranks().shares(); ++share) {
       const int rank = layout_.ranks().rank_of(share, part);
       const int owner = role == Role::optimizer_state ? table_of(rank).find(parameter).owner : -1;
-      if (owner < 0 || share == owner) ranks_.at(rank).state().upload(table_of(rank), role, name, source);
+      if (ranks_.holds(rank) && (owner < 0 || share == owner))
+        ranks_.at(rank).state().upload(table_of(rank), role, name, source);
     }
   }
 }
@@ -54,12 +55,19 @@ void ShardedState::read(Role role, const std::string& name, void* data) const {
     const StateSlice& slice = layout_.slice_of(parameter, part);
     const StateTable& table = tables_[static_cast<size_t>(part)];
     const int owner = role == Role::optimizer_state ? table.find(parameter).owner : -1;
-    Replica& replica = ranks_.at(layout_.ranks().rank_of(std::max(owner, 0), part));
+    Replica& replica = owner < 0 ? any_holder(part) : ranks_.at(layout_.ranks().rank_of(owner, part));
     if (slice.axis < 0) return replica.state().download(table, role, name, data);
     own.resize(layout_.type_of(parameter, part).bytes());
     replica.state().download(table, role, name, own.data());
     copy_part_in(type.shape, slice, size_of(type.dtype), own.data(), static_cast<std::byte*>(data));
   }
+}
+
+Replica& ShardedState::any_holder(int part) const {
+  const RankMap& map = layout_.ranks();
+  for (int share = 0; share < map.shares(); ++share)
+    if (const int rank = map.rank_of(share, part); ranks_.holds(rank)) return ranks_.at(rank);
+  return ranks_.at(map.rank_of(0, part));
 }
 
 void ShardedState::read_from(int rank, Role role, const std::string& name, void* data) const {
@@ -75,14 +83,14 @@ void ShardedState::write_everywhere(const std::string& name, const void* data) {
 
 void ShardedState::share_buffers() {
   std::vector<std::byte> data;
-  for (int part = 0; part < layout_.ranks().parts(); ++part) {
+  for (const auto& [rank, replica] : ranks_) {
+    const int part = layout_.ranks().part_of(rank), first = layout_.ranks().rank_of(0, part);
     const StateTable& table = tables_[static_cast<size_t>(part)];
     for (const StateEntry& entry : table.entries()) {
-      if (!entry.is_buffer) continue;
+      if (!entry.is_buffer || rank == first) continue;
       data.resize(entry.bytes);
-      ranks_.at(layout_.ranks().rank_of(0, part)).state().download(table, Role::buffer, entry.name, data.data());
-      for (int share = 1; share < layout_.ranks().shares(); ++share)
-        ranks_.at(layout_.ranks().rank_of(share, part)).state().upload(table, Role::buffer, entry.name, data.data());
+      ranks_.at(first).state().download(table, Role::buffer, entry.name, data.data());
+      replica->state().upload(table, Role::buffer, entry.name, data.data());
     }
   }
 }
@@ -103,12 +111,16 @@ void ShardedState::check_replicas() const {
 }
 
 void ShardedState::check_shares(const Location& location, int part, const std::string& what) const {
-  std::vector<std::byte> first(location.bytes), other(location.bytes);
-  const int first_rank = layout_.ranks().rank_of(0, part);
-  ranks_.at(first_rank).state().read_segment(location.segment, location.offset, first.data(), location.bytes);
-  for (int share = 1; share < layout_.ranks().shares(); ++share) {
+  std::vector<std::byte> first, other(location.bytes);
+  int first_rank = 0;
+  for (int share = 0; share < layout_.ranks().shares(); ++share) {
     const int rank = layout_.ranks().rank_of(share, part);
+    if (!ranks_.holds(rank)) continue;
     ranks_.at(rank).state().read_segment(location.segment, location.offset, other.data(), location.bytes);
+    if (first.empty()) {
+      first = other;
+      first_rank = rank;
+    }
     if (first == other) continue;
     size_t at = 0;
     while (first[at] == other[at]) ++at;
@@ -123,6 +135,7 @@ void ShardedState::check_channel_groups() const {
   std::vector<std::byte> first, other;
   for (int part = 0; part < layout_.ranks().parts(); ++part) {
     const int leader = layout_.ranks().part_at(layout_.ranks().position_of_part(part), 0);
+    if (!ranks_.holds(layout_.ranks().rank_of(0, part)) || !ranks_.holds(layout_.ranks().rank_of(0, leader))) continue;
     const StateTable &table = tables_[static_cast<size_t>(part)], &their_table = tables_[static_cast<size_t>(leader)];
     Replica &own = ranks_.at(layout_.ranks().rank_of(0, part)), &theirs = ranks_.at(layout_.ranks().rank_of(0, leader));
     for (const StateEntry& entry : table.entries()) {

@@ -21,8 +21,9 @@ class ShardedState {
   bool is_allocated() const { return ranks_.first().state().is_allocated(); }
   void allocate();  // on the replicas that have no memory for their state yet
 
-  // Values are row-major in host memory. `write` changes every rank that holds the value or a part
-  // of it. `read` takes each part from the first rank that has it.
+  // Values are row-major in host memory. `write` changes every local rank that holds the value or a
+  // part of it. `read` takes each part from the first local rank that has the part; UNSUPPORTED if
+  // only other processes have a part.
   void write(Role role, const std::string& name, const void* data);
   void read(Role role, const std::string& name, void* data) const;
   // Reads the value as the rank has it. A parameter that is cut by channel is read whole.
@@ -30,13 +31,15 @@ class ShardedState {
   // Writes state that every rank holds, such as the loss scale.
   void write_everywhere(const std::string& name, const void* data);
 
-  // Copies the running statistics of the first share to the other shares.
+  // Copies the running statistics of the first share to the other shares. UNSUPPORTED if another
+  // process holds the first share of a part with statistics.
   void share_buffers();
 
-  // MISMATCH if ranks that should hold the same bits do not.
+  // MISMATCH if local ranks that should hold the same bits do not.
   void check_replicas() const;
 
  private:
+  Replica& any_holder(int part) const;  // the first local rank of the part
   void check_shares(const Location& location, int part, const std::string& what) const;
   void check_channel_groups() const;
 

@@ -13,12 +13,12 @@
 
 namespace troika {
 
-Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
+Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, LocalDevices local,
                  TrainerOptions options)
     : context_(std::move(context)),
       model_(std::move(model)),
-      devices_(std::move(devices)),
-      run_(std::make_unique<TrainingRun>(*context_, *model_, devices_, options)),
+      local_(std::move(local)),
+      run_(std::make_unique<TrainingRun>(*context_, *model_, local_, options)),
       checks_(*model_, options.loss, options.labels),
       label_count_(options.labels.ignored) {
   model_->parameters()->set_owner(this);
@@ -157,63 +157,18 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
   check_usable();
   const ParametersAfterwards afterwards(run_->sync);
   if (!device) return Epoch(*this, loader).evaluate(ranks().all(), metrics);
-  const auto found = std::find(devices_.begin(), devices_.end(), *device);
-  if (found == devices_.end())
+  const auto found = std::find(devices().begin(), devices().end(), *device);
+  if (found == devices().end())
     throw Error(Status::not_on_device,
-                text("model '", model_->name(), "' is not on ", *device, "; it is on ", join(devices_, ", ")));
+                text("model '", model_->name(), "' is not on ", *device, "; it is on ", join(devices(), ", ")));
   if (const int parts = layout().ranks().parts(); parts > 1)
     throw Error(Status::unsupported, text("model '", model_->name(), "' is split over ", parts,
                                           " devices, cannot be evaluated on ", *device, " alone; evaluate on all"));
-  return Epoch(*this, loader).evaluate({{static_cast<int>(found - devices_.begin())}, true}, metrics);
+  const int rank = local_.ranks[static_cast<size_t>(found - devices().begin())];
+  return Epoch(*this, loader).evaluate({{rank}, true}, metrics);
 }
 
-// ---- reading ----
-
-void Trainer::read_parameter(const std::string& name, DeviceId device, void* data, size_t bytes) {
-  require_attached();
-  ParameterStore& store = *model_->parameters();
-  const Parameter& p = store.entry(store.index_of(name));
-  const RankMap& map = layout().ranks();
-  std::vector<DeviceId> holders;
-  int found = -1;
-  for (int share = 0; share < map.shares(); ++share)
-    for (int part : layout().holders_of(name)) {
-      const int rank = map.rank_of(share, part);
-      holders.push_back(ranks().at(rank).device_id());
-      if (found < 0 && holders.back() == device) found = rank;
-    }
-  if (found < 0)
-    throw Error(Status::not_on_device,
-                text("parameter '", name, "' is not on ", device, "; ",
-                     map.parts() == 1 ? text("model '", model_->name(), "'") : "it", " is on ", join(holders, ", ")));
-  if (bytes != p.type.bytes())
-    throw Error(Status::invalid_argument, text("parameter '", name, "': buffer has ", bytes, " bytes, ",
-                                               name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
-  if (!run_->sync.is_uploaded()) {  // the host's copy is the newest
-    refresh_store();
-    std::lock_guard lock(store.mutex());
-    std::memcpy(data, p.data.data(), bytes);
-    return;
-  }
-  state().read_from(found, p.is_buffer ? Role::buffer : Role::parameter, name, data);
-}
-
-void Trainer::read_gradient(const std::string& name, float* data, size_t bytes) {
-  require_attached();
-  ParameterStore& store = *model_->parameters();
-  const Parameter& p = store.entry(store.index_of(name));
-  if (std::find(trainable().begin(), trainable().end(), name) == trainable().end())
-    throw Error(Status::not_initialized,
-                text("parameter '", name, "' is ", p.is_buffer ? "a buffer" : "frozen", " and has no gradient"));
-  if (bytes != p.type.bytes())
-    throw Error(Status::invalid_argument, text("gradient of '", name, "': buffer has ", bytes, " bytes, f32",
-                                               p.type.shape, " needs ", p.type.bytes()));
-  if (!run_->stepper.has_gradients())
-    throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
-  state().read(Role::gradient, name, data);
-  if (const float scale = run_->stepper.gradient_scale(); scale != 1)
-    for (size_t i = 0; i < bytes / sizeof(float); ++i) data[i] /= scale;
-}
+// ---- training state ----
 
 void Trainer::restore(const TrainingState& state, HostSlots slots, const std::vector<std::vector<std::byte>>& values) {
   ParameterStore& store = *model_->parameters();
@@ -238,7 +193,7 @@ void Trainer::set_frozen(int group, bool is_frozen) {
   check_usable();
   if (run_->is_frozen(group) == is_frozen) return;
   refresh_store();
-  run_ = run_->with_frozen(*context_, *model_, devices_, group, is_frozen);
+  run_ = run_->with_frozen(*context_, *model_, local_, group, is_frozen);
 }
 
 std::string Trainer::explain(int64_t batch) {

@@ -17,17 +17,18 @@ namespace troika {
 
 class Trainer : public ParameterOwner {
  public:
-  Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, std::vector<DeviceId> devices,
-          TrainerOptions options);
+  // A list of devices is a world that this process holds whole.
+  Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model, LocalDevices local, TrainerOptions options);
   ~Trainer() override;
 
   const std::shared_ptr<Model>& model() const { return model_; }
-  const std::vector<DeviceId>& devices() const { return devices_; }
+  const std::vector<DeviceId>& devices() const { return local_.devices; }
   const TrainerOptions& options() const { return run_->options; }
   const StepLayout& layout() const { return run_->attached.layout; }
   const LocalRanks& ranks() const { return run_->attached.ranks; }
   const ShardedState& state() const { return run_->attached.state; }
   Stepper& stepper() { return run_->stepper; }
+  const StateSync& sync() const { return run_->sync; }
 
   // ---- one batch ----
   // Returns false if a stop was requested: nothing was done. Without `wants_results` the call need
@@ -59,8 +60,6 @@ class Trainer : public ParameterOwner {
 
   // ---- parameters ----
   void pull() override;
-  void read_parameter(const std::string& name, DeviceId device, void* data, size_t bytes);
-  void read_gradient(const std::string& name, float* data, size_t bytes);
   void check_replicas();
   void require_attached() const;  // DETACHED if another trainer has taken over
   void check_usable() const;      // that, and COMM if an earlier step failed half way
@@ -94,7 +93,7 @@ class Trainer : public ParameterOwner {
 
   std::shared_ptr<Context> context_;
   std::shared_ptr<Model> model_;
-  const std::vector<DeviceId> devices_;
+  const LocalDevices local_;
   std::unique_ptr<TrainingRun> run_;
   const BatchChecks checks_;
   LabelCount label_count_;

@@ -7,10 +7,10 @@
 
 namespace troika {
 
-TrainingRun::TrainingRun(const Context& context, Model& model, const std::vector<DeviceId>& devices,
+TrainingRun::TrainingRun(const Context& context, Model& model, const LocalDevices& local,
                          const TrainerOptions& all_options)
     : options(all_options),
-      attached(context, model, devices, options, StepLayout::Purpose::training),
+      attached(context, model, local, options, StepLayout::Purpose::training),
       sync(model, attached.layout, attached.state),
       stepper(attached, sync, options) {}
 
@@ -22,12 +22,11 @@ bool TrainingRun::is_frozen(int group) const {
   return options.groups[static_cast<size_t>(group)].is_frozen;
 }
 
-std::unique_ptr<TrainingRun> TrainingRun::with_frozen(const Context& context, Model& model,
-                                                      const std::vector<DeviceId>& devices, int group,
-                                                      bool is_frozen) const {
+std::unique_ptr<TrainingRun> TrainingRun::with_frozen(const Context& context, Model& model, const LocalDevices& local,
+                                                      int group, bool is_frozen) const {
   TrainerOptions changed = options;
   changed.groups[static_cast<size_t>(group)].is_frozen = is_frozen;
-  auto next = std::make_unique<TrainingRun>(context, model, devices, changed);
+  auto next = std::make_unique<TrainingRun>(context, model, local, changed);
 
   TrainingState state = stepper.state();
   state.updates[static_cast<size_t>(group) + 1] = 0;

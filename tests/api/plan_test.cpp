@@ -106,12 +106,10 @@ TEST_F(PlanTest, RefusesWhatCannotBe) {
   refuse([](auto& o) { o.batch = 0; }, "batch is 0, need 1 to ");
   refuse([](auto& o) { o.loss = 9; }, "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY");
   refuse([](auto& o) { o.precision = 0; }, "precision is 0, need TROIKA_PRECISION_F32");
-  refuse([](auto& o) { o.momentum = 1; }, "momentum is 1, need at least 0 and below 1");
-  refuse([](auto& o) { o.micro_batches = 0; }, "micro_batches is 0, need 1 to 65536");
+  refuse([](auto& o) { o.momentum = 1; }, "momentum is 1, needs at least 0 and below 1");
+  refuse([](auto& o) { o.micro_batches = -1; }, "micro_batches is -1, need 0 to 65536");
   refuse([](auto& o) { o.layer_schedule = 4; }, "layer_schedule is 4, need TROIKA_LAYER_SCHEDULE_GPIPE");
-  refuse([](auto& o) { o.layer_chunks = 0; }, "layer_chunks is 0, need 1 to 1024");
-  refuse([](auto& o) { o.layer_chunks = 2; },
-         "layer_chunks is 2, needs options.layer_schedule TROIKA_LAYER_SCHEDULE_INTERLEAVED");
+  refuse([](auto& o) { o.layer_chunks = -1; }, "layer_chunks is -1, need 0 to 1024");
   refuse([](auto& o) { o.device_kind = 3; }, "device_kind is 3, need TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA");
   refuse([](auto& o) { o.memory_bytes = 0; }, "memory_bytes is 0, need at least 1");
   refuse([](auto& o) { o.operations_per_second = 0; }, "operations_per_second is 0, need at least 1");

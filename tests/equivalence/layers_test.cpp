@@ -10,6 +10,7 @@
 #include "models/zoo.h"
 #include "support/throws.h"
 #include "train/checkpoint.h"
+#include "train/state_reader.h"
 
 namespace troika {
 namespace {
@@ -142,11 +143,11 @@ TEST(Layers, HoldTheirOwnParametersAlone) {
   whole.step(make_batches(1, 8)[0], result);
   EXPECT_EQ(first + second, whole.state().table_of(0).segment_bytes(Segment::parameters));
   std::vector<float> weight(4 * 9);
-  trainer.read_parameter("conv1.weight", test_devices(2)[0], weight.data(), weight.size() * sizeof(float));
+  read_parameter(trainer, "conv1.weight", test_devices(2)[0], weight.data(), weight.size() * sizeof(float));
   const auto [own, other] = std::pair(test_devices(2)[0], test_devices(2)[1]);
   if (own == other) return;
   EXPECT_THROWS(Status::not_on_device, text("parameter 'conv1.weight' is not on ", other, "; it is on ", own),
-                trainer.read_parameter("conv1.weight", other, weight.data(), weight.size() * sizeof(float)));
+                read_parameter(trainer, "conv1.weight", other, weight.data(), weight.size() * sizeof(float)));
 }
 
 TEST(Layers, PredictAndEvaluateAsOne) {

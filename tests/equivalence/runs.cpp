@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "models/initializer.h"
+#include "train/state_reader.h"
 
 namespace troika {
 Window square(int64_t kernel, int64_t stride, int64_t padding) {
@@ -127,7 +128,7 @@ Trained look_at(Trainer& trainer) {
   for (const std::string& name : trainer.trainable()) {
     auto& gradient = run.gradients[name];
     gradient.resize(run.parameters.at(name).size());
-    trainer.read_gradient(name, gradient.data(), gradient.size() * sizeof(float));
+    read_gradient(trainer, name, gradient.data(), gradient.size() * sizeof(float));
   }
   run.slots = trainer.read_slots();
   return run;

@@ -12,6 +12,7 @@
 #include "support/throws.h"
 #include "train/checkpoint.h"
 #include "train/predictor.h"
+#include "train/state_reader.h"
 
 namespace troika {
 namespace {
@@ -43,7 +44,7 @@ TEST(Groups, ThatAreFrozenKeepEveryBitAndAreNotCommunicated) {
       EXPECT_EQ(values == after.at(name), is_frozen) << name;
       EXPECT_EQ(trainer.state().table_of(0).find(name).bucket == -1, is_frozen) << name;
     }
-    EXPECT_THROWS(Status::not_initialized, "frozen", trainer.read_gradient("conv1.bias", gradient.data(), 16));
+    EXPECT_THROWS(Status::not_initialized, "frozen", read_gradient(trainer, "conv1.bias", gradient.data(), 16));
     const std::string plan = trainer.explain(7);
     EXPECT_NE(plan.find("conv2d_weight_gradient 'conv2'"), std::string::npos) << plan;
     EXPECT_EQ(plan.find("conv2d_weight_gradient 'conv1'"), std::string::npos) << plan;

@@ -13,6 +13,7 @@
 #include "models/zoo.h"
 #include "support/throws.h"
 #include "train/fault_backend.h"
+#include "train/state_reader.h"
 
 namespace troika {
 namespace {
@@ -71,7 +72,7 @@ struct Training {
   std::vector<float> parameter(const std::string& name, int device) {
     const Parameter& p = model->parameters()->entry(model->parameters()->index_of(name));
     std::vector<float> values(p.type.bytes() / sizeof(float));
-    trainer->read_parameter(name, {DeviceKind::cuda, device}, values.data(), p.type.bytes());
+    read_parameter(*trainer, name, {DeviceKind::cuda, device}, values.data(), p.type.bytes());
     return values;
   }
 };
