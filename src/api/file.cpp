@@ -2,8 +2,8 @@
 #include <troika/file.h>
 
 #include "api/guard.h"
-#include "state/safetensors.h"
 #include "core/utf8.h"
+#include "state/safetensors.h"
 
 namespace troika::api {
 namespace {

@@ -227,7 +227,7 @@ troika_status troika_trainer_set_option(troika_trainer trainer, int32_t group, i
     check_option(option, kName);
     if (option != TROIKA_OPTION_FROZEN) return call.trainer.set(group, static_cast<Setting>(option), value);
     if (value != 0 && value != 1)
-      throw Error(Status::invalid_argument, text("settings: frozen is ", value, ", needs 0 or 1"));
+      throw Error(Status::invalid_argument, text(kName, ": frozen is ", value, ", needs 0 or 1"));
     call.trainer.set_frozen(group, value == 1);
   });
 }

@@ -154,7 +154,7 @@ int bench(BenchOptions& options) {
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.epochs < 0) refuse_value("--epochs", options.epochs, "at least 0");
   if (options.windows < 1) refuse_value("--windows", options.windows, "at least 1");
-  check_optimizer(options.optimizer);
+  complete_optimizer(options.optimizer);
   if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
   check_recompute(options.recompute);

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace troika::cli {
@@ -33,12 +34,17 @@ std::string allowed() {
 
 template <typename T>
 void Command::option(const char* names, T& value, const std::string& help, const char* unit) const {
-  CLI::Option* option = app_->add_option(names, value, help)->capture_default_str();
+  CLI::Option* option = app_->add_option(names, value, help);
+  bool has_default = true;
+  if constexpr (std::is_floating_point_v<T>) has_default = !std::isnan(value);
+  if (has_default) option->capture_default_str();
   if constexpr (std::is_arithmetic_v<T>)
-    option->check([name = option->get_name()](const std::string& given) {
+    option->check([name = option->get_name(), has_default](const std::string& given) {
       T read{};
       const bool wraps = std::is_unsigned_v<T> && given.starts_with('-');  // CLI11 would accept it
       if (wraps || !CLI::detail::lexical_cast(given, read)) refuse_value(name, given, allowed<T>());
+      if constexpr (std::is_floating_point_v<T>)
+        if (!has_default && std::isnan(read)) refuse_value(name, given, allowed<T>());
       return std::string();
     });
   if (unit) option->type_name(unit);

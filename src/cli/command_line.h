@@ -21,7 +21,7 @@ namespace troika::cli {
 using Action = std::function<int()>;
 
 // One command, such as `troika train`. Options fill variables, whose values are the defaults that
-// the help shows.
+// the help shows. For a NaN the help shows no default, and the option refuses NaN.
 class Command {
  public:
   Command(CLI::App* app, Action* chosen) : app_(app), chosen_(chosen) {}

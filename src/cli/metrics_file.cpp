@@ -1,6 +1,7 @@
 // Reads and writes metrics.csv, and draws its charts.
 #include "cli/metrics_file.h"
 
+#include <cmath>
 #include <cstdlib>
 
 #include "cli/chart.h"
@@ -13,12 +14,15 @@ namespace {
 
 constexpr const char* kHeader =
     "epoch,step,loss,train_accuracy,test_loss,test_accuracy,images_per_second,seconds,learning_rate";
-constexpr size_t kColumns = 9;
+constexpr const char* kPerplexities = ",train_perplexity,test_perplexity";  // may follow
 
 // An empty cell is an unknown figure.
 std::string as_cell(double value, int decimals) {
   return std::isnan(value) ? std::string() : formatted("%.*f", decimals, value);
 }
+
+// The perplexity of the loss as it is written, so that a resumed run writes the same.
+std::string perplexity_cell(double loss) { return as_cell(std::exp(std::round(loss * 1e6) / 1e6), 4); }
 
 double parse_cell(const std::string& cell) { return cell.empty() ? NAN : std::strtod(cell.c_str(), nullptr); }
 
@@ -28,14 +32,15 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_
   if (!std::filesystem::exists(path)) return {};
   std::vector<EpochMetrics> rows;
   const std::vector<std::string> lines = split(read_file(path), '\n');
-  if (lines.front() != kHeader)
+  if (lines.front() != kHeader && lines.front() != std::string(kHeader) + kPerplexities)
     throw Failure("'" + path.string() + "' does not begin with the columns of metrics.csv; move it away to go on");
+  const size_t columns = split(lines.front(), ',').size();
   for (size_t i = 1; i < lines.size(); ++i) {
     if (lines[i].empty()) continue;
     const std::vector<std::string> cells = split(lines[i], ',');
-    if (cells.size() != kColumns)
+    if (cells.size() != columns)
       throw Failure(formatted("'%s' line %zu has %zu columns, need %zu; move the file away to go on", path.c_str(),
-                              i + 1, cells.size(), kColumns));
+                              i + 1, cells.size(), columns));
     EpochMetrics row;
     row.epoch = std::atoll(cells[0].c_str());
     row.step = std::atoll(cells[1].c_str());
@@ -48,13 +53,15 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_
   return rows;
 }
 
-void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows) {
-  std::string out = std::string(kHeader) + "\n";
+void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows, bool has_perplexity) {
+  std::string out = std::string(kHeader) + (has_perplexity ? kPerplexities : "") + "\n";
   for (const EpochMetrics& row : rows) {
     out += formatted("%lld,%lld,", static_cast<long long>(row.epoch), static_cast<long long>(row.step));
     out += as_cell(row.loss, 6) + "," + as_cell(row.train_accuracy, 6) + "," + as_cell(row.test_loss, 6) + "," +
            as_cell(row.test_accuracy, 6) + "," + as_cell(row.images_per_second, 1) + "," + as_cell(row.seconds, 3) +
-           "," + formatted("%.9g", row.learning_rate) + "\n";
+           "," + formatted("%.9g", row.learning_rate);
+    if (has_perplexity) out += "," + perplexity_cell(row.loss) + "," + perplexity_cell(row.test_loss);
+    out += "\n";
   }
   write_file(path, out);
 }

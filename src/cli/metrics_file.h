@@ -24,7 +24,8 @@ struct EpochMetrics {
 // missing file has no rows.
 std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_t epochs);
 
-void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows);
+// With `has_perplexity` the file also has the perplexities that follow from the losses.
+void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows, bool has_perplexity);
 
 // Writes accuracy.svg and loss.svg in `folder`.
 void write_charts(const std::filesystem::path& folder, const std::string& title, const std::vector<EpochMetrics>& rows);

@@ -12,27 +12,78 @@ namespace {
 
 constexpr double kLarge = 1e30;
 
-// In the order of TROIKA_OPTIMIZER_*, with each optimizer's settings apart from learning rate and
-// weight decay.
+// A setting of an optimizer, and the default that the help shows. Momentum is 0 by default.
+struct Setting {
+  const char* name = nullptr;
+  double standard = 0;
+};
+
 struct Optimizer {
   const char* name;
-  const char* settings;
+  double learning_rate;  // if --lr is not given
+  Setting settings[3];   // apart from learning rate and weight decay
 };
+
+// In the order of TROIKA_OPTIMIZER_*.
 constexpr Optimizer kOptimizers[] = {
-    {"sgd", "momentum nesterov"},
-    {"adam", "beta1 beta2 eps"},
-    {"adamw", "beta1 beta2 eps"},
-    {"rmsprop", "alpha eps momentum"},
-    {"lars", "momentum trust eps"},
-    {"lamb", "beta1 beta2 eps"},
-    {"adagrad", "eps"},
+    {"sgd", 0.1, {{"momentum"}, {"nesterov"}}},
+    {"adam", 0.001, {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}}},
+    {"adamw", 0.001, {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-8}}},
+    {"rmsprop", 0.001, {{"alpha", 0.99}, {"eps", 1e-8}, {"momentum"}}},
+    {"lars", 0.1, {{"momentum"}, {"trust", 0.001}, {"eps", 1e-9}}},
+    {"lamb", 0.001, {{"beta1", 0.9}, {"beta2", 0.999}, {"eps", 1e-6}}},
+    {"adagrad", 0.01, {{"eps", 1e-10}}},
 };
+
+const Setting* find_setting(const Optimizer& optimizer, const std::string& name) {
+  const auto found = std::find_if(std::begin(optimizer.settings), std::end(optimizer.settings),
+                                  [&name](const Setting& setting) { return setting.name && name == setting.name; });
+  return found == std::end(optimizer.settings) ? nullptr : found;
+}
+
+// Returns "sgd, rmsprop and lars". `last` comes before the last word.
+std::string listed(const std::vector<std::string>& words, const std::string& last) {
+  std::string list;
+  for (size_t i = 0; i < words.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == words.size() ? " " + last + " " : ", ") + words[i];
+  return list;
+}
+
+std::string names_of_optimizers() {
+  std::vector<std::string> names;
+  for (const Optimizer& optimizer : kOptimizers) names.emplace_back(optimizer.name);
+  return listed(names, "or");
+}
+
+// Returns the optimizers that have the setting, such as "sgd, rmsprop and lars".
+std::string users_of(const char* setting) {
+  std::vector<std::string> names;
+  for (const Optimizer& optimizer : kOptimizers)
+    if (find_setting(optimizer, setting)) names.emplace_back(optimizer.name);
+  return listed(names, "and");
+}
+
+// Returns the setting's default for each optimizer that has it, such as "adam 0.9, adamw 0.9 and
+// lamb 0.9".
+std::string defaults_of(const char* setting) {
+  std::vector<std::string> defaults;
+  for (const Optimizer& optimizer : kOptimizers)
+    if (const Setting* own = find_setting(optimizer, setting))
+      defaults.push_back(formatted("%s %g", optimizer.name, own->standard));
+  return listed(defaults, "and");
+}
+
+std::string default_rates() {
+  std::vector<std::string> rates;
+  for (const Optimizer& optimizer : kOptimizers)
+    rates.push_back(formatted("%s %g", optimizer.name, optimizer.learning_rate));
+  return listed(rates, "and");
+}
 
 const Optimizer& find(const std::string& name) {
   const auto found = std::find_if(std::begin(kOptimizers), std::end(kOptimizers),
                                   [&name](const Optimizer& optimizer) { return name == optimizer.name; });
-  if (found == std::end(kOptimizers))
-    refuse_value("--optimizer", name, "sgd, adam, adamw, rmsprop, lars, lamb or adagrad");
+  if (found == std::end(kOptimizers)) refuse_value("--optimizer", name, names_of_optimizers());
   return *found;
 }
 
@@ -48,19 +99,21 @@ void check_part(const std::string& option, double value) {
 }  // namespace
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options) {
-  command.option("--optimizer", options.name, "sgd, adam, adamw, rmsprop, lars, lamb or adagrad");
-  command.option("--lr", options.learning_rate, "Learning rate");
-  command.option("--momentum", options.momentum, "Momentum of sgd, rmsprop and lars");
+  command.option("--optimizer", options.name, names_of_optimizers());
+  // A command with a rate of its own shows that rate.
+  const bool has_rate = !std::isnan(options.learning_rate);
+  command.option("--lr", options.learning_rate,
+                 has_rate ? "Learning rate" : "Learning rate; if it is not given: " + default_rates());
+  command.option("--momentum", options.momentum, "Momentum of " + users_of("momentum"));
   command.option("--weight-decay", options.weight_decay, "Weight decay, as PyTorch defines it for the optimizer");
   command.flag("--skip-decay-one-axis", options.skip_decay_one_axis,
                "No weight decay for biases and BatchNorm's parameters");
-  command.flag("--nesterov", options.nesterov, "Nesterov's momentum, of sgd");
-  command.option("--beta1", options.beta1, "Beta1 of adam, adamw and lamb; below 0: 0.9");
-  command.option("--beta2", options.beta2, "Beta2 of adam, adamw and lamb; below 0: 0.999");
-  command.option("--eps", options.eps,
-                 "Epsilon of every optimizer except sgd; below 0: 1e-8, lamb 1e-6, lars 1e-9, adagrad 1e-10");
-  command.option("--alpha", options.alpha, "Alpha of rmsprop; below 0: 0.99");
-  command.option("--trust", options.trust, "Trust ratio of lars; below 0: 0.001");
+  command.flag("--nesterov", options.nesterov, "Nesterov's momentum, of " + users_of("nesterov"));
+  command.option("--beta1", options.beta1, "Beta1; below 0: " + defaults_of("beta1"));
+  command.option("--beta2", options.beta2, "Beta2; below 0: " + defaults_of("beta2"));
+  command.option("--eps", options.eps, "Epsilon; below 0: " + defaults_of("eps"));
+  command.option("--alpha", options.alpha, "Alpha; below 0: " + defaults_of("alpha"));
+  command.option("--trust", options.trust, "Trust ratio; below 0: " + defaults_of("trust"));
   command.option("--max-gradient-norm", options.max_gradient_norm,
                  "Clips the gradients of a step to this common 2-norm; 0: no clipping");
   command.option("--train-only", options.train_only,
@@ -69,8 +122,9 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
                  "Above 0: evaluates and saves moving averages of the parameters, which decay by this factor per step");
 }
 
-void check_optimizer(const OptimizerOptions& options) {
+void complete_optimizer(OptimizerOptions& options) {
   const Optimizer& optimizer = find(options.name);
+  if (std::isnan(options.learning_rate)) options.learning_rate = optimizer.learning_rate;
   check_number("--lr", options.learning_rate);
   check_part("--momentum", options.momentum);
   if (options.nesterov && options.momentum == 0) throw Failure("--nesterov needs --momentum above 0");
@@ -78,7 +132,7 @@ void check_optimizer(const OptimizerOptions& options) {
   check_number("--max-gradient-norm", options.max_gradient_norm);
   check_part("--average-decay", options.average_decay);
   const auto check_has = [&](const char* setting, bool is_given) {
-    if (is_given && std::string(optimizer.settings).find(setting) == std::string::npos)
+    if (is_given && !find_setting(optimizer, setting))
       throw Failure(std::string("--optimizer ") + optimizer.name + " has no --" + setting);
   };
   check_has("momentum", options.momentum != 0);

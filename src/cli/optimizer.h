@@ -1,6 +1,7 @@
 // The options --optimizer, --lr and related ones: how a step changes parameters.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace troika::cli {
 
 struct OptimizerOptions {
   std::string name = "sgd";
-  double learning_rate = 0.1, momentum = 0, weight_decay = 0, max_gradient_norm = 0, average_decay = 0;
+  double learning_rate = NAN;  // not given: the optimizer's default
+  double momentum = 0, weight_decay = 0, max_gradient_norm = 0, average_decay = 0;
   double beta1 = -1, beta2 = -1, eps = -1, alpha = -1, trust = -1;  // below 0: the optimizer's default
   bool nesterov = false, skip_decay_one_axis = false;
   std::string train_only;  // patterns of parameters' names, separated by commas; empty: all
@@ -24,8 +26,9 @@ struct ParameterGroups {
 };
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options);
-// Refuses values that the library would refuse by its own names.
-void check_optimizer(const OptimizerOptions& options);
+// Refuses values that the library would refuse by its own names, and fills in the learning rate if
+// it is not given.
+void complete_optimizer(OptimizerOptions& options);
 // Both must outlive the use of `out`.
 void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups);
 

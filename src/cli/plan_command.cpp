@@ -57,10 +57,10 @@ std::string as_bytes(int64_t bytes) { return scaled(static_cast<double>(bytes), 
 std::string as_time(double seconds) { return scaled(1e9 * seconds, {"ns", "us", "ms", "s"}); }
 
 // Reads the options of the step to plan. `groups` is memory for the result.
-troika_trainer_options read_step(const PlanOptions& options, ParameterGroups& groups) {
+troika_trainer_options read_step(PlanOptions& options, ParameterGroups& groups) {
   if (options.micro_batches < 1) refuse_value("--micro-batches", options.micro_batches, "at least 1");
   if (options.layer_chunks < 1) refuse_value("--layer-chunks", options.layer_chunks, "at least 1");
-  check_optimizer(options.optimizer);
+  complete_optimizer(options.optimizer);
   check_recompute(options.recompute);
 
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
@@ -131,7 +131,7 @@ std::string row_of(const troika_plan& plan, const troika_plan* chosen) {
                          : "does not fit");
 }
 
-int plan(const PlanOptions& options) {
+int plan(PlanOptions& options) {
   ParameterGroups groups;
   const troika_trainer_options step = read_step(options, groups);
   const troika_plan_options plan_options = read_options(options, step);

@@ -205,7 +205,7 @@ void write_run(TrainOptions options, const RunFolder& folder, const RunRecord& r
 void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
-  check_optimizer(options.optimizer);
+  complete_optimizer(options.optimizer);
   complete_schedule(options.schedule, options.epochs);
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
   if (options.save_every < 0) refuse_value("--save-every", options.save_every, "at least 1, or 0 for epoch ends only");

@@ -253,7 +253,7 @@ class Run {
   void write_folder() {
     const bool is_first = folder_.trace().empty();
     if (is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
-    write_metrics(folder_.metrics(), rows_);
+    write_metrics(folder_.metrics(), rows_, train_.is_text());
     write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
     call(troika_model_save, model_.get(), folder_.weights().c_str());
     if (options_.optimizer.average_decay > 0)

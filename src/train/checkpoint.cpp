@@ -35,10 +35,14 @@ Number parse_number(const std::string& source, const std::string& label, const s
 constexpr const char* kScheduleNames[] = {"constant",   "step",      "cosine",  "multi_step", "exponential",
                                           "polynomial", "one_cycle", "plateau", "table"};
 
+// The reason why a file may lack an option: the file is damaged, the saved run did not use the
+// option, or an earlier version wrote the file. In the last case the option is not compared.
+enum class Absence { damaged, unused, unknown };
+
 // An option that must be the same for a run to go on as it was.
 struct Option {
   std::string key, value;
-  bool is_in_every_state = true;
+  Absence absence = Absence::damaged;
 };
 
 template <typename Number>
@@ -55,18 +59,33 @@ void add_schedule(std::vector<Option>& options, const Schedule& s) {
   options.push_back({"schedule_min", print_number(s.minimum)});
   options.push_back({"warmup_steps", std::to_string(s.warmup_steps)});
   switch (s.kind) {
-    case ScheduleKind::multi_step: options.push_back({"schedule_milestones", print_list(s.milestones), false}); break;
-    case ScheduleKind::polynomial: options.push_back({"schedule_power", print_number(s.power), false}); break;
+    case ScheduleKind::multi_step:
+      options.push_back({"schedule_milestones", print_list(s.milestones), Absence::unused});
+      break;
+    case ScheduleKind::polynomial: options.push_back({"schedule_power", print_number(s.power), Absence::unused}); break;
     case ScheduleKind::one_cycle:
-      options.push_back({"schedule_cycle", print_list(std::vector{s.rise, s.divisor, s.final_divisor}), false});
+      options.push_back(
+          {"schedule_cycle", print_list(std::vector{s.rise, s.divisor, s.final_divisor}), Absence::unused});
       break;
     case ScheduleKind::plateau:
-      options.push_back(
-          {"schedule_plateau", text(s.maximizes ? "max " : "min ", s.patience, ' ', print_number(s.threshold)), false});
+      options.push_back({"schedule_plateau",
+                         text(s.maximizes ? "max " : "min ", s.patience, ' ', print_number(s.threshold)),
+                         Absence::unused});
       break;
-    case ScheduleKind::table: options.push_back({"schedule_table", print_list(s.table), false}); break;
+    case ScheduleKind::table: options.push_back({"schedule_table", print_list(s.table), Absence::unused}); break;
     default: break;
   }
+}
+
+// Returns the settings that a group sets itself, such as "weight_decay 0.01 momentum 0.5". The
+// learning rate is not one of them: it is part of the state.
+std::string print_own_settings(const TrainerOptions& options, size_t group) {
+  const SettingValues& own = options.groups[group].settings;
+  std::vector<std::string> words;
+  for (Setting setting : options.columns())
+    if (setting != Setting::learning_rate && own.has(setting))
+      words.push_back(text(name_of(setting), ' ', print_number(own[setting])));
+  return words.empty() ? "none" : join(words, " ");
 }
 
 // Options on which other options depend come first: the first difference is the one to report.
@@ -85,22 +104,27 @@ std::vector<Option> options_of(const Trainer& trainer) {
   add_schedule(options, o.schedule);
   options.push_back({"seed", std::to_string(o.seed)});
   if (o.conditioning.is_scaled)
-    options.push_back({"loss_scale_interval", std::to_string(o.conditioning.scale_interval), false});
+    options.push_back({"loss_scale_interval", std::to_string(o.conditioning.scale_interval), Absence::unused});
   if (o.conditioning.max_norm > 0)
-    options.push_back({"max_gradient_norm", print_number(o.conditioning.max_norm), false});
-  if (o.average_decay > 0) options.push_back({"average_decay", print_number(o.average_decay), false});
-  if (!o.decays_one_axis) options.push_back({"decay_one_axis", "0", false});
-  for (size_t g = 0; g < o.groups.size(); ++g)
+    options.push_back({"max_gradient_norm", print_number(o.conditioning.max_norm), Absence::unused});
+  if (o.average_decay > 0) options.push_back({"average_decay", print_number(o.average_decay), Absence::unused});
+  if (!o.decays_one_axis) options.push_back({"decay_one_axis", "0", Absence::unused});
+  if (o.labels.smoothing > 0) options.push_back({"label_smoothing", print_number(o.labels.smoothing), Absence::unused});
+  if (o.labels.ignored) options.push_back({"ignore_index", std::to_string(*o.labels.ignored), Absence::unused});
+  for (size_t g = 0; g < o.groups.size(); ++g) {
     options.push_back({text("group", g),
                        text(o.groups[g].pattern, o.groups[g].is_frozen ? " frozen" : "", " weight_decay ",
                             print_number(o.setting(g + 1, Setting::weight_decay))),
-                       false});
+                       Absence::unused});
+    options.push_back({text("group", g, "_settings"), print_own_settings(o, g), Absence::unknown});
+  }
   return options;
 }
 
 // Options that a state may have and the trainer may lack. If the trainer lacks them, options_of
 // does too.
-constexpr const char* kOptionalKeys[] = {"loss_scale", "max_gradient_norm", "average_decay", "decay_one_axis"};
+constexpr const char* kOptionalKeys[] = {"loss_scale",     "max_gradient_norm", "average_decay",
+                                         "decay_one_axis", "label_smoothing",   "ignore_index"};
 
 std::string file_name_of_slot(const std::string& slot_name) { return kOptimizerPrefix + slot_name; }
 
@@ -203,8 +227,9 @@ class CheckpointReader {
 
   void check_options() const {
     const std::vector<Option> options = options_of(trainer_);
-    for (const auto& [key, value, is_in_every_state] : options) {
-      if (!is_in_every_state && !find(key))
+    for (const auto& [key, value, absence] : options) {
+      if (absence == Absence::unknown && !find(key)) continue;
+      if (absence == Absence::unused && !find(key))
         throw Error(Status::mismatch, text(label_, ": has no ", key, ", the trainer has '", value, "'"));
       if (require(key) != value)
         throw Error(Status::mismatch, text(label_, ": ", key, " is '", *find(key), "', the trainer has '", value, "'"));

@@ -373,7 +373,7 @@ TEST_F(TrainerApi, sets_options_of_the_trainer_and_of_its_groups) {
   expect_refused(troika_trainer_set_option(trainer_, 0, TROIKA_OPTION_EPS, -1, &error_), kInvalid,
                  "group 0 ('fc.bias'): eps is -1, needs above 0");
   expect_refused(troika_trainer_set_option(trainer_, 0, TROIKA_OPTION_FROZEN, 2, &error_), kInvalid,
-                 "frozen is 2, needs 0 or 1");
+                 "troika_trainer_set_option: frozen is 2, needs 0 or 1");
   expect_refused(troika_trainer_set_option(trainer_, -1, TROIKA_OPTION_FROZEN, 1, &error_), kInvalid,
                  "trainer: group is -1, need 0 to 0");
   expect_refused(troika_trainer_get_option(trainer_, -1, TROIKA_OPTION_EPS, nullptr, &error_), kInvalid,

@@ -92,7 +92,7 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (train, "--schedule", "foo", "is 'foo'; give constant, step, cosine, multi-step, exponential, polynomial, one-cycle or plateau"),
             (train, "--lr", "abc", "is 'abc'; give a number"),
             (train, "--lr", "-1", "is -1; give a number of at least 0"),
-            (train, "--lr", "nan", "is nan; give a number of at least 0"),
+            (train, "--lr", "nan", "is 'nan'; give a number"),
             (train, "--optimizer", "magic", "is 'magic'; give sgd, adam, adamw, rmsprop, lars, lamb or adagrad"),
             (train, "--milestones", "3,x", "is '3,x'; give epochs in order, separated by commas"),
             (train, "--milestones", "3,1", "is '3,1'; give epochs in order, separated by commas"),

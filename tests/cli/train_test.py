@@ -12,8 +12,8 @@ import signal
 import subprocess
 import xml.etree.ElementTree
 
-from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, refuse, rows_of, run, run_tests,
-                  start_long_run, write_idx)
+from tool import (COLUMNS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, refuse, rows_of, run,
+                  run_tests, start_long_run, write_idx)
 
 
 def a_run_leaves_every_file(folder):
@@ -80,13 +80,41 @@ def a_text_trains_char_lstm_the_same_on_one_device_and_two(folder):
         epochs = [event for event in events if event["event"] == "epoch"]
         for epoch in epochs:
             assert abs(epoch["test_perplexity"] - math.exp(epoch["test_loss"])) < 1e-6 * epoch["test_perplexity"], epoch
+        rows = rows_of(out, [*COLUMNS, "train_perplexity", "test_perplexity"])
+        for row, epoch in zip(rows, epochs, strict=True):
+            for name in ("train_perplexity", "test_perplexity"):
+                assert abs(float(row[name]) - epoch[name]) < 1e-4, (row, epoch)
         losses.append([epoch["loss"] for epoch in epochs])
         assert epochs[-1]["test_perplexity"] < 20, epochs  # of 256 bytes; from their frequencies alone: about 24
     assert max(abs(a - b) for a, b in zip(*losses)) < 1e-3, losses
+    run("train", "--resume", out, "--epochs", 4, "--progress", "off")  # reads the rows again
+    assert rows_of(out, [*COLUMNS, "train_perplexity", "test_perplexity"])[:3] == rows
     told = run("evaluate", "--model", "char_lstm", "--data", TEXT, "--steps", 32, "--weights",
                folder / "cpu0" / "weights.safetensors")
     assert re.fullmatch(r"loss \d\.\d{4}  accuracy 0\.\d{4}  perplexity \d+\.\d\d  \d+ samples  [\d,]+ seq/s", told.strip()), told
     assert "char_lstm" in refuse("train", "--model", "mlp", "--data", TEXT, "--out", folder / "c")
+
+
+# The learning rate of each optimizer if --lr is not given.
+RATES = {"sgd": 0.1, "adam": 0.001, "adamw": 0.001, "rmsprop": 0.001, "lars": 0.1, "lamb": 0.001, "adagrad": 0.01}
+
+
+def each_optimizer_has_a_rate_that_fits(folder):
+    told = " ".join(run("train", "--help").split())
+    assert all(f"{name} {rate}" in told for name, rate in RATES.items()), told
+    base = ["train", "--model", "d2l_lenet", "--synthetic", 512, "--batch", 32, "--progress", "off", "--threads", 2]
+    for name, rate in RATES.items():
+        out = folder / name
+        run(*base, "--optimizer", name, "--epochs", 2, "--out", out)
+        assert json.loads((out / "run.json").read_text())["lr"] == rate, name
+        rows = rows_of(out)
+        assert float(rows[0]["learning_rate"]) == rate, rows
+        assert float(rows[-1]["test_loss"]) < 2.5, (name, rows)  # guessing ten classes: 2.30
+    run("train", "--resume", folder / "adam", "--epochs", 3, "--lr", 0.001, "--progress", "off")
+    line = refuse("train", "--resume", folder / "adam", "--epochs", 4, "--lr", 0.1)
+    assert "--lr 0.1 contradicts the run, which has 0.001; " in line, line
+    run(*base, "--optimizer", "adam", "--lr", 0.0005, "--epochs", 1, "--out", folder / "given")
+    assert json.loads((folder / "given" / "run.json").read_text())["lr"] == 0.0005
 
 
 def a_used_folder_is_not_overwritten(folder):

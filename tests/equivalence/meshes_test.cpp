@@ -5,7 +5,6 @@
 
 #include "core/text.h"
 #include "equivalence/runs.h"
-#include "parallel/mesh.h"
 
 namespace troika {
 namespace {
@@ -34,16 +33,9 @@ std::shared_ptr<Model> normalized_net() {
   return finished(model, model->add_linear("fc", model->add_flatten("flatten", x), 8, true));
 }
 
-std::vector<Mesh> all_meshes() {
-  std::vector<Mesh> all;
-  for (int devices : {1, 2, 4, 8})
-    for (const Mesh& mesh : meshes_of(devices)) all.push_back(mesh);
-  return all;
-}
-
 class Meshes : public ::testing::TestWithParam<size_t> {
  protected:
-  int devices() const { return mesh.data * mesh.layer * mesh.channel; }
+  int devices() const { return devices_of(mesh); }
   TrainerOptions options(int64_t micro_batches) const {
     TrainerOptions options = momentum_options();
     options.mesh = mesh;

@@ -22,8 +22,6 @@ TrainerOptions with_mesh(Mesh mesh, bool shards_optimizer) {
   return options;
 }
 
-int devices_of(const Mesh& mesh) { return mesh.data * mesh.layer * mesh.channel; }
-
 TEST(Replication, OfAShardedOptimizerGivesTheSameBits) {
   const auto batches = make_batches({16, 7, 3, 1, 31}, 51);
   for (const Mesh& mesh : {Mesh{2, 1, 1}, Mesh{3, 1, 1}, Mesh{8, 1, 1}, Mesh{2, 2, 1}, Mesh{2, 1, 2}})

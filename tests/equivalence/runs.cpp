@@ -89,6 +89,15 @@ Batch slice(const Batch& batch, int64_t begin, int64_t end) {
   return piece;
 }
 
+std::vector<Mesh> all_meshes() {
+  std::vector<Mesh> all;
+  for (int devices : {1, 2, 4, 8})
+    for (const Mesh& mesh : meshes_of(devices)) all.push_back(mesh);
+  return all;
+}
+
+int devices_of(const Mesh& mesh) { return mesh.data * mesh.layer * mesh.channel; }
+
 TrainerOptions momentum_options() {
   TrainerOptions options;
   options.settings[Setting::momentum] = 0.9;

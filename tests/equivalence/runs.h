@@ -34,6 +34,10 @@ std::vector<Batch> make_batches(const std::vector<int64_t>& sizes, uint64_t seed
 // Returns samples [begin, end) of a batch.
 Batch slice(const Batch& batch, int64_t begin, int64_t end);
 
+// Returns every mesh of 1, 2, 4 and 8 devices.
+std::vector<Mesh> all_meshes();
+int devices_of(const Mesh& mesh);
+
 // Returns options for SGD with learning rate 0.1, momentum 0.9 and weight decay 0.01.
 TrainerOptions momentum_options();
 
