@@ -207,37 +207,68 @@ def check_classes(rooms):
             yield f"src/{scope}: class {name} has {lines} lines over all its files, may have {LONGEST_CLASS}"
 
 
-def matching_lines(pattern, exempt):
+def matching_lines(finds, exempt):
+    """Yields the lines of code for which finds(code, file) is true."""
     for path, name in source_files():
-        if name in exempt:
+        if name.startswith(exempt):
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             code = line.split("//")[0]
-            if re.search(pattern, code):
+            if finds(code, name):
                 yield f"src/{name}:{number}: {code.strip()}"
+
+
+def op_names():
+    return re.findall(r"^TROIKA_OP\((\w+)\)", (SRC / "ops/ops.def").read_text(), re.M)
+
+
+# An op's name as a text, or as a member of its definition. A std::string or std::string_view may
+# be made of either.
+OP_TEXT = rf'(?:[\w:]+[({{])?"(?:{"|".join(op_names())})"(?:sv?\b)?'
+OP_NAME = r"(?:[\w:]+[({])?(?:\*?[\w.>()-]*\b(?:\w+_)?(?:op|def)_?(?:->|\.)name\b|name_of\(\*[\w.>()-]*op_?\))"
+EQUAL = r"\s*(?:==|!=|<=>)\s*"
+SEARCH = r"\s*\.(?:starts_with|ends_with|find|rfind|compare|contains|count|at)\("
+OP_COMPARED = re.compile("|".join((
+    rf"{OP_NAME}[)}}]*(?:{EQUAL}|{SEARCH})", rf"(?:{EQUAL}|{SEARCH}|strn?cmp\([^;]*){OP_NAME}",
+    rf"{OP_TEXT}[)}}]*(?:{EQUAL}|{SEARCH})", rf"(?:{EQUAL}|{SEARCH}|strn?cmp\([^;]*){OP_TEXT}",
+    rf"\bop\b{EQUAL}\"", rf"\"{EQUAL}op\b", rf"{EQUAL}find_op\(", rf"\bfind_op\([^()]*\){EQUAL}(?!nullptr)")))
+
+
+def compares_op_names(code, file="train/trainer.cpp"):
+    return bool(OP_COMPARED.search(code))
 
 
 def check_op_names(rooms):
     """Only ops/ and the lists of kernels compare names of ops; other code uses definitions and traits."""
-    name = r"(op->name|name_of\(\*[\w.>-]*op\))"
-    pattern = rf"{name}\s*(==|!=|\.(starts_with|ends_with|find|rfind|compare))|(==|!=)\s*{name}|\bop\b\s*(==|!=)\s*\""
-    for problem in matching_lines(pattern, KERNEL_LISTS):
-        if not problem.startswith("src/ops/"):
-            yield problem
+    yield from matching_lines(compares_op_names, ("ops/", *KERNEL_LISTS))
+
+
+# A rank or a part, such as `world_rank` or `part_of(rank)`, and the brackets that close after it.
+RANK = r"\b(?:\w+_)?(?:rank|replica|share|part|position|stage)(?:_|(?:_of)?\([\w.]*\)|\[[\w.]*\])?[)}\]]*"
+# A number of ranks or parts. A field `channels` is a layer's, not the mesh's.
+COUNT = (r"(?:static_cast<[\w:]+>\(|\w+\{)?(?:\w+(?:\(\))?(?:\.|->))*(?:"
+         r"(?:\w+_)?(?:parts|shares|positions|ranks)_?(?:\(\))?|channels\(\)|(?<![.>])\bchannels_?|"
+         r"\bmesh_?\.(?:data|layer|channel))(?![\w.(]|->)")
+# These may be multiplied by a number of ranks: the product is a number of stages or micro-batches.
+PIECES = r"(?:\w+(?:\.|->))*(?:\w+_)?(?:chunks|micro_batches)\b"
+RANK_DIVIDED = re.compile(rf"{RANK} [%/]=? |{RANK} \*=? {COUNT}")
+COUNT_USED = re.compile("|".join((
+    rf"(?:\b[A-Za-z_]\w*(?<!chunks)(?<!micro_batches)|(?<!chunks - 1)[)\]}}]) \*=? {COUNT}",
+    rf"\b{COUNT}[)}}]* \*=? (?!{PIECES})", rf"(?<!micro_batches) [%/]=? {COUNT}")))
+# Rooms in which parts, positions and channels belong to layers and kernels.
+NO_RANKS = ("backends/", "ops/")
+IMAGES = ("data/", "models/")  # the same for numbers of channels
+DEVICES = re.compile(r"\bmesh_?\.data \* mesh_?\.layer \* mesh_?\.channel\b")
+
+
+def calculates_with_ranks(code, file="train/trainer.cpp"):
+    code = DEVICES.sub("devices", code)
+    return bool(RANK_DIVIDED.search(code) or (not file.startswith(IMAGES) and COUNT_USED.search(code)))
 
 
 def check_rank_arithmetic(rooms):
     """World ranks, parts and shares are numbers without arithmetic, except in RankMap."""
-    rank = r"\b(rank|replica|share|part|position|stage)(_|\(\w*\)|\[\w*\])?"
-    count = r"(\w+(\.|->))*(parts|channels|shares|positions|ranks)_?(\(\))?"
-    pattern = rf"{rank} [%/] |{rank} \* {count}\b"
-    exempt = ("parallel/rank_map.h", "parallel/rank_map.cpp")
-    for problem in matching_lines(pattern, exempt):
-        if not problem.startswith(("src/backends/", "src/ops/")):
-            yield problem
-    for problem in matching_lines(rf"[%/] {count}\b(?!\.)", exempt):
-        if problem.startswith(("src/train/", "src/plan/", "src/api/", "src/runtime/")):
-            yield problem
+    yield from matching_lines(calculates_with_ranks, ("parallel/rank_map.h", "parallel/rank_map.cpp", *NO_RANKS))
 
 
 def check_environment(rooms):
@@ -255,6 +286,45 @@ def check_first_lines(rooms):
             yield f"src/{name}: begins with '{first[:40]}', needs a line of comment that says what it is"
 
 
+# For each check of lines: texts that it must refuse, and texts that it must accept.
+JUDGED = [
+    (compares_op_names,
+     ['if (def.name == "relu") {', 'std::string_view(op->name) == "relu"', 'std::string(node.op->name) != kGelu',
+      'return op->name == other;', 'if (other == op->name)', 'name_of(*node.op) == "conv2d"', '"conv2d" == name_of(*op)',
+      'kSums.contains(op->name)', 'op->name.starts_with("batch")', 'std::string_view{def_->name} == "gru"',
+      'launch.op == "conv2d"', 'if (op == "reorder")', 'if ("reorder" == op)', 'name == std::string_view("lstm")',
+      'name == "lstm"sv', '"dropout" != kind', 'std::strcmp(name, "linear") == 0', 'kind.compare("linear") == 0',
+      'node.op == find_op(name)', 'find_op("relu") == node.op', 'request.node.op->name.find("gradient") != npos'],
+     ['if (node.op == &relu_op)', 'node.attributes.flag("relu")', 'split == "train"', 'entry.name == name',
+      'o.loss == Loss::cross_entropy ? "cross_entropy" : "mean_squared_error"', 'optimizer->name == name',
+      'case PlanStep::send: return "send";', 'draft_.add_launch(std::string(node.op->name), node.name)',
+      'model.add_relu("relu", x)', 'fail_layer("linear", name, text("input has shape ", x))', 'find_op(word())',
+      'def.name.size()', 'node.name == layer', 'const OpDef* op = find_op(name); op == nullptr']),
+    (calculates_with_ranks,
+     ['const int share = world_rank / n;', 'rank % parts()', 'part_of(rank) / 2', 'own_share %= 4',
+      'const int last = (r + 1) * parts;', 'x * m.parts()', 'x * layout.ranks().parts() + part', 'ranks.parts() * share',
+      'i * channels_ + channel', 'share * parts + part', 'n / m.positions()', 'index % ranks_.shares()',
+      'r /= layout->ranks().channels()', 'static_cast<int>(rank) / 2', '(rank + 1) * ranks.shares()', 'ranks_[i] * parts',
+      'x / mesh.channel', 'share * mesh.layer * mesh.channel', 'x * mesh_.layer', 'i % static_cast<size_t>(ranks.parts())', 'int64_t{part} * parts',
+      '(is_forward ? i : chunks - 1 - i) * ranks + rank', 'mesh.channel * position', 'stages[i / data_ranks]',
+      'position / 2', 'replica % 2 == 0'],
+     ['map.rank_of(share, part)', 'stage_at(rank, i, ranks)', 'const int stages = ranks * chunks;',
+      '2 * others + (chunks - 1) * ranks', 'micro_batches % ranks == 0', 'ranks.shares() * step.micro_batches',
+      'ranks_.positions() * spec_.pipeline_chunks', 'x.channels * features', 'type.shape[1] / x.channels', 'rank + 1',
+      'ranks - rank - 1', 'int64_t{ranks} * chunks', 'size_t{2} * action.stage', 'position_.epoch * steps', '2 * ranks',
+      'for (int rank = 0; rank < m.parts(); ++rank)', 'const Rank* ranks', 'parts.size() / 2',
+      '1.0 * mesh.data * mesh.layer * mesh.channel;']),
+]
+
+
+def check_judgements(rooms):
+    for judges, refused, accepted in JUDGED:
+        yield from (f"{judges.__name__} accepts: {text}" for text in refused if not judges(text))
+        yield from (f"{judges.__name__} refuses: {text}" for text in accepted if judges(text))
+    if calculates_with_ranks("sample * channels_ + c", "data/idx_dataset.cpp"):
+        yield "calculates_with_ranks refuses the channels of images"
+
+
 CHECKS = {
     "every room is in the table": check_rooms,
     "the table goes down only": check_cycles,
@@ -267,6 +337,7 @@ CHECKS = {
     "no class is too long": check_classes,
     "ops are compared by definition, not by name": check_op_names,
     "only RankMap calculates with ranks": check_rank_arithmetic,
+    "the checks of lines refuse what they must refuse": check_judgements,
     "environment variables are read in one place": check_environment,
     "every file says what it is": check_first_lines,
 }

@@ -87,9 +87,10 @@ PipelineTable make_plain_schedule(int ranks, int micro_batches, int chunks) {
   PipelineTable table(ranks);
   for (int rank = 0; rank < ranks; ++rank)
     for (auto phase : {PipelineAction::forward, PipelineAction::backward})
-      for (int i = 0; i < chunks; ++i)
-        for (int n = 0; n < micro_batches; ++n)
-          table[rank].push_back({phase, n, (phase == PipelineAction::forward ? i : chunks - 1 - i) * ranks + rank});
+      for (int i = 0; i < chunks; ++i) {
+        const int chunk = phase == PipelineAction::forward ? i : chunks - 1 - i;
+        for (int n = 0; n < micro_batches; ++n) table[rank].push_back({phase, n, stage_at(rank, chunk, ranks)});
+      }
   return table;
 }
 

@@ -53,10 +53,14 @@ StepSpec with_mesh(StepSpec spec, const Mesh& mesh) {
   return spec;
 }
 
+// Returns the first channel at a position of the pipeline, of the first share: no rank there has
+// more samples or channels.
+int part_of(const StepLayout& layout, int position) { return layout.ranks().part_at(position, 0); }
+
 class MeshEstimator {
  public:
   MeshEstimator(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh)
-      : layout_(model, with_mesh(step, mesh), machine.devices, ""),
+      : layout_(planned_layout(model, step, machine, mesh)),
         ranks_(layout_.ranks()),
         batch_(step.batch),
         machine_(machine) {
@@ -65,7 +69,7 @@ class MeshEstimator {
 
   MeshEstimate run() {
     MeshEstimate estimate{layout_.spec().mesh, {}, 0, 0};
-    const CompileRequest first = request_of(0);
+    const CompileRequest first = planned_request(layout_, batch_, 0);
     const auto micro_batches = static_cast<int>(first.micro_batches.size());
     Network network = build_network(first, first.micro_batches.front().samples.size(), Log());
     if (layout_.stages()) network.stages = layout_.stages()->assign(network.graph);
@@ -84,13 +88,6 @@ class MeshEstimator {
   }
 
  private:
-  // Returns the first channel at a position of the pipeline, of the first share: no rank there has
-  // more samples or channels.
-  int part_of(int position) const { return ranks_.part_at(position, 0); }
-  CompileRequest request_of(int position) const {
-    return layout_.request(Mode::train, batch_, ranks_.rank_of(0, part_of(position)));
-  }
-
   // The most that one rank of the data group updates.
   struct OptimizerShare {
     size_t state_bytes = 0;      // on lines of the arena
@@ -154,8 +151,8 @@ class MeshEstimator {
 
   // `tail`: the seconds that the device works after its last backward.
   DeviceEstimate estimate_device(int position, double& tail) const {
-    const CompileRequest request = request_of(position);
-    StateTable state = layout_.make_state_table(part_of(position));
+    const CompileRequest request = planned_request(layout_, batch_, position);
+    StateTable state = layout_.make_state_table(part_of(layout_, position));
     state.place();
     const Graph graph = build_graph(request, Log());
     DeviceEstimate device;
@@ -209,6 +206,14 @@ size_t MeshEstimate::sent_bytes() const {
   size_t most = 0;
   for (const DeviceEstimate& device : devices) most = std::max(most, device.sent_bytes());
   return most;
+}
+
+StepLayout planned_layout(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh) {
+  return StepLayout(model, with_mesh(step, mesh), machine.devices, "");
+}
+
+CompileRequest planned_request(const StepLayout& layout, int64_t batch, int position) {
+  return layout.request(Mode::train, batch, layout.ranks().rank_of(0, part_of(layout, position)));
 }
 
 MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh) {

@@ -10,6 +10,9 @@
 
 namespace troika {
 
+class StepLayout;
+struct CompileRequest;
+
 // A step to plan: the options of a trainer, and the samples of all devices together.
 struct PlannedStep : StepSpec {
   int64_t batch = 0;
@@ -50,6 +53,14 @@ struct MeshEstimate {
   const DeviceEstimate& fullest() const;  // the one that takes most memory
   size_t sent_bytes() const;              // of the device that sends most
 };
+
+// Returns the layout of the step that is estimated. Throws what attaching throws if the mesh is
+// refused. The model must outlive the layout.
+StepLayout planned_layout(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh);
+
+// Returns the request that is estimated for a position of the pipeline: that of the first share's
+// first channel. The layout must outlive the request.
+CompileRequest planned_request(const StepLayout& layout, int64_t batch, int position);
 
 // Throws what attaching throws if the mesh is refused.
 MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh);

@@ -3,23 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/text.h"
 
 namespace troika {
-
-uint64_t test_seed() {
-  static const uint64_t seed = [] {
-    const char* given = std::getenv("TROIKA_TEST_SEED");
-    const uint64_t s = given ? std::strtoull(given, nullptr, 10) : std::random_device()();
-    std::printf("TROIKA_TEST_SEED=%llu\n", static_cast<unsigned long long>(s));
-    return s;
-  }();
-  return seed;
-}
-
 namespace {
 
 using Pair = std::vector<int64_t>;

@@ -1,12 +1,12 @@
-// Random numbers of a test run. The seed is TROIKA_TEST_SEED, or else new in each run and printed.
+// Random numbers of a test run.
 #pragma once
 
 #include <cstdint>
 #include <random>
 
-namespace troika {
+#include "support/test_seed.h"
 
-uint64_t test_seed();
+namespace troika {
 
 class Random {
  public:
