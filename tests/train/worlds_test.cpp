@@ -1,5 +1,5 @@
-// Trainers that hold only some ranks of a world, as processes do: two trainers in one program, whose
-// transport connects the halves of their groups.
+// Trainers that hold only some ranks of a world, as processes do. Two trainers are in one program,
+// and a transport connects the halves of their groups.
 #include <gtest/gtest.h>
 
 #include <cstring>
