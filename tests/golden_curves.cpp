@@ -124,10 +124,10 @@ troika_batch make_batch(const Run& run, const Json& golden, const Numbers& numbe
   const troika_device cpu = {TROIKA_DEVICE_CPU, 0};
   troika_tensor inputs = nullptr, targets = nullptr;
   troika_batch batch = nullptr;
-  check(troika_tensor_create(run.context, cpu, TROIKA_F32, dims.data(), static_cast<int32_t>(dims.size()), x.data(),
-                             &inputs, &error),
+  check(troika_tensor_create(run.context, cpu, TROIKA_DTYPE_F32, dims.data(), static_cast<int32_t>(dims.size()),
+                             x.data(), &inputs, &error),
         "inputs");
-  check(troika_tensor_create(run.context, cpu, TROIKA_I32, &n, 1, labels.data(), &targets, &error), "labels");
+  check(troika_tensor_create(run.context, cpu, TROIKA_DTYPE_I32, &n, 1, labels.data(), &targets, &error), "labels");
   const troika_status status = troika_batch_create(inputs, targets, &batch, &error);
   troika_tensor_destroy(inputs);
   troika_tensor_destroy(targets);
@@ -182,7 +182,7 @@ void compare_gradients(const Run& run, const Json& golden, bool is_low, Comparis
 }
 
 int64_t elements_in(const Run& run, const std::string& name) {
-  troika_parameter_info info = {};
+  troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
   for (int32_t i = 0;; ++i) {
     info.struct_size = sizeof info;
     check(troika_model_describe_parameter(run.model, i, &info, &error), name.c_str());
@@ -196,12 +196,11 @@ int64_t elements_in(const Run& run, const std::string& name) {
 // Returns the network's output for batch 500, [batch, classes].
 std::vector<float> predict(const Run& run, const Json& golden, const Numbers& numbers) {
   troika_batch batch = make_batch(run, golden, numbers, 500);
-  troika_batch_info info = {};
-  info.struct_size = sizeof info;
+  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
   check(troika_batch_describe(batch, &info, &error), "batch");
   troika_tensor input = nullptr, output = nullptr;
-  check(troika_tensor_create(run.context, {TROIKA_DEVICE_CPU, 0}, TROIKA_F32, info.dims, info.rank, info.inputs, &input,
-                             &error),
+  check(troika_tensor_create(run.context, {TROIKA_DEVICE_CPU, 0}, TROIKA_DTYPE_F32, info.dims, info.rank, info.inputs,
+                             &input, &error),
         "input");
   troika_batch_destroy(batch);
   const troika_status status = troika_trainer_predict(run.trainer, input, &output, &error);
@@ -281,8 +280,7 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   check(troika_model_count_parameters(run.model, &entries, nullptr, &error), "count");
   std::vector<std::string> names;
   for (int32_t i = 0; i < entries; ++i) {
-    troika_parameter_info info = {};
-    info.struct_size = sizeof info;
+    troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
     check(troika_model_describe_parameter(run.model, i, &info, &error), "describe");
     names.push_back(info.name);
   }

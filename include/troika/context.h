@@ -23,31 +23,41 @@ enum { TROIKA_LOG_ERROR = 1, TROIKA_LOG_WARNING = 2, TROIKA_LOG_INFO = 3, TROIKA
  * A log sink. `line` is UTF-8 without a line break, borrowed for the call. May be called from any
  * thread of the library, one call at a time. It must not call the library.
  */
-typedef void (*troika_log_function)(int32_t level, const char *line, void *user);
+typedef void(TROIKA_CALL *troika_log_function)(int32_t level, const char *line, void *user);
 
 /** Options of a context. Begin with TROIKA_CONTEXT_OPTIONS_INIT. */
 typedef struct troika_context_options {
   uint32_t struct_size;    /**< sizeof(troika_context_options). */
-  /** CPU threads for all CPU devices together, 1 to 4096; unset: every core of the process. */
+  /** CPU threads for all CPU devices together: at least 1, at most 8 for each core of the process,
+   *  or 64 if that is more; unset: one for each core. */
   int32_t cpu_threads;
   /** Seed of parameter initialisation and of dropout, unless the caller names another. */
   uint64_t seed;
   troika_log_function log; /**< Receives the log lines; NULL: no log. */
-  void *log_user;          /**< Passed to `log`; must outlive the context. */
+  /** Passed to `log`. Must live until `log_user_destroy` is called with it. */
+  void *log_user;
   /** The most detailed level that reaches `log`; unset: TROIKA_LOG_WARNING. */
   int32_t log_level;
   int32_t reserved;        /**< 0. */
+  /** Called with `log_user` after the last log line, when the context and all that was made from it
+   *  are destroyed. If `troika_context_create` fails, it is not called. NULL: no call. */
+  troika_destroy_function log_user_destroy;
+  /** The backends that the context may use, separated by commas: "cpu", "cuda". NULL (default):
+   *  all. A backend is loaded when one of its devices is first asked for. */
+  const char *backends;
 } troika_context_options;
 
 /** Every field unset, seed 0, no log. */
-#define TROIKA_CONTEXT_OPTIONS_INIT \
-  { sizeof(troika_context_options), TROIKA_UNSET, 0, NULL, NULL, TROIKA_UNSET, 0 }
+#define TROIKA_CONTEXT_OPTIONS_INIT                                                              \
+  {                                                                                              \
+    sizeof(troika_context_options), TROIKA_UNSET, 0, NULL, NULL, TROIKA_UNSET, 0, NULL, NULL     \
+  }
 
 /**
  * Fills `options` as TROIKA_CONTEXT_OPTIONS_INIT does, for callers that cannot use macros. NULL is
  * ignored. Any thread.
  */
-TROIKA_API void troika_context_options_init(troika_context_options *options);
+TROIKA_API(void) troika_context_options_init(troika_context_options *options, uint32_t struct_size);
 
 /**
  * Creates a context. `options` may be NULL: defaults.
@@ -59,14 +69,14 @@ TROIKA_API void troika_context_options_init(troika_context_options *options);
  *     troika_error error;
  *     if (troika_context_create(NULL, &context, &error) != TROIKA_OK) puts(error.message);
  */
-TROIKA_API troika_status troika_context_create(const troika_context_options *options,
-                                               troika_context *out_context, troika_error *error);
+TROIKA_API(troika_status) troika_context_create(const troika_context_options *options,
+                                                troika_context *out_context, troika_error *error);
 
 /**
  * Gives up the caller's hold on a context, whose handle must not be used again. NULL is ignored.
  * Never fails. Any thread, but not while another is inside a call with the same handle.
  */
-TROIKA_API void troika_context_destroy(troika_context context);
+TROIKA_API(void) troika_context_destroy(troika_context context);
 
 TROIKA_END_DECLS
 

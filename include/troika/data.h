@@ -23,21 +23,21 @@ typedef struct troika_batch_s *troika_batch;
 /** Transforms of image datasets. Begin with TROIKA_DATASET_OPTIONS_INIT. */
 typedef struct troika_dataset_options {
   uint32_t struct_size;   /**< sizeof(troika_dataset_options). */
+  int32_t reserved;       /**< 0. */
   /** Bilinear resize to this height (pixel centres, no antialiasing), 1 to 65535, such as the
    *  tutorial's 96x96; unset: none. */
-  int32_t resize_height;
-  int32_t resize_width;   /**< As `resize_height`; set both or none. */
-  int32_t reserved;       /**< 0. */
+  int64_t resize_height;
+  int64_t resize_width;   /**< As `resize_height`; set both or none. */
   double mean;            /**< A u8 pixel p becomes (p / 255 - mean) / std; default 0. */
   double std;             /**< Default 1; above 0. */
 } troika_dataset_options;
 
 /** No resize, mean 0, std 1. */
 #define TROIKA_DATASET_OPTIONS_INIT \
-  { sizeof(troika_dataset_options), TROIKA_UNSET, TROIKA_UNSET, 0, 0.0, 1.0 }
+  { sizeof(troika_dataset_options), 0, TROIKA_UNSET, TROIKA_UNSET, 0.0, 1.0 }
 
-/** Fills `options` as TROIKA_DATASET_OPTIONS_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_dataset_options_init(troika_dataset_options *options);
+/** Fills `options` as TROIKA_DATASET_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_dataset_options_init(troika_dataset_options *options, uint32_t struct_size);
 
 /**
  * Reads images and labels from two IDX files (the format of MNIST), plain or gzipped: images u8 [n,
@@ -52,10 +52,10 @@ TROIKA_API void troika_dataset_options_init(troika_dataset_options *options);
  *
  * Any thread.
  */
-TROIKA_API troika_status troika_dataset_open_idx(troika_context context, const char *images_path,
-                                                 const char *labels_path,
-                                                 const troika_dataset_options *options,
-                                                 troika_dataset *out_dataset, troika_error *error);
+TROIKA_API(troika_status) troika_dataset_open_idx(troika_context context, const char *images_path,
+                                                  const char *labels_path,
+                                                  const troika_dataset_options *options,
+                                                  troika_dataset *out_dataset, troika_error *error);
 
 /**
  * Reads a dataset from a directory with the four IDX files of MNIST and its relatives. `split` is
@@ -66,11 +66,11 @@ TROIKA_API troika_status troika_dataset_open_idx(troika_context context, const c
  * Owned: destroy `*out_dataset`. Errors: those of `troika_dataset_open_idx`; INVALID_ARGUMENT for
  * another split. Any thread.
  */
-TROIKA_API troika_status troika_dataset_open_directory(troika_context context,
-                                                       const char *directory, const char *split,
-                                                       const troika_dataset_options *options,
-                                                       troika_dataset *out_dataset,
-                                                       troika_error *error);
+TROIKA_API(troika_status) troika_dataset_open_directory(troika_context context,
+                                                        const char *directory, const char *split,
+                                                        const troika_dataset_options *options,
+                                                        troika_dataset *out_dataset,
+                                                        troika_error *error);
 
 /**
  * Creates a dataset from arrays in host memory, which are copied. `inputs` is f32 [n, dims...].
@@ -80,12 +80,12 @@ TROIKA_API troika_status troika_dataset_open_directory(troika_context context,
  * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (rank, a dimension, `n` or a label below
  * 0, `value_size` below 1, both targets or none), OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_dataset_create_arrays(troika_context context, const float *inputs,
-                                                      const int64_t *dims, int32_t rank, int64_t n,
-                                                      const int32_t *labels, const float *values,
-                                                      int64_t value_size,
-                                                      troika_dataset *out_dataset,
-                                                      troika_error *error);
+TROIKA_API(troika_status) troika_dataset_create_arrays(troika_context context, const float *inputs,
+                                                       const int64_t *dims, int32_t rank, int64_t n,
+                                                       const int32_t *labels, const float *values,
+                                                       int64_t value_size,
+                                                       troika_dataset *out_dataset,
+                                                       troika_error *error);
 
 /**
  * Creates a synthetic dataset for tests and benchmarks: `n` samples f32 [dims...] in [-1, 1). A
@@ -95,46 +95,47 @@ TROIKA_API troika_status troika_dataset_create_arrays(troika_context context, co
  * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (rank, a dimension, `n` below 0,
  * `classes` below 1), OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_dataset_create_synthetic(troika_context context,
-                                                         const int64_t *dims, int32_t rank,
-                                                         int64_t n, int32_t classes, uint64_t seed,
-                                                         troika_dataset *out_dataset,
-                                                         troika_error *error);
+TROIKA_API(troika_status) troika_dataset_create_synthetic(troika_context context,
+                                                          const int64_t *dims, int32_t rank,
+                                                          int64_t n, int64_t classes, uint64_t seed,
+                                                          troika_dataset *out_dataset,
+                                                          troika_error *error);
 
 /**
  * Creates a dataset for a language model from one stream of `count` tokens in host memory, which is
- * copied. `dtype` is the type of `tokens`: TROIKA_U8 (a text; each byte is a token) or TROIKA_I32.
- * The stream is cut into windows of `steps` tokens, one after another: (count - 1) / steps samples
- * i32 [steps], rounded down. The label of each token is the token after it: labels i32 [steps] per
- * sample. Tokens that are left at the end belong to no sample.
+ * copied. `dtype` is the type of `tokens`: TROIKA_DTYPE_U8 (a text; each byte is a token) or
+ * TROIKA_DTYPE_I32. The stream is cut into windows of `steps` tokens, one after another: (count -
+ * 1) / steps samples i32 [steps], rounded down. The label of each token is the token after it:
+ * labels i32 [steps] per sample. Tokens that are left at the end belong to no sample.
  *
  * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (`dtype`, `count` below 0, `steps` below
  * 1, a token below 0), OUT_OF_MEMORY. Any thread.
  *
- *     troika_dataset_create_token_stream(context, text, TROIKA_U8, length, 64, &dataset, &error);
+ *     troika_dataset_create_token_stream(context, text, TROIKA_DTYPE_U8, length, 64, &dataset,
+ *                                        &error);
  */
-TROIKA_API troika_status troika_dataset_create_token_stream(troika_context context,
-                                                            const void *tokens, int32_t dtype,
-                                                            int64_t count, int32_t steps,
-                                                            troika_dataset *out_dataset,
-                                                            troika_error *error);
+TROIKA_API(troika_status) troika_dataset_create_token_stream(troika_context context,
+                                                             const void *tokens, int32_t dtype,
+                                                             int64_t count, int64_t steps,
+                                                             troika_dataset *out_dataset,
+                                                             troika_error *error);
 
 /**
  * Creates a dataset from token sequences in host memory, which are copied: `tokens` [n, steps] of
- * TROIKA_U8 or TROIKA_I32, and `labels` i32 [n, label_size]. `label_size` is 1 (one class per
- * sequence) or `steps` (one per token). A label may also be `ignore_index`; a trainer must then
- * have the same `ignore_index`. TROIKA_UNSET: no such label.
+ * TROIKA_DTYPE_U8 or TROIKA_DTYPE_I32, and `labels` i32 [n, label_size]. `label_size` is 1 (one
+ * class per sequence) or `steps` (one per token). A label may also be `ignore_index`; a trainer
+ * must then have the same `ignore_index`. TROIKA_UNSET: no such label.
  *
  * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (`dtype`, `n` below 0, `steps` below 1,
  * another `label_size`, a token below 0, a label below 0 that is not `ignore_index`),
  * OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_dataset_create_tokens(troika_context context, const void *tokens,
-                                                      int32_t dtype, int64_t n, int32_t steps,
-                                                      const int32_t *labels, int32_t label_size,
-                                                      int32_t ignore_index,
-                                                      troika_dataset *out_dataset,
-                                                      troika_error *error);
+TROIKA_API(troika_status) troika_dataset_create_tokens(troika_context context, const void *tokens,
+                                                       int32_t dtype, int64_t n, int64_t steps,
+                                                       const int32_t *labels, int64_t label_size,
+                                                       int64_t ignore_index,
+                                                       troika_dataset *out_dataset,
+                                                       troika_error *error);
 
 /** Description of a dataset. Filled by `troika_dataset_describe`. */
 typedef struct troika_dataset_info {
@@ -147,41 +148,48 @@ typedef struct troika_dataset_info {
   int64_t classes;
   int64_t label_size;            /**< Labels per sample; 0 if targets are values. */
   int64_t words;                 /**< Tokens: the largest token + 1. 0 for other samples. */
-  int32_t dtype;                 /**< Type of samples: TROIKA_F32, or TROIKA_I32 for tokens. */
+  /** Type of samples: TROIKA_DTYPE_F32, or TROIKA_DTYPE_I32 for tokens. */
+  int32_t dtype;
   int32_t reserved;              /**< 0. */
 } troika_dataset_info;
 
+/** All zero except `struct_size`. */
+#define TROIKA_DATASET_INFO_INIT \
+  { sizeof(troika_dataset_info), 0, 0, {0}, 0, 0, 0, 0, 0 }
+
+/** Fills `info` as TROIKA_DATASET_INFO_INIT does. Any thread. */
+TROIKA_API(void) troika_dataset_info_init(troika_dataset_info *info, uint32_t struct_size);
+
 /** Describes a dataset. Errors: INVALID_ARGUMENT (`struct_size`). Any thread. */
-TROIKA_API troika_status troika_dataset_describe(troika_dataset dataset,
-                                                 troika_dataset_info *out_info,
-                                                 troika_error *error);
+TROIKA_API(troika_status) troika_dataset_describe(troika_dataset dataset,
+                                                  troika_dataset_info *out_info,
+                                                  troika_error *error);
 
 /**
  * Gives up the caller's hold on a dataset. NULL is ignored. Never fails. Any thread, but not while
  * another is inside a call with the same handle.
  */
-TROIKA_API void troika_dataset_destroy(troika_dataset dataset);
+TROIKA_API(void) troika_dataset_destroy(troika_dataset dataset);
 
 /** Options of a loader. Begin with TROIKA_LOADER_OPTIONS_INIT. */
 typedef struct troika_loader_options {
   uint32_t struct_size;  /**< sizeof(troika_loader_options). */
-  int32_t batch;         /**< Samples per batch, for all devices together. Must be set. */
   /** 1: the order is a function of (seed, epoch); 0 (default): the dataset's order. */
   int32_t shuffle;
+  int64_t batch;         /**< Samples per batch, for all devices together. Must be set. */
   /** 1: leaves out a last batch that is smaller than `batch`; 0 (default): returns it. */
   int32_t drop_last;
   /** Batches that the loader's own thread prepares ahead, 0 to 1024; default 2; 0: no thread. */
   int32_t prefetch;
-  int32_t reserved;      /**< 0. */
   uint64_t seed;         /**< Seed of the shuffle; default 0. */
 } troika_loader_options;
 
 /** Batch size unset, the dataset's order, a smaller last batch, 2 batches prefetched, seed 0. */
 #define TROIKA_LOADER_OPTIONS_INIT \
-  { sizeof(troika_loader_options), TROIKA_UNSET, 0, 0, 2, 0, 0 }
+  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0 }
 
-/** Fills `options` as TROIKA_LOADER_OPTIONS_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_loader_options_init(troika_loader_options *options);
+/** Fills `options` as TROIKA_LOADER_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_loader_options_init(troika_loader_options *options, uint32_t struct_size);
 
 /**
  * Creates a loader of a dataset, at batch 0 of epoch 0. The memory for all its batches is allocated
@@ -190,9 +198,9 @@ TROIKA_API void troika_loader_options_init(troika_loader_options *options);
  * Owned: destroy `*out_loader` with `troika_loader_destroy`. Errors: INVALID_ARGUMENT (the message
  * names the field), OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_loader_create(troika_dataset dataset,
-                                              const troika_loader_options *options,
-                                              troika_loader *out_loader, troika_error *error);
+TROIKA_API(troika_status) troika_loader_create(troika_dataset dataset,
+                                               const troika_loader_options *options,
+                                               troika_loader *out_loader, troika_error *error);
 
 /**
  * Returns the next batch of the epoch in `*out_batch`. After the last batch it returns END_OF_DATA
@@ -201,20 +209,30 @@ TROIKA_API troika_status troika_loader_create(troika_dataset dataset,
  * Borrowed until the next call on the loader, or its destruction: `*out_batch`, which the caller
  * need not destroy. Errors: BUSY. One thread per loader at a time.
  */
-TROIKA_API troika_status troika_loader_next(troika_loader loader, troika_batch *out_batch,
-                                            troika_error *error);
+TROIKA_API(troika_status) troika_loader_next(troika_loader loader, troika_batch *out_batch,
+                                             troika_error *error);
 
 /** The position of a loader: the batch that `troika_loader_next` returns next. */
 typedef struct troika_loader_position {
-  int64_t epoch;    /**< From 0. */
-  int64_t batch;    /**< Batch within the epoch, from 0. */
-  int64_t batches;  /**< Batches in an epoch; 0 in `troika_loader_seek`: not known. */
+  uint32_t struct_size; /**< sizeof(troika_loader_position). */
+  int32_t reserved;     /**< 0. */
+  int64_t epoch;        /**< From 0. */
+  int64_t batch;        /**< Batch within the epoch, from 0. */
+  int64_t batches;      /**< Batches in an epoch; 0 in `troika_loader_seek`: not known. */
 } troika_loader_position;
 
+/** All zero except `struct_size`: the first batch of epoch 0. */
+#define TROIKA_LOADER_POSITION_INIT \
+  { sizeof(troika_loader_position), 0, 0, 0, 0 }
+
+/** Fills `position` as TROIKA_LOADER_POSITION_INIT does. Any thread. */
+TROIKA_API(void) troika_loader_position_init(troika_loader_position *position,
+                                             uint32_t struct_size);
+
 /** Returns the position of a loader. Errors: BUSY. One thread per loader at a time. */
-TROIKA_API troika_status troika_loader_tell(troika_loader loader,
-                                            troika_loader_position *out_position,
-                                            troika_error *error);
+TROIKA_API(troika_status) troika_loader_tell(troika_loader loader,
+                                             troika_loader_position *out_position,
+                                             troika_error *error);
 
 /**
  * Moves a loader to a position, to resume in the middle of an epoch. `batch` may be the number of
@@ -223,15 +241,15 @@ TROIKA_API troika_status troika_loader_tell(troika_loader loader,
  * Errors: INVALID_ARGUMENT (an epoch or batch below 0, an epoch above 2^62, a batch beyond the
  * epoch's end, `batches` of another loader), BUSY. One thread per loader at a time.
  */
-TROIKA_API troika_status troika_loader_seek(troika_loader loader,
-                                            const troika_loader_position *position,
-                                            troika_error *error);
+TROIKA_API(troika_status) troika_loader_seek(troika_loader loader,
+                                             const troika_loader_position *position,
+                                             troika_error *error);
 
 /**
  * Gives up the caller's hold on a loader; the last hold ends the loader's thread. NULL is ignored.
  * Never fails. Any thread, but not while another is inside a call with the same handle.
  */
-TROIKA_API void troika_loader_destroy(troika_loader loader);
+TROIKA_API(void) troika_loader_destroy(troika_loader loader);
 
 /**
  * Creates a batch from the caller's own tensors, which may be on any devices and are copied.
@@ -242,8 +260,8 @@ TROIKA_API void troika_loader_destroy(troika_loader loader);
  * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: INVALID_ARGUMENT (dtypes or
  * shapes), OUT_OF_MEMORY. Threads: reads both tensors.
  */
-TROIKA_API troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets,
-                                             troika_batch *out_batch, troika_error *error);
+TROIKA_API(troika_status) troika_batch_create(troika_tensor inputs, troika_tensor targets,
+                                              troika_batch *out_batch, troika_error *error);
 
 /** Description of a batch. Filled by `troika_batch_describe`. */
 typedef struct troika_batch_info {
@@ -259,6 +277,13 @@ typedef struct troika_batch_info {
   int64_t label_size;            /**< Labels per sample; 0 if targets are values. */
 } troika_batch_info;
 
+/** All zero except `struct_size`. */
+#define TROIKA_BATCH_INFO_INIT \
+  { sizeof(troika_batch_info), 0, 0, {0}, NULL, NULL, NULL, 0, NULL, 0 }
+
+/** Fills `info` as TROIKA_BATCH_INFO_INIT does. Any thread. */
+TROIKA_API(void) troika_batch_info_init(troika_batch_info *info, uint32_t struct_size);
+
 /**
  * Describes a batch and lends its host memory, by the pointers in `*out_info`. Those are borrowed
  * until the batch is destroyed; a loader's batch, until the next call on its loader.
@@ -266,14 +291,14 @@ typedef struct troika_batch_info {
  * Errors: INVALID_ARGUMENT (`struct_size`, a batch that its loader moved past). Threads: reads the
  * batch.
  */
-TROIKA_API troika_status troika_batch_describe(troika_batch batch, troika_batch_info *out_info,
-                                               troika_error *error);
+TROIKA_API(troika_status) troika_batch_describe(troika_batch batch, troika_batch_info *out_info,
+                                                troika_error *error);
 
 /**
  * Gives up the caller's hold on a batch of `troika_batch_create`. NULL and a loader's batch are
  * ignored. Never fails. Any thread, but not while another is inside a call with the same handle.
  */
-TROIKA_API void troika_batch_destroy(troika_batch batch);
+TROIKA_API(void) troika_batch_destroy(troika_batch batch);
 
 TROIKA_END_DECLS
 

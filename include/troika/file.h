@@ -19,8 +19,8 @@ TROIKA_BEGIN_DECLS
  * Errors: NOT_FOUND (no such file), IO, CORRUPT (not the format), INVALID_ARGUMENT (a capacity
  * below 0). Any thread.
  */
-TROIKA_API troika_status troika_file_inspect(const char *path, char *buffer, int64_t capacity,
-                                             int64_t *out_size, troika_error *error);
+TROIKA_API(troika_status) troika_file_inspect(const char *path, char *buffer, int64_t capacity,
+                                              int64_t *out_size, troika_error *error);
 
 TROIKA_END_DECLS
 

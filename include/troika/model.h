@@ -17,8 +17,8 @@ TROIKA_BEGIN_DECLS
  */
 typedef struct troika_model_s *troika_model;
 
-/** The output of a layer of one model: an index, valid only for that model. */
-typedef int32_t troika_value;
+/** The output of a layer. Other models refuse the value. 0 is no value. */
+typedef int64_t troika_value;
 
 /**
  * Options of `troika_model_create`. Begin with TROIKA_MODEL_OPTIONS_INIT. A field that is unset
@@ -26,26 +26,26 @@ typedef int32_t troika_value;
  */
 typedef struct troika_model_options {
   uint32_t struct_size;   /**< sizeof(troika_model_options). */
+  int32_t reserved;       /**< 0. */
   /** Outputs of the last layer. Default 10 (d2l_*, mlp), 1000 (resnet*) or 256 (char_lstm: also the
    *  words of its embedding). */
-  int32_t classes;
-  int32_t input_channels; /**< Default 1 (d2l_*, mlp) or 3 (resnet*). */
-  int32_t input_height;   /**< Default 28 (d2l_*, mlp) or 224 (resnet*). */
-  int32_t input_width;    /**< Default: `input_height` if that is set, else as its default. */
-  int32_t hidden;         /**< Units of the hidden layer; default 256 (mlp) or 128 (char_lstm). */
-  int32_t steps;          /**< char_lstm: tokens of a sample, default 64. */
-  int32_t reserved;       /**< 0. */
+  int64_t classes;
+  int64_t input_channels; /**< Default 1 (d2l_*, mlp) or 3 (resnet*). */
+  int64_t input_height;   /**< Default 28 (d2l_*, mlp) or 224 (resnet*). */
+  int64_t input_width;    /**< Default: `input_height` if that is set, else as its default. */
+  int64_t hidden;         /**< Units of the hidden layer; default 256 (mlp) or 128 (char_lstm). */
+  int64_t steps;          /**< char_lstm: tokens of a sample, default 64. */
 } troika_model_options;
 
 /** Every field unset. */
 #define TROIKA_MODEL_OPTIONS_INIT                                                                \
   {                                                                                              \
-    sizeof(troika_model_options), TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,        \
-        TROIKA_UNSET, TROIKA_UNSET, 0                                                            \
+    sizeof(troika_model_options), 0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,     \
+        TROIKA_UNSET, TROIKA_UNSET                                                               \
   }
 
-/** Fills `options` as TROIKA_MODEL_OPTIONS_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_model_options_init(troika_model_options *options);
+/** Fills `options` as TROIKA_MODEL_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_model_options_init(troika_model_options *options, uint32_t struct_size);
 
 /**
  * Builds a model of the zoo:
@@ -65,9 +65,9 @@ TROIKA_API void troika_model_options_init(troika_model_options *options);
  * names), INVALID_ARGUMENT (an option below 1, an option that this model does not have, an image
  * too small for its layers), OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_model_create(troika_context context, const char *name,
-                                             const troika_model_options *options,
-                                             troika_model *out_model, troika_error *error);
+TROIKA_API(troika_status) troika_model_create(troika_context context, const char *name,
+                                              const troika_model_options *options,
+                                              troika_model *out_model, troika_error *error);
 
 /**
  * Creates a model with no layers, to be built layer by layer. `name` is UTF-8 of 1 to 200 bytes,
@@ -77,20 +77,20 @@ TROIKA_API troika_status troika_model_create(troika_context context, const char 
  * OUT_OF_MEMORY. Any thread.
  *
  *     troika_model_create_empty(context, "net", &model, &error);
- *     const int64_t image[] = {1, 28, 28};                                   -- [batch, 1, 28, 28]
+ *     const int64_t image[] = {1, 28, 28};                                   // [batch, 1, 28, 28]
  *     troika_model_add_input(model, "x", image, 3, &x, &error);
- *     troika_model_add_flatten(model, "flatten", x, &x, &error);             -- [batch, 784]
- *     troika_model_add_linear(model, "fc", x, 10, 1, &x, &error);            -- [batch, 10]
+ *     troika_model_add_flatten(model, "flatten", x, &x, &error);             // [batch, 784]
+ *     troika_model_add_linear(model, "fc", x, 10, 1, &x, &error);            // [batch, 10]
  *     troika_model_set_output(model, x, &error);
  */
-TROIKA_API troika_status troika_model_create_empty(troika_context context, const char *name,
-                                                   troika_model *out_model, troika_error *error);
+TROIKA_API(troika_status) troika_model_create_empty(troika_context context, const char *name,
+                                                    troika_model *out_model, troika_error *error);
 
 /**
  * Gives up the caller's hold on a model; a trainer of the model keeps it alive. NULL is ignored.
  * Never fails. Any thread, but not while another is inside a call with the same handle.
  */
-TROIKA_API void troika_model_destroy(troika_model model);
+TROIKA_API(void) troika_model_destroy(troika_model model);
 
 /** @name Layers
  * Each function adds one layer and returns its output. The name of a layer is unique in its model,
@@ -99,7 +99,7 @@ TROIKA_API void troika_model_destroy(troika_model model);
  *
  * Errors of all of them:
  * - INVALID_ARGUMENT: a name that is taken, empty, longer than 200 bytes or not UTF-8; a name with
- *   a control character, a `/`, or an empty part before or after a dot.
+ *   a control character, a `/`, `*`, `?` or `,`, or an empty part before or after a dot.
  * - INVALID_ARGUMENT: a value that is not this model's, an input whose shape or type does not fit,
  *   a model that is complete.
  * - OUT_OF_MEMORY, BUSY.
@@ -113,20 +113,20 @@ TROIKA_API void troika_model_destroy(troika_model model);
  *
  * Errors and threads: those of all layers; INVALID_ARGUMENT for a second input.
  */
-TROIKA_API troika_status troika_model_add_input(troika_model model, const char *name,
-                                                const int64_t *dims, int32_t rank,
-                                                troika_value *out_value, troika_error *error);
+TROIKA_API(troika_status) troika_model_add_input(troika_model model, const char *name,
+                                                 const int64_t *dims, int32_t rank,
+                                                 troika_value *out_value, troika_error *error);
 
 /**
- * Adds the input as `troika_model_add_input` does, of type `dtype`: TROIKA_F32, or TROIKA_I32 for
- * tokens. An embedding reads tokens; they are never rounded.
+ * Adds the input as `troika_model_add_input` does, of type `dtype`: TROIKA_DTYPE_F32, or
+ * TROIKA_DTYPE_I32 for tokens. An embedding reads tokens; they are never rounded.
  *
  * Errors and threads: those of `troika_model_add_input`; INVALID_ARGUMENT for another `dtype`.
  */
-TROIKA_API troika_status troika_model_add_typed_input(troika_model model, const char *name,
-                                                      int32_t dtype, const int64_t *dims,
-                                                      int32_t rank, troika_value *out_value,
-                                                      troika_error *error);
+TROIKA_API(troika_status) troika_model_add_typed_input(troika_model model, const char *name,
+                                                       int32_t dtype, const int64_t *dims,
+                                                       int32_t rank, troika_value *out_value,
+                                                       troika_error *error);
 
 /**
  * Adds an embedding: tokens i32 [batch, ...] to [batch, ..., features]. The output of a token is
@@ -139,34 +139,34 @@ TROIKA_API troika_status troika_model_add_typed_input(troika_model model, const 
  * Errors and threads: those of all layers; INVALID_ARGUMENT if the input is not i32, or if `words`
  * or `features` is below 1.
  */
-TROIKA_API troika_status troika_model_add_embedding(troika_model model, const char *name,
-                                                    troika_value input, int32_t words,
-                                                    int32_t features, troika_value *out_value,
-                                                    troika_error *error);
+TROIKA_API(troika_status) troika_model_add_embedding(troika_model model, const char *name,
+                                                     troika_value input, int64_t words,
+                                                     int64_t features, troika_value *out_value,
+                                                     troika_error *error);
 
 /**
  * Options of a 2-d convolution. Begin with TROIKA_CONV2D_OPTIONS_INIT. Arrays are {height, width}.
  */
 typedef struct troika_conv2d_options {
   uint32_t struct_size;    /**< sizeof(troika_conv2d_options). */
-  int32_t out_channels;    /**< Must be set. */
-  int32_t kernel[2];       /**< Must be set. */
-  int32_t stride[2];       /**< Default 1. */
-  int32_t padding[2];      /**< Zeros added on each side; default 0. */
-  int32_t dilation[2];     /**< Default 1. */
-  int32_t groups;          /**< Default 1; divides both channel counts. */
-  int32_t bias;            /**< 1 (default): with a bias; 0: without. */
+  int32_t no_bias;         /**< 1: without a bias; 0 (default): with. */
+  int64_t out_channels;    /**< Must be set. */
+  int64_t kernel[2];       /**< Must be set. */
+  int64_t stride[2];       /**< Default 1. */
+  int64_t padding[2];      /**< Zeros added on each side; default 0. */
+  int64_t dilation[2];     /**< Default 1. */
+  int64_t groups;          /**< Default 1; divides both channel counts. */
 } troika_conv2d_options;
 
 /** `out_channels` and `kernel` unset, the other fields at their defaults. */
 #define TROIKA_CONV2D_OPTIONS_INIT                                                               \
   {                                                                                              \
-    sizeof(troika_conv2d_options), TROIKA_UNSET, {TROIKA_UNSET, TROIKA_UNSET}, {1, 1}, {0, 0},   \
-        {1, 1}, 1, 1                                                                             \
+    sizeof(troika_conv2d_options), 0, TROIKA_UNSET, {TROIKA_UNSET, TROIKA_UNSET}, {1, 1},        \
+        {0, 0}, {1, 1}, 1                                                                        \
   }
 
-/** Fills `options` as TROIKA_CONV2D_OPTIONS_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_conv2d_options_init(troika_conv2d_options *options);
+/** Fills `options` as TROIKA_CONV2D_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_conv2d_options_init(troika_conv2d_options *options, uint32_t struct_size);
 
 /**
  * Adds a 2-d convolution, computed as a cross-correlation, as is usual for neural networks: [batch,
@@ -178,10 +178,10 @@ TROIKA_API void troika_conv2d_options_init(troika_conv2d_options *options);
  * Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the window that is
  * too large.
  */
-TROIKA_API troika_status troika_model_add_conv2d(troika_model model, const char *name,
-                                                 troika_value input,
-                                                 const troika_conv2d_options *options,
-                                                 troika_value *out_value, troika_error *error);
+TROIKA_API(troika_status) troika_model_add_conv2d(troika_model model, const char *name,
+                                                  troika_value input,
+                                                  const troika_conv2d_options *options,
+                                                  troika_value *out_value, troika_error *error);
 
 /**
  * Adds a linear layer: [batch, in] to [batch, out_features], y = x W^T + b. `bias` is 1 with a
@@ -192,10 +192,10 @@ TROIKA_API troika_status troika_model_add_conv2d(troika_model model, const char 
  * Errors and threads: those of all layers; INVALID_ARGUMENT for `out_features` below 1 and for
  * another `bias`.
  */
-TROIKA_API troika_status troika_model_add_linear(troika_model model, const char *name,
-                                                 troika_value input, int32_t out_features,
-                                                 int32_t bias, troika_value *out_value,
-                                                 troika_error *error);
+TROIKA_API(troika_status) troika_model_add_linear(troika_model model, const char *name,
+                                                  troika_value input, int64_t out_features,
+                                                  int32_t bias, troika_value *out_value,
+                                                  troika_error *error);
 
 /**
  * Adds a linear layer that is applied to each step of a sequence: [batch, steps, in] to [batch,
@@ -204,11 +204,11 @@ TROIKA_API troika_status troika_model_add_linear(troika_model model, const char 
  * Parameters, errors and threads: those of `troika_model_add_linear`; INVALID_ARGUMENT for an input
  * that is not a sequence.
  */
-TROIKA_API troika_status troika_model_add_linear_per_position(troika_model model, const char *name,
-                                                              troika_value input,
-                                                              int32_t out_features, int32_t bias,
-                                                              troika_value *out_value,
-                                                              troika_error *error);
+TROIKA_API(troika_status) troika_model_add_linear_per_position(troika_model model, const char *name,
+                                                               troika_value input,
+                                                               int64_t out_features, int32_t bias,
+                                                               troika_value *out_value,
+                                                               troika_error *error);
 
 /**
  * Adds batch normalisation of [batch, C, H, W], over [batch, H, W] of each channel (Ioffe and
@@ -221,15 +221,15 @@ TROIKA_API troika_status troika_model_add_linear_per_position(troika_model model
  * Errors and threads: those of all layers; INVALID_ARGUMENT for `eps` not above 0 and for
  * `momentum` outside [0, 1].
  */
-TROIKA_API troika_status troika_model_add_batch_norm2d(troika_model model, const char *name,
-                                                       troika_value input, double eps,
-                                                       double momentum, troika_value *out_value,
-                                                       troika_error *error);
+TROIKA_API(troika_status) troika_model_add_batch_norm2d(troika_model model, const char *name,
+                                                        troika_value input, double eps,
+                                                        double momentum, troika_value *out_value,
+                                                        troika_error *error);
 
 /** Adds max(x, 0), element by element. Any shape. Errors and threads: those of all layers. */
-TROIKA_API troika_status troika_model_add_relu(troika_model model, const char *name,
-                                               troika_value input, troika_value *out_value,
-                                               troika_error *error);
+TROIKA_API(troika_status) troika_model_add_relu(troika_model model, const char *name,
+                                                troika_value input, troika_value *out_value,
+                                                troika_error *error);
 
 /**
  * Adds GELU (Hendrycks and Gimpel 2016) without approximation, element by element: x Phi(x), with
@@ -238,9 +238,9 @@ TROIKA_API troika_status troika_model_add_relu(troika_model model, const char *n
  *
  * Errors and threads: those of all layers.
  */
-TROIKA_API troika_status troika_model_add_gelu(troika_model model, const char *name,
-                                               troika_value input, troika_value *out_value,
-                                               troika_error *error);
+TROIKA_API(troika_status) troika_model_add_gelu(troika_model model, const char *name,
+                                                troika_value input, troika_value *out_value,
+                                                troika_error *error);
 
 /**
  * Options of max and average pooling. Begin with TROIKA_POOL2D_OPTIONS_INIT. Arrays are {height,
@@ -248,22 +248,23 @@ TROIKA_API troika_status troika_model_add_gelu(troika_model model, const char *n
  */
 typedef struct troika_pool2d_options {
   uint32_t struct_size;         /**< sizeof(troika_pool2d_options). */
-  int32_t kernel[2];            /**< Must be set. */
-  int32_t stride[2];            /**< Unset: the kernel. */
-  int32_t padding[2];           /**< At most half the kernel; default 0. */
-  /** Average pooling: 1 (default, as in PyTorch) counts the padding, 0 does not. */
-  int32_t count_include_pad;
+  /** Average pooling: 1 leaves the padding out of the mean. 0 (default, as in PyTorch): it
+   *  counts. */
+  int32_t exclude_padding;
+  int64_t kernel[2];            /**< Must be set. */
+  int64_t stride[2];            /**< Unset: the kernel. */
+  int64_t padding[2];           /**< At most half the kernel; default 0. */
 } troika_pool2d_options;
 
 /** `kernel` and `stride` unset, the other fields at their defaults. */
 #define TROIKA_POOL2D_OPTIONS_INIT                                                               \
   {                                                                                              \
-    sizeof(troika_pool2d_options), {TROIKA_UNSET, TROIKA_UNSET}, {TROIKA_UNSET, TROIKA_UNSET},   \
-        {0, 0}, 1                                                                                \
+    sizeof(troika_pool2d_options), 0, {TROIKA_UNSET, TROIKA_UNSET},                              \
+        {TROIKA_UNSET, TROIKA_UNSET}, {0, 0}                                                     \
   }
 
-/** Fills `options` as TROIKA_POOL2D_OPTIONS_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_pool2d_options_init(troika_pool2d_options *options);
+/** Fills `options` as TROIKA_POOL2D_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_pool2d_options_init(troika_pool2d_options *options, uint32_t struct_size);
 
 /**
  * Adds max pooling over windows: [batch, C, H, W] to [batch, C, H', W']. H' = (H + 2 padding -
@@ -272,10 +273,10 @@ TROIKA_API void troika_pool2d_options_init(troika_pool2d_options *options);
  * Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the window that is
  * too large.
  */
-TROIKA_API troika_status troika_model_add_max_pool2d(troika_model model, const char *name,
-                                                     troika_value input,
-                                                     const troika_pool2d_options *options,
-                                                     troika_value *out_value, troika_error *error);
+TROIKA_API(troika_status) troika_model_add_max_pool2d(troika_model model, const char *name,
+                                                      troika_value input,
+                                                      const troika_pool2d_options *options,
+                                                      troika_value *out_value, troika_error *error);
 
 /**
  * Adds average pooling over windows: [batch, C, H, W] to [batch, C, H', W'], with the sizes of
@@ -283,10 +284,10 @@ TROIKA_API troika_status troika_model_add_max_pool2d(troika_model model, const c
  *
  * Errors and threads: those of `troika_model_add_max_pool2d`.
  */
-TROIKA_API troika_status troika_model_add_avg_pool2d(troika_model model, const char *name,
-                                                     troika_value input,
-                                                     const troika_pool2d_options *options,
-                                                     troika_value *out_value, troika_error *error);
+TROIKA_API(troika_status) troika_model_add_avg_pool2d(troika_model model, const char *name,
+                                                      troika_value input,
+                                                      const troika_pool2d_options *options,
+                                                      troika_value *out_value, troika_error *error);
 
 /**
  * Adds adaptive average pooling: [batch, C, H, W] to [batch, C, out_height, out_width], with
@@ -294,29 +295,30 @@ TROIKA_API troika_status troika_model_add_avg_pool2d(troika_model model, const c
  *
  * Errors and threads: those of all layers; INVALID_ARGUMENT for an output size below 1.
  */
-TROIKA_API troika_status troika_model_add_adaptive_avg_pool2d(troika_model model, const char *name,
-                                                              troika_value input,
-                                                              int32_t out_height, int32_t out_width,
-                                                              troika_value *out_value,
-                                                              troika_error *error);
+TROIKA_API(troika_status) troika_model_add_adaptive_avg_pool2d(troika_model model, const char *name,
+                                                               troika_value input,
+                                                               int64_t out_height,
+                                                               int64_t out_width,
+                                                               troika_value *out_value,
+                                                               troika_error *error);
 
 /**
  * Adds a flattening of all axes except the batch: [batch, a, b, ...] to [batch, a * b * ...].
  *
  * Errors and threads: those of all layers.
  */
-TROIKA_API troika_status troika_model_add_flatten(troika_model model, const char *name,
-                                                  troika_value input, troika_value *out_value,
-                                                  troika_error *error);
+TROIKA_API(troika_status) troika_model_add_flatten(troika_model model, const char *name,
+                                                   troika_value input, troika_value *out_value,
+                                                   troika_error *error);
 
 /**
  * Adds the sum of two values of one shape (op `add`): the residual connection.
  *
  * Errors and threads: those of all layers.
  */
-TROIKA_API troika_status troika_model_add_sum(troika_model model, const char *name, troika_value a,
-                                              troika_value b, troika_value *out_value,
-                                              troika_error *error);
+TROIKA_API(troika_status) troika_model_add_sum(troika_model model, const char *name, troika_value a,
+                                               troika_value b, troika_value *out_value,
+                                               troika_error *error);
 
 /**
  * Adds dropout. In training each element becomes zero with `probability` in [0, 1), and is divided
@@ -325,9 +327,9 @@ TROIKA_API troika_status troika_model_add_sum(troika_model model, const char *na
  *
  * Errors and threads: those of all layers; INVALID_ARGUMENT for another `probability`.
  */
-TROIKA_API troika_status troika_model_add_dropout(troika_model model, const char *name,
-                                                  troika_value input, double probability,
-                                                  troika_value *out_value, troika_error *error);
+TROIKA_API(troika_status) troika_model_add_dropout(troika_model model, const char *name,
+                                                   troika_value input, double probability,
+                                                   troika_value *out_value, troika_error *error);
 
 /**
  * Adds a long short-term memory (Hochreiter and Schmidhuber 1997, as PyTorch's nn.LSTM computes it)
@@ -349,15 +351,15 @@ TROIKA_API troika_status troika_model_add_dropout(troika_model model, const char
  * Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not a sequence,
  * for `hidden` below 1 and for another `bias`.
  *
- *     const int64_t sequence[] = {200, 64};                                    -- [batch, 200, 64]
+ *     const int64_t sequence[] = {200, 64};                                    // [batch, 200, 64]
  *     troika_model_add_input(model, "x", sequence, 2, &x, &error);
- *     troika_model_add_lstm(model, "lstm", x, 128, 1, &x, &error);             -- [batch, 200, 128]
- *     troika_model_add_select_step(model, "last", x, -1, &x, &error);          -- [batch, 128]
- *     troika_model_add_linear(model, "fc", x, 10, 1, &x, &error);              -- [batch, 10]
+ *     troika_model_add_lstm(model, "lstm", x, 128, 1, &x, &error);             // [batch, 200, 128]
+ *     troika_model_add_select_step(model, "last", x, -1, &x, &error);          // [batch, 128]
+ *     troika_model_add_linear(model, "fc", x, 10, 1, &x, &error);              // [batch, 10]
  */
-TROIKA_API troika_status troika_model_add_lstm(troika_model model, const char *name,
-                                               troika_value input, int32_t hidden, int32_t bias,
-                                               troika_value *out_value, troika_error *error);
+TROIKA_API(troika_status) troika_model_add_lstm(troika_model model, const char *name,
+                                                troika_value input, int64_t hidden, int32_t bias,
+                                                troika_value *out_value, troika_error *error);
 
 /**
  * Adds a gated recurrent unit (Cho et al. 2014, as PyTorch's nn.GRU computes it) of one layer and
@@ -373,9 +375,9 @@ TROIKA_API troika_status troika_model_add_lstm(troika_model model, const char *n
  *
  * Everything else, errors and threads: as `troika_model_add_lstm`.
  */
-TROIKA_API troika_status troika_model_add_gru(troika_model model, const char *name,
-                                              troika_value input, int32_t hidden, int32_t bias,
-                                              troika_value *out_value, troika_error *error);
+TROIKA_API(troika_status) troika_model_add_gru(troika_model model, const char *name,
+                                               troika_value input, int64_t hidden, int32_t bias,
+                                               troika_value *out_value, troika_error *error);
 
 /**
  * Adds the choice of one step: [batch, steps, features] to [batch, features]. `step` 0 is the first
@@ -384,9 +386,10 @@ TROIKA_API troika_status troika_model_add_gru(troika_model model, const char *na
  * Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not a sequence,
  * and for a step that it does not have.
  */
-TROIKA_API troika_status troika_model_add_select_step(troika_model model, const char *name,
-                                                      troika_value input, int32_t step,
-                                                      troika_value *out_value, troika_error *error);
+TROIKA_API(troika_status) troika_model_add_select_step(troika_model model, const char *name,
+                                                       troika_value input, int64_t step,
+                                                       troika_value *out_value,
+                                                       troika_error *error);
 
 /**
  * Completes the model: `value`, of any shape [batch, ...], is its output. No layer can be added
@@ -395,8 +398,8 @@ TROIKA_API troika_status troika_model_add_select_step(troika_model model, const 
  * Errors: INVALID_ARGUMENT (a value that is not this model's, or is its input; a model that is
  * complete), OUT_OF_MEMORY, BUSY.
  */
-TROIKA_API troika_status troika_model_set_output(troika_model model, troika_value value,
-                                                 troika_error *error);
+TROIKA_API(troika_status) troika_model_set_output(troika_model model, troika_value value,
+                                                  troika_error *error);
 
 /** @} */
 
@@ -421,16 +424,17 @@ enum {
 
 /**
  * Initialises every parameter whose name matches `pattern` (`*` any run of characters, `?` any one;
- * NULL: all). The values depend only on `seed` and the parameter's name: they are the same on any
+ * NULL: all). Initialisers that use fans leave out parameters with one axis, such as biases and
+ * BatchNorm's. The values depend only on `seed` and the parameter's name: they are the same on any
  * machine and for any number of devices. Buffers are not matched. Those without a value start: 1
  * for running_var, 0 for the others.
  *
- * Errors: NOT_FOUND if nothing matches, INVALID_ARGUMENT (the initialiser, `a`, a shape that has no
- * fans), OUT_OF_MEMORY, BUSY.
+ * Errors: NOT_FOUND if nothing matches, INVALID_ARGUMENT (the initialiser, `a`, fans if all that
+ * match have one axis), OUT_OF_MEMORY, BUSY.
  */
-TROIKA_API troika_status troika_model_initialize(troika_model model, const char *pattern,
-                                                 int32_t initializer, double a, uint64_t seed,
-                                                 troika_error *error);
+TROIKA_API(troika_status) troika_model_initialize(troika_model model, const char *pattern,
+                                                  int32_t initializer, double a, uint64_t seed,
+                                                  troika_error *error);
 
 /**
  * Initialises every parameter and buffer by the model's default, which is PyTorch's for each layer:
@@ -445,13 +449,14 @@ TROIKA_API troika_status troika_model_initialize(troika_model model, const char 
  *
  * Errors: OUT_OF_MEMORY, BUSY.
  */
-TROIKA_API troika_status troika_model_initialize_default(troika_model model, uint64_t seed,
-                                                         troika_error *error);
+TROIKA_API(troika_status) troika_model_initialize_default(troika_model model, uint64_t seed,
+                                                          troika_error *error);
 
 /** Description of a parameter or buffer. Filled by `troika_model_describe_parameter`. */
 typedef struct troika_parameter_info {
   uint32_t struct_size;          /**< Set by the caller to sizeof(troika_parameter_info). */
-  int32_t dtype;                 /**< TROIKA_F32, or TROIKA_I64 for num_batches_tracked. */
+  /** TROIKA_DTYPE_F32, or TROIKA_DTYPE_I64 for num_batches_tracked. */
+  int32_t dtype;
   int32_t rank;                  /**< Number of dimensions. */
   int32_t is_buffer;             /**< 1: a buffer that no optimizer updates (running statistics). */
   int32_t is_initialized;        /**< 1: it has a value. */
@@ -460,20 +465,27 @@ typedef struct troika_parameter_info {
   char name[256];                /**< "conv1.weight". */
 } troika_parameter_info;
 
+/** All zero except `struct_size`. */
+#define TROIKA_PARAMETER_INFO_INIT \
+  { sizeof(troika_parameter_info), 0, 0, 0, 0, 0, {0}, {0} }
+
+/** Fills `info` as TROIKA_PARAMETER_INFO_INIT does. Any thread. */
+TROIKA_API(void) troika_parameter_info_init(troika_parameter_info *info, uint32_t struct_size);
+
 /**
  * Returns the number of parameters and buffers together in `*out_entries`, and the number of
  * elements of all parameters in `*out_elements`. Either pointer may be NULL. Errors: BUSY.
  */
-TROIKA_API troika_status troika_model_count_parameters(troika_model model, int32_t *out_entries,
-                                                       int64_t *out_elements, troika_error *error);
+TROIKA_API(troika_status) troika_model_count_parameters(troika_model model, int32_t *out_entries,
+                                                        int64_t *out_elements, troika_error *error);
 
 /**
  * Describes parameter or buffer `index` (0 .. entries - 1, in the order of creation). Errors:
  * NOT_FOUND (no such index), BUSY.
  */
-TROIKA_API troika_status troika_model_describe_parameter(troika_model model, int32_t index,
-                                                         troika_parameter_info *out_info,
-                                                         troika_error *error);
+TROIKA_API(troika_status) troika_model_describe_parameter(troika_model model, int32_t index,
+                                                          troika_parameter_info *out_info,
+                                                          troika_error *error);
 
 /**
  * Copies a parameter or buffer, row-major, into `data` in host memory, `size_bytes` long: f32, or
@@ -482,9 +494,9 @@ TROIKA_API troika_status troika_model_describe_parameter(troika_model model, int
  * Errors: NOT_FOUND (no such name), NOT_INITIALIZED (names the parameter), INVALID_ARGUMENT if the
  * size differs, OUT_OF_MEMORY, BUSY also while the model's trainer is in a call.
  */
-TROIKA_API troika_status troika_model_get_parameter(troika_model model, const char *name,
-                                                    void *data, int64_t size_bytes,
-                                                    troika_error *error);
+TROIKA_API(troika_status) troika_model_get_parameter(troika_model model, const char *name,
+                                                     void *data, int64_t size_bytes,
+                                                     troika_error *error);
 
 /**
  * Copies `data`, row-major in host memory, `size_bytes` long, into a parameter or buffer. A trainer
@@ -493,9 +505,9 @@ TROIKA_API troika_status troika_model_get_parameter(troika_model model, const ch
  * Errors: NOT_FOUND (no such name), INVALID_ARGUMENT if the size differs, OUT_OF_MEMORY, BUSY also
  * while the model's trainer is in a call.
  */
-TROIKA_API troika_status troika_model_set_parameter(troika_model model, const char *name,
-                                                    const void *data, int64_t size_bytes,
-                                                    troika_error *error);
+TROIKA_API(troika_status) troika_model_set_parameter(troika_model model, const char *name,
+                                                     const void *data, int64_t size_bytes,
+                                                     troika_error *error);
 
 /**
  * Writes the model as a tree, as PyTorch's repr does, with parameter counts. The buffer holds
@@ -504,8 +516,8 @@ TROIKA_API troika_status troika_model_set_parameter(troika_model model, const ch
  *
  * Errors: INVALID_ARGUMENT (a capacity below 0), BUSY.
  */
-TROIKA_API troika_status troika_model_print(troika_model model, char *buffer, int64_t capacity,
-                                            int64_t *out_size, troika_error *error);
+TROIKA_API(troika_status) troika_model_print(troika_model model, char *buffer, int64_t capacity,
+                                             int64_t *out_size, troika_error *error);
 
 /** @} */
 
@@ -523,6 +535,13 @@ typedef struct troika_load_report {
   char names[4096];
 } troika_load_report;
 
+/** All zero except `struct_size`. */
+#define TROIKA_LOAD_REPORT_INIT \
+  { sizeof(troika_load_report), 0, 0, 0, 0, 0, {0} }
+
+/** Fills `report` as TROIKA_LOAD_REPORT_INIT does. Any thread. */
+TROIKA_API(void) troika_load_report_init(troika_load_report *report, uint32_t struct_size);
+
 /** Options of `troika_model_load`. Begin with TROIKA_LOAD_OPTIONS_INIT. */
 typedef struct troika_load_options {
   uint32_t struct_size;      /**< sizeof(troika_load_options). */
@@ -537,8 +556,8 @@ typedef struct troika_load_options {
 #define TROIKA_LOAD_OPTIONS_INIT \
   { sizeof(troika_load_options), 0, NULL }
 
-/** Fills `options` as TROIKA_LOAD_OPTIONS_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_load_options_init(troika_load_options *options);
+/** Fills `options` as TROIKA_LOAD_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_load_options_init(troika_load_options *options, uint32_t struct_size);
 
 /**
  * Writes every parameter and buffer to a safetensors file under PyTorch's names. Atomic: whatever
@@ -547,8 +566,8 @@ TROIKA_API void troika_load_options_init(troika_load_options *options);
  * Errors: NOT_INITIALIZED (names the parameter), IO, OUT_OF_MEMORY, BUSY also while the model's
  * trainer is in a call. One thread per model at a time.
  */
-TROIKA_API troika_status troika_model_save(troika_model model, const char *path,
-                                           troika_error *error);
+TROIKA_API(troika_status) troika_model_save(troika_model model, const char *path,
+                                            troika_error *error);
 
 /**
  * Reads parameters and buffers from a safetensors file. Checks the whole file first: a refused file
@@ -564,9 +583,9 @@ TROIKA_API troika_status troika_model_save(troika_model model, const char *path,
  *
  * One thread per model at a time.
  */
-TROIKA_API troika_status troika_model_load(troika_model model, const char *path,
-                                           const troika_load_options *options,
-                                           troika_load_report *out_report, troika_error *error);
+TROIKA_API(troika_status) troika_model_load(troika_model model, const char *path,
+                                            const troika_load_options *options,
+                                            troika_load_report *out_report, troika_error *error);
 
 /**
  * Runs the model in evaluation mode on `device`. `input` is [batch, ...], of the type of the
@@ -587,9 +606,9 @@ TROIKA_API troika_status troika_model_load(troika_model model, const char *path,
  *
  * One thread per model at a time; reads `input`.
  */
-TROIKA_API troika_status troika_model_predict(troika_model model, troika_device device,
-                                              troika_tensor input, troika_tensor *out_output,
-                                              troika_error *error);
+TROIKA_API(troika_status) troika_model_predict(troika_model model, troika_device device,
+                                               troika_tensor input, troika_tensor *out_output,
+                                               troika_error *error);
 
 TROIKA_END_DECLS
 

@@ -75,19 +75,18 @@ typedef struct troika_plan_options {
         0, 0, TROIKA_COMPRESSION_NONE, NULL, 0, 0.0, NULL                                        \
   }
 
-/** Fills `options` as TROIKA_PLAN_OPTIONS_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_plan_options_init(troika_plan_options *options);
+/** Fills `options` as TROIKA_PLAN_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_plan_options_init(troika_plan_options *options, uint32_t struct_size);
 
 /**
  * Memory, communication and time of a step. Bytes of memory are those of the device that needs most
  * in total; bytes sent are those of the device that sends most. Filled by `troika_plan_estimate`
  * and `troika_plan_choose`.
  */
-typedef struct troika_plan {
-  uint32_t struct_size;    /**< Set by the caller to sizeof(troika_plan), or 0 for the same. */
+typedef struct troika_plan_result {
+  uint32_t struct_size;    /**< Set by the caller to sizeof(troika_plan_result). */
   int32_t fits;            /**< 1: `total_bytes` is at most the memory of a device. */
   troika_mesh mesh;        /**< data * layer * channel devices. */
-  int32_t reserved;        /**< 0. */
   int64_t parameter_bytes; /**< Parameters and buffers. */
   int64_t gradient_bytes;  /**< Gradients of parameters. */
   int64_t optimizer_bytes; /**< Optimizer state; with `shard_optimizer` the largest share of it. */
@@ -100,22 +99,25 @@ typedef struct troika_plan {
   /** The share of the pipeline's time in which its devices wait for each other, 0 to 1. */
   double bubble;
   double seconds;          /**< Duration of a step. */
-} troika_plan;
+} troika_plan_result;
 
 /** All zero except `struct_size`. */
-#define TROIKA_PLAN_INIT \
-  { sizeof(troika_plan), 0, {0, 0, 0}, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0 }
+#define TROIKA_PLAN_RESULT_INIT \
+  { sizeof(troika_plan_result), 0, {0, 0, 0, 0}, 0, 0, 0, 0, 0, 0, 0.0, 0.0 }
+
+/** Fills `result` as TROIKA_PLAN_RESULT_INIT does. Any thread. */
+TROIKA_API(void) troika_plan_result_init(troika_plan_result *result, uint32_t struct_size);
 
 /**
  * Estimates a training step on one mesh. `options` may be NULL: defaults. `mesh` may be NULL: all
  * devices share the batch. If `mesh->data` is 0, it is as many as there are devices for.
  *
  *     troika_plan_options options = TROIKA_PLAN_OPTIONS_INIT;
- *     troika_plan plan = TROIKA_PLAN_INIT;
- *     troika_mesh mesh = {2, 4, 1};
+ *     troika_plan_result plan = TROIKA_PLAN_RESULT_INIT;
+ *     troika_mesh mesh = {2, 4, 1, 0};
  *     options.devices = 8;
  *     options.micro_batches = 8;
- *     troika_plan_estimate(model, &options, &mesh, &plan, &error);  -- plan.seconds ...
+ *     troika_plan_estimate(model, &options, &mesh, &plan, &error);  // plan.seconds ...
  *
  * Errors:
  * - INVALID_ARGUMENT: a field, which the message names; a model with no output.
@@ -131,10 +133,11 @@ typedef struct troika_plan {
  *
  * One thread per model at a time.
  */
-TROIKA_API troika_status troika_plan_estimate(troika_model model,
-                                              const troika_plan_options *options,
-                                              const troika_mesh *mesh, troika_plan *out_plan,
-                                              troika_error *error);
+TROIKA_EXPERIMENTAL
+TROIKA_API(troika_status) troika_plan_estimate(troika_model model,
+                                               const troika_plan_options *options,
+                                               const troika_mesh *mesh,
+                                               troika_plan_result *out_plan, troika_error *error);
 
 /**
  * Estimates every mesh of all `options->devices` and returns the fastest whose memory fits. If
@@ -152,8 +155,9 @@ TROIKA_API troika_status troika_plan_estimate(troika_model model,
  *
  * One thread per model at a time.
  */
-TROIKA_API troika_status troika_plan_choose(troika_model model, const troika_plan_options *options,
-                                            troika_plan *out_plan, troika_error *error);
+TROIKA_EXPERIMENTAL
+TROIKA_API(troika_status) troika_plan_choose(troika_model model, const troika_plan_options *options,
+                                             troika_plan_result *out_plan, troika_error *error);
 
 TROIKA_END_DECLS
 

@@ -4,9 +4,21 @@
  * an error struct, or NULL. The comment of a call names the call's own errors. A failed
  * call leaves its outputs untouched, and handles among them NULL. Any call may also return:
  * - INVALID_ARGUMENT: an argument that is NULL or a handle of another kind, a `struct_size` of no
- *   version, an option `reserved` that is not 0.
+ *   version (0 among them), an option `reserved` that is not 0.
  * - UNSUPPORTED: an option struct of a newer header sets a field that this library does not know.
  * - OUT_OF_MEMORY (of the host), INTERNAL.
+ *
+ * Structs that begin with `struct_size` may grow at their end in later versions. Each of them has a
+ * macro `..._INIT` and a function `..._init(T *, uint32_t struct_size)`. Both set `struct_size`,
+ * and the other fields to their defaults. The function is for languages without macros: it fills
+ * `struct_size` bytes, and those that the library does not know with 0. It ignores NULL, and a size
+ * below 4. A field that a later version adds has the default 0.
+ * - Options: fields beyond `struct_size` have their defaults.
+ * - Infos, reports and results: the caller sets `struct_size` to the size of its own struct. The
+ *   call fills what caller and library both know. It sets the rest to 0, and `struct_size` to the
+ *   number of bytes that it filled. A failed call leaves the struct as it was.
+ *
+ * `troika_error` and `troika_device` have no `struct_size`: they never change.
  *
  * Inputs are read or copied during the call, unless the comment says otherwise. An output is
  * "Owned" (the caller destroys it) or "Borrowed until" some event (the caller must not touch it
@@ -72,7 +84,7 @@ typedef struct troika_error {
  * Returns the name of a status, such as "TROIKA_ERROR_BUSY"; "unknown status" for any other number.
  * Borrowed: static text. Never fails. Any thread.
  */
-TROIKA_API const char *troika_status_name(troika_status status);
+TROIKA_API(const char *) troika_status_name(troika_status status);
 
 TROIKA_END_DECLS
 

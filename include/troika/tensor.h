@@ -19,13 +19,13 @@ typedef struct troika_tensor_s *troika_tensor;
 
 /** Element types. */
 enum {
-  TROIKA_F32 = 1,  /**< IEEE 754 single precision. */
-  TROIKA_F64 = 2,  /**< IEEE 754 double precision. */
-  TROIKA_I32 = 3,  /**< Signed 32-bit integer. */
-  TROIKA_I64 = 4,  /**< Signed 64-bit integer. */
-  TROIKA_U8 = 5,   /**< Unsigned 8-bit integer. */
-  TROIKA_BF16 = 6, /**< bfloat16: 8 bits of exponent, 7 of fraction. */
-  TROIKA_F16 = 7   /**< IEEE 754 half precision. */
+  TROIKA_DTYPE_F32 = 1,  /**< IEEE 754 single precision. */
+  TROIKA_DTYPE_F64 = 2,  /**< IEEE 754 double precision. */
+  TROIKA_DTYPE_I32 = 3,  /**< Signed 32-bit integer. */
+  TROIKA_DTYPE_I64 = 4,  /**< Signed 64-bit integer. */
+  TROIKA_DTYPE_U8 = 5,   /**< Unsigned 8-bit integer. */
+  TROIKA_DTYPE_BF16 = 6, /**< bfloat16: 8 bits of exponent, 7 of fraction. */
+  TROIKA_DTYPE_F16 = 7   /**< IEEE 754 half precision. */
 };
 
 /**
@@ -35,21 +35,21 @@ enum {
  * Owned: destroy `*out_tensor` with `troika_tensor_destroy`. Errors: INVALID_ARGUMENT (kind of
  * device, dtype, rank or a dimension), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread.
  */
-TROIKA_API troika_status troika_tensor_create(troika_context context, troika_device device,
-                                              int32_t dtype, const int64_t *dims, int32_t rank,
-                                              const void *data, troika_tensor *out_tensor,
-                                              troika_error *error);
+TROIKA_API(troika_status) troika_tensor_create(troika_context context, troika_device device,
+                                               int32_t dtype, const int64_t *dims, int32_t rank,
+                                               const void *data, troika_tensor *out_tensor,
+                                               troika_error *error);
 
 /**
  * Gives up the caller's hold on a tensor. NULL is ignored. Never fails. Any thread, but not while
  * another is inside a call with the same handle.
  */
-TROIKA_API void troika_tensor_destroy(troika_tensor tensor);
+TROIKA_API(void) troika_tensor_destroy(troika_tensor tensor);
 
 /** Description of a tensor. Filled by `troika_tensor_describe`. */
 typedef struct troika_tensor_info {
   uint32_t struct_size;          /**< Set by the caller to sizeof(troika_tensor_info). */
-  int32_t dtype;                 /**< TROIKA_F32 and so on. */
+  int32_t dtype;                 /**< TROIKA_DTYPE_F32 and so on. */
   int32_t rank;                  /**< Number of dimensions, 0 to TROIKA_MAX_RANK. */
   troika_device device;          /**< The device that stores it. */
   int32_t reserved;              /**< 0. */
@@ -57,28 +57,35 @@ typedef struct troika_tensor_info {
   int64_t size_bytes;            /**< Bytes of all elements. */
 } troika_tensor_info;
 
+/** All zero except `struct_size`. */
+#define TROIKA_TENSOR_INFO_INIT \
+  { sizeof(troika_tensor_info), 0, 0, {0, 0}, 0, {0}, 0 }
+
+/** Fills `info` as TROIKA_TENSOR_INFO_INIT does. Any thread. */
+TROIKA_API(void) troika_tensor_info_init(troika_tensor_info *info, uint32_t struct_size);
+
 /**
  * Describes a tensor without reading its values. Errors: INVALID_ARGUMENT (`struct_size`). Any
  * thread.
  */
-TROIKA_API troika_status troika_tensor_describe(troika_tensor tensor, troika_tensor_info *out_info,
-                                                troika_error *error);
+TROIKA_API(troika_status) troika_tensor_describe(troika_tensor tensor, troika_tensor_info *out_info,
+                                                 troika_error *error);
 
 /**
  * Copies the elements, row-major, into `data` in host memory, `size_bytes` long.
  *
  * Errors: INVALID_ARGUMENT if `size_bytes` is not the tensor's size. Threads: reads the tensor.
  */
-TROIKA_API troika_status troika_tensor_to_host(troika_tensor tensor, void *data, int64_t size_bytes,
-                                               troika_error *error);
+TROIKA_API(troika_status) troika_tensor_to_host(troika_tensor tensor, void *data,
+                                                int64_t size_bytes, troika_error *error);
 
 /**
  * Copies `data`, row-major in host memory, `size_bytes` long, into the tensor.
  *
  * Errors: INVALID_ARGUMENT if `size_bytes` is not the tensor's size. Threads: writes the tensor.
  */
-TROIKA_API troika_status troika_tensor_from_host(troika_tensor tensor, const void *data,
-                                                 int64_t size_bytes, troika_error *error);
+TROIKA_API(troika_status) troika_tensor_from_host(troika_tensor tensor, const void *data,
+                                                  int64_t size_bytes, troika_error *error);
 
 /**
  * Copies the elements of `source` into `destination`, from device to device; shape and dtype must
@@ -87,8 +94,8 @@ TROIKA_API troika_status troika_tensor_from_host(troika_tensor tensor, const voi
  * Errors: INVALID_ARGUMENT if they differ, OUT_OF_MEMORY. Threads: reads `source`, writes
  * `destination`.
  */
-TROIKA_API troika_status troika_tensor_copy(troika_tensor source, troika_tensor destination,
-                                            troika_error *error);
+TROIKA_API(troika_status) troika_tensor_copy(troika_tensor source, troika_tensor destination,
+                                             troika_error *error);
 
 /**
  * Returns a new tensor with the same elements on `device`: always a copy, even if the tensor is
@@ -97,32 +104,32 @@ TROIKA_API troika_status troika_tensor_copy(troika_tensor source, troika_tensor 
  * Owned: destroy `*out_tensor`. Errors: INVALID_ARGUMENT (kind of device), DEVICE_UNAVAILABLE,
  * OUT_OF_MEMORY. Threads: reads the tensor.
  */
-TROIKA_API troika_status troika_tensor_to(troika_tensor tensor, troika_device device,
-                                          troika_tensor *out_tensor, troika_error *error);
+TROIKA_API(troika_status) troika_tensor_to(troika_tensor tensor, troika_device device,
+                                           troika_tensor *out_tensor, troika_error *error);
 
 /**
- * Cuts a tensor along dimension 0 into `n` pieces, in order, and puts piece i on `devices[i]`. The
- * sizes of pieces differ by at most one, the larger pieces first: 10 rows on 4 devices are cut into
- * 3, 3, 2 and 2. Pieces may be empty.
+ * Cuts a tensor along dimension 0 into `device_count` pieces, in order, and puts piece i on
+ * `devices[i]`. The sizes of pieces differ by at most one, the larger pieces first: 10 rows on 4
+ * devices are cut into 3, 3, 2 and 2. Pieces may be empty.
  *
- * Owned: destroy each of `out_tensors[0 .. n-1]`; on an error all are NULL. Errors:
- * INVALID_ARGUMENT (rank 0, `n` below 1, kind of device), DEVICE_UNAVAILABLE, OUT_OF_MEMORY.
- * Threads: reads the tensor.
+ * Owned: destroy each of `out_tensors[0 .. device_count-1]`; on an error all are NULL. Errors:
+ * INVALID_ARGUMENT (rank 0, `device_count` below 1, kind of device), DEVICE_UNAVAILABLE,
+ * OUT_OF_MEMORY. Threads: reads the tensor.
  */
-TROIKA_API troika_status troika_tensor_scatter(troika_tensor tensor, const troika_device *devices,
-                                               int32_t n, troika_tensor *out_tensors,
-                                               troika_error *error);
+TROIKA_API(troika_status) troika_tensor_scatter(troika_tensor tensor, const troika_device *devices,
+                                                int32_t device_count, troika_tensor *out_tensors,
+                                                troika_error *error);
 
 /**
- * Sums `n` tensors of one shape and dtype element by element, in the order of the list, and puts
- * the sum into each. The result has the same bits on every device. f32, f64, i32 and i64; integers
- * wrap around.
+ * Sums `tensor_count` tensors of one shape and dtype element by element, in the order of the list,
+ * and puts the sum into each. The result has the same bits on every device. f32, f64, i32 and i64;
+ * integers wrap around.
  *
- * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `n` below 1),
- * UNSUPPORTED (u8, bf16, f16), OUT_OF_MEMORY. Threads: writes every tensor of the list.
+ * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `tensor_count` below
+ * 1), UNSUPPORTED (u8, bf16, f16), OUT_OF_MEMORY. Threads: writes every tensor of the list.
  */
-TROIKA_API troika_status troika_tensor_all_reduce(const troika_tensor *tensors, int32_t n,
-                                                  troika_error *error);
+TROIKA_API(troika_status) troika_tensor_all_reduce(const troika_tensor *tensors,
+                                                   int32_t tensor_count, troika_error *error);
 
 struct DLManagedTensor; /* of dlpack.h */
 
@@ -133,9 +140,9 @@ struct DLManagedTensor; /* of dlpack.h */
  * valid until then, even after `troika_tensor_destroy`. Errors: OUT_OF_MEMORY. Threads: reads the
  * tensor; if the consumer reads or writes the memory, that counts as reading or writing the tensor.
  */
-TROIKA_API troika_status troika_tensor_to_dlpack(troika_tensor tensor,
-                                                 struct DLManagedTensor **out_managed,
-                                                 troika_error *error);
+TROIKA_API(troika_status) troika_tensor_to_dlpack(troika_tensor tensor,
+                                                  struct DLManagedTensor **out_managed,
+                                                  troika_error *error);
 
 /**
  * Creates a tensor from another library's DLPack struct without a copy. On success the tensor owns
@@ -147,9 +154,9 @@ TROIKA_API troika_status troika_tensor_to_dlpack(troika_tensor tensor,
  * CUDA), DEVICE_UNAVAILABLE, OUT_OF_MEMORY. Any thread. Memory of a GPU must be ready for any
  * stream: the call does not wait for work that the producer has in flight.
  */
-TROIKA_API troika_status troika_tensor_from_dlpack(troika_context context,
-                                                   struct DLManagedTensor *managed,
-                                                   troika_tensor *out_tensor, troika_error *error);
+TROIKA_API(troika_status) troika_tensor_from_dlpack(troika_context context,
+                                                    struct DLManagedTensor *managed,
+                                                    troika_tensor *out_tensor, troika_error *error);
 
 TROIKA_END_DECLS
 

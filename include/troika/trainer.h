@@ -138,7 +138,8 @@ enum {
  * parameter, the first of them counts.
  */
 typedef struct troika_parameter_group {
-  uint32_t struct_size; /**< sizeof(troika_parameter_group). */
+  /** sizeof(troika_parameter_group); the same in all groups of an array. */
+  uint32_t struct_size;
   /** 1: the parameters keep their bits, have no gradient and are not communicated. Default 0. */
   int32_t frozen;
   const char *pattern;  /**< `*` any run of characters, `?` any one; must be set. Copied. */
@@ -160,8 +161,8 @@ typedef struct troika_parameter_group {
         TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET                                   \
   }
 
-/** Fills `group` as TROIKA_PARAMETER_GROUP_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_parameter_group_init(troika_parameter_group *group);
+/** Fills `group` as TROIKA_PARAMETER_GROUP_INIT does. Any thread. */
+TROIKA_API(void) troika_parameter_group_init(troika_parameter_group *group, uint32_t struct_size);
 
 /**
  * The order in which the micro-batches of a split by layer pass through its stages;
@@ -187,6 +188,7 @@ typedef struct troika_mesh {
   int32_t data;
   int32_t layer;   /**< Devices in a row, each with some layers (pipeline parallelism). */
   int32_t channel; /**< Devices that have some channels of each layer (tensor parallelism). */
+  int32_t reserved; /**< 0. */
 } troika_mesh;
 
 /** How gradients travel between replicas. */
@@ -224,17 +226,17 @@ typedef struct troika_trainer_options {
   int32_t deadline_ms;
   /** 1: records every launch and collective for `troika_trainer_trace`. Default 0. */
   int32_t collect_trace;
-  int32_t fuse;            /**< 0: no fused kernels, for comparison; default 1. */
+  int32_t no_fusion;       /**< 1: no fused kernels, for comparison. Default 0. */
   /** The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling, also with F16.
    *  TROIKA_UNSET (default): 65536 with F16, no loss scaling with other precisions. */
   double loss_scale;
   /** Good steps in a row after which the loss scale doubles; 1 to 2^24, default 2000. */
-  int32_t loss_scale_interval;
+  int64_t loss_scale_interval;
   /** Cuts each replica's samples into this many parts, which are computed one after another. Their
    *  gradients are added before the all-reduce. Takes less memory. BatchNorm normalises each part
-   *  by itself. 0 to 65536; 0 and 1 (default): one part. Parts that get no sample are left out. */
+   *  by itself. 0 to 1024; 0 and 1 (default): one part. Parts that get no sample are left out. */
   int32_t micro_batches;
-  /** 0 (default): none. Otherwise cuts each batch into this many shards: a power of 2 up to 65536.
+  /** 0 (default): none. Otherwise cuts each batch into this many shards: a power of 2 up to 1024.
    *  The number of devices may be 1, 2, 4 ... `logical_shards`; parameters get the same bits on
    *  each of these numbers. BatchNorm normalises each shard by itself and tracks the first. A CPU
    *  device computes on one thread. Excludes `micro_batches` above 1. */
@@ -247,7 +249,7 @@ typedef struct troika_trainer_options {
    *  value above 1 needs the interleaved schedule. A split by layer needs at least
    *  `mesh.layer * layer_chunks` layers. */
   int32_t layer_chunks;
-  /** With mesh.layer above 1: the layer that begins each stage except the first, separated by
+  /** Only with mesh.layer above 1: the layer that begins each stage except the first, separated by
    *  commas. NULL (default): cut so that all stages cost about the same. Copied. */
   const char *layer_cuts;
   /** Cuts the forward pass into at most this many segments. Activations within a segment, except
@@ -273,18 +275,18 @@ typedef struct troika_trainer_options {
   int32_t shard_optimizer;
   /** Default TROIKA_COMPRESSION_NONE. BF16 excludes `logical_shards`. */
   int32_t gradient_compression;
-  /** 1 (default): GPUs keep a dataset that takes at most half of their free memory, from the first
+  /** 0 (default): GPUs keep a dataset that takes at most half of their free memory, from the first
    *  epoch over it on, and gather batches there. If a plan of this trainer needs that memory, the
-   *  dataset is evicted. 0: batches are copied from the host. The bits are the same. CPU devices
+   *  dataset is evicted. 1: batches are copied from the host. The bits are the same. CPU devices
    *  keep no datasets. */
-  int32_t samples_on_device;
-  /** 1 (default): on GPUs, long weight gradients are computed concurrently with the rest of the
-   *  backward pass. 0: every launch waits for the one before it, which takes a little less memory.
+  int32_t samples_on_host;
+  /** 0 (default): on GPUs, long weight gradients are computed concurrently with the rest of the
+   *  backward pass. 1: every launch waits for the one before it, which takes a little less memory.
    *  The bits are the same. */
-  int32_t overlap_weight_gradients;
+  int32_t launches_in_turn;
   int32_t optimizer;       /**< Default TROIKA_OPTIMIZER_SGD. */
-  /** 0: weight decay skips parameters with one axis (biases, BatchNorm). Default 1. */
-  int32_t decay_one_axis;
+  /** 1: weight decay skips parameters with one axis (biases, BatchNorm). Default 0. */
+  int32_t skip_decay_one_axis;
   double beta1;            /**< Adam, AdamW, LAMB: in [0, 1); TROIKA_UNSET (default): 0.9. */
   double beta2;            /**< Adam, AdamW, LAMB: in [0, 1); TROIKA_UNSET (default): 0.999. */
   /** Above 0; TROIKA_UNSET (default): 1e-8, LAMB 1e-6, LARS 1e-9, Adagrad 1e-10. */
@@ -296,9 +298,9 @@ typedef struct troika_trainer_options {
    *  `average = average_decay * average + (1 - average_decay) * parameter`.
    *  0 (default): no averages. */
   double average_decay;
-  /** 1 (default): evaluation and prediction use the averages, if there are any. 0: the
+  /** 0 (default): evaluation and prediction use the averages, if there are any. 1: the
    *  parameters. */
-  int32_t evaluate_average;
+  int32_t evaluate_parameters;
   int32_t schedule_maximize;     /**< PLATEAU: 1: larger metrics are better. Default 0. */
   double schedule_power;         /**< POLYNOMIAL: above 0; default 1. */
   double schedule_rise;          /**< ONE_CYCLE: in (0, 1); default 0.3. */
@@ -326,22 +328,22 @@ typedef struct troika_trainer_options {
   {                                                                                              \
     sizeof(troika_trainer_options), TROIKA_LOSS_CROSS_ENTROPY, TROIKA_REDUCTION_MEAN,            \
         TROIKA_PRECISION_F32, 0.1, 0.0, 0.0, 0, TROIKA_SCHEDULE_CONSTANT, 0, 0.1, 0.0, 0,        \
-        1048576, 0, NULL, 0, 600000, 0, 1, TROIKA_UNSET, 2000, 1, 0, {0, 1, 1},                  \
-        TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 1,  \
-        1, TROIKA_OPTIMIZER_SGD, 1, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,      \
-        TROIKA_UNSET, 0.0, 1, 0, 1.0, 0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0,           \
+        1048576, 0, NULL, 0, 600000, 0, 0, TROIKA_UNSET, 2000, 1, 0, {0, 1, 1, 0},               \
+        TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 0,  \
+        0, TROIKA_OPTIMIZER_SGD, 0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,      \
+        TROIKA_UNSET, 0.0, 0, 0, 1.0, 0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0,           \
         TROIKA_UNSET                                                                             \
   }
 
-/** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. NULL is ignored. Any thread. */
-TROIKA_API void troika_trainer_options_init(troika_trainer_options *options);
+/** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_trainer_options_init(troika_trainer_options *options, uint32_t struct_size);
 
 /**
- * Attaches a model to `n` devices of one kind, 1 to 1024, with one replica on each; the same device
- * twice gets two replicas. Parameters without a value take the model's default initialisation. All
- * replicas start from the model's parameters and stay bit-identical. A model has one trainer at a
- * time: attaching again takes the parameters over, and calls on the earlier trainer return
- * DETACHED.
+ * Attaches a model to `device_count` devices of one kind, 1 to 1024, with one replica on each; the
+ * same device twice gets two replicas. Parameters without a value take the model's default
+ * initialisation. All replicas start from the model's parameters and stay bit-identical. A model
+ * has one trainer at a time: attaching again takes the parameters over, and calls on the earlier
+ * trainer return DETACHED.
  *
  * A step computes what a single device computes on the whole batch. Samples are split evenly: sizes
  * differ by at most one, and a device may get none. Every sample weighs the same. Gradients are
@@ -372,20 +374,20 @@ TROIKA_API void troika_trainer_options_init(troika_trainer_options *options);
  *
  * One thread per model at a time.
  */
-TROIKA_API troika_status troika_model_attach(troika_model model, const troika_device *devices,
-                                             int32_t n, const troika_trainer_options *options,
-                                             troika_trainer *out_trainer, troika_error *error);
+TROIKA_API(troika_status) troika_model_attach(troika_model model, const troika_device *devices,
+                                              int32_t device_count,
+                                              const troika_trainer_options *options,
+                                              troika_trainer *out_trainer, troika_error *error);
 
 /**
  * Gives up the caller's hold on a trainer; its parameters stay with the model. NULL is ignored.
  * Never fails. Any thread, but not while another is inside a call with the same handle.
  */
-TROIKA_API void troika_trainer_destroy(troika_trainer trainer);
+TROIKA_API(void) troika_trainer_destroy(troika_trainer trainer);
 
 /** The result of a step. Filled by `troika_trainer_step`. */
 typedef struct troika_step_result {
-  /** Set by the caller to sizeof(troika_step_result), or 0 for the same. */
-  uint32_t struct_size;
+  uint32_t struct_size;  /**< Set by the caller to sizeof(troika_step_result). */
   int32_t reserved;      /**< 0. */
   double loss;           /**< Loss of the batch before the update: mean or sum, by `reduction`. */
   int64_t samples;       /**< Samples in the batch. */
@@ -405,6 +407,9 @@ typedef struct troika_step_result {
 /** All zero except `struct_size`. */
 #define TROIKA_STEP_RESULT_INIT \
   { sizeof(troika_step_result), 0, 0.0, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0 }
+
+/** Fills `result` as TROIKA_STEP_RESULT_INIT does. Any thread. */
+TROIKA_API(void) troika_step_result_init(troika_step_result *result, uint32_t struct_size);
 
 /**
  * Trains on one batch: forward, loss, backward, all-reduce of gradients, update. `out_result` may
@@ -428,11 +433,13 @@ typedef struct troika_step_result {
  *
  * One thread per trainer at a time; reads the batch.
  */
-TROIKA_API troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch,
-                                             troika_step_result *out_result, troika_error *error);
+TROIKA_API(troika_status) troika_trainer_step(troika_trainer trainer, troika_batch batch,
+                                              troika_step_result *out_result, troika_error *error);
 
 /** The progress after a batch, as a progress callback receives it. */
 typedef struct troika_progress {
+  uint32_t struct_size;  /**< The bytes that the library filled. */
+  int32_t reserved;      /**< 0. */
   int64_t batch;         /**< Batches of this epoch that are done. */
   int64_t batches;       /**< Batches in the epoch. */
   int64_t epoch;         /**< Epoch of the loader, from 0. */
@@ -460,19 +467,22 @@ typedef struct troika_progress {
  * counts. Borrowed until the callback returns: `progress`. The callback must not call this
  * trainer, except `troika_trainer_request_stop`.
  */
-typedef int32_t (*troika_progress_function)(const troika_progress *progress, void *user);
+typedef int32_t(TROIKA_CALL *troika_progress_function)(const troika_progress *progress,
+                                                       void *user);
 
 /**
- * Sets the progress callback; NULL removes it. `user` must outlive it. Errors: BUSY. One thread per
- * trainer at a time.
+ * Sets the progress callback; NULL removes it. `user_destroy`, if not NULL, is called with `user`
+ * when another callback takes its place, or when the trainer is destroyed. If the call fails, it is
+ * not called. Errors: BUSY. One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_set_progress(troika_trainer trainer,
-                                                     troika_progress_function function, void *user,
-                                                     troika_error *error);
+TROIKA_API(troika_status) troika_trainer_set_progress(troika_trainer trainer,
+                                                      troika_progress_function function, void *user,
+                                                      troika_destroy_function user_destroy,
+                                                      troika_error *error);
 
 /** Sums over many batches. Filled by calls that train on or evaluate the batches of a loader. */
 typedef struct troika_metrics {
-  uint32_t struct_size; /**< Set by the caller to sizeof(troika_metrics), or 0 for the same. */
+  uint32_t struct_size; /**< Set by the caller to sizeof(troika_metrics). */
   int32_t reserved;     /**< 0. */
   double loss;          /**< Mean over all labels. */
   double accuracy;      /**< correct / labels. */
@@ -485,6 +495,9 @@ typedef struct troika_metrics {
 /** All zero except `struct_size`. */
 #define TROIKA_METRICS_INIT \
   { sizeof(troika_metrics), 0, 0.0, 0.0, 0, 0, 0.0, 0 }
+
+/** Fills `metrics` as TROIKA_METRICS_INIT does. Any thread. */
+TROIKA_API(void) troika_metrics_init(troika_metrics *metrics, uint32_t struct_size);
 
 /**
  * Trains on the remaining batches of the loader's epoch, one step per batch, and leaves the loader
@@ -500,9 +513,9 @@ typedef struct troika_metrics {
  * small for any batch; BUSY also if the loader is in use. One thread per trainer, and per loader,
  * at a time.
  */
-TROIKA_API troika_status troika_trainer_train_epoch(troika_trainer trainer, troika_loader loader,
-                                                    troika_metrics *out_metrics,
-                                                    troika_error *error);
+TROIKA_API(troika_status) troika_trainer_train_epoch(troika_trainer trainer, troika_loader loader,
+                                                     troika_metrics *out_metrics,
+                                                     troika_error *error);
 
 /**
  * Trains as `troika_trainer_train_epoch` does, on at most `batches` of the epoch's remaining
@@ -513,9 +526,9 @@ TROIKA_API troika_status troika_trainer_train_epoch(troika_trainer trainer, troi
  * Errors: those of `troika_trainer_train_epoch`; INVALID_ARGUMENT also if `batches` is below 1. One
  * thread per trainer, and per loader, at a time.
  */
-TROIKA_API troika_status troika_trainer_train_batches(troika_trainer trainer, troika_loader loader,
-                                                      int64_t batches, troika_metrics *out_metrics,
-                                                      troika_error *error);
+TROIKA_API(troika_status) troika_trainer_train_batches(troika_trainer trainer, troika_loader loader,
+                                                       int64_t batches, troika_metrics *out_metrics,
+                                                       troika_error *error);
 
 /**
  * Evaluates an epoch of the loader, from its first batch, on all attached devices. Sums losses and
@@ -530,8 +543,8 @@ TROIKA_API troika_status troika_trainer_train_batches(troika_trainer trainer, tr
  * small for any batch; BUSY also if the loader is in use. One thread per trainer, and per loader,
  * at a time.
  */
-TROIKA_API troika_status troika_trainer_evaluate(troika_trainer trainer, troika_loader loader,
-                                                 troika_metrics *out_metrics, troika_error *error);
+TROIKA_API(troika_status) troika_trainer_evaluate(troika_trainer trainer, troika_loader loader,
+                                                  troika_metrics *out_metrics, troika_error *error);
 
 /**
  * Evaluates as `troika_trainer_evaluate` does, on only one attached device, with no communication.
@@ -540,10 +553,10 @@ TROIKA_API troika_status troika_trainer_evaluate(troika_trainer trainer, troika_
  * `device`; UNSUPPORTED also if the model is split by layer or channel. One thread per trainer, and
  * per loader, at a time.
  */
-TROIKA_API troika_status troika_trainer_evaluate_on(troika_trainer trainer, troika_device device,
-                                                    troika_loader loader,
-                                                    troika_metrics *out_metrics,
-                                                    troika_error *error);
+TROIKA_API(troika_status) troika_trainer_evaluate_on(troika_trainer trainer, troika_device device,
+                                                     troika_loader loader,
+                                                     troika_metrics *out_metrics,
+                                                     troika_error *error);
 
 /**
  * Runs the network in evaluation mode on all attached devices. `input` is [batch, ...], of the type
@@ -554,8 +567,8 @@ TROIKA_API troika_status troika_trainer_evaluate_on(troika_trainer trainer, troi
  * range), OUT_OF_MEMORY, UNSUPPORTED (an op that a device has no kernel for), BUSY, COMM, DETACHED.
  * One thread per trainer at a time; reads `input`.
  */
-TROIKA_API troika_status troika_trainer_predict(troika_trainer trainer, troika_tensor input,
-                                                troika_tensor *out_output, troika_error *error);
+TROIKA_API(troika_status) troika_trainer_predict(troika_trainer trainer, troika_tensor input,
+                                                 troika_tensor *out_output, troika_error *error);
 
 /**
  * Asks for a stop. Training on a loader, or evaluation, that is in progress returns STOPPED between
@@ -564,7 +577,7 @@ TROIKA_API troika_status troika_trainer_predict(troika_trainer trainer, troika_t
  *
  * Errors: only INVALID_ARGUMENT, if the handle is not a trainer's. Any thread, at any time.
  */
-TROIKA_API troika_status troika_trainer_request_stop(troika_trainer trainer, troika_error *error);
+TROIKA_API(troika_status) troika_trainer_request_stop(troika_trainer trainer, troika_error *error);
 
 /**
  * Sets the base learning rate from the next step on; the schedule continues and multiplies the new
@@ -574,9 +587,9 @@ TROIKA_API troika_status troika_trainer_request_stop(troika_trainer trainer, tro
  * Errors: INVALID_ARGUMENT (below 0, not finite, no such group), BUSY, COMM, DETACHED. One thread
  * per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_set_learning_rate(troika_trainer trainer, int32_t group,
-                                                          double learning_rate,
-                                                          troika_error *error);
+TROIKA_API(troika_status) troika_trainer_set_learning_rate(troika_trainer trainer, int32_t group,
+                                                           double learning_rate,
+                                                           troika_error *error);
 
 /**
  * Returns in `*out_learning_rate` the learning rate that the next step will use, with schedule and
@@ -584,9 +597,9 @@ TROIKA_API troika_status troika_trainer_set_learning_rate(troika_trainer trainer
  *
  * Errors: INVALID_ARGUMENT (no such group), BUSY. One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_get_learning_rate(troika_trainer trainer, int32_t group,
-                                                          double *out_learning_rate,
-                                                          troika_error *error);
+TROIKA_API(troika_status) troika_trainer_get_learning_rate(troika_trainer trainer, int32_t group,
+                                                           double *out_learning_rate,
+                                                           troika_error *error);
 
 /**
  * Sets an option (TROIKA_OPTION_*) from the next step on. `group` is an index into the options'
@@ -605,9 +618,9 @@ TROIKA_API troika_status troika_trainer_get_learning_rate(troika_trainer trainer
  *
  * One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_set_option(troika_trainer trainer, int32_t group,
-                                                   int32_t option, double value,
-                                                   troika_error *error);
+TROIKA_API(troika_status) troika_trainer_set_option(troika_trainer trainer, int32_t group,
+                                                    int32_t option, double value,
+                                                    troika_error *error);
 
 /**
  * Returns the value of an option (TROIKA_OPTION_*) in `*out_value`. The value of a learning rate is
@@ -616,9 +629,9 @@ TROIKA_API troika_status troika_trainer_set_option(troika_trainer trainer, int32
  * Errors: INVALID_ARGUMENT (no such group, an option that the optimizer does not have), BUSY. One
  * thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_get_option(troika_trainer trainer, int32_t group,
-                                                   int32_t option, double *out_value,
-                                                   troika_error *error);
+TROIKA_API(troika_status) troika_trainer_get_option(troika_trainer trainer, int32_t group,
+                                                    int32_t option, double *out_value,
+                                                    troika_error *error);
 
 /**
  * Reports a metric of the caller to a trainer whose schedule is TROIKA_SCHEDULE_PLATEAU, usually
@@ -627,8 +640,8 @@ TROIKA_API troika_status troika_trainer_get_option(troika_trainer trainer, int32
  * Errors: INVALID_ARGUMENT (another schedule, a metric that is NaN), BUSY, COMM, DETACHED. One
  * thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_report_metric(troika_trainer trainer, double metric,
-                                                      troika_error *error);
+TROIKA_API(troika_status) troika_trainer_report_metric(troika_trainer trainer, double metric,
+                                                       troika_error *error);
 
 /**
  * Copies the parameter or buffer that the replica on `device` holds, row-major, into `data` in host
@@ -639,9 +652,9 @@ TROIKA_API troika_status troika_trainer_report_metric(troika_trainer trainer, do
  * that hold the parameter), INVALID_ARGUMENT if the size differs, OUT_OF_MEMORY, BUSY, COMM,
  * DETACHED. One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_get_parameter(troika_trainer trainer, const char *name,
-                                                      troika_device device, void *data,
-                                                      int64_t size_bytes, troika_error *error);
+TROIKA_API(troika_status) troika_trainer_get_parameter(troika_trainer trainer, const char *name,
+                                                       troika_device device, void *data,
+                                                       int64_t size_bytes, troika_error *error);
 
 /**
  * Copies the gradient of the last step into `data` in host memory, `size_bytes` long: f32,
@@ -657,9 +670,9 @@ TROIKA_API troika_status troika_trainer_get_parameter(troika_trainer trainer, co
  *
  * One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_get_gradient(troika_trainer trainer, const char *name,
-                                                     float *data, int64_t size_bytes,
-                                                     troika_error *error);
+TROIKA_API(troika_status) troika_trainer_get_gradient(troika_trainer trainer, const char *name,
+                                                      float *data, int64_t size_bytes,
+                                                      troika_error *error);
 
 /**
  * Compares parameters and optimizer state of all replicas bit by bit, and returns OK if they are
@@ -668,8 +681,8 @@ TROIKA_API troika_status troika_trainer_get_gradient(troika_trainer trainer, con
  * Errors: MISMATCH (names parameter and devices), OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread
  * per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_check_replicas(troika_trainer trainer,
-                                                       troika_error *error);
+TROIKA_API(troika_status) troika_trainer_check_replicas(troika_trainer trainer,
+                                                        troika_error *error);
 
 /**
  * Writes a training state, from which training resumes bit for bit on the same mesh and correctly
@@ -679,8 +692,8 @@ TROIKA_API troika_status troika_trainer_check_replicas(troika_trainer trainer,
  *
  * Errors: IO, OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_save(troika_trainer trainer, const char *path,
-                                             troika_error *error);
+TROIKA_API(troika_status) troika_trainer_save(troika_trainer trainer, const char *path,
+                                              troika_error *error);
 
 /**
  * Writes a weights file, which `troika_model_load` reads, with the moving averages of the
@@ -690,8 +703,8 @@ TROIKA_API troika_status troika_trainer_save(troika_trainer trainer, const char 
  * Errors: INVALID_ARGUMENT (attached without `average_decay`), IO, OUT_OF_MEMORY, BUSY, COMM,
  * DETACHED. One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_save_average(troika_trainer trainer, const char *path,
-                                                     troika_error *error);
+TROIKA_API(troika_status) troika_trainer_save_average(troika_trainer trainer, const char *path,
+                                                      troika_error *error);
 
 /**
  * Reads a training state. The model, the options that determine the run (precision, optimizer,
@@ -707,9 +720,9 @@ TROIKA_API troika_status troika_trainer_save_average(troika_trainer trainer, con
  * (the message names the first difference), OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread per
  * trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_load(troika_trainer trainer, const char *path,
-                                             troika_loader_position *out_position,
-                                             troika_error *error);
+TROIKA_API(troika_status) troika_trainer_load(troika_trainer trainer, const char *path,
+                                              troika_loader_position *out_position,
+                                              troika_error *error);
 
 /**
  * Returns the single-device model, which shares the trained parameters: another hold on the model
@@ -719,8 +732,8 @@ TROIKA_API troika_status troika_trainer_load(troika_trainer trainer, const char 
  * Owned: destroy `*out_model` with `troika_model_destroy`. Errors: OUT_OF_MEMORY, BUSY, DETACHED.
  * One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_unwrap(troika_trainer trainer, troika_model *out_model,
-                                               troika_error *error);
+TROIKA_API(troika_status) troika_trainer_unwrap(troika_trainer trainer, troika_model *out_model,
+                                                troika_error *error);
 
 /** Memory of one replica in bytes. Filled by `troika_trainer_memory`. */
 typedef struct troika_memory_info {
@@ -731,15 +744,22 @@ typedef struct troika_memory_info {
   int64_t parameter_bytes; /**< Parameters and buffers. */
   int64_t gradient_bytes;  /**< Gradients of parameters. */
   int64_t optimizer_bytes; /**< Optimizer state. */
-  int64_t sample_bytes;    /**< Datasets that the device keeps (`samples_on_device`). */
+  int64_t sample_bytes;    /**< Datasets that the device keeps (`samples_on_host`). */
 } troika_memory_info;
+
+/** All zero except `struct_size`. */
+#define TROIKA_MEMORY_INFO_INIT \
+  { sizeof(troika_memory_info), 0, 0, 0, 0, 0, 0 }
+
+/** Fills `info` as TROIKA_MEMORY_INFO_INIT does. Any thread. */
+TROIKA_API(void) troika_memory_info_init(troika_memory_info *info, uint32_t struct_size);
 
 /**
  * Returns the memory of replica `replica` (0 .. n-1). Errors: NOT_FOUND (no such replica), BUSY.
  * One thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica,
-                                               troika_memory_info *out_info, troika_error *error);
+TROIKA_API(troika_status) troika_trainer_memory(troika_trainer trainer, int32_t replica,
+                                                troika_memory_info *out_info, troika_error *error);
 
 /**
  * Writes the plan for a training batch of `batch` samples as text: every launch of each replica,
@@ -750,9 +770,10 @@ TROIKA_API troika_status troika_trainer_memory(troika_trainer trainer, int32_t r
  * OUT_OF_MEMORY, UNSUPPORTED (an op that a device has no kernel for), BUSY, COMM, DETACHED. One
  * thread per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_explain(troika_trainer trainer, int64_t batch, char *buffer,
-                                                int64_t capacity, int64_t *out_size,
-                                                troika_error *error);
+TROIKA_EXPERIMENTAL
+TROIKA_API(troika_status) troika_trainer_explain(troika_trainer trainer, int64_t batch,
+                                                 char *buffer, int64_t capacity, int64_t *out_size,
+                                                 troika_error *error);
 
 /**
  * Writes the trace of the last step, one line per event: "replica begin_us end_us name", in
@@ -762,9 +783,10 @@ TROIKA_API troika_status troika_trainer_explain(troika_trainer trainer, int64_t 
  * Errors: NOT_INITIALIZED without a trace, INVALID_ARGUMENT (a capacity below 0), BUSY. One thread
  * per trainer at a time.
  */
-TROIKA_API troika_status troika_trainer_trace(troika_trainer trainer, char *buffer,
-                                              int64_t capacity, int64_t *out_size,
-                                              troika_error *error);
+TROIKA_EXPERIMENTAL
+TROIKA_API(troika_status) troika_trainer_trace(troika_trainer trainer, char *buffer,
+                                               int64_t capacity, int64_t *out_size,
+                                               troika_error *error);
 
 TROIKA_END_DECLS
 

@@ -10,7 +10,8 @@ troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets, t
   constexpr const char* kName = "troika_batch_create";
   return guard(error, [&] {
     *required(out_batch, kName, "out_batch") = nullptr;
-    const Tensor &x = *object_of(inputs, kName, "inputs")->tensor, &t = *object_of(targets, kName, "targets")->tensor;
+    const auto x_hold = object_of(inputs, kName, "inputs"), t_hold = object_of(targets, kName, "targets");
+    const Tensor &x = *x_hold->tensor, &t = *t_hold->tensor;
     const Shape &x_shape = x.type().shape, &t_shape = t.type().shape;
     const bool are_tokens = x.type().dtype == DType::i32;
     if ((x.type().dtype != DType::f32 && !are_tokens) || x_shape.rank() < 2)

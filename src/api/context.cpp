@@ -3,20 +3,15 @@
 #include <zlib.h>
 
 #include "api/context_handle.h"
+#include "api/field_check.h"
+#include "api/structs.h"
+#include "api/user_data.h"
 #include "train/context.h"
 
 using namespace troika;
 using namespace troika::api;
 
-namespace {
-
-constexpr troika_context_options kDefaults = TROIKA_CONTEXT_OPTIONS_INIT;
-
-}  // namespace
-
-int32_t troika_version(void) {
-  return TROIKA_VERSION_MAJOR * 10000 + TROIKA_VERSION_MINOR * 100 + TROIKA_VERSION_PATCH;
-}
+int32_t troika_version(void) { return TROIKA_VERSION; }
 
 #define TROIKA_TEXT_OF(x) #x
 #define TROIKA_TEXT(x) TROIKA_TEXT_OF(x)
@@ -49,20 +44,17 @@ const char* troika_status_name(troika_status status) {
   }
 }
 
-void troika_context_options_init(troika_context_options* options) {
-  if (options) *options = kDefaults;
-}
-
 troika_status troika_context_create(const troika_context_options* options, troika_context* out_context,
                                     troika_error* error) {
   return guard(error, [&] {
     *required(out_context, "troika_context_create", "out_context") = nullptr;
-    const auto o = read_options(options, kDefaults, "troika_context_options");
+    watch_process();
+    const auto o = read_options(options);
     ContextOptions settings;
     if (o.cpu_threads != TROIKA_UNSET) {
-      if (o.cpu_threads < 1 || o.cpu_threads > 4096)
+      if (o.cpu_threads < 1)
         throw Error(Status::invalid_argument, text("troika_context_create: options.cpu_threads is ", o.cpu_threads,
-                                                   ", need 1 to 4096 or TROIKA_UNSET"));
+                                                   ", need at least 1 or TROIKA_UNSET"));
       settings.cpu_threads = o.cpu_threads;
     }
     if (o.log_level != TROIKA_UNSET) {
@@ -75,11 +67,14 @@ troika_status troika_context_create(const troika_context_options* options, troik
       throw Error(Status::invalid_argument,
                   text("troika_context_create: options.reserved is ", o.reserved, ", need 0"));
     settings.seed = o.seed;
+    if (o.backends) settings.backends = FieldCheck("troika_context_create: options.").names("backends", o.backends);
+    const auto user = std::make_shared<UserData>(o.log_user);
     if (o.log)
-      settings.log = [log = o.log, user = o.log_user](LogLevel level, const char* line) {
-        log(static_cast<int32_t>(level), line, user);
+      settings.log = [log = o.log, user](LogLevel level, const char* line) {
+        log(static_cast<int32_t>(level), line, user->data);
       };
     *out_context = new troika_context_s(std::make_shared<Context>(std::move(settings)));
+    if (o.log) user->destroy = o.log_user_destroy;
   });
 }
 

@@ -7,6 +7,7 @@
 #include "api/data_handles.h"
 #include "api/guard.h"
 #include "api/handle.h"
+#include "api/structs.h"
 #include "core/shape.h"
 #include "data/array_dataset.h"
 #include "data/idx_dataset.h"
@@ -18,17 +19,13 @@ using namespace troika::api;
 
 namespace {
 
-// The values of the _INIT macros, which C++ accepts as constant initialisers.
-constexpr troika_dataset_options kDatasetDefaults = TROIKA_DATASET_OPTIONS_INIT;
-constexpr troika_loader_options kLoaderDefaults = TROIKA_LOADER_OPTIONS_INIT;
-
 template <typename... Parts>
 [[noreturn]] void refuse(const char* function, const Parts&... parts) {
   throw Error(Status::invalid_argument, text(function, ": ", parts...));
 }
 
 // Returns one side of the resize; 0 if it is unset.
-int64_t read_side(int32_t pixels, const char* function, const char* field) {
+int64_t read_side(int64_t pixels, const char* function, const char* field) {
   if (pixels == TROIKA_UNSET) return 0;
   if (pixels < 1 || pixels > kMaxImageSide)
     refuse(function, "options.", field, " is ", pixels, ", need 1 to ", kMaxImageSide);
@@ -36,7 +33,7 @@ int64_t read_side(int32_t pixels, const char* function, const char* field) {
 }
 
 ImageTransform read_transform(const troika_dataset_options* given, const char* function) {
-  const auto options = read_options(given, kDatasetDefaults, "troika_dataset_options");
+  const auto options = read_options(given);
   if (options.reserved != 0) refuse(function, "options.reserved is ", options.reserved, ", need 0");
   ImageTransform transform;
   transform.resize_height = read_side(options.resize_height, function, "resize_height");
@@ -76,15 +73,15 @@ bool read_flag(int32_t value, int32_t unset, const char* function, const char* f
 }
 
 LoaderOptions read_loader_options(const troika_loader_options* given, const char* function) {
-  const auto options = read_options(given, kLoaderDefaults, "troika_loader_options");
+  const auto options = read_options(given);
   if (options.batch == TROIKA_UNSET) refuse(function, "options.batch is not set, need at least 1");
   if (options.batch < 1) refuse(function, "options.batch is ", options.batch, ", need at least 1");
-  if (options.reserved != 0) refuse(function, "options.reserved is ", options.reserved, ", need 0");
   LoaderOptions read;
   read.batch = options.batch;
-  read.shuffle = read_flag(options.shuffle, kLoaderDefaults.shuffle, function, "shuffle");
-  read.drop_last = read_flag(options.drop_last, kLoaderDefaults.drop_last, function, "drop_last");
-  read.prefetch = options.prefetch == TROIKA_UNSET ? kLoaderDefaults.prefetch : options.prefetch;
+  read.shuffle = read_flag(options.shuffle, 0, function, "shuffle");
+  read.drop_last = read_flag(options.drop_last, 0, function, "drop_last");
+  read.prefetch =
+      options.prefetch == TROIKA_UNSET ? StructDef<troika_loader_options>::kDefaults.prefetch : options.prefetch;
   if (read.prefetch < 0 || read.prefetch > kMaxPrefetch)
     refuse(function, "options.prefetch is ", read.prefetch, ", need 0 to ", kMaxPrefetch);
   read.seed = options.seed;
@@ -92,20 +89,21 @@ LoaderOptions read_loader_options(const troika_loader_options* given, const char
 }
 
 troika_dataset make_handle(troika_context context, std::shared_ptr<const Dataset> dataset, const char* function) {
-  auto& owner = object_of(context, function, "context");
-  return new troika_dataset_s(std::make_shared<DatasetObject>(DatasetObject{owner, std::move(dataset)}));
+  const auto owner = object_of(context, function, "context");
+  return new troika_dataset_s(std::make_shared<DatasetObject>(DatasetObject{owner.shared(), std::move(dataset)}));
 }
 
 // Copies `count` tokens. `tokens` may be NULL only if there are none.
 Tokens read_tokens(const void* tokens, int32_t dtype, int64_t count, const char* function) {
-  if (dtype != TROIKA_U8 && dtype != TROIKA_I32) refuse(function, "dtype is ", dtype, ", need TROIKA_U8 or TROIKA_I32");
+  if (dtype != TROIKA_DTYPE_U8 && dtype != TROIKA_DTYPE_I32)
+    refuse(function, "dtype is ", dtype, ", need TROIKA_DTYPE_U8 or TROIKA_DTYPE_I32");
   if (count > 0) required(tokens, function, "tokens");
   const auto copied = [&](const auto* first) -> Tokens { return std::vector(first, first + count); };
-  if (dtype == TROIKA_U8) return copied(static_cast<const uint8_t*>(tokens));
+  if (dtype == TROIKA_DTYPE_U8) return copied(static_cast<const uint8_t*>(tokens));
   return copied(static_cast<const int32_t*>(tokens));
 }
 
-int64_t read_steps(int32_t steps, const char* function) {
+int64_t read_steps(int64_t steps, const char* function) {
   if (steps < 1) refuse(function, "steps is ", steps, ", need at least 1");
   return steps;
 }
@@ -116,17 +114,13 @@ void write_dims(const Shape& shape, int64_t (&dims)[TROIKA_MAX_RANK]) {
 
 }  // namespace
 
-void troika_dataset_options_init(troika_dataset_options* options) {
-  if (options) *options = kDatasetDefaults;
-}
-
 troika_status troika_dataset_open_idx(troika_context context, const char* images_path, const char* labels_path,
                                       const troika_dataset_options* options, troika_dataset* out_dataset,
                                       troika_error* error) {
   constexpr const char* kFunction = "troika_dataset_open_idx";
   return guard(error, [&] {
     *required(out_dataset, kFunction, "out_dataset") = nullptr;
-    object_of(context, kFunction, "context");
+    check_handle(context, kFunction, "context");
     required(images_path, kFunction, "images_path");
     required(labels_path, kFunction, "labels_path");
     const ImageTransform transform = read_transform(options, kFunction);
@@ -140,7 +134,7 @@ troika_status troika_dataset_open_directory(troika_context context, const char* 
   constexpr const char* kFunction = "troika_dataset_open_directory";
   return guard(error, [&] {
     *required(out_dataset, kFunction, "out_dataset") = nullptr;
-    object_of(context, kFunction, "context");
+    check_handle(context, kFunction, "context");
     required(directory, kFunction, "directory");
     const std::string_view wanted = required(split, kFunction, "split");
     if (wanted != "train" && wanted != "test") refuse(kFunction, "split is '", wanted, "', need 'train' or 'test'");
@@ -155,7 +149,7 @@ troika_status troika_dataset_create_arrays(troika_context context, const float* 
   constexpr const char* kFunction = "troika_dataset_create_arrays";
   return guard(error, [&] {
     *required(out_dataset, kFunction, "out_dataset") = nullptr;
-    object_of(context, kFunction, "context");
+    check_handle(context, kFunction, "context");
     Shape shape = read_sample_shape(dims, rank, kFunction);
     const int64_t elements = count_all(n, shape, kFunction);
     if (n > 0) required(inputs, kFunction, "inputs");
@@ -180,12 +174,12 @@ troika_status troika_dataset_create_arrays(troika_context context, const float* 
 }
 
 troika_status troika_dataset_create_synthetic(troika_context context, const int64_t* dims, int32_t rank, int64_t n,
-                                              int32_t classes, uint64_t seed, troika_dataset* out_dataset,
+                                              int64_t classes, uint64_t seed, troika_dataset* out_dataset,
                                               troika_error* error) {
   constexpr const char* kFunction = "troika_dataset_create_synthetic";
   return guard(error, [&] {
     *required(out_dataset, kFunction, "out_dataset") = nullptr;
-    object_of(context, kFunction, "context");
+    check_handle(context, kFunction, "context");
     Shape shape = read_sample_shape(dims, rank, kFunction);
     count_all(n, shape, kFunction);
     if (classes < 1) refuse(kFunction, "classes is ", classes, ", need at least 1");
@@ -195,12 +189,12 @@ troika_status troika_dataset_create_synthetic(troika_context context, const int6
 }
 
 troika_status troika_dataset_create_token_stream(troika_context context, const void* tokens, int32_t dtype,
-                                                 int64_t count, int32_t steps, troika_dataset* out_dataset,
+                                                 int64_t count, int64_t steps, troika_dataset* out_dataset,
                                                  troika_error* error) {
   constexpr const char* kFunction = "troika_dataset_create_token_stream";
   return guard(error, [&] {
     *required(out_dataset, kFunction, "out_dataset") = nullptr;
-    object_of(context, kFunction, "context");
+    check_handle(context, kFunction, "context");
     if (count < 0) refuse(kFunction, "count is ", count, ", need at least 0");
     read_steps(steps, kFunction);
     *out_dataset = make_handle(
@@ -209,12 +203,12 @@ troika_status troika_dataset_create_token_stream(troika_context context, const v
 }
 
 troika_status troika_dataset_create_tokens(troika_context context, const void* tokens, int32_t dtype, int64_t n,
-                                           int32_t steps, const int32_t* labels, int32_t label_size,
-                                           int32_t ignore_index, troika_dataset* out_dataset, troika_error* error) {
+                                           int64_t steps, const int32_t* labels, int64_t label_size,
+                                           int64_t ignore_index, troika_dataset* out_dataset, troika_error* error) {
   constexpr const char* kFunction = "troika_dataset_create_tokens";
   return guard(error, [&] {
     *required(out_dataset, kFunction, "out_dataset") = nullptr;
-    object_of(context, kFunction, "context");
+    check_handle(context, kFunction, "context");
     const int64_t count = count_all(n, {read_steps(steps, kFunction)}, kFunction);
     if (label_size != 1 && label_size != steps) refuse(kFunction, "label_size is ", label_size, ", need 1 or ", steps);
     if (n > 0) required(labels, kFunction, "labels");
@@ -231,7 +225,8 @@ troika_status troika_dataset_create_tokens(troika_context context, const void* t
 troika_status troika_dataset_describe(troika_dataset dataset, troika_dataset_info* out_info, troika_error* error) {
   constexpr const char* kFunction = "troika_dataset_describe";
   return guard(error, [&] {
-    const Dataset& described = *object_of(dataset, kFunction, "dataset")->dataset;
+    const auto object = object_of(dataset, kFunction, "dataset");
+    const Dataset& described = *object->dataset;
     troika_dataset_info info = {};
     info.rank = described.sample_shape().rank();
     info.n = described.size();
@@ -246,18 +241,14 @@ troika_status troika_dataset_describe(troika_dataset dataset, troika_dataset_inf
 
 void troika_dataset_destroy(troika_dataset dataset) { destroy_handle(dataset); }
 
-void troika_loader_options_init(troika_loader_options* options) {
-  if (options) *options = kLoaderDefaults;
-}
-
 troika_status troika_loader_create(troika_dataset dataset, const troika_loader_options* options,
                                    troika_loader* out_loader, troika_error* error) {
   constexpr const char* kFunction = "troika_loader_create";
   return guard(error, [&] {
     *required(out_loader, kFunction, "out_loader") = nullptr;
-    auto& source = object_of(dataset, kFunction, "dataset");
+    const auto source = object_of(dataset, kFunction, "dataset");
     const LoaderOptions read = read_loader_options(options, kFunction);
-    *out_loader = new troika_loader_s(std::make_shared<LoaderObject>(source, read));
+    *out_loader = new troika_loader_s(std::make_shared<LoaderObject>(source.shared(), read));
   });
 }
 
@@ -265,13 +256,13 @@ troika_status troika_loader_next(troika_loader loader, troika_batch* out_batch, 
   constexpr const char* kFunction = "troika_loader_next";
   return guard(error, [&]() -> troika_status {
     *required(out_batch, kFunction, "out_batch") = nullptr;
-    LoaderObject& object = *object_of(loader, kFunction, "loader");
-    const Exclusive exclusive(object.in_use, kFunction, "loader");
-    object.batch.object = nullptr;
-    const Batch* const batch = object.loader.next();
+    const auto object = object_of(loader, kFunction, "loader");
+    const Exclusive exclusive(object->in_use, kFunction, "loader");
+    object->batch.object = nullptr;
+    const Batch* const batch = object->loader.next();
     if (!batch) return TROIKA_END_OF_DATA;
-    object.batch.object = std::shared_ptr<const Batch>(std::shared_ptr<void>(), batch);  // the loader owns it
-    *out_batch = &object.batch;
+    object->batch.object = std::shared_ptr<const Batch>(std::shared_ptr<void>(), batch);  // the loader owns it
+    *out_batch = &object->batch;
     return TROIKA_OK;
   });
 }
@@ -279,30 +270,30 @@ troika_status troika_loader_next(troika_loader loader, troika_batch* out_batch, 
 troika_status troika_loader_tell(troika_loader loader, troika_loader_position* out_position, troika_error* error) {
   constexpr const char* kFunction = "troika_loader_tell";
   return guard(error, [&] {
-    LoaderObject& object = *object_of(loader, kFunction, "loader");
-    required(out_position, kFunction, "out_position");
-    const Exclusive exclusive(object.in_use, kFunction, "loader");
-    const BatchPosition position = object.loader.tell();
-    *out_position = {position.epoch, position.batch, position.batches};
+    const auto object = object_of(loader, kFunction, "loader");
+    result_size(out_position, kFunction, "out_position");
+    const Exclusive exclusive(object->in_use, kFunction, "loader");
+    write_result(out_position, position_of(object->loader.tell()), kFunction, "out_position");
   });
 }
 
 troika_status troika_loader_seek(troika_loader loader, const troika_loader_position* position, troika_error* error) {
   constexpr const char* kFunction = "troika_loader_seek";
   return guard(error, [&] {
-    LoaderObject& object = *object_of(loader, kFunction, "loader");
-    required(position, kFunction, "position");
-    const Exclusive exclusive(object.in_use, kFunction, "loader");
-    const int64_t batches = object.loader.batches();
-    if (position->epoch < 0 || position->epoch > kMaxEpoch)
-      refuse(kFunction, "position->epoch is ", position->epoch, ", need 0 to ", kMaxEpoch);
-    if (position->batch < 0 || position->batch > batches)
-      refuse(kFunction, "position->batch is ", position->batch, ", need 0 to ", batches, ", the batches of an epoch");
-    if (position->batches != 0 && position->batches != batches)
-      refuse(kFunction, "position->batches is ", position->batches, ", this loader has ", batches,
+    const auto object = object_of(loader, kFunction, "loader");
+    const auto p = read_options(required(position, kFunction, "position"));
+    if (p.reserved != 0) refuse(kFunction, "position->reserved is ", p.reserved, ", need 0");
+    const Exclusive exclusive(object->in_use, kFunction, "loader");
+    const int64_t batches = object->loader.batches();
+    if (p.epoch < 0 || p.epoch > kMaxEpoch)
+      refuse(kFunction, "position->epoch is ", p.epoch, ", need 0 to ", kMaxEpoch);
+    if (p.batch < 0 || p.batch > batches)
+      refuse(kFunction, "position->batch is ", p.batch, ", need 0 to ", batches, ", the batches of an epoch");
+    if (p.batches != 0 && p.batches != batches)
+      refuse(kFunction, "position->batches is ", p.batches, ", this loader has ", batches,
              " batches an epoch; the position is another loader's");
-    object.batch.object = nullptr;
-    object.loader.seek({position->epoch, position->batch, batches});
+    object->batch.object = nullptr;
+    object->loader.seek({p.epoch, p.batch, batches});
   });
 }
 
@@ -311,7 +302,8 @@ void troika_loader_destroy(troika_loader loader) { destroy_handle(loader); }
 troika_status troika_batch_describe(troika_batch batch, troika_batch_info* out_info, troika_error* error) {
   constexpr const char* kFunction = "troika_batch_describe";
   return guard(error, [&] {
-    const Batch& described = batch_of(batch, kFunction, "batch");
+    const auto hold = batch_of(batch, kFunction, "batch");
+    const Batch& described = *hold;
     const bool has_values = described.value_size > 0;
     troika_batch_info info = {};
     info.rank = described.shape.rank();

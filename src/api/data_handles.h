@@ -24,7 +24,7 @@ struct troika_dataset_s : troika::api::Handle<troika::api::DatasetObject, 0x5452
   using Handle::Handle;
 };
 
-struct troika_loader_s : troika::api::Handle<troika::api::LoaderObject, 0x54524C44> {
+struct troika_loader_s : troika::api::Handle<troika::api::LoaderObject, 0x54524C44, troika::api::Threads::yes> {
   using Handle::Handle;
 };
 
@@ -52,12 +52,16 @@ struct LoaderObject {
   troika_batch_s batch{nullptr};    // the handle that each `troika_loader_next` returns
 };
 
-inline const Batch& batch_of(troika_batch_s* handle, const char* function, const char* argument) {
-  const std::shared_ptr<const Batch>& batch = object_of(handle, function, argument);
-  if (!batch)
+inline Hold<const Batch> batch_of(troika_batch_s* handle, const char* function, const char* argument) {
+  auto batch = object_of(handle, function, argument);
+  if (!batch.shared())
     throw Error(Status::invalid_argument,
                 text(function, ": argument '", argument, "' is a batch that its loader moved past; ask for the next"));
-  return *batch;
+  return batch;
+}
+
+inline troika_loader_position position_of(const BatchPosition& position) {
+  return {sizeof(troika_loader_position), 0, position.epoch, position.batch, position.batches};
 }
 
 }  // namespace troika::api

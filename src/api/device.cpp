@@ -2,29 +2,31 @@
 #include <troika/device.h>
 
 #include "api/context_handle.h"
+#include "api/structs.h"
 #include "api/tensor_handle.h"
 
 using namespace troika;
 using namespace troika::api;
 
-troika_status troika_device_count(troika_context context, int32_t kind, int32_t* out_count, troika_error* error) {
+troika_status troika_device_count(troika_context context, int32_t kind, int32_t* out_device_count,
+                                  troika_error* error) {
   return guard(error, [&] {
-    const Context& c = *object_of(context, "troika_device_count", "context");
-    required(out_count, "troika_device_count", "out_count");
+    const auto c = object_of(context, "troika_device_count", "context");
+    required(out_device_count, "troika_device_count", "out_device_count");
     if (kind != TROIKA_DEVICE_CPU && kind != TROIKA_DEVICE_CUDA)
       throw Error(Status::invalid_argument,
                   text("troika_device_count: kind is ", kind, ", need TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA"));
-    *out_count = c.backends().device_count(static_cast<DeviceKind>(kind));
+    *out_device_count = c->backends().device_count(static_cast<DeviceKind>(kind));
   });
 }
 
 troika_status troika_device_describe(troika_context context, troika_device device, troika_device_info* out_info,
                                      troika_error* error) {
   return guard(error, [&] {
-    const Context& c = *object_of(context, "troika_device_describe", "context");
+    const auto c = object_of(context, "troika_device_describe", "context");
     required(out_info, "troika_device_describe", "out_info");
     check_device_kind(device, "troika_device_describe");
-    const DeviceInfo found = c.backends().require(device_id(device)).describe(device.index);
+    const DeviceInfo found = c->backends().require(device_id(device)).describe(device.index);
     troika_device_info info{};
     info.cores = found.cores;
     info.memory_bytes = found.memory_bytes;
@@ -53,27 +55,27 @@ troika_status troika_device_format(troika_device device, char* buffer, int64_t c
 
 troika_status troika_device_try(troika_context context, int32_t index, troika_device* out_device, troika_error* error) {
   return guard(error, [&] {
-    const Context& c = *object_of(context, "troika_device_try", "context");
+    const auto c = object_of(context, "troika_device_try", "context");
     required(out_device, "troika_device_try", "out_device");
     if (index < 0)
       throw Error(Status::invalid_argument, text("troika_device_try: index is ", index, ", need at least 0"));
-    *out_device = index < c.backends().device_count(DeviceKind::cuda) ? troika_device{TROIKA_DEVICE_CUDA, index}
-                                                                      : troika_device{TROIKA_DEVICE_CPU, 0};
+    *out_device = index < c->backends().device_count(DeviceKind::cuda) ? troika_device{TROIKA_DEVICE_CUDA, index}
+                                                                       : troika_device{TROIKA_DEVICE_CPU, 0};
   });
 }
 
-troika_status troika_devices_all(troika_context context, troika_device* devices, int32_t capacity, int32_t* out_count,
-                                 troika_error* error) {
+troika_status troika_devices_all(troika_context context, troika_device* devices, int32_t device_capacity,
+                                 int32_t* out_device_count, troika_error* error) {
   return guard(error, [&] {
-    const Context& c = *object_of(context, "troika_devices_all", "context");
-    required(out_count, "troika_devices_all", "out_count");
-    if (capacity < 0 || (capacity > 0 && !devices))
-      throw Error(Status::invalid_argument,
-                  text("troika_devices_all: capacity is ", capacity, ", need 0 with NULL or an array of that many"));
-    const int gpus = c.backends().device_count(DeviceKind::cuda);
+    const auto c = object_of(context, "troika_devices_all", "context");
+    required(out_device_count, "troika_devices_all", "out_device_count");
+    if (device_capacity < 0 || (device_capacity > 0 && !devices))
+      throw Error(Status::invalid_argument, text("troika_devices_all: device_capacity is ", device_capacity,
+                                                 ", need 0 with NULL or an array of that many"));
+    const int gpus = c->backends().device_count(DeviceKind::cuda);
     const int count = gpus > 0 ? gpus : 1;
-    for (int i = 0; i < std::min(count, capacity); ++i)
+    for (int i = 0; i < std::min(count, device_capacity); ++i)
       devices[i] = {gpus > 0 ? TROIKA_DEVICE_CUDA : TROIKA_DEVICE_CPU, i};
-    *out_count = count;
+    *out_device_count = count;
   });
 }

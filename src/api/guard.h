@@ -12,23 +12,17 @@
 #include <string_view>
 
 #include "core/error.h"
+#include "core/float_environment.h"
 #include "core/text.h"
+#include "core/utf8.h"
 
 namespace troika::api {
 
-// Fills the caller's error struct. A message that is too long is cut between two characters.
+// Fills the caller's error struct with one line of UTF-8.
 inline void fill_error(troika_error* error, troika_status status, std::string_view message) noexcept {
   if (!error) return;
-  size_t n = message.size();
-  if (n >= TROIKA_ERROR_MESSAGE_BYTES) {
-    n = TROIKA_ERROR_MESSAGE_BYTES - 1;
-    while (n > 0 && (static_cast<unsigned char>(message[n]) & 0xC0) == 0x80) --n;  // not inside a UTF-8 sequence
-  }
   error->status = status;
-  std::memcpy(error->message, message.data(), n);
-  error->message[n] = '\0';
-  for (size_t i = 0; i < n; ++i)
-    if (error->message[i] == '\n' || error->message[i] == '\r') error->message[i] = ' ';
+  write_printable(message, error->message, sizeof error->message);
 }
 
 inline void clear_error(troika_error* error) noexcept {
@@ -42,6 +36,7 @@ inline void clear_error(troika_error* error) noexcept {
 template <typename Body>
 troika_status guard(troika_error* error, Body&& body) noexcept {
   try {
+    const DefaultFloatEnvironment environment;
     troika_status status = TROIKA_OK;
     if constexpr (std::is_void_v<decltype(body())>) {
       body();
@@ -82,61 +77,6 @@ inline size_t bytes_argument(int64_t size_bytes, const char* function) {
     throw Error(Status::invalid_argument,
                 text(function, ": argument 'size_bytes' is ", size_bytes, ", needs at least 0"));
   return static_cast<size_t>(size_bytes);
-}
-
-// The sizes that a struct had in earlier versions of its header, smallest first. Hosts that were
-// built against those versions still pass them. None yet. When a struct grows, add its old size:
-// `template <> inline constexpr std::array<size_t, 1> kEarlierSizes<troika_x>{24};`
-template <typename Struct>
-inline constexpr std::array<size_t, 0> kEarlierSizes{};
-
-// Returns whether the struct has this size in some version of its header: an earlier version, this
-// one, or a later one if the size is larger.
-template <typename Struct>
-bool is_size_of(uint32_t size) {
-  const auto& earlier = kEarlierSizes<Struct>;
-  return (size >= sizeof(Struct) && size <= 65536) || std::find(earlier.begin(), earlier.end(), size) != earlier.end();
-}
-
-// Copies the fields of the caller's struct into a full struct of defaults. The structs of older
-// callers are shorter, those of newer callers longer.
-template <typename Options>
-Options read_options(const Options* given, const Options& defaults, const char* type_name) {
-  Options options = defaults;
-  if (!given) return options;
-  if (!is_size_of<Options>(given->struct_size))
-    throw Error(Status::invalid_argument, text(type_name, ": struct_size is ", given->struct_size, ", need ",
-                                               sizeof(Options), "; begin with the _INIT macro or the _init function"));
-  const size_t known = given->struct_size < sizeof(Options) ? given->struct_size : sizeof(Options);
-  // A longer struct comes from a newer header: fields that this library does not know must be 0.
-  const auto* bytes = reinterpret_cast<const unsigned char*>(given);
-  for (size_t i = sizeof(Options); i < given->struct_size; ++i)
-    if (bytes[i] != 0)
-      throw Error(Status::unsupported, text(type_name, ": sets a field that this version of the library (",
-                                            TROIKA_VERSION_MAJOR, ".", TROIKA_VERSION_MINOR, ") does not know"));
-  std::memcpy(&options, given, known);
-  options.struct_size = sizeof(Options);
-  return options;
-}
-
-// Returns the size of the caller's version of a result struct; 0 is the size of this version. Calls
-// that change something check the size first, so that a refused struct changes nothing.
-template <typename Result>
-uint32_t result_size(const Result* out, const char* function, const char* argument) {
-  required(out, function, argument);
-  const uint32_t size = out->struct_size == 0 ? static_cast<uint32_t>(sizeof(Result)) : out->struct_size;
-  if (!is_size_of<Result>(size))
-    throw Error(Status::invalid_argument,
-                text(function, ": ", argument, "->struct_size is ", size, ", need ", sizeof(Result)));
-  return size;
-}
-
-// Writes the fields of a result struct that the caller's version has.
-template <typename Result>
-void write_result(Result* out, Result result, const char* function, const char* argument) {
-  const uint32_t size = result_size(out, function, argument);
-  result.struct_size = size;
-  std::memcpy(out, &result, size < sizeof(Result) ? size : sizeof(Result));
 }
 
 // Copies text to a caller's buffer, always NUL-terminated. `*out_size` receives the bytes needed,

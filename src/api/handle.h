@@ -7,35 +7,68 @@
 #include <utility>
 
 #include "api/guard.h"
+#include "core/process_state.h"
 
 namespace troika::api {
 
+// Whether objects of a kind have threads, which a forked child lacks.
+enum class Threads { no, yes };
+
 // A handle struct begins with the tag of its kind, so that a handle of another kind is recognised.
-template <typename Object, uint32_t kTag>
+template <typename Object, uint32_t kTag, Threads kThreads = Threads::no>
 struct Handle {
   explicit Handle(std::shared_ptr<Object> o) : object(std::move(o)) {}
   ~Handle() { tag = 0; }
   static constexpr uint32_t kKind = kTag;
+  bool is_before_fork() const { return kThreads == Threads::yes && generation != fork_generation(); }
   uint32_t tag = kTag;
+  const uint32_t generation = fork_generation();
   std::shared_ptr<Object> object;
 };
 
-// Returns the object of a handle. INVALID_ARGUMENT, which names function and argument, if the
-// handle is NULL or of another kind.
+// A hold on the object of a handle for the length of a call, so that a callback may destroy the
+// handle. It must be a variable: what a temporary hold points to could end with the temporary.
+template <typename Object>
+class Hold {
+ public:
+  explicit Hold(std::shared_ptr<Object> object) : object_(std::move(object)) {}
+  Object& operator*() const& { return *object_; }
+  Object* operator->() const& { return object_.get(); }
+  const std::shared_ptr<Object>& shared() const& { return object_; }
+  Object& operator*() const&& = delete;
+  Object* operator->() const&& = delete;
+  const std::shared_ptr<Object>& shared() const&& = delete;
+
+ private:
+  std::shared_ptr<Object> object_;
+};
+
 template <typename H>
-auto& object_of(H* handle, const char* function, const char* argument) {
+void check_handle(H* handle, const char* function, const char* argument) {
   required(handle, function, argument);
   if (handle->tag != H::kKind)
     throw Error(Status::invalid_argument,
                 text(function, ": argument '", argument, "' is not a live handle of the type it should be"));
-  return handle->object;
+  if (handle->is_before_fork())
+    throw Error(Status::unsupported, text(function, ": argument '", argument,
+                                          "' was created before this process was forked; create it in the child"));
+  if (is_exiting()) throw Error(Status::unsupported, text(function, ": the process is exiting"));
 }
 
-// Ends a hold. NULL and a handle of another kind are ignored. There is no status to return, so no
-// destructor may throw.
+// Holds the object of a handle. INVALID_ARGUMENT, which names function and argument, if the handle
+// is NULL or of another kind.
+template <typename H>
+auto object_of(H* handle, const char* function, const char* argument) {
+  check_handle(handle, function, argument);
+  return Hold(handle->object);
+}
+
+// Ends the caller's hold. NULL and a handle of another kind are ignored. There is no status to
+// return, so no destructor may throw. An object that has lost its threads, or the libraries that it
+// needs, is not freed.
 template <typename H>
 void destroy_handle(H* handle) noexcept {
-  if (handle && handle->tag == H::kKind) delete handle;
+  if (handle && handle->tag == H::kKind && !handle->is_before_fork() && !is_exiting()) delete handle;
 }
 
 // Marks an object as in use during one call. A second call, from any thread, gets BUSY.

@@ -5,6 +5,7 @@
 
 #include "api/context_handle.h"
 #include "api/model_handle.h"
+#include "api/structs.h"
 #include "core/utf8.h"
 #include "models/initializer.h"
 #include "models/zoo.h"
@@ -12,7 +13,7 @@
 namespace troika::api {
 namespace {
 
-constexpr bool is_set(int32_t value) { return value != TROIKA_UNSET; }
+constexpr bool is_set(int64_t value) { return value != TROIKA_UNSET; }
 
 [[noreturn]] void refuse(const char* function, const std::string& message) {
   throw Error(Status::invalid_argument, text(function, ": ", message));
@@ -26,9 +27,18 @@ std::string name_argument(const char* name, const char* function) {
   return result;
 }
 
-ValueId value_argument(troika_value value, const char* function, const char* argument) {
-  if (value < 0) refuse(function, text("argument '", argument, "' is ", value, ", not a value of this model"));
-  return static_cast<ValueId>(value);
+// The number of the model is in the high half of a value, its index plus 1 in the low half.
+constexpr int kSerialShift = 32;
+
+troika_value value_of(const Model& model, ValueId id) {
+  return (troika_value{model.serial()} << kSerialShift) + id + 1;
+}
+
+ValueId value_argument(const Model& model, troika_value value, const char* function, const char* argument) {
+  const int64_t id = (value & UINT32_MAX) - 1;
+  if (value >> kSerialShift != model.serial() || id < 0 || id >= std::ssize(model.graph().values()))
+    refuse(function, text("argument '", argument, "' is ", value, ", not a value of model '", model.name(), "'"));
+  return static_cast<ValueId>(id);
 }
 
 // Reads a flag: 0, 1 or unset.
@@ -38,16 +48,16 @@ bool switch_field(int32_t value, bool unset, const char* function, const char* f
   return value == 1;
 }
 
-int64_t needed_field(int32_t value, const char* function, const std::string& field) {
+int64_t needed_field(int64_t value, const char* function, const std::string& field) {
   if (!is_set(value)) refuse(function, text("options.", field, " is not set"));
   return value;
 }
 
-void needed_pair(int64_t (&out)[2], const int32_t (&given)[2], const char* function, const char* field) {
+void needed_pair(int64_t (&out)[2], const int64_t (&given)[2], const char* function, const char* field) {
   for (int i = 0; i < 2; ++i) out[i] = needed_field(given[i], function, text(field, '[', i, ']'));
 }
 
-void optional_pair(int64_t (&out)[2], const int32_t (&given)[2], int64_t first, int64_t second) {
+void optional_pair(int64_t (&out)[2], const int64_t (&given)[2], int64_t first, int64_t second) {
   out[0] = is_set(given[0]) ? given[0] : first;
   out[1] = is_set(given[1]) ? given[1] : second;
 }
@@ -68,11 +78,11 @@ ConvOptions conv_options_of(const troika_conv2d_options& options, const char* fu
   optional_pair(conv.window.padding, options.padding, 0, 0);
   optional_pair(conv.window.dilation, options.dilation, 1, 1);
   conv.groups = is_set(options.groups) ? options.groups : 1;
-  conv.bias = switch_field(options.bias, true, function, "options.bias");
+  conv.bias = !switch_field(options.no_bias, false, function, "options.no_bias");
   return conv;
 }
 
-std::optional<int64_t> zoo_field(int32_t value, const char* function, const char* field) {
+std::optional<int64_t> zoo_field(int64_t value, const char* function, const char* field) {
   if (!is_set(value)) return std::nullopt;
   if (value < 1) refuse(function, text("options.", field, " is ", value, ", needs at least 1"));
   return value;
@@ -88,18 +98,17 @@ ZooOptions zoo_options_of(const troika_model_options& options, const char* funct
 }
 
 troika_model new_handle(troika_context context, const char* function, std::shared_ptr<Model> model) {
-  auto object =
-      std::make_shared<ModelObject>(ModelObject{object_of(context, function, "context"), std::move(model), nullptr});
-  return new troika_model_s(std::move(object));
+  const auto owner = object_of(context, function, "context");
+  return new troika_model_s(std::make_shared<ModelObject>(ModelObject{owner.shared(), std::move(model), nullptr}));
 }
 
 // Runs `body` with the model of the handle. Other calls on the model get BUSY until it returns.
 template <typename Body>
 troika_status with_model(troika_model handle, const char* function, troika_error* error, Body&& body) {
   return guard(error, [&] {
-    const std::shared_ptr<Model> model = object_of(handle, function, "model")->model;
-    const Exclusive exclusive(model->busy(), function, "model");
-    body(*model);
+    const auto object = object_of(handle, function, "model");
+    const Exclusive exclusive(object->model->busy(), function, "model");
+    body(*object->model);
   });
 }
 
@@ -109,7 +118,7 @@ troika_status add_layer(troika_model handle, const char* name, troika_value* out
                         troika_error* error, Add&& add) {
   return with_model(handle, function, error, [&](Model& model) {
     required(out_value, function, "out_value");
-    *out_value = static_cast<troika_value>(add(model, name_argument(name, function)));
+    *out_value = value_of(model, add(model, name_argument(name, function)));
   });
 }
 
@@ -130,20 +139,6 @@ troika_parameter_info info_of(const Parameter& parameter) {
 using namespace troika;
 using namespace troika::api;
 
-// ---- options ----
-
-void troika_model_options_init(troika_model_options* options) {
-  if (options) *options = troika_model_options TROIKA_MODEL_OPTIONS_INIT;
-}
-
-void troika_conv2d_options_init(troika_conv2d_options* options) {
-  if (options) *options = troika_conv2d_options TROIKA_CONV2D_OPTIONS_INIT;
-}
-
-void troika_pool2d_options_init(troika_pool2d_options* options) {
-  if (options) *options = troika_pool2d_options TROIKA_POOL2D_OPTIONS_INIT;
-}
-
 // ---- creation ----
 
 troika_status troika_model_create(troika_context context, const char* name, const troika_model_options* options,
@@ -151,8 +146,8 @@ troika_status troika_model_create(troika_context context, const char* name, cons
   const char* function = "troika_model_create";
   return guard(error, [&] {
     *required(out_model, function, "out_model") = nullptr;
-    object_of(context, function, "context");
-    const auto read = read_options(options, troika_model_options TROIKA_MODEL_OPTIONS_INIT, "troika_model_options");
+    check_handle(context, function, "context");
+    const auto read = read_options(options);
     *out_model =
         new_handle(context, function, create_model(name_argument(name, function), zoo_options_of(read, function)));
   });
@@ -163,7 +158,7 @@ troika_status troika_model_create_empty(troika_context context, const char* name
   const char* function = "troika_model_create_empty";
   return guard(error, [&] {
     *required(out_model, function, "out_model") = nullptr;
-    object_of(context, function, "context");
+    check_handle(context, function, "context");
     const std::string model_name = name_argument(name, function);
     if (model_name.empty() || model_name.size() > 200)
       refuse(function, text("argument 'name' has ", model_name.size(), " bytes, needs 1 to 200"));
@@ -184,17 +179,17 @@ troika_status add_input(troika_model model, const char* name, int32_t dtype, con
     required(dims, function, "dims");
     if (rank < 1 || rank >= kMaxRank)
       refuse(function, text("argument 'rank' is ", rank, ", needs 1 to ", kMaxRank - 1));
-    if (dtype != TROIKA_F32 && dtype != TROIKA_I32)
-      refuse(function, text("argument 'dtype' is ", dtype, ", needs TROIKA_F32 or TROIKA_I32"));
+    if (dtype != TROIKA_DTYPE_F32 && dtype != TROIKA_DTYPE_I32)
+      refuse(function, text("argument 'dtype' is ", dtype, ", needs TROIKA_DTYPE_F32 or TROIKA_DTYPE_I32"));
     return m.add_input(layer, Shape(std::vector<int64_t>(dims, dims + rank)), static_cast<DType>(dtype));
   });
 }
 
-troika_status add_linear(troika_model model, const char* name, troika_value input, int32_t out_features, int32_t bias,
+troika_status add_linear(troika_model model, const char* name, troika_value input, int64_t out_features, int32_t bias,
                          bool is_per_position, troika_value* out_value, const char* function, troika_error* error) {
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
     const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
-    return m.add_linear(layer, value_argument(input, function, "input"), out_features, with_bias, is_per_position);
+    return m.add_linear(layer, value_argument(m, input, function, "input"), out_features, with_bias, is_per_position);
   });
 }
 
@@ -202,7 +197,7 @@ troika_status add_linear(troika_model model, const char* name, troika_value inpu
 
 troika_status troika_model_add_input(troika_model model, const char* name, const int64_t* dims, int32_t rank,
                                      troika_value* out_value, troika_error* error) {
-  return add_input(model, name, TROIKA_F32, dims, rank, out_value, "troika_model_add_input", error);
+  return add_input(model, name, TROIKA_DTYPE_F32, dims, rank, out_value, "troika_model_add_input", error);
 }
 
 troika_status troika_model_add_typed_input(troika_model model, const char* name, int32_t dtype, const int64_t* dims,
@@ -210,11 +205,11 @@ troika_status troika_model_add_typed_input(troika_model model, const char* name,
   return add_input(model, name, dtype, dims, rank, out_value, "troika_model_add_typed_input", error);
 }
 
-troika_status troika_model_add_embedding(troika_model model, const char* name, troika_value input, int32_t words,
-                                         int32_t features, troika_value* out_value, troika_error* error) {
+troika_status troika_model_add_embedding(troika_model model, const char* name, troika_value input, int64_t words,
+                                         int64_t features, troika_value* out_value, troika_error* error) {
   const char* function = "troika_model_add_embedding";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_embedding(layer, value_argument(input, function, "input"), words, features);
+    return m.add_embedding(layer, value_argument(m, input, function, "input"), words, features);
   });
 }
 
@@ -223,19 +218,18 @@ troika_status troika_model_add_conv2d(troika_model model, const char* name, troi
                                       troika_error* error) {
   const char* function = "troika_model_add_conv2d";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"),
-                                   troika_conv2d_options TROIKA_CONV2D_OPTIONS_INIT, "troika_conv2d_options");
-    return m.add_conv2d(layer, value_argument(input, function, "input"), conv_options_of(read, function));
+    const auto read = read_options(required(options, function, "options"));
+    return m.add_conv2d(layer, value_argument(m, input, function, "input"), conv_options_of(read, function));
   });
 }
 
-troika_status troika_model_add_linear(troika_model model, const char* name, troika_value input, int32_t out_features,
+troika_status troika_model_add_linear(troika_model model, const char* name, troika_value input, int64_t out_features,
                                       int32_t bias, troika_value* out_value, troika_error* error) {
   return add_linear(model, name, input, out_features, bias, false, out_value, "troika_model_add_linear", error);
 }
 
 troika_status troika_model_add_linear_per_position(troika_model model, const char* name, troika_value input,
-                                                   int32_t out_features, int32_t bias, troika_value* out_value,
+                                                   int64_t out_features, int32_t bias, troika_value* out_value,
                                                    troika_error* error) {
   const char* function = "troika_model_add_linear_per_position";
   return add_linear(model, name, input, out_features, bias, true, out_value, function, error);
@@ -245,7 +239,7 @@ troika_status troika_model_add_batch_norm2d(troika_model model, const char* name
                                             double momentum, troika_value* out_value, troika_error* error) {
   const char* function = "troika_model_add_batch_norm2d";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_batch_norm2d(layer, value_argument(input, function, "input"), eps, momentum);
+    return m.add_batch_norm2d(layer, value_argument(m, input, function, "input"), eps, momentum);
   });
 }
 
@@ -253,7 +247,7 @@ troika_status troika_model_add_relu(troika_model model, const char* name, troika
                                     troika_error* error) {
   const char* function = "troika_model_add_relu";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_relu(layer, value_argument(input, function, "input"));
+    return m.add_relu(layer, value_argument(m, input, function, "input"));
   });
 }
 
@@ -261,7 +255,7 @@ troika_status troika_model_add_gelu(troika_model model, const char* name, troika
                                     troika_error* error) {
   const char* function = "troika_model_add_gelu";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_gelu(layer, value_argument(input, function, "input"));
+    return m.add_gelu(layer, value_argument(m, input, function, "input"));
   });
 }
 
@@ -270,9 +264,8 @@ troika_status troika_model_add_max_pool2d(troika_model model, const char* name, 
                                           troika_error* error) {
   const char* function = "troika_model_add_max_pool2d";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"),
-                                   troika_pool2d_options TROIKA_POOL2D_OPTIONS_INIT, "troika_pool2d_options");
-    return m.add_max_pool2d(layer, value_argument(input, function, "input"), window_of(read, function));
+    const auto read = read_options(required(options, function, "options"));
+    return m.add_max_pool2d(layer, value_argument(m, input, function, "input"), window_of(read, function));
   });
 }
 
@@ -281,20 +274,19 @@ troika_status troika_model_add_avg_pool2d(troika_model model, const char* name, 
                                           troika_error* error) {
   const char* function = "troika_model_add_avg_pool2d";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"),
-                                   troika_pool2d_options TROIKA_POOL2D_OPTIONS_INIT, "troika_pool2d_options");
-    const bool count_include_pad = switch_field(read.count_include_pad, true, function, "options.count_include_pad");
-    return m.add_avg_pool2d(layer, value_argument(input, function, "input"), window_of(read, function),
-                            count_include_pad);
+    const auto read = read_options(required(options, function, "options"));
+    const bool counts_padding = !switch_field(read.exclude_padding, false, function, "options.exclude_padding");
+    return m.add_avg_pool2d(layer, value_argument(m, input, function, "input"), window_of(read, function),
+                            counts_padding);
   });
 }
 
 troika_status troika_model_add_adaptive_avg_pool2d(troika_model model, const char* name, troika_value input,
-                                                   int32_t out_height, int32_t out_width, troika_value* out_value,
+                                                   int64_t out_height, int64_t out_width, troika_value* out_value,
                                                    troika_error* error) {
   const char* function = "troika_model_add_adaptive_avg_pool2d";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_adaptive_avg_pool2d(layer, value_argument(input, function, "input"), out_height, out_width);
+    return m.add_adaptive_avg_pool2d(layer, value_argument(m, input, function, "input"), out_height, out_width);
   });
 }
 
@@ -302,7 +294,7 @@ troika_status troika_model_add_flatten(troika_model model, const char* name, tro
                                        troika_value* out_value, troika_error* error) {
   const char* function = "troika_model_add_flatten";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_flatten(layer, value_argument(input, function, "input"));
+    return m.add_flatten(layer, value_argument(m, input, function, "input"));
   });
 }
 
@@ -310,7 +302,7 @@ troika_status troika_model_add_sum(troika_model model, const char* name, troika_
                                    troika_value* out_value, troika_error* error) {
   const char* function = "troika_model_add_sum";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_sum(layer, value_argument(a, function, "a"), value_argument(b, function, "b"));
+    return m.add_sum(layer, value_argument(m, a, function, "a"), value_argument(m, b, function, "b"));
   });
 }
 
@@ -318,39 +310,40 @@ troika_status troika_model_add_dropout(troika_model model, const char* name, tro
                                        troika_value* out_value, troika_error* error) {
   const char* function = "troika_model_add_dropout";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_dropout(layer, value_argument(input, function, "input"), probability);
+    return m.add_dropout(layer, value_argument(m, input, function, "input"), probability);
   });
 }
 
-troika_status troika_model_add_lstm(troika_model model, const char* name, troika_value input, int32_t hidden,
+troika_status troika_model_add_lstm(troika_model model, const char* name, troika_value input, int64_t hidden,
                                     int32_t bias, troika_value* out_value, troika_error* error) {
   const char* function = "troika_model_add_lstm";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
     const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
-    return m.add_lstm(layer, value_argument(input, function, "input"), hidden, with_bias);
+    return m.add_lstm(layer, value_argument(m, input, function, "input"), hidden, with_bias);
   });
 }
 
-troika_status troika_model_add_gru(troika_model model, const char* name, troika_value input, int32_t hidden,
+troika_status troika_model_add_gru(troika_model model, const char* name, troika_value input, int64_t hidden,
                                    int32_t bias, troika_value* out_value, troika_error* error) {
   const char* function = "troika_model_add_gru";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
     const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
-    return m.add_gru(layer, value_argument(input, function, "input"), hidden, with_bias);
+    return m.add_gru(layer, value_argument(m, input, function, "input"), hidden, with_bias);
   });
 }
 
-troika_status troika_model_add_select_step(troika_model model, const char* name, troika_value input, int32_t step,
+troika_status troika_model_add_select_step(troika_model model, const char* name, troika_value input, int64_t step,
                                            troika_value* out_value, troika_error* error) {
   const char* function = "troika_model_add_select_step";
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_select_step(layer, value_argument(input, function, "input"), step);
+    return m.add_select_step(layer, value_argument(m, input, function, "input"), step);
   });
 }
 
 troika_status troika_model_set_output(troika_model model, troika_value value, troika_error* error) {
   const char* function = "troika_model_set_output";
-  return with_model(model, function, error, [&](Model& m) { m.set_output(value_argument(value, function, "value")); });
+  return with_model(model, function, error,
+                    [&](Model& m) { m.set_output(value_argument(m, value, function, "value")); });
 }
 
 // ---- parameters ----

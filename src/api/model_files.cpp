@@ -3,14 +3,13 @@
 
 #include "api/context_handle.h"
 #include "api/model_handle.h"
+#include "api/structs.h"
 #include "train/weights_file.h"
 
 using namespace troika;
 using namespace troika::api;
 
 namespace {
-
-constexpr troika_load_options kDefaults = TROIKA_LOAD_OPTIONS_INIT;
 
 // Returns the first lines, whole, that fit into `bytes` including a NUL. If not all fit, a last
 // line counts the others.
@@ -40,14 +39,11 @@ void write_report(const LoadReport& found, troika_load_report* out_report) {
 
 }  // namespace
 
-void troika_load_options_init(troika_load_options* options) {
-  if (options) *options = kDefaults;
-}
-
 troika_status troika_model_save(troika_model model, const char* path, troika_error* error) {
   constexpr const char* kName = "troika_model_save";
   return guard(error, [&] {
-    Model& m = *object_of(model, kName, "model")->model;
+    const auto object = object_of(model, kName, "model");
+    Model& m = *object->model;
     required(path, kName, "path");
     Exclusive exclusive(m.busy(), kName, "model");
     save_weights(m, path);
@@ -58,10 +54,11 @@ troika_status troika_model_load(troika_model model, const char* path, const troi
                                 troika_load_report* out_report, troika_error* error) {
   constexpr const char* kName = "troika_model_load";
   return guard(error, [&] {
-    Model& m = *object_of(model, kName, "model")->model;
+    const auto object = object_of(model, kName, "model");
+    Model& m = *object->model;
     required(path, kName, "path");
     if (out_report) result_size(out_report, kName, "out_report");
-    const auto o = read_options(options, kDefaults, "troika_load_options");
+    const auto o = read_options(options);
     if (o.allow_partial != 0 && o.allow_partial != 1)
       throw Error(Status::invalid_argument,
                   text(kName, ": options.allow_partial is ", o.allow_partial, ", need 0 or 1"));

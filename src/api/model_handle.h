@@ -29,6 +29,6 @@ inline void check_input_type(DType found, const Model& model, const char* functi
 
 }  // namespace troika::api
 
-struct troika_model_s : troika::api::Handle<troika::api::ModelObject, 0x54524d4f> {
+struct troika_model_s : troika::api::Handle<troika::api::ModelObject, 0x54524d4f, troika::api::Threads::yes> {
   using Handle::Handle;
 };

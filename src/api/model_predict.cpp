@@ -12,8 +12,10 @@ troika_status troika_model_predict(troika_model model, troika_device device, tro
   constexpr const char* kName = "troika_model_predict";
   return guard(error, [&] {
     *required(out_output, kName, "out_output") = nullptr;
-    ModelObject& object = *object_of(model, kName, "model");
-    const Tensor& x = *object_of(input, kName, "input")->tensor;
+    const auto hold = object_of(model, kName, "model");
+    const auto input_hold = object_of(input, kName, "input");
+    ModelObject& object = *hold;
+    const Tensor& x = *input_hold->tensor;
     check_device_kind(device, kName);
     Exclusive exclusive(object.model->busy(), kName, "model");
     // Only the predictor of the last device is kept, with its compiled plans.

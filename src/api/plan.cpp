@@ -5,6 +5,7 @@
 
 #include "api/field_check.h"
 #include "api/model_handle.h"
+#include "api/structs.h"
 #include "api/trainer_fields.h"
 
 using namespace troika;
@@ -12,7 +13,6 @@ using namespace troika::api;
 
 namespace {
 
-constexpr troika_plan_options kDefaults = TROIKA_PLAN_OPTIONS_INIT;
 constexpr int kMostDevices = 1 << 12;
 
 // Operations per second without sparsity, by NVIDIA's data sheet of the H200 SXM.
@@ -49,7 +49,7 @@ troika_trainer_options trainer_options_of(const troika_plan_options& o) {
 }
 
 Question read_plan_options(const troika_plan_options* given, const char* function) {
-  const troika_plan_options o = read_options(given, kDefaults, "troika_plan_options");
+  const troika_plan_options o = read_options(given);
   const FieldCheck check(text(function, ": options."));
   constexpr double kLarge = 1e30;
   check.integer("devices", o.devices, 1, kMostDevices);
@@ -82,14 +82,15 @@ Mesh read_mesh(const troika_mesh* mesh, const char* function) {
   check.integer("mesh->data", mesh->data, 0, kMostDevices);
   check.integer("mesh->layer", mesh->layer, 0, kMostDevices);
   check.integer("mesh->channel", mesh->channel, 0, kMostDevices);
+  check.integer("mesh->reserved", mesh->reserved, 0, 0);
   return {mesh->data, std::max(mesh->layer, 1), std::max(mesh->channel, 1)};
 }
 
-troika_plan plan_of(const MeshEstimate& estimate, const Machine& machine) {
+troika_plan_result plan_of(const MeshEstimate& estimate, const Machine& machine) {
   const DeviceEstimate& fullest = estimate.fullest();
-  troika_plan plan{};
+  troika_plan_result plan{};
   plan.fits = fullest.memory_bytes() <= machine.memory_bytes;
-  plan.mesh = {estimate.mesh.data, estimate.mesh.layer, estimate.mesh.channel};
+  plan.mesh = {estimate.mesh.data, estimate.mesh.layer, estimate.mesh.channel, 0};
   plan.parameter_bytes = static_cast<int64_t>(fullest.parameter_bytes);
   plan.gradient_bytes = static_cast<int64_t>(fullest.gradient_bytes);
   plan.optimizer_bytes = static_cast<int64_t>(fullest.optimizer_bytes);
@@ -103,10 +104,11 @@ troika_plan plan_of(const MeshEstimate& estimate, const Machine& machine) {
 
 // Runs `estimate` with the model's graph and the caller's question, and writes its result.
 template <typename Estimate>
-troika_status answer(troika_model handle, const troika_plan_options* options, troika_plan* out_plan,
+troika_status answer(troika_model handle, const troika_plan_options* options, troika_plan_result* out_plan,
                      const char* function, troika_error* error, Estimate&& estimate) {
   return guard(error, [&] {
-    Model& model = *object_of(handle, function, "model")->model;
+    const auto object = object_of(handle, function, "model");
+    Model& model = *object->model;
     result_size(out_plan, function, "out_plan");
     const Question question = read_plan_options(options, function);
     const Exclusive exclusive(model.busy(), function, "model");
@@ -119,19 +121,15 @@ troika_status answer(troika_model handle, const troika_plan_options* options, tr
 
 }  // namespace
 
-void troika_plan_options_init(troika_plan_options* options) {
-  if (options) *options = kDefaults;
-}
-
 troika_status troika_plan_estimate(troika_model model, const troika_plan_options* options, const troika_mesh* mesh,
-                                   troika_plan* out_plan, troika_error* error) {
+                                   troika_plan_result* out_plan, troika_error* error) {
   constexpr const char* kName = "troika_plan_estimate";
   return answer(model, options, out_plan, kName, error, [&](const Graph& graph, const Question& q) {
     return estimate_mesh(graph, q.step, q.machine, read_mesh(mesh, kName));
   });
 }
 
-troika_status troika_plan_choose(troika_model model, const troika_plan_options* options, troika_plan* out_plan,
+troika_status troika_plan_choose(troika_model model, const troika_plan_options* options, troika_plan_result* out_plan,
                                  troika_error* error) {
   return answer(model, options, out_plan, "troika_plan_choose", error,
                 [](const Graph& graph, const Question& q) { return choose_mesh(graph, q.step, q.machine); });

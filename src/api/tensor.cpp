@@ -1,6 +1,7 @@
 // troika_tensor_*.
 #include "api/context_handle.h"
 #include "api/dlpack_structs.h"
+#include "api/structs.h"
 #include "api/tensor_handle.h"
 
 using namespace troika;
@@ -12,8 +13,9 @@ troika_tensor make_handle(const std::shared_ptr<Context>& context, std::shared_p
   return new troika_tensor_s(std::make_shared<TensorObject>(TensorObject{context, std::move(tensor)}));
 }
 
-Tensor& tensor_of(troika_tensor handle, const char* function, const char* argument) {
-  return *object_of(handle, function, argument)->tensor;
+std::shared_ptr<Tensor> tensor_of(troika_tensor handle, const char* function, const char* argument) {
+  const auto object = object_of(handle, function, argument);
+  return object->tensor;
 }
 
 void check_size(const Tensor& tensor, int64_t size_bytes, const char* function) {
@@ -60,11 +62,11 @@ troika_status troika_tensor_create(troika_context context, troika_device device,
   constexpr const char* kName = "troika_tensor_create";
   return guard(error, [&] {
     *required(out_tensor, kName, "out_tensor") = nullptr;
-    const auto& c = object_of(context, kName, "context");
+    const auto c = object_of(context, kName, "context");
     const TensorType type{read_dtype(dtype, kName), read_shape(dims, rank, kName)};
     auto tensor = Tensor::create(open_device(*c, device, kName), type);
     if (data) tensor->write(data);
-    *out_tensor = make_handle(c, std::move(tensor));
+    *out_tensor = make_handle(c.shared(), std::move(tensor));
   });
 }
 
@@ -72,7 +74,8 @@ void troika_tensor_destroy(troika_tensor tensor) { destroy_handle(tensor); }
 
 troika_status troika_tensor_describe(troika_tensor tensor, troika_tensor_info* out_info, troika_error* error) {
   return guard(error, [&] {
-    const Tensor& t = tensor_of(tensor, "troika_tensor_describe", "tensor");
+    const auto hold = tensor_of(tensor, "troika_tensor_describe", "tensor");
+    const Tensor& t = *hold;
     troika_tensor_info info{};
     info.dtype = static_cast<int32_t>(t.type().dtype);
     info.rank = t.type().shape.rank();
@@ -85,29 +88,29 @@ troika_status troika_tensor_describe(troika_tensor tensor, troika_tensor_info* o
 
 troika_status troika_tensor_to_host(troika_tensor tensor, void* data, int64_t size_bytes, troika_error* error) {
   return guard(error, [&] {
-    const Tensor& t = tensor_of(tensor, "troika_tensor_to_host", "tensor");
-    check_size(t, size_bytes, "troika_tensor_to_host");
-    if (size_bytes) t.read(required(data, "troika_tensor_to_host", "data"));
+    const auto t = tensor_of(tensor, "troika_tensor_to_host", "tensor");
+    check_size(*t, size_bytes, "troika_tensor_to_host");
+    if (size_bytes) t->read(required(data, "troika_tensor_to_host", "data"));
   });
 }
 
 troika_status troika_tensor_from_host(troika_tensor tensor, const void* data, int64_t size_bytes, troika_error* error) {
   return guard(error, [&] {
-    Tensor& t = tensor_of(tensor, "troika_tensor_from_host", "tensor");
-    check_size(t, size_bytes, "troika_tensor_from_host");
-    if (size_bytes) t.write(required(data, "troika_tensor_from_host", "data"));
+    const auto t = tensor_of(tensor, "troika_tensor_from_host", "tensor");
+    check_size(*t, size_bytes, "troika_tensor_from_host");
+    if (size_bytes) t->write(required(data, "troika_tensor_from_host", "data"));
   });
 }
 
 troika_status troika_tensor_copy(troika_tensor source, troika_tensor destination, troika_error* error) {
   return guard(error, [&] {
-    const Tensor& from = tensor_of(source, "troika_tensor_copy", "source");
-    Tensor& to = tensor_of(destination, "troika_tensor_copy", "destination");
-    if (!(from.type() == to.type()))
+    const auto from = tensor_of(source, "troika_tensor_copy", "source");
+    const auto to = tensor_of(destination, "troika_tensor_copy", "destination");
+    if (!(from->type() == to->type()))
       throw Error(Status::invalid_argument,
-                  text("troika_tensor_copy: source is ", name_of(from.type().dtype), from.type().shape,
-                       ", destination is ", name_of(to.type().dtype), to.type().shape));
-    to.write(from.to_host().data());
+                  text("troika_tensor_copy: source is ", name_of(from->type().dtype), from->type().shape,
+                       ", destination is ", name_of(to->type().dtype), to->type().shape));
+    to->write(from->to_host().data());
   });
 }
 
@@ -115,39 +118,45 @@ troika_status troika_tensor_to(troika_tensor tensor, troika_device device, troik
                                troika_error* error) {
   return guard(error, [&] {
     *required(out_tensor, "troika_tensor_to", "out_tensor") = nullptr;
-    const auto& object = object_of(tensor, "troika_tensor_to", "tensor");
+    const auto object = object_of(tensor, "troika_tensor_to", "tensor");
     auto copy = Tensor::create(open_device(*object->context, device, "troika_tensor_to"), object->tensor->type());
     copy->write(object->tensor->to_host().data());
     *out_tensor = make_handle(object->context, std::move(copy));
   });
 }
 
-troika_status troika_tensor_scatter(troika_tensor tensor, const troika_device* devices, int32_t n,
+troika_status troika_tensor_scatter(troika_tensor tensor, const troika_device* devices, int32_t device_count,
                                     troika_tensor* out_tensors, troika_error* error) {
   constexpr const char* kName = "troika_tensor_scatter";
   return guard(error, [&] {
-    if (n < 1) throw Error(Status::invalid_argument, text(kName, ": n is ", n, ", need at least 1"));
+    if (device_count < 1)
+      throw Error(Status::invalid_argument, text(kName, ": device_count is ", device_count, ", need at least 1"));
     required(devices, kName, "devices");
     required(out_tensors, kName, "out_tensors");
-    std::fill(out_tensors, out_tensors + n, nullptr);
-    const auto& object = object_of(tensor, kName, "tensor");
+    std::fill(out_tensors, out_tensors + device_count, nullptr);
+    const auto object = object_of(tensor, kName, "tensor");
     std::vector<std::shared_ptr<Device>> opened;
-    for (int32_t i = 0; i < n; ++i) opened.push_back(open_device(*object->context, devices[i], kName));
+    for (int32_t i = 0; i < device_count; ++i) opened.push_back(open_device(*object->context, devices[i], kName));
     std::vector<std::unique_ptr<troika_tensor_s>> handles;
-    handles.reserve(static_cast<size_t>(n));
+    handles.reserve(static_cast<size_t>(device_count));
     for (auto& piece : scatter(*object->tensor, opened))
       handles.emplace_back(make_handle(object->context, std::move(piece)));
-    for (int32_t i = 0; i < n; ++i) out_tensors[i] = handles[static_cast<size_t>(i)].release();
+    for (int32_t i = 0; i < device_count; ++i) out_tensors[i] = handles[static_cast<size_t>(i)].release();
   });
 }
 
-troika_status troika_tensor_all_reduce(const troika_tensor* tensors, int32_t n, troika_error* error) {
+troika_status troika_tensor_all_reduce(const troika_tensor* tensors, int32_t tensor_count, troika_error* error) {
   constexpr const char* kName = "troika_tensor_all_reduce";
   return guard(error, [&] {
-    if (n < 1) throw Error(Status::invalid_argument, text(kName, ": n is ", n, ", need at least 1"));
+    if (tensor_count < 1)
+      throw Error(Status::invalid_argument, text(kName, ": tensor_count is ", tensor_count, ", need at least 1"));
     required(tensors, kName, "tensors");
+    std::vector<std::shared_ptr<Tensor>> holds;
     std::vector<Tensor*> list;
-    for (int32_t i = 0; i < n; ++i) list.push_back(&tensor_of(tensors[i], kName, "tensors[i]"));
+    for (int32_t i = 0; i < tensor_count; ++i) {
+      holds.push_back(tensor_of(tensors[i], kName, "tensors[i]"));
+      list.push_back(holds.back().get());
+    }
     all_reduce(list);
   });
 }
@@ -156,7 +165,8 @@ troika_status troika_tensor_to_dlpack(troika_tensor tensor, struct DLManagedTens
   return guard(error, [&] {
     *required(out_managed, "troika_tensor_to_dlpack", "out_managed") = nullptr;
     auto record = std::make_unique<Export>();
-    record->hold = object_of(tensor, "troika_tensor_to_dlpack", "tensor");
+    const auto exported = object_of(tensor, "troika_tensor_to_dlpack", "tensor");
+    record->hold = exported.shared();
     const Tensor& t = *record->hold->tensor;
     record->shape = t.type().shape.dims();
     DLTensor& dl = record->managed.dl_tensor;
@@ -178,7 +188,7 @@ troika_status troika_tensor_from_dlpack(troika_context context, struct DLManaged
   constexpr const char* kName = "troika_tensor_from_dlpack";
   return guard(error, [&] {
     *required(out_tensor, kName, "out_tensor") = nullptr;
-    const auto& c = object_of(context, kName, "context");
+    const auto c = object_of(context, kName, "context");
     const DLTensor& dl = required(managed, kName, "managed")->dl_tensor;
     if (dl.device.device_type != kDLCPU && dl.device.device_type != kDLCUDA)
       throw Error(Status::unsupported, text(kName, ": device type is ", dl.device.device_type, ", need ", kDLCPU,
@@ -198,7 +208,7 @@ troika_status troika_tensor_from_dlpack(troika_context context, struct DLManaged
     auto device = open_device(
         *c, is_gpu ? troika_device{TROIKA_DEVICE_CUDA, dl.device.device_id} : troika_device{TROIKA_DEVICE_CPU, 0},
         kName);
-    auto object = std::make_shared<TensorObject>(TensorObject{c, nullptr});
+    auto object = std::make_shared<TensorObject>(TensorObject{c.shared(), nullptr});
     auto handle = std::make_unique<troika_tensor_s>(object);
     // The last call that can fail takes the struct over; on an error the caller still owns it.
     object->tensor =

@@ -28,12 +28,14 @@ inline std::shared_ptr<Device> open_device(const Context& context, troika_device
   return context.backends().open(device_id(device), {});
 }
 
-// Returns the DType of TROIKA_F32 and so on.
+// Returns the DType of TROIKA_DTYPE_F32 and so on.
 inline DType read_dtype(int32_t dtype, const char* function) {
-  if (dtype < TROIKA_F32 || dtype > TROIKA_F16)
-    throw Error(Status::invalid_argument,
-                text(function, ": dtype is ", dtype,
-                     ", need TROIKA_F32, TROIKA_F64, TROIKA_I32, TROIKA_I64, TROIKA_U8, TROIKA_BF16 or TROIKA_F16"));
+  if (dtype < TROIKA_DTYPE_F32 || dtype > TROIKA_DTYPE_F16)
+    throw Error(
+        Status::invalid_argument,
+        text(
+            function, ": dtype is ", dtype,
+            ", need TROIKA_DTYPE_F32, TROIKA_DTYPE_F64, TROIKA_DTYPE_I32, TROIKA_DTYPE_I64, TROIKA_DTYPE_U8, TROIKA_DTYPE_BF16 or TROIKA_DTYPE_F16"));
   return static_cast<DType>(dtype);
 }
 

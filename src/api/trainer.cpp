@@ -3,8 +3,10 @@
 #include "api/data_handles.h"
 #include "api/field_check.h"
 #include "api/model_handle.h"
+#include "api/structs.h"
 #include "api/tensor_handle.h"
 #include "api/trainer_handle.h"
+#include "api/user_data.h"
 #include "train/checkpoint.h"
 #include "train/state_reader.h"
 
@@ -16,10 +18,10 @@ namespace {
 // A call on a trainer: checks the handle, and holds the trainer for exclusive use.
 struct Call {
   Call(troika_trainer handle, const char* name)
-      : object(*object_of(handle, name, "trainer")),
-        trainer(*object.trainer),
+      : object(object_of(handle, name, "trainer")),
+        trainer(*object->trainer),
         exclusive(trainer.busy(), name, "trainer") {}
-  TrainerObject& object;
+  const Hold<TrainerObject> object;
   Trainer& trainer;
   Exclusive exclusive;
 };
@@ -27,10 +29,10 @@ struct Call {
 // Lends a loader to the trainer for one call. The loader's last batch becomes invalid.
 struct BorrowedLoader {
   BorrowedLoader(troika_loader handle, const char* name)
-      : object(*object_of(handle, name, "loader")), exclusive(object.in_use, name, "loader") {
-    object.batch.object.reset();
+      : object(object_of(handle, name, "loader")), exclusive(object->in_use, name, "loader") {
+    object->batch.object.reset();
   }
-  LoaderObject& object;
+  const Hold<LoaderObject> object;
   Exclusive exclusive;
 };
 
@@ -70,7 +72,7 @@ troika_status evaluate(troika_trainer trainer, const troika_device* device, troi
     if (device) check_device_kind(*device, name);
     const DeviceId id = device ? device_id(*device) : DeviceId{};
     Metrics metrics;
-    const bool finished = call.trainer.evaluate(borrowed.object.loader, device ? &id : nullptr, metrics);
+    const bool finished = call.trainer.evaluate(borrowed.object->loader, device ? &id : nullptr, metrics);
     write_metrics(metrics, out_metrics, name);
     return finished ? TROIKA_OK : TROIKA_STOPPED;
   });
@@ -86,8 +88,9 @@ troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, tr
   return guard(error, [&] {
     if (out_result) result_size(out_result, kName, "out_result");
     Call call(trainer, kName);
+    const auto hold = batch_of(batch, kName, "batch");
     StepResult found;
-    if (!call.trainer.step(batch_of(batch, kName, "batch"), found, out_result != nullptr)) return TROIKA_STOPPED;
+    if (!call.trainer.step(*hold, found, out_result != nullptr)) return TROIKA_STOPPED;
     if (out_result) {
       troika_step_result result{};
       result.loss = found.loss;
@@ -106,15 +109,18 @@ troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, tr
 }
 
 troika_status troika_trainer_set_progress(troika_trainer trainer, troika_progress_function function, void* user,
-                                          troika_error* error) {
+                                          troika_destroy_function user_destroy, troika_error* error) {
   return guard(error, [&] {
     Call call(trainer, "troika_trainer_set_progress");
+    const auto data = std::make_shared<UserData>(user);
     if (!function) {
       call.trainer.set_progress(nullptr);
+      data->destroy = user_destroy;
       return;
     }
-    call.trainer.set_progress([function, user](const Progress& p) {
+    call.trainer.set_progress([function, data](const Progress& p) {
       troika_progress progress{};
+      progress.struct_size = sizeof progress;
       progress.batch = p.batch;
       progress.batches = p.batches;
       progress.epoch = p.epoch;
@@ -130,8 +136,9 @@ troika_status troika_trainer_set_progress(troika_trainer trainer, troika_progres
       progress.batch_labels = p.batch_labels;
       progress.batch_correct = p.batch_correct;
       progress.learning_rate = p.learning_rate;
-      return function(&progress, user) == 0;
+      return function(&progress, data->data) == 0;
     });
+    data->destroy = user_destroy;  // a call that failed leaves the data to the caller
   });
 }
 
@@ -143,7 +150,7 @@ troika_status troika_trainer_train_epoch(troika_trainer trainer, troika_loader l
     Call call(trainer, kName);
     BorrowedLoader borrowed(loader, kName);
     Metrics metrics;
-    const bool finished = call.trainer.train_epoch(borrowed.object.loader, metrics);
+    const bool finished = call.trainer.train_epoch(borrowed.object->loader, metrics);
     write_metrics(metrics, out_metrics, kName);
     return finished ? TROIKA_OK : TROIKA_STOPPED;
   });
@@ -158,7 +165,7 @@ troika_status troika_trainer_train_batches(troika_trainer trainer, troika_loader
     Call call(trainer, kName);
     BorrowedLoader borrowed(loader, kName);
     Metrics metrics;
-    const PassEnd end = call.trainer.train(borrowed.object.loader, batches, metrics);
+    const PassEnd end = call.trainer.train(borrowed.object->loader, batches, metrics);
     write_metrics(metrics, out_metrics, kName);
     switch (end) {
       case PassEnd::end_of_epoch: return TROIKA_END_OF_DATA;
@@ -185,7 +192,8 @@ troika_status troika_trainer_predict(troika_trainer trainer, troika_tensor input
   return guard(error, [&] {
     *required(out_output, kName, "out_output") = nullptr;
     Call call(trainer, kName);
-    const Tensor& x = *object_of(input, kName, "input")->tensor;
+    const auto hold = object_of(input, kName, "input");
+    const Tensor& x = *hold->tensor;
     check_input_type(x.type().dtype, *call.trainer.model(), kName);
     std::vector<std::byte> host(x.type().bytes());
     std::vector<float> output;
@@ -193,14 +201,17 @@ troika_status troika_trainer_predict(troika_trainer trainer, troika_tensor input
     const Shape shape = call.trainer.predict(x.type(), host.data(), output);
     const DeviceId first = call.trainer.devices()[0];
     auto result =
-        as_tensor(*call.object.context, {static_cast<int32_t>(first.kind), first.index}, shape, output, kName);
+        as_tensor(*call.object->context, {static_cast<int32_t>(first.kind), first.index}, shape, output, kName);
     *out_output =
-        new troika_tensor_s(std::make_shared<TensorObject>(TensorObject{call.object.context, std::move(result)}));
+        new troika_tensor_s(std::make_shared<TensorObject>(TensorObject{call.object->context, std::move(result)}));
   });
 }
 
 troika_status troika_trainer_request_stop(troika_trainer trainer, troika_error* error) {
-  return guard(error, [&] { object_of(trainer, "troika_trainer_request_stop", "trainer")->trainer->request_stop(); });
+  return guard(error, [&] {
+    const auto object = object_of(trainer, "troika_trainer_request_stop", "trainer");
+    object->trainer->request_stop();
+  });
 }
 
 troika_status troika_trainer_set_learning_rate(troika_trainer trainer, int32_t group, double learning_rate,
@@ -294,12 +305,14 @@ troika_status troika_trainer_save_average(troika_trainer trainer, const char* pa
 
 troika_status troika_trainer_load(troika_trainer trainer, const char* path, troika_loader_position* out_position,
                                   troika_error* error) {
+  constexpr const char* kName = "troika_trainer_load";
   return guard(error, [&] {
-    Call call(trainer, "troika_trainer_load");
-    load_checkpoint(call.trainer, required(path, "troika_trainer_load", "path"));
+    if (out_position) result_size(out_position, kName, "out_position");
+    Call call(trainer, kName);
+    load_checkpoint(call.trainer, required(path, kName, "path"));
     const BatchPosition at = call.trainer.training_state().position.batch;
     if (!out_position) return;
-    *out_position = {at.epoch, at.batch, at.batches};
+    write_result(out_position, position_of(at), kName, "out_position");
     call.trainer.stepper().expect_order();
   });
 }
@@ -311,7 +324,7 @@ troika_status troika_trainer_unwrap(troika_trainer trainer, troika_model* out_mo
     Call call(trainer, kName);
     call.trainer.require_attached();
     *out_model = new troika_model_s(
-        std::make_shared<ModelObject>(ModelObject{call.object.context, call.trainer.model(), nullptr}));
+        std::make_shared<ModelObject>(ModelObject{call.object->context, call.trainer.model(), nullptr}));
   });
 }
 

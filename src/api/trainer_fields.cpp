@@ -1,5 +1,6 @@
 // Reads the options of a trainer.
 #include "api/trainer_fields.h"
+#include "api/structs.h"
 
 #include <limits>
 
@@ -10,9 +11,6 @@ using namespace troika;
 using namespace troika::api;
 
 namespace {
-
-constexpr troika_trainer_options kDefaults = TROIKA_TRAINER_OPTIONS_INIT;
-constexpr troika_parameter_group kGroupDefaults = TROIKA_PARAMETER_GROUP_INIT;
 
 void put(SettingValues& settings, Setting setting, double value, const OptimizerDef& optimizer,
          const std::string& where) {
@@ -124,7 +122,7 @@ RecomputeSettings read_recompute(const troika_trainer_options& o, const FieldChe
 
 TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* given, const std::string& where,
                                                  uint64_t default_seed) {
-  const troika_trainer_options o = read_options(given, kDefaults, "troika_trainer_options");
+  const troika_trainer_options o = read_options(given);
   const FieldCheck check(where);
   constexpr double kLarge = 1e30;
   check.constant("loss", o.loss, {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR"});
@@ -137,32 +135,33 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("nesterov", o.nesterov, 0, 1);
   if (o.nesterov && o.momentum == 0)
     throw Error(Status::invalid_argument, where + "nesterov is 1, needs options.momentum above 0");
-  check.integer("decay_one_axis", o.decay_one_axis, 0, 1);
+  check.integer("skip_decay_one_axis", o.skip_decay_one_axis, 0, 1);
   check.real("average_decay", o.average_decay, 0, 1);
-  check.integer("evaluate_average", o.evaluate_average, 0, 1);
+  check.integer("evaluate_parameters", o.evaluate_parameters, 0, 1);
   check.integer("bucket_bytes", o.bucket_bytes, 0, INT64_MAX);
   check.integer("group_count", o.group_count, 0, 4096);
   check.integer("deadline_ms", o.deadline_ms, 1, INT32_MAX);
   check.integer("collect_trace", o.collect_trace, 0, 1);
-  check.integer("fuse", o.fuse, 0, 1);
+  check.integer("no_fusion", o.no_fusion, 0, 1);
   constexpr double kLargestScale = 16777216;  // 2^24; a scaled loss is still far from f32's maximum
   if (!(o.loss_scale == TROIKA_UNSET || o.loss_scale == 0))
     check.real("loss_scale", o.loss_scale, 1, kLargestScale + 1);
   check.integer("loss_scale_interval", o.loss_scale_interval, 1, 1 << 24);
-  check.integer("micro_batches", o.micro_batches, 0, 1 << 16);
-  check.integer("logical_shards", o.logical_shards, 0, 1 << 16);
+  check.integer("micro_batches", o.micro_batches, 0, 1 << 10);
+  check.integer("logical_shards", o.logical_shards, 0, 1 << 10);
   constexpr int kMostRanks = 1 << 16;
   check.integer("mesh.data", o.mesh.data, 0, kMostRanks);
   check.integer("mesh.layer", o.mesh.layer, 0, kMostRanks);
   check.integer("mesh.channel", o.mesh.channel, 0, kMostRanks);
+  check.integer("mesh.reserved", o.mesh.reserved, 0, 0);
   check.constant("layer_schedule", o.layer_schedule,
                  {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
   check.integer("layer_chunks", o.layer_chunks, 0, 1 << 10);
   check.real("max_gradient_norm", o.max_gradient_norm, 0, kLarge);
   check.integer("sync_batch_norm", o.sync_batch_norm, 0, 1);
   check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
-  check.integer("samples_on_device", o.samples_on_device, 0, 1);
-  check.integer("overlap_weight_gradients", o.overlap_weight_gradients, 0, 1);
+  check.integer("samples_on_host", o.samples_on_host, 0, 1);
+  check.integer("launches_in_turn", o.launches_in_turn, 0, 1);
   check.real("label_smoothing", o.label_smoothing, 0, 1);
   check.integer("ignore_index", o.ignore_index, INT32_MIN, INT32_MAX);
   if (o.loss != TROIKA_LOSS_CROSS_ENTROPY && (o.label_smoothing > 0 || o.ignore_index != TROIKA_UNSET))
@@ -178,15 +177,15 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   if (o.ignore_index != TROIKA_UNSET) options.labels.ignored = static_cast<int32_t>(o.ignore_index);
   options.optimizer = all_optimizers()[static_cast<size_t>(o.optimizer - 1)];
   options.settings = read_settings(o, *options.optimizer, where);
-  options.decays_one_axis = o.decay_one_axis == 1;
+  options.decays_one_axis = o.skip_decay_one_axis == 0;
   options.average_decay = o.average_decay;
-  options.evaluates_average = o.evaluate_average == 1;
+  options.evaluates_average = o.evaluate_parameters == 0;
   options.schedule = read_schedule(o, check);
   options.bucket_bytes = o.bucket_bytes;
   options.seed = o.seed ? o.seed : default_seed;
   options.deadline_ms = o.deadline_ms;
   options.collect_trace = o.collect_trace == 1;
-  options.fuse = o.fuse == 1;
+  options.fuse = o.no_fusion == 0;
   options.compute = o.precision == TROIKA_PRECISION_BF16  ? DType::bf16
                     : o.precision == TROIKA_PRECISION_F16 ? DType::f16
                                                           : DType::f32;
@@ -204,17 +203,20 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.recompute = read_recompute(o, check);
   options.syncs_statistics = o.sync_batch_norm == 1;
   options.shards_optimizer = o.shard_optimizer == 1;
-  options.keeps_samples = o.samples_on_device == 1;
-  if (o.overlap_weight_gradients == 0) options.least_beside = std::numeric_limits<double>::infinity();
+  options.keeps_samples = o.samples_on_host == 0;
+  if (o.launches_in_turn == 1) options.least_beside = std::numeric_limits<double>::infinity();
   options.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
   check.pointer("groups", o.groups, "group_count", o.group_count);
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {
-    // The stride is each element's own struct_size: an old caller's array has smaller structs.
-    const auto* at = reinterpret_cast<const troika_parameter_group*>(bytes);
-    const auto g = read_options(at, kGroupDefaults, "troika_parameter_group");
-    bytes += at->struct_size;
+    // The stride is the first element's struct_size: an old caller's array has smaller structs.
     const std::string group_name = text(where, "groups[", i, "].");
+    const uint32_t stride = o.groups->struct_size;
+    const auto* at = reinterpret_cast<const troika_parameter_group*>(bytes + static_cast<size_t>(i) * stride);
+    if (at->struct_size != stride)
+      throw Error(Status::invalid_argument,
+                  text(group_name, "struct_size is ", at->struct_size, ", groups[0] has ", stride));
+    const auto g = read_options(at);
     if (!g.pattern) throw Error(Status::invalid_argument, group_name + "pattern is NULL");
     FieldCheck(group_name).integer("frozen", g.frozen, 0, 1);
     options.groups.push_back({g.pattern, g.frozen == 1, read_settings(g, *options.optimizer, group_name)});

@@ -15,6 +15,6 @@ struct TrainerObject {
 
 }  // namespace troika::api
 
-struct troika_trainer_s : troika::api::Handle<troika::api::TrainerObject, 0x54525452> {
+struct troika_trainer_s : troika::api::Handle<troika::api::TrainerObject, 0x54525452, troika::api::Threads::yes> {
   using Handle::Handle;
 };

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/kernel_list.h"
+#include "core/text.h"
 #include "device/plugin.h"
 
 namespace troika {
@@ -30,14 +31,27 @@ static_assert(std::ranges::equal(kOps, kKernels, {}, {}, &ListedKernel::op),
 
 }  // namespace
 
-std::unique_ptr<BackendRegistry> BackendRegistry::create() {
+std::unique_ptr<BackendRegistry> BackendRegistry::create(const std::vector<std::string>& names) {
+  struct Listed {
+    const char* name;
+    DeviceKind kind;
+    Load load;
+  };
+  // The CUDA plug-in maps libraries of some hundred MB, so only hosts that ask for a GPU load it.
+  const Listed listed[] = {
+      {"cpu", DeviceKind::cpu, [](std::string&) { return cpu::create_cpu_backend(); }},
+      {"cuda", DeviceKind::cuda, [](std::string& reason) { return load_backend("cuda", reason); }}};
   auto registry = std::make_unique<BackendRegistry>();
-  registry->add(cpu::create_cpu_backend());
-  std::string reason;
-  if (auto cuda = load_backend("cuda", reason))
-    registry->add(std::move(cuda));
-  else
-    registry->add_unavailable(DeviceKind::cuda, std::move(reason));
+  const auto is_named = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
+  for (const Listed& backend : listed) {
+    if (names.empty() || is_named(backend.name))
+      registry->add_on_demand(backend.kind, backend.load);
+    else
+      registry->add_unavailable(backend.kind, text("the context's backends are ", join(names, ",")));
+  }
+  for (const std::string& name : names)
+    if (std::ranges::find(listed, name, &Listed::name) == std::end(listed))
+      throw Error(Status::invalid_argument, text("backends: there is no '", name, "', there are cpu and cuda"));
   return registry;
 }
 

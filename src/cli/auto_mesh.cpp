@@ -13,8 +13,7 @@ constexpr double kOperationsOfCore = 1e11, kBytesOfCore = 1e10;
 constexpr double kCpuLatency = 2e-5;  // seconds, until another thread has woken up
 
 troika_device_info describe(const Context& context, troika_device device) {
-  troika_device_info info{};
-  info.struct_size = sizeof info;
+  troika_device_info info = TROIKA_DEVICE_INFO_INIT;
   call(troika_device_describe, context.get(), device, &info);
   return info;
 }
@@ -52,7 +51,7 @@ void settle_mesh(MeshOptions& options, const Context& context, int threads, cons
   set_machine(context, threads, devices, plan_options);
   plan_options.batch = batch;
   plan_options.trainer = &trainer_options;
-  troika_plan plan = TROIKA_PLAN_INIT;
+  troika_plan_result plan = TROIKA_PLAN_RESULT_INIT;
   call(troika_plan_choose, model.get(), &plan_options, &plan);
   options.mesh = name_of(plan.mesh);
   trainer_options.mesh = plan.mesh;

@@ -65,13 +65,12 @@ std::vector<Batch> create_batches(const Context& context, const BenchOptions& op
   for (Batch& batch : batches) {
     troika_batch lent = nullptr;
     call(troika_loader_next, loader.get(), &lent);
-    troika_batch_info info{};
-    info.struct_size = sizeof info;
+    troika_batch_info info = TROIKA_BATCH_INFO_INIT;
     call(troika_batch_describe, lent, &info);
     Tensor inputs, labels;
-    call(troika_tensor_create, context.get(), host, int32_t{TROIKA_F32}, info.dims, info.rank, info.inputs,
+    call(troika_tensor_create, context.get(), host, int32_t{TROIKA_DTYPE_F32}, info.dims, info.rank, info.inputs,
          inputs.out());
-    call(troika_tensor_create, context.get(), host, int32_t{TROIKA_I32}, info.dims, 1, info.labels, labels.out());
+    call(troika_tensor_create, context.get(), host, int32_t{TROIKA_DTYPE_I32}, info.dims, 1, info.labels, labels.out());
     call(troika_batch_create, inputs.get(), labels.get(), batch.out());
   }
   return batches;
@@ -165,14 +164,14 @@ int bench(BenchOptions& options) {
   const ImageSpec spec = image_spec(options);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   model_options.classes = spec.classes;
-  model_options.input_channels = static_cast<int32_t>(spec.dims[0]);
-  model_options.input_height = model_options.input_width = static_cast<int32_t>(spec.dims[1]);
+  model_options.input_channels = spec.dims[0];
+  model_options.input_height = model_options.input_width = spec.dims[1];
   Model model;
   call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision = precision;
   trainer_options.collect_trace = options.profile;
-  trainer_options.overlap_weight_gradients = !options.in_turn;
+  trainer_options.launches_in_turn = options.in_turn;
   set_mesh(options.mesh, trainer_options);
   set_recompute(options.recompute, trainer_options);
   set_replication(options.replication, trainer_options);
@@ -200,8 +199,7 @@ int bench(BenchOptions& options) {
   const Rates rates = measure(options.windows, static_cast<double>(options.batch) * options.steps, window);
 
   const std::string mesh = options.mesh.mesh.empty() ? "" : " as " + options.mesh.mesh;
-  troika_memory_info memory{};
-  memory.struct_size = sizeof memory;
+  troika_memory_info memory = TROIKA_MEMORY_INFO_INIT;
   call(troika_trainer_memory, trainer.get(), 0, &memory);
   const std::string samples =
       !is_on_gpus               ? ""

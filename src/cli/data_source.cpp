@@ -23,8 +23,7 @@ constexpr int64_t kMnistClasses = 10;
 int64_t synthetic_test_samples(int64_t train_samples) { return std::max<int64_t>(1, train_samples / 5); }
 
 troika_dataset_info describe(const Dataset& dataset) {
-  troika_dataset_info info{};
-  info.struct_size = sizeof info;
+  troika_dataset_info info = TROIKA_DATASET_INFO_INIT;
   call(troika_dataset_describe, dataset.get(), &info);
   return info;
 }
@@ -40,8 +39,7 @@ Dataset subset(const Context& context, const Dataset& dataset, int64_t first, in
   call(troika_loader_create, dataset.get(), &options, loader.out());
   troika_batch batch = nullptr;
   call(troika_loader_next, loader.get(), &batch);
-  troika_batch_info info{};
-  info.struct_size = sizeof info;
+  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
   call(troika_batch_describe, batch, &info);
   int64_t sample_size = 1;
   for (int i = 1; i < info.rank; ++i) sample_size *= info.dims[i];
@@ -108,7 +106,7 @@ Samples open_text(const Context& context, const DataOptions& options, Split spli
   if (limit > 0 && limit < (count - 1) / steps) count = limit * steps + 1;
   Samples samples;
   call(troika_dataset_create_token_stream, context.get(), static_cast<const void*>(text.data() + begin),
-       int32_t{TROIKA_U8}, count, int32_t{options.steps}, samples.dataset.out());
+       int32_t{TROIKA_DTYPE_U8}, count, int32_t{options.steps}, samples.dataset.out());
   samples.info = describe(samples.dataset);
   samples.info.classes = kByteValues;
   return samples;
@@ -176,7 +174,7 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
 }
 
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info) {
-  const bool is_text = info.dtype == TROIKA_I32;
+  const bool is_text = info.dtype == TROIKA_DTYPE_I32;
   if (is_text != (name == kTextModel))
     throw Failure(is_text ? "--data is a text; give --model " + std::string(kTextModel) + " with it"
                           : "--model " + name + " reads a text; give a file with --data");

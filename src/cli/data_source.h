@@ -47,9 +47,9 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
 // The samples of a split, with the numbers that the model needs.
 struct Samples {
   Dataset dataset;
-  troika_dataset_info info{};  // of the dataset; classes as in the whole split
+  troika_dataset_info info = TROIKA_DATASET_INFO_INIT;  // of the dataset; classes as in the whole split
 
-  bool is_text() const { return info.dtype == TROIKA_I32; }
+  bool is_text() const { return info.dtype == TROIKA_DTYPE_I32; }
 };
 
 enum class Split { train, test };

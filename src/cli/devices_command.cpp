@@ -15,8 +15,7 @@ std::string gibibytes(int64_t bytes) { return formatted("%.1f GiB", static_cast<
 void print_cpu(const Context& context) {
   int32_t count = 0;
   call(troika_device_count, context.get(), int32_t{TROIKA_DEVICE_CPU}, &count);
-  troika_device_info info{};
-  info.struct_size = sizeof info;
+  troika_device_info info = TROIKA_DEVICE_INFO_INIT;
   call(troika_device_describe, context.get(), troika_device{TROIKA_DEVICE_CPU, 0}, &info);
   std::cout << formatted("%-14s %s, %d %s shared by the devices in use, %s (%s free)\n",
                          formatted("cpu:0..cpu:%d", count - 1).c_str(), info.name, info.cores,
@@ -29,8 +28,7 @@ void print_gpus(const Context& context) {
   call(troika_device_count, context.get(), int32_t{TROIKA_DEVICE_CUDA}, &count);
   for (int32_t i = 0; i < std::max(count, 1); ++i) {  // describing cuda:0 reports why there is none
     const troika_device device{TROIKA_DEVICE_CUDA, i};
-    troika_device_info info{};
-    info.struct_size = sizeof info;
+    troika_device_info info = TROIKA_DEVICE_INFO_INIT;
     troika_error error;
     const std::string name = count > 0 ? format_device(device) : "cuda";
     if (troika_device_describe(context.get(), device, &info, &error) != TROIKA_OK) {

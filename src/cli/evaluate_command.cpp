@@ -25,8 +25,7 @@ struct EvaluateOptions {
 int64_t find_classes(const Model& model, const std::string& path) {
   int32_t entries = 0;
   call(troika_model_count_parameters, model.get(), &entries, static_cast<int64_t*>(nullptr));
-  troika_parameter_info last{};
-  last.struct_size = sizeof last;
+  troika_parameter_info last = TROIKA_PARAMETER_INFO_INIT;
   call(troika_model_describe_parameter, model.get(), entries - 1, &last);
   for (const ListedTensor& tensor : parse_tensors(inspect_file(path)))
     if ((tensor.name == last.name || tensor.name == std::string("model/") + last.name) && !tensor.dims.empty())

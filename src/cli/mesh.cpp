@@ -9,7 +9,7 @@ namespace troika::cli {
 namespace {
 
 troika_mesh parse_mesh(const std::string& text) {
-  if (text.empty() || text == "auto") return {0, 1, 1};
+  if (text.empty() || text == "auto") return {0, 1, 1, 0};
   const std::vector<std::string> parts = split(text, 'x');
   int32_t sizes[3] = {};
   bool is_right = parts.size() == 3;
@@ -19,7 +19,7 @@ troika_mesh parse_mesh(const std::string& text) {
     is_right = read.ec == std::errc() && read.ptr == end && sizes[i] >= 1;
   }
   if (!is_right) refuse_value("--mesh", text, "data x layer x channel, such as 2x2x1, or auto");
-  return {sizes[0], sizes[1], sizes[2]};
+  return {sizes[0], sizes[1], sizes[2], 0};
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out,
   out.weight_decay = options.weight_decay;
   out.nesterov = options.nesterov ? 1 : 0;
   out.max_gradient_norm = options.max_gradient_norm;
-  out.decay_one_axis = options.skip_decay_one_axis ? 0 : 1;
+  out.skip_decay_one_axis = options.skip_decay_one_axis;
   out.average_decay = options.average_decay;
   if (options.beta1 >= 0) out.beta1 = options.beta1;
   if (options.beta2 >= 0) out.beta2 = options.beta2;

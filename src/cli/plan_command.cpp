@@ -109,7 +109,7 @@ std::vector<troika_mesh> meshes_of(int32_t devices) {
   std::vector<troika_mesh> meshes;
   for (int32_t data = devices; data > 0; --data)
     for (int32_t layer = devices / data; devices % data == 0 && layer > 0; --layer)
-      if (devices / data % layer == 0) meshes.push_back({data, layer, devices / data / layer});
+      if (devices / data % layer == 0) meshes.push_back({data, layer, devices / data / layer, 0});
   return meshes;
 }
 
@@ -120,7 +120,7 @@ std::string row(const std::string& mesh, const std::vector<std::string>& cells, 
   return line + '\n';
 }
 
-std::string row_of(const troika_plan& plan, const troika_plan* chosen) {
+std::string row_of(const troika_plan_result& plan, const troika_plan_result* chosen) {
   const bool is_chosen = chosen && name_of(chosen->mesh) == name_of(plan.mesh);
   return row(name_of(plan.mesh),
              {as_bytes(plan.parameter_bytes), as_bytes(plan.gradient_bytes), as_bytes(plan.optimizer_bytes),
@@ -141,7 +141,7 @@ int plan(PlanOptions& options) {
   Model model;
   call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
 
-  troika_plan chosen = TROIKA_PLAN_INIT;
+  troika_plan_result chosen = TROIKA_PLAN_RESULT_INIT;
   troika_error none_fits;
   const bool fits = troika_plan_choose(model.get(), &plan_options, &chosen, &none_fits) == TROIKA_OK;
   if (!fits && none_fits.status != TROIKA_ERROR_NOT_FOUND) check(none_fits.status, none_fits);
@@ -152,7 +152,7 @@ int plan(PlanOptions& options) {
   std::cout << row("mesh", {"parameters", "gradients", "optimizer", "activations", "total", "sent", "bubble", "time"},
                    "");
   for (const troika_mesh& mesh : meshes_of(plan_options.devices)) {
-    troika_plan found = TROIKA_PLAN_INIT;
+    troika_plan_result found = TROIKA_PLAN_RESULT_INIT;
     troika_error error;
     const troika_status status = troika_plan_estimate(model.get(), &plan_options, &mesh, &found, &error);
     if (status == TROIKA_ERROR_INVALID_ARGUMENT || status == TROIKA_ERROR_UNSUPPORTED ||

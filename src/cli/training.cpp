@@ -75,7 +75,7 @@ class Run {
     settle_mesh(options.mesh, context_, options.threads, model_, devices_, options.batch, attach_options);
     call(troika_model_attach, model_.get(), devices_.data(), static_cast<int32_t>(devices_.size()), &attach_options,
          trainer_.out());
-    call(troika_trainer_set_progress, trainer_.get(), &Run::on_batch, static_cast<void*>(this));
+    call(troika_trainer_set_progress, trainer_.get(), &Run::on_batch, static_cast<void*>(this), nullptr);
   }
 
   // Takes up the folder's checkpoint, if there is one, its metrics, and the sums of the epoch that
@@ -317,7 +317,7 @@ class Run {
   Model model_;
   Loader train_loader_, test_loader_;
   Trainer trainer_;
-  troika_loader_position position_{};  // of the next step
+  troika_loader_position position_ = TROIKA_LOADER_POSITION_INIT;  // of the next step
   int64_t steps_per_epoch_ = 0, first_step_ = 0;
   EpochSums sums_, before_call_, last_stop_;
   double learning_rate_ = 0;

@@ -9,7 +9,7 @@
 
 namespace troika {
 
-// Values are those of the public TROIKA_F32 and so on.
+// Values are those of the public TROIKA_DTYPE_F32 and so on.
 enum class DType : int32_t { f32 = 1, f64 = 2, i32 = 3, i64 = 4, u8 = 5, bf16 = 6, f16 = 7 };
 
 constexpr size_t size_of(DType dtype) {

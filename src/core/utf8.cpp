@@ -2,6 +2,7 @@
 #include "core/utf8.h"
 
 #include <cstdint>
+#include <cstring>
 
 namespace troika {
 namespace {
@@ -41,6 +42,29 @@ bool breaks_a_line(uint32_t code_point) {
   return is_control || code_point == 0x2028 || code_point == 0x2029;
 }
 
+// The printed form of one character, or of one byte that is not UTF-8.
+struct Printed {
+  char text[16];
+  size_t size;
+  size_t bytes;  // of the source
+};
+
+Printed print_at(std::string_view bytes, size_t at) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  const auto [code_point, size] = decode(bytes, at);
+  Printed printed{{}, 0, size == 0 ? 1 : size};
+  const bool is_plain = size != 0 && !breaks_a_line(code_point);
+  for (size_t i = at; i < at + printed.bytes; ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    if (is_plain) {
+      printed.text[printed.size++] = bytes[i];
+      continue;
+    }
+    for (const char c : {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]}) printed.text[printed.size++] = c;
+  }
+  return printed;
+}
+
 }  // namespace
 
 size_t find_invalid_utf8(std::string_view bytes) {
@@ -53,24 +77,41 @@ size_t find_invalid_utf8(std::string_view bytes) {
 }
 
 std::string printable(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
   std::string out;
   out.reserve(bytes.size());
   for (size_t at = 0; at < bytes.size();) {
-    const auto [code_point, size] = decode(bytes, at);
-    if (size != 0 && !breaks_a_line(code_point)) {
-      out += bytes.substr(at, size);
-      at += size;
-      continue;
-    }
-    for (size_t end = at + (size == 0 ? 1 : size); at < end; ++at) {
-      const auto byte = static_cast<unsigned char>(bytes[at]);
-      out += "\\x";
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
-    }
+    const Printed printed = print_at(bytes, at);
+    out.append(printed.text, printed.size);
+    at += printed.bytes;
   }
   return out;
+}
+
+void write_printable(std::string_view bytes, char* buffer, size_t capacity) noexcept {
+  constexpr std::string_view kGap = " ... ";
+  size_t total = 0;
+  for (size_t at = 0; at < bytes.size();) {
+    const Printed printed = print_at(bytes, at);
+    total += printed.size;
+    at += printed.bytes;
+  }
+  const size_t room = capacity - 1, half = (room - kGap.size()) / 2;
+  size_t written = 0, seen = 0;  // bytes of the buffer, and of the whole printed form
+  bool is_before_gap = true;
+  for (size_t at = 0; at < bytes.size();) {
+    const Printed printed = print_at(bytes, at);
+    at += printed.bytes;
+    if (total > room && is_before_gap && written + printed.size > half) {
+      is_before_gap = false;
+      written += kGap.copy(buffer + written, kGap.size());
+    }
+    if (total <= room || is_before_gap || total - seen <= half) {
+      std::memcpy(buffer + written, printed.text, printed.size);
+      written += printed.size;
+    }
+    seen += printed.size;
+  }
+  buffer[written] = '\0';
 }
 
 std::string printable_name(std::string_view bytes) {

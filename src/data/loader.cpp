@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/block_signals.h"
+#include "core/float_environment.h"
 #include "core/error.h"
 #include "core/sampler.h"
 #include "core/text.h"
@@ -181,6 +182,7 @@ void Loader::start_thread() {
 }
 
 void Loader::produce() {
+  const DefaultFloatEnvironment environment;
   std::unique_lock lock(mutex_);
   for (;;) {
     const auto has_room = [&] { return filled_count_ < handed_count_ + static_cast<uint64_t>(options_.prefetch); };

@@ -28,28 +28,53 @@ DeviceId parse_device(const std::string& source) {
   return id;
 }
 
+void BackendRegistry::add(std::unique_ptr<Backend> backend) {
+  const DeviceKind kind = backend->kind();
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.kind == kind; });
+  entries_.push_back({kind, std::move(backend), {}, {}});
+}
+
+void BackendRegistry::add_on_demand(DeviceKind kind, Load load) { entries_.push_back({kind, {}, std::move(load), {}}); }
+
+void BackendRegistry::add_unavailable(DeviceKind kind, std::string reason) {
+  entries_.push_back({kind, {}, {}, std::move(reason)});
+}
+
+const BackendRegistry::Entry* BackendRegistry::find(DeviceKind kind) const {
+  std::lock_guard lock(mutex_);
+  for (Entry& entry : entries_) {
+    if (entry.kind != kind) continue;
+    if (entry.load) {
+      entry.backend = entry.load(entry.reason);
+      entry.load = {};
+    }
+    return &entry;
+  }
+  return nullptr;
+}
+
 int BackendRegistry::device_count(DeviceKind kind) const {
-  for (const auto& backend : backends_)
-    if (backend->kind() == kind) return backend->device_count();
-  return 0;
+  const Entry* entry = find(kind);
+  return entry && entry->backend ? entry->backend->device_count() : 0;
 }
 
 const Backend& BackendRegistry::require(DeviceId id) const {
-  for (const auto& backend : backends_) {
-    if (backend->kind() != id.kind) continue;
-    if (id.index >= 0 && id.index < backend->device_count()) return *backend;
-    throw Error(Status::device_unavailable, text("device ", id, " does not exist; there are ", backend->device_count(),
-                                                 ", from ", DeviceId{id.kind, 0}));
-  }
-  for (const auto& [kind, reason] : unavailable_)
-    if (kind == id.kind) throw Error(Status::device_unavailable, text("device ", id, " is not usable: ", reason));
-  throw Error(Status::device_unavailable, text("device ", id, " is of a kind that this library does not have"));
+  const Entry* entry = find(id.kind);
+  if (!entry)
+    throw Error(Status::device_unavailable, text("device ", id, " is of a kind that this library does not have"));
+  if (!entry->backend) throw Error(Status::device_unavailable, text("device ", id, " is not usable: ", entry->reason));
+  if (const int count = entry->backend->device_count(); id.index < 0 || id.index >= count)
+    throw Error(Status::device_unavailable,
+                text("device ", id, " does not exist; there are ", count, ", from ", DeviceId{id.kind, 0}));
+  return *entry->backend;
 }
 
 std::vector<const TransportDef*> BackendRegistry::transports() const {
+  std::lock_guard lock(mutex_);
   std::vector<const TransportDef*> all;
-  for (const auto& backend : backends_) {
-    const std::vector<const TransportDef*> own = backend->transports();
+  for (const Entry& entry : entries_) {
+    if (!entry.backend) continue;
+    const std::vector<const TransportDef*> own = entry.backend->transports();
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -115,14 +117,21 @@ class Backend {
   virtual std::vector<const TransportDef*> transports() const { return {}; }
 };
 
-// The backends of this process. backends/backends.cpp is the only list that names them.
+// The backends of this process. backends/backends.cpp is the only list that names them. Any thread
+// may ask at any time.
 class BackendRegistry {
  public:
-  static std::unique_ptr<BackendRegistry> create();
+  // Creates the backend of a kind. Returns null, with the reason, if the kind cannot be used here.
+  using Load = std::function<std::unique_ptr<Backend>(std::string& reason)>;
 
-  void add(std::unique_ptr<Backend> backend) { backends_.push_back(std::move(backend)); }
+  // Returns a registry of the backends in `names`, such as "cpu"; empty: of all.
+  static std::unique_ptr<BackendRegistry> create(const std::vector<std::string>& names = {});
+
+  void add(std::unique_ptr<Backend> backend);  // in the place of another backend of its kind
+  // Adds a kind whose backend is created when a device of that kind is first asked for.
+  void add_on_demand(DeviceKind kind, Load load);
   // Adds a kind that cannot be used here, and the reason.
-  void add_unavailable(DeviceKind kind, std::string reason) { unavailable_.emplace_back(kind, std::move(reason)); }
+  void add_unavailable(DeviceKind kind, std::string reason);
 
   int device_count(DeviceKind kind) const;  // 0 if the kind is not usable
   // Returns the device's backend, or throws DEVICE_UNAVAILABLE with the reason.
@@ -130,11 +139,21 @@ class BackendRegistry {
   std::shared_ptr<Device> open(DeviceId id, const DeviceShare& share) const {
     return require(id).open(id.index, share);
   }
-  std::vector<const TransportDef*> transports() const;  // of all backends
+  std::vector<const TransportDef*> transports() const;  // of all backends that have been created
 
  private:
-  std::vector<std::unique_ptr<Backend>> backends_;
-  std::vector<std::pair<DeviceKind, std::string>> unavailable_;
+  struct Entry {
+    DeviceKind kind;
+    std::unique_ptr<Backend> backend;
+    Load load;           // empty after it was called
+    std::string reason;  // if there is no backend
+  };
+
+  // Returns the entry of a kind, whose backend is created first; null: there is none.
+  const Entry* find(DeviceKind kind) const;
+
+  mutable std::mutex mutex_;
+  mutable std::deque<Entry> entries_;  // guarded by the mutex until its backend is created
 };
 
 }  // namespace troika

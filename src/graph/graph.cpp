@@ -18,6 +18,11 @@ Node& Graph::add_node(Node node) {
   return nodes_.back();
 }
 
+void Graph::truncate(size_t values, size_t nodes) {
+  values_.erase(values_.begin() + static_cast<std::ptrdiff_t>(values), values_.end());
+  nodes_.erase(nodes_.begin() + static_cast<std::ptrdiff_t>(nodes), nodes_.end());
+}
+
 std::optional<ValueId> Graph::find(const std::string& name) const {
   for (ValueId id = 0; id < values_.size(); ++id)
     if (values_[id].role != Role::activation && values_[id].name == name) return id;

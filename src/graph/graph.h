@@ -98,6 +98,8 @@ class Graph {
 
   ValueId add_value(std::string name, TensorType type, Role role = Role::activation);
   Node& add_node(Node node);
+  // Removes the last values and nodes, so that `values` and `nodes` of them are left.
+  void truncate(size_t values, size_t nodes);
 
   // Returns the input or state value of that name.
   std::optional<ValueId> find(const std::string& name) const;

@@ -26,32 +26,28 @@ void check_layer_name(const std::string& op, const std::string& name) {
     const auto c = static_cast<unsigned char>(name[i]);
     if (c < 0x20 || c == 0x7F) refuse(text("name has a control character at byte ", i));
   }
+  // In patterns and in lists of names these characters mean something else.
+  if (const size_t at = name.find_first_of("*?,"); at != std::string::npos)
+    refuse(text("name '", name, "' has a '", name[at], "', which patterns and lists of names use"));
   if (name.find('/') != std::string::npos) refuse(text("name '", name, "' has a '/', needs dots between its parts"));
   if (name.front() == '.' || name.back() == '.' || name.find("..") != std::string::npos)
     refuse(text("name '", name, "' has an empty part, needs text around every dot"));
 }
 
-bool is_layer_output(const Graph& graph, ValueId value) {
-  if (value >= graph.values().size()) return false;
-  if (is_input(graph.value(value).role)) return graph.value(value).role == Role::samples;
-  const std::vector<Node>& nodes = graph.nodes();
-  for (size_t i = 0; i < nodes.size(); ++i)
-    if (nodes[i].outputs[0] == value) return i + 1 == nodes.size() || nodes[i + 1].name != nodes[i].name;
-  return false;
+bool is_layer_output(const Graph& graph, const LayerList& layers, ValueId value) {
+  return value < graph.values().size() && (graph.value(value).role == Role::samples || layers.is_output(value));
 }
 
-Addition::Addition(Graph& graph, std::vector<Layer>& layers, ParameterStore& parameters, const char* op,
-                   const std::string& name)
+Addition::Addition(Graph& graph, LayerList& layers, ParameterStore& parameters, const char* op, const std::string& name)
     : graph_(graph), layers_(layers), parameters_(parameters), op_(op), name_(name) {
   check_layer_name(op, name);
   if (!graph.outputs.empty())
     fail_layer(op, name, text("model '", graph.name(), "' is complete, no layer can be added"));
-  for (const Layer& layer : layers)
-    if (layer.name == name) fail_layer(op, name, "the name is taken by another layer");
+  if (layers.contains(name)) fail_layer(op, name, "the name is taken by another layer");
 }
 
 const Shape& Addition::input(ValueId value, DType dtype) {
-  if (!is_layer_output(graph_, value))
+  if (!is_layer_output(graph_, layers_, value))
     fail_layer(op_, name_, text("value ", value, " is not an output of model '", graph_.name(), "'"));
   if (const DType found = graph_.type(value).dtype; found != dtype)
     fail_layer(op_, name_,
@@ -79,24 +75,24 @@ ValueId Addition::commit(const Attributes& attributes, std::string description) 
 ValueId Addition::commit_nodes(const Append& append, std::string description) {
   Layer layer{name_, std::move(description), 0};
   check(append, layer);
-  Graph graph = graph_;  // a copy, which replaces the model's graph when nothing can fail any more
-  std::vector<Parameter> parameters;
-  std::vector<ValueId> inputs;
-  for (const Input& in : inputs_) {
-    inputs.push_back(in.is_new ? graph.add_value(in.value.name, in.value.type, in.value.role) : in.id);
-    if (in.is_new && is_state(in.value.role))
-      parameters.push_back({in.value.name, in.value.type, in.value.role == Role::buffer, false, {}});
-  }
-  const ValueId output = append(graph, inputs);
-  layers_.push_back(std::move(layer));
+  const size_t values = graph_.values().size(), nodes = graph_.nodes().size(), entries = parameters_.size();
   try {
+    std::vector<Parameter> parameters;
+    std::vector<ValueId> inputs;
+    for (const Input& in : inputs_) {
+      inputs.push_back(in.is_new ? graph_.add_value(in.value.name, in.value.type, in.value.role) : in.id);
+      if (in.is_new && is_state(in.value.role))
+        parameters.push_back({in.value.name, in.value.type, in.value.role == Role::buffer, false, {}});
+    }
+    const ValueId output = append(graph_, inputs);
     parameters_.add(std::move(parameters));
+    layers_.add(std::move(layer), output);
+    return output;
   } catch (...) {
-    layers_.pop_back();
+    graph_.truncate(values, nodes);
+    parameters_.truncate(entries);
     throw;
   }
-  graph_ = std::move(graph);
-  return output;
 }
 
 void Addition::state(const char* suffix, TensorType type, Role role) {
@@ -113,17 +109,13 @@ void Addition::check(const Append& append, Layer& layer) const {
       inputs.push_back(in.id == kNoValue ? kNoValue : alone.add_value("", graph_.type(in.id), Role::input));
   }
   append(alone, inputs);
-  int64_t total = 0;
-  for (const Layer& other : layers_) total += other.parameters;
   for (const Input& in : inputs_) {
     if (!in.is_new) continue;
     const int64_t elements = checked_elements(in.value.type.shape, text(op_, " '", name_, "': ", in.value.name));
     if (in.value.role == Role::parameter) layer.parameters += elements;
   }
-  if (total + layer.parameters > kMaxParameters)
-    fail_layer(
-        op_, name_,
-        text("the model would have ", total + layer.parameters, " parameters, may have at most ", kMaxParameters));
+  if (const int64_t total = layers_.parameters() + layer.parameters; total > kMaxParameters)
+    fail_layer(op_, name_, text("the model would have ", total, " parameters, may have at most ", kMaxParameters));
 }
 
 }  // namespace troika

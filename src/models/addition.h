@@ -15,15 +15,14 @@ namespace troika {
 // Throws INVALID_ARGUMENT if a layer cannot have that name.
 void check_layer_name(const std::string& op, const std::string& name);
 
-// Whether a host may pass the value on: it is the model's input, or the first output of a layer's
-// last node.
-bool is_layer_output(const Graph& graph, ValueId value);
+// Whether a host may pass the value on: it is the model's input, or the output of a layer.
+bool is_layer_output(const Graph& graph, const LayerList& layers, ValueId value);
 
-// The model does not change until `commit`: shapes are inferred in a graph with only this layer.
+// The model does not change until `commit`: shapes are inferred in a graph with only this layer. If
+// `commit` fails, the model is as it was.
 class Addition {
  public:
-  Addition(Graph& graph, std::vector<Layer>& layers, ParameterStore& parameters, const char* op,
-           const std::string& name);
+  Addition(Graph& graph, LayerList& layers, ParameterStore& parameters, const char* op, const std::string& name);
 
   // To be called in the order of the op's inputs. Returns the shape of the value, which must have
   // that type.
@@ -52,7 +51,7 @@ class Addition {
   void check(const Append& append, Layer& layer) const;
 
   Graph& graph_;
-  std::vector<Layer>& layers_;
+  LayerList& layers_;
   ParameterStore& parameters_;
   const std::string op_;
   const std::string& name_;

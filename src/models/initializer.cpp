@@ -157,14 +157,18 @@ void initialize(Model& model, const std::string& pattern, Initializer initialize
   ParameterStore& store = *model.parameters();
   std::lock_guard lock(store.mutex());
   std::vector<size_t> matching;
+  const Parameter* without_fans = nullptr;
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
     if (p.is_buffer || !matches_pattern(pattern, p.name)) continue;
     if (needs_fans(initializer) && p.type.shape.rank() < 2)
-      throw Error(Status::invalid_argument,
-                  text("parameter '", p.name, "' has shape ", p.type.shape, ", the initializer needs rank 2 or above"));
-    matching.push_back(i);
+      without_fans = &p;
+    else
+      matching.push_back(i);
   }
+  if (matching.empty() && without_fans)
+    throw Error(Status::invalid_argument, text("parameter '", without_fans->name, "' has shape ",
+                                               without_fans->type.shape, ", the initializer needs rank 2 or above"));
   if (matching.empty())
     throw Error(Status::not_found, text("no parameter of model '", model.name(), "' matches '", pattern, "'"));
   for (size_t i : matching) initialize_entry(store, i, initializer, a, seed);

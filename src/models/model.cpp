@@ -1,6 +1,7 @@
 // Layer calls: each checks everything first, then appends its values, nodes and parameters.
 #include "models/model.h"
 
+#include <atomic>
 #include <cmath>
 
 #include "core/error.h"
@@ -20,7 +21,14 @@ Shape without_batch(const Shape& shape) {
   return Shape(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
 }
 
+int32_t next_serial() {
+  static std::atomic<uint32_t> last{0};
+  return static_cast<int32_t>(++last % INT32_MAX) + 1;
+}
+
 }  // namespace
+
+Model::Model(std::string name) : name_(std::move(name)), serial_(next_serial()), graph_(name_) {}
 
 const TensorType& Model::input_type() const {
   const auto input = graph_.find("x");
@@ -186,7 +194,7 @@ ValueId Model::add_dropout(const std::string& name, ValueId input, double probab
 void Model::set_output(ValueId value) {
   if (is_complete())
     throw Error(Status::invalid_argument, text("model '", name_, "' is complete, its output is set already"));
-  if (!is_layer_output(graph_, value))
+  if (!is_layer_output(graph_, layers_, value))
     throw Error(Status::invalid_argument, text("model '", name_, "': value ", value, " is not an output of the model"));
   if (is_input(graph_.value(value).role))
     throw Error(Status::invalid_argument, text("model '", name_, "': the input cannot be the output, add a layer"));

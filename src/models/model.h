@@ -7,17 +7,11 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "models/layer_list.h"
 #include "models/parameter_store.h"
 #include "ops/window.h"
 
 namespace troika {
-
-// One layer as it prints: "(conv1): Conv2d(1, 20, kernel_size=(3, 3), stride=(1, 1))".
-struct Layer {
-  std::string name;         // "layer1.0.conv1"
-  std::string description;  // "Conv2d(1, 20, kernel_size=(3, 3), stride=(1, 1))"
-  int64_t parameters = 0;   // elements of its parameters
-};
 
 enum class DefaultInitializer {
   pytorch,  // a layer's weight and bias uniform within 1 / sqrt(fan_in); BatchNorm 1 and 0; LSTM and GRU uniform within
@@ -37,11 +31,13 @@ struct ConvOptions {
 // stand for both modes.
 class Model {
  public:
-  explicit Model(std::string name) : name_(std::move(name)), graph_(name_) {}
+  explicit Model(std::string name);
 
   const std::string& name() const { return name_; }
+  // A number from 1 to 2^31 - 1, which returns only after so many models of the process.
+  int32_t serial() const { return serial_; }
   const Graph& graph() const { return graph_; }
-  const std::vector<Layer>& layers() const { return layers_; }
+  const std::vector<Layer>& layers() const { return layers_.all(); }
   bool is_complete() const { return !graph_.outputs.empty(); }
   Shape input_shape() const;  // without the batch
   DType input_dtype() const;
@@ -89,8 +85,9 @@ class Model {
                         ValueId input, int64_t hidden, bool bias);
 
   std::string name_;
+  int32_t serial_;
   Graph graph_;
-  std::vector<Layer> layers_;
+  LayerList layers_;
   std::vector<std::pair<std::string, std::string>> containers_;
   std::shared_ptr<ParameterStore> parameters_ = std::make_shared<ParameterStore>();
   DefaultInitializer default_initializer_ = DefaultInitializer::pytorch;

@@ -15,6 +15,10 @@ void ParameterStore::add(std::vector<Parameter> parameters) {
                   std::make_move_iterator(parameters.end()));
 }
 
+void ParameterStore::truncate(size_t size) {
+  entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(size), entries_.end());
+}
+
 bool ParameterStore::contains(const std::string& name) const {
   for (const Parameter& p : entries_)
     if (p.name == name) return true;

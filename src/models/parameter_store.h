@@ -35,6 +35,7 @@ class ParameterStore {
  public:
   // For building, before anything is attached: adds all of them, or none.
   void add(std::vector<Parameter> parameters);
+  void truncate(size_t size);  // removes the last entries, before anything is attached
 
   size_t size() const { return entries_.size(); }
   const Parameter& entry(size_t i) const { return entries_[i]; }  // its data may be older than the owner's

@@ -82,7 +82,7 @@ class Printer {
 
 std::string Model::print() const {
   Branch root;
-  for (const Layer& layer : layers_) insert(root, layer);
+  for (const Layer& layer : layers_.all()) insert(root, layer);
   Printer printer(containers_);
   printer.print_group(root, name_, 0);
   int64_t parameters = 0, buffer_elements = 0;

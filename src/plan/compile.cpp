@@ -69,6 +69,22 @@ LossForm loss_form(const CompileRequest& r, const Shape& output) {
   return form;
 }
 
+// Throws OUT_OF_MEMORY if a value has more elements than kernels can count, in 32 bits. Libraries
+// of kernels would not refuse all such sizes.
+void check_sizes(const Graph& graph) {
+  const auto check = [&](ValueId id, const std::string& what) {
+    const Shape& shape = graph.type(id).shape;
+    if (shape.elements() > INT32_MAX)
+      throw Error(Status::out_of_memory,
+                  text(what, ": shape ", shape, " has ", shape.elements(), " elements, a device computes on at most ",
+                       INT32_MAX, "; use a smaller batch or more micro-batches"));
+  };
+  for (ValueId id = 0; id < graph.values().size(); ++id)
+    if (is_input(graph.value(id).role)) check(id, text("input '", graph.value(id).name, "'"));
+  for (const Node& node : graph.nodes())
+    for (ValueId id : node.outputs) check(id, text("layer '", node.name, "'"));
+}
+
 // Returns the network with its gradients for rank `channel_rank` of a channel group, and its number
 // of forward nodes.
 Network differentiate_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
@@ -79,6 +95,7 @@ Network differentiate_network(const CompileRequest& r, int64_t samples, int chan
   // Before `inference`: a layer that it removes, such as dropout, must not change how the next
   // layer's parameters are cut.
   if (r.channel_split) passes.run("channel_split", [&](Graph& g) { g = r.channel_split->apply(g, channel_rank); });
+  check_sizes(graph);
   if (!trains) passes.run("inference", to_inference);
   if (r.mode != Mode::predict)
     passes.run("loss", [&](Graph& g) { append_loss(g, loss_form(r, g.type(g.outputs[0]).shape)); });

@@ -26,6 +26,9 @@ StepLayout::StepLayout(const Graph& model, StepSpec spec, int devices, const std
 void StepLayout::check_mesh(const std::string& options_name) {
   const std::string refusal = refusal_of(spec_.mesh, spec_.logical_shards > 0);
   if (!refusal.empty()) throw Error(Status::unsupported, options_name + refusal);
+  if (ranks_.positions() == 1 && !spec_.layer_cuts.empty())
+    throw Error(Status::invalid_argument,
+                text(options_name, "layer_cuts is '", join(spec_.layer_cuts, ","), "', needs options.mesh.layer above 1"));
   if (ranks_.parts() == 1) return;
   if (spec_.pipeline_chunks > 1 && spec_.pipeline_schedule != PipelineSchedule::interleaved)
     throw Error(Status::invalid_argument, text(options_name, "layer_chunks is ", spec_.pipeline_chunks,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/block_signals.h"
+#include "core/float_environment.h"
 #include "core/text.h"
 
 namespace troika {
@@ -52,6 +53,7 @@ void Worker::wait() {
 }
 
 void Worker::loop() {
+  const DefaultFloatEnvironment environment;
   std::exception_ptr unusable;  // the error with which every job then ends
   try {
     device_->enter_thread();

@@ -3,18 +3,33 @@
 
 #include <sched.h>
 
-#include <thread>
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text.h"
 
 namespace troika {
 
+namespace {
+
+constexpr int kMostThreadsOfCore = 8, kAllowedThreads = 64;
+
+}  // namespace
+
 Context::Context(ContextOptions options)
-    : log_(std::move(options.log), options.log_level), seed_(options.seed), backends_(BackendRegistry::create()) {
+    : log_(std::move(options.log), options.log_level),
+      seed_(options.seed),
+      backends_(BackendRegistry::create(options.backends)) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0)
     for (int core = 0; core < CPU_SETSIZE; ++core)
       if (CPU_ISSET(core, &set)) cpu_cores_.push_back(core);
   if (cpu_cores_.empty()) cpu_cores_.push_back(0);
-  cpu_threads_ = options.cpu_threads > 0 ? options.cpu_threads : static_cast<int>(cpu_cores_.size());
+  const int cores = static_cast<int>(cpu_cores_.size()), most = std::max(kAllowedThreads, kMostThreadsOfCore * cores);
+  cpu_threads_ = options.cpu_threads > 0 ? options.cpu_threads : cores;
+  if (cpu_threads_ > most)
+    throw Error(Status::invalid_argument,
+                text("context: cpu_threads is ", cpu_threads_, ", with ", cores, " cores it may be at most ", most));
 }
 
 DeviceShare Context::cpu_share(int index, int count) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/log.h"
@@ -15,6 +16,7 @@ struct ContextOptions {
   uint64_t seed = 0;
   Log::Sink log;
   LogLevel log_level = LogLevel::warning;
+  std::vector<std::string> backends;  // names; empty: all
 };
 
 class Context {

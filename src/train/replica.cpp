@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "core/process_state.h"
 #include "core/text.h"
 #include "train/plan_ports.h"
 
@@ -35,6 +36,7 @@ void Replica::prepare(const PlanKey& key, const CompileRequest& request, StateTa
   std::unique_ptr<Plan> plan;
   worker_.run([&] {
     plan = std::make_unique<Plan>(compile(request, *device_, state, log));
+    watch_libraries();
     if (!state_.is_allocated()) allocate_state(state);
     grow_arena(plan->arena_bytes);
     bind(*plan, bases_);

@@ -13,6 +13,11 @@ ShardedState::ShardedState(const StepLayout& layout, const LocalRanks& ranks, co
   for (int part = 0; part < layout.ranks().parts(); ++part) tables_.push_back(layout.make_state_table(part));
 }
 
+bool ShardedState::is_allocated() const {
+  return std::all_of(ranks_.begin(), ranks_.end(),
+                     [](const LocalRank& local) { return local.replica->state().is_allocated(); });
+}
+
 void ShardedState::allocate() {
   for (const auto& [rank, replica] : ranks_)
     if (!replica->state().is_allocated()) replica->allocate_state(table_of(rank));

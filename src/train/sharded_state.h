@@ -18,7 +18,8 @@ class ShardedState {
   StateTable& table_of(int rank) { return tables_[static_cast<size_t>(layout_.ranks().part_of(rank))]; }
   const StateTable& table_of(int rank) const { return tables_[static_cast<size_t>(layout_.ranks().part_of(rank))]; }
 
-  bool is_allocated() const { return ranks_.first().state().is_allocated(); }
+  // Whether every rank has memory for its state. A rank may lack it after a plan ran out of memory.
+  bool is_allocated() const;
   void allocate();  // on the replicas that have no memory for their state yet
 
   // Values are row-major in host memory. `write` changes every local rank that holds the value or a

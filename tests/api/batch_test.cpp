@@ -7,9 +7,9 @@ namespace {
 class BatchApi : public ApiTest {};
 
 TEST_F(BatchApi, needs_matching_tensors) {
-  troika_tensor inputs = make_tensor(TROIKA_F32, {2, 4}), labels = make_tensor(TROIKA_I32, {2}),
-                values = make_tensor(TROIKA_F32, {2, 3}), three = make_tensor(TROIKA_I32, {3}),
-                flat = make_tensor(TROIKA_F32, {2}), wide = make_tensor(TROIKA_I64, {2});
+  troika_tensor inputs = make_tensor(TROIKA_DTYPE_F32, {2, 4}), labels = make_tensor(TROIKA_DTYPE_I32, {2}),
+                values = make_tensor(TROIKA_DTYPE_F32, {2, 3}), three = make_tensor(TROIKA_DTYPE_I32, {3}),
+                flat = make_tensor(TROIKA_DTYPE_F32, {2}), wide = make_tensor(TROIKA_DTYPE_I64, {2});
   troika_batch batch = garbage<troika_batch>();
   const auto refuse = [&](troika_tensor x, troika_tensor t, const std::string& message) {
     expect_refused(troika_batch_create(x, t, &batch, &error_), kInvalid, message);
@@ -26,8 +26,7 @@ TEST_F(BatchApi, needs_matching_tensors) {
   refuse(inputs, flat, "targets are f32[2]");
   expect_refused(troika_batch_create(inputs, labels, nullptr, &error_), kInvalid, "argument 'out_batch' is NULL");
   expect_ok(troika_batch_create(inputs, values, &batch, &error_));
-  troika_batch_info info{};
-  info.struct_size = sizeof info;
+  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
   expect_ok(troika_batch_describe(batch, &info, &error_));
   EXPECT_EQ(info.value_size, 3);
   EXPECT_EQ(info.labels, nullptr);

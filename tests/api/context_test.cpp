@@ -2,6 +2,7 @@
 #include <fstream>
 
 #include "api/api_test.h"
+#include "core/utf8.h"
 #include "support/temp_directory.h"
 
 namespace troika::test {
@@ -26,9 +27,13 @@ TEST_F(ContextApi, refuses_options_and_names_the_field) {
     EXPECT_EQ(context, nullptr);
     return status;
   };
-  for (int32_t threads : {0, -1, 4097})
+  for (int32_t threads : {0, -1})
     expect_refused(create([&](auto& o) { o.cpu_threads = threads; }), kInvalid,
-                   "options.cpu_threads is " + std::to_string(threads) + ", need 1 to 4096");
+                   "options.cpu_threads is " + std::to_string(threads) + ", need at least 1");
+  expect_refused(create([](auto& o) { o.cpu_threads = 100000; }), kInvalid, "cpu_threads is 100000, with ");
+  expect_refused(create([](auto& o) { o.backends = "cpu,gpu"; }), kInvalid,
+                 "there is no 'gpu', there are cpu and cuda");
+  expect_refused(create([](auto& o) { o.backends = "cpu,"; }), kInvalid, "backends is 'cpu,'");
   for (int32_t level : {0, -3, 5})
     expect_refused(create([&](auto& o) { o.log_level = level; }), kInvalid,
                    "options.log_level is " + std::to_string(level));
@@ -50,21 +55,21 @@ TEST_F(ContextApi, ignores_null_where_it_says_so) {
   troika_dataset_destroy(nullptr);
   troika_loader_destroy(nullptr);
   troika_batch_destroy(nullptr);
-  troika_context_options_init(nullptr);
-  troika_model_options_init(nullptr);
-  troika_conv2d_options_init(nullptr);
-  troika_pool2d_options_init(nullptr);
-  troika_load_options_init(nullptr);
-  troika_trainer_options_init(nullptr);
-  troika_parameter_group_init(nullptr);
-  troika_dataset_options_init(nullptr);
-  troika_loader_options_init(nullptr);
+  troika_context_options_init(nullptr, 64);
+  troika_model_options_init(nullptr, 64);
+  troika_conv2d_options_init(nullptr, 64);
+  troika_pool2d_options_init(nullptr, 64);
+  troika_load_options_init(nullptr, 64);
+  troika_trainer_options_init(nullptr, 64);
+  troika_parameter_group_init(nullptr, 64);
+  troika_dataset_options_init(nullptr, 64);
+  troika_loader_options_init(nullptr, 64);
 }
 
 // Every function that destroys ignores a handle of another kind.
 TEST_F(ContextApi, does_not_destroy_a_handle_of_another_kind) {
   make_trainer();
-  tensor_ = make_tensor(TROIKA_F32, {2});
+  tensor_ = make_tensor(TROIKA_DTYPE_F32, {2});
   troika_context_destroy(cast<troika_context>(model_));
   troika_model_destroy(cast<troika_model>(context_));
   troika_tensor_destroy(cast<troika_tensor>(model_));
@@ -94,20 +99,36 @@ TEST_F(ContextApi, tells_its_version) {
   EXPECT_EQ(info.find('\n'), std::string::npos);
 }
 
-TEST_F(ContextApi, cuts_a_long_message_at_a_characters_end) {
+TEST_F(ContextApi, leaves_out_the_middle_of_a_long_message) {
   std::string path = "/";
   while (path.size() < 3000) path += "\xC3\xA4\xE2\x82\xAC/";  // characters of two and three bytes
   char buffer[8];
   expect_refused(troika_file_inspect(path.c_str(), buffer, sizeof buffer, nullptr, &error_), TROIKA_ERROR_NOT_FOUND,
-                 "file '");
+                 "file '/");
   troika_file_inspect(path.c_str(), buffer, sizeof buffer, nullptr, &error_);
   const std::string message = error_.message;
   EXPECT_LT(message.size(), static_cast<size_t>(TROIKA_ERROR_MESSAGE_BYTES));
   EXPECT_GT(message.size(), static_cast<size_t>(TROIKA_ERROR_MESSAGE_BYTES) - 8);
-  size_t tail = message.size();  // the last character must be complete
-  while (tail > 0 && (static_cast<unsigned char>(message[tail - 1]) & 0xC0) == 0x80) --tail;
-  const auto lead = static_cast<unsigned char>(message[tail - 1]);
-  EXPECT_EQ(message.size() - tail, lead >= 0xE0 ? 2u : lead >= 0xC0 ? 1u : 0u);
+  EXPECT_NE(message.find(" ... "), std::string::npos);
+  EXPECT_NE(message.find("/'"), std::string::npos) << "the reason follows the path";
+  EXPECT_EQ(find_invalid_utf8(message), std::string::npos);
+}
+
+// Arguments that are not UTF-8, or have control characters, never reach a message as they are.
+TEST_F(ContextApi, writes_messages_in_utf8) {
+  const auto expect_text = [&](troika_status status) {
+    EXPECT_LT(status, 0);
+    EXPECT_EQ(find_invalid_utf8(error_.message), std::string::npos);
+    EXPECT_EQ(std::string(error_.message).find('\x1b'), std::string::npos);
+    EXPECT_NE(std::string(error_.message).find("\\xff\\x1b"), std::string::npos) << error_.message;
+  };
+  constexpr char kBad[] = "\xff\x1b";
+  troika_device device;
+  expect_text(troika_device_parse(kBad, &device, &error_));
+  make_model();
+  expect_text(troika_model_initialize(model_, kBad, TROIKA_INIT_CONSTANT, 0, 0, &error_));
+  expect_text(troika_dataset_open_directory(context_, "/", kBad, nullptr, &dataset_, &error_));
+  expect_text(troika_model_load(model_, kBad, nullptr, nullptr, &error_));
 }
 
 class FileApi : public ApiTest {};

@@ -22,15 +22,14 @@ TEST_F(DeviceApi, counts_what_is_usable) {
   expect_refused(troika_device_count(nullptr, TROIKA_DEVICE_CPU, &count, &error_), kInvalid,
                  "argument 'context' is NULL");
   expect_refused(troika_device_count(context_, TROIKA_DEVICE_CPU, nullptr, &error_), kInvalid,
-                 "argument 'out_count' is NULL");
+                 "argument 'out_device_count' is NULL");
   make_model();
   expect_refused(troika_device_count(cast<troika_context>(model_), TROIKA_DEVICE_CPU, &count, &error_), kInvalid,
                  "argument 'context' is not a live handle");
 }
 
 TEST_F(DeviceApi, describes_a_device_or_says_why_there_is_none) {
-  troika_device_info info{};
-  info.struct_size = sizeof info;
+  troika_device_info info = TROIKA_DEVICE_INFO_INIT;
   expect_ok(troika_device_describe(context_, kCpu1, &info, &error_));
   EXPECT_GT(info.cores, 0);
   EXPECT_GT(info.memory_bytes, info.free_bytes);
@@ -95,7 +94,8 @@ TEST_F(DeviceApi, falls_back_only_where_asked_to_try) {
   expect_refused(troika_devices_all(nullptr, devices, 4, &count, &error_), kInvalid, "argument 'context' is NULL");
   expect_refused(troika_devices_all(context_, nullptr, 4, &count, &error_), kInvalid, "capacity is 4");
   expect_refused(troika_devices_all(context_, devices, -4, &count, &error_), kInvalid, "capacity is -4");
-  expect_refused(troika_devices_all(context_, devices, 4, nullptr, &error_), kInvalid, "argument 'out_count' is NULL");
+  expect_refused(troika_devices_all(context_, devices, 4, nullptr, &error_), kInvalid,
+                 "argument 'out_device_count' is NULL");
 }
 
 }  // namespace

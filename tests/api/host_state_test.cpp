@@ -40,7 +40,7 @@ class HostState : public ApiTest {
     troika_trainer gpu = nullptr;
     const troika_device device{TROIKA_DEVICE_CUDA, 999};
     troika_model_attach(model_, &device, 1, nullptr, &gpu, nullptr);
-    tensor_ = make_tensor(TROIKA_F32, {2, 1, 4, 4});
+    tensor_ = make_tensor(TROIKA_DTYPE_F32, {2, 1, 4, 4});
     troika_tensor output = nullptr;
     troika_model_predict(model_, kCpu0, tensor_, &output, nullptr);
     troika_tensor_destroy(output);
@@ -156,6 +156,30 @@ TEST_F(HostState, locale_does_not_reach_texts_and_files) {
   const std::string german = texts("german");
   std::locale::global(before);
   EXPECT_TRUE(classic == german);
+}
+
+// Traps, another rounding mode and flushed subnormal numbers of the host's threads change no bit,
+// and are what they were after each call.
+TEST_F(HostState, floating_point_environment_changes_no_bit) {
+  const auto train = [&] {
+    make_trainer();
+    EXPECT_EQ(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_), TROIKA_OK) << error_.message;
+    std::vector<float> weight(48);
+    EXPECT_EQ(troika_model_get_parameter(model_, "fc.weight", weight.data(), 192, &error_), TROIKA_OK);
+    TearDown();
+    model_ = nullptr, dataset_ = nullptr, loader_ = nullptr, trainer_ = nullptr, context_ = nullptr;
+    SetUp();
+    return weight;
+  };
+  const std::vector<float> expected = train();
+  feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+  fesetround(FE_UPWARD);
+  const std::vector<float> found = train();
+  EXPECT_EQ(fegetround(), FE_UPWARD);
+  EXPECT_EQ(fegetexcept(), FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+  fedisableexcept(FE_ALL_EXCEPT);
+  fesetround(FE_TONEAREST);
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST_F(Lifetime, ends_in_any_order_of_destruction) {
   std::array<int, 6> order = {0, 1, 2, 3, 4, 5};
   do {
     make_trainer();
-    tensor_ = make_tensor(TROIKA_F32, {2, 3});
+    tensor_ = make_tensor(TROIKA_DTYPE_F32, {2, 3});
     if (order[0] % 2 == 0) expect_ok(step());
     const std::array<std::function<void()>, 6> destroy = {
         [&] { troika_context_destroy(std::exchange(context_, nullptr)); },
@@ -75,6 +75,71 @@ TEST_F(Lifetime, leaves_no_thread_and_no_file_open) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(threads(), threads_before);
   EXPECT_EQ(entries_in("/proc/self/fd"), files_before);
+}
+
+// A callback may destroy what its call uses: finalisers of C# and `del` of Python do.
+TEST_F(Lifetime, lets_a_callback_destroy_the_handles_of_its_call) {
+  for (bool destroys_all : {false, true}) {
+    make_model();
+    make_loader(12, 4);
+    expect_ok(troika_model_attach(model_, &kCpu0, 1, nullptr, &trainer_, &error_));
+    struct Handles {
+      troika_loader loader;
+      troika_trainer trainer;
+      troika_context context;
+      bool destroys_all;
+      int calls;
+    } handles{loader_, trainer_, context_, destroys_all, 0};
+    const auto callback = [](const troika_progress*, void* user) -> int32_t {
+      auto& h = *static_cast<Handles*>(user);
+      if (++h.calls != 1) return 0;
+      troika_loader_destroy(h.loader);
+      if (!h.destroys_all) return 0;
+      troika_trainer_destroy(h.trainer);
+      troika_context_destroy(h.context);
+      return 0;
+    };
+    expect_ok(troika_trainer_set_progress(trainer_, callback, &handles, nullptr, &error_));
+    troika_metrics metrics = TROIKA_METRICS_INIT;
+    expect_ok(troika_trainer_train_epoch(trainer_, loader_, &metrics, &error_));
+    EXPECT_EQ(metrics.samples, 12);
+    EXPECT_EQ(handles.calls, 3);
+    loader_ = nullptr;
+    if (destroys_all) trainer_ = nullptr, context_ = nullptr;
+    TearDown();
+    model_ = nullptr, dataset_ = nullptr, trainer_ = nullptr, context_ = nullptr;
+    SetUp();
+  }
+}
+
+TEST_F(Lifetime, ends_the_user_data_of_callbacks_once) {
+  int progress_ended = 0, log_ended = 0;
+  const auto ended = [](void* user) { ++*static_cast<int*>(user); };
+  const auto quiet = [](const troika_progress*, void*) -> int32_t { return 0; };
+  troika_context_destroy(context_);
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  options.log = [](int32_t, const char*, void*) {};
+  options.log_user = &log_ended;
+  options.log_user_destroy = ended;
+  options.reserved = 1;
+  expect_refused(troika_context_create(&options, &context_, &error_), kInvalid, "options.reserved is 1");
+  EXPECT_EQ(log_ended, 0) << "a call that fails leaves the data to the caller";
+  options.reserved = 0;
+  expect_ok(troika_context_create(&options, &context_, &error_));
+  make_trainer();
+  expect_ok(troika_trainer_set_progress(trainer_, quiet, &progress_ended, ended, &error_));
+  expect_ok(step());
+  EXPECT_EQ(progress_ended, 0);
+  expect_ok(troika_trainer_set_progress(trainer_, quiet, &progress_ended, ended, &error_));
+  EXPECT_EQ(progress_ended, 1);
+  expect_refused(troika_trainer_set_progress(nullptr, quiet, &progress_ended, ended, &error_), kInvalid, "is NULL");
+  EXPECT_EQ(progress_ended, 1);
+  troika_context_destroy(std::exchange(context_, nullptr));
+  EXPECT_EQ(log_ended, 0) << "the trainer keeps its context";
+  TearDown();
+  model_ = nullptr, dataset_ = nullptr, loader_ = nullptr, trainer_ = nullptr;
+  EXPECT_EQ(progress_ended, 2);
+  EXPECT_EQ(log_ended, 1);
 }
 
 }  // namespace

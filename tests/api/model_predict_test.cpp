@@ -8,7 +8,7 @@ class ModelPredictApi : public ApiTest {};
 
 TEST_F(ModelPredictApi, predicts_or_says_why_not) {
   make_model();
-  tensor_ = make_tensor(TROIKA_F32, {2, 1, 4, 4});
+  tensor_ = make_tensor(TROIKA_DTYPE_F32, {2, 1, 4, 4});
   troika_tensor output = garbage<troika_tensor>();
   const auto refuse = [&](troika_device device, troika_tensor input, troika_status status, const std::string& message) {
     expect_refused(troika_model_predict(model_, device, input, &output, &error_), status, message);
@@ -23,11 +23,11 @@ TEST_F(ModelPredictApi, predicts_or_says_why_not) {
   refuse(kCpu0, cast<troika_tensor>(model_), kInvalid, "'input' is not a live handle");
   for (const auto& dims :
        std::vector<std::vector<int64_t>>{{}, {2}, {2, 1, 4}, {2, 1, 4, 5}, {0, 1, 4, 4}, {2, 1, 4, 4, 1}}) {
-    troika_tensor wrong = make_tensor(TROIKA_F32, dims);
+    troika_tensor wrong = make_tensor(TROIKA_DTYPE_F32, dims);
     refuse(kCpu0, wrong, kInvalid, "batch");
     troika_tensor_destroy(wrong);
   }
-  troika_tensor integers = make_tensor(TROIKA_I32, {2, 1, 4, 4});
+  troika_tensor integers = make_tensor(TROIKA_DTYPE_I32, {2, 1, 4, 4});
   refuse(kCpu0, integers, kInvalid, "input is i32, needs f32");
   troika_tensor_destroy(integers);
   expect_refused(troika_model_predict(nullptr, kCpu0, tensor_, &output, &error_), kInvalid, "argument 'model' is NULL");

@@ -60,7 +60,7 @@ TEST_F(ModelApi, of_the_zoo_refuses_names_and_options) {
   EXPECT_EQ(model, nullptr);
   expect_refused(troika_model_create(context_, "mlp", nullptr, nullptr, &error_), kInvalid,
                  "argument 'out_model' is NULL");
-  tensor_ = make_tensor(TROIKA_F32, {1});
+  tensor_ = make_tensor(TROIKA_DTYPE_F32, {1});
   expect_refused(troika_model_create(cast<troika_context>(tensor_), "mlp", nullptr, &model, &error_), kInvalid,
                  "'context' is not a live handle");
 }
@@ -144,8 +144,11 @@ TEST_F(ModelApi, layers_refuse_models_names_and_values) {
     for (const char* name : {"a/b", ".a", "a.", "a..b"})
       expect_refused(add(model_, name, x_, &y_), kInvalid, std::string("'") + name + "'");
     expect_refused(add(model_, "a\tb", x_, &y_), kInvalid, "control character at byte 1");
+    for (const char* name : {"a*", "a?", "a,b"})
+      expect_refused(add(model_, name, x_, &y_), kInvalid, std::string("'") + name + "' has a '");
     expect_refused(add(model_, "\xc0\x80", x_, &y_), kInvalid, "not UTF-8");
-    for (troika_value value : {-1, INT32_MIN, 999, INT32_MAX})
+    for (troika_value value :
+         {int64_t{-1}, int64_t{0}, int64_t{999}, INT64_MIN, INT64_MAX, x_ + 1000, x_ + (int64_t{1} << 32)})
       expect_refused(add(model_, "a", value, &y_), kInvalid, std::to_string(value));
     expect_refused(add(model_, "a", x_, nullptr), kInvalid, function + ": argument 'out_value' is NULL");
     EXPECT_EQ(y_, 77) << "an output is untouched by a refused call";
@@ -182,7 +185,7 @@ TEST_F(ModelApi, convolutions_refuse_options) {
     expect_refused(add([&](auto& o) { o.dilation[i] = INT32_MAX; }), kInvalid, "conv2d 'conv'");
   }
   for (int32_t groups : {0, -1, 3}) expect_refused(add([&](auto& o) { o.groups = groups; }), kInvalid, "conv2d 'conv'");
-  expect_refused(add([](auto& o) { o.bias = 2; }), kInvalid, "options.bias is 2, needs 0 or 1");
+  expect_refused(add([](auto& o) { o.no_bias = 2; }), kInvalid, "options.no_bias is 2, needs 0 or 1");
   for (uint32_t size : {1, 8})
     expect_refused(add([&](auto& o) { o.struct_size = size; }), kInvalid,
                    "troika_conv2d_options: struct_size is " + std::to_string(size));
@@ -213,8 +216,8 @@ TEST_F(ModelApi, other_layers_refuse_options) {
     expect_refused(pool(is_max, [](auto& o) { o.struct_size = 2; }), kInvalid,
                    "troika_pool2d_options: struct_size is 2");
   }
-  expect_refused(pool(false, [](auto& o) { o.count_include_pad = 7; }), kInvalid,
-                 "options.count_include_pad is 7, needs 0 or 1");
+  expect_refused(pool(false, [](auto& o) { o.exclude_padding = 7; }), kInvalid,
+                 "options.exclude_padding is 7, needs 0 or 1");
   expect_refused(troika_model_add_max_pool2d(model_, "pool", x_, nullptr, &y_, &error_), kInvalid,
                  "argument 'options' is NULL");
   expect_refused(troika_model_add_avg_pool2d(model_, "pool", x_, nullptr, &y_, &error_), kInvalid,
@@ -251,7 +254,7 @@ TEST_F(ModelApi, other_layers_refuse_options) {
                  "select_step 'last': input has shape [1, 128], needs [batch, steps, features]");
   expect_refused(troika_model_add_batch_norm2d(model_, "bn", flat, 1e-5, 0.1, &y_, &error_), kInvalid,
                  "batch_norm2d 'bn'");
-  for (troika_value value : {-1, 999})
+  for (troika_value value : {-1, 0, 999})
     expect_refused(troika_model_set_output(model_, value, &error_), kInvalid, std::to_string(value));
   expect_refused(troika_model_set_output(nullptr, flat, &error_), kInvalid, "argument 'model' is NULL");
   EXPECT_EQ(entries(), 0);
@@ -264,7 +267,8 @@ TEST_F(ModelApi, initialisers_refuse_what_they_cannot_do) {
   for (double a : {double(NAN), double(INFINITY)})
     expect_refused(troika_model_initialize(model_, "*", TROIKA_INIT_CONSTANT, a, 0, &error_), kInvalid, "initial");
   expect_refused(troika_model_initialize(model_, "*", TROIKA_INIT_NORMAL, -1, 0, &error_), kInvalid, "-1");
-  expect_refused(troika_model_initialize(model_, "*", TROIKA_INIT_KAIMING_NORMAL, 0, 0, &error_), kInvalid, "fc.bias");
+  expect_refused(troika_model_initialize(model_, "*.bias", TROIKA_INIT_KAIMING_NORMAL, 0, 0, &error_), kInvalid,
+                 "parameter 'fc.bias' has shape [3], the initializer needs rank 2 or above");
   expect_refused(troika_model_initialize(model_, "nothing*", TROIKA_INIT_CONSTANT, 0, 0, &error_),
                  TROIKA_ERROR_NOT_FOUND, "nothing*");
   expect_refused(troika_model_initialize(nullptr, "*", TROIKA_INIT_CONSTANT, 0, 0, &error_), kInvalid,
@@ -272,6 +276,7 @@ TEST_F(ModelApi, initialisers_refuse_what_they_cannot_do) {
   expect_refused(troika_model_initialize_default(nullptr, 0, &error_), kInvalid, "argument 'model' is NULL");
   expect_refused(troika_model_initialize_default(cast<troika_model>(context_), 0, &error_), kInvalid,
                  "'model' is not a live handle");
+  expect_ok(troika_model_initialize(model_, "*", TROIKA_INIT_KAIMING_NORMAL, 0, 0, &error_));  // leaves the bias out
   float values[3];
   expect_refused(troika_model_get_parameter(model_, "fc.bias", values, sizeof values, &error_),
                  TROIKA_ERROR_NOT_INITIALIZED, "parameter 'fc.bias' has no value yet");
@@ -309,8 +314,7 @@ TEST_F(ModelApi, parameters_are_read_and_written_by_name_and_size) {
   expect_refused(troika_model_set_parameter(nullptr, "fc.bias", values, 12, &error_), kInvalid,
                  "argument 'model' is NULL");
 
-  troika_parameter_info info{};
-  info.struct_size = sizeof info;
+  troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
   for (int32_t index : {-1, 2, INT32_MAX})
     expect_refused(troika_model_describe_parameter(model_, index, &info, &error_), TROIKA_ERROR_NOT_FOUND,
                    "'index' is " + std::to_string(index) + ", model 'net' has 2 entries");
@@ -330,8 +334,7 @@ TEST_F(ModelApi, names_of_200_bytes_fit_everywhere) {
   const int64_t image[] = {2, 4, 4};
   expect_ok(troika_model_add_input(model_, name.c_str(), image, 3, &x_, &error_));
   expect_ok(troika_model_add_batch_norm2d(model_, name.c_str(), x_, 1e-5, 0.1, &x_, &error_));
-  troika_parameter_info info{};
-  info.struct_size = sizeof info;
+  troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
   expect_ok(troika_model_describe_parameter(model_, 4, &info, &error_));
   EXPECT_EQ(info.name, name + ".num_batches_tracked");
 }
@@ -349,6 +352,29 @@ TEST_F(ModelApi, prints_into_the_callers_buffer) {
   expect_refused(troika_model_print(nullptr, small, 4, &size, &error_), kInvalid, "argument 'model' is NULL");
   expect_refused(troika_model_print(model_, nullptr, 4, &size, &error_), kInvalid, "buffer of 4 bytes");
   expect_refused(troika_model_print(model_, small, -4, &size, &error_), kInvalid, "buffer of -4 bytes");
+}
+
+TEST_F(ModelApi, refuses_values_of_another_model) {
+  begin();
+  troika_model other = nullptr;
+  ASSERT_EQ(troika_model_create_empty(context_, "other", &other, &error_), TROIKA_OK);
+  const int64_t image[] = {2, 8, 8};
+  troika_value x = 0, y = 0;
+  expect_ok(troika_model_add_input(other, "x", image, 3, &x, &error_));
+  EXPECT_NE(x, x_);
+  expect_refused(troika_model_add_relu(other, "relu", x_, &y, &error_), kInvalid, "not a value of model 'other'");
+  expect_refused(troika_model_add_sum(other, "sum", x, x_, &y, &error_), kInvalid, "argument 'b' is ");
+  expect_refused(troika_model_set_output(other, x_, &error_), kInvalid, "not a value of model 'other'");
+  expect_ok(troika_model_add_relu(other, "relu", x, &y, &error_));
+  troika_model_destroy(other);
+}
+
+// Takes a second; with time that grows as the square of the layers it would take hours.
+TEST_F(ModelApi, has_room_for_many_layers) {
+  begin();
+  for (int i = 0; i < 40000; ++i)
+    ASSERT_EQ(troika_model_add_relu(model_, ("layer" + std::to_string(i)).c_str(), x_, &x_, &error_), TROIKA_OK);
+  expect_refused(troika_model_add_relu(model_, "layer7", x_, &x_, &error_), kInvalid, "the name is taken");
 }
 
 }  // namespace

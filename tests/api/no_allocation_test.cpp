@@ -76,7 +76,7 @@ TEST_P(NoAllocation, in_a_step) {
   troika_trainer trainer = nullptr;
   ok(troika_model_attach(model, devices, c.devices, &options, &trainer, &error));
   ok(troika_trainer_set_progress(
-      trainer, [](const troika_progress*, void*) { return 0; }, nullptr, &error));
+      trainer, [](const troika_progress*, void*) { return 0; }, nullptr, nullptr, &error));
 
   troika_batch batch = nullptr;
   troika_step_result result = TROIKA_STEP_RESULT_INIT;

@@ -84,10 +84,9 @@ void keep_parameters(Result& result, Calls& calls, troika_model model) {
   calls("count_parameters",
         [&](troika_error* e) { return troika_model_count_parameters(model, &entries, nullptr, e); });
   for (int32_t i = 0; i < entries; ++i) {
-    troika_parameter_info info{};
-    info.struct_size = sizeof info;
+    troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
     calls("describe_parameter", [&](troika_error* e) { return troika_model_describe_parameter(model, i, &info, e); });
-    int64_t bytes = info.dtype == TROIKA_F32 ? 4 : 8;
+    int64_t bytes = info.dtype == TROIKA_DTYPE_F32 ? 4 : 8;
     for (int32_t axis = 0; axis < info.rank; ++axis) bytes *= info.dims[axis];
     std::string data(static_cast<size_t>(bytes), '\0');
     calls("get_parameter",
@@ -137,12 +136,12 @@ TEST(OutOfMemory, while_meshes_are_planned) {
     options.devices = 2;
     options.batch = 8;
     options.micro_batches = 2;
-    for (const troika_mesh& mesh : {troika_mesh{2, 1, 1}, {1, 2, 1}, {1, 1, 2}}) {
-      troika_plan plan = TROIKA_PLAN_INIT;
+    for (const troika_mesh& mesh : {troika_mesh{2, 1, 1, 0}, {1, 2, 1, 0}, {1, 1, 2, 0}}) {
+      troika_plan_result plan = TROIKA_PLAN_RESULT_INIT;
       calls("plan_estimate", [&](troika_error* e) { return troika_plan_estimate(model, &options, &mesh, &plan, e); });
       keep(result, plan);
     }
-    troika_plan best = TROIKA_PLAN_INIT;
+    troika_plan_result best = TROIKA_PLAN_RESULT_INIT;
     calls("plan_choose", [&](troika_error* e) { return troika_plan_choose(model, &options, &best, e); });
     keep(result, best);
     troika_model_destroy(model);
@@ -179,7 +178,7 @@ TEST(OutOfMemory, while_tensors_move) {
     const float data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
     float sum[6] = {};
     auto tensor = calls.make<troika_tensor>("create", [&](troika_tensor* out, troika_error* e) {
-      return troika_tensor_create(context, devices[0], TROIKA_F32, dims, 2, data, out, e);
+      return troika_tensor_create(context, devices[0], TROIKA_DTYPE_F32, dims, 2, data, out, e);
     });
     auto moved = calls.make<troika_tensor>(
         "to", [&](troika_tensor* out, troika_error* e) { return troika_tensor_to(tensor, devices[1], out, e); });
@@ -277,11 +276,11 @@ Result train(Calls& calls, const std::string& folder, int32_t prefetch, bool des
 
   auto tensor = calls.make<troika_tensor>("tensor_create", [&](troika_tensor* out, troika_error* e) {
     const int64_t dims[] = {3, 1, 8, 8};
-    return troika_tensor_create(context, devices[0], TROIKA_F32, dims, 4, inputs.data(), out, e);
+    return troika_tensor_create(context, devices[0], TROIKA_DTYPE_F32, dims, 4, inputs.data(), out, e);
   });
   auto target = calls.make<troika_tensor>("tensor_create", [&](troika_tensor* out, troika_error* e) {
     const int64_t dims[] = {3};
-    return troika_tensor_create(context, devices[0], TROIKA_I32, dims, 1, labels, out, e);
+    return troika_tensor_create(context, devices[0], TROIKA_DTYPE_I32, dims, 1, labels, out, e);
   });
   auto own = calls.make<troika_batch>(
       "batch_create", [&](troika_batch* out, troika_error* e) { return troika_batch_create(tensor, target, out, e); });

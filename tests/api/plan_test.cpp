@@ -10,7 +10,7 @@ class PlanTest : public ApiTest {
     return troika_plan_estimate(model_, &options_, &mesh, &plan_, &error_);
   }
   troika_plan_options options_ = TROIKA_PLAN_OPTIONS_INIT;
-  troika_plan plan_ = TROIKA_PLAN_INIT;
+  troika_plan_result plan_ = TROIKA_PLAN_RESULT_INIT;
 };
 
 TEST_F(PlanTest, EstimatesAMesh) {
@@ -18,7 +18,7 @@ TEST_F(PlanTest, EstimatesAMesh) {
   options_.devices = 2;
   options_.batch = 8;
   options_.momentum = 0.9;
-  expect_ok(estimate({2, 1, 1}));
+  expect_ok(estimate({2, 1, 1, 0}));
   EXPECT_EQ(plan_.mesh.data, 2);
   EXPECT_EQ(plan_.mesh.layer, 1);
   EXPECT_EQ(plan_.mesh.channel, 1);
@@ -32,7 +32,7 @@ TEST_F(PlanTest, EstimatesAMesh) {
   EXPECT_GT(plan_.seconds, 0);
   EXPECT_EQ(plan_.fits, 1);
   options_.memory_bytes = plan_.total_bytes - 1;
-  expect_ok(estimate({0, 1, 1}));  // as many parts as devices
+  expect_ok(estimate({0, 1, 1, 0}));  // as many parts as devices
   EXPECT_EQ(plan_.mesh.data, 2);
   EXPECT_EQ(plan_.fits, 0);
 }
@@ -40,12 +40,12 @@ TEST_F(PlanTest, EstimatesAMesh) {
 TEST_F(PlanTest, AgreesWithATrainersMemory) {
   make_trainer();
   expect_ok(step());
-  troika_memory_info memory{};
+  troika_memory_info memory = TROIKA_MEMORY_INFO_INIT;
   expect_ok(troika_trainer_memory(trainer_, 0, &memory, &error_));
   options_.devices = 2;
   options_.batch = 4;
   options_.momentum = 0.9;
-  expect_ok(estimate({2, 1, 1}));  // while the model has a trainer
+  expect_ok(estimate({2, 1, 1, 0}));  // while the model has a trainer
   EXPECT_EQ(plan_.parameter_bytes, memory.parameter_bytes);
   EXPECT_EQ(plan_.gradient_bytes, memory.gradient_bytes);
   EXPECT_EQ(plan_.optimizer_bytes, memory.optimizer_bytes);
@@ -69,12 +69,12 @@ TEST_F(PlanTest, TakesAFasterMachineForEachPrecision) {
   double last = 1e30;
   for (int32_t precision : {TROIKA_PRECISION_F32, TROIKA_PRECISION_TF32, TROIKA_PRECISION_BF16}) {
     options_.precision = precision;
-    expect_ok(estimate({1, 1, 1}));
+    expect_ok(estimate({1, 1, 1, 0}));
     EXPECT_LT(plan_.seconds, last);
     last = plan_.seconds;
   }
   options_.operations_per_second = 989e12 / 4;
-  expect_ok(estimate({1, 1, 1}));
+  expect_ok(estimate({1, 1, 1, 0}));
   EXPECT_NEAR(plan_.seconds, 4 * last, 1e-3 * last);
 }
 
@@ -82,8 +82,9 @@ TEST_F(PlanTest, ChoosesTheFastestThatFits) {
   ASSERT_EQ(troika_model_create(context_, "d2l_lenet", nullptr, &model_, &error_), TROIKA_OK);
   options_.devices = 4;
   expect_ok(troika_plan_choose(model_, &options_, &plan_, &error_));
-  const troika_plan best = plan_;
-  for (const troika_mesh& mesh : {troika_mesh{4, 1, 1}, {2, 2, 1}, {2, 1, 2}, {1, 4, 1}, {1, 2, 2}, {1, 1, 4}}) {
+  const troika_plan_result best = plan_;
+  for (const troika_mesh& mesh :
+       {troika_mesh{4, 1, 1, 0}, {2, 2, 1, 0}, {2, 1, 2, 0}, {1, 4, 1, 0}, {1, 2, 2, 0}, {1, 1, 4, 0}}) {
     expect_ok(estimate(mesh));
     EXPECT_LE(best.seconds, plan_.seconds);
   }
@@ -97,7 +98,7 @@ TEST_F(PlanTest, RefusesWhatCannotBe) {
   auto refuse = [&](auto change, const std::string& part) {
     const troika_plan_options before = options_;
     change(options_);
-    expect_refused(estimate({1, 1, 1}), kInvalid, "troika_plan_estimate: options." + part);
+    expect_refused(estimate({1, 1, 1, 0}), kInvalid, "troika_plan_estimate: options." + part);
     expect_refused(troika_plan_choose(model_, &options_, &plan_, &error_), kInvalid,
                    "troika_plan_choose: options." + part);
     options_ = before;
@@ -107,7 +108,7 @@ TEST_F(PlanTest, RefusesWhatCannotBe) {
   refuse([](auto& o) { o.loss = 9; }, "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY");
   refuse([](auto& o) { o.precision = 0; }, "precision is 0, need TROIKA_PRECISION_F32");
   refuse([](auto& o) { o.momentum = 1; }, "momentum is 1, needs at least 0 and below 1");
-  refuse([](auto& o) { o.micro_batches = -1; }, "micro_batches is -1, need 0 to 65536");
+  refuse([](auto& o) { o.micro_batches = -1; }, "micro_batches is -1, need 0 to 1024");
   refuse([](auto& o) { o.layer_schedule = 4; }, "layer_schedule is 4, need TROIKA_LAYER_SCHEDULE_GPIPE");
   refuse([](auto& o) { o.layer_chunks = -1; }, "layer_chunks is -1, need 0 to 1024");
   refuse([](auto& o) { o.device_kind = 3; }, "device_kind is 3, need TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA");
@@ -116,7 +117,7 @@ TEST_F(PlanTest, RefusesWhatCannotBe) {
   refuse([](auto& o) { o.memory_bandwidth = -1; }, "memory_bandwidth is -1, need at least 1");
   refuse([](auto& o) { o.link_bandwidth = 0; }, "link_bandwidth is 0, need at least 1");
   refuse([](auto& o) { o.link_latency = -1; }, "link_latency is -1, need at least 0");
-  refuse([](auto& o) { o.logical_shards = -1; }, "logical_shards is -1, need 0 to 65536");
+  refuse([](auto& o) { o.logical_shards = -1; }, "logical_shards is -1, need 0 to 1024");
   refuse([](auto& o) { o.shard_optimizer = 2; }, "shard_optimizer is 2, need 0 to 1");
   refuse([](auto& o) { o.gradient_compression = 3; }, "gradient_compression is 3, need TROIKA_COMPRESSION_NONE");
   refuse([](auto& o) { o.max_gradient_norm = -1; }, "max_gradient_norm is -1, need at least 0");
@@ -127,48 +128,49 @@ TEST_F(PlanTest, RefusesWhatCannotBe) {
          "activation_budget_bytes is 9, which chooses by itself, needs options.recompute_layers of NULL");
 
   EXPECT_EQ(plan_.total_bytes, 0) << "a refused call has written its result";
-  expect_refused(estimate({-1, 1, 1}), kInvalid, "mesh->data is -1, need 0 to 4096");
-  expect_refused(estimate({2, 1, 1}), kInvalid,
+  expect_refused(estimate({-1, 1, 1, 0}), kInvalid, "mesh->data is -1, need 0 to 4096");
+  expect_refused(estimate({2, 1, 1, 0}), kInvalid,
                  "mesh: data is 2, layer is 1 and channel is 1, needs 2 devices; found 1");
+  expect_refused(estimate({1, 1, 1, 7}), kInvalid, "mesh->reserved is 7, need 0");
   options_.devices = 8;
-  expect_refused(estimate({1, 8, 1}), kInvalid, "cannot be cut into 8 stages");
-  expect_refused(estimate({1, 1, 8}), kInvalid, "linear 'fc' has 3 output channels, cannot be split over 8 devices");
+  expect_refused(estimate({1, 8, 1, 0}), kInvalid, "cannot be cut into 8 stages");
+  expect_refused(estimate({1, 1, 8, 0}), kInvalid, "linear 'fc' has 3 output channels, cannot be split over 8 devices");
   expect_refused(troika_plan_estimate(nullptr, &options_, nullptr, &plan_, &error_), kInvalid,
                  "argument 'model' is NULL");
   expect_refused(troika_plan_estimate(model_, &options_, nullptr, nullptr, &error_), kInvalid,
                  "argument 'out_plan' is NULL");
   plan_.struct_size = 8;
-  expect_refused(estimate({8, 1, 1}), kInvalid, "out_plan->struct_size is 8");
+  expect_refused(estimate({8, 1, 1, 0}), kInvalid, "out_plan->struct_size is 8");
 }
 
 TEST_F(PlanTest, CountsRecomputeShardsAndCompression) {
   ASSERT_EQ(troika_model_create(context_, "d2l_resnet18", nullptr, &model_, &error_), TROIKA_OK);
   options_.devices = 2;
   options_.momentum = 0.9;
-  expect_ok(estimate({2, 1, 1}));
-  const troika_plan whole = plan_;
+  expect_ok(estimate({2, 1, 1, 0}));
+  const troika_plan_result whole = plan_;
   options_.recompute_segments = 3;
-  expect_ok(estimate({2, 1, 1}));
+  expect_ok(estimate({2, 1, 1, 0}));
   EXPECT_LT(plan_.activation_bytes, whole.activation_bytes);
   EXPECT_GT(plan_.seconds, whole.seconds);
   const int64_t in_segments = plan_.activation_bytes;
   options_.recompute_segments = 0;
   options_.activation_budget_bytes = in_segments;
-  expect_ok(estimate({2, 1, 1}));
+  expect_ok(estimate({2, 1, 1, 0}));
   EXPECT_LE(plan_.activation_bytes, in_segments);
   options_.activation_budget_bytes = 1;
-  expect_refused(estimate({2, 1, 1}), TROIKA_ERROR_OUT_OF_MEMORY, "activation_budget_bytes is 1; allow more");
+  expect_refused(estimate({2, 1, 1, 0}), TROIKA_ERROR_OUT_OF_MEMORY, "activation_budget_bytes is 1; allow more");
   options_.activation_budget_bytes = 0;
   options_.recompute_layers = "nothing";
-  expect_refused(estimate({2, 1, 1}), TROIKA_ERROR_NOT_FOUND,
+  expect_refused(estimate({2, 1, 1, 0}), TROIKA_ERROR_NOT_FOUND,
                  "recompute_layers 'nothing': no layer of model 'd2l_resnet18'");
   options_.recompute_layers = nullptr;
   options_.gradient_compression = TROIKA_COMPRESSION_BF16;
-  expect_ok(estimate({2, 1, 1}));
+  expect_ok(estimate({2, 1, 1, 0}));
   EXPECT_EQ(2 * plan_.sent_bytes, whole.sent_bytes);
   options_.gradient_compression = TROIKA_COMPRESSION_NONE;
   options_.shard_optimizer = 1;
-  expect_ok(estimate({2, 1, 1}));
+  expect_ok(estimate({2, 1, 1, 0}));
   EXPECT_LT(plan_.optimizer_bytes, whole.optimizer_bytes);
   EXPECT_GE(plan_.optimizer_bytes, whole.optimizer_bytes / 2);
   EXPECT_GT(plan_.sent_bytes, whole.sent_bytes);
@@ -193,13 +195,13 @@ TEST_F(PlanTest, ChoosesWhatAttachingTakes) {
     trainer_ = nullptr;
   }
   options_.device_kind = TROIKA_DEVICE_CUDA;
-  expect_refused(estimate({1, 2, 1}), TROIKA_ERROR_UNSUPPORTED,
+  expect_refused(estimate({1, 2, 1, 0}), TROIKA_ERROR_UNSUPPORTED,
                  "mesh.layer is 2, which does not go together with logical_shards");
 }
 
 TEST_F(PlanTest, RefusesAModelWithoutOutput) {
   ASSERT_EQ(troika_model_create_empty(context_, "net", &model_, &error_), TROIKA_OK);
-  expect_refused(estimate({1, 1, 1}), kInvalid, "model 'net': has no output yet; set it before planning");
+  expect_refused(estimate({1, 1, 1, 0}), kInvalid, "model 'net': has no output yet; set it before planning");
 }
 
 }  // namespace

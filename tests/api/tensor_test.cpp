@@ -27,38 +27,37 @@ TEST_F(TensorApi, refuses_what_cannot_be_created) {
     EXPECT_EQ(tensor, nullptr);
     return status;
   };
-  expect_refused(create(nullptr, kCpu0, TROIKA_F32, dims, 2), kInvalid, "argument 'context' is NULL");
-  expect_refused(create(context_, {9, 0}, TROIKA_F32, dims, 2), kInvalid, "device.kind is 9");
-  expect_refused(create(context_, {TROIKA_DEVICE_CPU, 1 << 20}, TROIKA_F32, dims, 2), TROIKA_ERROR_DEVICE_UNAVAILABLE,
-                 "cpu:1048576");
-  expect_refused(create(context_, {TROIKA_DEVICE_CUDA, 999}, TROIKA_F32, dims, 2), TROIKA_ERROR_DEVICE_UNAVAILABLE,
-                 "cuda:999");
+  expect_refused(create(nullptr, kCpu0, TROIKA_DTYPE_F32, dims, 2), kInvalid, "argument 'context' is NULL");
+  expect_refused(create(context_, {9, 0}, TROIKA_DTYPE_F32, dims, 2), kInvalid, "device.kind is 9");
+  expect_refused(create(context_, {TROIKA_DEVICE_CPU, 1 << 20}, TROIKA_DTYPE_F32, dims, 2),
+                 TROIKA_ERROR_DEVICE_UNAVAILABLE, "cpu:1048576");
+  expect_refused(create(context_, {TROIKA_DEVICE_CUDA, 999}, TROIKA_DTYPE_F32, dims, 2),
+                 TROIKA_ERROR_DEVICE_UNAVAILABLE, "cuda:999");
   for (int32_t dtype : {0, 8, -1})
     expect_refused(create(context_, kCpu0, dtype, dims, 2), kInvalid, "dtype is " + std::to_string(dtype));
   for (int32_t rank : {-1, 9})
-    expect_refused(create(context_, kCpu0, TROIKA_F32, dims, rank), kInvalid, "rank is " + std::to_string(rank));
-  expect_refused(create(context_, kCpu0, TROIKA_F32, nullptr, 2), kInvalid, "argument 'dims' is NULL");
-  expect_refused(create(context_, kCpu0, TROIKA_F32, below, 2), kInvalid, "-3");
-  expect_refused(create(context_, kCpu0, TROIKA_F32, huge, 2), kInvalid, "troika_tensor_create");
+    expect_refused(create(context_, kCpu0, TROIKA_DTYPE_F32, dims, rank), kInvalid, "rank is " + std::to_string(rank));
+  expect_refused(create(context_, kCpu0, TROIKA_DTYPE_F32, nullptr, 2), kInvalid, "argument 'dims' is NULL");
+  expect_refused(create(context_, kCpu0, TROIKA_DTYPE_F32, below, 2), kInvalid, "-3");
+  expect_refused(create(context_, kCpu0, TROIKA_DTYPE_F32, huge, 2), kInvalid, "troika_tensor_create");
 #if !defined(__SANITIZE_THREAD__)  // its malloc ends the process instead of failing
-  expect_refused(create(context_, kCpu0, TROIKA_F64, large, 1), TROIKA_ERROR_OUT_OF_MEMORY, "device cpu:0");
+  expect_refused(create(context_, kCpu0, TROIKA_DTYPE_F64, large, 1), TROIKA_ERROR_OUT_OF_MEMORY, "device cpu:0");
 #endif
-  expect_refused(troika_tensor_create(context_, kCpu0, TROIKA_F32, dims, 2, nullptr, nullptr, &error_), kInvalid,
+  expect_refused(troika_tensor_create(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, nullptr, nullptr, &error_), kInvalid,
                  "argument 'out_tensor' is NULL");
   make_model();
-  expect_refused(create(cast<troika_context>(model_), kCpu0, TROIKA_F32, dims, 2), kInvalid,
+  expect_refused(create(cast<troika_context>(model_), kCpu0, TROIKA_DTYPE_F32, dims, 2), kInvalid,
                  "'context' is not a live handle");
 }
 
 TEST_F(TensorApi, creates_scalars_and_empty_tensors) {
   const double value = 2.5;
   double read = 0;
-  troika_tensor scalar = make(TROIKA_F64, {}, &value), empty = make(TROIKA_I64, {0, 4});
+  troika_tensor scalar = make(TROIKA_DTYPE_F64, {}, &value), empty = make(TROIKA_DTYPE_I64, {0, 4});
   expect_ok(troika_tensor_to_host(scalar, &read, sizeof read, &error_));
   EXPECT_EQ(read, value);
   expect_ok(troika_tensor_to_host(empty, nullptr, 0, &error_));
-  troika_tensor_info info{};
-  info.struct_size = sizeof info;
+  troika_tensor_info info = TROIKA_TENSOR_INFO_INIT;
   expect_ok(troika_tensor_describe(empty, &info, &error_));
   EXPECT_EQ(info.rank, 2);
   EXPECT_EQ(info.dims[1], 4);
@@ -66,7 +65,8 @@ TEST_F(TensorApi, creates_scalars_and_empty_tensors) {
 }
 
 TEST_F(TensorApi, refuses_copies_that_do_not_fit) {
-  troika_tensor a = make(TROIKA_F32, {2, 3}), b = make(TROIKA_F32, {3, 2}), c = make(TROIKA_I32, {2, 3});
+  troika_tensor a = make(TROIKA_DTYPE_F32, {2, 3}), b = make(TROIKA_DTYPE_F32, {3, 2}),
+                c = make(TROIKA_DTYPE_I32, {2, 3});
   float data[6];
   make_model();
   expect_refused(troika_tensor_to_host(a, data, 20, &error_), kInvalid, "size_bytes is 20, tensor f32[2, 3] needs 24");
@@ -84,7 +84,7 @@ TEST_F(TensorApi, refuses_copies_that_do_not_fit) {
   expect_refused(troika_tensor_copy(a, nullptr, &error_), kInvalid, "argument 'destination' is NULL");
   expect_ok(troika_tensor_copy(a, a, &error_));
 
-  troika_tensor_info info{};
+  troika_tensor_info info = TROIKA_TENSOR_INFO_INIT;
   expect_refused(troika_tensor_describe(nullptr, &info, &error_), kInvalid, "argument 'tensor' is NULL");
   expect_refused(troika_tensor_describe(a, nullptr, &error_), kInvalid, "argument 'out_info' is NULL");
   info.struct_size = 1;
@@ -103,13 +103,12 @@ TEST_F(TensorApi, refuses_copies_that_do_not_fit) {
 
 TEST_F(TensorApi, scatters_evenly_or_leaves_nothing) {
   const float data[] = {0, 1, 2, 3, 4};
-  troika_tensor five = make(TROIKA_F32, {5}, data), scalar = make(TROIKA_F32, {});
+  troika_tensor five = make(TROIKA_DTYPE_F32, {5}, data), scalar = make(TROIKA_DTYPE_F32, {});
   const troika_device devices[] = {kCpu0, kCpu1, kCpu0}, wrong[] = {kCpu0, {TROIKA_DEVICE_CUDA, 999}, kCpu0};
   troika_tensor pieces[3] = {};
   expect_ok(troika_tensor_scatter(five, devices, 3, pieces, &error_));
   for (int i = 0; i < 3; ++i) {
-    troika_tensor_info info{};
-    info.struct_size = sizeof info;
+    troika_tensor_info info = TROIKA_TENSOR_INFO_INIT;
     expect_ok(troika_tensor_describe(pieces[i], &info, &error_));
     EXPECT_EQ(info.dims[0], i < 2 ? 2 : 1);
     EXPECT_EQ(info.device.index, devices[i].index);
@@ -131,13 +130,15 @@ TEST_F(TensorApi, scatters_evenly_or_leaves_nothing) {
   expect_refused(troika_tensor_scatter(five, nullptr, 3, pieces, &error_), kInvalid, "argument 'devices' is NULL");
   expect_refused(troika_tensor_scatter(five, devices, 3, nullptr, &error_), kInvalid, "argument 'out_tensors' is NULL");
   for (int32_t n : {0, -1})
-    expect_refused(troika_tensor_scatter(five, devices, n, pieces, &error_), kInvalid, "n is " + std::to_string(n));
+    expect_refused(troika_tensor_scatter(five, devices, n, pieces, &error_), kInvalid,
+                   "device_count is " + std::to_string(n));
 }
 
 TEST_F(TensorApi, sums_only_what_is_alike) {
   const int64_t ones[] = {1, 2};
-  troika_tensor a = make(TROIKA_I64, {2}, ones), b = make(TROIKA_I64, {2}, ones), other = make(TROIKA_I64, {3}),
-                bytes = make(TROIKA_U8, {2}), more = make(TROIKA_U8, {2});
+  troika_tensor a = make(TROIKA_DTYPE_I64, {2}, ones), b = make(TROIKA_DTYPE_I64, {2}, ones),
+                other = make(TROIKA_DTYPE_I64, {3}), bytes = make(TROIKA_DTYPE_U8, {2}),
+                more = make(TROIKA_DTYPE_U8, {2});
   troika_tensor both[] = {a, b}, twice[] = {a, a}, shapes[] = {a, other}, dtypes[] = {a, bytes},
                 unsigneds[] = {bytes, more}, none[] = {a, nullptr};
   expect_ok(troika_tensor_all_reduce(both, 2, &error_));
@@ -151,7 +152,7 @@ TEST_F(TensorApi, sums_only_what_is_alike) {
                  "u8, need f32, f64, i32 or i64");
   expect_refused(troika_tensor_all_reduce(none, 2, &error_), kInvalid, "argument 'tensors[i]' is NULL");
   expect_refused(troika_tensor_all_reduce(nullptr, 2, &error_), kInvalid, "argument 'tensors' is NULL");
-  expect_refused(troika_tensor_all_reduce(both, 0, &error_), kInvalid, "n is 0");
+  expect_refused(troika_tensor_all_reduce(both, 0, &error_), kInvalid, "tensor_count is 0");
   expect_ok(troika_tensor_to_host(a, sum, sizeof sum, &error_));
   EXPECT_EQ(sum[0], 2) << "refused calls change nothing";
 }
@@ -160,7 +161,7 @@ TEST_F(TensorApi, exchanges_memory_by_dlpack) {
   const float data[] = {1, 2, 3, 4, 5, 6};
   troika_tensor tensor = nullptr;
   const int64_t dims[] = {2, 3};
-  expect_ok(troika_tensor_create(context_, kCpu0, TROIKA_F32, dims, 2, data, &tensor, &error_));
+  expect_ok(troika_tensor_create(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, data, &tensor, &error_));
   DLManagedTensor* managed = nullptr;
   expect_ok(troika_tensor_to_dlpack(tensor, &managed, &error_));
   troika_tensor_destroy(tensor);

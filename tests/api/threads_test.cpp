@@ -29,9 +29,9 @@ struct Gate {
 
 TEST_F(Threads, are_told_that_a_trainer_is_busy) {
   make_trainer();
-  tensor_ = make_tensor(TROIKA_F32, {2, 1, 4, 4});
+  tensor_ = make_tensor(TROIKA_DTYPE_F32, {2, 1, 4, 4});
   Gate gate;
-  expect_ok(troika_trainer_set_progress(trainer_, Gate::wait, &gate, &error_));
+  expect_ok(troika_trainer_set_progress(trainer_, Gate::wait, &gate, nullptr, &error_));
   troika_status trained = -99;
   std::thread other([&] { trained = troika_trainer_train_epoch(trainer_, loader_, nullptr, nullptr); });
   gate.reached.acquire();
@@ -39,17 +39,17 @@ TEST_F(Threads, are_told_that_a_trainer_is_busy) {
   float values[48];
   double rate = 0;
   char text[8];
-  troika_memory_info memory{};
+  troika_memory_info memory = TROIKA_MEMORY_INFO_INIT;
   troika_tensor output = garbage<troika_tensor>();
   troika_model model = garbage<troika_model>();
   troika_trainer newer = garbage<troika_trainer>();
   troika_batch batch = garbage<troika_batch>(), own = nullptr;
-  troika_tensor labels = make_tensor(TROIKA_I32, {2});
+  troika_tensor labels = make_tensor(TROIKA_DTYPE_I32, {2});
   expect_ok(troika_batch_create(tensor_, labels, &own, &error_));
   troika_tensor_destroy(labels);
   const std::function<troika_status()> calls[] = {
       [&] { return troika_trainer_step(trainer_, own, nullptr, &error_); },
-      [&] { return troika_trainer_set_progress(trainer_, nullptr, nullptr, &error_); },
+      [&] { return troika_trainer_set_progress(trainer_, nullptr, nullptr, nullptr, &error_); },
       [&] { return troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_); },
       [&] { return troika_trainer_evaluate(trainer_, loader_, nullptr, &error_); },
       [&] { return troika_trainer_predict(trainer_, tensor_, &output, &error_); },
@@ -86,7 +86,7 @@ TEST_F(Threads, are_told_that_a_trainer_is_busy) {
   gate.open.release();
   other.join();
   EXPECT_EQ(trained, TROIKA_OK);
-  expect_ok(troika_trainer_set_progress(trainer_, nullptr, nullptr, &error_));
+  expect_ok(troika_trainer_set_progress(trainer_, nullptr, nullptr, nullptr, &error_));
   expect_ok(troika_trainer_step(trainer_, own, nullptr, &error_));
   troika_batch_destroy(own);
 }
@@ -97,7 +97,7 @@ TEST_F(Threads, stop_a_call_of_another) {
   expect_ok(troika_model_attach(model_, &kCpu0, 1, nullptr, &trainer_, &error_));
   for (bool trains : {true, false}) {
     Gate gate;
-    expect_ok(troika_trainer_set_progress(trainer_, Gate::wait, &gate, &error_));
+    expect_ok(troika_trainer_set_progress(trainer_, Gate::wait, &gate, nullptr, &error_));
     troika_metrics metrics = TROIKA_METRICS_INIT;
     troika_status status = -99;
     std::thread other([&] {
@@ -111,11 +111,11 @@ TEST_F(Threads, stop_a_call_of_another) {
     EXPECT_EQ(status, TROIKA_STOPPED);
     EXPECT_EQ(metrics.samples, 4) << "reports the work until the stop";
     EXPECT_EQ(gate.calls, 1);
-    troika_loader_position position{};
+    troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
     expect_ok(troika_loader_tell(loader_, &position, &error_));
     EXPECT_EQ(position.batch, 1) << "the loader is after the last batch";
   }
-  expect_ok(troika_trainer_set_progress(trainer_, nullptr, nullptr, &error_));
+  expect_ok(troika_trainer_set_progress(trainer_, nullptr, nullptr, nullptr, &error_));
   expect_ok(step());
 }
 
@@ -143,7 +143,7 @@ TEST_F(Threads, callbacks_stop_a_call_and_may_not_reenter) {
     EXPECT_EQ(progress->batches, 3);
     return a.calls == 2 ? -5 : 0;
   };
-  expect_ok(troika_trainer_set_progress(trainer_, callback, &answers, &error_));
+  expect_ok(troika_trainer_set_progress(trainer_, callback, &answers, nullptr, &error_));
   troika_metrics metrics = TROIKA_METRICS_INIT;
   EXPECT_EQ(troika_trainer_train_epoch(trainer_, loader_, &metrics, &error_), TROIKA_STOPPED);
   EXPECT_EQ(metrics.samples, 8);
@@ -169,7 +169,7 @@ TEST_F(Threads, are_told_that_a_callback_may_be_the_call_in_progress) {
               TROIKA_ERROR_BUSY);
     return 1;
   };
-  expect_ok(troika_trainer_set_progress(trainer_, callback, &call, &error_));
+  expect_ok(troika_trainer_set_progress(trainer_, callback, &call, nullptr, &error_));
   EXPECT_EQ(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_), TROIKA_STOPPED);
   EXPECT_STREQ(
       call.trainer_error.message,

@@ -14,8 +14,8 @@ constexpr const char* kText =
 class TokenApi : public ApiTest {
  protected:
   void make_text(int32_t steps) {
-    expect_ok(troika_dataset_create_token_stream(context_, kText, TROIKA_U8, static_cast<int64_t>(std::strlen(kText)),
-                                                 steps, &dataset_, &error_));
+    expect_ok(troika_dataset_create_token_stream(context_, kText, TROIKA_DTYPE_U8,
+                                                 static_cast<int64_t>(std::strlen(kText)), steps, &dataset_, &error_));
   }
   void make_batches(int32_t batch) {
     troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
@@ -32,10 +32,9 @@ class TokenApi : public ApiTest {
 
 TEST_F(TokenApi, a_stream_is_cut_into_windows_whose_labels_are_the_next_tokens) {
   make_text(8);
-  troika_dataset_info info{};
-  info.struct_size = sizeof info;
+  troika_dataset_info info = TROIKA_DATASET_INFO_INIT;
   expect_ok(troika_dataset_describe(dataset_, &info, &error_));
-  EXPECT_EQ(info.dtype, TROIKA_I32);
+  EXPECT_EQ(info.dtype, TROIKA_DTYPE_I32);
   EXPECT_EQ(info.rank, 1);
   EXPECT_EQ(info.dims[0], 8);
   EXPECT_EQ(info.label_size, 8);
@@ -45,8 +44,7 @@ TEST_F(TokenApi, a_stream_is_cut_into_windows_whose_labels_are_the_next_tokens) 
   make_batches(2);
   troika_batch batch = nullptr;
   expect_ok(troika_loader_next(loader_, &batch, &error_));
-  troika_batch_info lent{};
-  lent.struct_size = sizeof lent;
+  troika_batch_info lent = TROIKA_BATCH_INFO_INIT;
   expect_ok(troika_batch_describe(batch, &lent, &error_));
   EXPECT_EQ(lent.inputs, nullptr);
   EXPECT_EQ(lent.label_size, 8);
@@ -73,7 +71,7 @@ TEST_F(TokenApi, char_lstm_learns_a_text_and_predicts_it) {
   EXPECT_DOUBLE_EQ(last.accuracy, static_cast<double>(last.correct) / 88);
   EXPECT_LT(last.loss, first.loss / 3);
   std::vector<int32_t> tokens(kText, kText + 8);
-  tensor_ = make_tensor(TROIKA_I32, {1, 8}, tokens.data());
+  tensor_ = make_tensor(TROIKA_DTYPE_I32, {1, 8}, tokens.data());
   for (bool by_trainer : {true, false}) {
     troika_tensor output = nullptr;
     expect_ok(by_trainer ? troika_trainer_predict(trainer_, tensor_, &output, &error_)
@@ -86,7 +84,7 @@ TEST_F(TokenApi, char_lstm_learns_a_text_and_predicts_it) {
     EXPECT_EQ(std::max_element(row, row + 256) - row, kText[8]);
   }
   tokens[3] = 256;
-  troika_tensor unknown = make_tensor(TROIKA_I32, {1, 8}, tokens.data()), output = nullptr;
+  troika_tensor unknown = make_tensor(TROIKA_DTYPE_I32, {1, 8}, tokens.data()), output = nullptr;
   expect_refused(troika_model_predict(model_, kCpu0, unknown, &output, &error_), kInvalid,
                  "batch: token 3 of sample 0 is 256, model 'char_lstm' has words 0 to 255");
   troika_tensor_destroy(unknown);
@@ -94,7 +92,8 @@ TEST_F(TokenApi, char_lstm_learns_a_text_and_predicts_it) {
 
 TEST_F(TokenApi, ignored_labels_count_for_nothing) {
   const int32_t tokens[] = {1, 2, 3, 4}, labels[] = {2, -100, -100, 1};
-  expect_ok(troika_dataset_create_tokens(context_, tokens, TROIKA_I32, 2, 2, labels, 2, -100, &dataset_, &error_));
+  expect_ok(
+      troika_dataset_create_tokens(context_, tokens, TROIKA_DTYPE_I32, 2, 2, labels, 2, -100, &dataset_, &error_));
   make_batches(2);
   make_char_lstm(2);
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
@@ -116,21 +115,23 @@ TEST_F(TokenApi, what_cannot_be_is_refused_in_a_line) {
     expect_refused(status, kInvalid, part);
     EXPECT_EQ(dataset_, nullptr);
   };
-  refuse(troika_dataset_create_token_stream(context_, tokens, TROIKA_F32, 4, 1, &dataset_, &error_),
-         "dtype is 1, need TROIKA_U8 or TROIKA_I32");
-  refuse(troika_dataset_create_token_stream(context_, tokens, TROIKA_I32, 4, 0, &dataset_, &error_), "steps is 0");
-  refuse(troika_dataset_create_token_stream(context_, tokens, TROIKA_I32, 4, 1, &dataset_, &error_),
+  refuse(troika_dataset_create_token_stream(context_, tokens, TROIKA_DTYPE_F32, 4, 1, &dataset_, &error_),
+         "dtype is 1, need TROIKA_DTYPE_U8 or TROIKA_DTYPE_I32");
+  refuse(troika_dataset_create_token_stream(context_, tokens, TROIKA_DTYPE_I32, 4, 0, &dataset_, &error_),
+         "steps is 0");
+  refuse(troika_dataset_create_token_stream(context_, tokens, TROIKA_DTYPE_I32, 4, 1, &dataset_, &error_),
          "token 3 is -4, need at least 0");
-  refuse(troika_dataset_create_tokens(context_, tokens, TROIKA_U8, 1, 4, labels, 2, TROIKA_UNSET, &dataset_, &error_),
+  refuse(troika_dataset_create_tokens(context_, tokens, TROIKA_DTYPE_U8, 1, 4, labels, 2, TROIKA_UNSET, &dataset_,
+                                      &error_),
          "label_size is 2, need 1 or 4");
-  refuse(troika_dataset_create_tokens(context_, tokens, TROIKA_U8, 1, 4, labels, 4, -7, &dataset_, &error_),
+  refuse(troika_dataset_create_tokens(context_, tokens, TROIKA_DTYPE_U8, 1, 4, labels, 4, -7, &dataset_, &error_),
          "label 2 is -1, need at least 0, or -7 to be ignored");
   const int64_t dims[] = {4};
   troika_value x = 0, y = 0;
   expect_ok(troika_model_create_empty(context_, "net", &model_, &error_));
-  expect_refused(troika_model_add_typed_input(model_, "x", TROIKA_U8, dims, 1, &x, &error_), kInvalid,
-                 "argument 'dtype' is 5, needs TROIKA_F32 or TROIKA_I32");
-  expect_ok(troika_model_add_typed_input(model_, "x", TROIKA_I32, dims, 1, &x, &error_));
+  expect_refused(troika_model_add_typed_input(model_, "x", TROIKA_DTYPE_U8, dims, 1, &x, &error_), kInvalid,
+                 "argument 'dtype' is 5, needs TROIKA_DTYPE_F32 or TROIKA_DTYPE_I32");
+  expect_ok(troika_model_add_typed_input(model_, "x", TROIKA_DTYPE_I32, dims, 1, &x, &error_));
   expect_refused(troika_model_add_linear(model_, "fc", x, 3, 1, &y, &error_), kInvalid,
                  "linear 'fc': input is i32, needs f32; an embedding takes tokens");
   expect_refused(troika_model_add_embedding(model_, "e", x, 0, 3, &y, &error_), kInvalid,

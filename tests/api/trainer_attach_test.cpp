@@ -24,7 +24,8 @@ TEST_F(AttachApi, attaches_or_says_why_not) {
   expect_refused(attach(cast<troika_model>(context_), devices, 2), kInvalid, "'model' is not a live handle");
   expect_refused(attach(model_, nullptr, 2), kInvalid, "argument 'devices' is NULL");
   for (int32_t n : {0, -1, 1025})
-    expect_refused(attach(model_, devices, n), kInvalid, "n is " + std::to_string(n) + ", need 1 to 1024 devices");
+    expect_refused(attach(model_, devices, n), kInvalid,
+                   "device_count is " + std::to_string(n) + ", need 1 to 1024 devices");
   expect_refused(troika_model_attach(model_, devices, 2, nullptr, nullptr, &error_), kInvalid,
                  "argument 'out_trainer' is NULL");
   const troika_device unknown[] = {kCpu0, {3, 0}}, far[] = {kCpu0, {TROIKA_DEVICE_CPU, 5000}},
@@ -99,21 +100,21 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
     o.beta2 = 1;
   });
   refuse(at + "average_decay is 1, need at least 0 and below 1", [](auto& o) { o.average_decay = 1; });
-  refuse(at + "evaluate_average is 2", [](auto& o) { o.evaluate_average = 2; });
-  refuse(at + "decay_one_axis is -1", [](auto& o) { o.decay_one_axis = -1; });
+  refuse(at + "evaluate_parameters is 2", [](auto& o) { o.evaluate_parameters = 2; });
+  refuse(at + "skip_decay_one_axis is -1", [](auto& o) { o.skip_decay_one_axis = -1; });
   refuse(at + "schedule_period is -4", [](auto& o) { o.schedule_period = -4; });
   refuse(at + "warmup_steps is -1", [](auto& o) { o.warmup_steps = -1; });
   refuse(at + "bucket_bytes is -1", [](auto& o) { o.bucket_bytes = -1; });
   refuse(at + "group_count is -1", [](auto& o) { o.group_count = -1; });
   refuse(at + "deadline_ms is 0", [](auto& o) { o.deadline_ms = 0; });
   refuse(at + "collect_trace is 2", [](auto& o) { o.collect_trace = 2; });
-  refuse(at + "fuse is -1", [](auto& o) { o.fuse = -1; });
+  refuse(at + "no_fusion is -1", [](auto& o) { o.no_fusion = -1; });
   refuse("troika_trainer_options: struct_size is 0", [](auto& o) { o.struct_size = 0; });
   refuse("troika_trainer_options: struct_size is 12", [](auto& o) { o.struct_size = 12; });
   refuse(at + "micro_batches is -1", [](auto& o) { o.micro_batches = -1; });
-  refuse(at + "micro_batches is 65537, need 0 to 65536", [](auto& o) { o.micro_batches = 65537; });
+  refuse(at + "micro_batches is 1025, need 0 to 1024", [](auto& o) { o.micro_batches = 1025; });
   refuse(at + "logical_shards is -8", [](auto& o) { o.logical_shards = -8; });
-  refuse(at + "logical_shards is 131072, need 0 to 65536", [](auto& o) { o.logical_shards = 131072; });
+  refuse(at + "logical_shards is 2048, need 0 to 1024", [](auto& o) { o.logical_shards = 2048; });
   refuse(at + "logical_shards is 6, need a power of 2", [](auto& o) { o.logical_shards = 6; });
   refuse(at + "logical_shards is 4, needs options.micro_batches of 1; found 2",
          [](auto& o) { o.logical_shards = 4, o.micro_batches = 2; });
@@ -129,8 +130,8 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse(at + "layer_cuts is '', need names separated by commas", [](auto& o) { o.layer_cuts = ""; });
   refuse(at + "sync_batch_norm is 2, need 0 to 1", [](auto& o) { o.sync_batch_norm = 2; });
   refuse(at + "shard_optimizer is -1, need 0 to 1", [](auto& o) { o.shard_optimizer = -1; });
-  refuse(at + "samples_on_device is 2, need 0 to 1", [](auto& o) { o.samples_on_device = 2; });
-  refuse(at + "overlap_weight_gradients is 2, need 0 to 1", [](auto& o) { o.overlap_weight_gradients = 2; });
+  refuse(at + "samples_on_host is 2, need 0 to 1", [](auto& o) { o.samples_on_host = 2; });
+  refuse(at + "launches_in_turn is 2, need 0 to 1", [](auto& o) { o.launches_in_turn = 2; });
   refuse(at + "gradient_compression is 3, need TROIKA_COMPRESSION_NONE", [](auto& o) { o.gradient_compression = 3; });
   refuse(at + "recompute_segments is -1, need 0 to 2147483647", [](auto& o) { o.recompute_segments = -1; });
   refuse(at + "activation_budget_bytes is -5, need at least 0", [](auto& o) { o.activation_budget_bytes = -5; });
@@ -202,7 +203,7 @@ TEST_F(AttachApi, answers_detached_after_the_model_was_attached_again) {
   const troika_device devices[] = {kCpu2};
   expect_ok(troika_model_attach(model_, devices, 1, nullptr, &newer, &error_));
   const std::vector<float> before = weights();
-  troika_tensor input = make_tensor(TROIKA_F32, {2, 1, 4, 4}), output = garbage<troika_tensor>();
+  troika_tensor input = make_tensor(TROIKA_DTYPE_F32, {2, 1, 4, 4}), output = garbage<troika_tensor>();
   troika_model model = garbage<troika_model>();
   float values[48];
   const TempDirectory folder;

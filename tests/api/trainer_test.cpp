@@ -21,8 +21,8 @@ class TrainerApi : public ApiTest {
   void make_batch(const std::vector<int64_t>& dims, const std::vector<int32_t>& labels) {
     troika_batch_destroy(batch_);
     batch_ = nullptr;
-    troika_tensor inputs = make_tensor(TROIKA_F32, dims),
-                  targets = make_tensor(TROIKA_I32, {static_cast<int64_t>(labels.size())}, labels.data());
+    troika_tensor inputs = make_tensor(TROIKA_DTYPE_F32, dims),
+                  targets = make_tensor(TROIKA_DTYPE_I32, {static_cast<int64_t>(labels.size())}, labels.data());
     expect_ok(troika_batch_create(inputs, targets, &batch_, &error_));
     troika_tensor_destroy(inputs);
     troika_tensor_destroy(targets);
@@ -49,11 +49,11 @@ class TrainerApi : public ApiTest {
 // Errors that are the same for all calls of a trainer.
 TEST_F(TrainerApi, calls_refuse_what_is_no_trainer) {
   make_trainer();
-  tensor_ = make_tensor(TROIKA_F32, {2, 1, 4, 4});
+  tensor_ = make_tensor(TROIKA_DTYPE_F32, {2, 1, 4, 4});
   troika_batch batch = nullptr;
   expect_ok(troika_loader_next(loader_, &batch, &error_));
   troika_metrics metrics = TROIKA_METRICS_INIT;
-  troika_memory_info memory{};
+  troika_memory_info memory = TROIKA_MEMORY_INFO_INIT;
   troika_tensor output = nullptr;
   troika_model model = nullptr;
   double rate = 0;
@@ -62,7 +62,7 @@ TEST_F(TrainerApi, calls_refuse_what_is_no_trainer) {
   using Call = std::function<troika_status(troika_trainer)>;
   const std::pair<const char*, Call> calls[] = {
       {"step", [&](auto t) { return troika_trainer_step(t, batch, nullptr, &error_); }},
-      {"set_progress", [&](auto t) { return troika_trainer_set_progress(t, nullptr, nullptr, &error_); }},
+      {"set_progress", [&](auto t) { return troika_trainer_set_progress(t, nullptr, nullptr, nullptr, &error_); }},
       {"train_epoch", [&](auto t) { return troika_trainer_train_epoch(t, loader_, &metrics, &error_); }},
       {"evaluate", [&](auto t) { return troika_trainer_evaluate(t, loader_, &metrics, &error_); }},
       {"evaluate_on", [&](auto t) { return troika_trainer_evaluate_on(t, kCpu0, loader_, &metrics, &error_); }},
@@ -157,7 +157,7 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
   expect_refused(troika_trainer_save(trainer_, nullptr, &error_), kInvalid, "argument 'path' is NULL");
   expect_refused(troika_trainer_load(trainer_, nullptr, nullptr, &error_), kInvalid, "argument 'path' is NULL");
   expect_refused(troika_trainer_unwrap(trainer_, nullptr, &error_), kInvalid, "argument 'out_model' is NULL");
-  troika_memory_info memory{};
+  troika_memory_info memory = TROIKA_MEMORY_INFO_INIT;
   for (int32_t replica : {-1, 2})
     expect_refused(troika_trainer_memory(trainer_, replica, &memory, &error_), TROIKA_ERROR_NOT_FOUND,
                    "replica is " + std::to_string(replica));
@@ -173,12 +173,12 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
   troika_step_result result = TROIKA_STEP_RESULT_INIT;
   troika_batch batch = nullptr;
   expect_ok(troika_loader_next(loader_, &batch, &error_));
-  for (uint32_t size : {7u, static_cast<uint32_t>(offsetof(troika_step_result, samples))}) {
+  for (uint32_t size : {0u, 7u, static_cast<uint32_t>(offsetof(troika_step_result, samples))}) {
     result.struct_size = size;  // the size of no version
     expect_refused(troika_trainer_step(trainer_, batch, &result, &error_), kInvalid,
                    "out_result->struct_size is " + std::to_string(size));
   }
-  result.struct_size = 0;  // the same as the full size
+  result.struct_size = sizeof result;
   expect_ok(troika_trainer_step(trainer_, batch, &result, &error_));
   EXPECT_GT(result.loss, 0);
   EXPECT_EQ(result.step, 1) << "a refused call trains nothing";
@@ -209,7 +209,7 @@ TEST_F(TrainerApi, stays_as_it_was_after_every_refused_step) {
   refuse("batch: label of sample 0 is -1");
   make_batch({2, 1, 4, 4}, {INT32_MAX, 0});
   refuse("batch: label of sample 0 is 2147483647");
-  troika_tensor inputs = make_tensor(TROIKA_F32, {2, 1, 4, 4}), values = make_tensor(TROIKA_F32, {2, 3});
+  troika_tensor inputs = make_tensor(TROIKA_DTYPE_F32, {2, 1, 4, 4}), values = make_tensor(TROIKA_DTYPE_F32, {2, 3});
   troika_batch_destroy(batch_);
   batch_ = nullptr;
   expect_ok(troika_batch_create(inputs, values, &batch_, &error_));
@@ -386,6 +386,18 @@ TEST_F(TrainerApi, sets_options_of_the_trainer_and_of_its_groups) {
   const std::string average = folder_.path() / "average";
   expect_ok(troika_trainer_save_average(trainer_, average.c_str(), &error_));
   expect_refused(troika_trainer_save_average(trainer_, nullptr, &error_), kInvalid, "argument 'path' is NULL");
+}
+
+// A batch whose tensors no memory can hold is refused before any library is asked.
+TEST_F(TrainerApi, refuses_a_batch_of_too_many_elements_and_stays_usable) {
+  make_trainer();
+  for (int shift : {28, 31, 32, 36, 40}) {
+    expect_refused(troika_trainer_explain(trainer_, int64_t{1} << shift, nullptr, 0, nullptr, &error_),
+                   TROIKA_ERROR_OUT_OF_MEMORY, "a device computes on at most 2147483647");
+    expect_ok(troika_trainer_check_replicas(trainer_, &error_));  // although no replica has state yet
+  }
+  expect_ok(step());
+  expect_ok(troika_trainer_check_replicas(trainer_, &error_));
 }
 
 }  // namespace

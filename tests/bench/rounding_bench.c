@@ -56,7 +56,7 @@ static troika_tensor make_inputs(troika_context context, uint32_t batch) {
   troika_tensor inputs;
   uint32_t i;
   for (i = 0; i < kSamples * kPixels; ++i) numbers[i] = (float)(2 * unit(1000 + batch, i));
-  check(troika_tensor_create(context, host, TROIKA_F32, shape, 4, numbers, &inputs, &error));
+  check(troika_tensor_create(context, host, TROIKA_DTYPE_F32, shape, 4, numbers, &inputs, &error));
   return inputs;
 }
 
@@ -67,7 +67,7 @@ static troika_tensor make_labels(troika_context context, uint32_t batch) {
   troika_tensor targets;
   uint32_t i;
   for (i = 0; i < kSamples; ++i) labels[i] = (int32_t)(hash32(2000 + batch, i) % kClasses);
-  check(troika_tensor_create(context, host, TROIKA_I32, shape, 1, labels, &targets, &error));
+  check(troika_tensor_create(context, host, TROIKA_DTYPE_I32, shape, 1, labels, &targets, &error));
   return targets;
 }
 

@@ -48,7 +48,7 @@ int main(int count, char **values) {
   troika_model_options sizes = TROIKA_MODEL_OPTIONS_INIT;
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
   troika_step_result result = TROIKA_STEP_RESULT_INIT;
-  troika_memory_info memory = {sizeof(troika_memory_info), 0, 0, 0, 0, 0, 0};
+  troika_memory_info memory = TROIKA_MEMORY_INFO_INIT;
   troika_context context;
   troika_model model;
   troika_trainer trainer;
@@ -85,10 +85,10 @@ int main(int count, char **values) {
   if (count > 8) options.activation_budget_bytes = atoll(values[8]);
   check(troika_model_attach(model, &device, 1, &options, &trainer, &error));
   if (is_char_lstm)
-    check(troika_tensor_create(context, device, TROIKA_I32, shape, 2, labels, &inputs, &error));
+    check(troika_tensor_create(context, device, TROIKA_DTYPE_I32, shape, 2, labels, &inputs, &error));
   else
-    check(troika_tensor_create(context, device, TROIKA_F32, shape, 3, data, &inputs, &error));
-  check(troika_tensor_create(context, device, TROIKA_I32, shape, is_char_lstm ? 2 : 1, labels, &targets, &error));
+    check(troika_tensor_create(context, device, TROIKA_DTYPE_F32, shape, 3, data, &inputs, &error));
+  check(troika_tensor_create(context, device, TROIKA_DTYPE_I32, shape, is_char_lstm ? 2 : 1, labels, &targets, &error));
   check(troika_batch_create(inputs, targets, &batch, &error));
 
   began = now_ms();

@@ -33,5 +33,30 @@ TEST(Utf8, CutsLongNamesBetweenCharacters) {
   EXPECT_EQ(printable_name(std::string(99, 'x') + "\u00e9y"), std::string(99, 'x') + "...");
 }
 
+std::string written(const std::string& text, size_t capacity) {
+  std::string buffer(capacity + 1, '#');
+  write_printable(text, buffer.data(), capacity);
+  EXPECT_EQ(buffer[capacity], '#') << "a byte too many";
+  return buffer.c_str();
+}
+
+TEST(Utf8, WritesWithoutTheMiddleOfATextThatIsTooLong) {
+  EXPECT_EQ(written("", 8), "");
+  EXPECT_EQ(written("a\nb", 16), "a\\x0ab");
+  EXPECT_EQ(written("0123456789abcde", 16), "0123456789abcde");
+  EXPECT_EQ(written("0123456789abcdef", 16), "01234 ... bcdef");
+  EXPECT_EQ(written("\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9", 16), "\u00e9\u00e9 ... \u00e9\u00e9");
+  EXPECT_EQ(written("\xff\xff\xff\xff\xff", 16), "\\xff ... \\xff");
+  for (size_t capacity = 12; capacity < 60; ++capacity)
+    for (const char* piece : {"x", "\u00e9", "\xff", "\U0001F40E", "a\xc3\x28"}) {
+      std::string text;
+      for (int i = 0; i < 40; ++i) text += piece;
+      const std::string found = written(text, capacity);
+      EXPECT_LT(found.size(), capacity);
+      EXPECT_GT(found.size() + 2 * 16 + 2, capacity);
+      EXPECT_EQ(find_invalid_utf8(found), std::string_view::npos) << found;
+    }
+}
+
 }  // namespace
 }  // namespace troika

@@ -77,10 +77,10 @@ Flow train(const std::vector<troika_device>& devices, bool has_convolution, cons
   const int64_t dims[] = {kSamples, 4, 6, 6};
   const troika_device cpu{TROIKA_DEVICE_CPU, 0};
   flow("samples", [&](troika_error* e) {
-    return troika_tensor_create(context, cpu, TROIKA_F32, dims, 4, numbers.data(), &samples, e);
+    return troika_tensor_create(context, cpu, TROIKA_DTYPE_F32, dims, 4, numbers.data(), &samples, e);
   });
   flow("labels",
-       [&](troika_error* e) { return troika_tensor_create(context, cpu, TROIKA_I32, dims, 1, classes, &labels, e); });
+       [&](troika_error* e) { return troika_tensor_create(context, cpu, TROIKA_DTYPE_I32, dims, 1, classes, &labels, e); });
   flow("batch", [&](troika_error* e) { return troika_batch_create(samples, labels, &batch, e); });
   flow("attach", [&](troika_error* e) {
     return troika_model_attach(model, devices.data(), static_cast<int32_t>(devices.size()), &options, &trainer, e);

@@ -42,7 +42,7 @@ def declarations():
 
 
 def declared_functions():
-    return set(re.findall(r"\bTROIKA_API\b[^;(]*?\b(troika_\w+)\s*\(", declarations()))
+    return set(re.findall(r"\bTROIKA_API\([^)]*\)\s*(troika_\w+)\s*\(", declarations()))
 
 
 def compile_and_run(folder, name, text):
@@ -93,8 +93,9 @@ def test_init_macros_equal_init_functions(folder):
     static const {name[:-5]} by_macro = {name.upper()};
     {name[:-5]} by_function;
     memset(&by_function, 0, sizeof by_function);
-    {name}(&by_function);
-    {name}(NULL);
+    {name}(&by_function, sizeof by_function);
+    {name}(NULL, 64);
+    {name}(&by_function, 3); /* too short for a size: ignored */
     if (memcmp(&by_macro, &by_function, sizeof by_macro) != 0) puts("{name}");
     if (by_macro.struct_size != sizeof by_macro) puts("{name}: struct_size");
   }}""" for name in sorted(functions))
@@ -105,6 +106,37 @@ def test_init_macros_equal_init_functions(folder):
 
 def test_option_structs_of_other_versions(folder):
     compile_and_run(folder, "option_structs", (HERE / "option_structs.c").read_text(encoding="utf-8"))
+
+
+def test_contexts_map_no_vendors_library(folder):
+    """A context alone, and CPU devices, load no plug-in."""
+    libraries = compile_and_run(folder, "maps", """#include <stdio.h>
+#include <string.h>
+#include <troika/troika.h>
+int main(void) {
+  troika_context context = NULL;
+  troika_device_info info = TROIKA_DEVICE_INFO_INIT;
+  troika_device cpu = {TROIKA_DEVICE_CPU, 0};
+  char line[4096];
+  FILE *maps;
+  if (troika_context_create(NULL, &context, NULL) != TROIKA_OK) return 1;
+  if (troika_device_describe(context, cpu, &info, NULL) != TROIKA_OK) return 2;
+  maps = fopen("/proc/self/maps", "r");
+  while (maps && fgets(line, sizeof line, maps))
+    if (strstr(line, "cuda") || strstr(line, "cudnn") || strstr(line, "cublas") || strstr(line, "nccl")) puts(line);
+  return maps ? 0 : 3;
+}
+""")
+    assert not libraries, libraries
+
+
+def test_objects_outlive_their_process(folder):
+    """A global object destroys a trainer during exit; a forked child uses and destroys its parent's objects."""
+    program = folder / "lost_process"
+    run(*CXX, "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}", HERE / "lost_process.cpp", "-o", program, LIBRARY,
+        f"-Wl,-rpath,{BUILD}")
+    for way in ("exit", "fork"):
+        assert run(program, way, cwd=folder) == "", way
 
 
 def test_program_outside_the_tree_builds_against_the_install(folder):

@@ -46,7 +46,7 @@ int main(void) {
   troika_dataset dataset = NULL;
   troika_loader loader = NULL;
   troika_trainer trainer = NULL;
-  troika_plan plan = TROIKA_PLAN_INIT;
+  troika_plan_result plan = TROIKA_PLAN_RESULT_INIT;
 
   expect("context", troika_context_create(NULL, &context, &error), TROIKA_OK, &error);
   expect("model", troika_model_create(context, "mlp", NULL, &mlp, &error), TROIKA_OK, &error);
@@ -55,7 +55,7 @@ int main(void) {
 #define SET (void)0
   TRY(troika_context_options, TROIKA_CONTEXT_OPTIONS_INIT, cpu_threads,
       troika_context_create(&options.known, &other, &error), troika_context_destroy(other));
-  TRY(troika_model_options, TROIKA_MODEL_OPTIONS_INIT, classes,
+  TRY(troika_model_options, TROIKA_MODEL_OPTIONS_INIT, reserved,
       troika_model_create(context, "mlp", &options.known, &model, &error), troika_model_destroy(model));
   TRY(troika_trainer_options, TROIKA_TRAINER_OPTIONS_INIT, loss,
       troika_model_attach(mlp, &device, 1, &options.known, &trainer, &error), troika_trainer_destroy(trainer));
@@ -63,7 +63,7 @@ int main(void) {
       troika_plan_estimate(mlp, &options.known, NULL, &plan, &error), (void)0);
 #undef SET
 #define SET options.known.batch = 2
-  TRY(troika_loader_options, TROIKA_LOADER_OPTIONS_INIT, batch,
+  TRY(troika_loader_options, TROIKA_LOADER_OPTIONS_INIT, shuffle,
       troika_loader_create(dataset, &options.known, &loader, &error), troika_loader_destroy(loader));
 
   troika_dataset_destroy(dataset);

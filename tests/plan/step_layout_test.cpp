@@ -102,7 +102,7 @@ void draw_layers(PlannedStep& step, const Below& below) {
                                         PipelineSchedule::interleaved};
   step.pipeline_schedule = schedules[below(3)];
   if (below(4) == 0) step.pipeline_chunks = 2;
-  if (below(4) == 0) step.layer_cuts = {below(3) == 0 ? "no layer" : "fc1"};
+  if (below(4) == 0 && (step.mesh.layer > 1 || below(8) == 0)) step.layer_cuts = {below(3) == 0 ? "no layer" : "fc1"};
   if (below(5) == 0) {  // without segments and layers, which users cannot combine with a budget
     step.recompute.budget_bytes = int64_t{1} << (12 + below(8));
     return;

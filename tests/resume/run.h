@@ -104,7 +104,7 @@ class TrainingRun {
   troika_status save(const std::string& path) { return troika_trainer_save(trainer_, path.c_str(), &error); }
   // Loads a state, and moves the loader to the position of the saved run.
   troika_status load(const std::string& path) {
-    troika_loader_position position{};
+    troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
     const troika_status status = troika_trainer_load(trainer_, path.c_str(), &position, &error);
     if (status == TROIKA_OK) ok(troika_loader_seek(loader_, &position, &error));
     return status;
@@ -115,7 +115,7 @@ class TrainingRun {
     return troika_trainer_load(trainer_, path.c_str(), nullptr, &error);
   }
   void seek(int64_t epoch, int64_t batch) {
-    const troika_loader_position position{epoch, batch, 0};
+    const troika_loader_position position{sizeof position, 0, epoch, batch, 0};
     ok(troika_loader_seek(loader_, &position, &error));
   }
 
@@ -125,10 +125,9 @@ class TrainingRun {
     int32_t entries = 0;
     ok(troika_model_count_parameters(model_, &entries, nullptr, &error));
     for (int32_t i = 0; i < entries; ++i) {
-      troika_parameter_info info{};
-      info.struct_size = sizeof info;
+      troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
       ok(troika_model_describe_parameter(model_, i, &info, &error));
-      if (info.dtype != TROIKA_F32) continue;
+      if (info.dtype != TROIKA_DTYPE_F32) continue;
       size_t elements = 1;
       for (int32_t axis = 0; axis < info.rank; ++axis) elements *= static_cast<size_t>(info.dims[axis]);
       std::vector<float> values(elements);

@@ -127,8 +127,7 @@ class Weights : public testing::Test {
 
   // Expects that a refused file has set no parameter.
   void expect_nothing_loaded() {
-    troika_parameter_info info{};
-    info.struct_size = sizeof info;
+    troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
     for (int32_t i = 0; troika_model_describe_parameter(model_, i, &info, &error_) == TROIKA_OK; ++i)
       EXPECT_EQ(info.is_initialized, 0) << info.name;
   }

@@ -1,0 +1,22 @@
+// The state of the process that ends the life of earlier objects: a fork, whose child has none of
+// the library's threads, and the exit, during which other libraries end before the host's globals.
+#pragma once
+
+#include <cstdint>
+
+namespace troika {
+
+// Begins to watch the process; later calls do nothing. Called when a context is created.
+void watch_process();
+// Marks the exit before libraries end that were first used until now. Later calls do nothing.
+// Called when the first plan has been compiled, with which oneDNN begins.
+void watch_libraries();
+
+// Returns a number that is larger in a forked child. Threads that were started under another
+// number do not exist.
+uint32_t fork_generation();
+
+// Whether the process has begun to exit.
+bool is_exiting();
+
+}  // namespace troika
