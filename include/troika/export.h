@@ -85,9 +85,8 @@ typedef void(TROIKA_CALL *troika_destroy_function)(void *user);
 TROIKA_API(int32_t) troika_version(void);
 
 /**
- * Returns one line that says how the library was built: version, commit, compiler, oneDNN's
- * version, zlib's version. `troika_context_describe_backends` says which plug-ins a context uses.
- * Borrowed: static text, valid as long as the library is loaded. Never fails. Any thread.
+ * Returns one line that says how the library was built: version, compiler, oneDNN's version, zlib's
+ * version. Borrowed: static text, valid as long as the library is loaded. Never fails. Any thread.
  */
 TROIKA_API(const char *) troika_build_info(void);
 
