@@ -264,7 +264,9 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   const auto devices = devices_of(golden, given);
 
   Run run;
-  check(troika_context_create(nullptr, &run.context, &error), "context");
+  troika_context_options context_options = TROIKA_CONTEXT_OPTIONS_INIT;
+  context_options.use_environment = 1;
+  check(troika_context_create(&context_options, &run.context, &error), "context");
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   model_options.classes = golden.at("classes");
   model_options.input_channels = golden.at("input")[0];

@@ -21,15 +21,16 @@ TIME_LIMIT_S = {"none": 1200, "address,undefined": 2400, "thread": 2400}
 
 # The suites that run under the sanitizers. The other suites check files, headers and installs, or
 # train for minutes.
-SANITIZED = ("unit", "conformance", "equivalence")
+SANITIZED = ("unit", "conformance", "equivalence", "interface_hosts")
 
 # The filter for the thread sanitizer. It excludes finite differences, whose kernels have their own
 # tests.
 THREAD_FILTER = "-Cases/Gradients.*"
 
-# The number of concurrent processes of a program under a sanitizer, each with its share of the
-# tests. Most tests use only one core.
+# The number of concurrent processes of a GoogleTest program under a sanitizer, each with its share
+# of the tests. Most tests use only one core.
 SANITIZED_SHARDS = 2
+SHARDED = ("unit", "conformance", "equivalence")
 
 # Threads of OpenMP sleep while they wait. On a loaded machine a thread that spins takes the core of
 # the thread that it waits for: the conformance suite took 356 s there, and takes 31 s now.
@@ -169,7 +170,7 @@ def run_share(test, folder, sanitize, share, shares):
 
 def run_suite(test, folder, sanitize):
     """Runs a program. Returns its counts and the first and last lines of each share's output."""
-    shares = test.get("shares") or (SANITIZED_SHARDS if sanitize != "none" and test["name"] in SANITIZED else 1)
+    shares = test.get("shares") or (SANITIZED_SHARDS if sanitize != "none" and test["name"] in SHARDED else 1)
     with concurrent.futures.ThreadPoolExecutor(shares) as pool:
         results = list(pool.map(lambda share: run_share(test, folder, sanitize, share, shares), range(shares)))
     total = Counts()

@@ -29,7 +29,7 @@ import xml.etree.ElementTree as ElementTree
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "bindings" / "interface" / "interface.json"
 STATUSES = ("INVALID_ARGUMENT", "OUT_OF_MEMORY", "NOT_FOUND", "UNSUPPORTED", "BUSY", "IO", "CORRUPT", "NOT_INITIALIZED",
-            "NOT_ON_DEVICE", "MISMATCH", "DEVICE_UNAVAILABLE", "COMM", "DETACHED", "INTERNAL")
+            "NOT_ON_DEVICE", "MISMATCH", "DEVICE_UNAVAILABLE", "COMM", "DETACHED", "INTERNAL", "CALLBACK")
 
 
 def read_headers(folder):

@@ -11,7 +11,7 @@
 
 TROIKA_BEGIN_DECLS
 
-/** Samples and their targets in host memory, never changed after creation. Counted. */
+/** Samples and their targets: in host memory, or read by a callback of the host. Counted. */
 typedef struct troika_dataset_s *troika_dataset;
 
 /** Batches of a dataset, epoch after epoch. Counted. */
@@ -137,16 +137,205 @@ TROIKA_API(troika_status) troika_dataset_create_tokens(troika_context context, c
                                                        troika_dataset *out_dataset,
                                                        troika_error *error);
 
+/** Arrays of samples and targets. Begin with TROIKA_ARRAYS_INIT. */
+typedef struct troika_arrays {
+  uint32_t struct_size;  /**< sizeof(troika_arrays). */
+  /** Type of `inputs`: TROIKA_DTYPE_F32 (default), F64, F16, BF16, U8, I32 or I64. */
+  int32_t dtype;
+  const void *inputs;    /**< [n, dims...], row-major. Must be set. */
+  const int64_t *dims;   /**< Shape of a sample: `rank` sizes. Must be set. Copied. */
+  int32_t rank;          /**< 0 to TROIKA_MAX_RANK - 1; with 0 `dims` may be NULL. */
+  /** 1: samples are tokens; `dtype` is U8, I32 or I64. 0 (default): samples are numbers, which
+   *  become f32. */
+  int32_t tokens;
+  int64_t n;             /**< Samples. */
+  /** [n, target_size], row-major. NULL: samples have no targets, and serve only to predict. */
+  const void *targets;
+  /** Type of `targets`: U8, I32 or I64 for labels; F32 or F64 for values. */
+  int32_t target_dtype;
+  /** 1: the arrays are not copied. The caller must not change them until `destroy` is called.
+   *  Default 0. */
+  int32_t borrow;
+  int64_t target_size;   /**< Labels or values of a sample; default 1. */
+  /** A number x becomes (x - mean) / std. A u8 number p is x = p / 255. Computed in f32 for U8,
+   *  F16, BF16 and F32, in f64 for other types. Default 0; tokens need 0 and 1. */
+  double mean;
+  double std;            /**< Above 0; default 1. */
+  int64_t ignore_index;  /**< A label that weighs nothing; TROIKA_UNSET (default): none. */
+  /** Called once with `user` when the library no longer needs the arrays: if they are not borrowed,
+   *  before the call returns; otherwise by the call or the thread that gives up the last hold. If
+   *  the call fails, it is not called. NULL: no call. */
+  troika_destroy_function destroy;
+  void *user;            /**< Passed to `destroy`. */
+} troika_arrays;
+
+/** No arrays, f32, copied. */
+#define TROIKA_ARRAYS_INIT                                                                       \
+  {                                                                                              \
+    sizeof(troika_arrays), TROIKA_DTYPE_F32, NULL, NULL, 0, 0, 0, NULL, 0, 0, 1, 0.0, 1.0,       \
+        TROIKA_UNSET, NULL, NULL                                                                 \
+  }
+
+/** Fills `arrays` as TROIKA_ARRAYS_INIT does. Any thread. */
+TROIKA_API(void) troika_arrays_init(troika_arrays *arrays, uint32_t struct_size);
+
+/**
+ * Creates a dataset from arrays of any type in host memory, copied or borrowed. Samples are
+ * converted when a batch is read, so the dataset takes no more memory than the arrays. Elements may
+ * be at any address. A dataset without targets cannot be trained on or evaluated.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (the message names the field; a label or
+ * token below 0 or above 2^31 - 1), OUT_OF_MEMORY. Any thread.
+ *
+ *     troika_arrays arrays = TROIKA_ARRAYS_INIT;
+ *     arrays.dtype = TROIKA_DTYPE_U8;
+ *     arrays.inputs = pixels;
+ *     arrays.dims = dims;
+ *     arrays.rank = 3;
+ *     arrays.n = 60000;
+ *     arrays.targets = labels;
+ *     arrays.target_dtype = TROIKA_DTYPE_I64;
+ *     arrays.borrow = 1;
+ *     troika_dataset_create_from(context, &arrays, &dataset, &error);
+ */
+TROIKA_API(troika_status) troika_dataset_create_from(troika_context context,
+                                                     const troika_arrays *arrays,
+                                                     troika_dataset *out_dataset,
+                                                     troika_error *error);
+
+/** Samples that the host is asked to write. Borrowed until the callback returns. */
+typedef struct troika_read_request {
+  uint32_t struct_size;    /**< The bytes that the library filled. */
+  int32_t reserved;        /**< 0. */
+  int64_t n;               /**< Samples to write, at least 1. */
+  const int64_t *indices;  /**< Indices of these samples; NULL for a stream. */
+  int64_t epoch;           /**< A stream: the loader's epoch. Otherwise 0. */
+  /** A stream: samples of the epoch that come before these. 0 begins the epoch, also again. After
+   *  `troika_loader_seek` it may be any multiple of the batch size, even beyond the end. Otherwise
+   *  0. */
+  int64_t first;
+  void *inputs;            /**< To be written: [n, dims...], f32, or i32 for tokens. */
+  int32_t *labels;         /**< To be written: [n, label_size]; NULL without labels. */
+  float *values;           /**< To be written: [n, value_size]; NULL without values. */
+} troika_read_request;
+
+/**
+ * Reads samples of the host. Returns the number of samples that were written: `n`; a stream may
+ * return fewer at the end of the epoch, and 0 after it. Below 0 is a failure: `error` then holds
+ * the host's message, and its status is TROIKA_STOPPED to stop the call that waits for the samples,
+ * or else the call returns TROIKA_ERROR_CALLBACK with the message.
+ *
+ * An exception of C++ that leaves the callback is a failure with the exception's text. After a
+ * failure the loader is at the same batch, and asks again when the next call wants the batch.
+ *
+ * Called on a loader's own thread, or on the thread that uses a loader without prefetch. Several
+ * threads may call it at once if several loaders read the dataset. With prefetch it runs ahead,
+ * beyond the end of an epoch too. It must not call the library with the loader that waits for it,
+ * except `troika_loader_destroy`. Destroying a loader on another thread waits until the callback
+ * returns.
+ */
+typedef int64_t(TROIKA_CALL *troika_read_function)(const troika_read_request *request,
+                                                   troika_error *error, void *user);
+
+/** A dataset of the host's own. Begin with TROIKA_SOURCE_INIT. */
+typedef struct troika_source {
+  uint32_t struct_size;       /**< sizeof(troika_source). */
+  int32_t dtype;              /**< TROIKA_DTYPE_F32 (default), or TROIKA_DTYPE_I32 for tokens. */
+  const int64_t *dims;        /**< Shape of a sample: `rank` sizes. Must be set. Copied. */
+  int32_t rank;               /**< 0 to TROIKA_MAX_RANK - 1; with 0 `dims` may be NULL. */
+  int32_t reserved;           /**< 0. */
+  /** Samples, which are read in any order. -1: a stream of unknown length, which is read from its
+   *  first sample to its last. */
+  int64_t n;
+  int64_t classes;            /**< Above the largest label; default 0: targets are no labels. */
+  int64_t words;              /**< Above the largest token; must be set for tokens. */
+  int64_t label_size;         /**< Labels of a sample, if `classes` is set; default 1. */
+  /** Values of a sample; default 0: targets are no values. Only if `classes` is 0; if both are 0,
+   *  samples have no targets. */
+  int64_t value_size;
+  int64_t ignore_index;       /**< A label that weighs nothing; TROIKA_UNSET (default): none. */
+  troika_read_function read;  /**< Must be set. */
+  void *user;                 /**< Passed to `read`. */
+  /** Called with `user` when the dataset ends, by the call or the thread that gives up the last
+   *  hold. If the call fails, it is not called. */
+  troika_destroy_function user_destroy;
+} troika_source;
+
+/** No callback, f32, 0 samples. */
+#define TROIKA_SOURCE_INIT                                                                       \
+  {                                                                                              \
+    sizeof(troika_source), TROIKA_DTYPE_F32, NULL, 0, 0, 0, 0, 0, 1, 0, TROIKA_UNSET, NULL,      \
+        NULL, NULL                                                                               \
+  }
+
+/** Fills `source` as TROIKA_SOURCE_INIT does. Any thread. */
+TROIKA_API(void) troika_source_init(troika_source *source, uint32_t struct_size);
+
+/**
+ * Creates a dataset that the host reads by a callback: of `n` samples in any order, or a stream.
+ * Loaders prefetch from it as from any other. The labels and tokens that the callback writes are
+ * checked: one outside its range is TROIKA_ERROR_CALLBACK. A loader of a stream cannot shuffle, and
+ * does not know its number of batches. An epoch ends with the stream. GPUs do not keep the samples:
+ * a callback may write other samples each time, such as augmented ones.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (the message names the field),
+ * OUT_OF_MEMORY. Any thread.
+ */
+TROIKA_API(troika_status) troika_dataset_create_callback(troika_context context,
+                                                         const troika_source *source,
+                                                         troika_dataset *out_dataset,
+                                                         troika_error *error);
+
+/**
+ * Creates a dataset with the samples of another one at `indices`, in that order; an index may occur
+ * several times. Nothing is copied except the indices. The dataset keeps the other one's `classes`
+ * and `words`.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (a count below 0, an index outside the
+ * dataset, a stream), OUT_OF_MEMORY. Any thread.
+ */
+TROIKA_API(troika_status) troika_dataset_subset(troika_dataset dataset, const int64_t *indices,
+                                                int64_t count, troika_dataset *out_dataset,
+                                                troika_error *error);
+
+/**
+ * Cuts a dataset into `parts` datasets of `sizes[i]` samples: no sample is in two of them. With
+ * `shuffle` 1 the samples are drawn in an order that depends only on `seed`, with 0 they are in the
+ * dataset's order. Samples that are left belong to no part. No sample is copied.
+ *
+ * Owned: destroy each of `out_datasets[0 .. parts-1]`; on an error all are NULL. Errors:
+ * INVALID_ARGUMENT (`parts` below 1, a size below 0, more samples than there are, another
+ * `shuffle`, a stream), OUT_OF_MEMORY. Any thread.
+ *
+ *     const int64_t sizes[] = {55000, 5000};
+ *     troika_dataset parts[2];
+ *     troika_dataset_split(dataset, sizes, 2, 1, 42, parts, &error);
+ */
+TROIKA_API(troika_status) troika_dataset_split(troika_dataset dataset, const int64_t *sizes,
+                                               int32_t parts, int32_t shuffle, uint64_t seed,
+                                               troika_dataset *out_datasets, troika_error *error);
+
+/**
+ * Creates a dataset with the samples of several datasets, one after another. Their samples and
+ * targets must have the same form; `classes` and `words` become the largest. No sample is copied.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (`dataset_count` below 1, forms that
+ * differ, a stream), OUT_OF_MEMORY. Any thread.
+ */
+TROIKA_API(troika_status) troika_dataset_concat(const troika_dataset *datasets,
+                                                int32_t dataset_count,
+                                                troika_dataset *out_dataset, troika_error *error);
+
 /** Description of a dataset. Filled by `troika_dataset_describe`. */
 typedef struct troika_dataset_info {
   uint32_t struct_size;          /**< Set by the caller to sizeof(troika_dataset_info). */
   int32_t rank;                  /**< Rank of a sample. */
-  int64_t n;                     /**< Samples. */
+  int64_t n;                     /**< Samples; -1 for a stream. */
   int64_t dims[TROIKA_MAX_RANK]; /**< Shape of a sample, such as {1, 28, 28}. */
-  /** The largest label + 1, without ignored labels. In a stream of tokens: `words`. If targets are
-   *  values: 0. */
+  /** The largest label + 1, without ignored labels. In a stream of tokens: `words`. A dataset of a
+   *  callback has the host's number. If targets are no labels: 0. */
   int64_t classes;
-  int64_t label_size;            /**< Labels per sample; 0 if targets are values. */
+  int64_t label_size;            /**< Labels per sample; 0 if targets are no labels. */
   int64_t words;                 /**< Tokens: the largest token + 1. 0 for other samples. */
   /** Type of samples: TROIKA_DTYPE_F32, or TROIKA_DTYPE_I32 for tokens. */
   int32_t dtype;
@@ -181,12 +370,19 @@ typedef struct troika_loader_options {
   int32_t drop_last;
   /** Batches that the loader's own thread prepares ahead, 0 to 1024; default 2; 0: no thread. */
   int32_t prefetch;
-  uint64_t seed;         /**< Seed of the shuffle; default 0. */
+  uint64_t seed;         /**< Seed of the shuffle and of weighted sampling; default 0. */
+  /** Weighted sampling: `n` weights, one per sample of the dataset, at least 0 and not all 0. Each
+   *  place of an epoch draws a sample with a probability in proportion to its weight, with
+   *  replacement, as a function of (seed, epoch). Excludes `shuffle`. NULL (default): none.
+   *  Copied. */
+  const double *weights;
+  /** Weighted sampling: samples of an epoch; 0 (default): those of the dataset. */
+  int64_t epoch_samples;
 } troika_loader_options;
 
 /** Batch size unset, the dataset's order, a smaller last batch, 2 batches prefetched, seed 0. */
 #define TROIKA_LOADER_OPTIONS_INIT \
-  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0 }
+  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0, NULL, 0 }
 
 /** Fills `options` as TROIKA_LOADER_OPTIONS_INIT does. Any thread. */
 TROIKA_API(void) troika_loader_options_init(troika_loader_options *options, uint32_t struct_size);
@@ -204,10 +400,12 @@ TROIKA_API(troika_status) troika_loader_create(troika_dataset dataset,
 
 /**
  * Returns the next batch of the epoch in `*out_batch`. After the last batch it returns END_OF_DATA
- * once, with `*out_batch` NULL; then the next epoch begins.
+ * once, with `*out_batch` NULL; then the next epoch begins. Returns STOPPED, with `*out_batch`
+ * NULL, if the dataset's callback wants to stop; the loader then keeps its position.
  *
  * Borrowed until the next call on the loader, or its destruction: `*out_batch`, which the caller
- * need not destroy. Errors: BUSY. One thread per loader at a time.
+ * need not destroy. Errors: BUSY; CALLBACK, after which the loader keeps its position. One thread
+ * per loader at a time.
  */
 TROIKA_API(troika_status) troika_loader_next(troika_loader loader, troika_batch *out_batch,
                                              troika_error *error);
@@ -218,7 +416,9 @@ typedef struct troika_loader_position {
   int32_t reserved;     /**< 0. */
   int64_t epoch;        /**< From 0. */
   int64_t batch;        /**< Batch within the epoch, from 0. */
-  int64_t batches;      /**< Batches in an epoch; 0 in `troika_loader_seek`: not known. */
+  /** Batches in an epoch. 0 in `troika_loader_seek`: not known. For a stream: those of the last
+   *  epoch that has ended, and 0 before. */
+  int64_t batches;
 } troika_loader_position;
 
 /** All zero except `struct_size`: the first batch of epoch 0. */
@@ -236,7 +436,8 @@ TROIKA_API(troika_status) troika_loader_tell(troika_loader loader,
 
 /**
  * Moves a loader to a position, to resume in the middle of an epoch. `batch` may be the number of
- * batches in an epoch: the end of the epoch.
+ * batches in an epoch: the end of the epoch. A stream takes any `batch` and `batches`, and asks the
+ * host for the samples from there on.
  *
  * Errors: INVALID_ARGUMENT (an epoch or batch below 0, an epoch above 2^62, a batch beyond the
  * epoch's end, `batches` of another loader), BUSY. One thread per loader at a time.
@@ -246,13 +447,15 @@ TROIKA_API(troika_status) troika_loader_seek(troika_loader loader,
                                              troika_error *error);
 
 /**
- * Gives up the caller's hold on a loader; the last hold ends the loader's thread. NULL is ignored.
- * Never fails. Any thread, but not while another is inside a call with the same handle.
+ * Gives up the caller's hold on a loader; the last hold ends the loader's thread. If that thread is
+ * in a callback of the host, the call waits until the callback returns. NULL is ignored. Never
+ * fails. Any thread, but not while another is inside a call with the same handle.
  */
 TROIKA_API(void) troika_loader_destroy(troika_loader loader);
 
 /**
  * Creates a batch from the caller's own tensors, which may be on any devices and are copied.
+ * `targets` may be NULL, for prediction and for `own_loss` of `troika_trainer_forward`.
  * - `inputs`: f32 [n, ...], or i32 [n, ...] (tokens).
  * - `targets`: i32 [n] (classes, one per sample), i32 [n, ...] (classes, one per position, in the
  *   order of positions), or f32 [n, k] (values).
@@ -270,11 +473,11 @@ typedef struct troika_batch_info {
   int64_t n;                     /**< Samples. */
   int64_t dims[TROIKA_MAX_RANK]; /**< Shape of the inputs, [n, ...]. */
   const float *inputs;           /**< Borrowed: f32, row-major; NULL if inputs are tokens. */
-  const int32_t *labels;         /**< Borrowed: i32 [n, label_size]; NULL if targets are values. */
-  const float *values;           /**< Borrowed: f32 [n, value_size]; NULL if targets are labels. */
-  int64_t value_size;            /**< Values per sample; 0 if targets are labels. */
+  const int32_t *labels;         /**< Borrowed: i32 [n, label_size]; NULL without labels. */
+  const float *values;           /**< Borrowed: f32 [n, value_size]; NULL without values. */
+  int64_t value_size;            /**< Values per sample; 0 without values. */
   const int32_t *tokens;         /**< Borrowed: i32, row-major; NULL if inputs are f32. */
-  int64_t label_size;            /**< Labels per sample; 0 if targets are values. */
+  int64_t label_size;            /**< Labels per sample; 0 without labels. */
 } troika_batch_info;
 
 /** All zero except `struct_size`. */

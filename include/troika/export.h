@@ -85,8 +85,9 @@ typedef void(TROIKA_CALL *troika_destroy_function)(void *user);
 TROIKA_API(int32_t) troika_version(void);
 
 /**
- * Returns one line that says how the library was built: version, compiler, oneDNN's version, zlib's
- * version. Borrowed: static text, valid as long as the library is loaded. Never fails. Any thread.
+ * Returns one line that says how the library was built: version, commit, compiler, versions of
+ * oneDNN and zlib. `troika_context_describe_backends` describes plug-ins. Borrowed: static text,
+ * valid as long as the library is loaded. Never fails. Any thread.
  */
 TROIKA_API(const char *) troika_build_info(void);
 

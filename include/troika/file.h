@@ -22,6 +22,15 @@ TROIKA_BEGIN_DECLS
 TROIKA_API(troika_status) troika_file_inspect(const char *path, char *buffer, int64_t capacity,
                                               int64_t *out_size, troika_error *error);
 
+/**
+ * Writes the path of the newest file that `troika_trainer_save_with` kept for `path`: the one with
+ * the largest step. The rules for the buffer are those of `troika_file_inspect`.
+ *
+ * Errors: NOT_FOUND (there is none), IO, INVALID_ARGUMENT (a capacity below 0). Any thread.
+ */
+TROIKA_API(troika_status) troika_file_newest(const char *path, char *buffer, int64_t capacity,
+                                             int64_t *out_size, troika_error *error);
+
 TROIKA_END_DECLS
 
 #endif

@@ -1,8 +1,9 @@
 /** @file model.h Models: the single-device module, a graph of named layers with parameters.
  *
- * Threads: a model takes one call at a time, from any thread; a second call gets BUSY. Calls that
- * read or write values of parameters also get BUSY while a trainer that holds newer values is in a
- * call. They get COMM if a step of that trainer missed its deadline and still runs.
+ * Threads: a model takes one call at a time, from any thread; a second call gets BUSY. Only
+ * predictions run side by side. Calls that read or write values of parameters also get BUSY while a
+ * trainer that holds newer values is in a call. They get COMM if a step of that trainer missed its
+ * deadline and still runs.
  */
 #ifndef TROIKA_MODEL_H
 #define TROIKA_MODEL_H
@@ -87,15 +88,57 @@ TROIKA_API(troika_status) troika_model_create_empty(troika_context context, cons
                                                     troika_model *out_model, troika_error *error);
 
 /**
+ * Reads a model from a file of `troika_model_save`, `troika_trainer_save` or
+ * `troika_trainer_save_average`: its layers and its weights.
+ *
+ * Owned: destroy `*out_model` with `troika_model_destroy`. Errors:
+ * - NOT_FOUND (no such file), IO.
+ * - CORRUPT: its format, the checksum of its data, or layers that cannot be.
+ * - MISMATCH: a file with weights alone, such as one of PyTorch; layers and weights that differ.
+ * - UNSUPPORTED: a kind of layer, or a setting, that this library does not have; more than 16 MiB
+ *   of layers, or too many nodes for little text (docs/files.md).
+ * - OUT_OF_MEMORY.
+ *
+ * Any thread.
+ */
+TROIKA_API(troika_status) troika_model_open(troika_context context, const char *path,
+                                            troika_model *out_model, troika_error *error);
+
+/**
+ * Reads a model as `troika_model_open` does, from `size_bytes` bytes in host memory, which are
+ * those of a file.
+ *
+ * Owned: destroy `*out_model`. Errors: those of `troika_model_open` except NOT_FOUND and IO. Any
+ * thread.
+ */
+TROIKA_API(troika_status) troika_model_open_memory(troika_context context, const void *data,
+                                                   int64_t size_bytes, troika_model *out_model,
+                                                   troika_error *error);
+
+/**
+ * Returns another model with the same layers that shares the values of parameters: what one of them
+ * learns or loads, the other has. Each takes calls of its own, so that a call on one gets no BUSY
+ * because of the other, except while a trainer computes. So a host can load newer values into a
+ * clone while other threads predict: each prediction has all old values or all new ones. Both share
+ * the weights on devices. If one is attached, an earlier trainer of the other is detached.
+ *
+ * Owned: destroy `*out_clone` with `troika_model_destroy`. Errors: INVALID_ARGUMENT (a model that
+ * is not complete), OUT_OF_MEMORY, BUSY. One thread per model at a time.
+ */
+TROIKA_API(troika_status) troika_model_clone(troika_model model, troika_model *out_clone,
+                                             troika_error *error);
+
+/**
  * Gives up the caller's hold on a model; a trainer of the model keeps it alive. NULL is ignored.
  * Never fails. Any thread, but not while another is inside a call with the same handle.
  */
 TROIKA_API(void) troika_model_destroy(troika_model model);
 
 /** @name Layers
- * Each function adds one layer and returns its output. The name of a layer is unique in its model,
- * and is part of the names of its parameters: "<layer>.weight", "<layer>.bias". Dots may separate
- * parts of a name ("layer1.0.conv1"). A refused call changes nothing.
+ * Each function adds one layer and returns its output. The input is a layer, too. The name of a
+ * layer is unique in its model, and is part of the names of its parameters: "<layer>.weight",
+ * "<layer>.bias". Dots may separate parts of a name ("layer1.0.conv1"). A refused call changes
+ * nothing.
  *
  * Errors of all of them:
  * - INVALID_ARGUMENT: a name that is taken, empty, longer than 200 bytes or not UTF-8; a name with
@@ -510,9 +553,10 @@ TROIKA_API(troika_status) troika_model_set_parameter(troika_model model, const c
                                                      troika_error *error);
 
 /**
- * Writes the model as a tree, as PyTorch's repr does, with parameter counts. The buffer holds
- * `capacity` bytes and is always NUL-terminated. If `out_size` is not NULL, it receives the bytes
- * needed, including the NUL. A buffer that is too small, or NULL with capacity 0, is no error.
+ * Writes the model as a tree, as PyTorch's repr does, with the output shape, the number of
+ * parameters and the operations of one sample for each layer. The buffer holds `capacity` bytes and
+ * is always NUL-terminated. If `out_size` is not NULL, it receives the bytes needed, including the
+ * NUL. A buffer that is too small, or NULL with capacity 0, is no error.
  *
  * Errors: INVALID_ARGUMENT (a capacity below 0), BUSY.
  */
@@ -560,8 +604,10 @@ typedef struct troika_load_options {
 TROIKA_API(void) troika_load_options_init(troika_load_options *options, uint32_t struct_size);
 
 /**
- * Writes every parameter and buffer to a safetensors file under PyTorch's names. Atomic: whatever
- * happens, the file at `path` is either the complete old one or the complete new one.
+ * Writes the model to one safetensors file: every parameter and buffer under PyTorch's names, and
+ * the layers as text in the file's metadata. PyTorch reads the weights of such a file;
+ * `troika_model_open` reads all of it. Atomic: whatever happens, the file at `path` is either the
+ * complete old one or the complete new one.
  *
  * Errors: NOT_INITIALIZED (names the parameter), IO, OUT_OF_MEMORY, BUSY also while the model's
  * trainer is in a call. One thread per model at a time.
@@ -570,9 +616,10 @@ TROIKA_API(troika_status) troika_model_save(troika_model model, const char *path
                                             troika_error *error);
 
 /**
- * Reads parameters and buffers from a safetensors file. Checks the whole file first: a refused file
- * changes nothing. The file may also be a training state of `troika_trainer_save`; its optimizer
- * state is ignored. `options` and `out_report` may be NULL; the report is filled for MISMATCH too.
+ * Reads parameters and buffers from a safetensors file; layers in it are ignored. Checks the whole
+ * file first: a refused file changes nothing. The file may also be a training state of
+ * `troika_trainer_save`; its optimizer state is ignored. `options` and `out_report` may be NULL;
+ * the report is filled for MISMATCH too.
  *
  * Errors:
  * - NOT_FOUND (no such file), IO.
@@ -588,10 +635,40 @@ TROIKA_API(troika_status) troika_model_load(troika_model model, const char *path
                                             troika_load_report *out_report, troika_error *error);
 
 /**
+ * Writes what `troika_model_save` writes to host memory. `buffer` holds `capacity` bytes. If
+ * `out_size` is not NULL, it receives the bytes needed. NULL with capacity 0 asks for them.
+ *
+ * Errors: INVALID_ARGUMENT (a capacity that is too small, with nothing written), NOT_INITIALIZED
+ * (names the parameter), OUT_OF_MEMORY, BUSY also while the model's trainer is in a call. One
+ * thread per model at a time.
+ */
+TROIKA_API(troika_status) troika_model_save_memory(troika_model model, void *buffer,
+                                                   int64_t capacity, int64_t *out_size,
+                                                   troika_error *error);
+
+/**
+ * Reads parameters and buffers as `troika_model_load` does, from `size_bytes` bytes in host memory,
+ * which are those of a file.
+ *
+ * Errors: those of `troika_model_load` except NOT_FOUND and IO. One thread per model at a time.
+ */
+TROIKA_API(troika_status) troika_model_load_memory(troika_model model, const void *data,
+                                                   int64_t size_bytes,
+                                                   const troika_load_options *options,
+                                                   troika_load_report *out_report,
+                                                   troika_error *error);
+
+/**
  * Runs the model in evaluation mode on `device`. `input` is [batch, ...], of the type of the
  * model's input, on any device. The output is a new f32 tensor [batch, the output's shape] on
- * `device`. A call with a new batch size, or with another device than the last call, compiles a
- * plan first.
+ * `device`. A call with a batch size that the device has not seen compiles a plan first.
+ *
+ * Any number of threads may predict with one model at once. They share the weights on a device;
+ * each of them has plans and activations of its own, which are kept for later calls. At most 64
+ * predictions run on a device at once, and predictions with several CPU threads only while
+ * `cpu_threads` of the context suffice; others wait. Predictions get BUSY only while another call
+ * of the model is in progress, and any other call of the model gets BUSY while they run. The result
+ * has the same bits, however many threads predict.
  *
  * Owned: destroy `*out_output`.
  *
@@ -604,11 +681,27 @@ TROIKA_API(troika_status) troika_model_load(troika_model model, const char *path
  * - COMM: the computation did not end within 10 minutes.
  * - BUSY: also while the model's trainer is in a call.
  *
- * One thread per model at a time; reads `input`.
+ * Any thread; reads `input`.
  */
 TROIKA_API(troika_status) troika_model_predict(troika_model model, troika_device device,
                                                troika_tensor input, troika_tensor *out_output,
                                                troika_error *error);
+
+/**
+ * Predicts as `troika_model_predict` does, from and into host memory. `inputs` is [n, the input's
+ * shape], of the type of the model's input. `output` is f32 [n, the output's shape], `size_bytes`
+ * long. If `layer` is not NULL, the output is that of the layer with this name, such as the
+ * features before a classifier; its shape is that of `troika_model_describe_layer`. Layers that it
+ * does not need are not computed. After an error `output` may hold anything.
+ *
+ * Errors: those of `troika_model_predict`; NOT_FOUND (no such layer, which the input is not either;
+ * the message has the nearest name), INVALID_ARGUMENT also if `size_bytes` differs or `n` is below
+ * 1. Any thread.
+ */
+TROIKA_API(troika_status) troika_model_predict_into(troika_model model, troika_device device,
+                                                    const void *inputs, int64_t n,
+                                                    const char *layer, float *output,
+                                                    int64_t size_bytes, troika_error *error);
 
 TROIKA_END_DECLS
 

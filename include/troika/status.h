@@ -63,7 +63,9 @@ enum {
   TROIKA_ERROR_COMM = -12,
   TROIKA_ERROR_DETACHED = -13,       /**< The trainer no longer owns its model's parameters. */
   /** A defect of the library. Please report it with the message. */
-  TROIKA_ERROR_INTERNAL = -14
+  TROIKA_ERROR_INTERNAL = -14,
+  /** A callback of the host failed; the message is the host's own, if it left one. */
+  TROIKA_ERROR_CALLBACK = -15
 };
 
 /** Bytes of `troika_error.message`, its terminating NUL included. */

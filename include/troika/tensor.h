@@ -25,7 +25,13 @@ enum {
   TROIKA_DTYPE_I64 = 4,  /**< Signed 64-bit integer. */
   TROIKA_DTYPE_U8 = 5,   /**< Unsigned 8-bit integer. */
   TROIKA_DTYPE_BF16 = 6, /**< bfloat16: 8 bits of exponent, 7 of fraction. */
-  TROIKA_DTYPE_F16 = 7   /**< IEEE 754 half precision. */
+  TROIKA_DTYPE_F16 = 7,  /**< IEEE 754 half precision. */
+  /* The types below are stored and moved; no op computes with them. */
+  TROIKA_DTYPE_I8 = 8,      /**< Signed 8-bit integer. */
+  TROIKA_DTYPE_I16 = 9,     /**< Signed 16-bit integer. */
+  TROIKA_DTYPE_BOOL = 10,   /**< One byte, 0 or 1. */
+  TROIKA_DTYPE_F8_E4M3 = 11, /**< 8 bits: 4 of exponent, 3 of fraction, no infinity. */
+  TROIKA_DTYPE_F8_E5M2 = 12  /**< 8 bits: 5 of exponent, 2 of fraction. */
 };
 
 /**
@@ -131,7 +137,8 @@ TROIKA_API(troika_status) troika_tensor_scatter(troika_tensor tensor, const troi
 TROIKA_API(troika_status) troika_tensor_all_reduce(const troika_tensor *tensors,
                                                    int32_t tensor_count, troika_error *error);
 
-struct DLManagedTensor; /* of dlpack.h */
+struct DLManagedTensor;          /* of dlpack.h */
+struct DLManagedTensorVersioned; /* of dlpack.h 1.0 and later */
 
 /**
  * Exports a tensor to DLPack (version 0.8 layout) without a copy.
@@ -145,7 +152,17 @@ TROIKA_API(troika_status) troika_tensor_to_dlpack(troika_tensor tensor,
                                                   troika_error *error);
 
 /**
- * Creates a tensor from another library's DLPack struct without a copy. On success the tensor owns
+ * Exports a tensor as `troika_tensor_to_dlpack` does, in the layout of DLPack 1.0, which says its
+ * own version.
+ *
+ * Owned, errors and threads: those of `troika_tensor_to_dlpack`.
+ */
+TROIKA_API(troika_status) troika_tensor_to_dlpack_versioned(
+    troika_tensor tensor, struct DLManagedTensorVersioned **out_managed, troika_error *error);
+
+/**
+ * Creates a tensor from another library's DLPack struct without a copy. Memory that is not aligned
+ * to its type is copied, and the deleter is called at once. On success the tensor owns
  * `managed` and calls its deleter when the last hold on it ends; on failure the caller still owns
  * it.
  *
@@ -157,6 +174,17 @@ TROIKA_API(troika_status) troika_tensor_to_dlpack(troika_tensor tensor,
 TROIKA_API(troika_status) troika_tensor_from_dlpack(troika_context context,
                                                     struct DLManagedTensor *managed,
                                                     troika_tensor *out_tensor, troika_error *error);
+
+/**
+ * Creates a tensor as `troika_tensor_from_dlpack` does, from a struct of DLPack 1.x. Memory that is
+ * marked as read-only is copied.
+ *
+ * Owned, errors and threads: those of `troika_tensor_from_dlpack`; UNSUPPORTED also for another
+ * major version than 1.
+ */
+TROIKA_API(troika_status) troika_tensor_from_dlpack_versioned(
+    troika_context context, struct DLManagedTensorVersioned *managed, troika_tensor *out_tensor,
+    troika_error *error);
 
 TROIKA_END_DECLS
 

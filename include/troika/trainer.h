@@ -278,7 +278,8 @@ typedef struct troika_trainer_options {
   /** 0 (default): GPUs keep a dataset that takes at most half of their free memory, from the first
    *  epoch over it on, and gather batches there. If a plan of this trainer needs that memory, the
    *  dataset is evicted. 1: batches are copied from the host. The bits are the same. CPU devices
-   *  keep no datasets. */
+   *  keep no datasets. Datasets of callbacks, and batches that are drawn by weights, are always
+   *  copied from the host. */
   int32_t samples_on_host;
   /** 0 (default): on GPUs, long weight gradients are computed concurrently with the rest of the
    *  backward pass. 1: every launch waits for the one before it, which takes a little less memory.
@@ -321,6 +322,10 @@ typedef struct troika_trainer_options {
    *  counted, also not in the mean (PyTorch's ignore_index). If a batch has no other label, its
    *  loss is 0 and its gradient is 0. TROIKA_UNSET (default): none. */
   int64_t ignore_index;
+  /** 1: a step with a gradient that is not finite changes nothing and returns STEP_SKIPPED, in any
+   *  precision and without loss scaling too. 0 (default): only loss scaling skips steps. */
+  int32_t skip_not_finite;
+  int32_t reserved; /**< 0. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -332,7 +337,7 @@ typedef struct troika_trainer_options {
         TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 0,  \
         0, TROIKA_OPTIMIZER_SGD, 0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,      \
         TROIKA_UNSET, 0.0, 0, 0, 1.0, 0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0,           \
-        TROIKA_UNSET                                                                             \
+        TROIKA_UNSET, 0, 0                                                                       \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. Any thread. */
@@ -391,7 +396,8 @@ typedef struct troika_step_result {
   int32_t reserved;      /**< 0. */
   double loss;           /**< Loss of the batch before the update: mean or sum, by `reduction`. */
   int64_t samples;       /**< Samples in the batch. */
-  /** Those of `labels` whose largest output is the label's own; 0 for other losses. */
+  /** Those of `labels` whose largest output is the label's own; 0 for other losses. A label whose
+   *  outputs are not numbers is not correct. */
   int64_t correct;
   int64_t step;          /**< Steps done, including this one. */
   double learning_rate;  /**< The trainer's rate that this step used; groups may have others. */
@@ -413,12 +419,13 @@ TROIKA_API(void) troika_step_result_init(troika_step_result *result, uint32_t st
 
 /**
  * Trains on one batch: forward, loss, backward, all-reduce of gradients, update. `out_result` may
- * be NULL. On GPUs and without loss scaling, the call then returns while the step still runs, and
- * an error of the step is returned by a later call. A batch of a new size compiles a plan first, so
- * this step takes longer.
+ * be NULL. On GPUs, without loss scaling and `skip_not_finite`, the call then returns while the
+ * step still runs, and an error of the step is returned by a later call. A batch of a new size
+ * compiles a plan first, so this step takes longer.
  *
- * Returns STEP_SKIPPED if loss scaling met a gradient that is not finite on any device. Parameters
- * and optimizer state are then unchanged. The loss scale is halved, but not below 1. The step still
+ * Returns STEP_SKIPPED if loss scaling, or `skip_not_finite`, met a gradient that is not finite on
+ * any device. Parameters and optimizer state are then unchanged. The loss scale is halved, but not
+ * below 1. The step still
  * counts for `step`, schedule and warm-up, and BatchNorm's running statistics have changed.
  *
  * Returns STOPPED after `troika_trainer_request_stop`; nothing is done then.
@@ -441,13 +448,13 @@ typedef struct troika_progress {
   uint32_t struct_size;  /**< The bytes that the library filled. */
   int32_t reserved;      /**< 0. */
   int64_t batch;         /**< Batches of this epoch that are done. */
-  int64_t batches;       /**< Batches in the epoch. */
+  int64_t batches;       /**< Batches in the epoch; see `troika_loader_position` for streams. */
   int64_t epoch;         /**< Epoch of the loader, from 0. */
   int64_t samples;       /**< Samples done in this call. */
   int64_t correct;       /**< Those of `labels` that were classified correctly. */
   double loss;           /**< Mean over the labels of this call. */
   double seconds;        /**< Since the call began. */
-  int32_t training;      /**< 1 while training, 0 while evaluating. */
+  int32_t training;      /**< 1 while training, 0 while evaluating or predicting. */
   /** 1: loss scaling skipped this batch's step (STEP_SKIPPED). If the loss of the batch is then not
    *  finite, the sums over this call leave the batch out. */
   int32_t skipped;
@@ -462,10 +469,11 @@ typedef struct troika_progress {
 
 /**
  * A progress callback. It is called after each batch of `troika_trainer_train_epoch`,
- * `troika_trainer_train_batches` and evaluations, on the thread that called them. Non-zero stops
- * the call. On GPUs, training on the next batch may have started by then; that step completes and
- * counts. Borrowed until the callback returns: `progress`. The callback must not call this
- * trainer, except `troika_trainer_request_stop`.
+ * `troika_trainer_train_batches`, `troika_trainer_predict_loader` and evaluations, on the thread
+ * that called them. Non-zero stops the call. An exception of C++ ends the call with CALLBACK. On
+ * GPUs, training on the next batch may have started by then; that step completes and counts.
+ * Borrowed until the callback returns: `progress`. The callback must not call this trainer, except
+ * `troika_trainer_request_stop`.
  */
 typedef int32_t(TROIKA_CALL *troika_progress_function)(const troika_progress *progress,
                                                        void *user);
@@ -505,13 +513,13 @@ TROIKA_API(void) troika_metrics_init(troika_metrics *metrics, uint32_t struct_si
  * whose step was skipped counts in it only if its loss is finite.
  *
  * Returns STOPPED after `troika_trainer_request_stop`, or if the progress callback returned
- * non-zero. After STOPPED, and after a batch that is refused, the loader is at the batch after the
- * last one that was trained on. After COMM and other errors of a step, go on from a training state
- * instead.
+ * non-zero, or if the dataset's callback wants to stop. After STOPPED and CALLBACK, and after a
+ * batch that is refused, the loader is at the batch after the last one that was trained on. After
+ * COMM and other errors of a step, go on from a training state instead.
  *
  * Errors: those of `troika_trainer_step`; INVALID_ARGUMENT also if the loader's dataset is too
- * small for any batch; BUSY also if the loader is in use. One thread per trainer, and per loader,
- * at a time.
+ * small for any batch; BUSY also if the loader is in use; CALLBACK (of the dataset or of the
+ * progress). One thread per trainer, and per loader, at a time.
  */
 TROIKA_API(troika_status) troika_trainer_train_epoch(troika_trainer trainer, troika_loader loader,
                                                      troika_metrics *out_metrics,
@@ -521,7 +529,8 @@ TROIKA_API(troika_status) troika_trainer_train_epoch(troika_trainer trainer, tro
  * Trains as `troika_trainer_train_epoch` does, on at most `batches` of the epoch's remaining
  * batches. No further step has begun when the call returns, so a training state that is saved then
  * is exactly that of the last of these steps. Returns END_OF_DATA if the call reached the end of
- * the epoch; the loader is then at the start of the next one.
+ * the epoch; the loader is then at the start of the next one. If the last batch of a stream is
+ * full, only the next call reaches the end.
  *
  * Errors: those of `troika_trainer_train_epoch`; INVALID_ARGUMENT also if `batches` is below 1. One
  * thread per trainer, and per loader, at a time.
@@ -537,11 +546,10 @@ TROIKA_API(troika_status) troika_trainer_train_batches(troika_trainer trainer, t
  * after STOPPED.
  *
  * Returns STOPPED after `troika_trainer_request_stop`, or if the progress callback returned
- * non-zero. `out_metrics` may be NULL; it is filled for STOPPED too.
+ * non-zero, or if the dataset's callback wants to stop. `out_metrics` may be NULL; it is filled for
+ * STOPPED too.
  *
- * Errors: those of `troika_trainer_step`; INVALID_ARGUMENT also if the loader's dataset is too
- * small for any batch; BUSY also if the loader is in use. One thread per trainer, and per loader,
- * at a time.
+ * Errors: those of `troika_trainer_train_epoch`. One thread per trainer, and per loader, at a time.
  */
 TROIKA_API(troika_status) troika_trainer_evaluate(troika_trainer trainer, troika_loader loader,
                                                   troika_metrics *out_metrics, troika_error *error);
@@ -559,6 +567,48 @@ TROIKA_API(troika_status) troika_trainer_evaluate_on(troika_trainer trainer, tro
                                                      troika_error *error);
 
 /**
+ * Evaluates one batch as `troika_trainer_evaluate` does, such as a batch of the caller's own.
+ * `out_result` receives loss (mean or sum, by `reduction`), samples, labels, correct and seconds;
+ * its other fields are 0.
+ *
+ * Returns STOPPED after `troika_trainer_request_stop`. Errors: those of `troika_trainer_step`. One
+ * thread per trainer at a time; reads the batch.
+ */
+TROIKA_API(troika_status) troika_trainer_evaluate_batch(troika_trainer trainer, troika_batch batch,
+                                                        troika_step_result *out_result,
+                                                        troika_error *error);
+
+/**
+ * Predicts an epoch of the loader, from its first batch, on all attached devices. `output` is f32
+ * [samples, the output's shape] in host memory, `size_bytes` long, with samples in the loader's
+ * order. `*out_samples`, if not NULL, receives the number of samples, also for STOPPED. Targets are
+ * not read. Leaves the loader at the start of the next epoch, except after STOPPED and errors.
+ *
+ * Returns STOPPED after `troika_trainer_request_stop`, or if the progress callback returned
+ * non-zero, or if the dataset's callback wants to stop.
+ *
+ * Errors: those of `troika_trainer_predict`; INVALID_ARGUMENT also if `size_bytes` is too small for
+ * the loader's samples, which a stream finds out at the batch that no longer fits, or if there is
+ * no batch; BUSY also if the loader is in use; CALLBACK. One thread per trainer, and per loader, at
+ * a time.
+ */
+TROIKA_API(troika_status) troika_trainer_predict_loader(troika_trainer trainer,
+                                                        troika_loader loader, float *output,
+                                                        int64_t size_bytes, int64_t *out_samples,
+                                                        troika_error *error);
+
+/**
+ * Predicts one batch as `troika_trainer_predict` does, into host memory: `output` is f32 [samples,
+ * the output's shape], `size_bytes` long. Targets are not read, and the batch may have none.
+ *
+ * Errors: those of `troika_trainer_predict`; INVALID_ARGUMENT also if `size_bytes` differs. One
+ * thread per trainer at a time; reads the batch.
+ */
+TROIKA_API(troika_status) troika_trainer_predict_batch(troika_trainer trainer, troika_batch batch,
+                                                       float *output, int64_t size_bytes,
+                                                       troika_error *error);
+
+/**
  * Runs the network in evaluation mode on all attached devices. `input` is [batch, ...], of the type
  * of the model's input. The output is a new f32 tensor [batch, the output's shape] on the first
  * device, with samples in the order of the input.
@@ -573,11 +623,20 @@ TROIKA_API(troika_status) troika_trainer_predict(troika_trainer trainer, troika_
 /**
  * Asks for a stop. Training on a loader, or evaluation, that is in progress returns STOPPED between
  * two batches. If neither is in progress, the next step, training or evaluation returns STOPPED. A
- * step in progress completes.
+ * step in progress completes; a plan that is being compiled is given up. The request holds until a
+ * call returns STOPPED, or until `troika_trainer_clear_stop`. Loading, saving and predicting,
+ * except `troika_trainer_predict_loader`, take no notice of it.
  *
- * Errors: only INVALID_ARGUMENT, if the handle is not a trainer's. Any thread, at any time.
+ * Errors: only INVALID_ARGUMENT, if the handle is not a trainer's. Any thread, at any time; also
+ * from a signal handler, if `error` is not NULL.
  */
 TROIKA_API(troika_status) troika_trainer_request_stop(troika_trainer trainer, troika_error *error);
+
+/**
+ * Takes back a stop that was asked for and that no call has returned yet. Errors, threads and
+ * signal handlers: as `troika_trainer_request_stop`.
+ */
+TROIKA_API(troika_status) troika_trainer_clear_stop(troika_trainer trainer, troika_error *error);
 
 /**
  * Sets the base learning rate from the next step on; the schedule continues and multiplies the new
@@ -695,9 +754,54 @@ TROIKA_API(troika_status) troika_trainer_check_replicas(troika_trainer trainer,
 TROIKA_API(troika_status) troika_trainer_save(troika_trainer trainer, const char *path,
                                               troika_error *error);
 
+/** How a training state is saved. Begin with TROIKA_SAVE_OPTIONS_INIT. */
+typedef struct troika_save_options {
+  uint32_t struct_size;  /**< sizeof(troika_save_options). */
+  /** 0 (default): writes the file at `path`. K above 0: puts the step before the extension, as in
+   *  state-000000001200.safetensors for the path state.safetensors, and removes all but the newest
+   *  K of these files. At most 65536. */
+  int32_t keep;
+  /** 1: the call returns when the state has been copied to host memory. A thread of the library
+   *  writes the file. Default 0. */
+  int32_t in_background;
+  int32_t reserved;      /**< 0. */
+} troika_save_options;
+
+/** One file, written before the call returns. */
+#define TROIKA_SAVE_OPTIONS_INIT \
+  { sizeof(troika_save_options), 0, 0, 0 }
+
+/** Fills `options` as TROIKA_SAVE_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_save_options_init(troika_save_options *options, uint32_t struct_size);
+
 /**
- * Writes a weights file, which `troika_model_load` reads, with the moving averages of the
- * parameters that are trained. Other parameters and buffers are written as they are. The file is
+ * Writes a training state as `troika_trainer_save` does, with options. `options` may be NULL.
+ *
+ * In the background, one file is written at a time: the call waits for the file before. An error of
+ * the file is returned by the next call of this function or of `troika_trainer_wait_save`, which
+ * then does nothing else. Destroying the trainer waits for the file.
+ *
+ * Errors: those of `troika_trainer_save`; INVALID_ARGUMENT (a field, which the message names; a
+ * path that ends in a slash). One thread per trainer at a time.
+ *
+ *     troika_save_options options = TROIKA_SAVE_OPTIONS_INIT;
+ *     options.keep = 3;
+ *     options.in_background = 1;
+ *     troika_trainer_save_with(trainer, "run/state.safetensors", &options, &error);
+ */
+TROIKA_API(troika_status) troika_trainer_save_with(troika_trainer trainer, const char *path,
+                                                   const troika_save_options *options,
+                                                   troika_error *error);
+
+/**
+ * Waits until no file of `troika_trainer_save_with` is being written, and returns the error of the
+ * last one. Errors: those of `troika_trainer_save`. One thread per trainer at a time.
+ */
+TROIKA_API(troika_status) troika_trainer_wait_save(troika_trainer trainer, troika_error *error);
+
+/**
+ * Writes a model file, as `troika_model_save` does, with the moving averages of the parameters that
+ * are trained. Other parameters and buffers are written as they are. The file is
  * written atomically.
  *
  * Errors: INVALID_ARGUMENT (attached without `average_decay`), IO, OUT_OF_MEMORY, BUSY, COMM,
@@ -712,9 +816,9 @@ TROIKA_API(troika_status) troika_trainer_save_average(troika_trainer trainer, co
  * changes nothing.
  *
  * `out_position`, if not NULL, receives the place in the epoch for `troika_loader_seek`. A loader
- * that is moved there must have the `shuffle` and `seed` of the run that was saved. If its next
- * batch has samples in another order, a step refuses that batch with INVALID_ARGUMENT. With NULL
- * the caller is responsible for the order.
+ * that is moved there must have the `shuffle`, `seed` and `weights` of the run that was saved. If
+ * its next batch has samples in another order, a step refuses that batch with INVALID_ARGUMENT.
+ * With NULL the caller is responsible for the order.
  *
  * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format, or the checksum of its data), MISMATCH
  * (the message names the first difference), OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread per
@@ -742,7 +846,7 @@ typedef struct troika_memory_info {
   int32_t plans;
   int64_t arena_bytes;     /**< Activations, their gradients and scratch, shared by all plans. */
   int64_t parameter_bytes; /**< Parameters and buffers. */
-  int64_t gradient_bytes;  /**< Gradients of parameters. */
+  int64_t gradient_bytes;  /**< Gradients of parameters; twice after sums over passes. */
   int64_t optimizer_bytes; /**< Optimizer state. */
   int64_t sample_bytes;    /**< Datasets that the device keeps (`samples_on_host`). */
 } troika_memory_info;

@@ -4,10 +4,13 @@
 
 #include <troika/context.h>
 #include <troika/data.h>
+#include <troika/describe.h>
 #include <troika/device.h>
 #include <troika/export.h>
 #include <troika/file.h>
 #include <troika/model.h>
+#include <troika/pending.h>
+#include <troika/pieces.h>
 #include <troika/plan.h>
 #include <troika/status.h>
 #include <troika/tensor.h>

@@ -1,27 +1,49 @@
-// troika_batch_create: a batch of the caller's own tensors.
-#include "api/data_handles.h"
+// Batches: those of the caller's own tensors, and what all batches have.
+#include "api/dataset_checks.h"
+#include "api/structs.h"
 #include "api/tensor_handle.h"
 
 using namespace troika;
 using namespace troika::api;
 
+namespace {
+
+constexpr const char* kName = "troika_batch_create";
+
+void read_targets(troika_tensor targets, Batch& batch) {
+  const auto hold = object_of(targets, kName, "targets");
+  const Tensor& t = *hold->tensor;
+  const Shape& shape = t.type().shape;
+  const int64_t n = batch.size();
+  const bool are_labels = t.type().dtype == DType::i32 && shape.rank() >= 1 && shape[0] == n;
+  const bool are_values = t.type().dtype == DType::f32 && shape.rank() == 2 && shape[0] == n;
+  if (!are_labels && !are_values)
+    throw Error(Status::invalid_argument, text(kName, ": targets are ", name_of(t.type().dtype), shape, ", need i32[",
+                                               n, ", ...] or f32[", n, ", k]"));
+  if (are_labels) {
+    batch.label_size = shape.elements(1, shape.rank());
+    batch.labels.resize(static_cast<size_t>(shape.elements()));
+    t.read(batch.labels.data());
+  } else {
+    batch.value_size = shape[1];
+    batch.values.resize(static_cast<size_t>(shape.elements()));
+    t.read(batch.values.data());
+  }
+}
+
+}  // namespace
+
 troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets, troika_batch* out_batch,
                                   troika_error* error) {
-  constexpr const char* kName = "troika_batch_create";
   return guard(error, [&] {
     *required(out_batch, kName, "out_batch") = nullptr;
-    const auto x_hold = object_of(inputs, kName, "inputs"), t_hold = object_of(targets, kName, "targets");
-    const Tensor &x = *x_hold->tensor, &t = *t_hold->tensor;
-    const Shape &x_shape = x.type().shape, &t_shape = t.type().shape;
+    const auto hold = object_of(inputs, kName, "inputs");
+    const Tensor& x = *hold->tensor;
+    const Shape& x_shape = x.type().shape;
     const bool are_tokens = x.type().dtype == DType::i32;
     if ((x.type().dtype != DType::f32 && !are_tokens) || x_shape.rank() < 2)
       throw Error(Status::invalid_argument,
                   text(kName, ": inputs are ", name_of(x.type().dtype), x_shape, ", need f32[n, ...] or i32[n, ...]"));
-    const bool are_labels = t.type().dtype == DType::i32 && t_shape.rank() >= 1 && t_shape[0] == x_shape[0];
-    const bool are_values = t.type().dtype == DType::f32 && t_shape.rank() == 2 && t_shape[0] == x_shape[0];
-    if (!are_labels && !are_values)
-      throw Error(Status::invalid_argument, text(kName, ": targets are ", name_of(t.type().dtype), t_shape,
-                                                 ", need i32[", x_shape[0], ", ...] or f32[", x_shape[0], ", k]"));
     auto batch = std::make_shared<Batch>();
     batch->shape = x_shape;
     batch->dtype = x.type().dtype;
@@ -30,15 +52,31 @@ troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets, t
       batch->tokens.resize(elements), x.read(batch->tokens.data());
     else
       batch->inputs.resize(elements), x.read(batch->inputs.data());
-    if (are_labels) {
-      batch->label_size = t_shape.elements(1, t_shape.rank());
-      batch->labels.resize(static_cast<size_t>(t_shape.elements()));
-      t.read(batch->labels.data());
-    } else {
-      batch->value_size = t_shape[1];
-      batch->values.resize(static_cast<size_t>(t_shape.elements()));
-      t.read(batch->values.data());
-    }
+    batch->label_size = 0;
+    if (targets) read_targets(targets, *batch);
     *out_batch = new troika_batch_s(std::move(batch));
   });
+}
+
+troika_status troika_batch_describe(troika_batch batch, troika_batch_info* out_info, troika_error* error) {
+  constexpr const char* kFunction = "troika_batch_describe";
+  return guard(error, [&] {
+    const auto hold = batch_of(batch, kFunction, "batch");
+    const Batch& described = *hold;
+    troika_batch_info info = {};
+    info.rank = described.shape.rank();
+    info.n = described.size();
+    write_dims(described.shape, info.dims);
+    info.inputs = described.dtype == DType::f32 ? described.inputs.data() : nullptr;
+    info.tokens = described.dtype == DType::i32 ? described.tokens.data() : nullptr;
+    info.labels = described.label_size > 0 ? described.labels.data() : nullptr;
+    info.values = described.value_size > 0 ? described.values.data() : nullptr;
+    info.value_size = described.value_size;
+    info.label_size = described.label_size;
+    write_result(out_info, info, kFunction, "out_info");
+  });
+}
+
+void troika_batch_destroy(troika_batch batch) {
+  if (batch && batch->tag == troika_batch_s::kKind && !batch->is_loaders) delete batch;
 }

@@ -3,6 +3,7 @@
 
 #include "api/guard.h"
 #include "core/utf8.h"
+#include "state/kept_files.h"
 #include "state/safetensors.h"
 
 namespace troika::api {
@@ -27,5 +28,14 @@ troika_status troika_file_inspect(const char* path, char* buffer, int64_t capaci
   return guard(error, [&] {
     write_text(inspect(required(path, "troika_file_inspect", "path")), buffer, capacity, out_size,
                "troika_file_inspect");
+  });
+}
+
+troika_status troika_file_newest(const char* path, char* buffer, int64_t capacity, int64_t* out_size,
+                                 troika_error* error) {
+  using namespace troika::api;
+  constexpr const char* kName = "troika_file_newest";
+  return guard(error, [&] {
+    write_text(troika::newest_file(required(path, kName, "path")), buffer, capacity, out_size, kName);
   });
 }

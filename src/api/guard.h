@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/float_environment.h"
+#include "core/interruption.h"
 #include "core/text.h"
 #include "core/utf8.h"
 
@@ -48,6 +49,9 @@ troika_status guard(troika_error* error, Body&& body) noexcept {
   } catch (const Error& e) {
     fill_error(error, static_cast<troika_status>(e.status()), e.what());
     return static_cast<troika_status>(e.status());
+  } catch (const Stopped&) {
+    clear_error(error);
+    return TROIKA_STOPPED;
   } catch (const std::bad_alloc&) {
     fill_error(error, TROIKA_ERROR_OUT_OF_MEMORY,
                "host memory: an allocation failed; free memory or use a smaller batch");

@@ -1,5 +1,5 @@
-// Opaque handles, each a tagged, shared hold on an object; and the flag that makes a second
-// concurrent call BUSY.
+// Opaque handles, each a tagged, shared hold on an object; and the marks of calls in progress,
+// which make a concurrent call BUSY.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 
 #include "api/guard.h"
 #include "core/process_state.h"
+#include "core/use.h"
 
 namespace troika::api {
 
@@ -71,20 +72,45 @@ void destroy_handle(H* handle) noexcept {
   if (handle && handle->tag == H::kKind && !handle->is_before_fork() && !is_exiting()) delete handle;
 }
 
+[[noreturn]] inline void refuse_busy(const char* function, const char* what) {
+  throw Error(Status::busy, text(function, ": another call of this ", what,
+                                 " is in progress (perhaps on this thread, in a callback)"));
+}
+
 // Marks an object as in use during one call. A second call, from any thread, gets BUSY.
 class Exclusive {
  public:
-  Exclusive(std::atomic<bool>& flag, const char* function, const char* what) : flag_(flag) {
-    if (flag_.exchange(true, std::memory_order_acquire))
-      throw Error(Status::busy, text(function, ": another call of this ", what,
-                                     " is in progress (perhaps on this thread, in a callback)"));
+  Exclusive(std::atomic<bool>& flag, const char* function, const char* what) : flag_(&flag) {
+    if (flag.exchange(true, std::memory_order_acquire)) refuse_busy(function, what);
   }
-  ~Exclusive() { flag_.store(false, std::memory_order_release); }
+  Exclusive(Use& use, const char* function, const char* what) : use_(&use) {
+    if (!use.begin_alone()) refuse_busy(function, what);
+  }
+  ~Exclusive() {
+    if (flag_) flag_->store(false, std::memory_order_release);
+    if (use_) use_->end_alone();
+  }
   Exclusive(const Exclusive&) = delete;
   Exclusive& operator=(const Exclusive&) = delete;
 
  private:
-  std::atomic<bool>& flag_;
+  std::atomic<bool>* const flag_ = nullptr;
+  Use* const use_ = nullptr;
+};
+
+// Marks an object as read during one call. Calls that read run together; one that may change the
+// object gets BUSY, and makes them BUSY.
+class Together {
+ public:
+  Together(Use& use, const char* function, const char* what) : use_(use) {
+    if (!use_.begin_together()) refuse_busy(function, what);
+  }
+  ~Together() { use_.end_together(); }
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+
+ private:
+  Use& use_;
 };
 
 }  // namespace troika::api

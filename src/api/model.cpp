@@ -3,43 +3,17 @@
 
 #include <cmath>
 
-#include "api/context_handle.h"
-#include "api/model_handle.h"
+#include "api/model_call.h"
 #include "api/structs.h"
-#include "core/utf8.h"
+#include "models/addition.h"
 #include "models/initializer.h"
+#include "models/print.h"
 #include "models/zoo.h"
 
 namespace troika::api {
 namespace {
 
 constexpr bool is_set(int64_t value) { return value != TROIKA_UNSET; }
-
-[[noreturn]] void refuse(const char* function, const std::string& message) {
-  throw Error(Status::invalid_argument, text(function, ": ", message));
-}
-
-// Returns a name that is not NULL and is valid UTF-8. The model checks its other rules for names.
-std::string name_argument(const char* name, const char* function) {
-  const std::string result = required(name, function, "name");
-  const size_t invalid = find_invalid_utf8(result);
-  if (invalid != std::string::npos) refuse(function, text("argument 'name' is not UTF-8 at byte ", invalid));
-  return result;
-}
-
-// The number of the model is in the high half of a value, its index plus 1 in the low half.
-constexpr int kSerialShift = 32;
-
-troika_value value_of(const Model& model, ValueId id) {
-  return (troika_value{model.serial()} << kSerialShift) + id + 1;
-}
-
-ValueId value_argument(const Model& model, troika_value value, const char* function, const char* argument) {
-  const int64_t id = (value & UINT32_MAX) - 1;
-  if (value >> kSerialShift != model.serial() || id < 0 || id >= std::ssize(model.graph().values()))
-    refuse(function, text("argument '", argument, "' is ", value, ", not a value of model '", model.name(), "'"));
-  return static_cast<ValueId>(id);
-}
 
 // Reads a flag: 0, 1 or unset.
 bool switch_field(int32_t value, bool unset, const char* function, const char* field) {
@@ -97,21 +71,6 @@ ZooOptions zoo_options_of(const troika_model_options& options, const char* funct
           zoo_field(options.steps, function, "steps")};
 }
 
-troika_model new_handle(troika_context context, const char* function, std::shared_ptr<Model> model) {
-  const auto owner = object_of(context, function, "context");
-  return new troika_model_s(std::make_shared<ModelObject>(ModelObject{owner.shared(), std::move(model), nullptr}));
-}
-
-// Runs `body` with the model of the handle. Other calls on the model get BUSY until it returns.
-template <typename Body>
-troika_status with_model(troika_model handle, const char* function, troika_error* error, Body&& body) {
-  return guard(error, [&] {
-    const auto object = object_of(handle, function, "model");
-    const Exclusive exclusive(object->model->busy(), function, "model");
-    body(*object->model);
-  });
-}
-
 // Adds a layer: `add` takes the model and the layer's name, and returns the layer's output.
 template <typename Add>
 troika_status add_layer(troika_model handle, const char* name, troika_value* out_value, const char* function,
@@ -149,7 +108,7 @@ troika_status troika_model_create(troika_context context, const char* name, cons
     check_handle(context, function, "context");
     const auto read = read_options(options);
     *out_model =
-        new_handle(context, function, create_model(name_argument(name, function), zoo_options_of(read, function)));
+        new_model(context, function, create_model(name_argument(name, function), zoo_options_of(read, function)));
   });
 }
 
@@ -160,10 +119,9 @@ troika_status troika_model_create_empty(troika_context context, const char* name
     *required(out_model, function, "out_model") = nullptr;
     check_handle(context, function, "context");
     const std::string model_name = name_argument(name, function);
-    if (model_name.empty() || model_name.size() > 200)
-      refuse(function, text("argument 'name' has ", model_name.size(), " bytes, needs 1 to 200"));
-    if (printable(model_name) != model_name) refuse(function, "argument 'name' has a control character");
-    *out_model = new_handle(context, function, std::make_shared<Model>(model_name));
+    if (const std::string refusal = refusal_of_model_name(model_name); !refusal.empty())
+      refuse(function, "argument 'name' " + refusal);
+    *out_model = new_model(context, function, std::make_shared<Model>(model_name));
   });
 }
 
@@ -374,7 +332,8 @@ troika_status troika_model_describe_parameter(troika_model model, int32_t index,
                                               troika_error* error) {
   const char* function = "troika_model_describe_parameter";
   return with_model(model, function, error, [&](Model& m) {
-    const ParameterStore& store = *m.parameters();
+    ParameterStore& store = *m.parameters();
+    const std::lock_guard lock(store.mutex());  // a clone may write
     if (index < 0 || static_cast<size_t>(index) >= store.size())
       throw Error(Status::not_found, text(function, ": argument 'index' is ", index, ", model '", m.name(), "' has ",
                                           store.size(), " entries"));
@@ -404,5 +363,5 @@ troika_status troika_model_print(troika_model model, char* buffer, int64_t capac
                                  troika_error* error) {
   const char* function = "troika_model_print";
   return with_model(model, function, error,
-                    [&](Model& m) { write_text(m.print(), buffer, capacity, out_size, function); });
+                    [&](Model& m) { write_text(print_model(m), buffer, capacity, out_size, function); });
 }

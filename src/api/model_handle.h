@@ -1,4 +1,4 @@
-// The model's handle: a model, and the context that it keeps alive.
+// The model's handle: a model, its predictors, and the context that it keeps alive.
 #pragma once
 
 #include <troika/model.h>
@@ -9,15 +9,19 @@
 
 namespace troika {
 class Context;
-class Predictor;
+class PredictorPool;
 }  // namespace troika
 
 namespace troika::api {
 
 struct ModelObject {
-  std::shared_ptr<Context> context;
-  std::shared_ptr<Model> model;
-  std::shared_ptr<Predictor> predictor;  // for troika_model_predict; null until it is called
+  // Without predictors, the model gets its own.
+  ModelObject(std::shared_ptr<Context> its_context, std::shared_ptr<Model> its_model,
+              std::shared_ptr<PredictorPool> shared_predictors = nullptr);
+
+  const std::shared_ptr<Context> context;
+  const std::shared_ptr<Model> model;
+  const std::shared_ptr<PredictorPool> predictors;  // which clones share
 };
 
 // INVALID_ARGUMENT if the model's input is not of this type.

@@ -57,7 +57,7 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   if (o.device_kind != 0) check.constant("device_kind", o.device_kind, {"TROIKA_DEVICE_CPU", "TROIKA_DEVICE_CUDA"});
   check.integer("memory_bytes", o.memory_bytes, 1, INT64_MAX);
   const double operations = o.operations_per_second == TROIKA_UNSET
-                                ? operations_of_h200(o.trainer ? o.trainer->precision : o.precision)
+                                ? operations_of_h200(o.trainer ? read_options(o.trainer).precision : o.precision)
                                 : o.operations_per_second;
   check.real("operations_per_second", operations, 1, kLarge);
   check.real("memory_bandwidth", o.memory_bandwidth, 1, kLarge);

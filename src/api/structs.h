@@ -23,27 +23,35 @@ struct StructDef;
     static constexpr const char* kName = #type; \
     static constexpr type kDefaults = defaults; \
   };
+TROIKA_STRUCT(troika_arrays, TROIKA_ARRAYS_INIT)
 TROIKA_STRUCT(troika_batch_info, TROIKA_BATCH_INFO_INIT)
 TROIKA_STRUCT(troika_context_options, TROIKA_CONTEXT_OPTIONS_INIT)
 TROIKA_STRUCT(troika_conv2d_options, TROIKA_CONV2D_OPTIONS_INIT)
 TROIKA_STRUCT(troika_dataset_info, TROIKA_DATASET_INFO_INIT)
 TROIKA_STRUCT(troika_dataset_options, TROIKA_DATASET_OPTIONS_INIT)
 TROIKA_STRUCT(troika_device_info, TROIKA_DEVICE_INFO_INIT)
+TROIKA_STRUCT(troika_forward_options, TROIKA_FORWARD_OPTIONS_INIT)
+TROIKA_STRUCT(troika_layer_info, TROIKA_LAYER_INFO_INIT)
 TROIKA_STRUCT(troika_load_options, TROIKA_LOAD_OPTIONS_INIT)
 TROIKA_STRUCT(troika_load_report, TROIKA_LOAD_REPORT_INIT)
 TROIKA_STRUCT(troika_loader_options, TROIKA_LOADER_OPTIONS_INIT)
 TROIKA_STRUCT(troika_loader_position, TROIKA_LOADER_POSITION_INIT)
 TROIKA_STRUCT(troika_memory_info, TROIKA_MEMORY_INFO_INIT)
 TROIKA_STRUCT(troika_metrics, TROIKA_METRICS_INIT)
+TROIKA_STRUCT(troika_model_info, TROIKA_MODEL_INFO_INIT)
 TROIKA_STRUCT(troika_model_options, TROIKA_MODEL_OPTIONS_INIT)
 TROIKA_STRUCT(troika_parameter_group, TROIKA_PARAMETER_GROUP_INIT)
 TROIKA_STRUCT(troika_parameter_info, TROIKA_PARAMETER_INFO_INIT)
 TROIKA_STRUCT(troika_plan_options, TROIKA_PLAN_OPTIONS_INIT)
 TROIKA_STRUCT(troika_plan_result, TROIKA_PLAN_RESULT_INIT)
 TROIKA_STRUCT(troika_pool2d_options, TROIKA_POOL2D_OPTIONS_INIT)
+TROIKA_STRUCT(troika_save_options, TROIKA_SAVE_OPTIONS_INIT)
+TROIKA_STRUCT(troika_source, TROIKA_SOURCE_INIT)
 TROIKA_STRUCT(troika_step_result, TROIKA_STEP_RESULT_INIT)
 TROIKA_STRUCT(troika_tensor_info, TROIKA_TENSOR_INFO_INIT)
+TROIKA_STRUCT(troika_trainer_info, TROIKA_TRAINER_INFO_INIT)
 TROIKA_STRUCT(troika_trainer_options, TROIKA_TRAINER_OPTIONS_INIT)
+TROIKA_STRUCT(troika_value_info, TROIKA_VALUE_INFO_INIT)
 #undef TROIKA_STRUCT
 
 // A size that a struct had in an earlier version of the headers.

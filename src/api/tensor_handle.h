@@ -30,12 +30,10 @@ inline std::shared_ptr<Device> open_device(const Context& context, troika_device
 
 // Returns the DType of TROIKA_DTYPE_F32 and so on.
 inline DType read_dtype(int32_t dtype, const char* function) {
-  if (dtype < TROIKA_DTYPE_F32 || dtype > TROIKA_DTYPE_F16)
-    throw Error(
-        Status::invalid_argument,
-        text(
-            function, ": dtype is ", dtype,
-            ", need TROIKA_DTYPE_F32, TROIKA_DTYPE_F64, TROIKA_DTYPE_I32, TROIKA_DTYPE_I64, TROIKA_DTYPE_U8, TROIKA_DTYPE_BF16 or TROIKA_DTYPE_F16"));
+  if (dtype < TROIKA_DTYPE_F32 || dtype > TROIKA_DTYPE_F8_E5M2)
+    throw Error(Status::invalid_argument,
+                text(function, ": dtype is ", dtype, ", need TROIKA_DTYPE_F32 (1) to TROIKA_DTYPE_F8_E5M2 (",
+                     TROIKA_DTYPE_F8_E5M2, ")"));
   return static_cast<DType>(dtype);
 }
 
@@ -53,3 +51,11 @@ inline Shape read_shape(const int64_t* dims, int32_t rank, const char* function)
 struct troika_tensor_s : troika::api::Handle<troika::api::TensorObject, 0x54525453> {
   using Handle::Handle;
 };
+
+namespace troika::api {
+
+inline troika_tensor new_tensor(const std::shared_ptr<Context>& context, std::shared_ptr<Tensor> tensor) {
+  return new troika_tensor_s(std::make_shared<TensorObject>(TensorObject{context, std::move(tensor)}));
+}
+
+}  // namespace troika::api

@@ -1,40 +1,19 @@
-// troika_trainer_*.
+// troika_trainer_*, except attaching, files and steps that run while the host goes on.
 #include "api/context_handle.h"
-#include "api/data_handles.h"
 #include "api/field_check.h"
+#include "api/host_call.h"
 #include "api/model_handle.h"
+#include "api/step_result.h"
 #include "api/structs.h"
 #include "api/tensor_handle.h"
-#include "api/trainer_handle.h"
+#include "api/trainer_call.h"
 #include "api/user_data.h"
-#include "train/checkpoint.h"
 #include "train/state_reader.h"
 
 using namespace troika;
 using namespace troika::api;
 
 namespace {
-
-// A call on a trainer: checks the handle, and holds the trainer for exclusive use.
-struct Call {
-  Call(troika_trainer handle, const char* name)
-      : object(object_of(handle, name, "trainer")),
-        trainer(*object->trainer),
-        exclusive(trainer.busy(), name, "trainer") {}
-  const Hold<TrainerObject> object;
-  Trainer& trainer;
-  Exclusive exclusive;
-};
-
-// Lends a loader to the trainer for one call. The loader's last batch becomes invalid.
-struct BorrowedLoader {
-  BorrowedLoader(troika_loader handle, const char* name)
-      : object(object_of(handle, name, "loader")), exclusive(object->in_use, name, "loader") {
-    object->batch.object.reset();
-  }
-  const Hold<LoaderObject> object;
-  Exclusive exclusive;
-};
 
 void write_metrics(const Metrics& found, troika_metrics* out, const char* function) {
   if (!out) return;
@@ -54,13 +33,6 @@ void check_option(int32_t option, const char* function) {
                 {"TROIKA_OPTION_LEARNING_RATE", "TROIKA_OPTION_WEIGHT_DECAY", "TROIKA_OPTION_MOMENTUM",
                  "TROIKA_OPTION_NESTEROV", "TROIKA_OPTION_BETA1", "TROIKA_OPTION_BETA2", "TROIKA_OPTION_EPS",
                  "TROIKA_OPTION_ALPHA", "TROIKA_OPTION_TRUST", "TROIKA_OPTION_FROZEN"});
-}
-
-std::shared_ptr<Tensor> as_tensor(const Context& context, troika_device device, const Shape& shape,
-                                  const std::vector<float>& values, const char* name) {
-  auto tensor = Tensor::create(open_device(context, device, name), {DType::f32, shape});
-  tensor->write(values.data());
-  return tensor;
 }
 
 troika_status evaluate(troika_trainer trainer, const troika_device* device, troika_loader loader,
@@ -91,19 +63,7 @@ troika_status troika_trainer_step(troika_trainer trainer, troika_batch batch, tr
     const auto hold = batch_of(batch, kName, "batch");
     StepResult found;
     if (!call.trainer.step(*hold, found, out_result != nullptr)) return TROIKA_STOPPED;
-    if (out_result) {
-      troika_step_result result{};
-      result.loss = found.loss;
-      result.samples = found.samples;
-      result.labels = found.labels;
-      result.correct = found.correct;
-      result.step = found.step;
-      result.learning_rate = found.learning_rate;
-      result.seconds = found.seconds;
-      result.loss_scale = found.loss_scale;
-      result.gradient_norm = found.gradient_norm;
-      write_result(out_result, result, kName, "out_result");
-    }
+    write_step_result(found, out_result, kName);
     return found.is_skipped ? TROIKA_STEP_SKIPPED : TROIKA_OK;
   });
 }
@@ -136,7 +96,7 @@ troika_status troika_trainer_set_progress(troika_trainer trainer, troika_progres
       progress.batch_labels = p.batch_labels;
       progress.batch_correct = p.batch_correct;
       progress.learning_rate = p.learning_rate;
-      return function(&progress, data->data) == 0;
+      return call_host("the progress callback", [&] { return function(&progress, data->data); }) == 0;
     });
     data->destroy = user_destroy;  // a call that failed leaves the data to the caller
   });
@@ -199,11 +159,9 @@ troika_status troika_trainer_predict(troika_trainer trainer, troika_tensor input
     std::vector<float> output;
     x.read(host.data());
     const Shape shape = call.trainer.predict(x.type(), host.data(), output);
-    const DeviceId first = call.trainer.devices()[0];
-    auto result =
-        as_tensor(*call.object->context, {static_cast<int32_t>(first.kind), first.index}, shape, output, kName);
-    *out_output =
-        new troika_tensor_s(std::make_shared<TensorObject>(TensorObject{call.object->context, std::move(result)}));
+    auto result = new_tensor(call, shape, kName);
+    result->object->tensor->write(output.data());
+    *out_output = result.release();
   });
 }
 
@@ -211,6 +169,13 @@ troika_status troika_trainer_request_stop(troika_trainer trainer, troika_error* 
   return guard(error, [&] {
     const auto object = object_of(trainer, "troika_trainer_request_stop", "trainer");
     object->trainer->request_stop();
+  });
+}
+
+troika_status troika_trainer_clear_stop(troika_trainer trainer, troika_error* error) {
+  return guard(error, [&] {
+    const auto object = object_of(trainer, "troika_trainer_clear_stop", "trainer");
+    object->trainer->clear_stop();
   });
 }
 
@@ -288,43 +253,13 @@ troika_status troika_trainer_check_replicas(troika_trainer trainer, troika_error
   return guard(error, [&] { Call(trainer, "troika_trainer_check_replicas").trainer.check_replicas(); });
 }
 
-troika_status troika_trainer_save(troika_trainer trainer, const char* path, troika_error* error) {
-  return guard(error, [&] {
-    Call call(trainer, "troika_trainer_save");
-    save_checkpoint(call.trainer, required(path, "troika_trainer_save", "path"));
-  });
-}
-
-troika_status troika_trainer_save_average(troika_trainer trainer, const char* path, troika_error* error) {
-  constexpr const char* kName = "troika_trainer_save_average";
-  return guard(error, [&] {
-    Call call(trainer, kName);
-    save_average(call.trainer, required(path, kName, "path"));
-  });
-}
-
-troika_status troika_trainer_load(troika_trainer trainer, const char* path, troika_loader_position* out_position,
-                                  troika_error* error) {
-  constexpr const char* kName = "troika_trainer_load";
-  return guard(error, [&] {
-    if (out_position) result_size(out_position, kName, "out_position");
-    Call call(trainer, kName);
-    load_checkpoint(call.trainer, required(path, kName, "path"));
-    const BatchPosition at = call.trainer.training_state().position.batch;
-    if (!out_position) return;
-    write_result(out_position, position_of(at), kName, "out_position");
-    call.trainer.stepper().expect_order();
-  });
-}
-
 troika_status troika_trainer_unwrap(troika_trainer trainer, troika_model* out_model, troika_error* error) {
   constexpr const char* kName = "troika_trainer_unwrap";
   return guard(error, [&] {
     *required(out_model, kName, "out_model") = nullptr;
     Call call(trainer, kName);
     call.trainer.require_attached();
-    *out_model = new troika_model_s(
-        std::make_shared<ModelObject>(ModelObject{call.object->context, call.trainer.model(), nullptr}));
+    *out_model = new troika_model_s(std::make_shared<ModelObject>(call.object->context, call.trainer.model()));
   });
 }
 
@@ -343,7 +278,7 @@ troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica, tro
     info.plans = static_cast<int32_t>(r.plan_count());
     info.arena_bytes = static_cast<int64_t>(r.arena_bytes());
     info.parameter_bytes = static_cast<int64_t>(state.segment_bytes(Segment::parameters));
-    info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients));
+    info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients) + r.state().set_aside_bytes());
     info.optimizer_bytes =
         static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.layout().ranks().share_of(replica)));
     info.sample_bytes = static_cast<int64_t>(r.sample_bytes());

@@ -27,9 +27,10 @@ troika_status troika_model_attach(troika_model model, const troika_device* devic
     TrainerOptions settings = read_trainer_options(options, "troika_model_attach: options.", object->context->seed());
     Exclusive exclusive(object->model->busy(), kName, "model");
     // The new trainer takes the model over in the last call that can fail.
-    auto attached = std::make_shared<TrainerObject>(TrainerObject{object->context, nullptr});
+    auto attached = std::make_shared<TrainerObject>(object->context, options);
     auto handle = std::make_unique<troika_trainer_s>(attached);
     attached->trainer = std::make_shared<Trainer>(object->context, object->model, std::move(ids), std::move(settings));
+    attached->options.resolve(*attached->trainer);
     *out_trainer = handle.release();
   });
 }

@@ -161,6 +161,8 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("sync_batch_norm", o.sync_batch_norm, 0, 1);
   check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
   check.integer("samples_on_host", o.samples_on_host, 0, 1);
+  check.integer("skip_not_finite", o.skip_not_finite, 0, 1);
+  check.integer("reserved", o.reserved, 0, 0);
   check.integer("launches_in_turn", o.launches_in_turn, 0, 1);
   check.real("label_smoothing", o.label_smoothing, 0, 1);
   check.integer("ignore_index", o.ignore_index, INT32_MIN, INT32_MAX);
@@ -194,6 +196,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.conditioning.is_scaled = options.loss_scale > 0;
   options.conditioning.scale_interval = o.loss_scale_interval;
   options.conditioning.max_norm = o.max_gradient_norm;
+  options.conditioning.skips_not_finite = o.skip_not_finite == 1;
   options.micro_batches = std::max(o.micro_batches, 1);
   options.logical_shards = o.logical_shards;
   options.mesh = {o.mesh.data, std::max(o.mesh.layer, 1), std::max(o.mesh.channel, 1)};

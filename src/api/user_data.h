@@ -9,7 +9,11 @@ namespace troika::api {
 struct UserData {
   explicit UserData(void* d) : data(d) {}
   ~UserData() {
-    if (destroy) destroy(data);
+    if (!destroy) return;
+    try {
+      destroy(data);
+    } catch (...) {  // no call could return it
+    }
   }
   UserData(const UserData&) = delete;
   UserData& operator=(const UserData&) = delete;

@@ -4,6 +4,7 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/kernel_list.h"
+#include "core/build.h"
 #include "core/text.h"
 #include "device/plugin.h"
 
@@ -31,7 +32,7 @@ static_assert(std::ranges::equal(kOps, kKernels, {}, {}, &ListedKernel::op),
 
 }  // namespace
 
-std::unique_ptr<BackendRegistry> BackendRegistry::create(const std::vector<std::string>& names) {
+std::unique_ptr<BackendRegistry> BackendRegistry::create(const BackendSettings& settings) {
   struct Listed {
     const char* name;
     DeviceKind kind;
@@ -39,9 +40,14 @@ std::unique_ptr<BackendRegistry> BackendRegistry::create(const std::vector<std::
   };
   // The CUDA plug-in maps libraries of some hundred MB, so only hosts that ask for a GPU load it.
   const Listed listed[] = {
-      {"cpu", DeviceKind::cpu, [](std::string&) { return cpu::create_cpu_backend(); }},
-      {"cuda", DeviceKind::cuda, [](std::string& reason) { return load_backend("cuda", reason); }}};
+      {"cpu", DeviceKind::cpu,
+       [] {
+         return LoadedBackend{cpu::create_cpu_backend(),
+                              text(TROIKA_VERSION_STRING, ", commit ", build_commit(), ", ", cpu::library_versions())};
+       }},
+      {"cuda", DeviceKind::cuda, [settings] { return load_backend("cuda", settings); }}};
   auto registry = std::make_unique<BackendRegistry>();
+  const std::vector<std::string>& names = settings.names;
   const auto is_named = [&](const std::string& name) { return std::ranges::find(names, name) != names.end(); };
   for (const Listed& backend : listed) {
     if (names.empty() || is_named(backend.name))

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <limits>
+#include <numeric>
+#include <vector>
 
 #include "cli/command_line.h"
 #include "cli/files.h"
@@ -28,25 +29,12 @@ troika_dataset_info describe(const Dataset& dataset) {
   return info;
 }
 
-// Returns a copy of the samples [first, first + count).
-Dataset subset(const Context& context, const Dataset& dataset, int64_t first, int64_t count) {
-  if (first + count > std::numeric_limits<int32_t>::max())
-    throw Failure(formatted("%lld samples are too many to cut; give less", static_cast<long long>(first + count)));
-  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
-  options.batch = static_cast<int32_t>(first + count);
-  options.prefetch = 0;
-  Loader loader;
-  call(troika_loader_create, dataset.get(), &options, loader.out());
-  troika_batch batch = nullptr;
-  call(troika_loader_next, loader.get(), &batch);
-  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
-  call(troika_batch_describe, batch, &info);
-  int64_t sample_size = 1;
-  for (int i = 1; i < info.rank; ++i) sample_size *= info.dims[i];
+// Returns the samples [first, first + count).
+Dataset subset(const Dataset& dataset, int64_t first, int64_t count) {
+  std::vector<int64_t> indices(static_cast<size_t>(count));
+  std::iota(indices.begin(), indices.end(), first);
   Dataset out;
-  call(troika_dataset_create_arrays, context.get(), info.inputs + first * sample_size, info.dims + 1, info.rank - 1,
-       count, info.labels ? info.labels + first : nullptr,
-       info.values ? info.values + first * info.value_size : nullptr, info.value_size, out.out());
+  call(troika_dataset_subset, dataset.get(), indices.data(), count, out.out());
   return out;
 }
 
@@ -58,8 +46,7 @@ Samples open_synthetic(const Context& context, const DataOptions& options, Split
   call(troika_dataset_create_synthetic, context.get(), dims, 3, n_train + n_test, kSyntheticClasses, kSyntheticSeed,
        whole.out());
   Samples samples;
-  samples.dataset =
-      split == Split::train ? subset(context, whole, 0, n_train) : subset(context, whole, n_train, n_test);
+  samples.dataset = split == Split::train ? subset(whole, 0, n_train) : subset(whole, n_train, n_test);
   samples.info = describe(samples.dataset);
   samples.info.classes = kSyntheticClasses;
   return samples;
@@ -167,7 +154,7 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
       options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
   const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;
   if (limit > 0 && limit < samples.info.n) {
-    samples.dataset = subset(context, samples.dataset, 0, limit);
+    samples.dataset = subset(samples.dataset, 0, limit);
     samples.info.n = limit;
   }
   return samples;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kMaxThreads = 4096;  // the library's limit
 
-void write_log_line(int32_t, const char* line, void*) { std::fprintf(stderr, "troika: note: %s\n", line); }
+void write_log_line(int32_t, const char*, const char* line, void*) { std::fprintf(stderr, "troika: note: %s\n", line); }
 
 }  // namespace
 
@@ -22,6 +22,7 @@ Context create_context(int threads, uint64_t seed) {
   if (threads > 0) options.cpu_threads = threads;
   options.seed = seed;
   options.log = write_log_line;
+  options.use_environment = 1;
   Context context;
   call(troika_context_create, &options, context.out());
   return context;

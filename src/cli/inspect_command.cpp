@@ -1,8 +1,10 @@
-// `troika inspect`: names, shapes, dtypes and metadata of a weights file or a checkpoint, and
-// totals.
+// `troika inspect`: names, shapes, dtypes and metadata of a model file or a checkpoint, its model
+// and totals.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
+#include "cli/client.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
@@ -22,6 +24,27 @@ std::string print_totals(const std::vector<ListedTensor>& tensors) {
                    with_commas(bytes).c_str());
 }
 
+// The layers are a line of thousands of characters; print_model is one short line.
+std::string without_layers(const std::string& text) {
+  std::string out;
+  for (const std::string& line : split(text, '\n'))
+    if (!line.empty() && !line.starts_with("metadata troika.model = ")) out += line + '\n';
+  return out;
+}
+
+std::string print_model(const Context& context, const std::string& path) {
+  Model model;
+  troika_error error;
+  if (troika_model_open(context.get(), path.c_str(), model.out(), &error) < 0)
+    return formatted("model: cannot be opened: %s\n", error.message);
+  troika_model_info info = TROIKA_MODEL_INFO_INIT;
+  call(troika_model_describe, model.get(), &info);
+  return formatted("model: %s, %d layers, [%s] to [%s], %s operations per sample\n", info.name, info.layers,
+                   as_shape(info.input_dims, info.input_rank).c_str(),
+                   as_shape(info.output_dims, info.output_rank).c_str(),
+                   with_commas(static_cast<int64_t>(std::min(info.operations, 9e18))).c_str());
+}
+
 }  // namespace
 
 void add_inspect_command(CommandLine& line) {
@@ -30,8 +53,9 @@ void add_inspect_command(CommandLine& line) {
   command.argument("file", *path, "A .safetensors file", "FILE");
   command.action([path] {
     const std::string text = inspect_file(*path);
-    std::cout << text;
-    if (!text.empty() && text.back() != '\n') std::cout << '\n';
+    const std::string shown = without_layers(text);
+    std::cout << shown;
+    if (shown.size() < text.size()) std::cout << print_model(create_context(), *path);
     std::cout << print_totals(parse_tensors(text));
     return 0;
   });

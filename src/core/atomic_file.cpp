@@ -59,7 +59,8 @@ AtomicFile::AtomicFile(std::string_view what, const std::string& path, uint64_t 
 AtomicFile::~AtomicFile() { discard(); }
 
 void AtomicFile::find_place(const std::string& path) {
-  int error = path.empty() ? ENOENT : 0;
+  if (path.empty()) throw Error(Status::invalid_argument, text(label_, ": the path is empty, need the name of a file"));
+  int error = 0;
   const std::filesystem::path target = follow_links(path, error);
   if (error != 0) fail("cannot find its place", error);
   directory_name_ = target.has_parent_path() ? target.parent_path().string() : ".";

@@ -50,7 +50,7 @@ class AtomicFile {
   std::string name_;            // within the directory
   std::string temporary_name_;  // empty: no temporary file exists
   bool has_previous_ = false;
-  mode_t mode_ = 0644;
+  mode_t mode_ = 0666;  // without the bits of the process's umask
   uint64_t size_;
   uint64_t written_ = 0;
   int directory_ = -1;

@@ -23,6 +23,7 @@ enum class Status : int32_t {
   comm = TROIKA_ERROR_COMM,
   detached = TROIKA_ERROR_DETACHED,
   internal = TROIKA_ERROR_INTERNAL,
+  callback = TROIKA_ERROR_CALLBACK,
 };
 
 class Error : public std::runtime_error {

@@ -1,8 +1,10 @@
 // The log: lines go to the host's sink, or nowhere.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <string>
 
@@ -10,25 +12,42 @@ namespace troika {
 
 enum class LogLevel : int32_t { error = 1, warning = 2, info = 3, debug = 4 };
 
+// The subject of a line.
+enum class LogTopic { backend, comm, plan, memory, train };
+constexpr const char* kLogTopics[] = {"backend", "comm", "plan", "memory", "train"};
+
+// The most detailed level of each topic that reaches the sink.
+using LogLevels = std::array<LogLevel, std::size(kLogTopics)>;
+
+constexpr LogLevels all_topics(LogLevel level) {
+  LogLevels levels{};
+  levels.fill(level);
+  return levels;
+}
+
 class Log {
  public:
-  using Sink = std::function<void(LogLevel, const char* line)>;
+  using Sink = std::function<void(LogLevel, const char* topic, const char* line)>;
 
   Log() = default;
-  Log(Sink sink, LogLevel level) : sink_(std::move(sink)), level_(level) {}
+  // `dumped_pass`: the pass after which graphs are written; empty: none.
+  Log(Sink sink, const LogLevels& levels, std::string dumped_pass = "")
+      : sink_(std::move(sink)), levels_(levels), dumped_pass_(std::move(dumped_pass)) {}
 
-  bool wants(LogLevel level) const { return sink_ && level <= level_; }
+  bool wants(LogTopic topic, LogLevel level) const { return sink_ && level <= levels_[static_cast<size_t>(topic)]; }
+  const std::string& dumped_pass() const { return dumped_pass_; }
 
   // Passes one line to the sink, one call at a time.
-  void write(LogLevel level, const std::string& line) const {
-    if (!wants(level)) return;
+  void write(LogTopic topic, LogLevel level, const std::string& line) const {
+    if (!wants(topic, level)) return;
     std::lock_guard lock(mutex_);
-    sink_(level, line.c_str());
+    sink_(level, kLogTopics[static_cast<size_t>(topic)], line.c_str());
   }
 
  private:
   Sink sink_;
-  LogLevel level_ = LogLevel::warning;
+  LogLevels levels_{};
+  std::string dumped_pass_;
   mutable std::mutex mutex_;
 };
 

@@ -1,6 +1,7 @@
 // Handlers of fork and exit, which only set these two numbers.
 #include "core/process_state.h"
 
+#include <execinfo.h>
 #include <pthread.h>
 
 #include <atomic>
@@ -22,6 +23,9 @@ void watch_process() {
   static std::once_flag once;
   std::call_once(once, [] {
     pthread_atfork(nullptr, nullptr, [] { ++generation; });
+    // The C library loads libgcc_s when a thread first ends early. If that fails, the process ends.
+    void* frame = nullptr;
+    backtrace(&frame, 1);
     std::atexit([] { exiting = true; });
   });
 }

@@ -3,8 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace troika {
+
+// All that an order of samples depends on, apart from the number of samples and the epoch.
+struct SampleOrder {
+  std::optional<uint64_t> seed;     // none: the dataset's order
+  std::optional<uint64_t> weights;  // a digest of the weights, if samples are drawn by weights
+  bool operator==(const SampleOrder&) const = default;
+};
 
 class Sampler {
  public:

@@ -2,11 +2,11 @@
 #include "data/idx_dataset.h"
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/byte_values.h"
 
 namespace troika {
 namespace {
@@ -43,29 +43,13 @@ int64_t check_labels(const IdxArray& images, const IdxArray& labels) {
   return labels.elements.empty() ? 0 : int64_t{*std::max_element(labels.elements.begin(), labels.elements.end())} + 1;
 }
 
-// Computed in f32 throughout, as PyTorch does.
-std::array<float, 256> pixel_values(double mean, double std) {
-  if (!std::isfinite(mean))
-    throw Error(Status::invalid_argument, text("image transform: mean is ", mean, ", need a finite number"));
-  if (!std::isfinite(std) || !(std > 0))
-    throw Error(Status::invalid_argument, text("image transform: std is ", std, ", need a finite number above 0"));
-  std::array<float, 256> values;
-  for (size_t p = 0; p < values.size(); ++p) {
-    values[p] = (static_cast<float>(p) / 255.0f - static_cast<float>(mean)) / static_cast<float>(std);
-    if (!std::isfinite(values[p]))
-      throw Error(Status::invalid_argument,
-                  text("image transform: mean ", mean, " and std ", std, " take pixels out of the range of f32"));
-  }
-  return values;
-}
-
 }  // namespace
 
 IdxDataset::IdxDataset(IdxArray images, IdxArray labels, const ImageTransform& transform)
     : Dataset(transformed_shape(images.shape, transform), images.shape[0], check_labels(images, labels), 0),
       images_(std::move(images.elements)),
       labels_(std::move(labels.elements)),
-      value_of_pixel_(pixel_values(transform.mean, transform.std)) {
+      value_of_pixel_(byte_values(transform.mean, transform.std, "image transform")) {
   const Shape in = image_shape(images.shape);
   const Shape& out = sample_shape();
   channels_ = in[0];
@@ -97,7 +81,7 @@ std::optional<ByteSamples> IdxDataset::byte_samples() const {
 
 std::shared_ptr<const Dataset> open_idx(const std::string& images_path, const std::string& labels_path,
                                         const ImageTransform& transform) {
-  pixel_values(transform.mean, transform.std);  // reports a wrong transform before files are read
+  byte_values(transform.mean, transform.std, "image transform");  // reports a wrong transform before files are read
   IdxArray images = read_idx(images_path);
   IdxArray labels = read_idx(labels_path);
   try {

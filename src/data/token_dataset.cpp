@@ -2,11 +2,10 @@
 #include "data/token_dataset.h"
 
 #include <algorithm>
-#include <array>
-#include <numeric>
 
 #include "core/error.h"
 #include "core/text.h"
+#include "data/byte_values.h"
 
 namespace troika {
 namespace {
@@ -71,13 +70,6 @@ void copy(const std::vector<T>& from, int64_t first, int64_t n, int32_t* to) {
   std::copy_n(from.data() + first, n, to);
 }
 
-// The token of each byte.
-constexpr auto kByteTokens = [] {
-  std::array<int32_t, 256> tokens{};
-  std::iota(tokens.begin(), tokens.end(), 0);
-  return tokens;
-}();
-
 }  // namespace
 
 TokenDataset::TokenDataset(Tokens stream, int64_t steps)
@@ -114,7 +106,7 @@ void TokenDataset::read(const int64_t* indices, int64_t n, void* inputs, int32_t
 std::optional<ByteSamples> TokenDataset::byte_samples() const {
   const auto* const bytes = std::get_if<std::vector<uint8_t>>(&tokens_);
   if (!bytes) return std::nullopt;
-  return ByteSamples{bytes->data(), kByteTokens.data()};
+  return ByteSamples{bytes->data(), byte_tokens().data()};
 }
 
 }  // namespace troika

@@ -31,13 +31,13 @@ DeviceId parse_device(const std::string& source) {
 void BackendRegistry::add(std::unique_ptr<Backend> backend) {
   const DeviceKind kind = backend->kind();
   std::erase_if(entries_, [&](const Entry& entry) { return entry.kind == kind; });
-  entries_.push_back({kind, std::move(backend), {}, {}});
+  entries_.push_back({kind, {std::move(backend)}, {}});
 }
 
-void BackendRegistry::add_on_demand(DeviceKind kind, Load load) { entries_.push_back({kind, {}, std::move(load), {}}); }
+void BackendRegistry::add_on_demand(DeviceKind kind, Load load) { entries_.push_back({kind, {}, std::move(load)}); }
 
 void BackendRegistry::add_unavailable(DeviceKind kind, std::string reason) {
-  entries_.push_back({kind, {}, {}, std::move(reason)});
+  entries_.push_back({kind, {nullptr, {}, std::move(reason)}, {}});
 }
 
 const BackendRegistry::Entry* BackendRegistry::find(DeviceKind kind) const {
@@ -45,7 +45,7 @@ const BackendRegistry::Entry* BackendRegistry::find(DeviceKind kind) const {
   for (Entry& entry : entries_) {
     if (entry.kind != kind) continue;
     if (entry.load) {
-      entry.backend = entry.load(entry.reason);
+      entry.loaded = entry.load();
       entry.load = {};
     }
     return &entry;
@@ -55,29 +55,42 @@ const BackendRegistry::Entry* BackendRegistry::find(DeviceKind kind) const {
 
 int BackendRegistry::device_count(DeviceKind kind) const {
   const Entry* entry = find(kind);
-  return entry && entry->backend ? entry->backend->device_count() : 0;
+  return entry && entry->loaded.backend ? entry->loaded.backend->device_count() : 0;
 }
 
 const Backend& BackendRegistry::require(DeviceId id) const {
   const Entry* entry = find(id.kind);
   if (!entry)
     throw Error(Status::device_unavailable, text("device ", id, " is of a kind that this library does not have"));
-  if (!entry->backend) throw Error(Status::device_unavailable, text("device ", id, " is not usable: ", entry->reason));
-  if (const int count = entry->backend->device_count(); id.index < 0 || id.index >= count)
+  if (!entry->loaded.backend)
+    throw Error(Status::device_unavailable, text("device ", id, " is not usable: ", entry->loaded.reason));
+  if (const int count = entry->loaded.backend->device_count(); id.index < 0 || id.index >= count)
     throw Error(Status::device_unavailable,
                 text("device ", id, " does not exist; there are ", count, ", from ", DeviceId{id.kind, 0}));
-  return *entry->backend;
+  return *entry->loaded.backend;
 }
 
 std::vector<const TransportDef*> BackendRegistry::transports() const {
   std::lock_guard lock(mutex_);
   std::vector<const TransportDef*> all;
   for (const Entry& entry : entries_) {
-    if (!entry.backend) continue;
-    const std::vector<const TransportDef*> own = entry.backend->transports();
+    if (!entry.loaded.backend) continue;
+    const std::vector<const TransportDef*> own = entry.loaded.backend->transports();
     all.insert(all.end(), own.begin(), own.end());
   }
   return all;
+}
+
+std::vector<std::string> BackendRegistry::describe() const {
+  std::vector<std::string> lines;
+  for (const auto& [kind, name] : {std::pair(DeviceKind::cpu, "cpu"), std::pair(DeviceKind::cuda, "cuda")}) {
+    const Entry* entry = find(kind);
+    if (!entry) continue;
+    const auto& [backend, versions, reason] = entry->loaded;
+    lines.push_back(text(name, versions.empty() ? "" : " ", versions,
+                         backend ? text(", ", backend->device_count(), " devices") : text(", not usable: ", reason)));
+  }
+  return lines;
 }
 
 }  // namespace troika

@@ -54,7 +54,8 @@ class Recording {
 };
 
 // One replica's device. Except for copies and allocation, only one thread uses it: its worker,
-// which calls enter_thread first. Launches may end after the call that starts them, in order.
+// which calls enter_thread first, or a BorrowedThread. Launches may end after the call that starts
+// them, in order.
 class Device {
  public:
   virtual ~Device() = default;
@@ -91,11 +92,29 @@ class Device {
 
   // Prepares the calling thread to be this device's worker: cores, number of threads.
   virtual void enter_thread() = 0;
+  // Whether other threads may run launches too: one thread at a time, as a BorrowedThread.
+  virtual bool runs_on_any_thread() const { return false; }
+  // Prepares a thread that is not the worker, and undoes so, with what the first call returned.
+  virtual int borrow_thread() { return 0; }
+  virtual void return_thread([[maybe_unused]] int earlier) {}
 
   // Returns the kernel for a node. UNSUPPORTED, naming op and device, if there is none.
   virtual KernelChoice select(const KernelRequest& request) = 0;
   // Returns a kernel with one input and one output that changes the layout.
   virtual KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) = 0;
+};
+
+// Makes the calling thread run a device's launches for a while. The thread is left as it was.
+class BorrowedThread {
+ public:
+  explicit BorrowedThread(Device& device) : device_(device), earlier_(device.borrow_thread()) {}
+  ~BorrowedThread() { device_.return_thread(earlier_); }
+  BorrowedThread(const BorrowedThread&) = delete;
+  BorrowedThread& operator=(const BorrowedThread&) = delete;
+
+ private:
+  Device& device_;
+  const int earlier_;
 };
 
 // A replica's share of its device: its part of the CPU's cores.
@@ -117,15 +136,28 @@ class Backend {
   virtual std::vector<const TransportDef*> transports() const { return {}; }
 };
 
+// A backend, or the reason why there is none.
+struct LoadedBackend {
+  std::unique_ptr<Backend> backend;
+  std::string versions = {};  // "1.0.0, commit 0123456789ab, cuDNN 9.19.0"; empty: not known
+  std::string reason = {};
+};
+
+// The wishes of a host about backends.
+struct BackendSettings {
+  std::vector<std::string> names = {};  // that may be used, such as "cpu"; empty: all
+  std::string plugin_folder = {};       // absolute; is searched for plug-ins first; empty: none
+  std::string cache_folder = {};        // absolute; for measurements; empty: none are stored
+};
+
 // The backends of this process. backends/backends.cpp is the only list that names them. Any thread
 // may ask at any time.
 class BackendRegistry {
  public:
-  // Creates the backend of a kind. Returns null, with the reason, if the kind cannot be used here.
-  using Load = std::function<std::unique_ptr<Backend>(std::string& reason)>;
+  // Creates the backend of a kind.
+  using Load = std::function<LoadedBackend()>;
 
-  // Returns a registry of the backends in `names`, such as "cpu"; empty: of all.
-  static std::unique_ptr<BackendRegistry> create(const std::vector<std::string>& names = {});
+  static std::unique_ptr<BackendRegistry> create(const BackendSettings& settings = {});
 
   void add(std::unique_ptr<Backend> backend);  // in the place of another backend of its kind
   // Adds a kind whose backend is created when a device of that kind is first asked for.
@@ -140,13 +172,14 @@ class BackendRegistry {
     return require(id).open(id.index, share);
   }
   std::vector<const TransportDef*> transports() const;  // of all backends that have been created
+  // Returns a line for each backend: its versions, or why it cannot be used. Loads all of them.
+  std::vector<std::string> describe() const;
 
  private:
   struct Entry {
     DeviceKind kind;
-    std::unique_ptr<Backend> backend;
-    Load load;           // empty after it was called
-    std::string reason;  // if there is no backend
+    LoadedBackend loaded;
+    Load load;  // empty after it was called
   };
 
   // Returns the entry of a kind, whose backend is created first; null: there is none.

@@ -1,6 +1,7 @@
 // Tensors: memory, scattering and summing.
 #include "device/tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/split.h"
@@ -83,7 +84,8 @@ void all_reduce(const std::vector<Tensor*>& tensors) {
       if (tensors[i] == tensors[j])
         throw Error(Status::invalid_argument, text("all_reduce: tensors ", j, " and ", i, " are the same"));
   }
-  if (type.dtype == DType::u8 || type.dtype == DType::bf16 || type.dtype == DType::f16)
+  constexpr DType kSummed[] = {DType::f32, DType::f64, DType::i32, DType::i64};
+  if (std::find(std::begin(kSummed), std::end(kSummed), type.dtype) == std::end(kSummed))
     throw Error(Status::unsupported,
                 text("all_reduce: tensors are ", name_of(type.dtype), ", need f32, f64, i32 or i64"));
   std::vector<std::byte> sum = tensors[0]->to_host();

@@ -9,7 +9,16 @@
 
 namespace troika {
 
-using Attribute = std::variant<int64_t, double, std::vector<int64_t>, std::string>;
+// Never stored. With this type, a variant remembers that a copy failed. Without it, libstdc++ 12
+// takes a variant of these types for whole, and destroys what was not made.
+struct NoAttribute {
+  NoAttribute() = default;
+  NoAttribute(const NoAttribute&) noexcept {}
+  NoAttribute& operator=(const NoAttribute&) noexcept { return *this; }
+  bool operator==(const NoAttribute&) const { return true; }
+};
+
+using Attribute = std::variant<int64_t, double, std::vector<int64_t>, std::string, NoAttribute>;
 
 class Attributes {
  public:

@@ -51,7 +51,10 @@ constexpr bool is_state(Role role) { return role >= Role::parameter; }
 constexpr bool is_of_samples(Role role) { return role == Role::samples || role == Role::targets; }
 
 // The meaning of an output of the graph. A value is the network's own output.
-enum class Report { value, loss, correct, batch_results, is_finite, gradient_norm, loss_scale };
+enum class Report { value, loss, correct, batch_results, is_finite, gradient_norm, loss_scale, input_gradient };
+
+// Whether the output is a number, not a tensor with a row per sample.
+constexpr bool is_number(Report report) { return report != Report::value && report != Report::input_gradient; }
 
 struct Value {
   std::string name;  // unique among inputs and state; a hint for activations
@@ -113,7 +116,8 @@ class Graph {
 };
 
 // Throws INTERNAL, naming the node, if the graph is not well formed: a value is read before it is
-// made, made twice, made although it is state of another step, or an id is out of range.
+// made, made twice, made although it is state of another step, or an id is out of range. A gradient
+// that no node makes was computed earlier.
 void verify_structure(const Graph& graph);
 
 // The text form, and back. parse_graph(print_graph(g)) prints as g does.

@@ -7,14 +7,11 @@
 //     return %2
 //   }
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cstdio>
 #include <iterator>
 
-#include "core/error.h"
 #include "core/text.h"
 #include "graph/graph.h"
+#include "graph/text_reader.h"
 
 namespace troika {
 namespace {
@@ -23,35 +20,14 @@ constexpr int64_t kMaxValueId = 1 << 24;  // a number in hostile text must not s
 
 constexpr const char* kRoleNames[] = {"activation", "input",     "samples", "targets",  "label_weight",   "settings",
                                       "counter",    "parameter", "buffer",  "gradient", "optimizer_state"};
-constexpr const char* kReportNames[] = {"value",     "loss",          "correct",   "batch_results",
-                                        "is_finite", "gradient_norm", "loss_scale"};
-
-// In quotes, with a backslash before quotes and backslashes.
-std::string quote(const std::string& value) {
-  std::string out = "\"";
-  for (char c : value) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-
-std::string print_attribute(const Attribute& attribute) {
-  if (auto* i = std::get_if<int64_t>(&attribute)) return std::to_string(*i);
-  if (auto* list = std::get_if<std::vector<int64_t>>(&attribute)) return text('[', join(*list, ", "), ']');
-  if (auto* word = std::get_if<std::string>(&attribute)) return quote(*word);
-  // The shortest decimal that reads back as the same number, with a point so that it stays a real.
-  char buffer[40];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, std::get<double>(attribute)).ptr;
-  std::string number(buffer, end);
-  return number.find_first_of(".einf") == std::string::npos ? number + ".0" : number;
-}
+constexpr const char* kReportNames[] = {"value",     "loss",          "correct",    "batch_results",
+                                        "is_finite", "gradient_norm", "loss_scale", "input_gradient"};
 
 std::string print_type(const TensorType& type) { return text(name_of(type.dtype), type.shape); }
 
-class Parser {
+class Parser : TextReader {
  public:
-  explicit Parser(const std::string& source) : source_(source) {}
+  explicit Parser(const std::string& source) : TextReader(source, "graph text") {}
 
   Graph parse() {
     expect_word("graph");
@@ -99,13 +75,9 @@ class Parser {
     }
     expect(')');
     expect('=');
-    skip_space();
-    const size_t begin = at_;
+    const size_t begin = next();
     node.op = find_op(word());
-    if (!node.op) {
-      at_ = begin;
-      fail("the name of an op");
-    }
+    if (!node.op) fail_at(begin, "the name of an op");
     expect('(');
     while (!peek(')')) {
       if (peek('_')) {
@@ -118,51 +90,13 @@ class Parser {
     }
     expect(')');
     node.name = quoted();
-    if (peek('{')) {
-      expect('{');
-      while (!peek('}')) {
-        const std::string name = word();
-        expect('=');
-        node.attributes.set(name, attribute());
-        if (peek(',')) expect(',');
-      }
-      expect('}');
-    }
+    node.attributes = attributes();
     graph.add_node(std::move(node));
   }
 
   void define(Graph& graph, ValueId id, std::string name, TensorType type, Role role) {
     while (graph.values().size() <= id) graph.add_value("", {}, Role::activation);  // ids that come later, or never
     graph.value(id) = {std::move(name), std::move(type), role};
-  }
-
-  Attribute attribute() {
-    if (peek('"')) return quoted();
-    if (peek('[')) return int_list();
-    skip_space();
-    const size_t begin = at_;
-    while (at_ < source_.size() && (std::isalnum(static_cast<unsigned char>(source_[at_])) ||
-                                    std::string("+-.").find(source_[at_]) != std::string::npos))
-      ++at_;
-    const std::string number = source_.substr(begin, at_ - begin);
-    at_ = begin;
-    if (number.find_first_of(".einf") == std::string::npos) return integer();
-    double value = 0;
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc() || end != number.data() + number.size()) fail("a number");
-    at_ += number.size();
-    return value;
-  }
-
-  std::vector<int64_t> int_list() {
-    std::vector<int64_t> list;
-    expect('[');
-    while (!peek(']')) {
-      list.push_back(integer());
-      if (peek(',')) expect(',');
-    }
-    expect(']');
-    return list;
   }
 
   TensorType tensor_type() {
@@ -188,73 +122,13 @@ class Parser {
     if (id < 0 || id > kMaxValueId) fail("a value number from 0 to 2^24");
     return static_cast<ValueId>(id);
   }
-
-  int64_t integer() {
-    skip_space();
-    int64_t value = 0;
-    auto [end, error] = std::from_chars(source_.data() + at_, source_.data() + source_.size(), value);
-    if (error != std::errc()) fail("an integer");
-    at_ = static_cast<size_t>(end - source_.data());
-    return value;
-  }
-
-  std::string word() {
-    skip_space();
-    const size_t begin = at_;
-    while (at_ < source_.size() && (std::isalnum(static_cast<unsigned char>(source_[at_])) || source_[at_] == '_'))
-      ++at_;
-    if (begin == at_) fail("a word");
-    return source_.substr(begin, at_ - begin);
-  }
-
-  void expect_word(const std::string& expected) {
-    skip_space();
-    const size_t begin = at_;
-    if (word() == expected) return;
-    at_ = begin;
-    fail(text("'", expected, "'"));
-  }
-
-  std::string quoted() {
-    expect('"');
-    std::string result;
-    for (; at_ < source_.size() && source_[at_] != '"'; ++at_) {
-      if (source_[at_] == '\\' && at_ + 1 < source_.size()) ++at_;
-      result += source_[at_];
-    }
-    if (at_ == source_.size()) fail("a closing quote");
-    ++at_;
-    return result;
-  }
-
-  bool peek(char c) {
-    skip_space();
-    return at_ < source_.size() && source_[at_] == c;
-  }
-
-  void expect(char c) {
-    if (!peek(c)) fail(text("'", c, "'"));
-    ++at_;
-  }
-
-  void skip_space() {
-    while (at_ < source_.size() && std::isspace(static_cast<unsigned char>(source_[at_]))) ++at_;
-  }
-
-  [[noreturn]] void fail(const std::string& needed) {
-    throw Error(Status::invalid_argument,
-                text("graph text: found '", source_.substr(at_, 20), "' at character ", at_, ", need ", needed));
-  }
-
-  const std::string& source_;
-  size_t at_ = 0;
 };
 
 }  // namespace
 
 std::string print_graph(const Graph& graph) {
   std::ostringstream out = text_stream();
-  out << "graph " << quote(graph.name()) << " {\n";
+  out << "graph " << quoted_text(graph.name()) << " {\n";
   // Values in order of their ids: each that exists before the step is a line, the others are
   // printed with their node.
   std::vector<const Node*> maker(graph.values().size(), nullptr);
@@ -264,7 +138,7 @@ std::string print_graph(const Graph& graph) {
     const Value& value = graph.value(id);
     if (value.role != Role::activation && !maker[id])
       out << "  %" << id << " : " << print_type(value.type) << ' ' << kRoleNames[static_cast<int>(value.role)] << ' '
-          << quote(value.name) << '\n';
+          << quoted_text(value.name) << '\n';
   }
   for (const Node& node : graph.nodes()) {
     out << "  (";
@@ -272,7 +146,7 @@ std::string print_graph(const Graph& graph) {
       const Value& value = graph.value(node.outputs[i]);
       out << (i ? ", " : "") << '%' << node.outputs[i] << " : " << print_type(value.type);
       if (value.role != Role::activation)
-        out << ' ' << kRoleNames[static_cast<int>(value.role)] << ' ' << quote(value.name);
+        out << ' ' << kRoleNames[static_cast<int>(value.role)] << ' ' << quoted_text(value.name);
     }
     out << ") = " << node.op << '(';
     for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -282,17 +156,8 @@ std::string print_graph(const Graph& graph) {
       else
         out << '%' << node.inputs[i];
     }
-    out << ") " << quote(node.name);
-    if (!node.attributes.items().empty()) {
-      out << " {";
-      bool first = true;
-      for (const auto& [name, attribute] : node.attributes.items()) {
-        out << (first ? "" : ", ") << name << '=' << print_attribute(attribute);
-        first = false;
-      }
-      out << '}';
-    }
-    out << '\n';
+    out << ") " << quoted_text(node.name);
+    out << print_attributes(node.attributes) << '\n';
   }
   out << "  return";
   for (size_t i = 0; i < graph.outputs.size(); ++i) {

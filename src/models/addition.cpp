@@ -3,6 +3,8 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/utf8.h"
+#include "models/layer_kinds.h"
 #include "ops/op_def.h"
 
 namespace troika {
@@ -34,20 +36,24 @@ void check_layer_name(const std::string& op, const std::string& name) {
     refuse(text("name '", name, "' has an empty part, needs text around every dot"));
 }
 
-bool is_layer_output(const Graph& graph, const LayerList& layers, ValueId value) {
-  return value < graph.values().size() && (graph.value(value).role == Role::samples || layers.is_output(value));
+std::string refusal_of_model_name(const std::string& name) {
+  if (name.empty() || name.size() > kMaxNameBytes)
+    return text("has ", name.size(), " bytes, needs 1 to ", kMaxNameBytes);
+  return printable(name) == name ? "" : "has a control character";
 }
 
-Addition::Addition(Graph& graph, LayerList& layers, ParameterStore& parameters, const char* op, const std::string& name)
-    : graph_(graph), layers_(layers), parameters_(parameters), op_(op), name_(name) {
+Addition::Addition(Graph& graph, LayerList& layers, ParameterStore& parameters, const char* op, const std::string& name,
+                   const char* kind)
+    : graph_(graph), layers_(layers), parameters_(parameters), op_(op), name_(name), kind_(kind ? kind : op) {
   check_layer_name(op, name);
+  if (!find_layer_kind(kind_)) throw Error(Status::internal, text("models/layer_kinds.cpp lacks the layer ", kind_));
   if (!graph.outputs.empty())
     fail_layer(op, name, text("model '", graph.name(), "' is complete, no layer can be added"));
   if (layers.contains(name)) fail_layer(op, name, "the name is taken by another layer");
 }
 
 const Shape& Addition::input(ValueId value, DType dtype) {
-  if (!is_layer_output(graph_, layers_, value))
+  if (!layers_.is_output(value))
     fail_layer(op_, name_, text("value ", value, " is not an output of model '", graph_.name(), "'"));
   if (const DType found = graph_.type(value).dtype; found != dtype)
     fail_layer(op_, name_,
@@ -57,23 +63,24 @@ const Shape& Addition::input(ValueId value, DType dtype) {
   return graph_.type(value).shape;
 }
 
-void Addition::extra_input(const char* name, TensorType type, Role role) {
-  if (const auto existing = graph_.find(name))
-    inputs_.push_back({*existing, {}, false});
-  else
-    inputs_.push_back({kNoValue, {name, std::move(type), role}, true});
+void Addition::shared_input(const char* name, TensorType type, Role role, ValueId& id) {
+  const bool is_new = id == kNoValue;
+  inputs_.push_back({id, is_new ? Value{name, std::move(type), role} : Value{}, is_new});
+  if (is_new) shared_id_ = &id;
 }
 
-ValueId Addition::commit(const Attributes& attributes, std::string description) {
+ValueId Addition::commit(const Attributes& attributes, std::string description, Attributes settings) {
   return commit_nodes(
       [&](Graph& graph, const std::vector<ValueId>& inputs) {
         return append_node(graph, op_named(op_), name_, inputs, attributes)[0];
       },
-      std::move(description));
+      std::move(description), std::move(settings));
 }
 
-ValueId Addition::commit_nodes(const Append& append, std::string description) {
-  Layer layer{name_, std::move(description), 0};
+ValueId Addition::commit_nodes(const Append& append, std::string description, Attributes settings) {
+  Layer layer{.name = name_, .kind = kind_, .description = std::move(description), .settings = std::move(settings)};
+  for (const Input& in : inputs_)
+    if (!in.is_new && layers_.is_output(in.id)) layer.inputs.push_back(in.id);
   check(append, layer);
   const size_t values = graph_.values().size(), nodes = graph_.nodes().size(), entries = parameters_.size();
   try {
@@ -84,9 +91,13 @@ ValueId Addition::commit_nodes(const Append& append, std::string description) {
       if (in.is_new && is_state(in.value.role))
         parameters.push_back({in.value.name, in.value.type, in.value.role == Role::buffer, false, {}});
     }
-    const ValueId output = append(graph_, inputs);
+    const ValueId output = layer.output = append(graph_, inputs);
+    for (size_t i = nodes; i < graph_.nodes().size(); ++i)
+      if (const Node& node = graph_.nodes()[i]; !node.op->is_view)
+        layer.operations += cost_of(graph_, node).operations;  // of one sample: the graph's batch is 1
     parameters_.add(std::move(parameters));
-    layers_.add(std::move(layer), output);
+    layers_.add(std::move(layer));
+    if (shared_id_) *shared_id_ = inputs.back();
     return output;
   } catch (...) {
     graph_.truncate(values, nodes);

@@ -3,19 +3,20 @@
 
 namespace troika {
 
-void LayerList::add(Layer layer, ValueId output) {
-  const std::string name = layer.name;
-  const int64_t parameters = layer.parameters;
+void LayerList::add(Layer layer) {
   layers_.push_back(std::move(layer));
+  const Layer& added = layers_.back();
+  const size_t index = layers_.size() - 1;
   try {
-    names_.insert(name);
-    outputs_.insert(output);
+    names_.emplace(added.name, index);
+    outputs_.emplace(added.output, index);
   } catch (...) {
+    names_.erase(added.name);
     layers_.pop_back();
-    names_.erase(name);
     throw;
   }
-  parameters_ += parameters;
+  parameters_ += added.parameters;
+  operations_ += added.operations;
 }
 
 }  // namespace troika

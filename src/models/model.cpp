@@ -17,10 +17,6 @@ int64_t channels_of(const Shape& shape) { return shape.rank() > 1 ? shape[1] : 1
 
 std::vector<int64_t> list(const int64_t (&pair)[2]) { return {pair[0], pair[1]}; }
 
-Shape without_batch(const Shape& shape) {
-  return Shape(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
-}
-
 int32_t next_serial() {
   static std::atomic<uint32_t> last{0};
   return static_cast<int32_t>(++last % INT32_MAX) + 1;
@@ -28,7 +24,17 @@ int32_t next_serial() {
 
 }  // namespace
 
+Shape without_batch(const Shape& shape) {
+  return Shape(std::vector<int64_t>(shape.dims().begin() + 1, shape.dims().end()));
+}
+
 Model::Model(std::string name) : name_(std::move(name)), serial_(next_serial()), graph_(name_) {}
+
+std::shared_ptr<Model> Model::clone() const {
+  const std::shared_ptr<Model> copy(new Model(*this));
+  copy->serial_ = next_serial();
+  return copy;
+}
 
 const TensorType& Model::input_type() const {
   const auto input = graph_.find("x");
@@ -60,7 +66,16 @@ ValueId Model::add_input(const std::string& name, const Shape& sample, DType dty
   }
   const Shape shape(dims);
   checked_elements(shape, text("input '", name, "'"));
-  return graph_.add_value("x", {dtype, shape}, Role::samples);
+  Layer layer{.name = name, .kind = "input"};
+  layer.settings = {{"dtype", std::string(name_of(dtype))}, {"shape", sample.dims()}};
+  layer.output = graph_.add_value("x", {dtype, shape}, Role::samples);
+  try {
+    layers_.add(std::move(layer));
+  } catch (...) {
+    graph_.truncate(0, 0);  // there is no layer before the input
+    throw;
+  }
+  return layers_.all().back().output;
 }
 
 ValueId Model::add_conv2d(const std::string& name, ValueId input, const ConvOptions& options) {
@@ -80,12 +95,20 @@ ValueId Model::add_conv2d(const std::string& name, ValueId input, const ConvOpti
                        {"padding", list(w.padding)},
                        {"dilation", list(w.dilation)},
                        {"groups", options.groups}},
-                      conv2d_text(in_channels, options));
+                      conv2d_text(in_channels, options),
+                      {{"out_channels", out_channels},
+                       {"kernel", list(w.kernel)},
+                       {"stride", list(w.stride)},
+                       {"padding", list(w.padding)},
+                       {"dilation", list(w.dilation)},
+                       {"groups", options.groups},
+                       {"bias", int64_t{options.bias}}});
 }
 
 ValueId Model::add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias,
                           bool is_per_position) {
-  Addition layer(graph_, layers_, *parameters_, "linear", name);
+  const char* kind = is_per_position ? "linear_per_position" : "linear";
+  Addition layer(graph_, layers_, *parameters_, "linear", name, kind);
   const Shape& x = layer.input(input);
   if (is_per_position && x.rank() != 3)
     fail_layer("linear", name, text("input has shape ", x, ", needs [batch, steps, features]"));
@@ -99,7 +122,8 @@ ValueId Model::add_linear(const std::string& name, ValueId input, int64_t out_fe
   else
     layer.absent();
   const Attributes attributes = is_per_position ? Attributes{{"per_position", int64_t{1}}} : Attributes();
-  return layer.commit(attributes, linear_text(in_features, out_features, bias));
+  return layer.commit(attributes, linear_text(in_features, out_features, bias),
+                      {{"out_features", out_features}, {"bias", int64_t{bias}}});
 }
 
 ValueId Model::add_embedding(const std::string& name, ValueId tokens, int64_t words, int64_t features) {
@@ -109,7 +133,7 @@ ValueId Model::add_embedding(const std::string& name, ValueId tokens, int64_t wo
     fail_layer("embedding", name, text("words is ", words, ", needs 1 to ", INT32_MAX));
   if (features < 1) fail_layer("embedding", name, text("features is ", features, ", needs at least 1"));
   layer.parameter("weight", {DType::f32, {words, features}});
-  return layer.commit({}, embedding_text(words, features));
+  return layer.commit({}, embedding_text(words, features), {{"words", words}, {"features", features}});
 }
 
 ValueId Model::add_batch_norm2d(const std::string& name, ValueId input, double eps, double momentum) {
@@ -126,7 +150,8 @@ ValueId Model::add_batch_norm2d(const std::string& name, ValueId input, double e
   layer.buffer("running_var", type);
   layer.buffer("num_batches_tracked", {DType::i64, {}});
   layer.absent();
-  return layer.commit({{"eps", eps}, {"momentum", momentum}}, batch_norm2d_text(channels, eps, momentum));
+  const Attributes settings = {{"eps", eps}, {"momentum", momentum}};
+  return layer.commit(settings, batch_norm2d_text(channels, eps, momentum), settings);
 }
 
 ValueId Model::add_relu(const std::string& name, ValueId input) {
@@ -146,9 +171,9 @@ ValueId Model::add_max_pool2d(const std::string& name, ValueId input, const Wind
   layer.input(input);
   if (window.dilation[0] != 1 || window.dilation[1] != 1)
     fail_layer("max_pool2d", name, "a dilation other than 1 is not supported");
-  return layer.commit(
-      {{"kernel", list(window.kernel)}, {"stride", list(window.stride)}, {"padding", list(window.padding)}},
-      max_pool2d_text(window));
+  const Attributes settings = {
+      {"kernel", list(window.kernel)}, {"stride", list(window.stride)}, {"padding", list(window.padding)}};
+  return layer.commit(settings, max_pool2d_text(window), settings);
 }
 
 ValueId Model::add_avg_pool2d(const std::string& name, ValueId input, const Window& window, bool count_include_pad) {
@@ -156,27 +181,28 @@ ValueId Model::add_avg_pool2d(const std::string& name, ValueId input, const Wind
   layer.input(input);
   if (window.dilation[0] != 1 || window.dilation[1] != 1)
     fail_layer("avg_pool2d", name, "a dilation other than 1 is not supported");
-  return layer.commit({{"kernel", list(window.kernel)},
-                       {"stride", list(window.stride)},
-                       {"padding", list(window.padding)},
-                       {"count_include_pad", int64_t{count_include_pad}}},
-                      avg_pool2d_text(window));
+  const Attributes settings = {{"kernel", list(window.kernel)},
+                               {"stride", list(window.stride)},
+                               {"padding", list(window.padding)},
+                               {"count_include_pad", int64_t{count_include_pad}}};
+  return layer.commit(settings, avg_pool2d_text(window), settings);
 }
 
 ValueId Model::add_adaptive_avg_pool2d(const std::string& name, ValueId input, int64_t height, int64_t width) {
   Addition layer(graph_, layers_, *parameters_, "adaptive_avg_pool2d", name);
   layer.input(input);
-  return layer.commit({{"size", std::vector<int64_t>{height, width}}}, adaptive_avg_pool2d_text(height, width));
+  const Attributes settings = {{"size", std::vector<int64_t>{height, width}}};
+  return layer.commit(settings, adaptive_avg_pool2d_text(height, width), settings);
 }
 
 ValueId Model::add_flatten(const std::string& name, ValueId input) {
-  Addition layer(graph_, layers_, *parameters_, "reshape", name);
+  Addition layer(graph_, layers_, *parameters_, "reshape", name, "flatten");
   layer.input(input);
   return layer.commit({{"shape", std::vector<int64_t>{-1}}}, "Flatten(start_dim=1, end_dim=-1)");
 }
 
 ValueId Model::add_sum(const std::string& name, ValueId a, ValueId b) {
-  Addition layer(graph_, layers_, *parameters_, "add", name);
+  Addition layer(graph_, layers_, *parameters_, "add", name, "sum");
   layer.input(a);
   layer.input(b);
   return layer.commit({}, "Add()");
@@ -185,16 +211,16 @@ ValueId Model::add_sum(const std::string& name, ValueId a, ValueId b) {
 ValueId Model::add_dropout(const std::string& name, ValueId input, double probability) {
   Addition layer(graph_, layers_, *parameters_, "dropout", name);
   layer.input(input);
-  layer.extra_input("dropout_counter", {DType::i64, {2}}, Role::counter);  // {seed, step}, one for all dropouts
+  layer.shared_input("dropout_counter", {DType::i64, {2}}, Role::counter, dropout_counter_);
   return layer.commit(
       {{"probability", probability}, {"layer", static_cast<int64_t>(hash_name(name))}, {"sample_offset", int64_t{0}}},
-      dropout_text(probability));
+      dropout_text(probability), {{"probability", probability}});
 }
 
 void Model::set_output(ValueId value) {
   if (is_complete())
     throw Error(Status::invalid_argument, text("model '", name_, "' is complete, its output is set already"));
-  if (!is_layer_output(graph_, layers_, value))
+  if (!layers_.is_output(value))
     throw Error(Status::invalid_argument, text("model '", name_, "': value ", value, " is not an output of the model"));
   if (is_input(graph_.value(value).role))
     throw Error(Status::invalid_argument, text("model '", name_, "': the input cannot be the output, add a layer"));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/use.h"
 #include "graph/graph.h"
 #include "models/layer_list.h"
 #include "models/parameter_store.h"
@@ -26,18 +27,23 @@ struct ConvOptions {
   bool bias = true;
 };
 
+Shape without_batch(const Shape& shape);  // of one sample
+
 // The graph has batch 1. A plan uses a copy with the batch that it needs (passes/rebatch.cpp). The
 // graph's input is "x", whatever the host calls it. Ops of training mode (batch_norm2d, dropout)
 // stand for both modes.
 class Model {
  public:
   explicit Model(std::string name);
+  // Returns a model of the same layers that shares the values of parameters.
+  std::shared_ptr<Model> clone() const;
 
   const std::string& name() const { return name_; }
   // A number from 1 to 2^31 - 1, which returns only after so many models of the process.
   int32_t serial() const { return serial_; }
   const Graph& graph() const { return graph_; }
-  const std::vector<Layer>& layers() const { return layers_.all(); }
+  const std::vector<Layer>& layers() const { return layers_.all(); }  // the first is the input
+  const LayerList& layer_list() const { return layers_; }
   bool is_complete() const { return !graph_.outputs.empty(); }
   Shape input_shape() const;  // without the batch
   DType input_dtype() const;
@@ -69,16 +75,15 @@ class Model {
   // Names the kind of a group of layers for printing: ("layer1.0", "BasicBlock"). Other groups
   // print as "Sequential".
   void name_container(const std::string& prefix, const std::string& kind);
+  const std::vector<std::pair<std::string, std::string>>& containers() const { return containers_; }
 
   void set_default_initializer(DefaultInitializer initializer) { default_initializer_ = initializer; }
   DefaultInitializer default_initializer() const { return default_initializer_; }
 
-  // Returns the tree of layers as PyTorch's repr prints it, with parameter counts.
-  std::string print() const;
-
-  std::atomic<bool>& busy() { return busy_; }
+  Use& busy() { return busy_; }
 
  private:
+  Model(const Model&) = default;
   const TensorType& input_type() const;  // with a batch
   // `op` is lstm or gru, `kind` its name in print.
   ValueId add_recurrent(const char* op, const char* kind, int64_t gates, size_t states, const std::string& name,
@@ -88,10 +93,11 @@ class Model {
   int32_t serial_;
   Graph graph_;
   LayerList layers_;
+  ValueId dropout_counter_ = kNoValue;  // {seed, step}, one for all dropouts
   std::vector<std::pair<std::string, std::string>> containers_;
   std::shared_ptr<ParameterStore> parameters_ = std::make_shared<ParameterStore>();
   DefaultInitializer default_initializer_ = DefaultInitializer::pytorch;
-  std::atomic<bool> busy_{false};
+  Use busy_;
 };
 
 }  // namespace troika

@@ -6,31 +6,37 @@
 
 #include "core/error.h"
 #include "core/host_memory.h"
+#include "core/nearest_name.h"
 #include "core/text.h"
 
 namespace troika {
 
 void ParameterStore::add(std::vector<Parameter> parameters) {
-  entries_.insert(entries_.end(), std::make_move_iterator(parameters.begin()),
-                  std::make_move_iterator(parameters.end()));
+  const size_t size = entries_.size();
+  try {
+    for (Parameter& parameter : parameters) {
+      names_.emplace(parameter.name, entries_.size());
+      entries_.push_back(std::move(parameter));
+    }
+  } catch (...) {
+    for (const Parameter& parameter : parameters) names_.erase(parameter.name);  // one that was not moved yet
+    truncate(size);
+    throw;
+  }
 }
 
 void ParameterStore::truncate(size_t size) {
+  for (size_t i = size; i < entries_.size(); ++i) names_.erase(entries_[i].name);
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(size), entries_.end());
 }
 
-bool ParameterStore::contains(const std::string& name) const {
-  for (const Parameter& p : entries_)
-    if (p.name == name) return true;
-  return false;
-}
-
 size_t ParameterStore::index_of(const std::string& name) const {
-  for (size_t i = 0; i < entries_.size(); ++i)
-    if (entries_[i].name == name) return i;
+  if (const auto found = names_.find(name); found != names_.end()) return found->second;
+  const std::string* nearest = nearest_name(
+      name, entries_, [](const Parameter& p) -> auto& { return p.name; });
   throw Error(Status::not_found,
               text("parameter '", name, "' is not in the model; it has ", entries_.size(), " parameters and buffers",
-                   entries_.empty() ? "" : text(", the first is '", entries_[0].name, "'")));
+                   nearest ? text(", the nearest name is '", *nearest, "'") : std::string()));
 }
 
 void ParameterStore::read(size_t i, void* data, size_t bytes) {
@@ -55,6 +61,17 @@ void ParameterStore::write(size_t i, const void* data, size_t bytes) {
                                                name_of(p.type.dtype), p.type.shape, " needs ", p.type.bytes()));
   allocate(i);
   std::memcpy(p.data.data(), data, bytes);
+  p.is_initialized = true;
+  ++version_;
+}
+
+void ParameterStore::write(size_t i, std::vector<std::byte> data) {
+  std::lock_guard lock(mutex_);
+  refresh();
+  Parameter& p = entries_[i];
+  if (data.size() != p.type.bytes())
+    throw Error(Status::internal, text("parameter '", p.name, "': ", data.size(), " bytes are not its size"));
+  p.data = std::move(data);
   p.is_initialized = true;
   ++version_;
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "graph/graph.h"
@@ -40,11 +41,12 @@ class ParameterStore {
   size_t size() const { return entries_.size(); }
   const Parameter& entry(size_t i) const { return entries_[i]; }  // its data may be older than the owner's
   size_t index_of(const std::string& name) const;                 // NOT_FOUND, with the nearest name if there is one
-  bool contains(const std::string& name) const;
+  bool contains(const std::string& name) const { return names_.contains(name); }
 
   // First bring the host copies up to date. `what` is the model's name, for messages.
   void read(size_t i, void* data, size_t bytes);
   void write(size_t i, const void* data, size_t bytes);
+  void write(size_t i, std::vector<std::byte> data);  // takes the memory over
 
   // Grows whenever a host copy is written: replicas upload again if it differs from the version
   // that they uploaded.
@@ -58,7 +60,8 @@ class ParameterStore {
   // Called by the owner before a step: DETACHED if it is not the owner any more. The host copies
   // are outdated from now on, and free their memory until a value is needed.
   void mark_newer(const ParameterOwner* owner);
-  void refresh();  // pulls if the owner has newer values
+  bool is_outdated() const { return owner_is_newer_; }  // the owner has newer values
+  void refresh();                                       // pulls if the owner has newer values
   // For the owner, which writes the host copies itself: whether it has newer values, and then that
   // it has written them.
   bool begin_refresh(const ParameterOwner* owner);
@@ -73,6 +76,7 @@ class ParameterStore {
 
  private:
   std::vector<Parameter> entries_;
+  std::unordered_map<std::string, size_t> names_;
   std::atomic<uint64_t> version_{1};
   std::atomic<ParameterOwner*> owner_{nullptr};
   std::atomic<bool> owner_is_newer_{false};

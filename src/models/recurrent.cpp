@@ -80,7 +80,8 @@ ValueId Model::add_recurrent(const char* op, const char* kind, int64_t gates, si
     }
     return outputs.size() == 1 ? outputs[0] : append_node(graph, join_steps_op, name, outputs)[0];
   };
-  return layer.commit_nodes(append, recurrent_text(kind, features, hidden, bias));
+  return layer.commit_nodes(append, recurrent_text(kind, features, hidden, bias),
+                            {{"hidden", hidden}, {"bias", int64_t{bias}}});
 }
 
 ValueId Model::add_lstm(const std::string& name, ValueId input, int64_t hidden, bool bias) {
@@ -104,7 +105,7 @@ ValueId Model::add_select_step(const std::string& name, ValueId input, int64_t s
     const auto one = append_node(graph, slice_channels_op, name, {given[0]}, {{"begin", begin}, {"end", begin + 1}});
     return append_node(graph, reshape_op, name, one, {{"shape", std::vector<int64_t>{features}}})[0];
   };
-  return layer.commit_nodes(append, text("SelectStep(step=", step, ")"));
+  return layer.commit_nodes(append, text("SelectStep(step=", step, ")"), {{"step", step}});
 }
 
 }  // namespace troika

@@ -1,6 +1,8 @@
 // The list of models, and their common options.
 #include "models/zoo.h"
 
+#include <iterator>
+
 #include "core/error.h"
 #include "core/text.h"
 #include "models/zoo_models.h"
@@ -44,6 +46,8 @@ std::vector<std::string> model_names() {
   for (const ZooEntry& entry : kModels) names.push_back(entry.name);
   return names;
 }
+
+const char* model_name(size_t index) { return index < std::size(kModels) ? kModels[index].name : nullptr; }
 
 std::unique_ptr<Model> create_model(const std::string& name, const ZooOptions& options) {
   for (const ZooEntry& entry : kModels) {

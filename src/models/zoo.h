@@ -18,5 +18,6 @@ struct ZooOptions {  // empty: the model's own default
 // NOT_FOUND, listing the names, if there is no such model.
 std::unique_ptr<Model> create_model(const std::string& name, const ZooOptions& options);
 std::vector<std::string> model_names();
+const char* model_name(size_t index);  // static text; null beyond the last
 
 }  // namespace troika

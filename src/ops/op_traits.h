@@ -102,6 +102,7 @@ struct CollectiveOp {
     copy,           // nothing forward; the gradients of the copies are summed
     send,
     receive,
+    pause,  // every rank returns to its host between two passes
   };
   Stated<Kind> kind;
   Stated<RankGroup> group;

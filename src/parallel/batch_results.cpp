@@ -10,11 +10,13 @@ namespace troika {
 
 void insert_batch_results(Graph& graph, const BatchResults& results) {
   // The results travel while buckets are summed. The losses are known before the first bucket, and
-  // all ranks of a data group start the same collectives before that bucket.
-  const auto is_bucket = [](const Node& node) { return node.op == &all_reduce_op; };
-  const auto first_bucket = std::find_if(graph.nodes().begin(), graph.nodes().end(), is_bucket);
-  const std::vector<Node> rest(std::make_move_iterator(first_bucket), std::make_move_iterator(graph.nodes().end()));
-  graph.nodes().erase(first_bucket, graph.nodes().end());
+  // all ranks of a data group start the same collectives before that bucket. If the step pauses,
+  // they are known at the pause.
+  const auto ends_losses = [](const Node& node) { return node.op == &all_reduce_op || node.op == &pause_op; };
+  const auto end = std::find_if(graph.nodes().begin(), graph.nodes().end(), ends_losses);
+  const bool pauses = end != graph.nodes().end() && end->op == &pause_op;
+  const std::vector<Node> rest(std::make_move_iterator(end), std::make_move_iterator(graph.nodes().end()));
+  graph.nodes().erase(end, graph.nodes().end());
 
   std::vector<ValueId> inputs;
   auto take = [&](Report report) {
@@ -30,9 +32,13 @@ void insert_batch_results(Graph& graph, const BatchResults& results) {
                             {{"first", results.first}, {"losses", losses}, {"places", results.places}})[0];
   if (results.shares > 1 && results.has_losses && results.is_counted)
     sum = append_node(graph, data_sum_op, "loss", {sum}, {{"background", int64_t{1}}})[0];
-  for (const Node& node : rest) graph.add_node(node);
+  const auto add_rest = [&] {
+    for (const Node& node : rest) graph.add_node(node);
+  };
+  if (!pauses) add_rest();
   // Last, so that no rank waits for others' losses before its own work is done.
   if (results.parts > 1) sum = append_node(graph, model_sum_op, "loss", {sum}, {})[0];
+  if (pauses) add_rest();
   graph.outputs.push_back({sum, Report::batch_results});
 }
 

@@ -11,14 +11,14 @@ namespace troika {
 
 namespace {
 
-// Inserts each node after the node with its index. Insertions come in the order of indices.
-void insert_behind(Graph& graph, std::vector<std::pair<size_t, Node>> insertions) {
+// Inserts each node after as many nodes as its number. Insertions come in the order of numbers.
+void insert_after(Graph& graph, std::vector<std::pair<size_t, Node>> insertions) {
   std::vector<Node> nodes;
   size_t next = 0;
-  for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    nodes.push_back(std::move(graph.nodes()[i]));
+  for (size_t i = 0; i <= graph.nodes().size(); ++i) {
     for (; next < insertions.size() && insertions[next].first == i; ++next)
       nodes.push_back(std::move(insertions[next].second));
+    if (i < graph.nodes().size()) nodes.push_back(std::move(graph.nodes()[i]));
   }
   graph.nodes() = std::move(nodes);
 }
@@ -46,12 +46,12 @@ std::vector<Bucket> make_buckets(const std::vector<NamedBytes>& parameters, size
 }
 
 void insert_all_reduces(Graph& graph, const std::vector<Bucket>& buckets) {
-  // The node that makes each gradient.
+  // The number of nodes up to the one that makes each gradient.
   std::vector<size_t> made(graph.values().size(), 0);
   for (size_t i = 0; i < graph.nodes().size(); ++i)
-    for (ValueId id : graph.nodes()[i].outputs) made[id] = i;
+    for (ValueId id : graph.nodes()[i].outputs) made[id] = i + 1;
 
-  std::vector<std::pair<size_t, Node>> insertions;  // after node .first
+  std::vector<std::pair<size_t, Node>> insertions;  // after .first nodes
   size_t earliest = 0;  // buckets start in their order on every rank, whatever the order of backward
   for (size_t b = 0; b < buckets.size(); ++b) {
     Node node{&all_reduce_op, text("bucket", b), {}, {}, {{"bucket", static_cast<int64_t>(b)}}};
@@ -67,7 +67,7 @@ void insert_all_reduces(Graph& graph, const std::vector<Bucket>& buckets) {
     insertions.push_back({earliest, std::move(node)});
   }
 
-  insert_behind(graph, std::move(insertions));
+  insert_after(graph, std::move(insertions));
 }
 
 void compress_gradients(Graph& graph) {
@@ -87,17 +87,17 @@ void compress_gradients(Graph& graph) {
 void insert_all_gathers(Graph& graph, const std::vector<Bucket>& buckets) {
   if (buckets.empty()) return;  // a stage without parameters
   const auto& nodes = graph.nodes();
-  size_t earliest = nodes.size() - 1;  // after all all_reduces, so that every rank starts both in the same order
-  while (earliest > 0 && nodes[earliest].op != &all_reduce_op) --earliest;
+  size_t earliest = nodes.size();  // after all all_reduces, so that every rank starts both in the same order
+  while (earliest > 0 && nodes[earliest - 1].op != &all_reduce_op) --earliest;
   std::vector<std::pair<size_t, Node>> insertions;
   for (size_t b = 0; b < buckets.size(); ++b) {
     Node node{&all_gather_op, text("bucket", b), {}, {}, {{"bucket", static_cast<int64_t>(b)}}};
     for (const std::string& name : buckets[b].parameters) node.inputs.push_back(find_parameter(graph, name));
     for (size_t i = earliest; i < nodes.size(); ++i)
-      if (nodes[i].op->as<UpdateOp>() && shares_input(nodes[i], node)) earliest = i;
+      if (nodes[i].op->as<UpdateOp>() && shares_input(nodes[i], node)) earliest = i + 1;
     insertions.push_back({earliest, std::move(node)});
   }
-  insert_behind(graph, std::move(insertions));
+  insert_after(graph, std::move(insertions));
 }
 
 std::map<std::string, int> assign_owners(std::vector<NamedBytes> parameters, int ranks) {
@@ -118,10 +118,25 @@ void set_sample_offset(Graph& graph, int64_t offset) {
     if (node.attributes.has("sample_offset")) node.attributes.set("sample_offset", offset);
 }
 
-Graph idle_graph(const Graph& model, const std::vector<std::string>& trainable) {
+namespace {
+
+Graph parameters_of(const Graph& model) {
   Graph graph(model.name());
   for (const Value& value : model.values())
     if (value.role == Role::parameter) graph.add_value(value.name, value.type, value.role);
+  return graph;
+}
+
+}  // namespace
+
+Graph update_graph(const Graph& model, const std::vector<std::string>& trainable) {
+  Graph graph = parameters_of(model);
+  for (const std::string& name : trainable) graph.add_value(name, model.type(*model.find(name)), Role::gradient);
+  return graph;
+}
+
+Graph idle_graph(const Graph& model, const std::vector<std::string>& trainable) {
+  Graph graph = parameters_of(model);
   for (const std::string& name : trainable) {
     const TensorType type = model.type(*model.find(name));
     const ValueId gradient = append_node(graph, fill_op, name, {}, {{"value", -0.0}, {"shape", type.shape.dims()}})[0];

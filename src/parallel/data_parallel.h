@@ -47,6 +47,10 @@ std::map<std::string, int> assign_owners(std::vector<NamedBytes> parameters, int
 // Sets the place of this rank's first sample in the whole batch, which dropout reads.
 void set_sample_offset(Graph& graph, int64_t offset);
 
+// Returns the graph of a rank whose gradients have been computed: parameters and their gradients,
+// without nodes.
+Graph update_graph(const Graph& model, const std::vector<std::string>& trainable);
+
 // Returns the graph of a rank without samples, which takes part in the sum and the update. Its
 // gradients are -0, the zero that changes no sum.
 Graph idle_graph(const Graph& model, const std::vector<std::string>& trainable);

@@ -25,8 +25,12 @@ class Unrolling {
     number_messages();
   }
 
-  Graph run(const std::vector<PipelineAction>& actions) {
+  Graph run(const std::vector<PipelineAction>& actions, bool pauses) {
     for (const PipelineAction& action : actions) {
+      if (pauses && action.phase == PipelineAction::backward) {
+        append_node(joined_, pause_op, "forward", {});
+        pauses = false;
+      }
       const auto micro_batch = static_cast<size_t>(action.micro_batch);
       const Network& network = networks_[micro_batch];
       const bool is_forward = action.phase == PipelineAction::forward;
@@ -201,9 +205,9 @@ std::vector<PipelineAction> in_turn(size_t micro_batches) {
 }
 
 Graph unroll(const std::vector<Network>& networks, const std::vector<PipelineAction>& actions, int position,
-             int positions) {
-  if (networks.size() == 1 && positions == 1 && networks[0].stages.empty()) return networks[0].graph;
-  return Unrolling(networks, position, positions).run(actions);
+             int positions, bool pauses) {
+  if (networks.size() == 1 && positions == 1 && networks[0].stages.empty() && !pauses) return networks[0].graph;
+  return Unrolling(networks, position, positions).run(actions, pauses);
 }
 
 }  // namespace troika

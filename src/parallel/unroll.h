@@ -28,7 +28,9 @@ std::vector<PipelineAction> in_turn(size_t micro_batches);
 // - Values that depend only on parameters are computed once.
 // - A value that another position reads is sent as soon as it is made, and received before its
 //   first reader. Messages have the same numbers on every position.
+// - If all forwards come before all backwards, the step can pause in between: with `pauses`, there
+//   is a pause before the first backward.
 Graph unroll(const std::vector<Network>& networks, const std::vector<PipelineAction>& actions, int position = 0,
-             int positions = 1);
+             int positions = 1, bool pauses = false);
 
 }  // namespace troika

@@ -6,9 +6,20 @@
 namespace troika {
 namespace {
 
-// Returns which values depend on a trainable parameter: only their gradients are computed.
-std::vector<bool> find_needs(const Graph& graph, const std::vector<std::string>& trainable) {
+// Returns the samples as the network reads them: the upper left part, if the rest is cropped.
+ValueId find_samples(const Graph& graph) {
+  for (const Node& node : graph.nodes())
+    if (node.op == &crop_op && graph.value(node.inputs[0]).role == Role::samples) return node.outputs[0];
+  for (ValueId id = 0; id < graph.values().size(); ++id)
+    if (graph.value(id).role == Role::samples) return id;
+  throw Error(Status::internal, text("autodiff: graph '", graph.name(), "' has no samples"));
+}
+
+// Returns which values depend on a trainable parameter, or on `input` if it is a value: only their
+// gradients are computed.
+std::vector<bool> find_needs(const Graph& graph, const std::vector<std::string>& trainable, ValueId input) {
   std::vector<bool> needs(graph.values().size(), false);
+  if (input != kNoValue) needs[input] = true;
   for (const std::string& name : trainable) {
     const auto id = graph.find(name);
     if (!id)
@@ -26,8 +37,9 @@ std::vector<bool> find_needs(const Graph& graph, const std::vector<std::string>&
 
 }  // namespace
 
-void autodiff(Graph& graph, const std::vector<std::string>& trainable) {
-  const std::vector<bool> needs = find_needs(graph, trainable);
+void autodiff(Graph& graph, const std::vector<std::string>& trainable, bool of_inputs) {
+  const ValueId input = of_inputs ? find_samples(graph) : kNoValue;
+  const std::vector<bool> needs = find_needs(graph, trainable, input);
   GradientBuilder builder(graph);
   builder.set_needs(needs);
   // The contributions to the gradient of each forward value. Their sum is complete when the walk
@@ -50,8 +62,8 @@ void autodiff(Graph& graph, const std::vector<std::string>& trainable) {
       output_gradients.push_back(gradient[id]);
       // the rule of a loss makes the first gradient itself
       is_reached = is_reached || gradient[id] != kNoValue || id == loss;
-      is_needed = is_needed || needs[id];
     }
+    for (ValueId id : node.inputs) is_needed = is_needed || (id != kNoValue && needs[id]);
     if (!is_reached || !is_needed) continue;
     const OpDef& op = *node.op;
     if (!op.gradient) throw Error(Status::unsupported, text(node.op, " '", node.name, "' has no gradient"));
@@ -71,6 +83,10 @@ void autodiff(Graph& graph, const std::vector<std::string>& trainable) {
     value.role = Role::gradient;
     value.name = name;
   }
+  if (!of_inputs) return;
+  if (gradient[input] == kNoValue)
+    throw Error(Status::unsupported, text("model '", graph.name(), "': the input does not reach the output"));
+  graph.outputs.push_back({gradient[input], Report::input_gradient});
 }
 
 }  // namespace troika

@@ -21,6 +21,10 @@ struct LossForm {
 // the outputs.
 void append_loss(Graph& graph, const LossForm& form);
 
+// Appends a loss that the caller computes: the gradient of the output is a new input "target", and
+// {output} stays the output.
+void append_own_loss(Graph& graph);
+
 // Returns the number of labels of a sample, over which a loss is summed; 1 for mean_squared_error.
 // `output` is [batch, ...].
 int64_t labels_per_sample(Loss kind, const Shape& output);

@@ -68,6 +68,8 @@ class OptimizerAppender {
     if (step_.conditioning.is_scaled) {
       const auto found = graph_.find(kLossScale);
       conditioned_.scale = found ? *found : graph_.add_value(kLossScale, {DType::f32, {2}}, Role::buffer);
+    }
+    if (step_.conditioning.checks_finite()) {
       conditioned_.is_finite = append(check_finite_op, gradients, {})[0];
       if (step_.counted.ranks > 1) conditioned_.is_finite = append(all_finite_op, {conditioned_.is_finite}, {})[0];
       graph_.outputs.push_back({conditioned_.is_finite, Report::is_finite});

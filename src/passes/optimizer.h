@@ -24,13 +24,16 @@ constexpr const char* kAverageSlot = "average";
 
 // Conditioning: what is done with all gradients of a step together, before the updates.
 struct Conditioning {
-  // Dynamic loss scaling: gradients are divided by the scale. If a gradient is not finite, the step
-  // changes nothing. The graph gets is_finite as an output.
+  // Dynamic loss scaling: gradients are divided by the scale. Implies skips_not_finite.
   bool is_scaled = false;
   int64_t scale_interval = 2000;  // good steps until the scale doubles
   // Above 0: all gradients are multiplied by one factor, so that their common 2-norm is at most
   // this. The norm before clipping becomes an output, f32.
   double max_norm = 0;
+  // If a gradient is not finite, the step changes nothing. The graph gets is_finite as an output.
+  bool skips_not_finite = false;
+
+  bool checks_finite() const { return is_scaled || skips_not_finite; }
 };
 
 // The gradients that a rank counts if several ranks hold the model together, each a part of it.

@@ -52,8 +52,9 @@ void run_beside(Graph& graph, double least_operations);
 void crop_unread(Graph& graph);
 
 // Appends the backward pass of outputs[0] for the named parameters. Their gradients become values
-// of Role::gradient with the names of the parameters.
-void autodiff(Graph& graph, const std::vector<std::string>& trainable);
+// of Role::gradient with the names of the parameters. With `of_inputs`, the gradient of the samples
+// becomes an output; if they are cropped, it is the gradient of the part that is left.
+void autodiff(Graph& graph, const std::vector<std::string>& trainable, bool of_inputs = false);
 
 // Removes nodes whose results nothing reads.
 void remove_dead_code(Graph& graph);

@@ -2,6 +2,8 @@
 // gradient that batch_norm2d returns sums to 0 over each channel (over all ranks, if they share
 // statistics), and this sum is the bias's gradient. One launch sets all such gradients to 0.
 // Otherwise each convolution would read its dy once more, only to find rounding errors.
+#include <algorithm>
+
 #include "ops/products.h"
 #include "passes/passes.h"
 
@@ -28,10 +30,10 @@ void zero_biases(Graph& graph) {
   }
   if (sizes.empty()) return;
   zeros.attributes = {{"value", 0.0}, {"sizes", sizes}};
-  std::vector<Node> nodes = std::move(graph.nodes());
-  graph.nodes().clear();
-  graph.add_node(std::move(zeros));  // before the first sum over ranks
-  for (Node& node : nodes) graph.add_node(std::move(node));
+  // Before the first sum over ranks, but not in a forward pass that ends with a pause.
+  std::vector<Node>& nodes = graph.nodes();
+  const auto pause = std::find_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.op == &pause_op; });
+  nodes.insert(pause == nodes.end() ? nodes.begin() : pause + 1, std::move(zeros));
 }
 
 }  // namespace troika

@@ -15,34 +15,38 @@
 namespace troika {
 namespace {
 
-// Runs passes one by one. After each pass the graph is verified and timed. If TROIKA_DUMP names the
-// pass, the graph is printed to the log.
+constexpr const char* kCompiling = "compiling a plan";
+
+// Runs passes one by one. After each pass the graph is verified and timed. If the log's
+// `dumped_pass` is the pass, the graph is written to the log.
 class PassManager {
  public:
-  PassManager(Graph& graph, const Log& log) : graph_(graph), log_(log), dumped_(dumped_pass()) {}
+  PassManager(Graph& graph, const Interruption& interruption, const Log& log)
+      : graph_(graph), interruption_(interruption), log_(log) {}
 
   template <typename Pass>
   void run(const char* name, Pass&& pass) {
+    interruption_.check(kCompiling);
     const auto begin = std::chrono::steady_clock::now();
     pass(graph_);
     verify(graph_);
-    if (log_.wants(LogLevel::debug)) {
+    if (log_.wants(LogTopic::plan, LogLevel::debug)) {
       const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-      log_.write(LogLevel::debug, text("pass ", name, ": ", graph_.nodes().size(), " nodes, ", took.count(), " ms"));
+      log_.write(LogTopic::plan, LogLevel::debug, text("pass ", name, ": ", graph_.nodes().size(), " nodes, ", took.count(), " ms"));
     }
-    if (dumped_ == name) dump();
+    if (log_.dumped_pass() == name) dump();
   }
 
  private:
   void dump() const {
     std::istringstream lines(print_graph(graph_));
     // the caller asked for it, so at any level
-    for (std::string line; std::getline(lines, line);) log_.write(LogLevel::error, line);
+    for (std::string line; std::getline(lines, line);) log_.write(LogTopic::plan, LogLevel::error, line);
   }
 
   Graph& graph_;
+  const Interruption& interruption_;
   const Log& log_;
-  const std::string dumped_;  // the name of a pass
 };
 
 // A bias that another rank of the channel group adds is not in the graph.
@@ -69,6 +73,13 @@ LossForm loss_form(const CompileRequest& r, const Shape& output) {
   return form;
 }
 
+// Between its pieces, a step also returns the network's output.
+void append_training_loss(Graph& graph, const CompileRequest& r) {
+  const ValueId output = graph.outputs[0];
+  append_loss(graph, loss_form(r, graph.type(output).shape));
+  if (r.form.part == StepForm::passes) graph.outputs.push_back({output, Report::value});
+}
+
 // Throws OUT_OF_MEMORY if a value has more elements than kernels can count, in 32 bits. Libraries
 // of kernels would not refuse all such sizes.
 void check_sizes(const Graph& graph) {
@@ -90,15 +101,20 @@ void check_sizes(const Graph& graph) {
 Network differentiate_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
   const bool trains = r.mode == Mode::train;
   Graph graph = r.model;
-  PassManager passes(graph, log);
+  if (r.output != kNoValue) graph.outputs = {r.output};
+  PassManager passes(graph, r.interruption, log);
   passes.run("rebatch", [&](Graph& g) { g = rebatch(g, samples); });
   // Before `inference`: a layer that it removes, such as dropout, must not change how the next
   // layer's parameters are cut.
   if (r.channel_split) passes.run("channel_split", [&](Graph& g) { g = r.channel_split->apply(g, channel_rank); });
   check_sizes(graph);
   if (!trains) passes.run("inference", to_inference);
-  if (r.mode != Mode::predict)
-    passes.run("loss", [&](Graph& g) { append_loss(g, loss_form(r, g.type(g.outputs[0]).shape)); });
+  if (r.mode != Mode::predict) {
+    if (r.form.has_own_loss)
+      passes.run("own_loss", append_own_loss);
+    else
+      passes.run("loss", [&](Graph& g) { append_training_loss(g, r); });
+  }
   if (r.spec.fuse) {
     const StageOf stage_of = r.stages ? [&](const std::string& layer) { return r.stages->stage_of(layer); } : StageOf();
     passes.run("fuse", [&](Graph& g) { fuse(g, stage_of); });
@@ -111,7 +127,7 @@ Network differentiate_network(const CompileRequest& r, int64_t samples, int chan
   const size_t forward_nodes = graph.nodes().size();
   if (trains) {
     const auto trainable = r.channel_split ? trainable_in(graph, r.trainable) : r.trainable;
-    passes.run("autodiff", [&](Graph& g) { autodiff(g, trainable); });
+    passes.run("autodiff", [&](Graph& g) { autodiff(g, trainable, r.form.has_input_gradient); });
   }
   return {std::move(graph), forward_nodes, {}};
 }
@@ -122,6 +138,7 @@ size_t most_activation_bytes(const CompileRequest& r, Network network) {
   const std::vector<Network> networks(std::max<size_t>(r.micro_batches.size(), 1), network);
   const PipelineTable table = schedule_of(r, static_cast<int>(networks.size()));
   size_t most = 0;
+  r.interruption.check(kCompiling);
   for (int position = 0; position < r.positions; ++position)
     most =
         std::max(most, activation_bytes(unroll(networks, table[static_cast<size_t>(position)], position, r.positions)));
@@ -133,7 +150,7 @@ size_t most_activation_bytes(const CompileRequest& r, Network network) {
 Network build_network(const CompileRequest& r, int64_t samples, const Log& log) {
   Network network = differentiate_network(r, samples, r.channel_rank, log);
   if (r.mode != Mode::train || !r.spec.recompute.is_on()) return network;
-  PassManager passes(network.graph, log);
+  PassManager passes(network.graph, r.interruption, log);
   passes.run("recompute", [&](Graph& g) {
     const Graph first = r.channel_rank > 0 ? differentiate_network(r, samples, 0, Log()).graph : g;
     const auto bytes_of = [&](const Graph& recomputed) {
@@ -147,8 +164,9 @@ Network build_network(const CompileRequest& r, int64_t samples, const Log& log) 
 }
 
 PipelineTable schedule_of(const CompileRequest& r, int micro_batches) {
+  const int chunks = r.stages ? chunks_of(r.stages->count(), r.positions) : 1;
+  if (r.form.part == StepForm::passes) return make_plain_schedule(r.positions, micro_batches, chunks);
   if (!r.stages) return {in_turn(static_cast<size_t>(micro_batches))};
-  const int chunks = chunks_of(r.stages->count(), r.positions);
   const bool fits =
       r.spec.pipeline_schedule != PipelineSchedule::interleaved || can_interleave(micro_batches, r.positions);
   return fits ? make_pipeline_schedule(r.spec.pipeline_schedule, r.positions, micro_batches, chunks)
@@ -163,6 +181,7 @@ std::vector<Network> build_micro_batches(const CompileRequest& r, const Log& log
   std::map<int64_t, Network> of_size;
   std::vector<Network> networks;
   for (const MicroBatch& micro_batch : r.micro_batches) {
+    r.interruption.check(kCompiling);
     const int64_t samples = std::max<int64_t>(micro_batch.samples.size(), 1);
     auto found = of_size.find(samples);
     if (found == of_size.end()) {
@@ -193,8 +212,20 @@ Graph build_step(const CompileRequest& r, const Log& log) {
     networks.push_back(build_network(r, r.local_batch, log));
     if (r.stages) networks[0].stages = r.stages->assign(networks[0].graph);
   }
-  if (!r.stages) return unroll(networks, in_turn(networks.size()));
-  return unroll(networks, actions_of(r, static_cast<int>(networks.size())), r.position, r.positions);
+  const bool pauses = r.form.part == StepForm::passes;
+  return unroll(networks, actions_of(r, static_cast<int>(networks.size())), r.position, r.positions, pauses);
+}
+
+// Returns the part of the model that this rank of a channel group holds.
+Graph own_model(const CompileRequest& r) {
+  return r.channel_split ? r.channel_split->apply(r.model, r.channel_rank) : r.model;
+}
+
+Graph build_idle(const CompileRequest& r) {
+  Graph graph = idle_graph(own_model(r), r.own_trainable);
+  if (r.form.part == StepForm::passes)
+    graph.nodes().insert(graph.nodes().begin(), Node{&pause_op, "forward", {}, {}, {}});
+  return graph;
 }
 
 OptimizerStep optimizer_step_of(const CompileRequest& r) {
@@ -214,23 +245,26 @@ OptimizerStep optimizer_step_of(const CompileRequest& r) {
 }  // namespace
 
 Graph build_graph(const CompileRequest& r, const Log& log) {
-  const bool trains = r.mode == Mode::train;
+  const bool trains = r.mode == Mode::train, has_passes = r.form.part != StepForm::update;
   Graph graph;
-  PassManager passes(graph, log);
-  if (r.local_batch > 0 || (trains && r.spec.syncs_statistics))
+  PassManager passes(graph, r.interruption, log);
+  if (!has_passes)
+    passes.run("update", [&](Graph& g) { g = update_graph(own_model(r), r.own_trainable); });
+  else if (r.local_batch > 0 || (trains && r.spec.syncs_statistics))
     passes.run("unroll", [&](Graph& g) { g = build_step(r, log); });
   else if (trains)
-    passes.run("idle", [&](Graph& g) {
-      g = idle_graph(r.channel_split ? r.channel_split->apply(r.model, r.channel_rank) : r.model, r.own_trainable);
-    });
-  if (trains) {
+    passes.run("idle", [&](Graph& g) { g = build_idle(r); });
+  if (trains && has_passes) {
     if (r.ranks > 1) passes.run("data_parallel", [&](Graph& g) { insert_all_reduces(g, r.buckets); });
     if (r.ranks > 1 && r.spec.compresses_gradients) passes.run("compress_gradients", compress_gradients);
+  }
+  if (trains && r.form.part != StepForm::passes) {
     passes.run("optimizer", [&](Graph& g) { append_optimizer(g, optimizer_step_of(r)); });
     if (r.spec.shards_optimizer) passes.run("shard_optimizer", [&](Graph& g) { insert_all_gathers(g, r.buckets); });
   }
-  if (r.results.places > 0) passes.run("batch_results", [&](Graph& g) { insert_batch_results(g, r.results); });
-  if (r.local_batch == 0) return graph;
+  if (r.results.places > 0 && has_passes && !r.form.has_own_loss)
+    passes.run("batch_results", [&](Graph& g) { insert_batch_results(g, r.results); });
+  if (r.local_batch == 0 || !has_passes) return graph;
   if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
   if (trains && r.spec.fuse) {
     // If few activations are kept, the sum is kept instead of its terms.
@@ -247,10 +281,12 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
 }
 
 Plan compile(const CompileRequest& r, Device& device, StateTable& state, const Log& log) {
-  Plan plan = lower(build_graph(r, log), device, state);
+  Plan plan = lower(build_graph(r, log), device, state, r.interruption);
   static constexpr const char* kModes[] = {"train", "evaluate", "predict"};
   plan.name = text(kModes[static_cast<int>(r.mode)], " batch ", r.local_batch,
                    r.global_batch > 0 ? text(" of ", r.global_batch) : "", " on ", device.id());
+  if (r.form.part == StepForm::passes) plan.name += ", in pieces";
+  if (r.form.part == StepForm::update) plan.name = text("update on ", device.id());
   return plan;
 }
 

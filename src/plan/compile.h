@@ -1,6 +1,7 @@
 // The recipe that turns a model into a rank's plan.
 #pragma once
 
+#include "core/interruption.h"
 #include "core/log.h"
 #include "parallel/batch_results.h"
 #include "parallel/channel_split.h"
@@ -16,11 +17,26 @@ namespace troika {
 
 enum class Mode { train, evaluate, predict };
 
+// The part of a training step that a plan computes.
+struct StepForm {
+  enum Part {
+    whole,
+    passes,  // forward, a pause, and backward to the sums of gradients over ranks
+    update,  // everything after that, for gradients that are there
+  } part = whole;
+  // For passes:
+  bool has_own_loss = false;        // the gradient of the output is fed
+  bool has_input_gradient = false;  // the gradient of the samples is an output
+  bool operator==(const StepForm&) const = default;
+};
+
 struct CompileRequest {
   explicit CompileRequest(const Graph& graph, StepSpec step = {}) : model(graph), spec(std::move(step)) {}
   const Graph& model;
   StepSpec spec;
   Mode mode = Mode::train;
+  ValueId output = kNoValue;              // of the model, to predict; kNoValue: the model's own output
+  StepForm form;                          // of training
   int64_t local_batch = 0;                // samples of this rank; 0: the rank takes part only in sums and the update
   int64_t global_batch = 0;               // samples of all ranks
   std::vector<MicroBatch> micro_batches;  // this rank's samples when training
@@ -33,6 +49,7 @@ struct CompileRequest {
   const ChannelSplit* channel_split = nullptr;  // null: one rank has all channels
   int channel_rank = 0;
   BatchResults results;
+  Interruption interruption;
   bool runs_beside = false;  // the device records: gradients of weights run concurrently (StepSpec::least_beside)
   // For training:
   std::vector<std::string> trainable;      // of the whole model

@@ -22,7 +22,8 @@ struct Stored {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, Device& device, StateTable& state) : graph_(graph), device_(device), state_(state) {}
+  Lowering(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption)
+      : graph_(graph), device_(device), state_(state), interruption_(interruption) {}
 
   Plan run() {
     stored_.resize(graph_.values().size());
@@ -33,7 +34,10 @@ class Lowering {
       stored_[id] = {new_block(value.type, nullptr), nullptr};
       draft_.add_input(value, stored_[id].place);
     }
-    for (const Node& node : graph_.nodes()) lower_node(node);
+    for (const Node& node : graph_.nodes()) {
+      interruption_.check("compiling a plan");
+      lower_node(node);
+    }
     for (const auto& [id, report] : graph_.outputs)
       draft_.add_output(report, graph_.type(id), stored_as(id, nullptr, "output").place);
     wait_for_rest();
@@ -44,7 +48,7 @@ class Lowering {
   }
 
  private:
-  static Place state_place(const Value& value) { return {Place::kNone, value.role, value.name}; }
+  static Place state_place(const Value& value) { return {Place::kNone, value.role, value.name, {}}; }
 
   Place new_block(const TensorType& type, const LayoutPtr& layout) {
     return draft_.add_block(layout ? layout->bytes() : type.bytes());
@@ -136,7 +140,19 @@ class Lowering {
       case CollectiveOp::send:
       case CollectiveOp::receive: return lower_message(node, collective.kind == CollectiveOp::send);
       case CollectiveOp::copy: return;  // a view
+      case CollectiveOp::pause: return lower_pause();
     }
+  }
+
+  // Before the pause, everything arrives, and the outputs that are there become plain for the host.
+  void lower_pause() {
+    for (const auto& [id, report] : graph_.outputs)
+      if (stored_[id].place.block != Place::kNone) stored_as(id, nullptr, "output");
+    wait_for_rest();
+    in_flight_.clear();
+    gathers_.clear();
+    sums_in_flight_.clear();
+    draft_.add_step({PlanStep::pause, 0});
   }
 
   // Messages have plain layouts: ranks may choose layouts of their own.
@@ -236,6 +252,12 @@ class Lowering {
     if (same_layout(current, wanted)) return {stored_[id].place, current};
     for (const auto& [layout, place] : reordered_[id])
       if (same_layout(layout, wanted)) return {place, layout};
+    if (value.role == Role::parameter && state_.is_placed() && state_.packed()) {
+      Place packed = state_place(value);
+      packed.packed = state_.packed()->pack(device_, state_.find(value.name), wanted);
+      reordered_[id].push_back({wanted, packed});
+      return {packed, wanted};
+    }
     const Place to = new_block(value.type, wanted);
     add_reorder(value.name.empty() ? reader : value.name, value.type, current, wanted, stored_[id].place, to);
     reordered_[id].push_back({wanted, to});
@@ -245,6 +267,7 @@ class Lowering {
   const Graph& graph_;
   Device& device_;
   StateTable& state_;
+  const Interruption& interruption_;
   PlanDraft draft_;
   std::vector<Stored> stored_;  // by value
   std::map<ValueId, std::vector<std::pair<LayoutPtr, Place>>> reordered_;
@@ -255,6 +278,8 @@ class Lowering {
 
 }  // namespace
 
-Plan lower(const Graph& graph, Device& device, StateTable& state) { return Lowering(graph, device, state).run(); }
+Plan lower(const Graph& graph, Device& device, StateTable& state, const Interruption& interruption) {
+  return Lowering(graph, device, state, interruption).run();
+}
 
 }  // namespace troika

@@ -18,6 +18,7 @@ namespace {
 std::string print_location(const Location& l) {
   static constexpr const char* kNames[] = {"_", "arena", "parameters", "gradients", "optimizer"};
   if (l.segment == Segment::none) return "_";
+  if (l.segment == Segment::packed) return text("packed:", l.bytes);
   return text(kNames[static_cast<int>(l.segment)], "+", l.offset, ":", l.bytes);
 }
 
@@ -42,6 +43,7 @@ const char* name_of(PlanStep::Kind kind) {
     case PlanStep::wait_group_sum: return "wait_group_sum";
     case PlanStep::channel_gather: return "channel_gather";
     case PlanStep::channel_scatter: return "channel_scatter";
+    case PlanStep::pause: return "pause";
   }
   return "";
 }
@@ -73,6 +75,8 @@ std::string print_plan(const Plan& plan) {
       const ChannelExchange& exchange = plan.exchanges[step.index];
       out << (step.kind == PlanStep::channel_gather ? "  channel_gather " : "  channel_scatter ")
           << print_location(exchange.from) << " -> " << print_location(exchange.to) << '\n';
+    } else if (step.kind == PlanStep::pause) {
+      out << "  pause\n";
     } else if (step.kind != PlanStep::launch) {
       const Message& m = plan.messages[step.index];
       out << (step.kind == PlanStep::send ? "  send " : "  receive ") << m.slot

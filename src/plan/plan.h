@@ -38,7 +38,8 @@ struct PlanStep {
     start_group_sum,
     wait_group_sum,
     channel_gather,
-    channel_scatter
+    channel_scatter,
+    pause  // the run ends here, and another run goes on from here
   } kind;
   size_t index;  // into launches, messages, sums or exchanges, or the bucket
 };

@@ -15,7 +15,7 @@ constexpr size_t kMostPrinted = 8;       // layouts of a launch's inputs
 }  // namespace
 
 Place PlanDraft::add_block(size_t bytes) {
-  return {arena_.add(bytes, static_cast<int>(plan_.launches.size())), Role::activation, ""};
+  return {arena_.add(bytes, static_cast<int>(plan_.launches.size())), Role::activation, "", {}};
 }
 
 void PlanDraft::keep_until(const Place& place, size_t launch) {
@@ -158,7 +158,7 @@ void PlanDraft::place_arena() {
   plan_.fed_numbers = {Segment::arena, 0, arena_.bytes()};
   const size_t begin = arena_.align(kArenaAlignment);
   for (size_t i = 0; i < output_places_.size(); ++i)
-    if (plan_.outputs[i].report != Report::value) place(output_places_[i]);
+    if (is_number(plan_.outputs[i].report)) place(output_places_[i]);
   plan_.result_numbers = {Segment::arena, begin, arena_.bytes() - begin};
   arena_.place_rest();
   plan_.arena_bytes = arena_.bytes();
@@ -166,6 +166,7 @@ void PlanDraft::place_arena() {
 
 Location PlanDraft::locate(const Place& place, const StateTable& state) const {
   if (place.block != Place::kNone) return {Segment::arena, arena_.offset_of(place.block), arena_.bytes_of(place.block)};
+  if (place.packed.segment == Segment::packed) return place.packed;
   return is_state(place.role) ? state.locate(place.role, place.name) : Location{};
 }
 

@@ -18,6 +18,7 @@ struct Place {
   size_t block = kNone;
   Role role = Role::activation;  // of state
   std::string name;              // of state
+  Location packed = {};          // of a parameter in a further layout
   bool is_absent() const { return block == kNone && !is_state(role); }
 };
 

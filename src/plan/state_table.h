@@ -11,8 +11,10 @@
 
 namespace troika {
 
-// buffers are stored after the parameters
-enum class Segment : int32_t { none, arena, parameters, gradients, optimizer };
+class Device;
+
+// buffers are stored after the parameters; in `packed`, an offset is an address
+enum class Segment : int32_t { none, arena, parameters, gradients, optimizer, packed };
 
 struct Location {
   Segment segment = Segment::none;
@@ -40,6 +42,15 @@ struct BucketRange {
   std::vector<OwnedBytes> pieces;  // which share updates which bytes, from its offset; empty: every share updates all
 };
 
+// Keeps parameters in further layouts, for plans that run often while values stay the same.
+class PackedState {
+ public:
+  virtual ~PackedState() = default;
+  // Returns the place of a parameter in a layout. `device` computes the first copy now. Later
+  // values get there too.
+  virtual Location pack(Device& device, const StateEntry& entry, const LayoutPtr& layout) = 0;
+};
+
 class StateTable {
  public:
   // Entries come in the order in which they are stored: trainable parameters bucket by bucket, then
@@ -58,6 +69,11 @@ class StateTable {
   const std::vector<std::string>& slots() const { return slots_; }
   bool is_placed() const { return is_placed_; }
 
+  // Keeps parameters in the layouts that plans want, instead of a reorder in every run; null: none.
+  // It must outlive plans that are lowered with it, and nothing may train.
+  PackedState* packed() const { return packed_; }
+  void set_packed(PackedState* packed) { packed_ = packed; }
+
   // Assigns every entry its offset. Undecided layouts become plain.
   void place();
 
@@ -73,6 +89,7 @@ class StateTable {
   std::vector<StateEntry> entries_;
   std::vector<std::string> slots_;
   bool is_placed_ = false;
+  PackedState* packed_ = nullptr;
   size_t parameter_bytes_ = 0, gradient_bytes_ = 0;
   std::vector<size_t> owned_bytes_;  // of one slot, by owner; empty: every share has all of it
   std::vector<BucketRange> buckets_;

@@ -1,6 +1,9 @@
 // One pass over a plan's steps.
 #include "runtime/executor.h"
 
+#include <algorithm>
+
+#include "core/text.h"
 #include "plan/launch_order.h"
 
 namespace troika {
@@ -12,6 +15,7 @@ std::byte* Bases::address(const Location& location) const {
     case Segment::parameters: return parameters + location.offset;
     case Segment::gradients: return gradients + location.offset;
     case Segment::optimizer: return optimizer + location.offset;
+    case Segment::packed: return reinterpret_cast<std::byte*>(location.offset);
   }
   return nullptr;
 }
@@ -65,13 +69,23 @@ void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, Dev
   }
 }
 
+size_t find_pause(const Plan& plan) {
+  const auto is_pause = [](const PlanStep& step) { return step.kind == PlanStep::pause; };
+  const auto found = std::find_if(plan.steps.begin(), plan.steps.end(), is_pause);
+  if (found == plan.steps.end()) throw Error(Status::internal, text("plan ", plan.name, " has no pause"));
+  return static_cast<size_t>(found - plan.steps.begin());
+}
+
 }  // namespace
 
 void execute(const Plan& plan, Device& device, const Bases& bases, const std::vector<BucketRange>& buckets,
-             const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace) {
+             const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace, Piece piece) {
   Communicator* const data = groups.of(RankGroup::data);
+  const size_t first = piece == Piece::backward ? find_pause(plan) + 1 : 0;
+  const size_t last = piece == Piece::forward ? find_pause(plan) : plan.steps.size();
   auto recorded = plan.recorded.begin();
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
+  while (recorded != plan.recorded.end() && recorded->first < first) ++recorded;
+  for (size_t i = first; i < last; ++i) {
     const PlanStep& step = plan.steps[i];
     if (!trace && recorded != plan.recorded.end() && recorded->first == i) {
       recorded->recording->run();
@@ -132,6 +146,7 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
                           deadline);
         groups.progress();
         break;
+      case PlanStep::pause: break;
     }
     if (trace) {
       event.end = std::chrono::steady_clock::now();

@@ -32,9 +32,16 @@ struct TraceEvent {
   std::chrono::steady_clock::time_point begin, end;
 };
 
+// The steps of a plan that a run takes.
+enum class Piece {
+  all,
+  forward,   // up to the pause
+  backward,  // from the pause on
+};
+
 // Runs the plan on the calling thread, the device's worker. Appends events to `trace` unless it is
 // null; nothing is allocated if `trace` has room for plan.steps.size() of them.
 void execute(const Plan& plan, Device& device, const Bases& bases, const std::vector<BucketRange>& buckets,
-             const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace);
+             const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace, Piece piece = Piece::all);
 
 }  // namespace troika

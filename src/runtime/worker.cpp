@@ -4,20 +4,22 @@
 #include <system_error>
 #include <utility>
 
-#include "core/block_signals.h"
-#include "core/float_environment.h"
+#include "core/address_space.h"
+#include "core/named_thread.h"
 #include "core/text.h"
 
 namespace troika {
 
 Worker::Worker(std::shared_ptr<Device> device) : device_(std::move(device)) {
-  const BlockSignals blocked;
+  require_address_space(kRoomOfLibraries);
   try {
-    thread_ = std::thread([this] { loop(); });
+    thread_ = named_thread(text("troika ", device_->id()), [this] { loop(); });
   } catch (const std::system_error& e) {
     throw Error(Status::out_of_memory,
                 text("device ", device_->id(), ": its worker thread could not be started: ", e.what()));
   }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return is_ready_; });
 }
 
 Worker::~Worker() {
@@ -53,7 +55,6 @@ void Worker::wait() {
 }
 
 void Worker::loop() {
-  const DefaultFloatEnvironment environment;
   std::exception_ptr unusable;  // the error with which every job then ends
   try {
     device_->enter_thread();
@@ -61,6 +62,8 @@ void Worker::loop() {
     unusable = std::current_exception();
   }
   std::unique_lock lock(mutex_);
+  is_ready_ = true;
+  changed_.notify_all();
   while (true) {
     changed_.wait(lock, [&] { return job_ || is_ending_; });
     if (!job_) return;

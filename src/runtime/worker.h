@@ -39,7 +39,7 @@ class Worker {
   std::mutex mutex_;
   std::condition_variable changed_;
   const std::function<void()>* job_ = nullptr;
-  bool is_running_ = false, is_ending_ = false;
+  bool is_ready_ = false, is_running_ = false, is_ending_ = false;
   std::exception_ptr error_;
   std::thread thread_;
 };

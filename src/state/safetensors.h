@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/file_system.h"
+#include "state/byte_source.h"
 #include "state/safetensors_header.h"
 
 namespace troika {
@@ -19,15 +21,15 @@ namespace troika {
 // flipped bit.
 constexpr const char* kSumKey = "crc32";
 
-// An open file whose whole header has been checked. It is read with pread, so a file that changes
-// meanwhile causes an error, never a signal. Several threads may read.
+// Safetensors whose whole header has been checked. Several threads may read.
 class SafetensorsReader {
  public:
   // Throws NOT_FOUND, IO or CORRUPT, naming `what` and the path. The file system must outlive this
   // object.
   explicit SafetensorsReader(const std::string& path, std::string_view what = "weights file",
                              const FileSystem& file_system = FileSystem::real());
-  ~SafetensorsReader();
+  // Throws IO or CORRUPT.
+  explicit SafetensorsReader(std::unique_ptr<const ByteSource> source);
   SafetensorsReader(const SafetensorsReader&) = delete;
   SafetensorsReader& operator=(const SafetensorsReader&) = delete;
 
@@ -47,19 +49,15 @@ class SafetensorsReader {
   void check_sum() const;
 
   // Returns "weights file 'w.safetensors'", for messages.
-  const std::string& label() const { return label_; }
+  const std::string& label() const { return source_->label(); }
 
  private:
-  void read_at(uint64_t offset, void* destination, uint64_t size) const;
-
-  const FileSystem& file_system_;
-  std::string label_;
-  int file_ = -1;
+  std::unique_ptr<const ByteSource> source_;
   SafetensorsHeader header_;
   std::unordered_map<std::string_view, const TensorEntry*> by_name_;  // into header_
 };
 
-// Collects tensors, then writes them as one file.
+// Collects tensors, then writes them as one file, or as the bytes of one file to memory.
 class SafetensorsWriter {
  public:
   // Fills `size` bytes at `destination` with a tensor's data, such as by a copy from a device.
@@ -84,13 +82,28 @@ class SafetensorsWriter {
   void write(const std::string& path, std::string_view what = "weights file",
              const FileSystem& file_system = FileSystem::real()) const;
 
+  // Returns the bytes of the file, without a look at the data, and writes as many to `buffer`.
+  // Throws INVALID_ARGUMENT as write() does; messages begin with `label`.
+  uint64_t size(const std::string& label) const;
+  void write_memory(void* buffer, const std::string& label) const;
+
  private:
   struct Tensor {
     TensorEntry entry;  // offsets are set by write()
     const void* data;
     Fill fill;
   };
+  // The file's first bytes, up to the data.
+  struct Layout {
+    std::string head;
+    uint64_t data_bytes;
+  };
   void add(std::string name, std::string_view dtype, Shape shape, const void* data, Fill fill);
+  std::vector<const Tensor*> order() const;
+  // Returns a tensor's bytes, as they are stored or as a fill writes them to `filled`.
+  static const void* data_of(const Tensor& tensor, std::vector<char>& filled);
+  std::string sum() const;
+  Layout lay_out(const std::string& label, const std::string& sum) const;
 
   std::map<std::string, Tensor, std::less<>> tensors_;
   std::map<std::string, std::string> metadata_;

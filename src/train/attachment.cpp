@@ -11,7 +11,7 @@ StepLayout make_layout(const Context& context, const Model& model, const LocalDe
                        const TrainerOptions& options, StepLayout::Purpose purpose) {
   if (!model.is_complete())
     throw Error(Status::invalid_argument,
-                text("model '", model.name(), "': has no output yet; set it before attaching"));
+                text("model '", model.name(), "': has no output yet; set it by troika_model_set_output"));
   if (local.devices.empty())
     throw Error(Status::invalid_argument, text("model '", model.name(), "': the list of devices is empty"));
   for (DeviceId device : local.devices) context.backends().require(device);

@@ -40,6 +40,20 @@ BatchView BatchChecks::check(const Batch& batch) const {
   return view;
 }
 
+BatchView BatchChecks::check_samples(const Batch& batch) const {
+  BatchView view;
+  view.n = view.counted = batch.size();
+  view.inputs = batch.input_data();
+  check_inputs(batch.dtype, batch.shape, view.inputs);
+  return view;
+}
+
+void BatchChecks::require_real_inputs() const {
+  if (input_dtype_ != DType::f32)
+    throw Error(Status::invalid_argument, text("input_gradient: the inputs of model '", model_.name(), "' are ",
+                                               name_of(input_dtype_), ", which have no gradient; needs f32"));
+}
+
 void BatchChecks::check_inputs(DType dtype, const Shape& inputs, const void* data) const {
   const Shape& sample = input_shape_;
   if (inputs.rank() != sample.rank() + 1 ||
@@ -67,11 +81,16 @@ int64_t BatchChecks::check_targets(const BatchView& batch) const {
   if (loss_ == Loss::mean_squared_error) {
     if (!batch.values || batch.value_size != outputs_)
       throw Error(Status::invalid_argument,
-                  text("batch: targets are ", batch.values ? text(batch.value_size, " values a sample") : "labels",
+                  text("batch: ",
+                       batch.values   ? text("targets are ", batch.value_size, " values a sample")
+                       : batch.labels ? text("targets are labels")
+                                      : text("has no targets"),
                        ", mean squared error on model '", model_.name(), "' needs ", outputs_, " values a sample"));
     return batch.n;
   }
-  if (!batch.labels) throw Error(Status::invalid_argument, "batch: targets are values, cross-entropy needs labels");
+  if (!batch.labels)
+    throw Error(Status::invalid_argument, text("batch: ", batch.values ? "targets are values" : "has no targets",
+                                               ", cross-entropy needs labels"));
   if (batch.label_size != labels_per_sample_)
     throw Error(Status::invalid_argument,
                 text("batch: has ", batch.label_size, batch.label_size == 1 ? " label" : " labels",
@@ -93,9 +112,13 @@ bool BatchChecks::fits_inputs(const Dataset& dataset) const {
   return dataset.sample_shape() == input_shape_ && dataset.form().dtype == input_dtype_;
 }
 
+bool BatchChecks::fits_words(const Dataset& dataset) const {
+  return fits_inputs(dataset) && (words_ == 0 || dataset.form().words <= words_);
+}
+
 bool BatchChecks::fits(const Dataset& dataset) const {
   const SampleForm& form = dataset.form();
-  if (!fits_inputs(dataset) || (words_ > 0 && form.words > words_)) return false;
+  if (!fits_words(dataset)) return false;
   if (loss_ == Loss::mean_squared_error) return form.value_size == outputs_;
   return dataset.has_labels() && form.label_size == labels_per_sample_ && form.classes <= classes_ &&
          (!form.ignored || form.ignored == labels_.ignored);

@@ -16,11 +16,17 @@ class BatchChecks {
   // Returns the batch for a step, with the number of labels that count. INVALID_ARGUMENT unless the
   // inputs are those of the model and every sample has the targets that the loss needs.
   BatchView check(const Batch& batch) const;
+  // The same without targets, for a prediction or a loss that the caller computes: the result has
+  // none.
+  BatchView check_samples(const Batch& batch) const;
+  void require_real_inputs() const;  // INVALID_ARGUMENT if they are tokens, which have no gradient
   // INVALID_ARGUMENT unless inputs of that type and shape [batch, ...] are those of the model, and
   // there is at least one sample. If tokens are passed, each must be a word that the model knows.
   void check_inputs(DType dtype, const Shape& inputs, const void* data = nullptr) const;
   // Whether the dataset's samples are of the model's type.
   bool fits_inputs(const Dataset& dataset) const;
+  // Whether they are, and every token is a word that the model knows.
+  bool fits_words(const Dataset& dataset) const;
   // Whether the dataset's samples need none of the checks above. If they need some, the checks
   // report it.
   bool fits(const Dataset& dataset) const;

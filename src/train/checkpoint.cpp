@@ -107,6 +107,7 @@ std::vector<Option> options_of(const Trainer& trainer) {
     options.push_back({"loss_scale_interval", std::to_string(o.conditioning.scale_interval), Absence::unused});
   if (o.conditioning.max_norm > 0)
     options.push_back({"max_gradient_norm", print_number(o.conditioning.max_norm), Absence::unused});
+  if (o.conditioning.skips_not_finite) options.push_back({"skip_not_finite", "1", Absence::unused});
   if (o.average_decay > 0) options.push_back({"average_decay", print_number(o.average_decay), Absence::unused});
   if (!o.decays_one_axis) options.push_back({"decay_one_axis", "0", Absence::unused});
   if (o.labels.smoothing > 0) options.push_back({"label_smoothing", print_number(o.labels.smoothing), Absence::unused});
@@ -123,7 +124,7 @@ std::vector<Option> options_of(const Trainer& trainer) {
 
 // Options that a state may have and the trainer may lack. If the trainer lacks them, options_of
 // does too.
-constexpr const char* kOptionalKeys[] = {"loss_scale",     "max_gradient_norm", "average_decay",
+constexpr const char* kOptionalKeys[] = {"loss_scale",     "max_gradient_norm", "skip_not_finite", "average_decay",
                                          "decay_one_axis", "label_smoothing",   "ignore_index"};
 
 std::string file_name_of_slot(const std::string& slot_name) { return kOptimizerPrefix + slot_name; }
@@ -255,7 +256,8 @@ class CheckpointReader {
       position.batch.epoch = number<int64_t>("epoch");
       position.batch.batch = number<int64_t>("batch");
       position.batch.batches = number<int64_t>("batches");
-      if (find("loader_seed")) position.shuffle_seed = number<uint64_t>("loader_seed");
+      if (find("loader_seed")) position.order.seed = number<uint64_t>("loader_seed");
+      if (find("loader_weights")) position.order.weights = number<uint64_t>("loader_weights");
     }
     if (position.step < 0 || position.batch.epoch < 0 || position.batch.batch < 0)
       throw Error(Status::corrupt, text(label_, ": step, epoch or batch is below 0"));
@@ -345,9 +347,10 @@ class CheckpointReader {
 
 }  // namespace
 
-void save_checkpoint(Trainer& trainer, const std::string& path) {
-  trainer.check_usable();
-  SafetensorsWriter writer;
+namespace {
+
+void add_metadata(SafetensorsWriter& writer, const Trainer& trainer) {
+  set_model_metadata(writer, *trainer.model());
   writer.set_metadata("format", kTrainingStateFormat);
   for (const Option& option : options_of(trainer)) writer.set_metadata(option.key, option.value);
   const TrainingState state = trainer.training_state();
@@ -356,7 +359,9 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
     writer.set_metadata("epoch", std::to_string(state.position.batch.epoch));
     writer.set_metadata("batch", std::to_string(state.position.batch.batch));
     writer.set_metadata("batches", std::to_string(state.position.batch.batches));
-    if (state.position.shuffle_seed) writer.set_metadata("loader_seed", std::to_string(*state.position.shuffle_seed));
+    const SampleOrder& order = state.position.order;
+    if (order.seed) writer.set_metadata("loader_seed", std::to_string(*order.seed));
+    if (order.weights) writer.set_metadata("loader_weights", std::to_string(*order.weights));
   }
   std::vector<double> rates;
   for (const SettingValues& row : state.settings)
@@ -375,18 +380,46 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
   if (trainer.options().conditioning.is_scaled)
     writer.set_metadata("loss_scale", text(print_number(static_cast<double>(state.loss_scale[0])), ' ',
                                            print_number(static_cast<double>(state.loss_scale[1]))));
+}
 
-  const ParameterStore& store = *trainer.model()->parameters();
-  std::lock_guard lock(trainer.model()->parameters()->mutex());
-  trainer.refresh_store();
-  add_parameters(writer, *trainer.model(), kModelPrefix);
-  const HostSlots slots = trainer.read_slots();
+void add_slots(SafetensorsWriter& writer, const ParameterStore& store, const HostSlots& slots) {
   for (const auto& [name, values] : slots)
     writer.add(file_name_of_slot(name), "F32", store.entry(store.index_of(parameter_of_slot(name))).type.shape,
                values.data());
-  writer.sum_data();
+}
+
+}  // namespace
+
+void save_checkpoint(Trainer& trainer, const std::string& path) {
+  trainer.check_usable();
+  SafetensorsWriter writer;
+  add_metadata(writer, trainer);
+  ParameterStore& store = *trainer.model()->parameters();
+  std::lock_guard lock(store.mutex());
+  trainer.refresh_store();
+  add_parameters(writer, *trainer.model(), kModelPrefix);
+  const HostSlots slots = trainer.read_slots();
+  add_slots(writer, store, slots);
   writer.write(path, kWhat);
 }
+
+StateCopy::StateCopy(Trainer& trainer) : step_(trainer.training_state().position.step) {
+  trainer.check_usable();
+  add_metadata(writer_, trainer);
+  ParameterStore& store = *trainer.model()->parameters();
+  std::lock_guard lock(store.mutex());
+  trainer.refresh_store();
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& entry = store.entry(i);
+    values_.push_back(entry.data);
+    writer_.add(kModelPrefix + entry.name, safetensors_dtype(entry.type.dtype), entry.type.shape,
+                values_.back().data());
+  }
+  slots_ = trainer.read_slots();
+  add_slots(writer_, store, slots_);
+}
+
+void StateCopy::write(const std::string& path) const { writer_.write(path, kWhat); }
 
 void load_checkpoint(Trainer& trainer, const std::string& path) {
   trainer.check_usable();
@@ -414,6 +447,7 @@ void save_average(Trainer& trainer, const std::string& path) {
     const void* data = average == slots.end() ? static_cast<const void*>(p.data.data()) : average->second.data();
     writer.add(p.name, safetensors_dtype(p.type.dtype), p.type.shape, data);
   }
+  set_model_metadata(writer, *trainer.model());
   writer.write(path, "weights file");
 }
 

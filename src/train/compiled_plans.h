@@ -14,7 +14,9 @@ namespace troika {
 struct PlanKey {
   Mode mode = Mode::train;
   int64_t local_batch = 0, global_batch = 0;
-  bool is_alone = false;  // the replica computes the whole batch: nothing is summed over ranks
+  bool is_alone = false;      // the replica computes the whole batch: nothing is summed over ranks
+  ValueId output = kNoValue;  // of the model, to predict; kNoValue: its own output
+  StepForm form = {};         // of training
   bool operator==(const PlanKey&) const = default;
 };
 

@@ -17,7 +17,7 @@ constexpr int kMostThreadsOfCore = 8, kAllowedThreads = 64;
 }  // namespace
 
 Context::Context(ContextOptions options)
-    : log_(std::move(options.log), options.log_level),
+    : log_(std::move(options.log), options.log_levels, std::move(options.dumped_pass)),
       seed_(options.seed),
       backends_(BackendRegistry::create(options.backends)) {
   cpu_set_t set;
@@ -30,6 +30,11 @@ Context::Context(ContextOptions options)
   if (cpu_threads_ > most)
     throw Error(Status::invalid_argument,
                 text("context: cpu_threads is ", cpu_threads_, ", with ", cores, " cores it may be at most ", most));
+  predict_threads_ = options.predict_threads;
+  if (predict_threads_ > cpu_threads_)
+    throw Error(Status::invalid_argument, text("context: predict_threads is ", predict_threads_,
+                                               ", may be at most cpu_threads, which is ", cpu_threads_));
+  thread_budget_ = std::make_unique<ThreadBudget>(cpu_threads_);
 }
 
 DeviceShare Context::cpu_share(int index, int count) const {

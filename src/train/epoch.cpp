@@ -2,6 +2,7 @@
 #include "train/epoch.h"
 
 #include <cmath>
+#include <utility>
 
 #include "core/text.h"
 
@@ -9,6 +10,7 @@ namespace troika {
 
 // A loader that never returns a batch would end every epoch as if nothing were wrong.
 void Epoch::check_has_batches() const {
+  if (loader_.dataset()->is_stream()) return;  // it turns out at the end
   const int64_t n = loader_.dataset()->size();
   if (n == 0) throw Error(Status::invalid_argument, "loader: its dataset has 0 samples, need at least 1");
   if (loader_.batches() == 0)
@@ -66,74 +68,153 @@ void Epoch::catch_up() {
   look_at(last);
 }
 
-void Epoch::train_batch(const BatchOrigin& coming, bool runs_ahead) {
-  try {
-    const BatchView view = trainer_.take_batch(Mode::train, loader_, coming, trainer_.ranks().all());
-    const StepResult started = trainer_.start_step(view, &coming, runs_ahead ? Results::earlier : Results::own);
-    if (ahead_) look_at(*ahead_);
-    ahead_ = Step{started, coming.at};
-  } catch (...) {
-    loader_.seek(coming.at);
-    tells_ = false;
-    if (!trainer_.stepper().is_broken()) catch_up();  // may fail, too; that error is the worse one
-    throw;
-  }
-  if (runs_ahead) return;
-  look_at(*ahead_);
-  ahead_.reset();
+// Goes to the next epoch. A stream without batches is an error, as is a dataset without samples.
+void Epoch::end_epoch() {
+  const BatchPosition end = loader_.tell();
+  loader_.skip();
+  if (end.batch > 0 || !loader_.dataset()->is_stream()) return;
+  throw Error(Status::invalid_argument,
+              text("loader: its stream had no batch in epoch ", end.epoch, ", need at least one",
+                   loader_.options().drop_last ? text(" of ", loader_.options().batch, " samples") : ""));
 }
 
-PassEnd Epoch::train(int64_t batches, Metrics& metrics) {
-  check_has_batches();
+// The next batch is gathered on the devices if they hold the dataset, else read by the host.
+BatchView Epoch::take_batch(Mode mode, const BatchOrigin& coming, const ActiveRanks& active) {
+  const std::shared_ptr<const Dataset>& dataset = loader_.dataset();
+  const BatchChecks& checks = trainer_.checks();
+  if (!checks.fits_inputs(*dataset))
+    checks.check_inputs(dataset->form().dtype, dataset->sample_shape().times(coming.size));
+  if (mode == Mode::train) trainer_.stepper().check_order(coming);
+  const bool reads_targets = mode != Mode::predict;
+  const bool may_keep = trainer_.options().keeps_samples && dataset->is_fixed() && !coming.order.weights &&
+                        (reads_targets ? checks.fits(*dataset) : checks.fits_words(*dataset)) &&
+                        trainer_.keeper().may_keep(dataset);
+  BatchView view;
+  if (may_keep) {
+    trainer_.prepare(mode, coming.size, active);
+    if (trainer_.keeper().keep(dataset, active)) {
+      loader_.skip();
+      view.n = coming.size;
+      view.gathered = &coming;
+      if (reads_targets) view.counted = trainer_.label_count().of(*dataset, coming);
+      return view;
+    }
+  }
+  const Batch& batch = *loader_.next();
+  view = reads_targets ? checks.check(batch) : checks.check_samples(batch);
+  trainer_.prepare(mode, coming.size, active);
+  return view;
+}
+
+void Epoch::train_batch(const BatchOrigin& coming, bool runs_ahead) {
+  std::optional<Step> last;
+  try {
+    const BatchView view = take_batch(Mode::train, coming, trainer_.ranks().all());
+    const StepResult started = trainer_.start_step(view, &coming, runs_ahead ? Results::earlier : Results::own);
+    last = std::exchange(ahead_, Step{started, coming.at});
+  } catch (...) {
+    loader_.seek(coming.at);
+    throw;
+  }
+  if (!runs_ahead) last = std::exchange(ahead_, std::nullopt);
+  if (last) look_at(*last);
+}
+
+PassEnd Epoch::train_batches(int64_t batches) {
   const bool runs_ahead = trainer_.ranks().run_ahead();
-  PassEnd end = PassEnd::stopped;
   while (goes_on_) {
     if (trainer_.take_stop_request()) break;
+    // a stream may take long to say whether it has one batch more
+    if (batches == 0 && loader_.dataset()->is_stream() && !loader_.is_at_end()) return PassEnd::limit;
     const std::optional<BatchOrigin> coming = loader_.peek();
     // its plan may be replaced by another
     if (!coming || (ahead_ && coming->size != ahead_->result.samples)) catch_up();
     if (!goes_on_) break;
     if (!coming) {
-      loader_.skip();
-      end = PassEnd::end_of_epoch;
-      break;
+      const BatchPosition end = loader_.tell();
+      end_epoch();
+      trainer_.stepper().end_epoch(end, loader_.tell());
+      return PassEnd::end_of_epoch;
     }
-    if (batches-- == 0) {
-      end = PassEnd::limit;
-      break;
-    }
+    if (batches-- == 0) return PassEnd::limit;
     train_batch(*coming, runs_ahead);
+  }
+  return PassEnd::stopped;
+}
+
+PassEnd Epoch::train(int64_t batches, Metrics& metrics) {
+  check_has_batches();
+  PassEnd end = PassEnd::stopped;
+  try {
+    end = train_batches(batches);
+  } catch (const Stopped&) {
+    goes_on_ = false;
+  } catch (...) {
+    tells_ = false;
+    if (!trainer_.stepper().is_broken()) catch_up();  // may fail, too; that error is the worse one
+    throw;
   }
   catch_up();
   metrics = this->metrics();
   return goes_on_ ? end : PassEnd::stopped;
 }
 
-bool Epoch::evaluate(const ActiveRanks& active, Metrics& metrics) {
+template <typename Look>
+bool Epoch::pass(Mode mode, const ActiveRanks& active, const Look& look) {
   check_has_batches();
   loader_.rewind();
-  while (goes_on_) {
-    if (trainer_.take_stop_request()) {
-      goes_on_ = false;
-      break;
+  try {
+    while (goes_on_) {
+      if (trainer_.take_stop_request()) return false;
+      const std::optional<BatchOrigin> coming = loader_.peek();
+      if (!coming) {
+        end_epoch();
+        return true;
+      }
+      BatchView view;
+      try {
+        view = take_batch(mode, *coming, active);
+      } catch (const Stopped&) {  // the loader may have read the batch
+        loader_.seek(coming->at);
+        throw;
+      }
+      goes_on_ = trainer_.tell(look(view, coming->at));
     }
-    const std::optional<BatchOrigin> coming = loader_.peek();
-    if (!coming) {
-      loader_.skip();
-      break;
-    }
-    const BatchView view = trainer_.take_batch(Mode::evaluate, loader_, *coming, active);
+  } catch (const Stopped&) {  // the host's wish, not an error
+  }
+  return false;
+}
+
+bool Epoch::evaluate(const ActiveRanks& active, Metrics& metrics) {
+  const bool finished = pass(Mode::evaluate, active, [&](const BatchView& view, const BatchPosition& at) {
     const RunResults& results = trainer_.evaluate(view, active);
     count(results.loss, view.n, view.counted, results.correct);
-    Progress progress = progress_at(coming->at);
+    Progress progress = progress_at(at);
     progress.batch_loss = mean_loss(results.loss, view.counted);
     progress.batch_samples = view.n;
     progress.batch_labels = view.counted;
     progress.batch_correct = results.correct;
-    goes_on_ = trainer_.tell(progress);
-  }
+    return progress;
+  });
   metrics = this->metrics();
-  return goes_on_;
+  return finished;
+}
+
+bool Epoch::predict(float* output, int64_t room, int64_t& samples) {
+  samples = 0;
+  const int64_t elements = trainer_.model()->output_shape().elements();
+  return pass(Mode::predict, trainer_.ranks().all(), [&](BatchView view, const BatchPosition& at) {
+    if (view.n > room - samples)
+      throw Error(Status::invalid_argument, text("predict: the output has room for ", room, " samples, the loader has ",
+                                                 samples + view.n, " up to batch ", at.batch));
+    view.output = output + samples * elements;
+    trainer_.predict(view);
+    samples += view.n;
+    samples_ = samples;
+    Progress progress = progress_at(at);
+    progress.batch_samples = view.n;
+    return progress;
+  });
 }
 
 }  // namespace troika

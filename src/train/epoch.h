@@ -1,4 +1,4 @@
-// Passes over a loader's epoch: training and evaluation.
+// Passes over a loader's epoch: training, evaluation and prediction.
 #pragma once
 
 #include <exception>
@@ -17,7 +17,10 @@ class Epoch {
   // Trains on at most `batches`. If a stop is requested, a step that is under way completes and is
   // counted.
   PassEnd train(int64_t batches, Metrics& metrics);
+  // Return false if the pass was stopped.
   bool evaluate(const ActiveRanks& active, Metrics& metrics);
+  // Writes to `output`, which has room for `room` samples, and counts them in `samples`.
+  bool predict(float* output, int64_t room, int64_t& samples);
 
  private:
   struct Step {
@@ -26,7 +29,13 @@ class Epoch {
   };
 
   void check_has_batches() const;
+  void end_epoch();
+  PassEnd train_batches(int64_t batches);
+  BatchView take_batch(Mode mode, const BatchOrigin& coming, const ActiveRanks& active);
   void train_batch(const BatchOrigin& coming, bool runs_ahead);
+  // Calls look(view, progress) for each batch of the epoch.
+  template <typename Look>
+  bool pass(Mode mode, const ActiveRanks& active, const Look& look);
   void catch_up();
   void look_at(Step step);
   void count(double loss, int64_t samples, int64_t labels, int64_t correct);

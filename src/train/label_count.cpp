@@ -12,7 +12,7 @@ int64_t LabelCount::of(const Dataset& dataset, const BatchOrigin& origin) {
   const int64_t labels = origin.size * dataset.label_size();
   if (!ignored_) return labels;
   const Sampler sampler =
-      origin.shuffle_seed ? Sampler(dataset.size(), *origin.shuffle_seed, origin.at.epoch) : Sampler(dataset.size());
+      origin.order.seed ? Sampler(dataset.size(), *origin.order.seed, origin.at.epoch) : Sampler(dataset.size());
   indices_.resize(std::max(indices_.size(), static_cast<size_t>(origin.size)));
   labels_.resize(std::max(labels_.size(), static_cast<size_t>(labels)));
   for (int64_t i = 0; i < origin.size; ++i) indices_[static_cast<size_t>(i)] = sampler.index_of(origin.first + i);

@@ -16,6 +16,7 @@ class LabelCount {
 
   // Returns the number of labels in the batch that are not ignored. The host reads the labels in
   // the dataset, whatever the devices hold: each process finds the count without communication.
+  // The samples are not drawn by weights.
   int64_t of(const Dataset& dataset, const BatchOrigin& origin);
 
  private:

@@ -34,10 +34,12 @@ LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const 
     // Sums within kernels may depend on the number of threads.
     if (layout.spec().logical_shards > 0) share.threads = 1;
     if (layout.ranks().channels() > 1) share.threads = std::max(1, context.cpu_threads() / n);
+    if (local.threads > 0) share.threads = local.threads;
     opened.push_back(context.backends().open(local.devices[static_cast<size_t>(i)], share));
   }
   for (size_t i = 0; i < opened.size(); ++i) {
-    ranks_.push_back({local.ranks[i], std::make_unique<Replica>(local.ranks[i], opened[i], collects_trace)});
+    ranks_.push_back(
+        {local.ranks[i], std::make_unique<Replica>(local.ranks[i], opened[i], collects_trace, local.runs_on_callers)});
     all_.ranks.push_back(local.ranks[i]);
   }
   if (connects && local.world_size > 1) connect(context, opened, layout);
@@ -67,7 +69,8 @@ void LocalRanks::connect(const Context& context, const std::vector<std::shared_p
   World world{map.size(), {}, layout.spec().logical_shards > 0};
   for (size_t i = 0; i < ranks_.size(); ++i) world.local.push_back({ranks_[i].rank, devices[i]});
   const TransportDef& chosen = choose_transport(world, context.backends().transports());
-  context.log().write(LogLevel::debug, text("transport '", chosen.name, "' connects ", world.size, " ranks"));
+  context.log().write(LogTopic::comm, LogLevel::debug,
+                      text("transport '", chosen.name, "' connects ", world.size, " ranks"));
   const auto transport = chosen.create(world);
   // Passes each member of every group of a kind the member's end of that group.
   auto connect_groups = [&](RankGroup kind, auto create, auto set) {

@@ -17,6 +17,8 @@ struct LocalDevices {
   LocalDevices(int world_size, std::vector<int> held, std::vector<DeviceId> of_held);
 
   int world_size;
+  int threads = 0;               // of each CPU device; 0: its share of the context's
+  bool runs_on_callers = false;  // on the threads that call, if the devices allow it
   std::vector<int> ranks;
   std::vector<DeviceId> devices;
 };

@@ -32,6 +32,7 @@ void feed(const Plan& plan, const Bases& bases, Device& device, const RunArgumen
           std::vector<std::byte>& numbers) {
   feed_samples(plan, bases, device, Role::samples, arguments.x, arguments.x_bytes);
   feed_samples(plan, bases, device, Role::targets, arguments.target, arguments.target_bytes);
+  if (arguments.piece == Piece::backward) return;  // the numbers are there since the forward pass
   for (const InputPort& input : plan.inputs) {
     auto put = [&](const void* data, size_t bytes) {
       std::memcpy(numbers.data() + (input.location.offset - plan.fed_numbers.offset), data,
@@ -44,6 +45,14 @@ void feed(const Plan& plan, const Bases& bases, Device& device, const RunArgumen
   }
   if (plan.fed_numbers.bytes > 0)
     device.copy_from_host(bases.address(plan.fed_numbers), numbers.data(), plan.fed_numbers.bytes);
+}
+
+void copy_rows(const Plan& plan, const Bases& bases, Device& device, Report report, float* rows) {
+  for (const OutputPort& output : plan.outputs) {
+    if (output.report != report) continue;
+    device.copy_to_host(rows, bases.address(output.location), output.type.bytes());
+    rows += output.type.shape.elements();
+  }
 }
 
 std::vector<std::unique_ptr<Kernel>> create_gathers(const Plan& plan, const Bases& bases, SampleStore& store,
@@ -87,7 +96,8 @@ RunResults read_results(const Plan& plan, const std::byte* numbers) {
     int64_t count = 0;
     int32_t is_finite = 1;
     switch (output.report) {
-      case Report::value: break;  // copied by the caller that asked for it
+      case Report::value:
+      case Report::input_gradient: break;  // copied by the caller that asked for them
       case Report::loss: results.loss += number_at(0); break;
       case Report::correct: read(count), results.correct += count; break;
       // Losses come in the order of samples, so that their sum has the same bits on any mesh.

@@ -14,6 +14,9 @@ namespace troika {
 void feed(const Plan& plan, const Bases& bases, Device& device, const RunArguments& arguments,
           std::vector<std::byte>& numbers);
 
+// Copies the samples' rows of an output to the host, one micro-batch after another.
+void copy_rows(const Plan& plan, const Bases& bases, Device& device, Report report, float* rows);
+
 // Returns the launches that gather the plan's samples and targets from the store: one per
 // micro-batch.
 std::vector<std::unique_ptr<Kernel>> create_gathers(const Plan& plan, const Bases& bases, SampleStore& store,

@@ -2,37 +2,48 @@
 #include "train/predictor.h"
 
 namespace troika {
+namespace {
 
-Predictor::Predictor(std::shared_ptr<Context> context, std::shared_ptr<Model> model, DeviceId device)
-    : context_(std::move(context)),
-      model_(std::move(model)),
-      device_(device),
-      attached_(*context_, *model_, LocalDevices({device}), TrainerOptions(), StepLayout::Purpose::inference),
-      checks_(*model_, Loss::cross_entropy),
-      sync_(*model_, attached_.layout, attached_.state) {}
+LocalDevices lone_device(DeviceId device, int threads) {
+  LocalDevices local({device});
+  local.threads = threads;
+  local.runs_on_callers = true;
+  return local;
+}
 
-Shape Predictor::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
-  const Shape& shape = type.shape;
-  checks_.check_inputs(type.dtype, shape, inputs);
-  attached_.runner.prepare(Mode::predict, shape[0], attached_.ranks.all());
-  ParameterStore& store = *model_->parameters();
-  {
-    std::lock_guard lock(store.mutex());
-    store.refresh();
-    sync_.upload();
-  }
-  return run_prediction(attached_, *model_, shape[0], inputs, output);
+void run(Attachment& attached, int64_t n, const void* inputs, float* output) {
+  BatchView view;
+  view.n = n;
+  view.inputs = inputs;
+  view.output = output;
+  attached.runner.run(Mode::predict, attached.ranks.all(), view, StepNumbers());
+}
+
+}  // namespace
+
+Predictor::Predictor(const Context& context, Model& model, DeviceId device, int threads)
+    : threads_(threads),
+      attached_(context, model, lone_device(device, threads), TrainerOptions(), StepLayout::Purpose::inference),
+      sync_(model, attached_.layout, attached_.state) {}
+
+void Predictor::upload() {
+  has_arrived_ = false;
+  attached_.state.pack();
+  sync_.upload();
+  attached_.state.finish();
+  has_arrived_ = true;
+}
+
+void Predictor::predict(int64_t n, ValueId value, const void* inputs, float* output) {
+  prepare(n, value);
+  run(attached_, n, inputs, output);
 }
 
 Shape run_prediction(Attachment& attached, const Model& model, int64_t n, const void* inputs,
                      std::vector<float>& output) {
   const Shape result = model.output_shape().times(n);
   output.resize(static_cast<size_t>(result.elements()));
-  BatchView view;
-  view.n = n;
-  view.inputs = inputs;
-  view.output = output.data();
-  attached.runner.run(Mode::predict, attached.ranks.all(), view, StepNumbers());
+  run(attached, n, inputs, output.data());
   return result;
 }
 

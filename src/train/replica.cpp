@@ -11,12 +11,13 @@
 
 namespace troika {
 
-Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace)
+Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace, bool runs_on_callers)
     : rank_(rank),
       device_(std::move(device)),
       arena_(no_buffer()),
       samples_(*device_),
       collects_trace_(collect_trace),
+      runs_on_callers_(runs_on_callers && device_->runs_on_any_thread()),
       job_([this] { run(); }),
       collect_job_([this] {
         guarded([&] {
@@ -59,6 +60,11 @@ void Replica::prepare(const PlanKey& key, const CompileRequest& request, StateTa
 void Replica::allocate_state(const StateTable& state) {
   const Communicator* const data = groups_.of(RankGroup::data);
   state_.allocate(state, data ? data->rank() : 0);
+  buckets_ = &state.buckets();
+}
+
+void Replica::share_state(const StateTable& state, const Replica& owner) {
+  state_.share(owner.state_);
   buckets_ = &state.buckets();
 }
 
@@ -111,7 +117,9 @@ void Replica::drop_abandoned_samples() {
 void Replica::start(RunArguments arguments) {
   arguments_ = arguments;
   results_ = RunResults();
-  worker_.start(job_);
+  if (!runs_on_callers_) return worker_.start(job_);
+  const BorrowedThread thread(*device_);
+  run();
 }
 
 void Replica::collect(RunArguments arguments) {
@@ -121,6 +129,7 @@ void Replica::collect(RunArguments arguments) {
 }
 
 void Replica::wait() {
+  if (runs_on_callers_) return;
   // The plan's own waits end at the deadline. The rest is time for the error to arrive.
   worker_.wait(arguments_.deadline + std::chrono::seconds(60));
 }
@@ -140,13 +149,18 @@ void Replica::run() {
   guarded([&] {
     CompiledPlan& current = plans_.current();
     Plan& plan = *current.plan;
-    if (++current.runs == 2 && records()) record(plan, *device_);
+    const bool begins = arguments_.piece != Piece::backward;
+    if (begins && current.runs == 1 && plan.recorded.empty() && records()) record(plan, *device_);
     if (arguments_.samples && samples_.current()) gather(current);
     feed(plan, bases_, *device_, arguments_, fed_numbers_);
 
-    trace_.clear();
-    execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline, collects_trace_ ? &trace_ : nullptr);
+    if (begins) trace_.clear();
+    if (arguments_.adds_gradients) state_.set_gradients_aside();
+    execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline, collects_trace_ ? &trace_ : nullptr,
+            arguments_.piece);
+    if (arguments_.adds_gradients) state_.add_gradients_set_aside();
     if (collects_trace_) traced_plan_ = &plan;
+    if (arguments_.piece != Piece::forward) ++current.runs;
 
     Posted& earlier = posted_[turn_];
     if (arguments_.wants != Results::earlier) earlier.plan = nullptr;
@@ -156,13 +170,13 @@ void Replica::run() {
     post_results(plan, own);
     if (arguments_.wants == Results::earlier) {
       if (earlier.plan) take_results(earlier);
-    } else if (arguments_.output && !plan.outputs.empty()) {
-      await(own);
-      own.plan = nullptr;
-      device_->copy_to_host(arguments_.output, bases_.address(plan.outputs[0].location), plan.outputs[0].type.bytes());
-    } else {
-      take_results(own);
+      return;
     }
+    take_results(own);
+    // The caller has left, and may have freed the memory, if the run missed its deadline.
+    if (!runs_on_callers_ && std::chrono::steady_clock::now() >= arguments_.deadline) throw_late();
+    if (arguments_.output) copy_rows(plan, bases_, *device_, Report::value, arguments_.output);
+    if (arguments_.input_gradient) copy_rows(plan, bases_, *device_, Report::input_gradient, arguments_.input_gradient);
   });
 }
 
@@ -189,12 +203,15 @@ void Replica::take_results(Posted& posted) {
   results_ = read_results(*std::exchange(posted.plan, nullptr), posted.readback->data());
 }
 
+void Replica::throw_late() const {
+  throw Error(Status::comm, text("device ", device_->id(), ": its work did not end before the deadline"));
+}
+
 void Replica::await(Posted& posted) {
   constexpr int kSpins = 2000;  // a step takes from tens of microseconds to seconds: look often first, then sleep
   for (int looks = 0; !posted.readback->is_there(); ++looks) {
     groups_.progress();  // throws if another rank is lost
-    if (std::chrono::steady_clock::now() >= arguments_.deadline)
-      throw Error(Status::comm, text("device ", device_->id(), ": its work did not end before the deadline"));
+    if (std::chrono::steady_clock::now() >= arguments_.deadline) throw_late();
     if (looks < kSpins)
       std::this_thread::yield();
     else

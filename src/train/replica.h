@@ -17,7 +17,8 @@ namespace troika {
 
 class Replica {
  public:
-  Replica(int rank, std::shared_ptr<Device> device, bool collect_trace);
+  // `runs_on_callers`: runs take place on the thread that starts them, if the device allows it.
+  Replica(int rank, std::shared_ptr<Device> device, bool collect_trace, bool runs_on_callers = false);
 
   int rank() const { return rank_; }
   DeviceId device_id() const { return device_->id(); }
@@ -60,6 +61,8 @@ class Replica {
   StateMemory& state() { return state_; }
   const StateMemory& state() const { return state_; }
   void allocate_state(const StateTable& state);  // of a table that is placed
+  // Uses the memory of another replica on the same device, which has it for longer.
+  void share_state(const StateTable& state, const Replica& owner);
 
   // Ends this rank's groups. From any thread.
   void abort(const std::string& reason) { groups_.abort(reason); }
@@ -83,6 +86,7 @@ class Replica {
   void grow_arena(size_t bytes);
   void post_results(const Plan& plan, Posted& posted);
   void await(Posted& posted);
+  [[noreturn]] void throw_late() const;
   void take_results(Posted& posted);
 
   const int rank_;
@@ -102,7 +106,7 @@ class Replica {
   size_t posted_bytes_ = 0;                         // capacity of each
   RunArguments arguments_;
   RunResults results_;
-  const bool collects_trace_;
+  const bool collects_trace_, runs_on_callers_;
   std::vector<TraceEvent> trace_;
   const Plan* traced_plan_ = nullptr;
   std::function<void()> job_, collect_job_, keep_job_;

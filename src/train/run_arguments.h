@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/deadline.h"
+#include "runtime/executor.h"
 #include "train/sample_store.h"
 
 namespace troika {
@@ -29,7 +30,10 @@ struct RunArguments {
   int64_t dropout_counter[2] = {0, 0};  // {seed, step}
   Deadline deadline;
   Results wants = Results::own;
-  float* output = nullptr;  // predict: receives the network's output for these samples, row-major
+  Piece piece = Piece::all;
+  bool adds_gradients = false;      // to those that are there
+  float* output = nullptr;          // receives the network's output for these samples, row-major
+  float* input_gradient = nullptr;  // receives the gradient of these samples, as the plan reports it
 };
 
 // The numbers that a run of a plan reports, over the whole batch: the same on every rank.

@@ -14,7 +14,7 @@ constexpr int64_t kChunkBytes = 16 << 20;  // read at once
 constexpr int64_t kByteValues = 256;
 
 TensorType targets_type(const Dataset& dataset) {
-  if (dataset.has_labels()) return {DType::i32, {dataset.size(), dataset.label_size()}};
+  if (dataset.value_size() == 0) return {DType::i32, {dataset.size(), dataset.label_size()}};
   return {DType::f32, {dataset.size(), dataset.value_size()}};
 }
 

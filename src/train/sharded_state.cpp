@@ -23,6 +23,19 @@ void ShardedState::allocate() {
     if (!replica->state().is_allocated()) replica->allocate_state(table_of(rank));
 }
 
+void ShardedState::pack() {
+  for (const auto& [rank, replica] : ranks_) table_of(rank).set_packed(&replica->state());
+}
+
+void ShardedState::share(const ShardedState& owner) {
+  tables_ = owner.tables_;
+  for (const auto& [rank, replica] : ranks_) replica->share_state(table_of(rank), owner.ranks_.at(rank));
+}
+
+void ShardedState::finish() {
+  for (const auto& [rank, replica] : ranks_) replica->state().finish();
+}
+
 namespace {
 
 std::string parameter_of(Role role, const std::string& name) {

@@ -21,6 +21,12 @@ class ShardedState {
   // Whether every rank has memory for its state. A rank may lack it after a plan ran out of memory.
   bool is_allocated() const;
   void allocate();  // on the replicas that have no memory for their state yet
+  // Lets later plans keep parameters in further layouts. Nothing may train.
+  void pack();
+  // Uses the layouts and the memory of the same ranks elsewhere, which must outlive this.
+  void share(const ShardedState& owner);
+  // Waits until everything that was written has arrived, in all layouts.
+  void finish();
 
   // Values are row-major in host memory. `write` changes every local rank that holds the value or a
   // part of it. `read` takes each part from the first local rank that has the part; UNSUPPORTED if

@@ -1,13 +1,18 @@
 // One device's memory for parameters, buffers, gradients and optimizer state.
 #pragma once
 
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
 #include "plan/state_table.h"
 #include "runtime/executor.h"
 #include "runtime/worker.h"
 
 namespace troika {
 
-class StateMemory {
+class StateMemory : public PackedState {
  public:
   // Writes the addresses of the memory that it allocates into `bases`. All arguments must outlive
   // it.
@@ -15,21 +20,55 @@ class StateMemory {
 
   // The memory is zeroed. The table is placed; `share` is the rank's share of the samples.
   void allocate(const StateTable& state, int share);
+  // Uses the memory of another one on the same device, which must outlive this.
+  void share(const StateMemory& owner);
   bool is_allocated() const { return bases_.parameters != nullptr; }
 
   // Copies between row-major host memory and this device's layouts.
   void upload(const StateTable& state, Role role, const std::string& name, const void* data);
   void download(const StateTable& state, Role role, const std::string& name, void* data);
+  // Any thread that may use `device`, which may be another one with the same memory.
+  Location pack(Device& device, const StateEntry& entry, const LayoutPtr& layout) override;
+  // Copies uploaded values to further layouts, and returns when all have arrived, for any stream of
+  // the device.
+  void finish();
+  // Sums of gradients of several passes. The gradients that are there are set aside before a pass
+  // makes new ones, and added afterwards; both on the worker. The first call of `prepare_sums`
+  // throws OUT_OF_MEMORY if there is no memory for a second set of gradients.
+  void prepare_sums(const StateTable& state);
+  void set_gradients_aside();
+  void add_gradients_set_aside();
+  size_t set_aside_bytes() const { return gradient_bytes_; }
   // Reads a segment's bytes as the device stores them.
   void read_segment(Segment segment, size_t offset, void* data, size_t bytes);
 
  private:
-  void reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to, void* source, void* target);
+  // A parameter in a further layout.
+  struct Packed {
+    StateEntry entry;
+    LayoutPtr layout;
+    Buffer memory;
+  };
+  // Adds one run of both sets of gradients.
+  struct Addition {
+    std::unique_ptr<Kernel> kernel;
+    Buffer scratch = no_buffer();
+  };
+
+  static void reorder(Device& device, const TensorType& type, const LayoutPtr& from, const LayoutPtr& to, void* source,
+                      void* target);
+  void fill(Device& device, const Packed& packed);
+  static void wait_for_all(Device& device, const std::byte* memory);
 
   Device& device_;
   Worker& worker_;
   Bases& bases_;
+  std::mutex mutex_;  // of `packed_`
+  std::vector<Packed> packed_;
   Buffer parameters_ = no_buffer(), gradients_ = no_buffer(), optimizer_ = no_buffer();
+  Buffer set_aside_ = no_buffer();
+  size_t gradient_bytes_ = 0;  // of set_aside_
+  std::vector<Addition> additions_;
 };
 
 }  // namespace troika

@@ -1,4 +1,4 @@
-// Reading parameters and gradients of a trainer from its devices.
+// Parameters and gradients of a trainer on its devices.
 #include "train/state_reader.h"
 
 #include <algorithm>
@@ -38,8 +38,10 @@ void read_parameter(Trainer& trainer, const std::string& name, DeviceId device, 
   trainer.state().read_from(found, p.is_buffer ? Role::buffer : Role::parameter, name, data);
 }
 
-void read_gradient(Trainer& trainer, const std::string& name, float* data, size_t bytes) {
-  trainer.require_attached();
+namespace {
+
+// Throws unless the parameter has a gradient of so many bytes.
+void check_gradient(Trainer& trainer, const std::string& name, size_t bytes) {
   ParameterStore& store = *trainer.model()->parameters();
   const Parameter& p = store.entry(store.index_of(name));
   if (std::find(trainer.trainable().begin(), trainer.trainable().end(), name) == trainer.trainable().end())
@@ -48,11 +50,29 @@ void read_gradient(Trainer& trainer, const std::string& name, float* data, size_
   if (bytes != p.type.bytes())
     throw Error(Status::invalid_argument, text("gradient of '", name, "': buffer has ", bytes, " bytes, f32",
                                                p.type.shape, " needs ", p.type.bytes()));
+}
+
+}  // namespace
+
+void read_gradient(Trainer& trainer, const std::string& name, float* data, size_t bytes) {
+  trainer.require_attached();
+  check_gradient(trainer, name, bytes);
   if (!trainer.stepper().has_gradients())
     throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
+  trainer.pieces().upload_gradients();
   trainer.state().read(Role::gradient, name, data);
   if (const float scale = trainer.stepper().gradient_scale(); scale != 1)
     for (size_t i = 0; i < bytes / sizeof(float); ++i) data[i] /= scale;
+}
+
+void write_gradient(Trainer& trainer, const std::string& name, const float* data, size_t bytes) {
+  trainer.check_usable();
+  check_gradient(trainer, name, bytes);
+  trainer.pieces().require_gradients("set_gradient");
+  const float scale = trainer.stepper().gradient_scale();
+  std::vector<float> scaled(data, data + bytes / sizeof(float));
+  for (float& number : scaled) number *= scale;
+  trainer.pieces().set_gradient(name, std::move(scaled));
 }
 
 }  // namespace troika

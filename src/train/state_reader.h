@@ -1,4 +1,4 @@
-// Reads what the devices of a trainer hold, for callers that ask by name.
+// Reads what the devices of a trainer hold, and replaces gradients, for callers that ask by name.
 #pragma once
 
 #include <string>
@@ -13,5 +13,9 @@ void read_parameter(Trainer& trainer, const std::string& name, DeviceId device, 
 
 // Copies the gradient of the last step, summed over all devices and without the loss scale.
 void read_gradient(Trainer& trainer, const std::string& name, float* data, size_t bytes);
+
+// Replaces the gradient of a backward pass on all local replicas. NOT_INITIALIZED if there is none
+// since the last step.
+void write_gradient(Trainer& trainer, const std::string& name, const float* data, size_t bytes);
 
 }  // namespace troika

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/address_space.h"
 #include "core/sampler.h"
 #include "core/text.h"
 
@@ -19,7 +20,9 @@ StepRunner::StepRunner(const StepLayout& layout, const LocalRanks& ranks, Sharde
       sample_bytes_(sample_bytes),
       output_elements_(output_elements) {}
 
-void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
+void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active, const PlanForm& form) {
+  const Interruption interruption(std::chrono::steady_clock::now() + deadline_, form.stop);
+  holds_forward_ = false;
   for (const LocalRank& local : ranks_) local.replica->drop_abandoned_samples();
   // The arena grows, and kernels are measured, with as much memory as possible.
   if (n > largest_batch_)
@@ -28,12 +31,15 @@ void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
   for (int rank : active.ranks) {
     Replica& replica = ranks_.at(rank);
     const PlanKey key{mode, layout_.samples_of(mode, n, rank, active.is_alone).size(), mode == Mode::train ? n : 0,
-                      active.is_alone};
+                      active.is_alone, form.output, form.step};
     if (replica.use(key)) continue;
     CompileRequest request = layout_.request(mode, n, rank, active.is_alone);
+    request.output = form.output;
+    request.form = form.step;
     request.runs_beside = replica.records();
+    request.interruption = interruption;
     replica.prepare(key, request, state_.table_of(rank), log_);
-    log_.write(LogLevel::info,
+    log_.write(LogTopic::plan, LogLevel::info,
                text("compiled plan ", replica.current_plan().name, ", arena ", replica.arena_bytes(), " bytes"));
   }
   state_.allocate();
@@ -49,8 +55,7 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
   if (batch.gathered) {
     SamplePlace& place = a.samples.emplace();
     place.first = batch.gathered->first + range.begin;
-    if (batch.gathered->shuffle_seed)
-      place.key = Sampler::key_of(*batch.gathered->shuffle_seed, batch.gathered->at.epoch);
+    if (batch.gathered->order.seed) place.key = Sampler::key_of(*batch.gathered->order.seed, batch.gathered->at.epoch);
   } else if (batch.labels) {
     a.target = batch.labels + range.begin * batch.label_size;
     a.target_bytes = static_cast<size_t>(range.size() * batch.label_size) * sizeof(int32_t);
@@ -101,14 +106,45 @@ void StepRunner::run_each(const ActiveRanks& active, Start start) {
   reporter_ = active.ranks.front();
 }
 
+void StepRunner::prepare_sums() {
+  for (const auto& [rank, replica] : ranks_) replica->state().prepare_sums(state_.table_of(rank));
+}
+
+std::optional<Shape> StepRunner::input_gradient_shape() const {
+  for (const LocalRank& local : ranks_)
+    for (const OutputPort& output : local.replica->current_plan().outputs) {
+      if (output.report != Report::input_gradient) continue;
+      const std::vector<int64_t>& dims = output.type.shape.dims();
+      return Shape(std::vector<int64_t>(dims.begin() + 1, dims.end()));
+    }
+  return std::nullopt;
+}
+
+void StepRunner::add_piece(RunArguments& a, const StepPiece& piece, int64_t n, int rank) const {
+  const Range range = layout_.samples_of(Mode::train, n, rank);
+  a.piece = piece.piece;
+  a.adds_gradients = piece.adds_gradients;
+  if (piece.output_gradient) {
+    a.target = piece.output_gradient + range.begin * output_elements_;
+    a.target_bytes = static_cast<size_t>(range.size() * output_elements_) * sizeof(float);
+  }
+  const bool leads = layout_.ranks().channel_of(rank) == 0;
+  if (piece.input_gradient && leads)
+    a.input_gradient = piece.input_gradient + range.begin * piece.input_gradient_elements;
+}
+
 void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
-                     Results wants) {
+                     Results wants, const StepPiece& piece) {
+  require_address_space(kRoomOfLibraries);  // before any rank has begun
+  holds_forward_ = false;
   run_each(active, [&](int rank, Replica& replica, Deadline deadline) {
     RunArguments a = arguments_of(mode, active, batch, numbers, rank);
+    if (piece.piece != Piece::all) add_piece(a, piece, batch.n, rank);
     a.deadline = deadline;
     a.wants = wants;
     replica.start(a);
   });
+  holds_forward_ = piece.piece == Piece::forward;
 }
 
 void StepRunner::collect() {

@@ -2,6 +2,7 @@
 // waits for them.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/log.h"
@@ -16,6 +17,23 @@ struct StepNumbers {
   int64_t seed = 0, step = 0;  // of dropout
 };
 
+// The form of plans, apart from mode and batch.
+struct PlanForm {
+  ValueId output = kNoValue;                // a value of the model to predict; kNoValue: its own output
+  StepForm step = {};                       // of training
+  const std::atomic<bool>* stop = nullptr;  // if it is set meanwhile, compiling ends with Stopped
+};
+
+// One piece of a training step. Rows of the whole batch; those of samples of other processes are
+// left alone.
+struct StepPiece {
+  Piece piece = Piece::all;
+  bool adds_gradients = false;
+  const float* output_gradient = nullptr;
+  float* input_gradient = nullptr;
+  int64_t input_gradient_elements = 0;  // of a row
+};
+
 class StepRunner {
  public:
   // All must outlive it.
@@ -23,13 +41,22 @@ class StepRunner {
              std::chrono::milliseconds deadline, size_t sample_bytes, int64_t output_elements);
 
   // Makes the plans for a batch of `n` samples current, and allocates the state. On an error the
-  // earlier plans stay.
-  void prepare(Mode mode, int64_t n, const ActiveRanks& active);
+  // earlier plans stay. The plans of an update are for no batch: `n` is 0.
+  void prepare(Mode mode, int64_t n, const ActiveRanks& active, const PlanForm& form = {});
   // Runs the prepared plans. If one rank fails, all ranks are ended, and the first error is thrown.
   void run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
-           Results wants = Results::own);
+           Results wants = Results::own, const StepPiece& piece = {});
   // Waits for the results of the last training step, which was run with Results::earlier.
   void collect();
+
+  // Before a backward pass that adds its gradients to those that are there: OUT_OF_MEMORY.
+  void prepare_sums();
+  void forget_forward() { holds_forward_ = false; }
+  // Whether the last call was the run of a forward pass, so that a backward pass can follow.
+  bool holds_forward() const { return holds_forward_; }
+  // Returns the shape of the part of a sample whose gradient the current plans report: none if no
+  // local rank reports one.
+  std::optional<Shape> input_gradient_shape() const;
 
   // Results of the last run, over the whole batch: every rank that ran has them all.
   const RunResults& results() const { return ranks_.at(reporter_).results(); }
@@ -39,6 +66,7 @@ class StepRunner {
   void run_each(const ActiveRanks& active, Start start);
   RunArguments arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
                             int rank) const;
+  void add_piece(RunArguments& a, const StepPiece& piece, int64_t n, int rank) const;
 
   const StepLayout& layout_;
   const LocalRanks& ranks_;
@@ -49,6 +77,7 @@ class StepRunner {
   const int64_t output_elements_;  // of a sample
   int64_t largest_batch_ = 0;      // that plans were made for
   int reporter_ = 0;               // a rank of the last run
+  bool holds_forward_ = false;
 };
 
 }  // namespace troika

@@ -6,6 +6,14 @@
 #include "core/text.h"
 
 namespace troika {
+namespace {
+
+// A stream knows its number of batches only after the first epoch.
+bool is_same_place(const BatchPosition& a, const BatchPosition& b) {
+  return a.epoch == b.epoch && a.batch == b.batch && (a.batches == b.batches || a.batches == 0 || b.batches == 0);
+}
+
+}  // namespace
 
 Stepper::Stepper(Attachment& attached, StateSync& sync, const TrainerOptions& options)
     : attached_(attached),
@@ -20,17 +28,22 @@ Stepper::Stepper(Attachment& attached, StateSync& sync, const TrainerOptions& op
   sync_.restore_loss_scale(loss_scale_);
 }
 
+template <typename Run>
+void Stepper::attempt(Run run) {
+  try {
+    run();
+  } catch (...) {
+    broken_ = std::current_exception();
+    throw;
+  }
+}
+
 StepResult Stepper::start(const BatchView& view, const BatchOrigin* origin, Results wants) {
   settings_.fill(position_.step, numbers_.settings);
   numbers_.step = position_.step;
   StepResult result;
   result.learning_rate = learning_rate(-1);
-  try {
-    attached_.runner.run(Mode::train, attached_.ranks.all(), view, numbers_, wants);
-  } catch (...) {
-    broken_ = std::current_exception();
-    throw;
-  }
+  attempt([&] { attached_.runner.run(Mode::train, attached_.ranks.all(), view, numbers_, wants); });
   result.samples = view.n;
   result.labels = view.counted;
   result.step = ++position_.step;
@@ -38,33 +51,44 @@ StepResult Stepper::start(const BatchView& view, const BatchOrigin* origin, Resu
   has_gradients_ = true;
   if (origin) {
     position_.batch = origin->next;
-    position_.shuffle_seed = origin->shuffle_seed;
+    position_.order = origin->order;
     position_.has_batch = true;
     expects_order_ = false;
   }
   return result;
 }
 
-void Stepper::collect() {
-  try {
-    attached_.runner.collect();
-  } catch (...) {
-    broken_ = std::current_exception();
-    throw;
-  }
+void Stepper::run_pass(const BatchView& view, int64_t earlier, Results wants, const StepPiece& piece) {
+  // Each pass draws masks of its own; the first pass draws those of a step.
+  constexpr int kStepBits = 40;
+  numbers_.step = position_.step + (earlier << kStepBits);
+  attempt([&] { attached_.runner.run(Mode::train, attached_.ranks.all(), view, numbers_, wants, piece); });
+  sync_.mark_stepped();
+  if (piece.piece != Piece::backward) return;
+  has_gradients_ = true;
+  last_loss_scale_ = loss_scale_[0];
 }
 
-void Stepper::finish(StepResult& result) {
+void Stepper::collect() {
+  attempt([&] { attached_.runner.collect(); });
+}
+
+void Stepper::read_losses(StepResult& result) const {
   const RunResults& results = attached_.runner.results();
   result.loss = results.loss;
   if (options_.reduction == Reduction::mean) result.loss = mean_loss(result.loss, result.labels);
   result.correct = results.correct;
+}
+
+void Stepper::finish(StepResult& result) {
+  read_losses(result);
+  const RunResults& results = attached_.runner.results();
   result.gradient_norm = static_cast<double>(results.gradient_norm);
   if (options_.conditioning.is_scaled) {
     result.loss_scale = static_cast<double>(last_loss_scale_ = loss_scale_[0]);
-    result.is_skipped = !results.is_finite;
     loss_scale_ = results.loss_scale;
   }
+  result.is_skipped = !results.is_finite;
   // The host counts updates as count_updates does on every replica.
   if (!result.is_skipped)
     for (int64_t& updates : updates_) ++updates;
@@ -84,13 +108,18 @@ void Stepper::check_unbroken() const {
 }
 
 void Stepper::check_order(const BatchOrigin& origin) const {
-  if (!expects_order_ || origin.at != position_.batch || origin.shuffle_seed == position_.shuffle_seed) return;
-  auto order = [](const std::optional<uint64_t>& seed) {
-    return seed ? text("shuffled with seed ", *seed) : std::string("in the dataset's order");
+  if (!expects_order_ || !is_same_place(origin.at, position_.batch) || origin.order == position_.order) return;
+  auto name = [](const SampleOrder& order) {
+    if (order.weights) return text("drawn by weights ", *order.weights, " with seed ", order.seed.value_or(0));
+    return order.seed ? text("shuffled with seed ", *order.seed) : std::string("in the dataset's order");
   };
   throw Error(Status::invalid_argument,
-              text("batch: its samples come ", order(origin.shuffle_seed), ", those of the training state ",
-                   order(position_.shuffle_seed), "; create the loader with the same shuffle and seed"));
+              text("batch: its samples come ", name(origin.order), ", those of the training state ",
+                   name(position_.order), "; create the loader with the same shuffle, seed and weights"));
+}
+
+void Stepper::end_epoch(const BatchPosition& end, const BatchPosition& next) {
+  if (position_.has_batch && is_same_place(position_.batch, end)) position_.batch = next;
 }
 
 void Stepper::restore(const TrainingState& state) {

@@ -21,13 +21,21 @@ class Stepper {
   // the last one. Plans for the batch are prepared. `start` counts the step, and returns a result
   // without the numbers that the devices report.
   StepResult start(const BatchView& view, const BatchOrigin* origin, Results wants);
-  void collect();  // waits for the last step, which was started for `earlier` results
+  // Runs one pass of a step in pieces: the pass after so many since the last update. Its plans are
+  // prepared.
+  void run_pass(const BatchView& view, int64_t earlier, Results wants, const StepPiece& piece);
+  void read_losses(StepResult& result) const;  // of the last run
+  void collect();                              // waits for the last step, which was started for `earlier` results
   void finish(StepResult& result);
 
   UpdateSettings& settings() { return settings_; }
   double learning_rate(int group) const { return settings_.learning_rate(position_.step, group); }  // of the next step
+  int64_t step() const { return position_.step; }                                                   // steps done
+  // Of the next step; 1 without loss scaling.
+  double loss_scale() const { return options_.conditioning.is_scaled ? static_cast<double>(loss_scale_[0]) : 1; }
   // The factor by which the last step's gradients are multiplied.
   float gradient_scale() const { return options_.conditioning.is_scaled ? last_loss_scale_ : 1; }
+  float next_gradient_scale() const { return options_.conditioning.is_scaled ? loss_scale_[0] : 1; }
   bool has_gradients() const { return has_gradients_; }
 
   // COMM, from then on, after a step that failed half way: replicas may differ.
@@ -40,8 +48,14 @@ class Stepper {
   // state.
   void expect_order() { expects_order_ = position_.has_batch; }
   void check_order(const BatchOrigin& origin) const;
+  // Goes to `next` if no batch has come since `end`, at which an epoch has turned out to end.
+  void end_epoch(const BatchPosition& end, const BatchPosition& next);
 
  private:
+  // Runs on the devices. If the run fails, the trainer is broken.
+  template <typename Run>
+  void attempt(Run run);
+
   Attachment& attached_;
   StateSync& sync_;
   const TrainerOptions& options_;

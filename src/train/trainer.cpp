@@ -32,7 +32,7 @@ Trainer::~Trainer() {
   } catch (const std::exception& e) {
     store.drop_owner();
     try {
-      context_->log().write(LogLevel::error,
+      context_->log().write(LogTopic::train, LogLevel::error,
                             text("model '", model_->name(), "': the last values could not be read back: ", e.what()));
     } catch (const std::bad_alloc&) {  // without memory to report the error either
     }
@@ -41,8 +41,13 @@ Trainer::~Trainer() {
 
 // ---- state on the devices ----
 
-void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active) {
-  run_->attached.runner.prepare(mode, n, active);
+void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active, const StepForm& form, bool heeds_stop) {
+  try {
+    run_->attached.runner.prepare(mode, n, active, {.step = form, .stop = heeds_stop ? &stop_requested_ : nullptr});
+  } catch (const Stopped&) {
+    take_stop_request();
+    throw;
+  }
   ParameterStore& store = *model_->parameters();
   std::lock_guard lock(store.mutex());
   if (!run_->sync.is_uploaded()) refresh_store();
@@ -89,29 +94,9 @@ void Trainer::check_replicas() {
 
 // ---- batches ----
 
-BatchView Trainer::take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const ActiveRanks& active) {
-  const std::shared_ptr<const Dataset>& dataset = loader.dataset();
-  if (!checks_.fits_inputs(*dataset))
-    checks_.check_inputs(dataset->form().dtype, dataset->sample_shape().times(coming.size));
-  if (mode == Mode::train) run_->stepper.check_order(coming);
-  BatchView view;
-  if (options().keeps_samples && checks_.fits(*dataset) && run_->attached.keeper.may_keep(dataset)) {
-    prepare(mode, coming.size, active);
-    if (run_->attached.keeper.keep(dataset, active)) {
-      loader.skip();
-      view.n = coming.size;
-      view.gathered = &coming;
-      view.counted = label_count_.of(*dataset, coming);
-      return view;
-    }
-  }
-  view = checks_.check(*loader.next());
-  prepare(mode, coming.size, active);
-  return view;
-}
-
 StepResult Trainer::start_step(const BatchView& view, const BatchOrigin* origin, Results wants) {
   model_->parameters()->mark_newer(this);
+  run_->pieces.forget();
   return run_->stepper.start(view, origin, wants);
 }
 
@@ -123,7 +108,7 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   if (batch.origin) run_->stepper.check_order(*batch.origin);
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, batch.origin ? &*batch.origin : nullptr,
-                      wants_results || options().conditioning.is_scaled ? Results::own : Results::none);
+                      wants_results || options().conditioning.checks_finite() ? Results::own : Results::none);
   run_->stepper.finish(result);
   result.seconds = stopwatch.seconds();
   return true;
@@ -138,10 +123,21 @@ const RunResults& Trainer::evaluate(const BatchView& view, const ActiveRanks& ac
 Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
   check_usable();
   checks_.check_inputs(type.dtype, type.shape, inputs);
-  prepare(Mode::predict, type.shape[0], ranks().all());
+  prepare(Mode::predict, type.shape[0], ranks().all(), {}, false);
   const ParametersAfterwards afterwards(run_->sync);
   run_->sync.prepare_evaluation(options().evaluates_average);
   return run_prediction(run_->attached, *model_, type.shape[0], inputs, output);
+}
+
+void Trainer::predict(const BatchView& view) {
+  run_->sync.prepare_evaluation(options().evaluates_average);
+  run_->attached.runner.run(Mode::predict, ranks().all(), view, StepNumbers());
+}
+
+bool Trainer::predict(Loader& loader, float* output, int64_t room, int64_t& samples) {
+  check_usable();
+  const ParametersAfterwards afterwards(run_->sync);
+  return Epoch(*this, loader).predict(output, room, samples);
 }
 
 PassEnd Trainer::train(Loader& loader, int64_t batches, Metrics& metrics) {
@@ -168,6 +164,41 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
   return Epoch(*this, loader).evaluate({{rank}, true}, metrics);
 }
 
+// ---- a step in pieces ----
+
+bool Trainer::forward(const Batch& batch, const ForwardOptions& options, StepResult& result, bool wants_results,
+                      std::vector<float>* output) {
+  check_usable();
+  if (take_stop_request()) return false;
+  const Stopwatch stopwatch;
+  const BatchView view = options.has_own_loss ? checks_.check_samples(batch) : checks_.check(batch);
+  if (options.has_input_gradient) checks_.require_real_inputs();
+  if (batch.origin) run_->stepper.check_order(*batch.origin);
+  if (output) output->resize(static_cast<size_t>(view.n * model_->output_shape().elements()));
+  prepare(Mode::train, view.n, ranks().all(), options.form());
+  model_->parameters()->mark_newer(this);
+  result = run_->pieces.forward(view, batch.origin ? &*batch.origin : nullptr, options, wants_results,
+                                output ? output->data() : nullptr);
+  result.seconds = stopwatch.seconds();
+  return true;
+}
+
+void Trainer::backward(const TensorType& type, const float* gradient) {
+  check_usable();
+  run_->pieces.backward(type, gradient);
+}
+
+StepResult Trainer::apply(bool wants_results) {
+  check_usable();
+  run_->pieces.require_gradients("apply");
+  const Stopwatch stopwatch;
+  prepare(Mode::train, 0, ranks().all(), {.part = StepForm::update}, false);
+  model_->parameters()->mark_newer(this);
+  StepResult result = run_->pieces.update(wants_results || options().conditioning.checks_finite());
+  result.seconds = stopwatch.seconds();
+  return result;
+}
+
 // ---- training state ----
 
 void Trainer::restore(const TrainingState& state, HostSlots slots, const std::vector<std::vector<std::byte>>& values) {
@@ -179,6 +210,7 @@ void Trainer::restore(const TrainingState& state, HostSlots slots, const std::ve
       if (!values[i].empty()) store.write(i, values[i].data(), values[i].size());
   }
   run_->stepper.restore(state);
+  run_->pieces.forget();
   run_->sync.restore_slots(std::move(slots));
 }
 
@@ -199,7 +231,7 @@ void Trainer::set_frozen(int group, bool is_frozen) {
 std::string Trainer::explain(int64_t batch) {
   check_usable();
   if (batch < 1) throw Error(Status::invalid_argument, text("explain: batch is ", batch, ", needs at least 1"));
-  prepare(Mode::train, batch, ranks().all());
+  prepare(Mode::train, batch, ranks().all(), {}, false);
   std::string result;
   for (const auto& [rank, replica] : ranks())
     result += text("replica ", rank, " ", print_plan(replica->current_plan()));

@@ -28,7 +28,7 @@ class Trainer : public ParameterOwner {
   const LocalRanks& ranks() const { return run_->attached.ranks; }
   const ShardedState& state() const { return run_->attached.state; }
   Stepper& stepper() { return run_->stepper; }
-  const StateSync& sync() const { return run_->sync; }
+  StateSync& sync() const { return run_->sync; }
 
   // ---- one batch ----
   // Returns false if a stop was requested: nothing was done. Without `wants_results` the call need
@@ -38,6 +38,15 @@ class Trainer : public ParameterOwner {
   // row-major. All replicas take part.
   Shape predict(const TensorType& type, const void* inputs, std::vector<float>& output);
 
+  // ---- a step in pieces (train/pieces.h) ----
+  // Returns false if a stop was requested: nothing was done. `output`, if not null, receives the
+  // network's output for the batch, row-major.
+  bool forward(const Batch& batch, const ForwardOptions& options, StepResult& result, bool wants_results,
+               std::vector<float>* output);
+  void backward(const TensorType& type, const float* gradient);
+  StepResult apply(bool wants_results);
+  Pieces& pieces() { return run_->pieces; }
+
   // ---- epochs (train/epoch.h) ----
   // Trains on at most so many batches of the rest of the epoch.
   PassEnd train(Loader& loader, int64_t batches, Metrics& metrics);
@@ -45,8 +54,11 @@ class Trainer : public ParameterOwner {
   bool train_epoch(Loader& loader, Metrics& metrics);
   // Uses all replicas, or only the first replica on `device`.
   bool evaluate(Loader& loader, const DeviceId* device, Metrics& metrics);
+  // Writes the output for the samples of an epoch, of which `output` has room for `room`.
+  bool predict(Loader& loader, float* output, int64_t room, int64_t& samples);
   void set_progress(std::function<bool(const Progress&)> progress) { progress_ = std::move(progress); }
   void request_stop() { stop_requested_ = true; }
+  void clear_stop() { stop_requested_ = false; }
 
   // ---- settings of updates ----
   // Hold from the next step on. Group -1 is the trainer.
@@ -77,20 +89,22 @@ class Trainer : public ParameterOwner {
   std::string explain(int64_t batch);
   std::string trace() const;
 
-  // ---- for epochs ----
-  // Prepares plans for the loader's next batch, `coming`, and returns the batch: gathered on the
-  // devices if they hold the dataset, else read by the host.
-  BatchView take_batch(Mode mode, Loader& loader, const BatchOrigin& coming, const ActiveRanks& active);
+  // ---- for epochs and single batches ----
+  const BatchChecks& checks() const { return checks_; }
+  // Prepares plans and state. Throws Stopped if a stop is requested meanwhile, unless `heeds_stop`
+  // is false.
+  void prepare(Mode mode, int64_t n, const ActiveRanks& active, const StepForm& form = {}, bool heeds_stop = true);
+  SampleKeeper& keeper() { return run_->attached.keeper; }
+  LabelCount& label_count() { return label_count_; }
   StepResult start_step(const BatchView& view, const BatchOrigin* origin, Results wants);
   const RunResults& evaluate(const BatchView& view, const ActiveRanks& active);  // valid until the next run
+  void predict(const BatchView& view);                                           // on all ranks
   bool take_stop_request() { return stop_requested_.exchange(false); }
   bool tell(const Progress& progress) const { return !progress_ || progress_(progress); }
 
   std::atomic<bool>& busy() { return busy_; }
 
  private:
-  void prepare(Mode mode, int64_t n, const ActiveRanks& active);
-
   std::shared_ptr<Context> context_;
   std::shared_ptr<Model> model_;
   const LocalDevices local_;

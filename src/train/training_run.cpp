@@ -12,7 +12,8 @@ TrainingRun::TrainingRun(const Context& context, Model& model, const LocalDevice
     : options(all_options),
       attached(context, model, local, options, StepLayout::Purpose::training),
       sync(model, attached.layout, attached.state),
-      stepper(attached, sync, options) {}
+      stepper(attached, sync, options),
+      pieces(attached, stepper, model) {}
 
 bool TrainingRun::is_frozen(int group) const {
   const size_t groups = options.groups.size();

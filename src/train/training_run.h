@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/attachment.h"
+#include "train/pieces.h"
 #include "train/state_sync.h"
 #include "train/stepper.h"
 
@@ -25,6 +26,7 @@ struct TrainingRun {
   Attachment attached;
   StateSync sync;
   Stepper stepper;
+  Pieces pieces;
 };
 
 }  // namespace troika

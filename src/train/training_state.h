@@ -17,7 +17,7 @@ struct TrainingPosition {
   int64_t step = 0;
   BatchPosition batch;  // after the last batch
   bool has_batch = false;
-  std::optional<uint64_t> shuffle_seed;  // the loader's; none: the dataset's order
+  SampleOrder order;  // the loader's
 };
 
 struct TrainingState {

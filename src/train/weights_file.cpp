@@ -6,6 +6,7 @@
 #include "core/host_memory.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "models/model_text.h"
 
 namespace troika {
 namespace {
@@ -66,14 +67,19 @@ void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& 
   }
 }
 
-void save_weights(Model& model, const std::string& path) {
+void set_model_metadata(SafetensorsWriter& writer, const Model& model) {
+  writer.set_metadata("format", "pt");  // the key by which PyTorch's tools recognise files with their names
+  writer.set_metadata("model", model.name());
+  writer.set_metadata(kLayersKey, print_model_text(model));
+  writer.sum_data();
+}
+
+void save_model(Model& model, const std::function<void(const SafetensorsWriter&)>& write) {
   SafetensorsWriter writer;
   std::lock_guard lock(model.parameters()->mutex());  // borrowed values stay as they are until they are written
   add_parameters(writer, model, "");
-  writer.set_metadata("format", "pt");  // the key by which PyTorch's tools recognise files with their names
-  writer.set_metadata("model", model.name());
-  writer.sum_data();
-  writer.write(path);
+  set_model_metadata(writer, model);
+  write(writer);
 }
 
 std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
@@ -98,12 +104,11 @@ std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& rea
   return values;
 }
 
-void load_weights(Model& model, const std::string& path, const LoadOptions& options, LoadReport& report) {
-  const SafetensorsReader reader(path);
+void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptions& options, LoadReport& report) {
   ParameterStore& store = *model.parameters();
   const bool is_state = options.strip_prefix.empty() && is_training_state(reader);
   const std::string names_prefix = is_state ? kModelPrefix : options.strip_prefix;
-  const auto values = read_parameters(reader, model, names_prefix, report);
+  auto values = read_parameters(reader, model, names_prefix, report);
   for (const TensorEntry& entry : reader.entries())
     if (!(is_state && (entry.name.starts_with(kOptimizerPrefix) || entry.name.starts_with("momentum/"))) &&
         (!entry.name.starts_with(names_prefix) || !store.contains(entry.name.substr(names_prefix.size()))))
@@ -127,15 +132,26 @@ void load_weights(Model& model, const std::string& path, const LoadOptions& opti
                                                              "', which strip_prefix can remove")));
   }
   std::lock_guard lock(store.mutex());
-  store.refresh();                                              // throws BUSY before anything is written
-  for (size_t i = 0; i < store.size(); ++i) store.allocate(i);  // throws now if memory is missing
+  store.refresh();  // throws BUSY before anything is written
   for (size_t i = 0; i < store.size(); ++i)
     if (!values[i].empty())
-      store.write(i, values[i].data(), values[i].size());
+      store.write(i, std::move(values[i]));
     else if (is_batch_counter(store.entry(i).name) && !store.entry(i).is_initialized) {
       const int64_t none = 0;
       store.write(i, &none, sizeof none);
     }
+}
+
+std::unique_ptr<Model> open_model(const SafetensorsReader& reader) {
+  const auto layers = reader.metadata().find(kLayersKey);
+  if (layers == reader.metadata().end())
+    throw Error(Status::mismatch, text(reader.label(), ": has weights alone, no metadata '", kLayersKey,
+                                       "'; add the layers to a model and load the weights into it"));
+  auto model = read_model_text(layers->second, reader.label());
+  if (model->parameters()->size() == 0 && reader.entries().empty()) return model;
+  LoadReport report;
+  load_weights(*model, reader, {}, report);
+  return model;
 }
 
 }  // namespace troika

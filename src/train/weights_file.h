@@ -1,6 +1,9 @@
-// Weights files: parameters and buffers of a model as safetensors, under PyTorch's names.
+// Model files: parameters and buffers of a model as safetensors, under PyTorch's names, with the
+// layers in the metadata. A weights file has no layers.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,17 +23,26 @@ struct LoadOptions {
   std::string strip_prefix;
 };
 
-void save_weights(Model& model, const std::string& path);
+// Runs `write` with a writer that has everything that a model file holds. The values are borrowed
+// from the model: nobody changes them until `write` returns.
+void save_model(Model& model, const std::function<void(const SafetensorsWriter&)>& write);
 
 // Checks the whole file before anything changes. `report` is filled on MISMATCH too. If the file is
 // a training state, the model's values are read from it.
-void load_weights(Model& model, const std::string& path, const LoadOptions& options, LoadReport& report);
+void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptions& options, LoadReport& report);
+
+// Builds the model that the file describes, with its values. MISMATCH if the file has no layers.
+std::unique_ptr<Model> open_model(const SafetensorsReader& reader);
 
 // ---- shared with checkpoints ----
 
 constexpr const char* kTrainingStateFormat = "troika.checkpoint.1";  // its metadata 'format'
+constexpr const char* kLayersKey = "troika.model";                   // metadata: the text of models/model_text.h
 constexpr const char* kModelPrefix = "model/";                       // before the names of parameters and buffers
 constexpr const char* kOptimizerPrefix = "optimizer/";               // before slot_name
+
+// Sets the metadata of a model file: its format, the model's name and layers, and the sum.
+void set_model_metadata(SafetensorsWriter& writer, const Model& model);
 
 bool is_training_state(const SafetensorsReader& reader);
 

@@ -16,7 +16,20 @@
 #include <new>
 #include <utility>
 
+// The sanitizer's functions replace glibc's. It checks each block itself, so blocks have no header.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TROIKA_ADDRESS_SANITIZER
+#endif
+#endif
+
 extern "C" {
+#if defined(TROIKA_ADDRESS_SANITIZER)
+void* __interceptor_malloc(size_t);
+void* __interceptor_calloc(size_t, size_t);
+void* __interceptor_realloc(void*, size_t);
+void* __interceptor_memalign(size_t, size_t);
+#endif
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
@@ -32,14 +45,6 @@ std::atomic<bool> g_fails_after{false}, g_failed{false};
 thread_local int t_exempt = 0;  // above 0: inside oneDNN, or making an exception
 thread_local int t_kept = 0;    // above 0: allocations are kept by glibc, for an unknown time
 
-// The header before each block. It stores whether the allocation was counted, so that freeing the
-// block is counted, too, on any thread.
-struct Header {
-  void* block;  // the address from glibc
-  uint64_t is_counted;
-};
-static_assert(sizeof(Header) == 16);
-
 // Counts an allocation. Returns whether it may succeed.
 bool admit() {
   if (t_exempt > 0) return true;
@@ -51,6 +56,15 @@ bool admit() {
   g_failed = true;
   return false;
 }
+
+#if !defined(TROIKA_ADDRESS_SANITIZER)
+// The header before each block. It stores whether the allocation was counted, so that freeing the
+// block is counted, too, on any thread.
+struct Header {
+  void* block;  // the address from glibc
+  uint64_t is_counted;
+};
+static_assert(sizeof(Header) == 16);
 
 void* allocate(size_t alignment, size_t bytes) {
   if (!admit() || bytes > SIZE_MAX / 2) {
@@ -79,6 +93,8 @@ size_t usable_bytes(void* memory) {
   return malloc_usable_size(header.block) -
          static_cast<size_t>(static_cast<char*>(memory) - static_cast<char*>(header.block));
 }
+
+#endif
 
 struct Exempt {
   Exempt() { ++t_exempt; }
@@ -115,6 +131,8 @@ void fail_allocation(int64_t n, bool and_all_after) {
   g_until_failure = n;
 }
 
+void let_allocations_fail(bool may_fail) { t_exempt += may_fail ? -1 : 1; }
+
 bool stop_failing() {
   g_until_failure = 0;
   return g_failed;
@@ -122,10 +140,55 @@ bool stop_failing() {
 
 }  // namespace troika::test
 
-using troika::test::allocate;
-using troika::test::header_of;
+#if defined(TROIKA_ADDRESS_SANITIZER)
+using troika::test::admit;
 
 extern "C" {
+
+void* malloc(size_t bytes) { return admit() ? __interceptor_malloc(bytes) : nullptr; }
+void* calloc(size_t n, size_t bytes) { return admit() ? __interceptor_calloc(n, bytes) : nullptr; }
+void* realloc(void* memory, size_t bytes) { return admit() ? __interceptor_realloc(memory, bytes) : nullptr; }
+void* memalign(size_t alignment, size_t bytes) { return admit() ? __interceptor_memalign(alignment, bytes) : nullptr; }
+void* aligned_alloc(size_t alignment, size_t bytes) { return memalign(alignment, bytes); }
+int posix_memalign(void** out, size_t alignment, size_t bytes) {
+  *out = memalign(alignment, bytes);
+  return *out ? 0 : ENOMEM;
+}
+
+}  // extern "C"
+
+// The sanitizer's own operators never throw.
+void* operator new(size_t bytes) {
+  void* memory = malloc(bytes > 0 ? bytes : 1);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+void* operator new(size_t bytes, std::align_val_t alignment) {
+  void* memory = memalign(static_cast<size_t>(alignment), bytes > 0 ? bytes : 1);
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+void* operator new[](size_t bytes) { return operator new(bytes); }
+void* operator new[](size_t bytes, std::align_val_t alignment) { return operator new(bytes, alignment); }
+void* operator new[](size_t bytes, const std::nothrow_t& nothrow) noexcept { return operator new(bytes, nothrow); }
+void operator delete(void* memory) noexcept { free(memory); }
+void operator delete(void* memory, size_t) noexcept { free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { free(memory); }
+void operator delete[](void* memory) noexcept { free(memory); }
+void operator delete[](void* memory, size_t) noexcept { free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { free(memory); }
+void operator delete[](void* memory, size_t, std::align_val_t) noexcept { free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { free(memory); }
+#else
+using troika::test::allocate;
+using troika::test::header_of;
+#endif
+
+extern "C" {
+
+#if !defined(TROIKA_ADDRESS_SANITIZER)
 
 void* malloc(size_t bytes) { return allocate(16, bytes); }
 
@@ -159,6 +222,8 @@ int posix_memalign(void** out, size_t alignment, size_t bytes) {
   return *out ? 0 : ENOMEM;
 }
 
+#endif
+
 // If malloc fails, exceptions take their memory from the runtime's reserve, which is not tested
 // here. So allocations for exceptions never fail.
 void* __cxa_allocate_exception(size_t bytes) noexcept {
@@ -178,6 +243,16 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   --troika::test::t_kept;
   return status;
 }
+
+#if defined(TROIKA_ADDRESS_SANITIZER)
+// The sanitizer asks for a thread's stack whenever an exception is thrown, and must get an answer.
+int pthread_getattr_np(pthread_t thread, pthread_attr_t* attributes) {
+  using Function = int(pthread_t, pthread_attr_t*);
+  static auto* const function = troika::test::next<Function>("pthread_getattr_np");
+  const troika::test::Exempt exempt;
+  return function(thread, attributes);
+}
+#endif
 
 // OpenMP's runtime ends the process if it has no memory, so its allocations never fail.
 void omp_set_num_threads(int n) {

@@ -17,7 +17,7 @@ TEST_F(BatchApi, needs_matching_tensors) {
     batch = garbage<troika_batch>();
   };
   refuse(nullptr, labels, "argument 'inputs' is NULL");
-  refuse(inputs, nullptr, "argument 'targets' is NULL");
+  refuse(inputs, cast<troika_tensor>(context_), "'targets' is not a live handle");
   refuse(cast<troika_tensor>(context_), labels, "'inputs' is not a live handle");
   refuse(labels, labels, "inputs are i32[2], need f32[n, ...]");
   refuse(flat, labels, "inputs are f32[2], need f32[n, ...]");
@@ -35,6 +35,21 @@ TEST_F(BatchApi, needs_matching_tensors) {
                  "'batch' is not a live handle");
   troika_batch_destroy(batch);
   for (troika_tensor t : {inputs, labels, values, three, flat, wide}) troika_tensor_destroy(t);
+}
+
+TEST_F(BatchApi, may_have_no_targets) {
+  tensor_ = make_tensor(TROIKA_DTYPE_F32, {2, 4});
+  troika_batch batch = nullptr;
+  expect_ok(troika_batch_create(tensor_, nullptr, &batch, &error_));
+  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+  expect_ok(troika_batch_describe(batch, &info, &error_));
+  EXPECT_EQ(info.n, 2);
+  EXPECT_NE(info.inputs, nullptr);
+  EXPECT_EQ(info.labels, nullptr);
+  EXPECT_EQ(info.values, nullptr);
+  EXPECT_EQ(info.label_size, 0);
+  EXPECT_EQ(info.value_size, 0);
+  troika_batch_destroy(batch);
 }
 
 }  // namespace

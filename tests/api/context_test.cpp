@@ -1,8 +1,10 @@
 // The C functions of context.h, status.h, export.h and file.h.
+#include <algorithm>
 #include <fstream>
 
 #include "api/api_test.h"
 #include "core/utf8.h"
+#include "support/environment_guard.h"
 #include "support/temp_directory.h"
 
 namespace troika::test {
@@ -37,7 +39,7 @@ TEST_F(ContextApi, refuses_options_and_names_the_field) {
   for (int32_t level : {0, -3, 5})
     expect_refused(create([&](auto& o) { o.log_level = level; }), kInvalid,
                    "options.log_level is " + std::to_string(level));
-  expect_refused(create([](auto& o) { o.reserved = 1; }), kInvalid, "options.reserved is 1, need 0");
+  expect_refused(create([](auto& o) { o.use_environment = 2; }), kInvalid, "options.use_environment is 2, need 0 or 1");
   for (uint32_t size : {0u, 3u, 70000u})
     expect_refused(create([&](auto& o) { o.struct_size = size; }), kInvalid,
                    "troika_context_options: struct_size is " + std::to_string(size));
@@ -45,6 +47,84 @@ TEST_F(ContextApi, refuses_options_and_names_the_field) {
                  "troika_context_create: argument 'out_context' is NULL");
   troika_context_destroy(context_);
   expect_ok(troika_context_create(nullptr, &context_, &error_));
+}
+
+TEST_F(ContextApi, refuses_topics_and_folders_that_are_none) {
+  const auto refused = [&](auto&& change, const std::string& message) {
+    troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+    change(options);
+    troika_context context = garbage<troika_context>();
+    expect_refused(troika_context_create(&options, &context, &error_), kInvalid, message);
+    EXPECT_EQ(context, nullptr);
+  };
+  refused([](auto& o) { o.log_topics = "plan"; }, "options.log_topics: 'plan' needs a topic and a level");
+  refused([](auto& o) { o.log_topics = "plan=all"; }, "options.log_topics: there is no level 'all', there are error");
+  refused([](auto& o) { o.log_topics = "plan=debug,net=info"; },
+          "options.log_topics: there is no topic 'net', there are backend, comm, plan, memory, train");
+  refused([](auto& o) { o.log_topics = ""; }, "log_topics is ''");
+  refused([](auto& o) { o.backend_folder = "plug-ins"; }, "options.backend_folder is 'plug-ins', needs an absolute");
+  refused([](auto& o) { o.cache_folder = "."; }, "options.cache_folder is '.', needs an absolute path");
+}
+
+TEST_F(ContextApi, reads_its_environment_only_if_it_is_asked_to) {
+  const EnvironmentGuard folder("TROIKA_BACKEND_DIR"), levels("TROIKA_LOG"), dump("TROIKA_DUMP");
+  ::setenv("TROIKA_BACKEND_DIR", "nowhere", 1);
+  ::setenv("TROIKA_LOG", "nothing", 1);
+  ::setenv("TROIKA_DUMP", "fuse", 1);
+  std::vector<std::string> lines;
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  options.log = [](int32_t, const char* topic, const char* line, void* user) {
+    static_cast<std::vector<std::string>*>(user)->push_back(std::string(topic) + ": " + line);
+  };
+  options.log_user = &lines;
+  const auto lines_of = [&](const troika_context_options& given) {
+    lines.clear();
+    troika_context context = nullptr;
+    troika_model model = nullptr;
+    troika_trainer trainer = nullptr;
+    expect_ok(troika_context_create(&given, &context, &error_));
+    expect_ok(troika_model_create(context, "mlp", nullptr, &model, &error_));
+    expect_ok(troika_model_attach(model, &kCpu0, 1, nullptr, &trainer, &error_));
+    expect_ok(troika_trainer_explain(trainer, 2, nullptr, 0, nullptr, &error_));
+    troika_trainer_destroy(trainer);
+    troika_model_destroy(model);
+    troika_context_destroy(context);
+    return lines;
+  };
+  EXPECT_TRUE(lines_of(options).empty()) << lines[0];
+  options.log_topics = "plan=info,train=debug";
+  ASSERT_EQ(lines_of(options).size(), 1u);
+  EXPECT_TRUE(lines[0].starts_with("plan: compiled plan train batch 2")) << lines[0];
+
+  options.log_topics = nullptr;
+  options.use_environment = 1;
+  troika_context context = nullptr;
+  expect_refused(troika_context_create(&options, &context, &error_), kInvalid,
+                 "TROIKA_LOG: there is no level 'nothing'");
+  ::setenv("TROIKA_LOG", "comm=debug,plan=debug", 1);
+  expect_refused(troika_context_create(&options, &context, &error_), kInvalid,
+                 "TROIKA_BACKEND_DIR is 'nowhere', needs an absolute path");
+  ::setenv("TROIKA_BACKEND_DIR", "/nowhere", 1);
+  const auto all = lines_of(options);
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line.starts_with("plan: pass rebatch"); }));
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line == "plan: graph \"mlp\" {"; }));
+}
+
+TEST_F(ContextApi, describes_its_backends) {
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  options.backend_folder = "/nowhere";
+  options.backends = "cpu";
+  troika_context context = nullptr;
+  expect_ok(troika_context_create(&options, &context, &error_));
+  int64_t size = 0;
+  expect_ok(troika_context_describe_backends(context, nullptr, 0, &size, &error_));
+  std::string text(static_cast<size_t>(size) - 1, '?');
+  expect_ok(troika_context_describe_backends(context, text.data(), size, &size, &error_));
+  troika_context_destroy(context);
+  EXPECT_TRUE(text.starts_with("cpu 1.0.0, commit ")) << text;
+  EXPECT_NE(text.find(", oneDNN "), std::string::npos) << text;
+  EXPECT_NE(text.find("\ncuda, not usable: the context's backends are cpu"), std::string::npos) << text;
+  expect_refused(troika_context_describe_backends(context_, nullptr, -1, nullptr, &error_), kInvalid, "buffer of -1");
 }
 
 TEST_F(ContextApi, ignores_null_where_it_says_so) {
@@ -83,11 +163,11 @@ TEST_F(ContextApi, does_not_destroy_a_handle_of_another_kind) {
 }
 
 TEST_F(ContextApi, names_every_status) {
-  for (troika_status status = TROIKA_ERROR_INTERNAL; status <= TROIKA_STOPPED; ++status) {
+  for (troika_status status = TROIKA_ERROR_CALLBACK; status <= TROIKA_STOPPED; ++status) {
     const std::string name = troika_status_name(status);
     EXPECT_EQ(name.substr(0, status < 0 ? 13 : 7), status < 0 ? "TROIKA_ERROR_" : "TROIKA_") << status;
   }
-  for (troika_status status : {TROIKA_ERROR_INTERNAL - 1, TROIKA_STOPPED + 1, INT32_MIN, INT32_MAX})
+  for (troika_status status : {TROIKA_ERROR_CALLBACK - 1, TROIKA_STOPPED + 1, INT32_MIN, INT32_MAX})
     EXPECT_STREQ(troika_status_name(status), "unknown status");
 }
 

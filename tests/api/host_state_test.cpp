@@ -5,12 +5,15 @@
 #include <locale.h>
 #include <sched.h>
 #include <signal.h>
+#include <troika/pending.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <locale>
 #include <mutex>
+#include <set>
 #include <sstream>
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -60,7 +63,7 @@ TEST_F(HostState, streams_get_nothing_and_the_log_gets_lines) {
   troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
   options.log_level = TROIKA_LOG_DEBUG;
   options.log_user = &log;
-  options.log = [](int32_t level, const char* line, void* user) {
+  options.log = [](int32_t level, const char*, const char* line, void* user) {
     auto& l = *static_cast<Lines*>(user);
     const std::unique_lock lock(l.mutex, std::try_to_lock);
     EXPECT_TRUE(lock.owns_lock()) << "one call at a time";
@@ -85,6 +88,50 @@ TEST_F(HostState, streams_get_nothing_and_the_log_gets_lines) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "");
   EXPECT_GT(log.lines.size(), 0u);
   for (const std::string& line : log.lines) EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+}
+
+// Returns the names of the process's threads.
+std::set<std::string> thread_names() {
+  std::set<std::string> names;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "comm");
+    std::string name;
+    std::getline(file, name);
+    names.insert(name);
+  }
+  return names;
+}
+
+TEST_F(HostState, threads_of_the_library_have_names_of_their_own) {
+  make_trainer();
+  troika_pending pending = nullptr;
+  troika_batch batch = nullptr;
+  expect_ok(troika_loader_next(loader_, &batch, &error_));
+  expect_ok(troika_trainer_step_async(trainer_, batch, nullptr, nullptr, &pending, &error_));
+  expect_ok(troika_pending_wait(pending, -1, nullptr, &error_));
+  troika_pending_destroy(pending);
+  const std::set<std::string> names = thread_names();
+  for (const char* name : {"troika cpu:0", "troika cpu:1", "troika loader", "troika steps"})
+    EXPECT_TRUE(names.contains(name)) << name;
+}
+
+TEST_F(HostState, stops_from_a_signal_handler) {
+  static troika_trainer stopped;
+  static troika_error error;
+  make_trainer();
+  stopped = trainer_;
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = [](int) { troika_trainer_request_stop(stopped, &error); };
+  ASSERT_EQ(sigaction(SIGUSR2, &action, &before), 0);
+  const auto raise_at_once = [](const troika_progress* progress, void*) -> int32_t {
+    if (progress->batch == 1) raise(SIGUSR2);
+    return 0;
+  };
+  expect_ok(troika_trainer_set_progress(trainer_, raise_at_once, nullptr, nullptr, &error_));
+  EXPECT_EQ(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_), TROIKA_STOPPED);
+  EXPECT_EQ(error.status, TROIKA_OK);
+  ASSERT_EQ(sigaction(SIGUSR2, &before, nullptr), 0);
 }
 
 TEST_F(HostState, of_the_calling_thread_is_as_it_was) {

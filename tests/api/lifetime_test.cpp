@@ -118,13 +118,13 @@ TEST_F(Lifetime, ends_the_user_data_of_callbacks_once) {
   const auto quiet = [](const troika_progress*, void*) -> int32_t { return 0; };
   troika_context_destroy(context_);
   troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
-  options.log = [](int32_t, const char*, void*) {};
+  options.log = [](int32_t, const char*, const char*, void*) {};
   options.log_user = &log_ended;
   options.log_user_destroy = ended;
-  options.reserved = 1;
-  expect_refused(troika_context_create(&options, &context_, &error_), kInvalid, "options.reserved is 1");
+  options.use_environment = 2;
+  expect_refused(troika_context_create(&options, &context_, &error_), kInvalid, "options.use_environment is 2");
   EXPECT_EQ(log_ended, 0) << "a call that fails leaves the data to the caller";
-  options.reserved = 0;
+  options.use_environment = 0;
   expect_ok(troika_context_create(&options, &context_, &error_));
   make_trainer();
   expect_ok(troika_trainer_set_progress(trainer_, quiet, &progress_ended, ended, &error_));
@@ -140,6 +140,18 @@ TEST_F(Lifetime, ends_the_user_data_of_callbacks_once) {
   model_ = nullptr, dataset_ = nullptr, loader_ = nullptr, trainer_ = nullptr;
   EXPECT_EQ(progress_ended, 2);
   EXPECT_EQ(log_ended, 1);
+}
+
+TEST_F(Lifetime, ends_the_user_data_of_a_context_without_a_log) {
+  int ended = 0;
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  options.log_user = &ended;
+  options.log_user_destroy = [](void* user) { ++*static_cast<int*>(user); };
+  troika_context context = nullptr;
+  expect_ok(troika_context_create(&options, &context, &error_));
+  EXPECT_EQ(ended, 0);
+  troika_context_destroy(context);
+  EXPECT_EQ(ended, 1);
 }
 
 }  // namespace

@@ -332,7 +332,7 @@ TEST_F(ModelApi, names_of_200_bytes_fit_everywhere) {
   const std::string name(200, 'n');
   ASSERT_EQ(troika_model_create_empty(context_, name.c_str(), &model_, &error_), TROIKA_OK);
   const int64_t image[] = {2, 4, 4};
-  expect_ok(troika_model_add_input(model_, name.c_str(), image, 3, &x_, &error_));
+  expect_ok(troika_model_add_input(model_, std::string(200, 'x').c_str(), image, 3, &x_, &error_));
   expect_ok(troika_model_add_batch_norm2d(model_, name.c_str(), x_, 1e-5, 0.1, &x_, &error_));
   troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
   expect_ok(troika_model_describe_parameter(model_, 4, &info, &error_));

@@ -42,7 +42,7 @@ TEST_P(NoAllocation, in_a_step) {
   const auto ok = [&](troika_status status) { ASSERT_GE(status, 0) << error.message; };
   troika_context_options cores = TROIKA_CONTEXT_OPTIONS_INIT;
   cores.cpu_threads = 2;
-  cores.log = [](int32_t, const char*, void*) {};
+  cores.log = [](int32_t, const char*, const char*, void*) {};
   cores.log_level = TROIKA_LOG_DEBUG;
   troika_context context = nullptr;
   ok(troika_context_create(&cores, &context, &error));

@@ -25,7 +25,7 @@ troika_context make_context(Calls& calls) {
   troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
   options.cpu_threads = 2;  // one per device: OpenMP starts no threads
   options.log_level = TROIKA_LOG_DEBUG;
-  options.log = [](int32_t, const char*, void*) {};
+  options.log = [](int32_t, const char*, const char*, void*) {};
   return calls.make<troika_context>("troika_context_create", [&](troika_context* out, troika_error* e) {
     return troika_context_create(&options, out, e);
   });
@@ -120,7 +120,40 @@ TEST(OutOfMemory, while_a_model_is_built_and_filled) {
     result.push_back(text_of(calls, "print", [&](char* text, int64_t capacity, int64_t* size, troika_error* e) {
       return troika_model_print(model, text, capacity, size, e);
     }));
+    result.push_back(text_of(calls, "to_json", [&](char* text, int64_t capacity, int64_t* size, troika_error* e) {
+      return troika_model_to_json(model, text, capacity, size, e);
+    }));
+    troika_layer_info layer = TROIKA_LAYER_INFO_INIT;
+    int32_t index = 0;
+    calls("find_layer", [&](troika_error* e) { return troika_model_find_layer(model, "head.dropout", &index, e); });
+    calls("describe_layer", [&](troika_error* e) { return troika_model_describe_layer(model, index, &layer, e); });
+    keep(result, layer.inputs[0] & INT32_MAX);
     keep_parameters(result, calls, model);
+    troika_model_destroy(model);
+    troika_context_destroy(context);
+    return result;
+  });
+}
+
+TEST(OutOfMemory, while_a_model_is_saved_to_memory_and_opened) {
+  run_flow([](Calls& calls) {
+    Result result;
+    troika_context context = make_context(calls);
+    troika_model model = make_model(calls, context);
+    calls("initialize_default", [&](troika_error* e) { return troika_model_initialize_default(model, 7, e); });
+    std::string bytes(1 << 16, '\0');
+    int64_t size = 0;
+    calls("save_memory", [&](troika_error* e) {
+      return troika_model_save_memory(model, bytes.data(), static_cast<int64_t>(bytes.size()), &size, e);
+    });
+    auto copy = calls.make<troika_model>("open_memory", [&](troika_model* out, troika_error* e) {
+      return troika_model_open_memory(context, bytes.data(), size, out, e);
+    });
+    keep_parameters(result, calls, copy);
+    calls("load_memory",
+          [&](troika_error* e) { return troika_model_load_memory(copy, bytes.data(), size, nullptr, nullptr, e); });
+    result.push_back(bytes.substr(0, static_cast<size_t>(size)));
+    troika_model_destroy(copy);
     troika_model_destroy(model);
     troika_context_destroy(context);
     return result;
@@ -250,6 +283,9 @@ Result train(Calls& calls, const std::string& folder, int32_t prefetch, bool des
   calls("evaluate_on",
         [&](troika_error* e) { return troika_trainer_evaluate_on(trainer, devices[1], loader, &metrics, e); });
   keep(result, metrics.loss);
+  result.push_back(text_of(calls, "to_json", [&](char* text, int64_t capacity, int64_t* size, troika_error* e) {
+    return troika_trainer_to_json(trainer, text, capacity, size, e);
+  }));
   calls("check_replicas", [&](troika_error* e) { return troika_trainer_check_replicas(trainer, e); });
 
   float gradient[3] = {};
@@ -286,7 +322,26 @@ Result train(Calls& calls, const std::string& folder, int32_t prefetch, bool des
       "batch_create", [&](troika_batch* out, troika_error* e) { return troika_batch_create(tensor, target, out, e); });
   calls("step", [&](troika_error* e) { return troika_trainer_step(trainer, own, &step, e); });
   keep(result, step.loss);
-  float outputs[9] = {};
+  float outputs[9] = {}, input_gradient[192] = {};
+  troika_forward_options pieces = TROIKA_FORWARD_OPTIONS_INIT;
+  pieces.own_loss = pieces.input_gradient = 1;
+  for (int pass = 0; pass < 2; ++pass) {
+    auto output = calls.make<troika_tensor>("forward", [&](troika_tensor* out, troika_error* e) {
+      return troika_trainer_forward(trainer, own, &pieces, out, &step, e);
+    });
+    calls("backward", [&](troika_error* e) { return troika_trainer_backward(trainer, output, e); });
+    calls("get_input_gradient", [&](troika_error* e) {
+      return troika_trainer_get_input_gradient(trainer, input_gradient, sizeof input_gradient, e);
+    });
+    keep(result, input_gradient);
+    troika_tensor_destroy(output);
+  }
+  calls("set_gradient", [&](troika_error* e) {
+    return troika_trainer_set_gradient(trainer, "head.classifier.bias", gradient, sizeof gradient, e);
+  });
+  calls("apply", [&](troika_error* e) { return troika_trainer_apply(trainer, &step, e); });
+  keep(result, step.step);
+  calls("check_replicas", [&](troika_error* e) { return troika_trainer_check_replicas(trainer, e); });
   auto predicted = calls.make<troika_tensor>(
       "predict", [&](troika_tensor* out, troika_error* e) { return troika_trainer_predict(trainer, tensor, out, e); });
   calls("to_host", [&](troika_error* e) { return troika_tensor_to_host(predicted, outputs, sizeof outputs, e); });
@@ -297,6 +352,14 @@ Result train(Calls& calls, const std::string& folder, int32_t prefetch, bool des
   auto alone = calls.make<troika_tensor>("model_predict", [&](troika_tensor* out, troika_error* e) {
     return troika_model_predict(trained, devices[1], tensor, out, e);
   });
+  auto clone = calls.make<troika_model>(
+      "clone", [&](troika_model* out, troika_error* e) { return troika_model_clone(trained, out, e); });
+  for (const char* layer : {static_cast<const char*>(nullptr), "head.classifier"}) {
+    calls("predict_into", [&](troika_error* e) {
+      return troika_model_predict_into(clone, devices[1], inputs.data(), 3, layer, outputs, sizeof outputs, e);
+    });
+    keep(result, outputs);
+  }
   calls("model_save", [&](troika_error* e) { return troika_model_save(trained, weights.c_str(), e); });
   calls("model_load",
         [&](troika_error* e) { return troika_model_load(trained, weights.c_str(), nullptr, nullptr, e); });
@@ -313,6 +376,7 @@ Result train(Calls& calls, const std::string& folder, int32_t prefetch, bool des
   troika_trainer_destroy(trainer);
   for (troika_tensor t : {tensor, target, predicted, alone}) troika_tensor_destroy(t);
   troika_batch_destroy(own);
+  troika_model_destroy(clone);
   troika_model_destroy(trained);
   troika_model_destroy(model);
   troika_loader_destroy(loader);
@@ -368,6 +432,9 @@ Result train_split(Calls& calls, const std::string& folder, int32_t layer, int32
   troika_metrics metrics = TROIKA_METRICS_INIT;
   calls("evaluate", [&](troika_error* e) { return troika_trainer_evaluate(trainer, loader, &metrics, e); });
   keep(result, metrics.loss);
+  result.push_back(text_of(calls, "to_json", [&](char* text, int64_t capacity, int64_t* size, troika_error* e) {
+    return troika_trainer_to_json(trainer, text, capacity, size, e);
+  }));
   calls("check_replicas", [&](troika_error* e) { return troika_trainer_check_replicas(trainer, e); });
   float weight[6 * 16] = {};
   calls("get_gradient",

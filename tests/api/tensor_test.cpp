@@ -33,7 +33,7 @@ TEST_F(TensorApi, refuses_what_cannot_be_created) {
                  TROIKA_ERROR_DEVICE_UNAVAILABLE, "cpu:1048576");
   expect_refused(create(context_, {TROIKA_DEVICE_CUDA, 999}, TROIKA_DTYPE_F32, dims, 2),
                  TROIKA_ERROR_DEVICE_UNAVAILABLE, "cuda:999");
-  for (int32_t dtype : {0, 8, -1})
+  for (int32_t dtype : {0, 13, -1})
     expect_refused(create(context_, kCpu0, dtype, dims, 2), kInvalid, "dtype is " + std::to_string(dtype));
   for (int32_t rank : {-1, 9})
     expect_refused(create(context_, kCpu0, TROIKA_DTYPE_F32, dims, rank), kInvalid, "rank is " + std::to_string(rank));
@@ -208,6 +208,114 @@ TEST_F(TensorApi, exchanges_memory_by_dlpack) {
   EXPECT_EQ(none, nullptr);
   expect_ok(troika_tensor_from_dlpack(context_, managed, &borrowed, &error_));
   troika_tensor_destroy(borrowed);  // also frees the memory
+}
+
+// The struct of another library, of any version, over bytes of the test.
+template <typename Managed>
+struct Foreign {
+  Foreign(DLDataType type, void* data, int64_t n) : dims{n} {
+    managed.dl_tensor.data = data;
+    managed.dl_tensor.device = {kDLCPU, 0};
+    managed.dl_tensor.ndim = 1;
+    managed.dl_tensor.dtype = type;
+    managed.dl_tensor.shape = dims;
+    managed.manager_ctx = this;
+    managed.deleter = [](Managed* self) { ++static_cast<Foreign*>(self->manager_ctx)->deletions; };
+  }
+  int64_t dims[1];
+  Managed managed{};
+  int deletions = 0;
+};
+
+TEST_F(TensorApi, exchanges_memory_by_dlpack_1) {
+  const float data[] = {1, 2, 3};
+  tensor_ = make_tensor(TROIKA_DTYPE_F32, {3});
+  expect_ok(troika_tensor_from_host(tensor_, data, sizeof data, &error_));
+  DLManagedTensorVersioned* managed = nullptr;
+  expect_ok(troika_tensor_to_dlpack_versioned(tensor_, &managed, &error_));
+  EXPECT_EQ(managed->version.major, 1u);
+  EXPECT_EQ(managed->flags, 0u);
+  troika_tensor again = nullptr;
+  expect_ok(troika_tensor_from_dlpack_versioned(context_, managed, &again, &error_));
+  float found[3];
+  expect_ok(troika_tensor_to_host(again, found, sizeof found, &error_));
+  EXPECT_EQ(found[2], 3);
+  troika_tensor_destroy(again);  // calls the deleter
+
+  Foreign<DLManagedTensorVersioned> foreign({kDLFloat, 32, 1}, found, 3);
+  foreign.managed.version = {2, 0};
+  again = garbage<troika_tensor>();
+  expect_refused(troika_tensor_from_dlpack_versioned(context_, &foreign.managed, &again, &error_),
+                 TROIKA_ERROR_UNSUPPORTED, "the struct is of DLPack 2.0, need 1.x");
+  EXPECT_EQ(again, nullptr);
+  EXPECT_EQ(foreign.deletions, 0);
+  expect_refused(troika_tensor_from_dlpack_versioned(context_, nullptr, &again, &error_), kInvalid,
+                 "'managed' is NULL");
+  expect_refused(troika_tensor_to_dlpack_versioned(tensor_, nullptr, &error_), kInvalid, "'out_managed' is NULL");
+}
+
+TEST_F(TensorApi, copies_memory_of_dlpack_that_is_read_only_or_misaligned) {
+  alignas(8) char bytes[4 * sizeof(float)] = {};
+  const float data[] = {5, 6, 7};
+  const auto expect_copy = [&](auto& foreign, troika_tensor tensor) {
+    EXPECT_EQ(foreign.deletions, 1) << "the memory is not needed any more";
+    std::memset(bytes, 0, sizeof bytes);
+    float found[3];
+    expect_ok(troika_tensor_to_host(tensor, found, sizeof found, &error_));
+    EXPECT_EQ(found[0], 5);
+    EXPECT_EQ(found[2], 7);
+    troika_tensor_destroy(tensor);
+    EXPECT_EQ(foreign.deletions, 1);
+  };
+  troika_tensor tensor = nullptr;
+  std::memcpy(bytes + 1, data, sizeof data);
+  Foreign<DLManagedTensor> misaligned({kDLFloat, 32, 1}, bytes + 1, 3);
+  expect_ok(troika_tensor_from_dlpack(context_, &misaligned.managed, &tensor, &error_));
+  expect_copy(misaligned, tensor);
+
+  std::memcpy(bytes, data, sizeof data);
+  Foreign<DLManagedTensorVersioned> read_only({kDLFloat, 32, 1}, bytes, 3);
+  read_only.managed.version = {1, 7};
+  read_only.managed.flags = kDLFlagReadOnly;
+  expect_ok(troika_tensor_from_dlpack_versioned(context_, &read_only.managed, &tensor, &error_));
+  expect_copy(read_only, tensor);
+}
+
+TEST_F(TensorApi, takes_every_type_of_dlpack_that_has_a_name_here) {
+  const std::pair<int32_t, DLDataType> types[] = {{TROIKA_DTYPE_F32, {kDLFloat, 32, 1}},
+                                                  {TROIKA_DTYPE_F64, {kDLFloat, 64, 1}},
+                                                  {TROIKA_DTYPE_I32, {kDLInt, 32, 1}},
+                                                  {TROIKA_DTYPE_I64, {kDLInt, 64, 1}},
+                                                  {TROIKA_DTYPE_U8, {kDLUInt, 8, 1}},
+                                                  {TROIKA_DTYPE_BF16, {kDLBfloat, 16, 1}},
+                                                  {TROIKA_DTYPE_F16, {kDLFloat, 16, 1}},
+                                                  {TROIKA_DTYPE_I8, {kDLInt, 8, 1}},
+                                                  {TROIKA_DTYPE_I16, {kDLInt, 16, 1}},
+                                                  {TROIKA_DTYPE_BOOL, {kDLBool, 8, 1}},
+                                                  {TROIKA_DTYPE_F8_E4M3, {kDLFloat8_e4m3fn, 8, 1}},
+                                                  {TROIKA_DTYPE_F8_E5M2, {kDLFloat8_e5m2, 8, 1}}};
+  alignas(8) char bytes[16] = "0123456789abcde";
+  for (const auto& [dtype, type] : types) {
+    Foreign<DLManagedTensor> foreign(type, bytes, 2);
+    troika_tensor tensor = nullptr;
+    expect_ok(troika_tensor_from_dlpack(context_, &foreign.managed, &tensor, &error_));
+    troika_tensor_info info = TROIKA_TENSOR_INFO_INIT;
+    expect_ok(troika_tensor_describe(tensor, &info, &error_));
+    EXPECT_EQ(info.dtype, dtype);
+    EXPECT_EQ(info.size_bytes, 2 * type.bits / 8);
+    troika_tensor moved = nullptr;
+    expect_ok(troika_tensor_to(tensor, kCpu1, &moved, &error_));
+    char found[16];
+    expect_ok(troika_tensor_to_host(moved, found, info.size_bytes, &error_));
+    EXPECT_EQ(std::memcmp(found, bytes, static_cast<size_t>(info.size_bytes)), 0);
+    DLManagedTensor* exported = nullptr;
+    expect_ok(troika_tensor_to_dlpack(moved, &exported, &error_));
+    EXPECT_EQ(exported->dl_tensor.dtype.code, type.code);
+    exported->deleter(exported);
+    troika_tensor_destroy(moved);
+    troika_tensor_destroy(tensor);
+    EXPECT_EQ(foreign.deletions, 1);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <thread>
 
 #include "api/api_test.h"
 #include "support/temp_directory.h"
@@ -398,6 +399,46 @@ TEST_F(TrainerApi, refuses_a_batch_of_too_many_elements_and_stays_usable) {
   }
   expect_ok(step());
   expect_ok(troika_trainer_check_replicas(trainer_, &error_));
+}
+
+// A net of many micro-batches, whose plan takes long to compile.
+class LongCompile : public ApiTest {
+ protected:
+  void attach(int32_t deadline_ms) {
+    expect_ok(troika_model_create(context_, "resnet50", nullptr, &model_, &error_));
+    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+    options.micro_batches = 1024;
+    options.deadline_ms = deadline_ms;
+    expect_ok(troika_model_attach(model_, &kCpu0, 1, &options, &trainer_, &error_));
+  }
+};
+
+TEST_F(LongCompile, ends_at_the_deadline_and_leaves_the_trainer_usable) {
+  attach(50);
+  expect_refused(troika_trainer_explain(trainer_, 1024, nullptr, 0, nullptr, &error_), TROIKA_ERROR_COMM,
+                 "compiling a plan did not end before the deadline (deadline_ms)");
+  expect_ok(troika_trainer_check_replicas(trainer_, &error_));
+  double rate = 0;
+  expect_ok(troika_trainer_get_learning_rate(trainer_, -1, &rate, &error_));
+}
+
+TEST_F(LongCompile, ends_when_a_stop_is_requested) {
+  attach(600000);
+  const int64_t image[] = {3, 224, 224};
+  expect_ok(troika_dataset_create_synthetic(context_, image, 3, 1024, 10, 1, &dataset_, &error_));
+  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+  options.batch = 1024;
+  options.prefetch = 0;
+  expect_ok(troika_loader_create(dataset_, &options, &loader_, &error_));
+  troika_status status = TROIKA_OK;
+  std::thread call([&] { status = troika_trainer_train_epoch(trainer_, loader_, nullptr, nullptr); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  expect_ok(troika_trainer_request_stop(trainer_, &error_));
+  call.join();
+  EXPECT_EQ(status, TROIKA_STOPPED);
+  troika_loader_position at = TROIKA_LOADER_POSITION_INIT;
+  expect_ok(troika_loader_tell(loader_, &at, &error_));
+  EXPECT_EQ(at.batch, 0);
 }
 
 }  // namespace

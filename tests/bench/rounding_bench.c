@@ -113,7 +113,9 @@ int main(int count, char **values) {
     devices[i].kind = TROIKA_DEVICE_CPU;
     devices[i].index = (int32_t)i;
   }
-  check(troika_context_create(NULL, &context, &error));
+  troika_context_options context_options = TROIKA_CONTEXT_OPTIONS_INIT;
+  context_options.use_environment = 1;
+  check(troika_context_create(&context_options, &context, &error));
   check(troika_model_create(context, "d2l_lenet", NULL, &model, &error));
   set_start(model);
   check(troika_model_attach(model, devices, kDevices, &options, &trainer, &error));

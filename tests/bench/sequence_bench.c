@@ -64,7 +64,9 @@ int main(int count, char **values) {
   if (!data || !labels || !times) return EXIT_FAILURE;
   for (i = 0; i < (int)numbers; ++i) data[i] = (float)((uint32_t)i * 2654435761u >> 8) / 8388608.0f - 1;
   for (i = 0; i < (int)tokens; ++i) labels[i] = is_char_lstm ? (int32_t)((uint32_t)i * 2654435761u >> 24) : i % 10;
-  check(troika_context_create(NULL, &context, &error));
+  troika_context_options context_options = TROIKA_CONTEXT_OPTIONS_INIT;
+  context_options.use_environment = 1;
+  check(troika_context_create(&context_options, &context, &error));
   if (is_char_lstm) {
     sizes.steps = steps;
     sizes.hidden = hidden;

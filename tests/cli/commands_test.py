@@ -151,7 +151,9 @@ def inspect_shows_weights_and_checkpoint(folder):
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     text = run("inspect", out / "weights.safetensors")
     assert re.search(r"^\S+\.weight F32 \[\d+, \d+\]$", text, re.MULTILINE), text
-    assert text.endswith("\ntotal: 4 tensors, 203,530 parameters, 814,120 bytes\n"), text
+    assert text.endswith("\nmodel: mlp, 5 layers, [1x28x28] to [10], 406,784 operations per sample\n"
+                         "total: 4 tensors, 203,530 parameters, 814,120 bytes\n"), text
+    assert "troika.model" not in text, text
     text = run("inspect", out / "checkpoint.safetensors")
     assert "metadata" in text and text.endswith("\ntotal: 8 tensors, 203,530 parameters, 1,628,240 bytes\n"), text
     header = b"{}      "

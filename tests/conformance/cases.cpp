@@ -279,6 +279,8 @@ void add_losses(std::vector<Case>& cases) {
   }
   for (const Shape& shape : std::vector<Shape>{{3, 7}, {1, 1}, {17, 10}})
     cases.push_back({"mean_squared_error", {f32(shape), f32(shape)}, {{"scale", 1.0 / 5}}});
+  for (const Shape& shape : std::vector<Shape>{{3, 7}, {2, 5, 4}})
+    cases.push_back({"own_loss", {f32(shape), f32(shape)}});
 }
 
 // Adds a rank without losses, with losses only, with losses and as many counts, and with more of
@@ -444,7 +446,7 @@ std::string name_of(const Case& c) {
   return name;
 }
 
-bool is_loss(const std::string& op) { return op == "cross_entropy" || op == "mean_squared_error"; }
+bool is_loss(const std::string& op) { return op == "cross_entropy" || op == "mean_squared_error" || op == "own_loss"; }
 
 CaseGraph build(const Case& c, const std::vector<bool>& needs) {
   CaseGraph g;

@@ -11,6 +11,7 @@
 #include "models/zoo.h"
 #include "passes/passes.h"
 #include "plan/compile.h"
+#include "support/test_context.h"
 #include "support/test_device.h"
 #include "train/state_reader.h"
 #include "train/trainer.h"
@@ -87,15 +88,16 @@ struct Training {
   Values values;
   std::vector<std::string> trainable;
 
-  Training(const Model& model, bool fuses, uint64_t stream) {
+  Training(const Model& model, bool fuses, uint64_t stream, const StepForm& form = {}) {
     CompileRequest request(model.graph());
+    request.form = form;
     request.local_batch = request.global_batch = kBatch;
     request.micro_batches = {{{0, kBatch}}};
     request.spec.fuse = fuses;
     for (size_t i = 0; i < model.parameters()->size(); ++i)
       if (!model.parameters()->entry(i).is_buffer) trainable.push_back(model.parameters()->entry(i).name);
     request.trainable = trainable;
-    graph = build_graph(request, Log({}, LogLevel::error));
+    graph = build_graph(request, Log({}, all_topics(LogLevel::error)));
     values.resize(graph.values().size());
     for (ValueId id = 0; id < graph.values().size(); ++id) {
       const Value& value = graph.value(id);
@@ -159,6 +161,44 @@ TEST_P(Graphs, AutodiffEqualsFiniteDifferences) {
   EXPECT_LE(kinks * 4, samples);
 }
 
+// The form of a step in pieces that also computes the gradient of the samples.
+constexpr StepForm kInputGradient{StepForm::passes, false, true};
+
+ValueId input_gradient_of(const Graph& graph) {
+  for (const Output& output : graph.outputs)
+    if (output.report == Report::input_gradient) return output.id;
+  throw Error(Status::internal, "no gradient of the samples");
+}
+
+TEST_P(Graphs, AutodiffOfSamplesEqualsFiniteDifferences) {
+  const auto model = GetParam()();
+  const Training t(*model, false, 5, kInputGradient);
+  Values results = t.values;
+  evaluate_reference(t.graph, results);
+  const Array& gradient = results[input_gradient_of(t.graph)];
+  const ValueId x = *t.graph.find("x");
+  ASSERT_EQ(gradient.shape, t.values[x].shape);
+  double scale = 1e-3;
+  for (double v : gradient.data) scale = std::max(scale, std::abs(v));
+  Random random(6);
+  constexpr double kStep = 1e-6, kTolerance = 1e-4;
+  int kinks = 0;
+  for (int sample = 0; sample < 24; ++sample) {
+    const int64_t at = random.integer(gradient.elements());
+    auto moved = [&](double by) {
+      Values v = t.values;
+      v[x][at] += by;
+      return t.loss(std::move(v));
+    };
+    const double middle = moved(0), ahead = moved(kStep), behind = moved(-kStep);
+    if (std::abs(ahead - 2 * middle + behind) / kStep > kTolerance * scale)
+      ++kinks;
+    else
+      EXPECT_NEAR((ahead - behind) / (2 * kStep), gradient[at], kTolerance * scale) << "element " << at;
+  }
+  EXPECT_LE(kinks, 6);
+}
+
 TEST_P(Graphs, FusionChangesNoLossAndNoGradient) {
   const auto model = GetParam()();
   const Training plain(*model, false, 3), fused(*model, true, 3);
@@ -183,6 +223,25 @@ TEST_P(Graphs, FusionChangesNoLossAndNoGradient) {
   }
 }
 
+// Compares the gradient of the samples with the reference, for numbers of values by their names.
+void expect_input_gradient(Trainer& trainer, const Batch& batch, const Model& model, const Values& numbers) {
+  const Training plain(model, false, 4), t(model, false, 4, kInputGradient);
+  Values values = t.values;
+  if (const auto counter = t.graph.find("dropout_counter"))
+    values[*counter] = numbers[*plain.graph.find("dropout_counter")];
+  evaluate_reference(t.graph, values);
+  const Array& gradient = values[input_gradient_of(t.graph)];
+  StepResult result;
+  ASSERT_TRUE(trainer.forward(batch, {.has_input_gradient = true}, result, true, nullptr));
+  trainer.backward({}, nullptr);
+  const std::vector<float>& found = trainer.pieces().input_gradient();
+  ASSERT_EQ(found.size(), gradient.data.size());
+  double scale = 0;
+  for (double v : gradient.data) scale = std::max(scale, std::abs(v));
+  for (int64_t i = 0; i < gradient.elements(); ++i)
+    ASSERT_NEAR(gradient[i], static_cast<double>(found[static_cast<size_t>(i)]), 2e-5 * scale + 2e-6) << i;
+}
+
 // Compares the whole plan on the device, including reorders and shared memory, with the reference.
 // The plan is compiled with and without fusion.
 TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
@@ -202,7 +261,7 @@ TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
         store.write(i, p.type.dtype == DType::i64 ? static_cast<const void*>(integers.data()) : floats.data(),
                     p.type.bytes());
       }
-      ContextOptions context;
+      ContextOptions context = test_context_options();
       context.cpu_threads = threads;
       TrainerOptions options;
       options.fuse = fuses;
@@ -221,6 +280,7 @@ TEST_P(Graphs, TrainersEqualTheReferenceFusedOrNot) {
       }
       evaluate_reference(t.graph, expected);
       StepResult result;
+      expect_input_gradient(trainer, batch, *names, expected);
       ASSERT_TRUE(trainer.step(batch, result));
       const double loss = expected[t.graph.outputs[0]][0] / kBatch;
       EXPECT_NEAR(result.loss, loss, 1e-5 * std::abs(loss));

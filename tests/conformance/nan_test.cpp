@@ -7,6 +7,7 @@
 #include "conformance/cases.h"
 #include "conformance/node_runner.h"
 #include "models/zoo.h"
+#include "support/test_context.h"
 #include "support/test_device.h"
 #include "train/trainer.h"
 
@@ -14,7 +15,7 @@ namespace troika {
 namespace {
 
 double loss_with_a_nan(const std::string& model_name, bool fuse) {
-  auto context = std::make_shared<Context>(ContextOptions{});
+  auto context = std::make_shared<Context>(test_context_options());
   std::shared_ptr<Model> model = create_model(model_name, {});
   TrainerOptions options;
   options.fuse = fuse;
@@ -36,7 +37,7 @@ double recurrent_loss_with_a_nan(bool is_lstm, bool fuse) {
   model->set_output(model->add_linear("fc", model->add_select_step("last", x, -1), 4, true));
   TrainerOptions options;
   options.fuse = fuse;
-  Trainer trainer(std::make_shared<Context>(ContextOptions{}), model, test_devices(1), options);
+  Trainer trainer(std::make_shared<Context>(test_context_options()), model, test_devices(1), options);
   Batch batch;
   batch.shape = Shape{2, 9, 3};
   batch.inputs.assign(2 * 27, 0.5f);

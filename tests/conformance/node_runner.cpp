@@ -7,6 +7,7 @@
 #include "backends/cpu/onednn_layout.h"
 #include "backends/cuda/nhwc_layout.h"
 #include "core/float16.h"
+#include "support/test_context.h"
 #include "support/test_device.h"
 
 namespace troika {
@@ -51,7 +52,9 @@ void load(const std::byte* memory, Array& array) {
 }  // namespace
 
 NodeRunner::NodeRunner(int threads)
-    : registry_(BackendRegistry::create()), device_(registry_->open(test_device(), {threads, {}})), worker_(device_) {}
+    : registry_(BackendRegistry::create(test_backends())),
+      device_(registry_->open(test_device(), {threads, {}})),
+      worker_(device_) {}
 
 Held NodeRunner::allocate(const TensorType& type, const LayoutPtr& layout, std::byte content) {
   Held held{type, layout, nullptr, layout ? layout->bytes() : type.bytes()};

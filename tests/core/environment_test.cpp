@@ -4,29 +4,36 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "support/environment_guard.h"
+
 namespace troika {
 namespace {
 
-TEST(Environment, NamesThePassThatIsDumpedAndNoneWhereNothingIsSet) {
-  ::unsetenv("TROIKA_DUMP");
-  EXPECT_EQ(dumped_pass(), "");
-  ::setenv("TROIKA_DUMP", "fuse", 1);
-  EXPECT_EQ(dumped_pass(), "fuse");
-  ::unsetenv("TROIKA_DUMP");
+TEST(Environment, ReadsItsVariablesAndIsEmptyWhereNoneIsSet) {
+  struct Variable {
+    const char* name;
+    std::string (*read)();
+  };
+  for (const auto& [name, read] :
+       {Variable{"TROIKA_DUMP", dumped_pass}, Variable{"TROIKA_LOG", log_levels},
+        Variable{"TROIKA_BACKEND_DIR", backend_folder}, Variable{"TROIKA_CACHE_DIR", cache_folder}}) {
+    const EnvironmentGuard guard(name);
+    ::unsetenv(name);
+    EXPECT_EQ(read(), "") << name;
+    ::setenv(name, "/opt/a b", 1);
+    EXPECT_EQ(read(), "/opt/a b") << name;
+  }
 }
 
-TEST(Environment, IgnoresARelativeBackendFolderButKnowsIt) {
-  const char* before = ::getenv("TROIKA_BACKEND_DIR");
-  const std::string old = before ? before : "";
-  ::setenv("TROIKA_BACKEND_DIR", "build/cuda", 1);
-  EXPECT_EQ(backend_folder(), "");
-  EXPECT_EQ(relative_backend_folder(), "build/cuda");
-  ::setenv("TROIKA_BACKEND_DIR", "/opt/cuda", 1);
-  EXPECT_EQ(backend_folder(), "/opt/cuda");
-  EXPECT_EQ(relative_backend_folder(), "");
-  ::unsetenv("TROIKA_BACKEND_DIR");
-  EXPECT_EQ(relative_backend_folder(), "");
-  if (before) ::setenv("TROIKA_BACKEND_DIR", old.c_str(), 1);
+TEST(Environment, FindsTheUsersOwnCache) {
+  const EnvironmentGuard cache("XDG_CACHE_HOME"), home("HOME");
+  ::setenv("XDG_CACHE_HOME", "/var/cache/me", 1);
+  EXPECT_EQ(user_cache_folder(), "/var/cache/me/troika");
+  ::unsetenv("XDG_CACHE_HOME");
+  ::setenv("HOME", "/home/me", 1);
+  EXPECT_EQ(user_cache_folder(), "/home/me/.cache/troika");
+  ::unsetenv("HOME");
+  EXPECT_EQ(user_cache_folder(), "");
 }
 
 }  // namespace

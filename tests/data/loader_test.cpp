@@ -145,11 +145,11 @@ TEST(Loader, marks_its_batches_with_the_seed_of_the_shuffle) {
   Loader loader(counting_dataset(5), options_of(2));
   const Batch* batch = loader.next();
   ASSERT_TRUE(batch->origin);
-  EXPECT_EQ(batch->origin->shuffle_seed, 11u);
+  EXPECT_EQ(batch->origin->order.seed, 11u);
   EXPECT_EQ(batch->origin->at, (BatchPosition{0, 0, 3}));
   EXPECT_EQ(loader.next()->origin->at, (BatchPosition{0, 1, 3}));
   Loader in_order(counting_dataset(5), options_of(2, false));
-  EXPECT_EQ(in_order.next()->origin->shuffle_seed, std::nullopt) << "a seed that nothing is shuffled with";
+  EXPECT_EQ(in_order.next()->origin->order.seed, std::nullopt) << "a seed that nothing is shuffled with";
 }
 
 // Resume in the middle of an epoch: a new loader that seeks returns the same batches as the old
@@ -200,7 +200,7 @@ TEST(Loader, tells_the_samples_of_a_batch_that_it_skips_and_goes_on_behind_it) {
         if (!expected) continue;
         EXPECT_EQ(skipped->at, expected->origin->at);
         EXPECT_EQ(skipped->next, expected->origin->next);
-        EXPECT_EQ(skipped->shuffle_seed, 11u);
+        EXPECT_EQ(skipped->order.seed, 11u);
         EXPECT_EQ(skipped->size, expected->size());
         const Sampler sampler(103, 11, skipped->at.epoch);
         for (int64_t k = 0; k < skipped->size; ++k)

@@ -67,7 +67,9 @@ Flow train(const std::vector<troika_device>& devices, bool has_convolution, cons
   troika_tensor samples = nullptr, labels = nullptr;
   troika_batch batch = nullptr;
   troika_trainer trainer = nullptr;
-  flow("context_create", [&](troika_error* e) { return troika_context_create(nullptr, &context, e); });
+  troika_context_options context_options = TROIKA_CONTEXT_OPTIONS_INIT;
+  context_options.use_environment = 1;
+  flow("context_create", [&](troika_error* e) { return troika_context_create(&context_options, &context, e); });
   flow("model_create", [&](troika_error* e) { return troika_model_create_empty(context, "net", &model, e); });
   build(flow, model, has_convolution);
 
@@ -79,8 +81,9 @@ Flow train(const std::vector<troika_device>& devices, bool has_convolution, cons
   flow("samples", [&](troika_error* e) {
     return troika_tensor_create(context, cpu, TROIKA_DTYPE_F32, dims, 4, numbers.data(), &samples, e);
   });
-  flow("labels",
-       [&](troika_error* e) { return troika_tensor_create(context, cpu, TROIKA_DTYPE_I32, dims, 1, classes, &labels, e); });
+  flow("labels", [&](troika_error* e) {
+    return troika_tensor_create(context, cpu, TROIKA_DTYPE_I32, dims, 1, classes, &labels, e);
+  });
   flow("batch", [&](troika_error* e) { return troika_batch_create(samples, labels, &batch, e); });
   flow("attach", [&](troika_error* e) {
     return troika_model_attach(model, devices.data(), static_cast<int32_t>(devices.size()), &options, &trainer, e);

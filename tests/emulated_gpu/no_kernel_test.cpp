@@ -32,7 +32,9 @@ Planned plan_with(std::vector<Refused> answers) {
   troika_trainer trainer = nullptr;
   const int64_t features[] = {16};
   troika_value x = -1, y = -1;
-  call(troika_context_create(nullptr, &context, &error));
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  options.use_environment = 1;
+  call(troika_context_create(&options, &context, &error));
   call(troika_model_create_empty(context, "net", &model, &error));
   call(troika_model_add_input(model, "x", features, 1, &x, &error));
   call(troika_model_add_linear(model, "fc", x, 8, 1, &y, &error));

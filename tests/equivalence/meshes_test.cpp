@@ -115,6 +115,20 @@ TEST_P(Meshes, HoldTheOptimizersStateInPartsWithTheSameBits) {
               train(plain_net(), test_devices(devices()), options(1), batches));
 }
 
+TEST_P(Meshes, ComputeTheSameBitsInPieces) {
+  const auto batches = make_batches({16, 13, 1, 16});
+  for (int64_t micro_batches : {1, 3})
+    expect_same_in_pieces(plain_net, test_devices(devices()), options(micro_batches), batches,
+                          text(micro_batches, " micro-batches"));
+  expect_same_in_pieces(normalized_net, test_devices(devices()), options(2), make_batches(2, 32), "normalised");
+  TrainerOptions synchronised = options(2);
+  synchronised.syncs_statistics = true;
+  expect_same_in_pieces(normalized_net, test_devices(devices()), synchronised, make_batches({16, 31}), "synchronised");
+  TrainerOptions sharded = options(1);
+  sharded.shards_optimizer = true;
+  expect_same_in_pieces(plain_net, test_devices(devices()), sharded, batches, "sharded optimizer");
+}
+
 TEST_P(Meshes, PredictAsOneDevice) {
   const Batch batch = make_batches(1, 13)[0];
   for (const auto& net : {plain_net, normalized_net}) {

@@ -417,7 +417,7 @@ TEST(Averages, AreEvaluatedPredictedAndSaved) {
     save_average(trainer, path);
     const auto averaged = net();
     LoadReport report;
-    load_weights(*averaged, path, {}, report);
+    load_weights(*averaged, SafetensorsReader(path), {}, report);
     EXPECT_EQ(report.loaded, 8);
     std::vector<float> expected, found, plain;
     Trainer of_average(test_context(), averaged, test_devices(1), options_of(sgd_optimizer));

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "models/initializer.h"
+#include "support/test_context.h"
 #include "train/state_reader.h"
 
 namespace troika {
@@ -21,13 +22,13 @@ std::shared_ptr<Model> finished(std::shared_ptr<Model> model, ValueId output) {
 }
 
 std::shared_ptr<Context> test_context() {
-  static const auto context = std::make_shared<Context>(ContextOptions{});
+  static const auto context = std::make_shared<Context>(test_context_options());
   return context;
 }
 
 std::shared_ptr<Context> one_thread_context() {
   static const auto context = [] {
-    ContextOptions options;
+    ContextOptions options = test_context_options();
     options.cpu_threads = 1;
     return std::make_shared<Context>(std::move(options));
   }();
@@ -159,6 +160,39 @@ Trained train(const std::shared_ptr<Model>& model, const std::vector<DeviceId>& 
   run.losses = losses;
   run.correct = correct;
   return run;
+}
+
+Trained train_in_pieces(const std::shared_ptr<Model>& model, const std::vector<DeviceId>& devices,
+                        const TrainerOptions& options, const std::vector<Batch>& batches,
+                        const std::shared_ptr<Context>& context) {
+  Trainer trainer(context, model, devices, options);
+  std::vector<double> losses;
+  std::vector<int64_t> correct;
+  for (const Batch& batch : batches) {
+    StepResult result;
+    EXPECT_TRUE(trainer.forward(batch, {}, result, true, nullptr));
+    EXPECT_EQ(result.samples, batch.size());
+    trainer.backward({}, nullptr);
+    trainer.apply(true);
+    losses.push_back(result.loss);
+    correct.push_back(result.correct);
+  }
+  Trained run = look_at(trainer);
+  run.losses = losses;
+  run.correct = correct;
+  return run;
+}
+
+void expect_same_in_pieces(const std::function<std::shared_ptr<Model>()>& net, const std::vector<DeviceId>& devices,
+                           const TrainerOptions& options, const std::vector<Batch>& batches, const std::string& what) {
+  const Trained whole = train(net(), devices, options, batches),
+                pieces = train_in_pieces(net(), devices, options, batches);
+  EXPECT_EQ(whole.losses, pieces.losses) << what;
+  EXPECT_EQ(whole.correct, pieces.correct) << what;
+  EXPECT_TRUE(whole.gradients == pieces.gradients) << what;
+  EXPECT_TRUE(whole.slots == pieces.slots) << what;
+  EXPECT_TRUE(whole.buffers == pieces.buffers) << what;
+  EXPECT_TRUE(whole.parameters == pieces.parameters) << what;
 }
 
 double difference(const std::vector<float>& a, const std::vector<float>& b) {

@@ -64,6 +64,14 @@ Named parameters_of(Model& model, bool buffers);
 Trained train(const std::shared_ptr<Model>& model, const std::vector<DeviceId>& devices, const TrainerOptions& options,
               const std::vector<Batch>& batches, const std::shared_ptr<Context>& context = test_context());
 
+// The same by a forward pass, a backward pass and an update for each batch.
+Trained train_in_pieces(const std::shared_ptr<Model>& model, const std::vector<DeviceId>& devices,
+                        const TrainerOptions& options, const std::vector<Batch>& batches,
+                        const std::shared_ptr<Context>& context = test_context());
+// Expects both to compute the same bits.
+void expect_same_in_pieces(const std::function<std::shared_ptr<Model>()>& net, const std::vector<DeviceId>& devices,
+                           const TrainerOptions& options, const std::vector<Batch>& batches, const std::string& what);
+
 // Expects losses to differ by at most `tolerance`, and tensors by at most `tolerance` times their
 // largest number.
 void expect_near(const Trained& expected, const Trained& found, double tolerance, const std::string& what);

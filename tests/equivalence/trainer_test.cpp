@@ -11,7 +11,7 @@
 #include "support/temp_directory.h"
 #include "support/throws.h"
 #include "train/checkpoint.h"
-#include "train/predictor.h"
+#include "train/predictor_pool.h"
 #include "train/state_reader.h"
 
 namespace troika {
@@ -214,8 +214,9 @@ TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
   first->predict({DType::f32, batches[3].shape}, batches[3].inputs.data(), from_trainer);
   first.reset();
   {
-    Predictor inference(test_context(), model, test_devices(6).back());
-    inference.predict({DType::f32, batches[3].shape}, batches[3].inputs.data(), from_model);
+    PredictorPool inference(test_context(), model);
+    from_model.resize(from_trainer.size());
+    inference.predict(test_devices(6).back(), batches[3].size(), kNoValue, batches[3].inputs.data(), from_model.data());
     EXPECT_LE(difference(from_trainer, from_model), kTolerance);
   }
   Trainer second(test_context(), model, test_devices(2), options);

@@ -24,6 +24,10 @@ TEST(Verify, AcceptsAGradientFromItsNodeOn) {
   EXPECT_NO_THROW(check("(%1 : f32[2] gradient \"w.gradient\") = fill(%0) \"a\" () = all_reduce(%1) \"b\" return"));
 }
 
+TEST(Verify, AcceptsAGradientOfAnEarlierStep) {
+  EXPECT_NO_THROW(check("%1 : f32[2] gradient \"w.gradient\" (%2 : f32[2]) = relu(%1) \"a\" return %2"));
+}
+
 TEST(Verify, RefusesAValueReadBeforeItIsMade) {
   EXPECT_REFUSED("(%2 : f32[2]) = relu(%1) \"b\" (%1 : f32[2]) = relu(%0) \"a\" return %2",
                  "graph 'g': relu 'b': reads %1 before it is made");

@@ -3,8 +3,7 @@
 
 Compares the headers with their description (bindings/interface/interface.json) and with the layout
 on two processors. Compares the library with the list of symbols by version, and all types with the
-baseline of version 1.0 (tests/interface/baseline.abi). Compiles and runs the examples in the
-headers.
+baseline of version 1.0 (tests/interface/baseline.abi).
 
 `abi_test.py --baseline SOURCE_ROOT` writes the baseline anew, and the headers of version 1.0 without
 comments (tests/interface/troika-1.0.h). Never do that after 1.0 is released.
@@ -100,7 +99,7 @@ def test_structs_begin_with_their_size_or_never_grow(_):
     closed = {struct["name"] for struct in INTERFACE["structs"] if struct["fields"][0]["name"] != "struct_size"}
     assert closed == {"troika_device", "troika_error", "troika_mesh"}, closed
     without_default = {struct["name"] for struct in INTERFACE["structs"] if not struct["default"]} - closed
-    assert without_default == {"troika_progress"}, without_default
+    assert without_default == {"troika_progress", "troika_read_request"}, without_default
 
 
 def test_a_name_has_one_type(_):
@@ -211,49 +210,6 @@ def test_a_change_of_the_baseline_is_found(folder):
     finished = subprocess.run(["abidiff", BASELINE, folder / "libtroika.so"], capture_output=True, text=True, check=False)
     assert finished.returncode != 0 and "troika_error" in finished.stdout, finished.stdout
 
-
-# The variables that an example uses and does not declare, by the beginning of the example.
-PROLOGUES = {
-    "troika_context context = NULL;": "",
-    "troika_dataset_create_token_stream": 'const char text[] = "to be or not to be"; int64_t length = sizeof text;'
-                                          " troika_dataset dataset = NULL;",
-    "troika_model_create_empty": "troika_model model = NULL; troika_value x = 0;",
-    "const int64_t sequence": 'troika_model model = NULL; troika_value x = 0; troika_model_create_empty(context, "n", &model, &error);',
-    "troika_plan_options options": 'troika_model model = NULL; troika_model_create(context, "mlp", NULL, &model, &error);',
-    "troika_plan_choose": "troika_plan_options options = TROIKA_PLAN_OPTIONS_INIT; troika_model model = NULL;"
-                          " troika_plan_result plan = TROIKA_PLAN_RESULT_INIT;"
-                          " troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;"
-                          ' troika_model_create(context, "mlp", NULL, &model, &error);',
-}
-
-
-def examples():
-    """Returns the indented blocks of the headers' comments that call the library."""
-    found = []
-    for path in sorted((INCLUDE / "troika").glob("*.h")):
-        for block in re.findall(r"(?:^ \*     .*\n)+", path.read_text(encoding="utf-8"), flags=re.M):
-            code = re.sub(r"^ \*     ", "", block, flags=re.M)
-            if "troika_" in code:
-                found.append((path.name, code))
-    return found
-
-
-def test_examples_in_headers_compile_and_run(folder):
-    found = examples()
-    assert len(found) == len(PROLOGUES), [code for _, code in found]
-    for index, (header, code) in enumerate(found):
-        prologue = next(text for start, text in PROLOGUES.items() if code.startswith(start))
-        outer = "" if "troika_error error;" in code else (
-            "troika_error error; troika_context context = NULL; troika_context_create(NULL, &context, &error);")
-        # Each call of the example must succeed.
-        checked = re.sub(r"^(troika_\w+\((?:[^;]|\n)*?\));", r"if (\1 != TROIKA_OK) return puts(error.message), 1;", code, flags=re.M)
-        source = folder / f"example_{index}.c"
-        source.write_text(f"#include <stdio.h>\n#include <troika/troika.h>\nint main(void) {{\n{outer}\n{prologue}\n{checked}\n"
-                          "return 0;\n}\n", encoding="utf-8")
-        program = folder / f"example_{index}"
-        run(*CC, "-std=c11", "-Wall", "-Werror", "-Wno-unused-but-set-variable", f"-I{INCLUDE}", source, "-o", program, LIBRARY,
-            f"-Wl,-rpath,{LIBRARY.parent}")
-        assert run(program) == "", f"{header}: {code}"
 
 
 def main():

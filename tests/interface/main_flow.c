@@ -28,7 +28,9 @@ int main(void) {
   troika_trainer trainer;
   int epoch;
 
-  check(troika_context_create(NULL, &context, &error));
+  troika_context_options context_options = TROIKA_CONTEXT_OPTIONS_INIT;
+  context_options.use_environment = 1;
+  check(troika_context_create(&context_options, &context, &error));
   check(troika_dataset_create_synthetic(context, image, 3, 2000, 10, 1, &images, &error));
   batches.batch = 100;
   batches.shuffle = 1;

@@ -70,7 +70,8 @@ enum {
   TROIKA_ERROR_DEVICE_UNAVAILABLE = -11,
   TROIKA_ERROR_COMM = -12,
   TROIKA_ERROR_DETACHED = -13,
-  TROIKA_ERROR_INTERNAL = -14
+  TROIKA_ERROR_INTERNAL = -14,
+  TROIKA_ERROR_CALLBACK = -15
 };
 #define TROIKA_ERROR_MESSAGE_BYTES 1020
 typedef struct troika_error {
@@ -82,7 +83,8 @@ TROIKA_END_DECLS
 TROIKA_BEGIN_DECLS
 typedef struct troika_context_s *troika_context;
 enum { TROIKA_LOG_ERROR = 1, TROIKA_LOG_WARNING = 2, TROIKA_LOG_INFO = 3, TROIKA_LOG_DEBUG = 4 };
-typedef void(TROIKA_CALL *troika_log_function)(int32_t level, const char *line, void *user);
+typedef void(TROIKA_CALL *troika_log_function)(int32_t level, const char *topic, const char *line,
+                                               void *user);
 typedef struct troika_context_options {
   uint32_t struct_size;
   int32_t cpu_threads;
@@ -90,17 +92,26 @@ typedef struct troika_context_options {
   troika_log_function log;
   void *log_user;
   int32_t log_level;
-  int32_t reserved;
+  int32_t use_environment;
   troika_destroy_function log_user_destroy;
   const char *backends;
+  const char *log_topics;
+  const char *backend_folder;
+  const char *cache_folder;
+  int32_t predict_threads;
+  int32_t reserved;
 } troika_context_options;
 #define TROIKA_CONTEXT_OPTIONS_INIT                                                              \
   {                                                                                              \
-    sizeof(troika_context_options), TROIKA_UNSET, 0, NULL, NULL, TROIKA_UNSET, 0, NULL, NULL     \
+    sizeof(troika_context_options), TROIKA_UNSET, 0, NULL, NULL, TROIKA_UNSET, 0, NULL, NULL,    \
+        NULL, NULL, NULL, TROIKA_UNSET, 0                                                        \
   }
 TROIKA_API(void) troika_context_options_init(troika_context_options *options, uint32_t struct_size);
 TROIKA_API(troika_status) troika_context_create(const troika_context_options *options,
                                                 troika_context *out_context, troika_error *error);
+TROIKA_API(troika_status) troika_context_describe_backends(troika_context context, char *buffer,
+                                                           int64_t capacity, int64_t *out_size,
+                                                           troika_error *error);
 TROIKA_API(void) troika_context_destroy(troika_context context);
 TROIKA_END_DECLS
 TROIKA_BEGIN_DECLS
@@ -146,7 +157,12 @@ enum {
   TROIKA_DTYPE_I64 = 4,
   TROIKA_DTYPE_U8 = 5,
   TROIKA_DTYPE_BF16 = 6,
-  TROIKA_DTYPE_F16 = 7
+  TROIKA_DTYPE_F16 = 7,
+  TROIKA_DTYPE_I8 = 8,
+  TROIKA_DTYPE_I16 = 9,
+  TROIKA_DTYPE_BOOL = 10,
+  TROIKA_DTYPE_F8_E4M3 = 11,
+  TROIKA_DTYPE_F8_E5M2 = 12
 };
 TROIKA_API(troika_status) troika_tensor_create(troika_context context, troika_device device,
                                                int32_t dtype, const int64_t *dims, int32_t rank,
@@ -181,12 +197,18 @@ TROIKA_API(troika_status) troika_tensor_scatter(troika_tensor tensor, const troi
 TROIKA_API(troika_status) troika_tensor_all_reduce(const troika_tensor *tensors,
                                                    int32_t tensor_count, troika_error *error);
 struct DLManagedTensor;
+struct DLManagedTensorVersioned;
 TROIKA_API(troika_status) troika_tensor_to_dlpack(troika_tensor tensor,
                                                   struct DLManagedTensor **out_managed,
                                                   troika_error *error);
+TROIKA_API(troika_status) troika_tensor_to_dlpack_versioned(
+    troika_tensor tensor, struct DLManagedTensorVersioned **out_managed, troika_error *error);
 TROIKA_API(troika_status) troika_tensor_from_dlpack(troika_context context,
                                                     struct DLManagedTensor *managed,
                                                     troika_tensor *out_tensor, troika_error *error);
+TROIKA_API(troika_status) troika_tensor_from_dlpack_versioned(
+    troika_context context, struct DLManagedTensorVersioned *managed, troika_tensor *out_tensor,
+    troika_error *error);
 TROIKA_END_DECLS
 TROIKA_BEGIN_DECLS
 typedef struct troika_dataset_s *troika_dataset;
@@ -234,6 +256,82 @@ TROIKA_API(troika_status) troika_dataset_create_tokens(troika_context context, c
                                                        int64_t ignore_index,
                                                        troika_dataset *out_dataset,
                                                        troika_error *error);
+typedef struct troika_arrays {
+  uint32_t struct_size;
+  int32_t dtype;
+  const void *inputs;
+  const int64_t *dims;
+  int32_t rank;
+  int32_t tokens;
+  int64_t n;
+  const void *targets;
+  int32_t target_dtype;
+  int32_t borrow;
+  int64_t target_size;
+  double mean;
+  double std;
+  int64_t ignore_index;
+  troika_destroy_function destroy;
+  void *user;
+} troika_arrays;
+#define TROIKA_ARRAYS_INIT                                                                       \
+  {                                                                                              \
+    sizeof(troika_arrays), TROIKA_DTYPE_F32, NULL, NULL, 0, 0, 0, NULL, 0, 0, 1, 0.0, 1.0,       \
+        TROIKA_UNSET, NULL, NULL                                                                 \
+  }
+TROIKA_API(void) troika_arrays_init(troika_arrays *arrays, uint32_t struct_size);
+TROIKA_API(troika_status) troika_dataset_create_from(troika_context context,
+                                                     const troika_arrays *arrays,
+                                                     troika_dataset *out_dataset,
+                                                     troika_error *error);
+typedef struct troika_read_request {
+  uint32_t struct_size;
+  int32_t reserved;
+  int64_t n;
+  const int64_t *indices;
+  int64_t epoch;
+  int64_t first;
+  void *inputs;
+  int32_t *labels;
+  float *values;
+} troika_read_request;
+typedef int64_t(TROIKA_CALL *troika_read_function)(const troika_read_request *request,
+                                                   troika_error *error, void *user);
+typedef struct troika_source {
+  uint32_t struct_size;
+  int32_t dtype;
+  const int64_t *dims;
+  int32_t rank;
+  int32_t reserved;
+  int64_t n;
+  int64_t classes;
+  int64_t words;
+  int64_t label_size;
+  int64_t value_size;
+  int64_t ignore_index;
+  troika_read_function read;
+  void *user;
+  troika_destroy_function user_destroy;
+} troika_source;
+#define TROIKA_SOURCE_INIT                                                                       \
+  {                                                                                              \
+    sizeof(troika_source), TROIKA_DTYPE_F32, NULL, 0, 0, 0, 0, 0, 1, 0, TROIKA_UNSET, NULL,      \
+        NULL, NULL                                                                               \
+  }
+TROIKA_API(void) troika_source_init(troika_source *source, uint32_t struct_size);
+TROIKA_API(troika_status) troika_dataset_create_callback(troika_context context,
+                                                         const troika_source *source,
+                                                         troika_dataset *out_dataset,
+                                                         troika_error *error);
+TROIKA_API(troika_status) troika_dataset_subset(troika_dataset dataset, const int64_t *indices,
+                                                int64_t count, troika_dataset *out_dataset,
+                                                troika_error *error);
+TROIKA_API(troika_status) troika_dataset_split(troika_dataset dataset, const int64_t *sizes,
+                                               int32_t parts, int32_t shuffle, uint64_t seed,
+                                               troika_dataset *out_datasets, troika_error *error);
+TROIKA_API(troika_status) troika_dataset_concat(const troika_dataset *datasets,
+                                                int32_t dataset_count,
+                                                troika_dataset *out_dataset, troika_error *error);
 typedef struct troika_dataset_info {
   uint32_t struct_size;
   int32_t rank;
@@ -259,9 +357,11 @@ typedef struct troika_loader_options {
   int32_t drop_last;
   int32_t prefetch;
   uint64_t seed;
+  const double *weights;
+  int64_t epoch_samples;
 } troika_loader_options;
 #define TROIKA_LOADER_OPTIONS_INIT \
-  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0 }
+  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0, NULL, 0 }
 TROIKA_API(void) troika_loader_options_init(troika_loader_options *options, uint32_t struct_size);
 TROIKA_API(troika_status) troika_loader_create(troika_dataset dataset,
                                                const troika_loader_options *options,
@@ -308,10 +408,6 @@ TROIKA_API(troika_status) troika_batch_describe(troika_batch batch, troika_batch
 TROIKA_API(void) troika_batch_destroy(troika_batch batch);
 TROIKA_END_DECLS
 TROIKA_BEGIN_DECLS
-TROIKA_API(troika_status) troika_file_inspect(const char *path, char *buffer, int64_t capacity,
-                                              int64_t *out_size, troika_error *error);
-TROIKA_END_DECLS
-TROIKA_BEGIN_DECLS
 typedef struct troika_model_s *troika_model;
 typedef int64_t troika_value;
 typedef struct troika_model_options {
@@ -335,6 +431,13 @@ TROIKA_API(troika_status) troika_model_create(troika_context context, const char
                                               troika_model *out_model, troika_error *error);
 TROIKA_API(troika_status) troika_model_create_empty(troika_context context, const char *name,
                                                     troika_model *out_model, troika_error *error);
+TROIKA_API(troika_status) troika_model_open(troika_context context, const char *path,
+                                            troika_model *out_model, troika_error *error);
+TROIKA_API(troika_status) troika_model_open_memory(troika_context context, const void *data,
+                                                   int64_t size_bytes, troika_model *out_model,
+                                                   troika_error *error);
+TROIKA_API(troika_status) troika_model_clone(troika_model model, troika_model *out_clone,
+                                             troika_error *error);
 TROIKA_API(void) troika_model_destroy(troika_model model);
 TROIKA_API(troika_status) troika_model_add_input(troika_model model, const char *name,
                                                  const int64_t *dims, int32_t rank,
@@ -499,9 +602,21 @@ TROIKA_API(troika_status) troika_model_save(troika_model model, const char *path
 TROIKA_API(troika_status) troika_model_load(troika_model model, const char *path,
                                             const troika_load_options *options,
                                             troika_load_report *out_report, troika_error *error);
+TROIKA_API(troika_status) troika_model_save_memory(troika_model model, void *buffer,
+                                                   int64_t capacity, int64_t *out_size,
+                                                   troika_error *error);
+TROIKA_API(troika_status) troika_model_load_memory(troika_model model, const void *data,
+                                                   int64_t size_bytes,
+                                                   const troika_load_options *options,
+                                                   troika_load_report *out_report,
+                                                   troika_error *error);
 TROIKA_API(troika_status) troika_model_predict(troika_model model, troika_device device,
                                                troika_tensor input, troika_tensor *out_output,
                                                troika_error *error);
+TROIKA_API(troika_status) troika_model_predict_into(troika_model model, troika_device device,
+                                                    const void *inputs, int64_t n,
+                                                    const char *layer, float *output,
+                                                    int64_t size_bytes, troika_error *error);
 TROIKA_END_DECLS
 TROIKA_BEGIN_DECLS
 typedef struct troika_trainer_s *troika_trainer;
@@ -645,6 +760,8 @@ typedef struct troika_trainer_options {
   int32_t schedule_table_count;
   double label_smoothing;
   int64_t ignore_index;
+  int32_t skip_not_finite;
+  int32_t reserved;
 } troika_trainer_options;
 #define TROIKA_TRAINER_OPTIONS_INIT                                                              \
   {                                                                                              \
@@ -654,7 +771,7 @@ typedef struct troika_trainer_options {
         TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 0,  \
         0, TROIKA_OPTIMIZER_SGD, 0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,      \
         TROIKA_UNSET, 0.0, 0, 0, 1.0, 0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0,           \
-        TROIKA_UNSET                                                                             \
+        TROIKA_UNSET, 0, 0                                                                       \
   }
 TROIKA_API(void) troika_trainer_options_init(troika_trainer_options *options, uint32_t struct_size);
 TROIKA_API(troika_status) troika_model_attach(troika_model model, const troika_device *devices,
@@ -730,9 +847,20 @@ TROIKA_API(troika_status) troika_trainer_evaluate_on(troika_trainer trainer, tro
                                                      troika_loader loader,
                                                      troika_metrics *out_metrics,
                                                      troika_error *error);
+TROIKA_API(troika_status) troika_trainer_evaluate_batch(troika_trainer trainer, troika_batch batch,
+                                                        troika_step_result *out_result,
+                                                        troika_error *error);
+TROIKA_API(troika_status) troika_trainer_predict_loader(troika_trainer trainer,
+                                                        troika_loader loader, float *output,
+                                                        int64_t size_bytes, int64_t *out_samples,
+                                                        troika_error *error);
+TROIKA_API(troika_status) troika_trainer_predict_batch(troika_trainer trainer, troika_batch batch,
+                                                       float *output, int64_t size_bytes,
+                                                       troika_error *error);
 TROIKA_API(troika_status) troika_trainer_predict(troika_trainer trainer, troika_tensor input,
                                                  troika_tensor *out_output, troika_error *error);
 TROIKA_API(troika_status) troika_trainer_request_stop(troika_trainer trainer, troika_error *error);
+TROIKA_API(troika_status) troika_trainer_clear_stop(troika_trainer trainer, troika_error *error);
 TROIKA_API(troika_status) troika_trainer_set_learning_rate(troika_trainer trainer, int32_t group,
                                                            double learning_rate,
                                                            troika_error *error);
@@ -757,6 +885,19 @@ TROIKA_API(troika_status) troika_trainer_check_replicas(troika_trainer trainer,
                                                         troika_error *error);
 TROIKA_API(troika_status) troika_trainer_save(troika_trainer trainer, const char *path,
                                               troika_error *error);
+typedef struct troika_save_options {
+  uint32_t struct_size;
+  int32_t keep;
+  int32_t in_background;
+  int32_t reserved;
+} troika_save_options;
+#define TROIKA_SAVE_OPTIONS_INIT \
+  { sizeof(troika_save_options), 0, 0, 0 }
+TROIKA_API(void) troika_save_options_init(troika_save_options *options, uint32_t struct_size);
+TROIKA_API(troika_status) troika_trainer_save_with(troika_trainer trainer, const char *path,
+                                                   const troika_save_options *options,
+                                                   troika_error *error);
+TROIKA_API(troika_status) troika_trainer_wait_save(troika_trainer trainer, troika_error *error);
 TROIKA_API(troika_status) troika_trainer_save_average(troika_trainer trainer, const char *path,
                                                       troika_error *error);
 TROIKA_API(troika_status) troika_trainer_load(troika_trainer trainer, const char *path,
@@ -786,6 +927,141 @@ TROIKA_EXPERIMENTAL
 TROIKA_API(troika_status) troika_trainer_trace(troika_trainer trainer, char *buffer,
                                                int64_t capacity, int64_t *out_size,
                                                troika_error *error);
+TROIKA_END_DECLS
+TROIKA_BEGIN_DECLS
+TROIKA_API(const char *) troika_zoo_name(int32_t index);
+typedef struct troika_model_info {
+  uint32_t struct_size;
+  int32_t is_complete;
+  int32_t layers;
+  int32_t entries;
+  int64_t parameters;
+  double operations;
+  int32_t input_dtype;
+  int32_t input_rank;
+  int64_t input_dims[TROIKA_MAX_RANK];
+  int32_t output_dtype;
+  int32_t output_rank;
+  int64_t output_dims[TROIKA_MAX_RANK];
+  char name[256];
+} troika_model_info;
+#define TROIKA_MODEL_INFO_INIT \
+  { sizeof(troika_model_info), 0, 0, 0, 0, 0.0, 0, 0, {0}, 0, 0, {0}, {0} }
+TROIKA_API(void) troika_model_info_init(troika_model_info *info, uint32_t struct_size);
+TROIKA_API(troika_status) troika_model_describe(troika_model model, troika_model_info *out_info,
+                                                troika_error *error);
+#define TROIKA_MAX_LAYER_INPUTS 8
+typedef struct troika_layer_info {
+  uint32_t struct_size;
+  int32_t input_count;
+  troika_value inputs[TROIKA_MAX_LAYER_INPUTS];
+  troika_value output;
+  int64_t parameters;
+  double operations;
+  int32_t dtype;
+  int32_t rank;
+  int64_t dims[TROIKA_MAX_RANK];
+  char kind[64];
+  char name[256];
+} troika_layer_info;
+#define TROIKA_LAYER_INFO_INIT \
+  { sizeof(troika_layer_info), 0, {0}, 0, 0, 0.0, 0, 0, {0}, {0}, {0} }
+TROIKA_API(void) troika_layer_info_init(troika_layer_info *info, uint32_t struct_size);
+TROIKA_API(troika_status) troika_model_describe_layer(troika_model model, int32_t index,
+                                                      troika_layer_info *out_info,
+                                                      troika_error *error);
+TROIKA_API(troika_status) troika_model_find_layer(troika_model model, const char *name,
+                                                  int32_t *out_index, troika_error *error);
+typedef struct troika_value_info {
+  uint32_t struct_size;
+  int32_t layer;
+  int32_t dtype;
+  int32_t rank;
+  int64_t dims[TROIKA_MAX_RANK];
+} troika_value_info;
+#define TROIKA_VALUE_INFO_INIT \
+  { sizeof(troika_value_info), 0, 0, 0, {0} }
+TROIKA_API(void) troika_value_info_init(troika_value_info *info, uint32_t struct_size);
+TROIKA_API(troika_status) troika_model_describe_value(troika_model model, troika_value value,
+                                                      troika_value_info *out_info,
+                                                      troika_error *error);
+TROIKA_API(troika_status) troika_model_to_json(troika_model model, char *buffer, int64_t capacity,
+                                               int64_t *out_size, troika_error *error);
+typedef struct troika_trainer_info {
+  uint32_t struct_size;
+  int32_t device_count;
+  troika_mesh mesh;
+  int64_t step;
+  double learning_rate;
+  double loss_scale;
+  int64_t trained_elements;
+  int32_t trained_entries;
+  int32_t is_usable;
+} troika_trainer_info;
+#define TROIKA_TRAINER_INFO_INIT \
+  { sizeof(troika_trainer_info), 0, {0, 0, 0, 0}, 0, 0.0, 0.0, 0, 0, 0 }
+TROIKA_API(void) troika_trainer_info_init(troika_trainer_info *info, uint32_t struct_size);
+TROIKA_API(troika_status) troika_trainer_describe(troika_trainer trainer,
+                                                  troika_trainer_info *out_info,
+                                                  troika_error *error);
+TROIKA_API(troika_status) troika_trainer_get_devices(troika_trainer trainer, troika_device *devices,
+                                                     int32_t device_capacity,
+                                                     int32_t *out_device_count,
+                                                     troika_error *error);
+TROIKA_API(troika_status) troika_trainer_get_options(troika_trainer trainer,
+                                                     troika_trainer_options *out_options,
+                                                     troika_error *error);
+TROIKA_API(troika_status) troika_trainer_to_json(troika_trainer trainer, char *buffer,
+                                                 int64_t capacity, int64_t *out_size,
+                                                 troika_error *error);
+TROIKA_END_DECLS
+TROIKA_BEGIN_DECLS
+TROIKA_API(troika_status) troika_file_inspect(const char *path, char *buffer, int64_t capacity,
+                                              int64_t *out_size, troika_error *error);
+TROIKA_API(troika_status) troika_file_newest(const char *path, char *buffer, int64_t capacity,
+                                             int64_t *out_size, troika_error *error);
+TROIKA_END_DECLS
+TROIKA_BEGIN_DECLS
+typedef struct troika_pending_s *troika_pending;
+typedef void(TROIKA_CALL *troika_done_function)(troika_status status,
+                                                const troika_step_result *result,
+                                                const troika_error *error, void *user);
+TROIKA_API(troika_status) troika_trainer_step_async(troika_trainer trainer, troika_batch batch,
+                                                    troika_done_function done, void *user,
+                                                    troika_pending *out_pending,
+                                                    troika_error *error);
+TROIKA_API(troika_status) troika_pending_poll(troika_pending pending, int32_t *out_is_done,
+                                              troika_error *error);
+TROIKA_API(troika_status) troika_pending_wait(troika_pending pending, int64_t timeout_ms,
+                                              troika_step_result *out_result, troika_error *error);
+TROIKA_API(void) troika_pending_destroy(troika_pending pending);
+TROIKA_END_DECLS
+TROIKA_BEGIN_DECLS
+typedef struct troika_forward_options {
+  uint32_t struct_size;
+  int32_t input_gradient;
+  int32_t own_loss;
+  int32_t reserved;
+} troika_forward_options;
+#define TROIKA_FORWARD_OPTIONS_INIT \
+  { sizeof(troika_forward_options), 0, 0, 0 }
+TROIKA_API(void) troika_forward_options_init(troika_forward_options *options, uint32_t struct_size);
+TROIKA_API(troika_status) troika_trainer_forward(troika_trainer trainer, troika_batch batch,
+                                                 const troika_forward_options *options,
+                                                 troika_tensor *out_output,
+                                                 troika_step_result *out_result,
+                                                 troika_error *error);
+TROIKA_API(troika_status) troika_trainer_backward(troika_trainer trainer,
+                                                  troika_tensor output_gradient,
+                                                  troika_error *error);
+TROIKA_API(troika_status) troika_trainer_get_input_gradient(troika_trainer trainer, float *data,
+                                                            int64_t size_bytes,
+                                                            troika_error *error);
+TROIKA_API(troika_status) troika_trainer_set_gradient(troika_trainer trainer, const char *name,
+                                                      const float *data, int64_t size_bytes,
+                                                      troika_error *error);
+TROIKA_API(troika_status) troika_trainer_apply(troika_trainer trainer,
+                                               troika_step_result *out_result, troika_error *error);
 TROIKA_END_DECLS
 TROIKA_BEGIN_DECLS
 typedef struct troika_plan_options {

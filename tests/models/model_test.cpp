@@ -7,6 +7,7 @@
 
 #include "core/random.h"
 #include "core/text.h"
+#include "models/print.h"
 #include "ops/op_def.h"
 #include "support/throws.h"
 
@@ -21,7 +22,7 @@ ConvOptions conv(int64_t out, int64_t kernel = 3) { return {out, square(kernel),
 // Returns everything that a call could change, as a text.
 std::string state_of(const Model& model) {
   std::string state =
-      print_graph(model.graph()) + model.print() + text(model.graph().values().size(), ' ', model.layers().size());
+      print_graph(model.graph()) + print_model(model) + text(model.graph().values().size(), ' ', model.layers().size());
   for (size_t i = 0; i < model.parameters()->size(); ++i) state += model.parameters()->entry(i).name + '\n';
   return state;
 }
@@ -126,9 +127,9 @@ TEST_F(LayerTest, CountsItsParameters) {
   model.add_conv2d("c", x, conv(6));
   model.add_batch_norm2d("bn", x);
   model.add_relu("relu", x);
-  EXPECT_EQ(model.layers()[0].parameters, 6 * 4 * 9 + 6);
-  EXPECT_EQ(model.layers()[1].parameters, 8);
-  EXPECT_EQ(model.layers()[2].parameters, 0);
+  EXPECT_EQ(model.layers()[1].parameters, 6 * 4 * 9 + 6);
+  EXPECT_EQ(model.layers()[2].parameters, 8);
+  EXPECT_EQ(model.layers()[3].parameters, 0);
 }
 
 // ---- refused ----

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "core/text.h"
+#include "models/print.h"
 #include "models/zoo.h"
 #include "models/zoo_models.h"
 
@@ -120,14 +121,15 @@ constexpr const char* kResNet18 = R"(ResNet(
 ))";
 
 std::string without_counts(const std::string& printed) {
-  const std::string lines = std::regex_replace(printed, std::regex("  # [0-9,]+ parameters"), "");
+  const std::regex counts(" -> \\[[0-9, ]*\\](, [0-9,]+ parameters)?(, [0-9,]+ operations)?");
+  const std::string lines = std::regex_replace(printed, counts, "");
   return lines.substr(0, lines.find("\n# "));
 }
 
 TEST(Print, WritesLeNetAsPyTorchDoes) {
   Model model("LeNet");
   build_lenet(model, {{1, 28, 28}, 10});
-  EXPECT_EQ(without_counts(model.print()), kLeNet);
+  EXPECT_EQ(without_counts(print_model(model)), kLeNet);
 }
 
 TEST(Print, WritesEverySettingAsPyTorchDoes) {
@@ -140,19 +142,19 @@ TEST(Print, WritesEverySettingAsPyTorchDoes) {
   y = model.add_avg_pool2d("avg", y, {{1, 2}, {1, 2}, {0, 0}, {1, 1}});
   model.add_adaptive_avg_pool2d("adaptive", y, 2, 1);
   model.add_dropout("drop", y, 0.25);
-  EXPECT_EQ(without_counts(model.print()), kOdd);
+  EXPECT_EQ(without_counts(print_model(model)), kOdd);
 }
 
 TEST(Print, WritesALinearLayerWithoutBiasAsPyTorchDoes) {
   Model model("net");
   model.add_linear("fc", model.add_input("x", {5}), 7, false);
-  EXPECT_EQ(model.layers()[0].description, "Linear(in_features=5, out_features=7, bias=False)");
+  EXPECT_EQ(model.layers()[1].description, "Linear(in_features=5, out_features=7, bias=False)");
 }
 
 // torchvision calls one ReLU of a block several times, adds and flattens without modules, and names
 // the model's class.
 TEST(Print, WritesResNet18AsTorchvisionDoes) {
-  std::string printed = without_counts(create_model("resnet18", {})->print());
+  std::string printed = without_counts(print_model(*create_model("resnet18", {})));
   for (const auto& [from, to] : {std::pair{"resnet18\\(\n", "ResNet(\n"},
                                  {" +\\((add|relu2|flatten)\\): [^\n]*\n", ""},
                                  {"relu1", "relu"},
@@ -161,32 +163,43 @@ TEST(Print, WritesResNet18AsTorchvisionDoes) {
   EXPECT_EQ(printed, kResNet18);
 }
 
-TEST(Print, CountsTheParametersOfEachLayer) {
-  const std::string printed = create_model("resnet18", {})->print();
-  EXPECT_NE(
-      printed.find(
-          "  (conv1): Conv2d(3, 64, kernel_size=(7, 7), stride=(2, 2), padding=(3, 3), bias=False)  # 9,408 parameters\n"),
-      std::string::npos);
-  EXPECT_NE(printed.find("  (relu): ReLU()\n"), std::string::npos);
-  EXPECT_NE(printed.find("      (add): Add()\n"), std::string::npos);
-  EXPECT_NE(printed.find("  (fc): Linear(in_features=512, out_features=1000, bias=True)  # 513,000 parameters\n"),
+TEST(Print, WritesShapeParametersAndOperationsOfEachLayer) {
+  const std::string printed = print_model(*create_model("resnet18", {}));
+  EXPECT_NE(printed.find("  (conv1): Conv2d(3, 64, kernel_size=(7, 7), stride=(2, 2), padding=(3, 3), bias=False) -> "
+                         "[64, 112, 112], 9,408 parameters, 236,027,904 operations\n"),
+            std::string::npos);
+  EXPECT_NE(printed.find("  (relu): ReLU() -> [64, 112, 112], 802,816 operations\n"), std::string::npos);
+  EXPECT_NE(printed.find("  (flatten): Flatten(start_dim=1, end_dim=-1) -> [512]\n"), std::string::npos);
+  EXPECT_NE(printed.find("      (add): Add() -> [512, 7, 7], 25,088 operations\n"), std::string::npos);
+  EXPECT_NE(printed.find("  (fc): Linear(in_features=512, out_features=1000, bias=True) -> [1000], 513,000 "
+                         "parameters, 1,024,000 operations\n"),
             std::string::npos);
 }
 
 TEST(Print, EndsWithTheTotals) {
-  EXPECT_TRUE(create_model("resnet18", {})->print().ends_with("\n)\n# 11,689,512 parameters, 9,600 buffer elements\n"));
-  EXPECT_TRUE(create_model("d2l_lenet", {})->print().ends_with("\n)\n# 129,068 parameters, 0 buffer elements\n"));
+  for (const auto& [name, counts] : {std::pair{"resnet18", "11,689,512 parameters, 9,600 buffer elements"},
+                                     {"d2l_lenet", "129,068 parameters, 0 buffer elements"}}) {
+    const auto model = create_model(name, {});
+    double operations = 0;
+    for (const Layer& layer : model->layers()) operations += layer.operations;
+    EXPECT_EQ(operations, model->layer_list().operations());
+    const std::string printed = print_model(*model), last = printed.substr(printed.find("\n# "));
+    EXPECT_TRUE(last.starts_with(text("\n# ", counts, ", "))) << last;
+    EXPECT_TRUE(last.ends_with(" operations per sample\n")) << last;
+    std::string digits = last.substr(last.find("elements, ") + 10);
+    std::erase(digits, ',');
+    EXPECT_EQ(std::stod(digits), operations);
+  }
 }
 
 TEST(Print, NamesTheBlocksOfDiveIntoDeepLearning) {
-  EXPECT_NE(create_model("d2l_resnet18", {})
-                ->print()
+  EXPECT_NE(print_model(*create_model("d2l_resnet18", {}))
                 .find("  (layer2): Sequential(\n    (0): Residual(\n      (conv1): Conv2d(64, 128,"),
             std::string::npos);
 }
 
 TEST(Print, WritesAModelWithoutLayersOnOneLine) {
-  EXPECT_EQ(Model("net").print(), "net()\n# 0 parameters, 0 buffer elements\n");
+  EXPECT_EQ(print_model(Model("net")), "net()\n# 0 parameters, 0 buffer elements, 0 operations per sample\n");
 }
 
 TEST(Print, KeepsALayerBesideAGroupOfItsName) {
@@ -194,7 +207,7 @@ TEST(Print, KeepsALayerBesideAGroupOfItsName) {
   const ValueId x = model.add_input("x", {2});
   model.add_relu("a", x);
   model.add_relu("a.b", x);
-  EXPECT_EQ(without_counts(model.print()), "net(\n  (a): ReLU()\n  (a): Sequential(\n    (b): ReLU()\n  )\n)");
+  EXPECT_EQ(without_counts(print_model(model)), "net(\n  (a): ReLU()\n  (a): Sequential(\n    (b): ReLU()\n  )\n)");
 }
 
 TEST(Print, WritesRealsAsPythonDoes) {

@@ -70,6 +70,31 @@ graph "net" {
 })");
 }
 
+// The host reads the results of a forward pass before the backward pass begins.
+TEST(BatchResults, AreThereAtAPause) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f64[1] input "loss"
+  () = pause() "forward"
+  (%1 : f32[2] gradient "a") = fill() "a" {shape=[2], value=0.0}
+  () = all_reduce(%1) "bucket0" {bucket=0}
+  return loss %0
+})");
+  insert_batch_results(graph, {0, 2, true, true, 2, 3});
+  verify(graph);
+  EXPECT_GRAPH(graph, R"(
+graph "net" {
+  %0 : f64[1] input "loss"
+  (%2 : f64[3]) = batch_results(%0) "loss" {first=0, losses=1, places=2}
+  (%3 : f64[3]) = data_sum(%2) "loss" {background=1}
+  (%4 : f64[3]) = model_sum(%3) "loss"
+  () = pause() "forward"
+  (%1 : f32[2] gradient "a") = fill() "a" {shape=[2], value=0.0}
+  () = all_reduce(%1) "bucket0" {bucket=0}
+  return batch_results %4
+})");
+}
+
 // Ranks that have no loss, or the same loss as the first rank of their channel group, add zeros.
 TEST(BatchResults, AreCountedOnce) {
   EXPECT_EQ(lines_of({2, 7, false, true, 3, 4}),

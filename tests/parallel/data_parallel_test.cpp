@@ -206,6 +206,22 @@ graph "net" {
 })");
 }
 
+TEST(UpdateGraph, HasGradientsThatWereComputedEarlier) {
+  Graph graph = update_graph(parse_graph(kModel), {"fc2.weight"});
+  verify(graph);
+  EXPECT_GRAPH(graph, R"(
+graph "net" {
+  %0 : f32[4, 3] parameter "fc1.weight"
+  %1 : f32[5, 4] parameter "fc2.weight"
+  %2 : f32[5, 4] gradient "fc2.weight"
+  return
+})");
+  // A rank that updates nothing still gathers what the other ranks have updated.
+  insert_all_gathers(graph, make_buckets(sizes_of(parse_graph(kModel)), 0));
+  ASSERT_EQ(graph.nodes().size(), 2u);
+  for (const Node& node : graph.nodes()) EXPECT_EQ(node.op, &all_gather_op);
+}
+
 TEST(IdleGraph, StartsTheSameBucketsAsARankWithSamples) {
   const Graph model = parse_graph(kModel);
   const std::vector<std::string> trainable = {"fc1.weight", "fc2.weight"};

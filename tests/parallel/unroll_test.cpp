@@ -67,6 +67,21 @@ graph "net" {
 })");
 }
 
+TEST(Unroll, PausesBetweenForwardsAndBackwards) {
+  for (int micro_batches : {1, 3}) {
+    const std::vector<Network> networks(static_cast<size_t>(micro_batches), network_of(2));
+    const Graph graph = unroll(networks, make_plain_schedule(1, micro_batches, 1)[0], 0, 1, true);
+    verify(graph);
+    int pauses = 0;
+    for (const Node& node : graph.nodes()) {
+      pauses += node.op == &pause_op;
+      const bool is_forward = node.op == &linear_op || node.op == &mean_squared_error_op;
+      EXPECT_EQ(pauses, is_forward ? 0 : 1) << node.op;
+    }
+    EXPECT_EQ(pauses, 1);
+  }
+}
+
 TEST(Unroll, ComputesOnceWhatDependsOnParametersAlone) {
   const Network network = network_of(2, false, DType::bf16);
   const Graph graph = unroll({network, network, network}, in_turn(3));

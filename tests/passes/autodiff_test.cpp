@@ -46,6 +46,52 @@ TEST(Autodiff, AppendsTheBackwardPassFromTheLastLayerToTheFirst) {
   return %7, %8 })"));
 }
 
+TEST(Autodiff, GoesOnToTheSamples) {
+  Graph graph = parse_graph(text(kPerceptron, "return %7, %8 }"));
+  autodiff(graph, {"fc2.weight"}, true);
+  verify(graph);
+  EXPECT_GRAPH(graph, text(kPerceptron, R"(
+  (%10 : f32[2, 5]) = cross_entropy_gradient(%9, %4) "loss" {scale=0.5}
+  (%11 : f32[5, 4] gradient "fc2.weight") = linear_weight_gradient(%5, %10) "fc2" {bias=0}
+  (%12 : f32[2, 4]) = linear_input_gradient(%3, %10) "fc2" {input_shape=[2, 4]}
+  (%13 : f32[2, 4]) = relu_gradient(%5, %12) "fc1"
+  (%14 : f32[2, 3]) = linear_input_gradient(%1, %13) "fc1" {input_shape=[2, 3]}
+  return %7, %8, input_gradient %14 })"));
+}
+
+TEST(Autodiff, StopsAtCroppedSamples) {
+  constexpr const char* kCropped = R"(
+graph "net" {
+  %0 : f32[2, 1, 5, 4] samples "x"
+  %1 : f32[3, 12] parameter "fc.weight"
+  %2 : f32[2, 3] targets "target"
+  (%3 : f32[2, 1, 4, 3]) = crop(%0) "x" {size=[4, 3]}
+  (%4 : f32[2, 3]) = linear(%3, %1, _) "fc"
+  (%5 : f32[2, 3]) = own_loss(%4, %2) "loss"
+)";
+  Graph graph = parse_graph(text(kCropped, "return %5 }"));
+  autodiff(graph, {"fc.weight"}, true);
+  verify(graph);
+  EXPECT_GRAPH(graph, text(kCropped, R"(
+  (%6 : f32[3, 12] gradient "fc.weight") = linear_weight_gradient(%3, %2) "fc" {bias=0}
+  (%7 : f32[2, 1, 4, 3]) = linear_input_gradient(%1, %2) "fc" {input_shape=[2, 1, 4, 3]}
+  return %5, input_gradient %7 })"));
+}
+
+TEST(Autodiff, RefusesSamplesThatReachNoOutput) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f32[2, 3] samples "x"
+  %1 : f32[2, 3] parameter "w"
+  %2 : f32[2, 3] targets "target"
+  (%3 : f32[2, 3]) = relu(%1) "relu"
+  (%4 : f32[2, 3]) = own_loss(%3, %2) "loss"
+  return %4
+})");
+  EXPECT_THROWS(Status::unsupported, "model 'net': the input does not reach the output",
+                (autodiff(graph, {"w"}, true), 0));
+}
+
 TEST(Autodiff, ComputesNothingForFrozenParameters) {
   EXPECT_GRAPH(differentiated(text(kPerceptron, "return %7, %8 }"), {"fc2.weight"}), text(kPerceptron, R"(
   (%10 : f32[2, 5]) = cross_entropy_gradient(%9, %4) "loss" {scale=0.5}

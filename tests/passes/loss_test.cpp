@@ -41,6 +41,20 @@ graph "net" {
 })");
 }
 
+TEST(AppendOwnLoss, TakesItsGradientAsTargets) {
+  Graph graph = parse_graph(kNet);
+  append_own_loss(graph);
+  verify(graph);
+  EXPECT_GRAPH(graph, R"(
+graph "net" {
+  %0 : f32[4, 10] samples "x"
+  %2 : f32[4, 10] targets "target"
+  (%1 : f32[4, 10]) = relu(%0) "relu"
+  (%3 : f32[4, 10]) = own_loss(%1, %2) "loss"
+  return %3
+})");
+}
+
 TEST(AppendLoss, RefusesAnOutputThatHasNoAxisOfClasses) {
   constexpr const char* kVolume =
       R"(graph "net" { %0 : f32[4, 3, 2, 2, 1] samples "x" (%1 : f32[4, 3, 2, 2, 1]) = relu(%0) "relu" return %1 })";

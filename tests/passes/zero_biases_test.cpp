@@ -43,6 +43,28 @@ graph "net" {
 })");
 }
 
+// The gradients of an earlier step stay until the backward pass.
+TEST(ZeroBiases, AreZeroedAfterAPause) {
+  Graph graph = parse_graph(R"(
+graph "net" {
+  %0 : f32[2, 3, 4, 4] samples "x"
+  %1 : f32[3] parameter "bn.weight"
+  %2 : f32[3] input "mean"
+  %3 : f32[3] input "inv_std"
+  %4 : f32[2, 3, 4, 4] input "dy"
+  (%5 : f32[2, 3, 4, 4]) = relu(%0) "relu"
+  () = pause() "forward"
+  (%6 : f32[2, 3, 4, 4], %7 : f32[3], %8 : f32[3]) = batch_norm2d_gradient(%0, %1, %2, %3, _, %4) "bn" {relu=0, residual=0}
+  (%9 : f32[3, 3, 1, 1], %10 : f32[3] gradient "a.bias") = conv2d_weight_gradient(%0, %6) "a" {bias=1, weight_shape=[3, 3, 1, 1]}
+  return %5, %9
+})");
+  zero_biases(graph);
+  verify(graph);
+  ASSERT_EQ(graph.nodes().size(), 5u);
+  EXPECT_EQ(graph.nodes()[1].op, &pause_op);
+  EXPECT_EQ(graph.nodes()[2].op, &fill_all_op);
+}
+
 TEST(ZeroBiases, LeavesAGraphWithNone) {
   constexpr const char* kNone = R"(
 graph "net" {

@@ -146,7 +146,8 @@ TEST(BuildGraph, LeavesTheModelsGraphAlone) {
 
 TEST(BuildGraph, TellsTheLogOfEveryPass) {
   std::vector<std::string> lines;
-  Lenet(Mode::train, 2, 4, 2).graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
+  Lenet(Mode::train, 2, 4, 2)
+      .graph(Log([&](LogLevel, const char*, const char* line) { lines.push_back(line); }, all_topics(LogLevel::debug)));
   ASSERT_EQ(lines.size(), 12u);
   const char* passes[] = {"rebatch",       "loss",      "fuse",      "crop_unread", "autodiff",      "unroll",
                           "data_parallel", "optimizer", "fuse_adds", "zero_biases", "absorb_biases", "dead_code"};
@@ -159,7 +160,8 @@ TEST(BuildGraph, ComputesAgainWhatSegmentsDropBeforeTheGraphIsSplitByData) {
   const Graph whole = lenet.graph();
   lenet.request.spec.recompute.segments = 2;
   std::vector<std::string> lines;
-  const Graph graph = lenet.graph(Log([&](LogLevel, const char* line) { lines.push_back(line); }, LogLevel::debug));
+  const Graph graph = lenet.graph(
+      Log([&](LogLevel, const char*, const char* line) { lines.push_back(line); }, all_topics(LogLevel::debug)));
   ASSERT_EQ(lines.size(), 12u);
   EXPECT_EQ(lines[5].find("pass recompute: "), 0u) << lines[5];
   EXPECT_EQ(count(graph, "conv2d"), count(whole, "conv2d") + 1);
@@ -195,11 +197,10 @@ TEST(BuildGraph, ComputesNothingAgainWhereItDoesNotTrain) {
 
 TEST(BuildGraph, DumpsTheGraphBehindThePassThatIsAskedFor) {
   std::string dumped;
-  ::setenv("TROIKA_DUMP", "crop_unread", 1);
   const Graph graph =
       Lenet(Mode::evaluate, 2, 0, 1)
-          .graph(Log([&](LogLevel, const char* line) { dumped += std::string(line) + "\n"; }, LogLevel::error));
-  ::unsetenv("TROIKA_DUMP");
+          .graph(Log([&](LogLevel, const char*, const char* line) { dumped += std::string(line) + "\n"; },
+                     all_topics(LogLevel::error), "crop_unread"));
   EXPECT_EQ(dumped, print_graph(graph)) << "nothing follows that changes the graph";
 }
 

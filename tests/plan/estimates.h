@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "models/zoo.h"
 #include "plan/estimate.h"
+#include "support/test_context.h"
 #include "train/trainer.h"
 
 namespace troika {
@@ -67,7 +68,7 @@ inline MeshEstimate estimate(const Model& model, const PlannedStep& settings, co
 }
 
 inline std::unique_ptr<Trainer> attach(std::shared_ptr<Model> model, const PlannedStep& settings, const Mesh& mesh) {
-  static const auto context = std::make_shared<Context>(ContextOptions{});
+  static const auto context = std::make_shared<Context>(test_context_options());
   TrainerOptions options;
   options.mesh = mesh;
   options.optimizer = settings.optimizer;

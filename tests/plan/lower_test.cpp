@@ -154,6 +154,34 @@ TEST(Lower, KeepsTheLayoutsOfAStateTableThatIsPlaced) {
   EXPECT_EQ(plan.launches[0].op, "reorder");
 }
 
+// Notes what it is asked for.
+struct FakePackedState : PackedState {
+  std::vector<std::string> asked;
+  Location pack(Device&, const StateEntry& entry, const LayoutPtr& layout) override {
+    asked.push_back(text(entry.name, " as ", layout_name(layout)));
+    return {Segment::packed, 4096 * asked.size(), layout ? layout->bytes() : entry.type.bytes()};
+  }
+};
+
+TEST(Lower, KeepsParametersInTheLayoutsOfLaterPlans) {
+  StateTable state({entry("w", {4, 4}, -1)}, {});
+  FakePackedState packed;
+  state.set_packed(&packed);
+  FakeDevice with_a({{"first", {{"plain", "A"}, {}}}, {"second", {{"plain", "A"}, {}}}});
+  EXPECT_EQ(lower(parse_graph(kTwoReaders), with_a, state).launches.size(), 2u);
+  EXPECT_TRUE(packed.asked.empty()) << "the first plan chose the layout";
+  FakeDevice with_b({{"first", {{"plain", "B"}, {}}}, {"second", {{"plain", "B"}, {}}}});
+  const Plan plan = lower(parse_graph(kTwoReaders), with_b, state);
+  ASSERT_EQ(plan.launches.size(), 2u) << "no reorders";
+  EXPECT_EQ(packed.asked, std::vector<std::string>{"w as B"});
+  for (const Launch& launch : plan.launches) {
+    EXPECT_EQ(launch.inputs[1].segment, Segment::packed);
+    EXPECT_EQ(launch.inputs[1].offset, 4096u);
+    EXPECT_EQ(launch.inputs[1].bytes, 128u);
+  }
+  EXPECT_NE(print_plan(plan).find("packed:128"), std::string::npos) << print_plan(plan);
+}
+
 TEST(Lower, RefusesAKernelThatChangesStateThroughACopy) {
   constexpr const char* kStatistics = R"(
 graph "net" {

@@ -192,14 +192,14 @@ TEST_F(Resume, refuses_samples_in_another_order) {
   ASSERT_EQ(other_seed.load(path("state")), TROIKA_OK) << other_seed.error.message;
   expect_refused_step(other_seed,
                       "batch: its samples come shuffled with seed 4, those of the training state shuffled with seed 3; "
-                      "create the loader with the same shuffle and seed");
+                      "create the loader with the same shuffle, seed and weights");
   options.loader_seed = 3;
   options.shuffles = false;
   TrainingRun in_order(options);
   ASSERT_EQ(in_order.load(path("state")), TROIKA_OK) << in_order.error.message;
   expect_refused_step(in_order,
                       "batch: its samples come in the dataset's order, those of the training state shuffled with seed "
-                      "3; create the loader with the same shuffle and seed");
+                      "3; create the loader with the same shuffle, seed and weights");
   in_order.step(3);
   ASSERT_EQ(in_order.save(path("in order")), TROIKA_OK);
   options.loader_seed = 4;  // has no effect without shuffling
@@ -297,7 +297,7 @@ TEST_F(Resume, refuses_a_place_where_nothing_can_be_written) {
   EXPECT_EQ(std::string(run.error.message).find("training state '"), 0u) << run.error.message;
   EXPECT_EQ(run.save("/dev/full"), TROIKA_ERROR_IO) << run.error.message;
   EXPECT_EQ(run.save(folder_.path().string()), TROIKA_ERROR_IO);
-  EXPECT_EQ(run.save(""), TROIKA_ERROR_IO);
+  EXPECT_EQ(run.save(""), TROIKA_ERROR_INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -164,6 +164,28 @@ TEST(Execute, NeedsNoCommunicatorWithoutCollectives) {
   EXPECT_EQ(events, Events{"update"});
 }
 
+TEST(Execute, StopsAtAPauseAndGoesOnFromIt) {
+  FakeDevice device;
+  Events events;
+  Plan plan = backward(0, 0ms, events);
+  Launch launch;
+  launch.kernel = std::make_unique<RecordingKernel>("after", events);
+  plan.steps.push_back({PlanStep::pause, 0});
+  plan.steps.push_back({PlanStep::launch, plan.launches.size()});
+  plan.launches.push_back(std::move(launch));
+  const auto run = [&](Piece piece) {
+    events.clear();
+    execute(plan, device, {}, {}, {}, Clock::now() + 10s, nullptr, piece);
+    return events;
+  };
+  EXPECT_EQ(run(Piece::forward), Events{"update"});
+  EXPECT_EQ(run(Piece::backward), Events{"after"});
+  EXPECT_EQ(run(Piece::all), (Events{"update", "after"}));
+  const Plan whole = backward(0, 0ms, events);
+  EXPECT_THROWS(Status::internal, "has no pause",
+                (execute(whole, device, {}, {}, {}, Clock::now(), nullptr, Piece::forward), 0));
+}
+
 TEST(Execute, StopsWhereACollectiveFails) {
   FakeDevice device;
   Events events;

@@ -70,6 +70,27 @@ class PythonSafetensors(unittest.TestCase):
         with open(self.ours, "rb") as ours, open(self.theirs, "rb") as theirs:
             self.assertEqual(ours.read(), theirs.read())
 
+    def test_python_reads_the_weights_of_a_model_file(self):
+        self.assertEqual(tool("write_model", self.ours).stderr, "")
+        tensors = load_file(self.ours)
+        self.assertEqual({name: tensor.shape for name, tensor in tensors.items()},
+                         {"conv1.weight": (20, 1, 3, 3), "conv1.bias": (20,), "conv2.weight": (50, 20, 5, 5),
+                          "conv2.bias": (50,), "fc1.weight": (128, 800), "fc1.bias": (128,), "fc2.weight": (10, 128),
+                          "fc2.bias": (10,)})
+        with safe_open(self.ours, "numpy") as file:
+            self.assertEqual(file.metadata()["format"], "pt")
+            self.assertTrue(file.metadata()["troika.model"].startswith('model 1 "d2l_lenet" {\n'))
+
+    def test_cpp_opens_a_model_file_that_python_wrote_again(self):
+        tool("write_model", self.ours)
+        with safe_open(self.ours, "numpy") as file:
+            metadata = file.metadata()
+        save_file(load_file(self.ours), self.theirs, metadata)
+        result = tool("check_model", self.theirs)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        save_file(load_file(self.ours), self.theirs)
+        self.assertIn("has weights alone", tool("check_model", self.theirs).stderr)
+
     def test_both_refuse_a_cut_and_a_longer_file(self):
         tool("write", self.ours)
         with open(self.ours, "rb") as file:

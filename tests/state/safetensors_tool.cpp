@@ -1,12 +1,15 @@
-// The C++ half of python_safetensors_test.py: writes a file of known tensors, or checks a file that
-// Python wrote.
+// The C++ half of python_safetensors_test.py: writes a file of known tensors or a model file, or
+// checks one that Python wrote.
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "core/text.h"
-#include "state/safetensors.h"
+#include "models/initializer.h"
+#include "models/model_text.h"
+#include "models/zoo.h"
+#include "train/weights_file.h"
 
 namespace troika {
 namespace {
@@ -49,6 +52,24 @@ void check(const std::string& path) {
   if (reader.entries().size() != std::size(kDTypes) * kShapes.size()) throw Error(Status::mismatch, "more tensors");
 }
 
+std::unique_ptr<Model> known_model() {
+  auto model = create_model("d2l_lenet", {});
+  initialize_default(*model, 1, false);
+  return model;
+}
+
+void write_model(const std::string& path) {
+  save_model(*known_model(), [&](const SafetensorsWriter& writer) { writer.write(path); });
+}
+
+void check_model(const std::string& path) {
+  const auto model = open_model(SafetensorsReader(path)), known = known_model();
+  if (print_model_text(*model) != print_model_text(*known)) throw Error(Status::mismatch, "the layers differ");
+  for (size_t i = 0; i < known->parameters()->size(); ++i)
+    if (model->parameters()->entry(i).data != known->parameters()->entry(i).data)
+      throw Error(Status::mismatch, text(known->parameters()->entry(i).name, " differs"));
+}
+
 }  // namespace
 }  // namespace troika
 
@@ -56,7 +77,9 @@ int main(int argc, char** argv) {
   try {
     if (argc == 3 && std::strcmp(argv[1], "write") == 0) return troika::write(argv[2]), 0;
     if (argc == 3 && std::strcmp(argv[1], "check") == 0) return troika::check(argv[2]), 0;
-    std::fprintf(stderr, "usage: safetensors_tool write|check PATH\n");
+    if (argc == 3 && std::strcmp(argv[1], "write_model") == 0) return troika::write_model(argv[2]), 0;
+    if (argc == 3 && std::strcmp(argv[1], "check_model") == 0) return troika::check_model(argv[2]), 0;
+    std::fprintf(stderr, "usage: safetensors_tool write|check|write_model|check_model PATH\n");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "safetensors_tool: %s\n", error.what());
   }

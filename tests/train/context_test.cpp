@@ -65,12 +65,12 @@ TEST(Context, KeepsItsSeedAndLog) {
   std::string line;
   ContextOptions options;
   options.seed = 42;
-  options.log = [&](LogLevel, const char* text) { line = text; };
+  options.log = [&](LogLevel, const char*, const char* text) { line = text; };
   const Context context(std::move(options));
   EXPECT_EQ(context.seed(), 42u);
-  context.log().write(LogLevel::info, "quiet");
+  context.log().write(LogTopic::train, LogLevel::info, "quiet");
   EXPECT_EQ(line, "");
-  context.log().write(LogLevel::warning, "heard");
+  context.log().write(LogTopic::train, LogLevel::warning, "heard");
   EXPECT_EQ(line, "heard");
 }
 

@@ -241,6 +241,80 @@ TEST(Trainer, RefusesToGoOnAfterAStepThatFailedHalfWay) {
   EXPECT_THROWS(Status::comm, "an earlier step failed half way (", (t.trainer->check_replicas(), 0));
 }
 
+TEST(Trainer, RefusesToGoOnAfterAPieceThatFailedHalfWay) {
+  Training t(2);
+  StepResult result;
+  t.trainer->forward(small_batch(6), {}, result, true, nullptr);
+  t.trainer->backward({}, nullptr);
+  t.trainer->forward(small_batch(6), {}, result, true, nullptr);
+  fail_on(t, 1, Status::internal);
+  EXPECT_THROWS(Status::comm, "the kernel was lost", (t.trainer->backward({}, nullptr), 0));
+  t.hooks->before_run = nullptr;
+  constexpr const char* kFailed = "an earlier step failed half way (";
+  EXPECT_THROWS(Status::comm, kFailed, t.trainer->forward(small_batch(6), {}, result, true, nullptr));
+  EXPECT_THROWS(Status::comm, kFailed, (t.trainer->backward({}, nullptr), 0));
+  EXPECT_THROWS(Status::comm, kFailed, t.trainer->apply(true));
+  EXPECT_THROWS(Status::comm, kFailed, t.step());
+}
+
+// Without memory, a piece changes nothing and can be repeated.
+TEST(Trainer, GoesOnAfterAPieceWithoutMemory) {
+  Training whole(2), t(2);
+  const auto without = [&](const std::string& purpose, const auto& piece) {
+    t.hooks->before_allocation = [&](int device, size_t, const std::string& wanted) {
+      if (device == 1 && wanted == purpose) throw Error(Status::out_of_memory, "device cuda:1: no memory");
+    };
+    EXPECT_THROWS(Status::out_of_memory, "no memory", (piece(), 0));
+    t.hooks->before_allocation = nullptr;
+  };
+  StepResult result;
+  const auto forward = [&] { t.trainer->forward(small_batch(6), {}, result, true, nullptr); };
+  const auto backward = [&] { t.trainer->backward({}, nullptr); };
+  without("the plan's arena", forward);
+  EXPECT_THROWS(Status::not_initialized, "run forward first", (backward(), 0));
+  forward();
+  backward();
+  forward();
+  without("memory for sums of gradients", backward);
+  backward();
+  t.trainer->apply(true);
+  whole.trainer->forward(small_batch(6), {}, result, true, nullptr);
+  whole.trainer->backward({}, nullptr);
+  whole.trainer->forward(small_batch(6), {}, result, true, nullptr);
+  whole.trainer->backward({}, nullptr);
+  whole.trainer->apply(true);
+  t.trainer->check_replicas();
+  EXPECT_EQ(t.parameter("fc1.weight", 1), whole.parameter("fc1.weight", 0));
+}
+
+TEST(Trainer, CompilesPiecesOncePerBatchSizeAndTheUpdateOnce) {
+  Training t(3);
+  for (int64_t n : {6, 2, 6, 2, 6}) {
+    StepResult result;
+    t.trainer->forward(small_batch(n), {}, result, true, nullptr);
+    t.trainer->backward({}, nullptr);
+    t.trainer->apply(true);
+  }
+  for (size_t i : {0, 1, 2}) EXPECT_EQ(t.trainer->ranks().at(i).plan_count(), 3u);
+}
+
+// The backward pass computes gradients before it sums them, and both are timed with the forward
+// pass.
+TEST(Trainer, TracesBothPassesOfAStepInPieces) {
+  TrainerOptions options = every_parameter_alone();
+  options.collect_trace = true;
+  Training t(2, options);
+  StepResult result;
+  t.trainer->forward(small_batch(6), {}, result, true, nullptr);
+  t.trainer->backward({}, nullptr);
+  const std::string trace = t.trainer->trace();
+  EXPECT_NE(trace.find(" linear fc1"), std::string::npos) << trace;
+  EXPECT_NE(trace.find(" linear_weight_gradient fc1"), std::string::npos) << trace;
+  EXPECT_EQ(trace.find("sgd_update"), std::string::npos) << trace;
+  t.trainer->apply(true);
+  EXPECT_NE(t.trainer->trace().find("sgd_update"), std::string::npos);
+}
+
 TEST(Trainer, GoesInPeaceAfterAStepThatFailedAndTheModelCanBeAttachedAgain) {
   Training t(2);
   t.step();

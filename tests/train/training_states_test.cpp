@@ -9,6 +9,7 @@
 #include "models/initializer.h"
 #include "state/safetensors.h"
 #include "support/temp_directory.h"
+#include "support/test_context.h"
 #include "support/throws.h"
 #include "train/checkpoint.h"
 
@@ -32,7 +33,7 @@ Batch batch() {
 }
 
 std::unique_ptr<Trainer> trainer_with(const TrainerOptions& options) {
-  return std::make_unique<Trainer>(std::make_shared<Context>(ContextOptions{}), net(),
+  return std::make_unique<Trainer>(std::make_shared<Context>(test_context_options()), net(),
                                    std::vector{DeviceId{DeviceKind::cpu, 0}}, options);
 }
 
@@ -294,7 +295,7 @@ TEST(TrainingStates, OfTheVersionBeforeOtherOptimizersLoad) {
   const TrainingState state = trainer->training_state();
   EXPECT_EQ(state.position.step, 7);
   EXPECT_EQ(state.position.batch.epoch, 1);
-  EXPECT_EQ(state.position.shuffle_seed, 3u);
+  EXPECT_EQ(state.position.order.seed, 3u);
   EXPECT_EQ(state.loss_scale, (std::array<float, 2>{1024, 2}));
   EXPECT_EQ(trainer->get(0, Setting::learning_rate), 0.025);
   EXPECT_EQ(trainer->get(1, Setting::learning_rate), 0.05);

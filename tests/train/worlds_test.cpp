@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "models/zoo.h"
+#include "support/test_context.h"
 #include "support/throws.h"
 #include "train/fault_backend.h"
 #include "train/state_reader.h"
@@ -93,7 +94,7 @@ struct Process {
   std::vector<double> losses;
 
   Process(int world, const std::vector<int>& ranks, const Mesh& mesh) {
-    ContextOptions context_options;
+    ContextOptions context_options = test_context_options();
     context_options.cpu_threads = 1;
     context = std::make_shared<Context>(std::move(context_options));
     const_cast<BackendRegistry&>(context->backends()).add(std::make_unique<HalvesBackend>());

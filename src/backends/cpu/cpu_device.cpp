@@ -16,6 +16,7 @@
 #include "backends/cpu/reorder.h"
 #include "backends/cpu/threads.h"
 #include "backends/kernel_list.h"
+#include "core/address_space.h"
 
 namespace troika::cpu {
 
@@ -66,6 +67,8 @@ void CpuDevice::copy_to_host(void* destination, const void* source, size_t bytes
 }
 void CpuDevice::copy(void* destination, const void* source, size_t bytes) { std::memcpy(destination, source, bytes); }
 void CpuDevice::enter_thread() { enter_team(share_.threads, share_.cores); }
+int CpuDevice::borrow_thread() { return limit_team(1); }
+void CpuDevice::return_thread(int earlier) { limit_team(earlier); }
 
 namespace {
 
@@ -95,6 +98,7 @@ KernelChoice CpuDevice::select(const KernelRequest& request) {
   if (entry == kernels.end())
     throw Error(Status::unsupported,
                 text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
+  require_address_space(kRoomOfLibraries);
   return check(text(request.node.op, " '", request.node.name, "' on ", id()), [&] {
     if (entry->kind == CpuKernel::low || !has_low_operand(request)) return entry->select(*this, request);
     if (entry->kind == CpuKernel::product)
@@ -107,6 +111,7 @@ KernelChoice CpuDevice::select_reorder(const TensorType& type, const LayoutPtr& 
   const auto is_onednn = [](const LayoutPtr& layout) {
     return dynamic_cast<const OnednnLayout*>(layout.get()) != nullptr;
   };
+  require_address_space(kRoomOfLibraries);
   if (is_low(type.dtype) && !is_onednn(from) && !is_onednn(to)) return select_low_reorder(*this, type, from, to);
   return onednn_reorder(*this, type, from, to);
 }
@@ -151,6 +156,11 @@ class CpuBackend : public Backend {
 };
 
 }  // namespace
+
+std::string library_versions() {
+  const dnnl_version_t& version = *dnnl_version();
+  return text("oneDNN ", version.major, '.', version.minor, '.', version.patch);
+}
 
 std::unique_ptr<Backend> create_cpu_backend() { return std::make_unique<CpuBackend>(); }
 

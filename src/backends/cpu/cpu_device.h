@@ -16,6 +16,9 @@ class CpuDevice : public Device {
   void copy_to_host(void* destination, const void* source, size_t bytes) override;
   void copy(void* destination, const void* source, size_t bytes) override;
   void enter_thread() override;
+  bool runs_on_any_thread() const override { return share_.threads <= 1 && share_.cores.empty(); }
+  int borrow_thread() override;
+  void return_thread(int earlier) override;
   KernelChoice select(const KernelRequest& request) override;
   KernelChoice select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) override;
 

@@ -64,7 +64,7 @@ class CrossEntropy {
     if (labels[i] == form_.ignored) return;
     const double log_sum = std::log(sum), own = log_sum - (static_cast<double>(row[labels[i] * step]) - most);
     sums.loss += form_.smoothing > 0 ? smoothed(own, log_sum, row, most) : own;
-    sums.correct += best == labels[i];
+    sums.correct += best == labels[i] && !std::isnan(sum);
   }
 
  private:

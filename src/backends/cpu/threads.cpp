@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "core/address_space.h"
+#include "core/named_thread.h"
 #include "core/split.h"
 
 namespace troika::cpu {
@@ -17,16 +19,18 @@ struct OpenMP {
   void (*set_num_threads)(int) = nullptr;
   int (*thread_num)() = nullptr;
   int (*num_threads)() = nullptr;
+  int (*max_threads)() = nullptr;
   void (*parallel)(void (*)(void*), void*, unsigned threads, unsigned flags) = nullptr;
 
   OpenMP() {
     set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
     thread_num = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_thread_num"));
+    max_threads = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
     num_threads = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_num_threads"));
     parallel =
         reinterpret_cast<void (*)(void (*)(void*), void*, unsigned, unsigned)>(dlsym(RTLD_DEFAULT, "GOMP_parallel"));
   }
-  bool usable() const { return set_num_threads && thread_num && num_threads && parallel; }
+  bool usable() const { return set_num_threads && thread_num && num_threads && max_threads && parallel; }
 };
 
 // Under the thread sanitizer every device computes on one thread: it cannot see the runtime's
@@ -71,7 +75,20 @@ void enter_team(int threads, const std::vector<int>& cores) {
     sched_setaffinity(0, sizeof set, &set);  // only a matter of speed: a refusal is no error
   }
   t_team_size = kMayFork && openmp().usable() ? std::max(threads, 1) : 1;
-  if (openmp().usable()) openmp().set_num_threads(t_team_size);
+  if (!openmp().usable()) return;
+  openmp().set_num_threads(t_team_size);
+  if (t_team_size == 1) return;
+  // The runtime ends the process if it cannot start a thread, so the threads start here, with room.
+  require_address_space(kRoomOfLibraries + static_cast<size_t>(t_team_size) * kRoomOfThread);
+  run_parallel(
+      t_team_size, 1, [](void*, int64_t, int64_t) { set_up_thread_memory(); }, nullptr);
+}
+
+int limit_team(int threads) {
+  if (!openmp().usable() || threads < 1) return 0;
+  const int earlier = openmp().max_threads();
+  if (earlier != threads) openmp().set_num_threads(threads);
+  return earlier;
 }
 
 int team_size() { return t_team_size; }

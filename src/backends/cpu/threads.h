@@ -11,6 +11,10 @@ namespace troika::cpu {
 // Makes the calling thread the master of `threads` threads, pinned to `cores` if there are any.
 void enter_team(int threads, const std::vector<int>& cores);
 
+// Limits the runtime's teams of the calling thread, which is no master: kernels are bound to a
+// number of threads. Returns the limit of before; 0: there is no runtime.
+int limit_team(int threads);
+
 // Threads of the calling thread's team.
 int team_size();
 

@@ -1,7 +1,11 @@
 // Checks all that a GPU needs before it can be used, with one line for each thing that is missing.
 #include "backends/cuda/cuda_backend.h"
 
+#include <cublasLt.h>
+#include <unistd.h>
+
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <mutex>
 
@@ -9,7 +13,6 @@
 #include "backends/cuda/cuda_device.h"
 #include "backends/cuda/gpu_transport.h"
 #include "backends/cuda/plan_cache.h"
-#include "core/environment.h"
 #include "core/text.h"
 
 namespace troika::cuda {
@@ -22,7 +25,7 @@ std::string cudnn_text(size_t version) { return text(version / 10000, '.', versi
 
 class CudaBackend : public Backend {
  public:
-  explicit CudaBackend(int count) : count_(count) {}
+  CudaBackend(int count, std::string cache_folder) : count_(count), cache_folder_(std::move(cache_folder)) {}
   DeviceKind kind() const override { return DeviceKind::cuda; }
   int device_count() const override { return count_; }
 
@@ -59,24 +62,34 @@ class CudaBackend : public Backend {
     std::lock_guard lock(mutex_);
     std::shared_ptr<PlanCache>& plans = plans_[name];
     if (plans) return plans;
-    const std::string folder = cache_folder();
     std::string file = name;
     for (char& c : file)
       if (!isalnum(static_cast<unsigned char>(c))) c = '_';
-    plans = folder.empty() ? std::make_shared<PlanCache>()
-                           : std::make_shared<PlanCache>(text(folder, "/engines-", file, ".json"),
-                                                         text(name, ", cuDNN ", cudnnGetVersion()));
+    std::error_code error;
+    std::filesystem::create_directories(cache_folder_, error);
+    plans = cache_folder_.empty() || access(cache_folder_.c_str(), W_OK) != 0
+                ? std::make_shared<PlanCache>()
+                : std::make_shared<PlanCache>(text(cache_folder_, "/engines-", file, ".json"),
+                                              text(name, ", cuDNN ", cudnnGetVersion()));
     return plans;
   }
 
   const int count_;
+  const std::string cache_folder_;
   mutable std::mutex mutex_;
   mutable std::map<std::string, std::shared_ptr<PlanCache>> plans_;
 };
 
 }  // namespace
 
-std::unique_ptr<Backend> create_cuda_backend(std::string& reason) {
+std::string library_versions() {
+  const size_t cublas = cublasLtGetVersion();
+  return text("CUDA ", version_text(CUDART_VERSION), ", cuDNN ", cudnn_text(cudnnGetVersion()), ", cuBLASLt ",
+              cublas / 10000, '.', cublas / 100 % 100, '.', cublas % 100, ", built for NCCL ",
+              built_nccl_version());
+}
+
+std::unique_ptr<Backend> create_cuda_backend(const BackendSettings& settings, std::string& reason) {
   int driver = 0;
   cudaError_t status = cudaDriverGetVersion(&driver);
   if (status != cudaSuccess || driver == 0) {
@@ -101,7 +114,7 @@ std::unique_ptr<Backend> create_cuda_backend(std::string& reason) {
     reason = text("there is no NVIDIA GPU: ", status == cudaSuccess ? "none is visible" : cudaGetErrorString(status));
     return nullptr;
   }
-  return std::make_unique<CudaBackend>(count);
+  return std::make_unique<CudaBackend>(count, settings.cache_folder);
 }
 
 }  // namespace troika::cuda

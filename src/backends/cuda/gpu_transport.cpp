@@ -143,4 +143,6 @@ const TransportDef gpu_transport{"GPUs of one process", connects, [](const World
                                    return std::make_unique<GpuTransport>(world);
                                  }};
 
+std::string built_nccl_version() { return join(nccl::kBuiltVersion, "."); }
+
 }  // namespace troika::cuda

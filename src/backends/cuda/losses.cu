@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
       const double own = log(sum) - (static_cast<double>(x[label * apart]) - most);
       const double mean = log(sum) - sum_of_logits / static_cast<double>(classes);
       loss += form.smoothing > 0 ? (1 - form.smoothing) * own + form.smoothing * mean : own;
-      correct += best == label;
+      correct += best == label && !isnan(sum);
     }
   }
   loss = block_sum(loss, loss_slots);

@@ -7,6 +7,8 @@
 
 namespace troika::nccl {
 
+constexpr int kBuiltVersion[] = {NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH};
+
 // The functions of libnccl.so.2 that this room calls. Another package of the process may have
 // opened an older library first, so each function is looked up, and the version is checked.
 struct Library {

@@ -6,6 +6,7 @@
 
 #include "device/plugin.h"
 #include "support/temp_directory.h"
+#include "support/test_context.h"
 
 namespace troika {
 namespace {
@@ -14,16 +15,20 @@ bool has_driver() { return dlopen("libcuda.so.1", RTLD_LAZY) != nullptr; }
 
 TEST(CudaPlugin, LoadsWithoutADriverAndSaysThatThereIsNone) {
   if (has_driver()) GTEST_SKIP() << "this machine has an NVIDIA driver";
-  std::string reason;
-  EXPECT_EQ(load_backend("cuda", reason), nullptr);
+  const LoadedBackend loaded = load_backend("cuda", test_backends());
+  EXPECT_EQ(loaded.backend, nullptr);
+  const std::string& reason = loaded.reason;
   EXPECT_NE(reason.find("libtroika_cuda.so: there is no NVIDIA driver: libcuda.so.1 was not found by the loader"),
             std::string::npos)
       << reason;
+  EXPECT_TRUE(loaded.versions.starts_with("1.0.0, commit ")) << loaded.versions;
+  for (const char* library : {"CUDA ", "cuDNN ", "cuBLASLt ", "NCCL "})
+    EXPECT_NE(loaded.versions.find(library), std::string::npos) << loaded.versions;
 }
 
 TEST(CudaPlugin, MakesItsDevicesAnswerWithTheReason) {
   if (has_driver()) GTEST_SKIP() << "this machine has an NVIDIA driver";
-  const auto registry = BackendRegistry::create();
+  const auto registry = BackendRegistry::create(test_backends());
   EXPECT_EQ(registry->device_count(DeviceKind::cuda), 0);
   try {
     registry->open({DeviceKind::cuda, 0}, {});
@@ -35,22 +40,16 @@ TEST(CudaPlugin, MakesItsDevicesAnswerWithTheReason) {
 }
 
 TEST(Plugin, ThatIsNotThereIsLookedForInPlacesThatAreNamed) {
-  std::string reason;
-  EXPECT_EQ(load_backend("abacus", reason), nullptr);
+  const std::string reason = load_backend("abacus", {}).reason;
   EXPECT_NE(reason.find("there is no plug-in libtroika_abacus.so in "), std::string::npos) << reason;
   EXPECT_NE(reason.find("/troika-1"), std::string::npos) << reason;
 }
 
 TEST(Plugin, ThatIsNoLibraryIsRefusedWithWhatTheLoaderSaid) {
   const TempDirectory folder;
-  const char* before = std::getenv("TROIKA_BACKEND_DIR");
-  const std::string old = before ? before : "";
   std::filesystem::copy_file("/etc/passwd", folder.path() / "libtroika_text.so");
-  ::setenv("TROIKA_BACKEND_DIR", folder.path().c_str(), 1);
-  std::string reason;
-  EXPECT_EQ(load_backend("text", reason), nullptr);
+  const std::string reason = load_backend("text", {{}, folder.path(), {}}).reason;
   EXPECT_NE(reason.find("libtroika_text.so does not load: "), std::string::npos) << reason;
-  old.empty() ? ::unsetenv("TROIKA_BACKEND_DIR") : ::setenv("TROIKA_BACKEND_DIR", old.c_str(), 1);
 }
 
 }  // namespace

@@ -1,0 +1,39 @@
+// A call on a trainer, the loader that it borrows, and what several such calls return.
+#pragma once
+
+#include <memory>
+
+#include "api/data_handles.h"
+#include "api/tensor_handle.h"
+#include "api/trainer_handle.h"
+
+namespace troika::api {
+
+// A call on a trainer: checks the handle, and holds the trainer for exclusive use.
+struct Call {
+  Call(troika_trainer handle, const char* name)
+      : object(object_of(handle, name, "trainer")),
+        trainer(*object->trainer),
+        exclusive(trainer.busy(), name, "trainer") {}
+  const Hold<TrainerObject> object;
+  Trainer& trainer;
+  Exclusive exclusive;
+};
+
+// Lends a loader to the trainer for one call. The loader's last batch becomes invalid.
+struct BorrowedLoader {
+  BorrowedLoader(troika_loader handle, const char* name)
+      : object(object_of(handle, name, "loader")), exclusive(object->in_use, name, "loader") {
+    object->batch.object.reset();
+  }
+  const Hold<LoaderObject> object;
+  Exclusive exclusive;
+};
+
+// Fills the caller's result, unless it is NULL.
+void write_step_result(const StepResult& found, troika_step_result* out, const char* function);
+
+// Returns a tensor of zeros on the trainer's first device.
+std::unique_ptr<troika_tensor_s> new_tensor(const Call& call, const Shape& shape, const char* function);
+
+}  // namespace troika::api

@@ -1,0 +1,9 @@
+// How the library was built.
+#pragma once
+
+namespace troika {
+
+// Returns the commit that was built, as 12 digits; "unknown" if it was not built from a repository.
+const char* build_commit();
+
+}  // namespace troika

@@ -1,0 +1,146 @@
+// The examples of docs/data.md: the same code, which must compile and run.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "api/api_test.h"
+
+namespace troika::test {
+namespace {
+
+constexpr int64_t RECORD_BYTES = 784 + 1;
+
+// Stands for the decoder of a host's files.
+bool decode(const char** paths, int64_t i, float* sample, int32_t* label) {
+  if (!paths[i]) return false;
+  for (int k = 0; k < 784; ++k) sample[k] = static_cast<float>(i);
+  *label = std::atoi(paths[i]);
+  return true;
+}
+
+bool read_record(FILE* file, float* sample, int32_t* label) {
+  unsigned char record[RECORD_BYTES];
+  if (std::fread(record, 1, sizeof record, file) != sizeof record) return false;
+  for (int k = 0; k < 784; ++k) sample[k] = record[k];
+  *label = record[784];
+  return true;
+}
+
+// clang-format off
+static int64_t TROIKA_CALL read_samples(const troika_read_request *request, troika_error *error,
+                                        void *user) {
+  for (int64_t i = 0; i < request->n; ++i) {
+    float *sample = (float *)request->inputs + i * 784;
+    if (!decode((const char **)user, request->indices[i], sample, &request->labels[i])) {
+      snprintf(error->message, sizeof error->message, "image %lld: cannot be decoded",
+               (long long)request->indices[i]);
+      return -1;
+    }
+  }
+  return request->n;
+}
+
+static int64_t TROIKA_CALL read_stream(const troika_read_request *request, troika_error *error,
+                                       void *user) {
+  FILE *file = (FILE *)user;
+  int64_t n = 0;
+  if (fseek(file, (long)(request->first * RECORD_BYTES), SEEK_SET) != 0) {
+    snprintf(error->message, sizeof error->message, "the records cannot be read");
+    return -1;
+  }
+  while (n < request->n && read_record(file, (float *)request->inputs + n * 784, &request->labels[n]))
+    ++n;
+  return n;
+}
+// clang-format on
+
+class DataPage : public ApiTest {
+ protected:
+  int64_t count(troika_dataset dataset, const double* weights = nullptr, int64_t epoch_samples = 0) {
+    troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+    options.batch = 64;
+    options.weights = weights;
+    options.epoch_samples = epoch_samples;
+    expect_ok(troika_loader_create(dataset, &options, &loader_, &error_));
+    int64_t samples = 0;
+    troika_batch batch = nullptr;
+    troika_status status = TROIKA_OK;
+    while ((status = troika_loader_next(loader_, &batch, &error_)) == TROIKA_OK) {
+      troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+      EXPECT_EQ(troika_batch_describe(batch, &info, &error_), TROIKA_OK);
+      samples += info.n;
+    }
+    EXPECT_EQ(status, TROIKA_END_OF_DATA) << error_.message;
+    troika_loader_destroy(std::exchange(loader_, nullptr));
+    return samples;
+  }
+
+  const int64_t dims_[3] = {1, 28, 28};
+};
+
+TEST_F(DataPage, feeds_arrays_parts_and_weights) {
+  const int64_t n = 200;
+  const std::vector<uint8_t> pixels(784 * 200, 7);
+  const std::vector<int64_t> labels(200, 3);
+  troika_arrays arrays = TROIKA_ARRAYS_INIT;
+  arrays.dtype = TROIKA_DTYPE_U8;
+  arrays.inputs = pixels.data();
+  arrays.dims = dims_;
+  arrays.rank = 3;
+  arrays.n = n;
+  arrays.targets = labels.data();
+  arrays.target_dtype = TROIKA_DTYPE_I64;
+  arrays.mean = 0.2860;
+  arrays.std = 0.3530;
+  arrays.borrow = 1;
+  expect_ok(troika_dataset_create_from(context_, &arrays, &dataset_, &error_));
+  EXPECT_EQ(count(dataset_), n);
+  const int64_t sizes[] = {n - n / 10, n / 10};
+  troika_dataset parts[2];
+  expect_ok(troika_dataset_split(dataset_, sizes, 2, 1, 42, parts, &error_));
+  EXPECT_EQ(count(parts[0]), 180);
+  EXPECT_EQ(count(parts[1]), 20);
+  const std::vector<double> weights(180, 0.5);
+  EXPECT_EQ(count(parts[0], weights.data(), 1000), 1000);
+  for (troika_dataset part : parts) troika_dataset_destroy(part);
+}
+
+TEST_F(DataPage, feeds_a_callback) {
+  std::vector<const char*> paths(100, "7");
+  troika_source source = TROIKA_SOURCE_INIT;
+  source.dims = dims_;
+  source.rank = 3;
+  source.n = 100;
+  source.classes = 10;
+  source.read = read_samples;
+  source.user = paths.data();
+  expect_ok(troika_dataset_create_callback(context_, &source, &dataset_, &error_));
+  EXPECT_EQ(count(dataset_), 100);
+  paths[70] = nullptr;
+  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+  options.batch = 64;
+  expect_ok(troika_loader_create(dataset_, &options, &loader_, &error_));
+  troika_batch batch = nullptr;
+  EXPECT_EQ(troika_loader_next(loader_, &batch, &error_), TROIKA_OK);
+  expect_refused(troika_loader_next(loader_, &batch, &error_), TROIKA_ERROR_CALLBACK, "image 70: cannot be decoded");
+}
+
+TEST_F(DataPage, feeds_a_stream) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::tmpfile(), std::fclose);
+  ASSERT_TRUE(file);
+  const std::vector<unsigned char> records(150 * RECORD_BYTES, 5);
+  ASSERT_EQ(std::fwrite(records.data(), 1, records.size(), file.get()), records.size());
+  troika_source source = TROIKA_SOURCE_INIT;
+  source.dims = dims_;
+  source.rank = 3;
+  source.n = -1;
+  source.classes = 10;
+  source.read = read_stream;
+  source.user = file.get();
+  expect_ok(troika_dataset_create_callback(context_, &source, &dataset_, &error_));
+  EXPECT_EQ(count(dataset_), 150);
+}
+
+}  // namespace
+}  // namespace troika::test
