@@ -401,7 +401,8 @@ TROIKA_API(troika_status) troika_loader_create(troika_dataset dataset,
 /**
  * Returns the next batch of the epoch in `*out_batch`. After the last batch it returns END_OF_DATA
  * once, with `*out_batch` NULL; then the next epoch begins. Returns STOPPED, with `*out_batch`
- * NULL, if the dataset's callback wants to stop; the loader then keeps its position.
+ * NULL, if the dataset's callback wants to stop, or has destroyed the loader; a loader that is left
+ * keeps its position.
  *
  * Borrowed until the next call on the loader, or its destruction: `*out_batch`, which the caller
  * need not destroy. Errors: BUSY; CALLBACK, after which the loader keeps its position. One thread
@@ -466,6 +467,16 @@ TROIKA_API(void) troika_loader_destroy(troika_loader loader);
 TROIKA_API(troika_status) troika_batch_create(troika_tensor inputs, troika_tensor targets,
                                               troika_batch *out_batch, troika_error *error);
 
+/**
+ * Copies a batch, such as a loader's batch that the caller wants to keep. A step on the copy of a
+ * loader's batch counts as one on the batch: a training state then has the place after the batch.
+ *
+ * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: INVALID_ARGUMENT (a batch that
+ * its loader moved past), OUT_OF_MEMORY. Threads: reads the batch.
+ */
+TROIKA_API(troika_status) troika_batch_copy(troika_batch batch, troika_batch *out_batch,
+                                            troika_error *error);
+
 /** Description of a batch. Filled by `troika_batch_describe`. */
 typedef struct troika_batch_info {
   uint32_t struct_size;          /**< Set by the caller to sizeof(troika_batch_info). */
@@ -498,7 +509,7 @@ TROIKA_API(troika_status) troika_batch_describe(troika_batch batch, troika_batch
                                                 troika_error *error);
 
 /**
- * Gives up the caller's hold on a batch of `troika_batch_create`. NULL and a loader's batch are
+ * Gives up the caller's hold on a batch that the caller owns. NULL and a loader's batch are
  * ignored. Never fails. Any thread, but not while another is inside a call with the same handle.
  */
 TROIKA_API(void) troika_batch_destroy(troika_batch batch);

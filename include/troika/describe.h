@@ -1,6 +1,7 @@
 /** @file describe.h Descriptions: what a model, a layer, a value and a trainer are, also as JSON.
  *
- * Threads: those of the object that is described: models and trainers take one call at a time.
+ * Threads: descriptions of models run together with other calls that read the model. Those of
+ * trainers take one call at a time.
  */
 #ifndef TROIKA_DESCRIBE_H
 #define TROIKA_DESCRIBE_H
@@ -44,7 +45,7 @@ typedef struct troika_model_info {
 TROIKA_API(void) troika_model_info_init(troika_model_info *info, uint32_t struct_size);
 
 /**
- * Describes a model, which need not be complete. Errors: BUSY. One thread per model at a time.
+ * Describes a model, which need not be complete. Errors: BUSY. Reads the model.
  *
  *     troika_model_info info = TROIKA_MODEL_INFO_INIT;
  *     troika_model_describe(model, &info, &error);  // resnet50: input_dims {3, 224, 224}
@@ -80,7 +81,7 @@ TROIKA_API(void) troika_layer_info_init(troika_layer_info *info, uint32_t struct
 
 /**
  * Describes layer `index` (0 .. layers - 1, in the order in which layers were added). Errors:
- * NOT_FOUND (no such index), BUSY. One thread per model at a time.
+ * NOT_FOUND (no such index), BUSY. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_describe_layer(troika_model model, int32_t index,
                                                       troika_layer_info *out_info,
@@ -88,7 +89,7 @@ TROIKA_API(troika_status) troika_model_describe_layer(troika_model model, int32_
 
 /**
  * Returns the index of the layer with that name in `*out_index`. Errors: NOT_FOUND (no such layer;
- * the message names the nearest), BUSY. One thread per model at a time.
+ * the message names the nearest), BUSY. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_find_layer(troika_model model, const char *name,
                                                   int32_t *out_index, troika_error *error);
@@ -111,7 +112,7 @@ TROIKA_API(void) troika_value_info_init(troika_value_info *info, uint32_t struct
 
 /**
  * Describes a value of a model. Errors: INVALID_ARGUMENT (a value that is not this model's), BUSY.
- * One thread per model at a time.
+ * Reads the model.
  */
 TROIKA_API(troika_status) troika_model_describe_value(troika_model model, troika_value value,
                                                       troika_value_info *out_info,
@@ -122,7 +123,7 @@ TROIKA_API(troika_status) troika_model_describe_value(troika_model model, troika
  * wiring, settings and shapes, parameters and buffers (`entries`). The rules for the buffer are
  * those of `troika_model_print`.
  *
- * Errors: INVALID_ARGUMENT (a capacity below 0), BUSY. One thread per model at a time.
+ * Errors: INVALID_ARGUMENT (a capacity below 0), BUSY. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_to_json(troika_model model, char *buffer, int64_t capacity,
                                                int64_t *out_size, troika_error *error);
@@ -167,7 +168,8 @@ TROIKA_API(troika_status) troika_trainer_get_devices(troika_trainer trainer, tro
 /**
  * Returns the options that the trainer was attached with. Fields that were unset have the values
  * that the trainer uses. Another model can be attached with these options. Borrowed until the
- * trainer is destroyed: groups, texts and arrays.
+ * trainer is destroyed: groups, texts and arrays. A library of a later version may have longer
+ * groups: group i begins i * `groups->struct_size` bytes after the first.
  *
  * These fields stay unset, because that is their value: settings that the optimizer does not have,
  * `ignore_index`, `layer_cuts`, `recompute_layers`, and the fields with which a group follows the

@@ -1,9 +1,11 @@
 /** @file model.h Models: the single-device module, a graph of named layers with parameters.
  *
- * Threads: a model takes one call at a time, from any thread; a second call gets BUSY. Only
- * predictions run side by side. Calls that read or write values of parameters also get BUSY while a
- * trainer that holds newer values is in a call. They get COMM if a step of that trainer missed its
- * deadline and still runs.
+ * Threads: calls that only read a model run side by side, on any threads: predictions,
+ * descriptions, printing, reading a parameter, saving, cloning, planning. Their comments say "reads
+ * the model". Any other call runs alone. A call that cannot run gets BUSY.
+ *
+ * Calls that read or write values of parameters also get BUSY while a trainer that holds newer
+ * values is in a call. They get COMM if a step of that trainer missed its deadline and still runs.
  */
 #ifndef TROIKA_MODEL_H
 #define TROIKA_MODEL_H
@@ -123,7 +125,7 @@ TROIKA_API(troika_status) troika_model_open_memory(troika_context context, const
  * the weights on devices. If one is attached, an earlier trainer of the other is detached.
  *
  * Owned: destroy `*out_clone` with `troika_model_destroy`. Errors: INVALID_ARGUMENT (a model that
- * is not complete), OUT_OF_MEMORY, BUSY. One thread per model at a time.
+ * is not complete), OUT_OF_MEMORY, BUSY. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_clone(troika_model model, troika_model *out_clone,
                                              troika_error *error);
@@ -447,7 +449,7 @@ TROIKA_API(troika_status) troika_model_set_output(troika_model model, troika_val
 /** @} */
 
 /** @name Parameters
- * Errors of all of them: BUSY. One thread per model at a time.
+ * Errors of all of them: BUSY. Those that change values: one thread per model at a time.
  * @{ */
 
 /**
@@ -468,9 +470,9 @@ enum {
 /**
  * Initialises every parameter whose name matches `pattern` (`*` any run of characters, `?` any one;
  * NULL: all). Initialisers that use fans leave out parameters with one axis, such as biases and
- * BatchNorm's. The values depend only on `seed` and the parameter's name: they are the same on any
- * machine and for any number of devices. Buffers are not matched. Those without a value start: 1
- * for running_var, 0 for the others.
+ * BatchNorm's; those of them without a value take the model's default. The values depend only on
+ * `seed` and the parameter's name: they are the same on any machine and for any number of devices.
+ * Buffers are not matched. Those without a value start: 1 for running_var, 0 for the others.
  *
  * Errors: NOT_FOUND if nothing matches, INVALID_ARGUMENT (the initialiser, `a`, fans if all that
  * match have one axis), OUT_OF_MEMORY, BUSY.
@@ -517,14 +519,16 @@ TROIKA_API(void) troika_parameter_info_init(troika_parameter_info *info, uint32_
 
 /**
  * Returns the number of parameters and buffers together in `*out_entries`, and the number of
- * elements of all parameters in `*out_elements`. Either pointer may be NULL. Errors: BUSY.
+ * elements of all parameters in `*out_elements`. Either pointer may be NULL.
+ *
+ * Errors: BUSY. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_count_parameters(troika_model model, int32_t *out_entries,
                                                         int64_t *out_elements, troika_error *error);
 
 /**
  * Describes parameter or buffer `index` (0 .. entries - 1, in the order of creation). Errors:
- * NOT_FOUND (no such index), BUSY.
+ * NOT_FOUND (no such index), BUSY. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_describe_parameter(troika_model model, int32_t index,
                                                           troika_parameter_info *out_info,
@@ -535,7 +539,7 @@ TROIKA_API(troika_status) troika_model_describe_parameter(troika_model model, in
  * i64 for num_batches_tracked.
  *
  * Errors: NOT_FOUND (no such name), NOT_INITIALIZED (names the parameter), INVALID_ARGUMENT if the
- * size differs, OUT_OF_MEMORY, BUSY also while the model's trainer is in a call.
+ * size differs, OUT_OF_MEMORY, BUSY also while the model's trainer is in a call. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_get_parameter(troika_model model, const char *name,
                                                      void *data, int64_t size_bytes,
@@ -558,7 +562,7 @@ TROIKA_API(troika_status) troika_model_set_parameter(troika_model model, const c
  * is always NUL-terminated. If `out_size` is not NULL, it receives the bytes needed, including the
  * NUL. A buffer that is too small, or NULL with capacity 0, is no error.
  *
- * Errors: INVALID_ARGUMENT (a capacity below 0), BUSY.
+ * Errors: INVALID_ARGUMENT (a capacity below 0), BUSY. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_print(troika_model model, char *buffer, int64_t capacity,
                                              int64_t *out_size, troika_error *error);
@@ -606,11 +610,11 @@ TROIKA_API(void) troika_load_options_init(troika_load_options *options, uint32_t
 /**
  * Writes the model to one safetensors file: every parameter and buffer under PyTorch's names, and
  * the layers as text in the file's metadata. PyTorch reads the weights of such a file;
- * `troika_model_open` reads all of it. Atomic: whatever happens, the file at `path` is either the
- * complete old one or the complete new one.
+ * `troika_model_open` reads all of it, up to 16 MiB of layers. Atomic: whatever happens, the file
+ * at `path` is either the complete old one or the complete new one.
  *
  * Errors: NOT_INITIALIZED (names the parameter), IO, OUT_OF_MEMORY, BUSY also while the model's
- * trainer is in a call. One thread per model at a time.
+ * trainer is in a call. Reads the model.
  */
 TROIKA_API(troika_status) troika_model_save(troika_model model, const char *path,
                                             troika_error *error);
@@ -639,8 +643,8 @@ TROIKA_API(troika_status) troika_model_load(troika_model model, const char *path
  * `out_size` is not NULL, it receives the bytes needed. NULL with capacity 0 asks for them.
  *
  * Errors: INVALID_ARGUMENT (a capacity that is too small, with nothing written), NOT_INITIALIZED
- * (names the parameter), OUT_OF_MEMORY, BUSY also while the model's trainer is in a call. One
- * thread per model at a time.
+ * (names the parameter), OUT_OF_MEMORY, BUSY also while the model's trainer is in a call. Reads
+ * the model.
  */
 TROIKA_API(troika_status) troika_model_save_memory(troika_model model, void *buffer,
                                                    int64_t capacity, int64_t *out_size,
@@ -666,9 +670,9 @@ TROIKA_API(troika_status) troika_model_load_memory(troika_model model, const voi
  * Any number of threads may predict with one model at once. They share the weights on a device;
  * each of them has plans and activations of its own, which are kept for later calls. At most 64
  * predictions run on a device at once, and predictions with several CPU threads only while
- * `cpu_threads` of the context suffice; others wait. Predictions get BUSY only while another call
- * of the model is in progress, and any other call of the model gets BUSY while they run. The result
- * has the same bits, however many threads predict.
+ * `cpu_threads` of the context suffice; others wait. Predictions get BUSY only while a call that
+ * changes the model is in progress, and such a call gets BUSY while they run. The result has the
+ * same bits, however many threads predict.
  *
  * Owned: destroy `*out_output`.
  *
@@ -681,7 +685,7 @@ TROIKA_API(troika_status) troika_model_load_memory(troika_model model, const voi
  * - COMM: the computation did not end within 10 minutes.
  * - BUSY: also while the model's trainer is in a call.
  *
- * Any thread; reads `input`.
+ * Any thread; reads the model and `input`.
  */
 TROIKA_API(troika_status) troika_model_predict(troika_model model, troika_device device,
                                                troika_tensor input, troika_tensor *out_output,

@@ -9,7 +9,7 @@
 
 TROIKA_BEGIN_DECLS
 
-/** A step that was started and may not have ended. Counted; keeps its trainer alive. */
+/** A step that was started and may not have ended. Counted; keeps its trainer alive until then. */
 typedef struct troika_pending_s *troika_pending;
 
 /**
@@ -24,15 +24,16 @@ typedef void(TROIKA_CALL *troika_done_function)(troika_status status,
 /**
  * Begins `troika_trainer_step` on a batch, and returns at once. Steps of one trainer run one after
  * another, in the order of the calls. At most 64 may be waiting. Other calls of the trainer get
- * BUSY until they have ended, except `troika_trainer_request_stop`.
+ * BUSY until they have ended, except `troika_trainer_request_stop` and `troika_trainer_clear_stop`.
+ * If a stop is requested, the next step and all that wait then end with STOPPED, and train nothing.
  *
- * The library keeps `batch` alive, and the caller may destroy it. The caller must not change the
- * tensors that it shares until the step has ended. `done`, if not NULL, is called with `user` when
- * the step has ended, whatever its status. `*out_pending`, if not NULL, receives the step.
+ * The library keeps `batch` alive, and the caller may destroy it. `done`, if not NULL, is called
+ * with `user` when the step has ended, whatever its status. `*out_pending`, if not NULL, receives
+ * the step. Destroying the trainer does not wait for the steps, nor for `done`.
  *
  * Owned: destroy `*out_pending` with `troika_pending_destroy`. Errors: INVALID_ARGUMENT (a loader's
- * batch that its loader moved past), BUSY (another call, or 64 steps are waiting), OUT_OF_MEMORY,
- * DETACHED. An error of the step itself is the step's status. One thread per trainer at a time.
+ * batch that its loader moved past), BUSY (another call, or 64 steps are waiting), OUT_OF_MEMORY.
+ * An error of the step itself is the step's status. One thread per trainer at a time.
  */
 TROIKA_API(troika_status) troika_trainer_step_async(troika_trainer trainer, troika_batch batch,
                                                     troika_done_function done, void *user,

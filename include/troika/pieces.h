@@ -30,11 +30,15 @@ typedef struct troika_forward_options {
    *  the batch are not read, and a batch may have none. Default 0: the trainer's own loss. */
   int32_t own_loss;
   int32_t reserved;       /**< 0. */
+  /** Above 0: the gradient of the trainer's loss is multiplied by this number; the loss that is
+   *  reported is not. n / N for a pass over n of N samples makes the sum of all passes the gradient
+   *  of the mean over the N samples. 0 (default): 1. Excludes `own_loss`. */
+  double weight;
 } troika_forward_options;
 
 /** The trainer's own loss, no gradient of the inputs. */
 #define TROIKA_FORWARD_OPTIONS_INIT \
-  { sizeof(troika_forward_options), 0, 0, 0 }
+  { sizeof(troika_forward_options), 0, 0, 0, 0.0 }
 
 /** Fills `options` as TROIKA_FORWARD_OPTIONS_INIT does. Any thread. */
 TROIKA_API(void) troika_forward_options_init(troika_forward_options *options, uint32_t struct_size);

@@ -131,7 +131,7 @@ TROIKA_API(void) troika_plan_result_init(troika_plan_result *result, uint32_t st
  * - OUT_OF_MEMORY: also if activations cannot fit into `activation_budget_bytes`.
  * - BUSY.
  *
- * One thread per model at a time.
+ * Any thread; reads the model.
  */
 TROIKA_EXPERIMENTAL
 TROIKA_API(troika_status) troika_plan_estimate(troika_model model,
@@ -153,7 +153,7 @@ TROIKA_API(troika_status) troika_plan_estimate(troika_model model,
  * - NOT_FOUND: a name or pattern that matches nothing, as in `troika_plan_estimate`.
  * - INVALID_ARGUMENT (names the field; a model with no output), OUT_OF_MEMORY, BUSY.
  *
- * One thread per model at a time.
+ * Any thread; reads the model.
  */
 TROIKA_EXPERIMENTAL
 TROIKA_API(troika_status) troika_plan_choose(troika_model model, const troika_plan_options *options,

@@ -132,7 +132,7 @@ TROIKA_API(troika_status) troika_tensor_scatter(troika_tensor tensor, const troi
  * integers wrap around.
  *
  * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `tensor_count` below
- * 1), UNSUPPORTED (u8, bf16, f16), OUT_OF_MEMORY. Threads: writes every tensor of the list.
+ * 1), UNSUPPORTED (other dtypes), OUT_OF_MEMORY. Threads: writes every tensor of the list.
  */
 TROIKA_API(troika_status) troika_tensor_all_reduce(const troika_tensor *tensors,
                                                    int32_t tensor_count, troika_error *error);

@@ -1,13 +1,14 @@
 /** @file trainer.h Trainers: a model attached to devices, with its loss, optimizer and schedule.
  *
  * Threads: a trainer takes one call at a time, from any thread. A second call gets BUSY, also if it
- * comes from the trainer's own progress callback. Only `troika_trainer_request_stop` may be called
- * from any thread at any time.
+ * comes from the trainer's own progress callback. Only `troika_trainer_request_stop` and
+ * `troika_trainer_clear_stop` may be called from any thread at any time.
  *
  * Two errors are permanent for a trainer:
  * - DETACHED: the model has been attached to another trainer since.
  * - COMM: a step failed half way (a device failed, or the deadline passed), so replicas may differ.
- *   Attach the model again and load a training state.
+ *   Attach the model again and load a training state. If only compiling a plan missed the deadline,
+ *   the trainer stays usable.
  */
 #ifndef TROIKA_TRAINER_H
 #define TROIKA_TRAINER_H
@@ -322,8 +323,8 @@ typedef struct troika_trainer_options {
    *  counted, also not in the mean (PyTorch's ignore_index). If a batch has no other label, its
    *  loss is 0 and its gradient is 0. TROIKA_UNSET (default): none. */
   int64_t ignore_index;
-  /** 1: a step with a gradient that is not finite changes nothing and returns STEP_SKIPPED, in any
-   *  precision and without loss scaling too. 0 (default): only loss scaling skips steps. */
+  /** 1: a step with a gradient that is not finite changes no parameter and returns STEP_SKIPPED, in
+   *  any precision and without loss scaling too. 0 (default): only loss scaling skips steps. */
   int32_t skip_not_finite;
   int32_t reserved; /**< 0. */
 } troika_trainer_options;
@@ -425,8 +426,9 @@ TROIKA_API(void) troika_step_result_init(troika_step_result *result, uint32_t st
  *
  * Returns STEP_SKIPPED if loss scaling, or `skip_not_finite`, met a gradient that is not finite on
  * any device. Parameters and optimizer state are then unchanged. The loss scale is halved, but not
- * below 1. The step still
- * counts for `step`, schedule and warm-up, and BatchNorm's running statistics have changed.
+ * below 1. The step still counts for `step`, schedule and warm-up, and BatchNorm's running
+ * statistics have changed. In any step, running statistics of a channel stay as they are if those
+ * of the batch are not finite.
  *
  * Returns STOPPED after `troika_trainer_request_stop`; nothing is done then.
  *
@@ -455,8 +457,8 @@ typedef struct troika_progress {
   double loss;           /**< Mean over the labels of this call. */
   double seconds;        /**< Since the call began. */
   int32_t training;      /**< 1 while training, 0 while evaluating or predicting. */
-  /** 1: loss scaling skipped this batch's step (STEP_SKIPPED). If the loss of the batch is then not
-   *  finite, the sums over this call leave the batch out. */
+  /** 1: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not finite,
+   *  the sums over this call leave the batch out. */
   int32_t skipped;
   double batch_loss;     /**< Mean over the labels of this batch. */
   int64_t batch_samples; /**< Samples of this batch. */
@@ -498,11 +500,12 @@ typedef struct troika_metrics {
   int64_t correct;      /**< Labels whose largest output is the label's own. */
   double seconds;       /**< Wall-clock time. */
   int64_t labels;       /**< Labels seen that are not ignored; `samples` for other losses. */
+  int64_t skipped_steps; /**< Steps that were skipped (STEP_SKIPPED); 0 of an evaluation. */
 } troika_metrics;
 
 /** All zero except `struct_size`. */
 #define TROIKA_METRICS_INIT \
-  { sizeof(troika_metrics), 0, 0.0, 0.0, 0, 0, 0.0, 0 }
+  { sizeof(troika_metrics), 0, 0.0, 0.0, 0, 0, 0.0, 0, 0 }
 
 /** Fills `metrics` as TROIKA_METRICS_INIT does. Any thread. */
 TROIKA_API(void) troika_metrics_init(troika_metrics *metrics, uint32_t struct_size);
@@ -622,13 +625,14 @@ TROIKA_API(troika_status) troika_trainer_predict(troika_trainer trainer, troika_
 
 /**
  * Asks for a stop. Training on a loader, or evaluation, that is in progress returns STOPPED between
- * two batches. If neither is in progress, the next step, training or evaluation returns STOPPED. A
- * step in progress completes; a plan that is being compiled is given up. The request holds until a
- * call returns STOPPED, or until `troika_trainer_clear_stop`. Loading, saving and predicting,
- * except `troika_trainer_predict_loader`, take no notice of it.
+ * two batches, also while it waits for the loader's thread. If neither is in progress, the next
+ * step, training or evaluation returns STOPPED. A step in progress completes; a plan that is being
+ * compiled is given up. The request holds until a call returns STOPPED, or until
+ * `troika_trainer_clear_stop`. Loading, saving and predicting, except
+ * `troika_trainer_predict_loader`, take no notice of it.
  *
  * Errors: only INVALID_ARGUMENT, if the handle is not a trainer's. Any thread, at any time; also
- * from a signal handler, if `error` is not NULL.
+ * from a signal handler.
  */
 TROIKA_API(troika_status) troika_trainer_request_stop(troika_trainer trainer, troika_error *error);
 
@@ -868,7 +872,8 @@ TROIKA_API(troika_status) troika_trainer_memory(troika_trainer trainer, int32_t 
 /**
  * Writes the plan for a training batch of `batch` samples as text: every launch of each replica,
  * with its kernel, layouts and place in the arena. Compiles the plan if it does not exist yet. The
- * rules for the buffer are those of `troika_model_print`.
+ * rules for the buffer are those of `troika_model_print`. Returns STOPPED, with nothing written, if
+ * a stop is requested while the plan is compiled.
  *
  * Errors: INVALID_ARGUMENT (a batch below 1 or one that no step would take, a capacity below 0),
  * OUT_OF_MEMORY, UNSUPPORTED (an op that a device has no kernel for), BUSY, COMM, DETACHED. One

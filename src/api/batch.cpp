@@ -58,6 +58,16 @@ troika_status troika_batch_create(troika_tensor inputs, troika_tensor targets, t
   });
 }
 
+troika_status troika_batch_copy(troika_batch batch, troika_batch* out_batch, troika_error* error) {
+  constexpr const char* kFunction = "troika_batch_copy";
+  return guard(error, [&] {
+    *required(out_batch, kFunction, "out_batch") = nullptr;
+    const auto hold = batch_of(batch, kFunction, "batch");
+    auto copy = std::make_shared<Batch>(*hold);
+    *out_batch = new troika_batch_s(std::move(copy));
+  });
+}
+
 troika_status troika_batch_describe(troika_batch batch, troika_batch_info* out_info, troika_error* error) {
   constexpr const char* kFunction = "troika_batch_describe";
   return guard(error, [&] {

@@ -138,7 +138,11 @@ troika_status troika_context_create(const troika_context_options* options, troik
     const auto user = std::make_shared<UserData>(o.log_user);
     if (o.log || o.log_user_destroy)  // the sink keeps the data, even if it takes no lines
       settings.log = [log = o.log, user](LogLevel level, const char* topic, const char* line) {
-        if (log) log(static_cast<int32_t>(level), topic, line, user->data);
+        if (!log) return;
+        try {
+          log(static_cast<int32_t>(level), topic, line, user->data);
+        } catch (...) {  // a line that is lost must not fail the call that wrote it
+        }
       };
     *out_context = new troika_context_s(std::make_shared<Context>(std::move(settings)));
     user->destroy = o.log_user_destroy;

@@ -3,7 +3,7 @@
 
 #include <troika/data.h>
 
-#include <atomic>
+#include <deque>
 #include <memory>
 
 #include "api/handle.h"
@@ -44,12 +44,22 @@ struct DatasetObject {
 struct LoaderObject {
   LoaderObject(std::shared_ptr<DatasetObject> d, const LoaderOptions& options)
       : dataset(std::move(d)), loader(dataset->dataset, options) {
-    batch.is_loaders = true;
+    for (size_t i = 0; i < kHandles; ++i) batches.emplace_back(nullptr).is_loaders = true;
   }
+  // The loader moves past its batch.
+  void forget_batch() { batches[last].object = nullptr; }
+  // Returns another handle for each batch, so that earlier ones stay refused for long.
+  troika_batch_s& lend(const Batch& batch) {
+    last = (last + 1) % kHandles;
+    batches[last].object = std::shared_ptr<const Batch>(std::shared_ptr<void>(), &batch);  // the loader owns it
+    return batches[last];
+  }
+  static constexpr size_t kHandles = 64;
   std::shared_ptr<DatasetObject> dataset;
   Loader loader;
-  std::atomic<bool> in_use{false};  // for Exclusive
-  troika_batch_s batch{nullptr};    // the handle that each `troika_loader_next` returns
+  Use in_use;  // for Exclusive
+  std::deque<troika_batch_s> batches;
+  size_t last = 0;  // of `batches`
 };
 
 inline Hold<const Batch> batch_of(troika_batch_s* handle, const char* function, const char* argument) {

@@ -41,11 +41,15 @@ class FieldCheck {
     if (count > 0 && !value)
       throw Error(Status::invalid_argument, text(where_, field, " is NULL, ", count_field, " is ", count));
   }
-  // Splits names separated by commas.
+  // Splits names separated by commas, and spaces next to them.
   std::vector<std::string> names(const char* field, const char* list) const {
     std::vector<std::string> names;
     std::istringstream parts(list);
-    for (std::string name; std::getline(parts, name, ',');) names.push_back(name);
+    for (std::string name; std::getline(parts, name, ',');) {
+      name.erase(0, name.find_first_not_of(' '));
+      name.erase(name.find_last_not_of(' ') + 1);
+      names.push_back(name);
+    }
     const bool has_empty =
         std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); });
     if (names.empty() || has_empty || std::string_view(list).ends_with(','))

@@ -36,6 +36,8 @@ class Hold {
   Object& operator*() const& { return *object_; }
   Object* operator->() const& { return object_.get(); }
   const std::shared_ptr<Object>& shared() const& { return object_; }
+  // Whether the object ends with this hold: its handle was destroyed during the call.
+  bool is_last() const { return object_.use_count() == 1; }
   Object& operator*() const&& = delete;
   Object* operator->() const&& = delete;
   const std::shared_ptr<Object>& shared() const&& = delete;
@@ -80,22 +82,15 @@ void destroy_handle(H* handle) noexcept {
 // Marks an object as in use during one call. A second call, from any thread, gets BUSY.
 class Exclusive {
  public:
-  Exclusive(std::atomic<bool>& flag, const char* function, const char* what) : flag_(&flag) {
-    if (flag.exchange(true, std::memory_order_acquire)) refuse_busy(function, what);
+  Exclusive(Use& use, const char* function, const char* what) : use_(use) {
+    if (!use_.begin_alone()) refuse_busy(function, what);
   }
-  Exclusive(Use& use, const char* function, const char* what) : use_(&use) {
-    if (!use.begin_alone()) refuse_busy(function, what);
-  }
-  ~Exclusive() {
-    if (flag_) flag_->store(false, std::memory_order_release);
-    if (use_) use_->end_alone();
-  }
+  ~Exclusive() { use_.end_alone(); }
   Exclusive(const Exclusive&) = delete;
   Exclusive& operator=(const Exclusive&) = delete;
 
  private:
-  std::atomic<bool>* const flag_ = nullptr;
-  Use* const use_ = nullptr;
+  Use& use_;
 };
 
 // Marks an object as read during one call. Calls that read run together; one that may change the

@@ -66,11 +66,11 @@ troika_status troika_loader_next(troika_loader loader, troika_batch* out_batch, 
     *required(out_batch, kFunction, "out_batch") = nullptr;
     const auto object = object_of(loader, kFunction, "loader");
     const Exclusive exclusive(object->in_use, kFunction, "loader");
-    object->batch.object = nullptr;
+    object->forget_batch();
     const Batch* const batch = object->loader.next();  // Stopped, if the dataset's callback stops the call
     if (!batch) return TROIKA_END_OF_DATA;
-    object->batch.object = std::shared_ptr<const Batch>(std::shared_ptr<void>(), batch);  // the loader owns it
-    *out_batch = &object->batch;
+    if (object.is_last()) return TROIKA_STOPPED;  // the callback has destroyed the loader, and the batch ends with it
+    *out_batch = &object->lend(*batch);
     return TROIKA_OK;
   });
 }
@@ -102,8 +102,8 @@ troika_status troika_loader_seek(troika_loader loader, const troika_loader_posit
     if (p.batches != 0 && p.batches != batches && !is_stream)
       refuse(kFunction, "position->batches is ", p.batches, ", this loader has ", batches,
              " batches an epoch; the position is another loader's");
-    object->batch.object = nullptr;
-    object->loader.seek({p.epoch, p.batch, batches});
+    object->forget_batch();
+    object->loader.seek({p.epoch, p.batch, is_stream ? p.batches : batches});
   });
 }
 

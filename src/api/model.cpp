@@ -320,7 +320,7 @@ troika_status troika_model_initialize_default(troika_model model, uint64_t seed,
 
 troika_status troika_model_count_parameters(troika_model model, int32_t* out_entries, int64_t* out_elements,
                                             troika_error* error) {
-  return with_model(model, "troika_model_count_parameters", error, [&](Model& m) {
+  return with_model<Together>(model, "troika_model_count_parameters", error, [&](Model& m) {
     int64_t elements = 0;
     for (const Layer& layer : m.layers()) elements += layer.parameters;
     if (out_entries) *out_entries = static_cast<int32_t>(m.parameters()->size());
@@ -331,7 +331,7 @@ troika_status troika_model_count_parameters(troika_model model, int32_t* out_ent
 troika_status troika_model_describe_parameter(troika_model model, int32_t index, troika_parameter_info* out_info,
                                               troika_error* error) {
   const char* function = "troika_model_describe_parameter";
-  return with_model(model, function, error, [&](Model& m) {
+  return with_model<Together>(model, function, error, [&](Model& m) {
     ParameterStore& store = *m.parameters();
     const std::lock_guard lock(store.mutex());  // a clone may write
     if (index < 0 || static_cast<size_t>(index) >= store.size())
@@ -344,7 +344,7 @@ troika_status troika_model_describe_parameter(troika_model model, int32_t index,
 troika_status troika_model_get_parameter(troika_model model, const char* name, void* data, int64_t size_bytes,
                                          troika_error* error) {
   const char* function = "troika_model_get_parameter";
-  return with_model(model, function, error, [&](Model& m) {
+  return with_model<Together>(model, function, error, [&](Model& m) {
     const size_t index = m.parameters()->index_of(name_argument(name, function));
     m.parameters()->read(index, required(data, function, "data"), bytes_argument(size_bytes, function));
   });
@@ -362,6 +362,6 @@ troika_status troika_model_set_parameter(troika_model model, const char* name, c
 troika_status troika_model_print(troika_model model, char* buffer, int64_t capacity, int64_t* out_size,
                                  troika_error* error) {
   const char* function = "troika_model_print";
-  return with_model(model, function, error,
+  return with_model<Together>(model, function, error,
                     [&](Model& m) { write_text(print_model(m), buffer, capacity, out_size, function); });
 }

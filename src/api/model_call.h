@@ -41,12 +41,13 @@ inline troika_model new_model(troika_context context, const char* function, std:
   return new troika_model_s(std::make_shared<ModelObject>(owner.shared(), std::move(model)));
 }
 
-// Runs `body` with the model of the handle. Other calls on the model get BUSY until it returns.
-template <typename Body>
+// Runs `body` with the model of the handle: Exclusive, or Together with other calls that only read
+// the model.
+template <typename Mark = Exclusive, typename Body>
 troika_status with_model(troika_model handle, const char* function, troika_error* error, Body&& body) {
   return guard(error, [&] {
     const auto object = object_of(handle, function, "model");
-    const Exclusive exclusive(object->model->busy(), function, "model");
+    const Mark mark(object->model->busy(), function, "model");
     body(*object->model);
   });
 }

@@ -106,11 +106,14 @@ JsonText end_of(const Model& model, const Layer& layer) {
       .text();
 }
 
-JsonText json_of(const Model& model) {
+JsonText json_of(Model& model) {
   std::vector<JsonText> layers, entries;
   for (const Layer& layer : model.layers()) layers.push_back(json_of(model, layer));
-  const ParameterStore& store = *model.parameters();
-  for (size_t i = 0; i < store.size(); ++i) entries.push_back(json_of(store.entry(i)));
+  ParameterStore& store = *model.parameters();
+  {
+    std::lock_guard lock(store.mutex());  // a clone may be loading
+    for (size_t i = 0; i < store.size(); ++i) entries.push_back(json_of(store.entry(i)));
+  }
   return JsonObject()
       .add("name", model.name())
       .add("is_complete", model.is_complete())
@@ -129,14 +132,14 @@ const char* troika_zoo_name(int32_t index) { return index < 0 ? nullptr : model_
 
 troika_status troika_model_describe(troika_model model, troika_model_info* out_info, troika_error* error) {
   const char* function = "troika_model_describe";
-  return with_model(model, function, error,
+  return with_model<Together>(model, function, error,
                     [&](Model& m) { write_result(out_info, info_of(m), function, "out_info"); });
 }
 
 troika_status troika_model_describe_layer(troika_model model, int32_t index, troika_layer_info* out_info,
                                           troika_error* error) {
   const char* function = "troika_model_describe_layer";
-  return with_model(model, function, error, [&](Model& m) {
+  return with_model<Together>(model, function, error, [&](Model& m) {
     if (index < 0 || static_cast<size_t>(index) >= m.layers().size())
       throw Error(Status::not_found, text(function, ": argument 'index' is ", index, ", model '", m.name(), "' has ",
                                           m.layers().size(), " layers"));
@@ -146,7 +149,7 @@ troika_status troika_model_describe_layer(troika_model model, int32_t index, tro
 
 troika_status troika_model_find_layer(troika_model model, const char* name, int32_t* out_index, troika_error* error) {
   const char* function = "troika_model_find_layer";
-  return with_model(model, function, error, [&](Model& m) {
+  return with_model<Together>(model, function, error, [&](Model& m) {
     required(out_index, function, "out_index");
     const std::string wanted = name_argument(name, function);
     const auto index = m.layer_list().find(wanted);
@@ -155,7 +158,8 @@ troika_status troika_model_find_layer(troika_model model, const char* name, int3
           wanted, m.layers(), [](const Layer& l) -> auto& { return l.name; });
       throw Error(Status::not_found,
                   text(function, ": layer '", printable_name(wanted), "' is not in model '", m.name(), "'",
-                       nearest ? text("; the nearest name is '", *nearest, "'") : std::string(", which has none")));
+                       nearest ? text("; the nearest name is '", *nearest, "'")
+                               : text(", which has ", m.layers().size(), " others")));
     }
     *out_index = static_cast<int32_t>(*index);
   });
@@ -164,7 +168,7 @@ troika_status troika_model_find_layer(troika_model model, const char* name, int3
 troika_status troika_model_describe_value(troika_model model, troika_value value, troika_value_info* out_info,
                                           troika_error* error) {
   const char* function = "troika_model_describe_value";
-  return with_model(model, function, error, [&](Model& m) {
+  return with_model<Together>(model, function, error, [&](Model& m) {
     const ValueId id = value_argument(m, value, function, "value");
     const auto layer = m.layer_list().find_output(id);
     if (!layer) refuse(function, text("argument 'value' is ", value, ", not a value of model '", m.name(), "'"));
@@ -179,6 +183,6 @@ troika_status troika_model_describe_value(troika_model model, troika_value value
 troika_status troika_model_to_json(troika_model model, char* buffer, int64_t capacity, int64_t* out_size,
                                    troika_error* error) {
   const char* function = "troika_model_to_json";
-  return with_model(model, function, error,
+  return with_model<Together>(model, function, error,
                     [&](Model& m) { write_text(json_of(m).text, buffer, capacity, out_size, function); });
 }

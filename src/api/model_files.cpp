@@ -85,7 +85,7 @@ troika_status open_model_with(troika_context context, troika_model* out_model, c
 
 troika_status troika_model_save(troika_model model, const char* path, troika_error* error) {
   constexpr const char* kName = "troika_model_save";
-  return with_model(model, kName, error, [&](Model& m) {
+  return with_model<Together>(model, kName, error, [&](Model& m) {
     required(path, kName, "path");
     save_model(m, [&](const SafetensorsWriter& writer) { writer.write(path); });
   });
@@ -94,7 +94,7 @@ troika_status troika_model_save(troika_model model, const char* path, troika_err
 troika_status troika_model_save_memory(troika_model model, void* buffer, int64_t capacity, int64_t* out_size,
                                        troika_error* error) {
   constexpr const char* kName = "troika_model_save_memory";
-  return with_model(model, kName, error, [&](Model& m) {
+  return with_model<Together>(model, kName, error, [&](Model& m) {
     if (capacity < 0 || (!buffer && capacity > 0))
       refuse(kName, text("buffer of ", capacity, " bytes, need NULL with 0 or a buffer"));
     save_model(m, [&](const SafetensorsWriter& writer) {

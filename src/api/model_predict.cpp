@@ -34,7 +34,8 @@ void check_output_bytes(int64_t size_bytes, const Shape& sample, int64_t n, cons
   const int64_t bytes = sample.elements() * static_cast<int64_t>(sizeof(float));
   if (size_bytes % bytes != 0 || size_bytes / bytes != n)
     throw Error(Status::invalid_argument, text(function, ": argument 'size_bytes' is ", size_bytes, ", ", n, " x ",
-                                               sample, " of f32 needs ", bytes, " each"));
+                                               sample, " of f32 needs ",
+                                               n <= INT64_MAX / bytes ? text(n * bytes) : text(bytes, " each")));
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ troika_status troika_model_clone(troika_model model, troika_model* out_clone, tr
   return guard(error, [&] {
     *required(out_clone, kName, "out_clone") = nullptr;
     const auto object = object_of(model, kName, "model");
-    const Exclusive exclusive(object->model->busy(), kName, "model");
+    const Together together(object->model->busy(), kName, "model");
     if (!object->model->is_complete())
       throw Error(Status::invalid_argument,
                   text("model '", object->model->name(), "': has no output yet; set it before cloning"));

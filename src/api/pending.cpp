@@ -10,13 +10,15 @@ using namespace troika::api;
 
 namespace {
 
-// Runs the step and keeps what it returned.
-void run_step(Trainer& trainer, const Batch& batch, PendingObject& pending) {
+// Runs the step, unless an earlier step was stopped, and keeps what the step returned. Returns
+// false if it was stopped.
+bool run_step(Trainer& trainer, const Batch& batch, bool is_stopped, PendingObject& pending) {
   troika_step_result result = TROIKA_STEP_RESULT_INIT;
   troika_error error{};
   const troika_status status = guard(&error, [&] {
+    if (is_exiting()) throw Error(Status::unsupported, "troika_trainer_step_async: the process is exiting");
     StepResult found;
-    if (!trainer.step(batch, found)) return TROIKA_STOPPED;
+    if (is_stopped || !trainer.step(batch, found)) return TROIKA_STOPPED;
     result = to_public(found);
     return found.is_skipped ? TROIKA_STEP_SKIPPED : TROIKA_OK;
   });
@@ -25,6 +27,7 @@ void run_step(Trainer& trainer, const Batch& batch, PendingObject& pending) {
   pending.status = status;
   pending.result = result;
   pending.error = error;
+  return status != TROIKA_STOPPED;
 }
 
 void publish(PendingObject& pending, troika_done_function done, void* user) {
@@ -53,14 +56,16 @@ troika_status troika_trainer_step_async(troika_trainer trainer, troika_batch bat
     const auto kept = batch->is_loaders ? std::make_shared<const Batch>(*hold) : hold.shared();
     const auto pending = std::make_shared<PendingObject>();
     auto handle = out_pending ? std::make_unique<troika_pending_s>(pending) : nullptr;
-    std::atomic<bool>& busy = object->trainer->busy();
+    Use& busy = object->trainer->busy();
     object->steps->add(
-        {[owner = object.shared(), kept, pending] { run_step(*owner->trainer, *kept, *pending); },
-         [owner = object.shared(), pending, done, user] { publish(*pending, done, user); }},
+        {[owner = object.shared(), kept, pending](bool is_stopped) {
+           return run_step(*owner->trainer, *kept, is_stopped, *pending);
+         },
+         [pending, done, user] { publish(*pending, done, user); }},
         [&] {
-          if (busy.exchange(true, std::memory_order_acquire)) refuse_busy(kName, "trainer");
+          if (!busy.begin_alone()) refuse_busy(kName, "trainer");
         },
-        [&busy] { busy.store(false, std::memory_order_release); });
+        [&busy] { busy.end_alone(); });
     if (out_pending) *out_pending = handle.release();
   });
 }

@@ -1,6 +1,8 @@
 // troika_trainer_forward, _backward and _apply: a training step in pieces.
 #include <troika/pieces.h>
 
+#include <limits>
+
 #include "api/data_handles.h"
 #include "api/field_check.h"
 #include "api/structs.h"
@@ -19,7 +21,13 @@ ForwardOptions to_options(const troika_forward_options* given) {
   check.integer("input_gradient", options.input_gradient, 0, 1);
   check.integer("own_loss", options.own_loss, 0, 1);
   check.integer("reserved", options.reserved, 0, 0);
-  return {.has_own_loss = options.own_loss == 1, .has_input_gradient = options.input_gradient == 1};
+  if (options.weight != 0) {
+    check.real("weight", options.weight, 0, std::numeric_limits<float>::max());
+    if (options.own_loss == 1) check.conflict("weight", text(options.weight), "own_loss 0");
+  }
+  return {.has_own_loss = options.own_loss == 1,
+          .has_input_gradient = options.input_gradient == 1,
+          .weight = options.weight == 0 ? 1.0 : options.weight};
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ troika_status answer(troika_model handle, const troika_plan_options* options, tr
     Model& model = *object->model;
     result_size(out_plan, function, "out_plan");
     const Question question = read_plan_options(options, function);
-    const Exclusive exclusive(model.busy(), function, "model");
+    const Together together(model.busy(), function, "model");
     if (!model.is_complete())
       throw Error(Status::invalid_argument,
                   text("model '", model.name(), "': has no output yet; set it before planning"));

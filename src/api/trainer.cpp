@@ -24,6 +24,7 @@ void write_metrics(const Metrics& found, troika_metrics* out, const char* functi
   m.labels = found.labels;
   m.correct = found.correct;
   m.seconds = found.seconds;
+  m.skipped_steps = found.skipped_steps;
   write_result(out, m, function, "out_metrics");
 }
 

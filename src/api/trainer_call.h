@@ -24,7 +24,7 @@ struct Call {
 struct BorrowedLoader {
   BorrowedLoader(troika_loader handle, const char* name)
       : object(object_of(handle, name, "loader")), exclusive(object->in_use, name, "loader") {
-    object->batch.object.reset();
+    object->forget_batch();
   }
   const Hold<LoaderObject> object;
   Exclusive exclusive;

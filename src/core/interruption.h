@@ -5,6 +5,7 @@
 
 #include "core/deadline.h"
 #include "core/error.h"
+#include "core/process_state.h"
 #include "core/stopped.h"
 #include "core/text.h"
 
@@ -16,9 +17,11 @@ class Interruption {
   // `stop` may be null, and must outlive this object.
   Interruption(Deadline deadline, const std::atomic<bool>* stop) : deadline_(deadline), stop_(stop) {}
 
-  // To be called between two parts of the work. Throws Stopped, or COMM with the name of the work.
+  // To be called between two parts of the work. Throws Stopped, or COMM with the name of the work,
+  // or UNSUPPORTED if the process exits.
   void check(const char* work) const {
     if (stop_ && *stop_) throw Stopped();
+    if (is_exiting()) throw Error(Status::unsupported, text(work, ": the process is exiting"));
     if (std::chrono::steady_clock::now() >= deadline_)
       throw Error(Status::comm, text(work, " did not end before the deadline (deadline_ms)"));
   }

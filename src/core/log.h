@@ -8,6 +8,8 @@
 #include <mutex>
 #include <string>
 
+#include "core/process_state.h"
+
 namespace troika {
 
 enum class LogLevel : int32_t { error = 1, warning = 2, info = 3, debug = 4 };
@@ -37,10 +39,14 @@ class Log {
   bool wants(LogTopic topic, LogLevel level) const { return sink_ && level <= levels_[static_cast<size_t>(topic)]; }
   const std::string& dumped_pass() const { return dumped_pass_; }
 
-  // Passes one line to the sink, one call at a time.
+  // Passes one line to the sink, one call at a time. A forked child may lose lines.
   void write(LogTopic topic, LogLevel level, const std::string& line) const {
     if (!wants(topic, level)) return;
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::defer_lock);
+    if (generation_ == fork_generation())
+      lock.lock();
+    else if (!lock.try_lock())
+      return;  // perhaps a thread of the parent has it, which does not exist in the forked child
     sink_(level, kLogTopics[static_cast<size_t>(topic)], line.c_str());
   }
 
@@ -49,6 +55,7 @@ class Log {
   LogLevels levels_{};
   std::string dumped_pass_;
   mutable std::mutex mutex_;
+  uint32_t generation_ = fork_generation();
 };
 
 }  // namespace troika

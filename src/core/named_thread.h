@@ -8,6 +8,7 @@
 #include <latch>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -18,26 +19,35 @@ namespace troika {
 
 // Makes the C library set up the calling thread's memory: it maps 128 MiB for a moment. Another
 // thread, which has just found enough address space, might then lack it (core/address_space.h).
-inline void set_up_thread_memory() {
+// Returns false if there is no memory.
+inline bool set_up_thread_memory() {
   void* volatile first = std::malloc(64);  // volatile: the call must not be optimised away
   std::free(first);
+  return first != nullptr;
 }
 
 // The name is cut to the 15 bytes that the system has room for. Throws std::system_error if there
-// are no more threads.
+// are no more threads, or no memory for one.
 template <typename Body>
 std::thread named_thread(const std::string& name, Body body) {
+  struct Start {
+    std::latch is_decided{1};
+    bool has_memory = false;
+  };
   const BlockSignals blocked;
-  const auto is_set_up = std::make_shared<std::latch>(1);  // the thread may use it last
-  std::thread thread([name = name.substr(0, 15), body = std::move(body), is_set_up]() mutable {
-    set_up_thread_memory();
-    is_set_up->count_down();
+  const auto start = std::make_shared<Start>();  // the thread may use it last
+  std::thread thread([name = name.substr(0, 15), body = std::move(body), start]() mutable {
+    const bool runs = start->has_memory = set_up_thread_memory();
+    start->is_decided.count_down();
+    if (!runs) return;
     pthread_setname_np(pthread_self(), name.c_str());
     const DefaultFloatEnvironment environment;
     body();
   });
-  is_set_up->wait();
-  return thread;
+  start->is_decided.wait();
+  if (start->has_memory) return thread;
+  thread.join();
+  throw std::system_error(std::make_error_code(std::errc::not_enough_memory));
 }
 
 }  // namespace troika

@@ -25,8 +25,8 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Returns the first of the names with the least distance; null if there are no names. `name_of`
-// returns an item's name. A long name is compared by its beginning.
+// Returns the first of the names with the least distance; null if there is none that agrees with
+// half of the name. `name_of` returns an item's name. A long name is compared by its beginning.
 template <typename Items, typename NameOf>
 const std::string* nearest_name(std::string_view name, const Items& items, NameOf&& name_of) {
   constexpr size_t kCompared = 256;
@@ -35,7 +35,7 @@ const std::string* nearest_name(std::string_view name, const Items& items, NameO
   for (const auto& item : items) {
     const std::string& candidate = name_of(item);
     const size_t distance = edit_distance(name.substr(0, kCompared), candidate);
-    if (distance >= least) continue;
+    if (distance >= least || 2 * distance > std::max(name.size(), candidate.size())) continue;
     least = distance;
     nearest = &candidate;
   }

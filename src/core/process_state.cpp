@@ -1,24 +1,38 @@
-// Handlers of fork and exit, which only set these two numbers.
+// Handlers of fork and exit.
 #include "core/process_state.h"
 
 #include <execinfo.h>
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <thread>
+
+#include "core/error.h"
 
 namespace troika {
 namespace {
 
 std::atomic<uint32_t> generation{0};
 std::atomic<bool> exiting{false};
+std::atomic<int> holds{0};
+thread_local int own_uses = 0;  // the thread that exits need not wait for itself
+
+void begin_exit() {
+  exiting = true;
+  constexpr std::chrono::seconds kMost(30);
+  const auto end = std::chrono::steady_clock::now() + kMost;
+  while (holds > own_uses && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 }  // namespace
 
 // Handlers of the exit run in the reverse order of their registration, and destructors of globals
-// are such handlers. The mark of watch_libraries is set before oneDNN's globals end. The mark of
-// watch_process is set before the host's globals end that are older than the context.
+// are such handlers. That of watch_libraries runs before oneDNN's globals end. That of
+// watch_process runs before the host's globals end that are older than the context.
 void watch_process() {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -26,17 +40,27 @@ void watch_process() {
     // The C library loads libgcc_s when a thread first ends early. If that fails, the process ends.
     void* frame = nullptr;
     backtrace(&frame, 1);
-    std::atexit([] { exiting = true; });
+    std::atexit(begin_exit);
   });
 }
 
 void watch_libraries() {
   static std::once_flag once;
-  std::call_once(once, [] { std::atexit([] { exiting = true; }); });
+  std::call_once(once, [] { std::atexit(begin_exit); });
 }
 
 uint32_t fork_generation() { return generation; }
 
 bool is_exiting() { return exiting; }
+
+// Either the thread that exits sees the hold, or the holder sees that the exit has begun.
+ExitHold::ExitHold() { ++holds; }
+ExitHold::~ExitHold() { --holds; }
+
+LibraryUse::LibraryUse() {
+  if (exiting) throw Error(Status::unsupported, "the process is exiting");
+  ++own_uses;
+}
+LibraryUse::~LibraryUse() { --own_uses; }
 
 }  // namespace troika

@@ -19,4 +19,24 @@ uint32_t fork_generation();
 // Whether the process has begun to exit.
 bool is_exiting();
 
+// The exit of the process waits until it ends, but at most 30 s.
+class ExitHold {
+ public:
+  ExitHold();
+  ~ExitHold();
+  ExitHold(const ExitHold&) = delete;
+  ExitHold& operator=(const ExitHold&) = delete;
+};
+
+// A thread uses oneDNN or another library, which must not end meanwhile. Long uses end early if
+// is_exiting(). Throws UNSUPPORTED if the exit has begun.
+class LibraryUse {
+ public:
+  LibraryUse();
+  ~LibraryUse();
+
+ private:
+  const ExitHold hold_;
+};
+
 }  // namespace troika

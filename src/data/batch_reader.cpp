@@ -75,6 +75,7 @@ Batch BatchReader::make_batch() const {
   batch.tokens.reserve(has_tokens(batch) ? elements : 0);
   batch.labels.reserve(static_cast<size_t>(largest_ * dataset_->label_size()));
   batch.label_size = dataset_->label_size();
+  batch.ignored = dataset_->form().ignored;
   batch.values.reserve(static_cast<size_t>(largest_ * dataset_->value_size()));
   batch.value_size = dataset_->value_size();
   return batch;

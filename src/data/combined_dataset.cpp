@@ -41,10 +41,13 @@ CombinedDataset::CombinedDataset(SampleForm form, Sources sources)
 CombinedDataset::Sources CombinedDataset::sources_of(const std::shared_ptr<const Dataset>& dataset) {
   check_indexed(*dataset);
   if (const auto* const combined = dynamic_cast<const CombinedDataset*>(dataset.get())) return combined->sources_;
-  return {{dataset}, {0}, 0, dataset->size(), {}};
+  return {{dataset}, {0}, 0, dataset->size()};
 }
 
 std::shared_ptr<const Dataset> CombinedDataset::create(const SampleForm& form, Sources sources) {
+  checked_elements(form.shape.times(sources.size), "dataset: its samples");
+  checked_elements({sources.size, form.label_size}, "dataset: its labels");
+  checked_elements({sources.size, form.value_size}, "dataset: its values");
   return std::shared_ptr<const Dataset>(new CombinedDataset(form, std::move(sources)));
 }
 
@@ -58,20 +61,16 @@ std::shared_ptr<const Dataset> CombinedDataset::subset(const std::shared_ptr<con
   if (is_run(indices)) return range(dataset, indices.empty() ? 0 : indices[0], static_cast<int64_t>(indices.size()));
   Sources sources = sources_of(dataset);
   for (int64_t& index : indices) index = sources.place_of(index);
-  sources.places = std::move(indices);
-  sources.size = static_cast<int64_t>(sources.places.size());
+  sources.first = 0;
+  sources.size = static_cast<int64_t>(indices.size());
+  sources.places = std::make_shared<const std::vector<int64_t>>(std::move(indices));
   return create(dataset->form(), std::move(sources));
 }
 
 std::shared_ptr<const Dataset> CombinedDataset::range(const std::shared_ptr<const Dataset>& dataset, int64_t first,
                                                       int64_t count) {
   Sources sources = sources_of(dataset);
-  if (sources.is_range()) {
-    sources.first += first;
-  } else {
-    const auto begin = sources.places.begin() + first;
-    sources.places = std::vector<int64_t>(begin, begin + count);
-  }
+  sources.first += first;
   sources.size = count;
   return create(dataset->form(), std::move(sources));
 }
@@ -104,13 +103,15 @@ std::shared_ptr<const Dataset> CombinedDataset::concat(const std::vector<std::sh
   }
   if (datasets.size() == 1) return create(form, std::move(parts.front()));
   if (!are_whole) {
-    all.places.reserve(static_cast<size_t>(all.size));
+    std::vector<int64_t> places;
+    places.reserve(static_cast<size_t>(all.size));
     size_t source = 0;
     for (const Sources& part : parts) {
       const int64_t begin = all.begins[source];
-      for (int64_t sample = 0; sample < part.size; ++sample) all.places.push_back(begin + part.place_of(sample));
+      for (int64_t sample = 0; sample < part.size; ++sample) places.push_back(begin + part.place_of(sample));
       source += part.datasets.size();
     }
+    all.places = std::make_shared<const std::vector<int64_t>>(std::move(places));
   }
   return create(form, std::move(all));
 }

@@ -27,14 +27,16 @@ class CombinedDataset final : public Dataset {
 
  private:
   // The datasets, one after another, are numbered through. Their samples are either
-  // [first, first + size), or those at `places`.
+  // [first, first + size), or those at `places` first to first + size.
   struct Sources {
     std::vector<std::shared_ptr<const Dataset>> datasets;
     std::vector<int64_t> begins;  // the number of each dataset's first sample
     int64_t first = 0, size = 0;
-    std::vector<int64_t> places;
-    bool is_range() const { return places.empty(); }
-    int64_t place_of(int64_t sample) const { return is_range() ? first + sample : places[static_cast<size_t>(sample)]; }
+    std::shared_ptr<const std::vector<int64_t>> places = nullptr;  // parts of a dataset share them
+    bool is_range() const { return !places; }
+    int64_t place_of(int64_t sample) const {
+      return is_range() ? first + sample : (*places)[static_cast<size_t>(first + sample)];
+    }
   };
 
   CombinedDataset(SampleForm form, Sources sources);

@@ -34,7 +34,7 @@ struct SampleForm {
   int64_t classes = 0;                  // largest label + 1; 0 if targets are no labels
   int64_t label_size = 1;               // labels per sample; 0 if targets are no labels
   int64_t value_size = 0;               // values per sample; 0 if targets are no values
-  std::optional<int32_t> ignored = {};  // a label of `classes` or more, or below 0, for losses that ignore it
+  std::optional<int32_t> ignored = {};  // a label that weighs nothing, and does not count for `classes`
   bool operator==(const SampleForm&) const = default;
 };
 

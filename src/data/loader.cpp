@@ -2,6 +2,7 @@
 #include "data/loader.h"
 
 #include <limits>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -21,38 +22,44 @@ int64_t Loader::most_batches() const {
 
 // Takes the next batch from the ring, unless it is held already. Returns nullptr at the epoch's
 // end.
-const Batch* Loader::hold() {
+const Batch* Loader::hold(const std::atomic<bool>* stop) {
   if (is_at_end()) return nullptr;
   if (held_) return held_;
-  const Batch& batch = prefetcher_->take(position_);
+  const Batch& batch = prefetcher_->take(position_, stop);
   if (batch.origin->size > 0) return held_ = &batch;
   end_here();
   return nullptr;
 }
 
-void Loader::end_here() { end_ = position_.batches = position_.batch; }
+// After a seek beyond the end of a stream, nobody knows how many batches the epoch had.
+void Loader::end_here() {
+  end_ = position_.batch;
+  if (is_counted_) position_.batches = position_.batch;
+}
 
 void Loader::begin_next_epoch() {
   position_ = {position_.epoch + 1, 0, position_.batches};
   if (is_stream()) end_.reset();
+  is_counted_ = true;
 }
 
-const Batch* Loader::next() {
-  const Batch* const batch = hold();
+const Batch* Loader::next(const std::atomic<bool>* stop) {
+  const Batch* const batch = hold(stop);
   if (!batch) {
     begin_next_epoch();
     return nullptr;
   }
   held_ = nullptr;
   ++position_.batch;
+  is_counted_ = true;
   if (is_stream() && batch->origin->next.epoch != position_.epoch) end_here();
   return batch;
 }
 
-std::optional<BatchOrigin> Loader::peek() {
+std::optional<BatchOrigin> Loader::peek(const std::atomic<bool>* stop) {
   if (is_at_end()) return std::nullopt;
   if (!is_stream()) return reader().origin_of(position_);
-  const Batch* const batch = hold();
+  const Batch* const batch = hold(stop);
   return batch ? batch->origin : std::nullopt;
 }
 
@@ -70,10 +77,13 @@ void Loader::seek(const BatchPosition& to) {
     throw Error(Status::invalid_argument, text("loader: batch is ", to.batch, ", need 0 to ", most_batches(),
                                                is_stream() ? "" : ", the batches of an epoch"));
   if (to.epoch == position_.epoch && to.batch == position_.batch) return;  // keeps the prepared batches
-  position_.epoch = to.epoch;
-  position_.batch = to.batch;
+  const auto [epoch, batch, batches] = std::exchange(position_, {to.epoch, to.batch, position_.batches});
   held_ = nullptr;
-  if (is_stream()) end_.reset();
+  if (is_stream()) {
+    end_.reset();
+    if (to.batches > 0) position_.batches = to.batches;
+    is_counted_ = to.batch == 0 || (is_counted_ && to.epoch == epoch && to.batch <= batch);
+  }
   if (!prefetcher_->is_resting()) prefetcher_->restart(is_at_end() ? following(position_) : position_);
 }
 

@@ -23,11 +23,11 @@ class Loader {
 
   // Returns the next batch, valid until the next call, or nullptr once at the epoch's end: then the
   // next epoch begins. Throws what reading the dataset threw; the loader then still stands before
-  // that batch.
-  const Batch* next();
+  // that batch. Throws Stopped, too, if `stop` is set while the loader's thread reads the batch.
+  const Batch* next(const std::atomic<bool>* stop = nullptr);
   // The samples of the batch that next returns next; none at the epoch's end. A stream reads the
   // batch, so what holds for `next` holds for `peek` too.
-  std::optional<BatchOrigin> peek();
+  std::optional<BatchOrigin> peek(const std::atomic<bool>* stop = nullptr);
   // Goes on as next does, but reads nothing. Prepared batches are dropped, and none is prepared
   // until the next call of next. In a stream only at the epoch's end.
   void skip();
@@ -36,7 +36,7 @@ class Loader {
 
   // The batch that `next` returns next; batch == batches if it ends the epoch.
   BatchPosition tell() const { return position_; }
-  // `to.batches` is not looked at.
+  // A stream takes the host's word for `to.batches`, unless it is 0. Otherwise it is not looked at.
   void seek(const BatchPosition& to);
   // Goes to batch 0 of the epoch, at which every evaluation begins.
   void rewind() { seek({position_.epoch, 0, position_.batches}); }
@@ -50,7 +50,7 @@ class Loader {
  private:
   const BatchReader& reader() const { return prefetcher_->reader(); }
   bool is_stream() const { return dataset()->is_stream(); }
-  const Batch* hold();
+  const Batch* hold(const std::atomic<bool>* stop);
   void end_here();
   void begin_next_epoch();
 
@@ -58,6 +58,7 @@ class Loader {
   BatchPosition position_;       // the caller's position, not the thread's
   std::optional<int64_t> end_;   // batches of this epoch, if they are known
   const Batch* held_ = nullptr;  // the batch that comes next, if it has been taken from the ring
+  bool is_counted_ = true;       // whether the epoch had all batches before this position, as far as is known
 };
 
 }  // namespace troika

@@ -1,14 +1,21 @@
 // The thread's loop, and its meeting with the caller.
 #include "data/prefetcher.h"
 
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include "core/error.h"
 #include "core/named_thread.h"
+#include "core/stopped.h"
 #include "core/text.h"
 
 namespace troika {
+namespace {
+
+constexpr std::chrono::milliseconds kStopInterval(20);
+
+}  // namespace
 
 Prefetcher::Prefetcher(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options)
     : reader_(std::move(dataset), options) {
@@ -64,7 +71,7 @@ void Prefetcher::rest() {
 
 // Returns the caller's last batch to the thread, and waits for the next one. The wait has no
 // deadline: the thread is the loader's own, and only reads memory or waits for the host.
-const Batch& Prefetcher::take(const BatchPosition& at) {
+const Batch& Prefetcher::take(const BatchPosition& at, const std::atomic<bool>* stop) {
   if (!thread_.joinable()) {
     is_resting_ = false;
     reader_.read(ring_[0], at);
@@ -79,7 +86,10 @@ const Batch& Prefetcher::take(const BatchPosition& at) {
     is_error_taken_ = false;
     wanted_.notify_one();
   }
-  filled_.wait(lock, [&] { return filled_count_ > handed_count_ || error_; });
+  const auto is_there = [&] { return filled_count_ > handed_count_ || error_; };
+  // A stop may be requested by a signal handler, which cannot notify.
+  while (!filled_.wait_for(lock, kStopInterval, is_there))
+    if (stop && *stop) throw Stopped();
   if (filled_count_ == handed_count_) {
     is_error_taken_ = true;
     const std::exception_ptr error = error_;

@@ -1,6 +1,7 @@
 // A ring of batches, and the thread that runs ahead of the caller in it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -29,8 +30,9 @@ class Prefetcher {
 
   const BatchReader& reader() const { return reader_; }
   // Returns the batch at the position that comes next, valid until the next call. Throws what
-  // reading the dataset threw; the next call then reads the batch again.
-  const Batch& take(const BatchPosition& at);
+  // reading the dataset threw; the next call then reads the batch again. Throws Stopped if `stop`
+  // is set while the thread reads; the next call goes on waiting for the batch.
+  const Batch& take(const BatchPosition& at, const std::atomic<bool>* stop = nullptr);
   // Goes to another position.
   void restart(const BatchPosition& ahead);
   // Drops the prepared batches, and prepares none until the next call of `take` or `restart`.

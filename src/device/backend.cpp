@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "core/fork_lock.h"
 #include "core/text.h"
 
 namespace troika {
@@ -41,7 +42,7 @@ void BackendRegistry::add_unavailable(DeviceKind kind, std::string reason) {
 }
 
 const BackendRegistry::Entry* BackendRegistry::find(DeviceKind kind) const {
-  std::lock_guard lock(mutex_);
+  const auto lock = lock_after_fork(mutex_, generation_);
   for (Entry& entry : entries_) {
     if (entry.kind != kind) continue;
     if (entry.load) {
@@ -71,7 +72,7 @@ const Backend& BackendRegistry::require(DeviceId id) const {
 }
 
 std::vector<const TransportDef*> BackendRegistry::transports() const {
-  std::lock_guard lock(mutex_);
+  const auto lock = lock_after_fork(mutex_, generation_);
   std::vector<const TransportDef*> all;
   for (const Entry& entry : entries_) {
     if (!entry.loaded.backend) continue;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/process_state.h"
 #include "device/kernel.h"
 #include "device/readback.h"
 
@@ -113,6 +114,7 @@ class BorrowedThread {
   BorrowedThread& operator=(const BorrowedThread&) = delete;
 
  private:
+  const LibraryUse use_;
   Device& device_;
   const int earlier_;
 };
@@ -186,6 +188,7 @@ class BackendRegistry {
   const Entry* find(DeviceKind kind) const;
 
   mutable std::mutex mutex_;
+  const uint32_t generation_ = fork_generation();
   mutable std::deque<Entry> entries_;  // guarded by the mutex until its backend is created
 };
 

@@ -100,7 +100,7 @@ class Parser : TextReader {
   }
 
   TensorType tensor_type() {
-    const DType dtype = parse_dtype(word());
+    const DType dtype = this->dtype();
     return {dtype, Shape(int_list())};
   }
 

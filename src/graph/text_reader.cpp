@@ -74,12 +74,25 @@ std::string TextReader::quoted() {
   expect('"');
   std::string result;
   for (; at_ < source_.size() && source_[at_] != '"'; ++at_) {
-    if (source_[at_] == '\\' && at_ + 1 < source_.size()) ++at_;
+    if (source_[at_] == '\\') {
+      ++at_;
+      if (at_ == source_.size() || (source_[at_] != '"' && source_[at_] != '\\')) fail("'\"' or '\\' after a backslash");
+    }
     result += source_[at_];
   }
   if (at_ == source_.size()) fail("a closing quote");
   ++at_;
   return result;
+}
+
+DType TextReader::dtype() {
+  const size_t begin = next();
+  const std::string name = word();
+  try {
+    return parse_dtype(name);
+  } catch (const Error&) {
+    fail_at(begin, "a dtype such as f32");
+  }
 }
 
 int64_t TextReader::integer() {

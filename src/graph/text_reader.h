@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/dtype.h"
 #include "graph/attributes.h"
 
 namespace troika {
@@ -26,7 +27,8 @@ class TextReader {
   void expect_word(std::string_view expected);
   void expect_end();
   std::string word();
-  std::string quoted();
+  std::string quoted();  // with a backslash only before quotes and backslashes
+  DType dtype();
   int64_t integer();
   std::vector<int64_t> int_list();
   Attributes attributes();  // in braces, or none; no name twice

@@ -156,22 +156,23 @@ void initialize(Model& model, const std::string& pattern, Initializer initialize
   check(initializer, a);
   ParameterStore& store = *model.parameters();
   std::lock_guard lock(store.mutex());
-  std::vector<size_t> matching;
-  const Parameter* without_fans = nullptr;
+  std::vector<size_t> matching, left_out;
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
     if (p.is_buffer || !matches_pattern(pattern, p.name)) continue;
-    if (needs_fans(initializer) && p.type.shape.rank() < 2)
-      without_fans = &p;
-    else
-      matching.push_back(i);
+    const bool lacks_fans = needs_fans(initializer) && p.type.shape.rank() < 2;
+    (lacks_fans ? left_out : matching).push_back(i);
   }
-  if (matching.empty() && without_fans)
-    throw Error(Status::invalid_argument, text("parameter '", without_fans->name, "' has shape ",
-                                               without_fans->type.shape, ", the initializer needs rank 2 or above"));
+  if (matching.empty() && !left_out.empty()) {
+    const Parameter& p = store.entry(left_out.back());
+    throw Error(Status::invalid_argument, text("parameter '", p.name, "' has shape ", p.type.shape,
+                                               ", the initializer needs rank 2 or above"));
+  }
   if (matching.empty())
     throw Error(Status::not_found, text("no parameter of model '", model.name(), "' matches '", pattern, "'"));
   for (size_t i : matching) initialize_entry(store, i, initializer, a, seed);
+  for (size_t i : left_out)
+    if (!store.entry(i).is_initialized) initialize_entry_default(model, store, i, seed);
   initialize_buffers(store, true);
 }
 

@@ -78,7 +78,7 @@ class ModelParser : TextReader {
     expect('%');
     if (integer() != static_cast<int64_t>(index)) fail_at(begin, text('%', index, ", the number of the next layer"));
     expect(':');
-    const DType dtype = parse_dtype(word());
+    const DType dtype = this->dtype();
     const TensorType type{dtype, Shape(int_list())};
     expect('=');
     const std::string kind_name = word();
@@ -96,10 +96,19 @@ class ModelParser : TextReader {
     call.settings = attributes();
     if (call.inputs.size() != kind->inputs)
       fail_layer(kind_name, call.name, text("has ", call.inputs.size(), " inputs, needs ", kind->inputs));
-    kind->add(*model_, call);
+    add(*kind, call);
     check(model_->layers().back(), type, call.settings);
     if (model_->graph().nodes().size() > most_nodes_)
       refuse(Status::unsupported, text("its layers make more than ", most_nodes_, " nodes"));
+  }
+
+  void add(const LayerKind& kind, const LayerCall& call) {
+    try {
+      kind.add(*model_, call);
+    } catch (const Error& e) {
+      if (e.status() != Status::internal) throw;
+      fail_layer(std::string(kind.name), call.name, e.what());  // a setting that is absent, or of another type
+    }
   }
 
   void check(const Layer& layer, const TensorType& type, const Attributes& settings) const {

@@ -88,8 +88,16 @@ void ParameterStore::set_owner(ParameterOwner* owner) {
   owner_ = owner;
 }
 
-void ParameterStore::drop_owner() {
+void ParameterStore::give_up(const ParameterOwner* owner) {
   std::lock_guard lock(mutex_);
+  if (owner_ != owner) return;
+  refresh();
+  owner_ = nullptr;
+}
+
+void ParameterStore::drop_owner(const ParameterOwner* owner) {
+  std::lock_guard lock(mutex_);
+  if (owner_ != owner) return;
   owner_is_newer_ = false;
   owner_ = nullptr;
   for (Parameter& p : entries_) p.is_initialized = p.is_initialized && !p.data.empty();

@@ -52,11 +52,12 @@ class ParameterStore {
   // that they uploaded.
   uint64_t version() const { return version_; }
 
-  // The trainer that holds the parameters; null: none. If there was an owner, its values are pulled
-  // first.
+  // The trainer that holds the parameters. If there was an owner, its values are pulled first.
   void set_owner(ParameterOwner* owner);
   bool is_owner(const ParameterOwner* owner) const { return owner_ == owner; }
-  void drop_owner();  // without pulling: its values are lost
+  // The same at the end of an owner, unless another one has taken its place.
+  void give_up(const ParameterOwner* owner);
+  void drop_owner(const ParameterOwner* owner);  // without pulling: its values are lost
   // Called by the owner before a step: DETACHED if it is not the owner any more. The host copies
   // are outdated from now on, and free their memory until a value is needed.
   void mark_newer(const ParameterOwner* owner);

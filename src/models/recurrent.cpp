@@ -50,6 +50,12 @@ class Parts {
   int64_t begin_ = 0;
 };
 
+void check_hidden(const char* op, const std::string& name, int64_t hidden) {
+  constexpr int64_t kMost = int64_t{1} << 48;  // sizes of weights can still be counted, and then be refused
+  if (hidden < 1) fail_layer(op, name, text("hidden is ", hidden, ", needs at least 1"));
+  if (hidden > kMost) fail_layer(op, name, text("hidden is ", hidden, ", needs at most ", kMost));
+}
+
 }  // namespace
 
 // One node per part of the sequence. Each begins with the states [n, hidden] with which the part
@@ -59,7 +65,7 @@ ValueId Model::add_recurrent(const char* op, const char* kind, int64_t gates, si
   Addition layer(graph_, layers_, *parameters_, op, name);
   const Shape& x = layer.input(input);
   if (x.rank() != 3) fail_layer(op, name, text("input has shape ", x, ", needs [batch, steps, features]"));
-  if (hidden < 1) fail_layer(op, name, text("hidden is ", hidden, ", needs at least 1"));
+  check_hidden(op, name, hidden);
   const int64_t steps = x[1], features = x[2], rows = gates * hidden;
   layer.parameter("weight_ih_l0", {DType::f32, {rows, features}});
   layer.parameter("weight_hh_l0", {DType::f32, {rows, hidden}});

@@ -37,7 +37,7 @@ struct RecurrentSizes {
     const Shape &x = in.shape(recurrent::x), &weight_ih = in.shape(recurrent::weight_ih),
                 &weight_hh = in.shape(recurrent::weight_hh);
     const int64_t hidden = weight_hh.rank() == 2 ? weight_hh[1] : 0;
-    if (weight_hh != Shape{gates * hidden, hidden} || hidden < 1)
+    if (hidden < 1 || weight_hh[0] / gates != hidden || weight_hh[0] % gates != 0)
       in.fail(text("weight_hh has shape ", weight_hh, ", needs [", gates, " hidden, hidden]"));
     if (weight_ih.rank() != 2 || weight_ih[0] != gates * hidden)
       in.fail(text("weight_ih has shape ", weight_ih, ", needs [", gates * hidden, ", features]"));

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "core/environment.h"
 #include "core/text.h"
 #include "parallel/rank_map.h"
 #include "passes/passes.h"
@@ -32,7 +31,8 @@ class PassManager {
     verify(graph_);
     if (log_.wants(LogTopic::plan, LogLevel::debug)) {
       const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-      log_.write(LogTopic::plan, LogLevel::debug, text("pass ", name, ": ", graph_.nodes().size(), " nodes, ", took.count(), " ms"));
+      log_.write(LogTopic::plan, LogLevel::debug,
+                 text("pass ", name, ": ", graph_.nodes().size(), " nodes, ", took.count(), " ms"));
     }
     if (log_.dumped_pass() == name) dump();
   }
@@ -60,15 +60,15 @@ std::vector<std::string> trainable_in(const Graph& graph, std::vector<std::strin
 namespace {
 
 // The mean is over the labels of the whole batch. If labels may be ignored, their number is known
-// only when the step is fed.
+// only when the step is fed (StepSpec::counts_labels).
 LossForm loss_form(const CompileRequest& r, const Shape& output) {
   const bool trains = r.mode == Mode::train, is_mean = r.spec.reduction == Reduction::mean;
   LossForm form;
   form.kind = r.spec.loss;
   form.labels = r.spec.labels;
   form.is_scaled = trains && r.spec.conditioning.is_scaled;
-  form.is_weighed = trains && is_mean && r.spec.labels.ignored;
-  if (is_mean && !form.is_weighed)
+  form.is_weighed = trains && (r.spec.counts_labels() || r.form.is_weighed);
+  if (is_mean && !(trains && r.spec.counts_labels()))
     form.scale = 1.0 / static_cast<double>(r.global_batch * labels_per_sample(r.spec.loss, output));
   return form;
 }

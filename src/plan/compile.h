@@ -27,6 +27,7 @@ struct StepForm {
   // For passes:
   bool has_own_loss = false;        // the gradient of the output is fed
   bool has_input_gradient = false;  // the gradient of the samples is an output
+  bool is_weighed = false;          // the gradient of the loss is multiplied by a factor that is fed
   bool operator==(const StepForm&) const = default;
 };
 

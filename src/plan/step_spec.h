@@ -49,6 +49,8 @@ struct StepSpec {
   bool compresses_gradients = false;  // to bf16, for their sum over the shares
   double least_beside = 5e8;  // operations of a gradient of weights that may run concurrently with other launches
 
+  // Whether the mean is over a number of labels that is known only when a batch is there.
+  bool counts_labels() const { return reduction == Reduction::mean && labels.ignored.has_value(); }
   // Returns the value of a setting for a row: row 0 is the step, row g + 1 is group g.
   double setting(size_t row, Setting setting) const;
   // Returns the settings that updates read, in the order of their columns.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/process_state.h"
 #include "core/text.h"
 #include "plan/launch_order.h"
 
@@ -86,6 +87,7 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
   auto recorded = plan.recorded.begin();
   while (recorded != plan.recorded.end() && recorded->first < first) ++recorded;
   for (size_t i = first; i < last; ++i) {
+    if (is_exiting()) throw Error(Status::unsupported, "the process is exiting");
     const PlanStep& step = plan.steps[i];
     if (!trace && recorded != plan.recorded.end() && recorded->first == i) {
       recorded->recording->run();

@@ -6,6 +6,7 @@
 
 #include "core/address_space.h"
 #include "core/named_thread.h"
+#include "core/process_state.h"
 #include "core/text.h"
 
 namespace troika {
@@ -71,7 +72,10 @@ void Worker::loop() {
     lock.unlock();
     std::exception_ptr error = unusable;
     try {
-      if (!error) (*job)();
+      if (!error) {
+        const LibraryUse use;
+        (*job)();
+      }
     } catch (...) {
       error = std::current_exception();
     }

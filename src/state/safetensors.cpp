@@ -26,6 +26,47 @@ std::string print_sum(uLong sum) {
   return digits;
 }
 
+// Sums texts and numbers one after another.
+class Sum {
+ public:
+  void add(std::string_view text) {
+    add(text.size());
+    if (!text.empty()) sum_ = ::crc32_z(sum_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  }
+  void add(uint64_t number) { sum_ = ::crc32_z(sum_, reinterpret_cast<const unsigned char*>(&number), sizeof number); }
+  std::string print() const { return print_sum(sum_); }
+
+ private:
+  uLong sum_ = ::crc32(0, nullptr, 0);
+};
+
+// Returns the sum of what the header says, however the JSON is written.
+std::string header_sum(const SafetensorsHeader& header) {
+  Sum sum;
+  for (const auto& [key, value] : header.metadata) {
+    if (key == kHeaderSumKey) continue;
+    sum.add(key);
+    sum.add(value);
+  }
+  for (const TensorEntry& entry : header.entries) {
+    sum.add(entry.name);
+    sum.add(entry.dtype);
+    sum.add(static_cast<uint64_t>(entry.shape.rank()));
+    for (int64_t size : entry.shape.dims()) sum.add(static_cast<uint64_t>(size));
+    sum.add(entry.end);
+  }
+  return sum.print();
+}
+
+void check_header_sum(const SafetensorsHeader& header, const std::string& label) {
+  const auto wanted = header.metadata.find(kHeaderSumKey);
+  if (wanted == header.metadata.end()) return;
+  if (const std::string sum = header_sum(header); sum != wanted->second)
+    throw Error(Status::corrupt,
+                text(label, ": its header has the CRC-32 ", sum, ", metadata '", kHeaderSumKey, "' is '",
+                     printable_name(wanted->second), "'; the file is damaged, or was changed and kept the metadata"));
+}
+
 }  // namespace
 
 SafetensorsReader::SafetensorsReader(const std::string& path, std::string_view what, const FileSystem& file_system)
@@ -37,6 +78,7 @@ SafetensorsReader::SafetensorsReader(std::unique_ptr<const ByteSource> source) :
   const std::string_view begin = source_->view(0, std::min<uint64_t>(8, size), storage);
   const uint64_t header_bytes = safetensors_header_bytes(begin, size, label());  // at most the file's size
   header_ = parse_safetensors_header(source_->view(0, 8 + header_bytes, storage), size, label());
+  check_header_sum(header_, label());
   by_name_.reserve(header_.entries.size());
   for (const TensorEntry& entry : header_.entries) by_name_.emplace(entry.name, &entry);
 }
@@ -144,6 +186,7 @@ SafetensorsWriter::Layout SafetensorsWriter::lay_out(const std::string& label, c
       throw Error(Status::invalid_argument, text(label, ": its tensors need more than 2^48 - 1 bytes"));
     header.entries.push_back(std::move(entry));
   }
+  if (sums_data_) header.metadata[kHeaderSumKey] = header_sum(header);
   std::string head = print_safetensors_header(header);
   if (head.size() - 8 > kMaxHeaderBytes)
     throw Error(Status::invalid_argument, text(label, ": header would be ", head.size() - 8, " bytes, the largest is ",

@@ -17,11 +17,13 @@
 
 namespace troika {
 
-// The metadata key of the data's CRC-32 (zlib's), as 8 digits of lower-case hex. It finds any
-// flipped bit.
+// The metadata keys of CRC-32 sums (zlib's), as 8 digits of lower-case hex: of the data, and of the
+// header without its own sum. They find any flipped bit that means something.
 constexpr const char* kSumKey = "crc32";
+constexpr const char* kHeaderSumKey = "header_crc32";
 
-// Safetensors whose whole header has been checked. Several threads may read.
+// Safetensors whose whole header has been checked, with its sum if it has one. Several threads may
+// read.
 class SafetensorsReader {
  public:
   // Throws NOT_FOUND, IO or CORRUPT, naming `what` and the path. The file system must outlive this
@@ -73,7 +75,7 @@ class SafetensorsWriter {
   // Sets one pair of strings, UTF-8. The last value of a key counts.
   void set_metadata(std::string key, std::string value);
 
-  // Makes write() put the sum of all data into the metadata, for SafetensorsReader::check_sum.
+  // Makes write() put the sums of all data and of the header into the metadata.
   void sum_data() { sums_data_ = true; }
 
   // Writes the file atomically: at `path` is the previous file, or the whole new file. Throws

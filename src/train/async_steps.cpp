@@ -42,13 +42,17 @@ void AsyncSteps::run() {
     if (steps_.empty()) return;
     Step step = std::move(steps_.front());
     steps_.pop_front();
+    const bool is_stopped = stopped_ > 0;
+    if (is_stopped) --stopped_;
     lock.unlock();
-    step.run();
+    const bool goes_on = step.run(is_stopped);
     lock.lock();
+    if (!goes_on && !is_stopped) stopped_ = steps_.size();
     if (steps_.empty()) std::exchange(release_, nullptr)();
     lock.unlock();
+    step.run = nullptr;  // may end the trainer, and so call end()
     step.done();
-    step = {};  // may end the trainer, and so call end()
+    step = {};
     lock.lock();
   }
 }
@@ -59,11 +63,7 @@ void AsyncSteps::end() {
     is_ending_ = true;
   }
   changed_.notify_all();
-  if (!thread_.joinable()) return;
-  if (thread_.get_id() == std::this_thread::get_id())
-    thread_.detach();
-  else
-    thread_.join();
+  if (thread_.joinable()) thread_.detach();
 }
 
 }  // namespace troika

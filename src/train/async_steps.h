@@ -15,10 +15,14 @@ constexpr size_t kMostWaitingSteps = 64;
 // From any thread.
 class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
  public:
-  // A step holds all that it needs. Neither function may throw. `done` is called when another call
-  // may use the trainer, unless more steps are waiting.
+  // Neither function may throw.
   struct Step {
-    std::function<void()> run, done;
+    // Runs the step, and holds all that the step needs. Returns false if the step was stopped; then
+    // the steps that wait at that time are only told that they are stopped.
+    std::function<bool(bool is_stopped)> run;
+    // Called when another call may use the trainer, unless more steps are waiting. `run`, with all
+    // that it holds, has ended by then: the trainer perhaps too.
+    std::function<void()> done;
   };
   // Reserves the trainer for steps, or throws BUSY. Called if no step is waiting or running.
   using Reserve = std::function<void()>;
@@ -26,7 +30,8 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   // Appends a step. `reserve` is called before the first step, and `release` after the last. Throws
   // BUSY if too many steps are waiting.
   void add(Step step, const Reserve& reserve, std::function<void()> release);
-  // Ends the thread. No step is waiting; one may be running if this is called by its own end.
+  // Ends the thread when it has nothing more to do. Does not wait: the thread may be in a callback
+  // that waits for the caller. No step is waiting.
   void end();
 
  private:
@@ -36,6 +41,7 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Step> steps_;
+  size_t stopped_ = 0;  // the first of them, which are only told
   std::function<void()> release_;  // set while steps are waiting or running
   bool is_ending_ = false;
   std::thread thread_;

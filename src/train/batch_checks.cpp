@@ -36,8 +36,17 @@ BatchChecks::BatchChecks(const Model& model, Loss loss, const LabelSettings& lab
 BatchView BatchChecks::check(const Batch& batch) const {
   BatchView view = view_of(batch);
   check_inputs(batch.dtype, batch.shape, view.inputs);
+  check_ignored(batch.ignored);
   view.counted = check_targets(view);
   return view;
+}
+
+// A label that weighs nothing for the dataset would be trained on as any other.
+void BatchChecks::check_ignored(std::optional<int32_t> ignored) const {
+  if (loss_ != Loss::cross_entropy || !ignored || ignored == labels_.ignored) return;
+  throw Error(Status::invalid_argument,
+              text("batch: its dataset ignores label ", *ignored, ", the trainer's ignore_index is ",
+                   labels_.ignored ? text(*labels_.ignored) : std::string("not set"), "; needs ", *ignored));
 }
 
 BatchView BatchChecks::check_samples(const Batch& batch) const {

@@ -33,6 +33,7 @@ class BatchChecks {
 
  private:
   void check_tokens(const int32_t* tokens, int64_t n) const;
+  void check_ignored(std::optional<int32_t> ignored) const;
   int64_t check_targets(const BatchView& batch) const;
 
   const Model& model_;

@@ -34,9 +34,11 @@ class DevicePredictors::Lease {
   Lease& operator=(const Lease&) = delete;
 
   void predict(int64_t n, ValueId value, const void* inputs, float* output) {
+    Predictor& predictor = *entry_.predictor;
+    if (!predictor.has_weights()) predictor.share_weights(all_.owner_);
+    predictor.prepare(n, value);
     try {
-      if (!entry_.predictor->has_weights()) entry_.predictor->share_weights(all_.owner_);
-      entry_.predictor->predict(n, value, inputs, output);
+      predictor.predict(n, inputs, output);
     } catch (const Error& e) {
       is_lost_ = e.status() == Status::comm;
       throw;
@@ -58,6 +60,12 @@ DevicePredictors::DevicePredictors(const Context& context, Model& model, DeviceI
       owner_(*(entries_[0] = std::make_unique<Entry>(
                    Entry{std::make_unique<Predictor>(context, model, device, threads_for(1, kNoValue))}))
                   ->predictor) {}
+
+// The first one ends last: a prediction that missed its deadline may still read the weights. The
+// end of its predictor waits for the prediction.
+DevicePredictors::~DevicePredictors() {
+  while (!entries_.empty()) entries_.pop_back();
+}
 
 int DevicePredictors::threads_for(int64_t n, ValueId value) const {
   if (device_.kind != DeviceKind::cpu) return 1;

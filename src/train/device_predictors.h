@@ -20,6 +20,7 @@ class DevicePredictors {
 
   // Both must outlive it. The model is complete.
   DevicePredictors(const Context& context, Model& model, DeviceId device);
+  ~DevicePredictors();
 
   DeviceId device() const { return device_; }
   // Writes a value of the model, or the model's output if `value` is kNoValue, for `n` samples,

@@ -15,8 +15,8 @@ void Epoch::check_has_batches() const {
   if (n == 0) throw Error(Status::invalid_argument, "loader: its dataset has 0 samples, need at least 1");
   if (loader_.batches() == 0)
     throw Error(Status::invalid_argument,
-                text("loader: its dataset has ", n, " samples and drop_last is set, need at least ",
-                     loader_.options().batch, " for one batch"));
+                text("loader: an epoch has ", loader_.options().epoch_samples > 0 ? loader_.options().epoch_samples : n,
+                     " samples and drop_last is set, need at least ", loader_.options().batch, " for one batch"));
 }
 
 void Epoch::count(double loss, int64_t samples, int64_t labels, int64_t correct) {
@@ -43,7 +43,8 @@ void Epoch::look_at(Step step) {
   StepResult& result = step.result;
   trainer_.stepper().finish(result);
   const bool is_mean = trainer_.options().reduction == Reduction::mean;
-  // A step that loss scaling skipped has changed no parameter, and its loss need not be a number.
+  skipped_steps_ += result.is_skipped;
+  // A step that was skipped has changed no parameter, and its loss need not be a number.
   if (!result.is_skipped || std::isfinite(result.loss))
     count(is_mean ? result.loss * static_cast<double>(result.labels) : result.loss, result.samples, result.labels,
           result.correct);
@@ -100,7 +101,7 @@ BatchView Epoch::take_batch(Mode mode, const BatchOrigin& coming, const ActiveRa
       return view;
     }
   }
-  const Batch& batch = *loader_.next();
+  const Batch& batch = *loader_.next(trainer_.stop_request());
   view = reads_targets ? checks.check(batch) : checks.check_samples(batch);
   trainer_.prepare(mode, coming.size, active);
   return view;
@@ -126,7 +127,7 @@ PassEnd Epoch::train_batches(int64_t batches) {
     if (trainer_.take_stop_request()) break;
     // a stream may take long to say whether it has one batch more
     if (batches == 0 && loader_.dataset()->is_stream() && !loader_.is_at_end()) return PassEnd::limit;
-    const std::optional<BatchOrigin> coming = loader_.peek();
+    const std::optional<BatchOrigin> coming = loader_.peek(trainer_.stop_request());
     // its plan may be replaced by another
     if (!coming || (ahead_ && coming->size != ahead_->result.samples)) catch_up();
     if (!goes_on_) break;
@@ -148,6 +149,7 @@ PassEnd Epoch::train(int64_t batches, Metrics& metrics) {
   try {
     end = train_batches(batches);
   } catch (const Stopped&) {
+    trainer_.take_stop_request();
     goes_on_ = false;
   } catch (...) {
     tells_ = false;
@@ -166,7 +168,7 @@ bool Epoch::pass(Mode mode, const ActiveRanks& active, const Look& look) {
   try {
     while (goes_on_) {
       if (trainer_.take_stop_request()) return false;
-      const std::optional<BatchOrigin> coming = loader_.peek();
+      const std::optional<BatchOrigin> coming = loader_.peek(trainer_.stop_request());
       if (!coming) {
         end_epoch();
         return true;
@@ -181,6 +183,7 @@ bool Epoch::pass(Mode mode, const ActiveRanks& active, const Look& look) {
       goes_on_ = trainer_.tell(look(view, coming->at));
     }
   } catch (const Stopped&) {  // the host's wish, not an error
+    trainer_.take_stop_request();
   }
   return false;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/address_space.h"
 #include "core/text.h"
 
 namespace troika {
@@ -12,7 +13,7 @@ StepResult Pieces::forward(const BatchView& view, const BatchOrigin* origin, con
   BatchView whole = view;
   whole.output = output;
   const bool waits = wants_results || output;
-  stepper_.run_pass(whole, passes_, waits ? Results::own : Results::none, {.piece = Piece::forward});
+  stepper_.run_pass(whole, passes_, waits ? Results::own : Results::none, {.piece = Piece::forward, .loss_weight = options.weight});
   samples_ = view.n;
   options_ = options;
   origin_ = origin ? std::optional(*origin) : std::nullopt;
@@ -78,6 +79,7 @@ void Pieces::backward(const TensorType& type, const float* gradient) {
     reported.resize(static_cast<size_t>(samples_ * shape.elements()));
   }
   if (passes_ > 0) runner.prepare_sums();
+  require_address_space(kRoomOfLibraries);
   upload_gradients();
 
   BatchView view;

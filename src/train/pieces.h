@@ -15,8 +15,9 @@ namespace troika {
 struct ForwardOptions {
   bool has_own_loss = false;        // the caller passes the gradient of the output
   bool has_input_gradient = false;  // the backward pass also computes the gradient of the inputs
+  double weight = 1;                // of the loss, in the gradients
 
-  StepForm form() const { return {StepForm::passes, has_own_loss, has_input_gradient}; }
+  StepForm form() const { return {StepForm::passes, has_own_loss, has_input_gradient, weight != 1}; }
 };
 
 // Holds what is between the pieces: a forward pass, sums of gradients, the gradient of the inputs.

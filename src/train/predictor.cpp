@@ -34,10 +34,7 @@ void Predictor::upload() {
   has_arrived_ = true;
 }
 
-void Predictor::predict(int64_t n, ValueId value, const void* inputs, float* output) {
-  prepare(n, value);
-  run(attached_, n, inputs, output);
-}
+void Predictor::predict(int64_t n, const void* inputs, float* output) { run(attached_, n, inputs, output); }
 
 Shape run_prediction(Attachment& attached, const Model& model, int64_t n, const void* inputs,
                      std::vector<float>& output) {

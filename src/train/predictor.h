@@ -28,15 +28,15 @@ class Predictor {
   void upload();  // of the values; the caller holds the store's lock
 
   // ---- predictions ----
-  // Writes a value of the model for `n` samples, row-major; kNoValue: the model's output. The
-  // predictor has weights, and the inputs are those of the model.
-  void predict(int64_t n, ValueId value, const void* inputs, float* output);
-
- private:
+  // Makes the plan for `n` samples and a value of the model current; kNoValue: the model's output.
+  // The predictor has weights.
   void prepare(int64_t n, ValueId value) {
     attached_.runner.prepare(Mode::predict, n, attached_.ranks.all(), {.output = value});
   }
+  // Writes the value for the `n` samples of the plan, row-major. The inputs are those of the model.
+  void predict(int64_t n, const void* inputs, float* output);
 
+ private:
   const int threads_;
   Attachment attached_;
   StateSync sync_;

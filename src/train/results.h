@@ -22,6 +22,7 @@ struct Metrics {
   double loss = 0;  // mean over labels
   int64_t samples = 0, labels = 0, correct = 0;
   double seconds = 0;
+  int64_t skipped_steps = 0;
 };
 
 struct Progress {

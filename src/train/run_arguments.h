@@ -26,7 +26,7 @@ struct RunArguments {
   size_t x_bytes = 0, target_bytes = 0;
   std::optional<SamplePlace> samples;  // instead of x and target: samples of the dataset that the replica holds
   const std::vector<float>* settings = nullptr;
-  float label_weight = 1;               // in the gradient, if labels may be ignored
+  float label_weight = 1;               // in the gradient, for plans that are fed one
   int64_t dropout_counter[2] = {0, 0};  // {seed, step}
   Deadline deadline;
   Results wants = Results::own;

@@ -58,7 +58,8 @@ void read_gradient(Trainer& trainer, const std::string& name, float* data, size_
   trainer.require_attached();
   check_gradient(trainer, name, bytes);
   if (!trainer.stepper().has_gradients())
-    throw Error(Status::not_initialized, text("gradient of '", name, "' has no value before the first step"));
+    throw Error(Status::not_initialized, text("gradient of '", name, "' has no value: there was no step since the trainer was"
+                                               " attached or loaded, or since its frozen groups changed"));
   trainer.pieces().upload_gradients();
   trainer.state().read(Role::gradient, name, data);
   if (const float scale = trainer.stepper().gradient_scale(); scale != 1)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/named_thread.h"
+#include "core/process_state.h"
 
 namespace troika {
 
@@ -13,7 +14,7 @@ StateSaver::~StateSaver() {
 }
 
 void StateSaver::start(std::function<void()> write) {
-  const auto guarded = [this, write = std::move(write)] {
+  const auto guarded = [this, write = std::move(write), hold = std::make_shared<const ExitHold>()] {
     try {
       write();
     } catch (...) {

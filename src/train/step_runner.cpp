@@ -43,6 +43,14 @@ void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active, const 
                text("compiled plan ", replica.current_plan().name, ", arena ", replica.arena_bytes(), " bytes"));
   }
   state_.allocate();
+  require_address_space(kRoomOfLibraries);  // for the run, of which no rank has begun yet
+}
+
+// Returns the factor of the loss's gradient, for plans that are fed one.
+float StepRunner::label_weight(const BatchView& batch, const StepPiece& piece) const {
+  if (!layout_.spec().counts_labels()) return static_cast<float>(piece.loss_weight);
+  // If all labels of a batch are ignored, its gradients are 0.
+  return batch.counted > 0 ? static_cast<float>(piece.loss_weight / static_cast<double>(batch.counted)) : 0.0f;
 }
 
 RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch,
@@ -63,8 +71,6 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
     a.target = batch.values + range.begin * batch.value_size;
     a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
   }
-  // If all labels of a batch are ignored, its gradients are 0.
-  a.label_weight = batch.counted > 0 ? static_cast<float>(1.0 / static_cast<double>(batch.counted)) : 0.0f;
   if (mode == Mode::train) a.settings = &numbers.settings;  // outlives a run that misses its deadline
   a.dropout_counter[0] = numbers.seed;
   a.dropout_counter[1] = numbers.step;
@@ -135,10 +141,10 @@ void StepRunner::add_piece(RunArguments& a, const StepPiece& piece, int64_t n, i
 
 void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
                      Results wants, const StepPiece& piece) {
-  require_address_space(kRoomOfLibraries);  // before any rank has begun
   holds_forward_ = false;
   run_each(active, [&](int rank, Replica& replica, Deadline deadline) {
     RunArguments a = arguments_of(mode, active, batch, numbers, rank);
+    a.label_weight = label_weight(batch, piece);
     if (piece.piece != Piece::all) add_piece(a, piece, batch.n, rank);
     a.deadline = deadline;
     a.wants = wants;

@@ -28,6 +28,7 @@ struct PlanForm {
 // left alone.
 struct StepPiece {
   Piece piece = Piece::all;
+  double loss_weight = 1;
   bool adds_gradients = false;
   const float* output_gradient = nullptr;
   float* input_gradient = nullptr;
@@ -41,7 +42,8 @@ class StepRunner {
              std::chrono::milliseconds deadline, size_t sample_bytes, int64_t output_elements);
 
   // Makes the plans for a batch of `n` samples current, and allocates the state. On an error the
-  // earlier plans stay. The plans of an update are for no batch: `n` is 0.
+  // earlier plans stay. The plans of an update are for no batch: `n` is 0. OUT_OF_MEMORY also if
+  // the process's limit leaves libraries too little for the run.
   void prepare(Mode mode, int64_t n, const ActiveRanks& active, const PlanForm& form = {});
   // Runs the prepared plans. If one rank fails, all ranks are ended, and the first error is thrown.
   void run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
@@ -66,6 +68,7 @@ class StepRunner {
   void run_each(const ActiveRanks& active, Start start);
   RunArguments arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
                             int rank) const;
+  float label_weight(const BatchView& batch, const StepPiece& piece) const;
   void add_piece(RunArguments& a, const StepPiece& piece, int64_t n, int rank) const;
 
   const StepLayout& layout_;

@@ -4,6 +4,7 @@
 namespace troika {
 
 void ThreadBudget::take(int threads) {
+  if (is_forked()) return;
   std::unique_lock lock(mutex_);
   if (waiters_.empty() && threads <= free_) {
     free_ -= threads;
@@ -14,7 +15,13 @@ void ThreadBudget::take(int threads) {
   own.changed.wait(lock, [&] { return own.has_threads; });
 }
 
+size_t ThreadBudget::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiters_.size();
+}
+
 void ThreadBudget::give_back(int threads) {
+  if (is_forked()) return;
   const std::lock_guard lock(mutex_);
   free_ += threads;
   while (!waiters_.empty() && waiters_.front()->threads <= free_) {

@@ -1,16 +1,19 @@
 // The CPU threads that predictions with several threads share, so that they do not compete for the
-// same cores. They get threads in the order in which they ask.
+// same cores. They get threads in the order in which they ask. A forked child has no budget: there,
+// threads that held or wanted a part of it do not exist.
 #pragma once
 
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 
+#include "core/process_state.h"
+
 namespace troika {
 
 class ThreadBudget {
  public:
-  explicit ThreadBudget(int threads) : free_(threads) {}
+  explicit ThreadBudget(int threads) : free_(threads), generation_(fork_generation()) {}
 
   // Some of the threads, for as long as it lives.
   class Share {
@@ -26,6 +29,8 @@ class ThreadBudget {
     const int threads_;
   };
 
+  size_t waiting() const;  // requests
+
  private:
   struct Waiter {
     int threads;
@@ -33,11 +38,13 @@ class ThreadBudget {
     std::condition_variable changed = {};
   };
 
+  bool is_forked() const { return generation_ != fork_generation(); }
   void take(int threads);
   void give_back(int threads);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   int free_;
+  const uint32_t generation_;
   std::deque<Waiter*> waiters_;
 };
 

@@ -26,11 +26,10 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
 
 Trainer::~Trainer() {
   ParameterStore& store = *model_->parameters();
-  if (!store.is_owner(this)) return;
   try {
-    store.set_owner(nullptr);  // pulls the newest values
+    store.give_up(this);  // pulls the newest values
   } catch (const std::exception& e) {
-    store.drop_owner();
+    store.drop_owner(this);
     try {
       context_->log().write(LogTopic::train, LogLevel::error,
                             text("model '", model_->name(), "': the last values could not be read back: ", e.what()));
@@ -55,13 +54,13 @@ void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active, const Ste
 }
 
 void Trainer::pull() {
-  if (busy_.exchange(true))
+  if (!busy_.begin_briefly())
     throw Error(Status::busy,
                 text("model '", model_->name(),
                      "': another call of its trainer is in progress (perhaps on this thread, in a callback)"));
   struct Release {
-    std::atomic<bool>& flag;
-    ~Release() { flag = false; }
+    Use& use;
+    ~Release() { use.end_briefly(); }
   } release{busy_};
   run_->sync.pull();
 }
@@ -231,7 +230,7 @@ void Trainer::set_frozen(int group, bool is_frozen) {
 std::string Trainer::explain(int64_t batch) {
   check_usable();
   if (batch < 1) throw Error(Status::invalid_argument, text("explain: batch is ", batch, ", needs at least 1"));
-  prepare(Mode::train, batch, ranks().all(), {}, false);
+  prepare(Mode::train, batch, ranks().all());
   std::string result;
   for (const auto& [rank, replica] : ranks())
     result += text("replica ", rank, " ", print_plan(replica->current_plan()));

@@ -99,10 +99,11 @@ class Trainer : public ParameterOwner {
   StepResult start_step(const BatchView& view, const BatchOrigin* origin, Results wants);
   const RunResults& evaluate(const BatchView& view, const ActiveRanks& active);  // valid until the next run
   void predict(const BatchView& view);                                           // on all ranks
+  const std::atomic<bool>* stop_request() const { return &stop_requested_; }
   bool take_stop_request() { return stop_requested_.exchange(false); }
   bool tell(const Progress& progress) const { return !progress_ || progress_(progress); }
 
-  std::atomic<bool>& busy() { return busy_; }
+  Use& busy() { return busy_; }
 
  private:
   std::shared_ptr<Context> context_;
@@ -113,7 +114,7 @@ class Trainer : public ParameterOwner {
   LabelCount label_count_;
   std::function<bool(const Progress&)> progress_;
   std::atomic<bool> stop_requested_{false};
-  std::atomic<bool> busy_{false};
+  Use busy_;  // a pull uses the trainer briefly, so that it makes no call BUSY
 };
 
 }  // namespace troika

@@ -134,12 +134,10 @@ void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptio
   std::lock_guard lock(store.mutex());
   store.refresh();  // throws BUSY before anything is written
   for (size_t i = 0; i < store.size(); ++i)
-    if (!values[i].empty())
-      store.write(i, std::move(values[i]));
-    else if (is_batch_counter(store.entry(i).name) && !store.entry(i).is_initialized) {
-      const int64_t none = 0;
-      store.write(i, &none, sizeof none);
-    }
+    if (const Parameter& p = store.entry(i); values[i].empty() && is_batch_counter(p.name) && !p.is_initialized)
+      values[i].resize(p.type.bytes());  // 0; from here on nothing is allocated
+  for (size_t i = 0; i < store.size(); ++i)
+    if (!values[i].empty()) store.write(i, std::move(values[i]));
 }
 
 std::unique_ptr<Model> open_model(const SafetensorsReader& reader) {

@@ -52,5 +52,49 @@ TEST_F(BatchApi, may_have_no_targets) {
   troika_batch_destroy(batch);
 }
 
+TEST_F(BatchApi, of_a_loader_is_refused_once_the_loader_has_moved_past_it) {
+  make_trainer();
+  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+  std::vector<troika_batch> batches;
+  for (int i = 0; i < 50; ++i) {
+    troika_batch batch = nullptr;
+    while (troika_loader_next(loader_, &batch, &error_) == TROIKA_END_OF_DATA) {
+    }
+    batches.push_back(batch);
+    EXPECT_EQ(troika_batch_describe(batch, &info, &error_), TROIKA_OK) << error_.message;
+    for (size_t old = 0; old + 1 < batches.size(); ++old) {
+      expect_refused(troika_batch_describe(batches[old], &info, &error_), kInvalid, "its loader moved past");
+      if (old > 0) continue;
+      expect_refused(troika_trainer_step(trainer_, batches[old], nullptr, &error_), kInvalid, "its loader moved past");
+      troika_batch copy = garbage<troika_batch>();
+      expect_refused(troika_batch_copy(batches[old], &copy, &error_), kInvalid, "its loader moved past");
+      EXPECT_EQ(copy, nullptr);
+    }
+  }
+}
+
+TEST_F(BatchApi, can_be_copied_and_kept) {
+  make_trainer();
+  std::vector<troika_batch> copies;
+  std::vector<std::vector<float>> inputs;
+  troika_batch batch = nullptr;
+  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+  while (troika_loader_next(loader_, &batch, &error_) == TROIKA_OK) {
+    expect_ok(troika_batch_describe(batch, &info, &error_));
+    inputs.emplace_back(info.inputs, info.inputs + info.n * 16);
+    expect_ok(troika_batch_copy(batch, &copies.emplace_back(), &error_));
+  }
+  ASSERT_GT(copies.size(), 1u);
+  for (size_t i = 0; i < copies.size(); ++i) {
+    expect_ok(troika_batch_describe(copies[i], &info, &error_));
+    EXPECT_EQ(std::vector<float>(info.inputs, info.inputs + info.n * 16), inputs[i]);
+    EXPECT_NE(info.labels, nullptr);
+    expect_ok(troika_trainer_step(trainer_, copies[i], nullptr, &error_));
+    troika_batch_destroy(copies[i]);
+  }
+  expect_refused(troika_batch_copy(nullptr, &batch, &error_), kInvalid, "argument 'batch' is NULL");
+  expect_refused(troika_batch_copy(batch, nullptr, &error_), kInvalid, "argument 'out_batch' is NULL");
+}
+
 }  // namespace
 }  // namespace troika::test

@@ -1,5 +1,6 @@
 // The C functions of context.h, status.h, export.h and file.h.
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 
 #include "api/api_test.h"
@@ -108,6 +109,24 @@ TEST_F(ContextApi, reads_its_environment_only_if_it_is_asked_to) {
   const auto all = lines_of(options);
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line.starts_with("plan: pass rebatch"); }));
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line == "plan: graph \"mlp\" {"; }));
+}
+
+TEST_F(ContextApi, loses_a_line_whose_callback_throws) {
+  troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+  std::atomic<int> lines{0};
+  options.log_level = TROIKA_LOG_DEBUG;
+  options.log_user = &lines;
+  options.log = [](int32_t, const char*, const char*, void* user) {
+    ++*static_cast<std::atomic<int>*>(user);
+    throw 3;
+  };
+  troika_context context = nullptr;
+  expect_ok(troika_context_create(&options, &context, &error_));
+  std::swap(context, context_);
+  make_trainer();
+  expect_ok(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_));
+  EXPECT_GT(lines, 0);
+  troika_context_destroy(context);
 }
 
 TEST_F(ContextApi, describes_its_backends) {

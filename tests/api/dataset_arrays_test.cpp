@@ -11,6 +11,7 @@
 
 #include "api/api_test.h"
 #include "core/float16.h"
+#include "support/test_seed.h"
 
 namespace troika::test {
 namespace {
@@ -76,7 +77,7 @@ class ArrayDatasets : public ApiTest {
     }
   }
 
-  std::mt19937_64 random_{std::random_device{}()};
+  std::mt19937_64 random_{test_seed()};
   std::vector<float> floats, values;
   std::vector<int32_t> tokens, labels;
 };

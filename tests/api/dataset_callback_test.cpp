@@ -171,6 +171,7 @@ TEST_F(CallbackDatasets, seek_in_a_stream) {
     }
     EXPECT_EQ(seek(loader_, 0, 100), TROIKA_OK) << "nobody knows where the stream ends";
     EXPECT_EQ(next(loader_).status, TROIKA_END_OF_DATA);
+    expect_position(loader_, 1, 0, 6);  // the number that the position of before said
     expect_refused(seek(loader_, -1, 0), kInvalid, "position->epoch is -1");
     expect_refused(seek(loader_, 0, -1), kInvalid, "position->batch is -1");
     expect_refused(seek(loader_, 0, std::numeric_limits<int64_t>::max()), kInvalid, "position->batch is 9223");
@@ -459,6 +460,16 @@ TEST_F(CallbackDatasets, may_destroy_the_handles_of_their_call) {
     while (host.ends == 0) std::this_thread::yield();
     EXPECT_EQ(loader.load(), nullptr);
   }
+}
+
+TEST_F(CallbackDatasets, may_destroy_their_loader_and_go_on) {
+  HostSource& host = hosts_.emplace_back(8, false);
+  dataset_ = create(host);
+  troika_loader loader = load(dataset_, 4, 0);
+  host.look = [&](const troika_read_request&) { troika_loader_destroy(loader); };
+  troika_batch batch = garbage<troika_batch>();
+  EXPECT_EQ(troika_loader_next(loader, &batch, &error_), TROIKA_STOPPED);
+  EXPECT_EQ(batch, nullptr);
 }
 
 TEST_F(CallbackDatasets, cannot_wait_for_their_own_loader) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "api/api_test.h"
+#include "support/test_seed.h"
 
 namespace troika::test {
 namespace {
@@ -152,7 +153,7 @@ TEST_F(Combinations, of_one_dataset_after_another) {
 
 // Random combinations of combinations, next to the same on vectors of numbers.
 TEST_F(Combinations, of_combinations) {
-  std::mt19937 random(std::random_device{}());
+  std::mt19937 random(static_cast<uint32_t>(test_seed()));
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
   std::vector<std::pair<troika_dataset, Numbers>> all;
   for (int64_t i = 0; i < 4; ++i) all.emplace_back(number(1000 * i, 3 + i), counted(1000 * i, 3 + i));

@@ -1,4 +1,5 @@
 // The C functions of describe.h. The JSON is parsed, and must agree with the structs.
+#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
@@ -112,7 +113,8 @@ TEST_F(DescribeApi, describes_a_model_from_its_first_layer_on) {
   };
   expect(0, 0, 0);
   int32_t index = -5;
-  expect_refused(troika_model_find_layer(model_, "x", &index, &error_), TROIKA_ERROR_NOT_FOUND, "which has none");
+  expect_refused(troika_model_find_layer(model_, "x", &index, &error_), TROIKA_ERROR_NOT_FOUND,
+                 "which has 0 others");
   const int64_t tokens[] = {7};
   troika_value x = 0, a = 0, b = 0;
   expect_ok(troika_model_add_typed_input(model_, "tokens", TROIKA_DTYPE_I32, tokens, 1, &x, &error_));
@@ -224,9 +226,10 @@ TEST_F(DescribeApi, refuses_what_is_not_in_the_model) {
   int32_t index = 77;
   expect_refused(troika_model_find_layer(model_, "flaten", &index, &error_), TROIKA_ERROR_NOT_FOUND,
                  "layer 'flaten' is not in model 'net'; the nearest name is 'flatten'");
-  expect_refused(troika_model_find_layer(model_, "", &index, &error_), TROIKA_ERROR_NOT_FOUND, "nearest name is 'x'");
+  expect_refused(troika_model_find_layer(model_, "", &index, &error_), TROIKA_ERROR_NOT_FOUND,
+                 "layer '' is not in model 'net', which has 3 others");
   expect_refused(troika_model_find_layer(model_, std::string(100000, 'c').c_str(), &index, &error_),
-                 TROIKA_ERROR_NOT_FOUND, "nearest name is");
+                 TROIKA_ERROR_NOT_FOUND, "nearest name is 'fc'");
   expect_refused(troika_model_find_layer(model_, "\xff", &index, &error_), kInvalid, "not UTF-8");
   expect_refused(troika_model_find_layer(model_, nullptr, &index, &error_), kInvalid, "'name' is NULL");
   expect_refused(troika_model_find_layer(model_, "fc", nullptr, &error_), kInvalid, "'out_index' is NULL");
@@ -397,6 +400,11 @@ struct ManyOptions {
     o.schedule_min = 1e-5;
     o.schedule_period = 9;
     o.recompute_layers = "f*";
+    o.no_fusion = 1;
+    o.sync_batch_norm = 1;
+    o.gradient_compression = TROIKA_COMPRESSION_BF16;
+    o.skip_not_finite = 1;
+    o.precision = TROIKA_PRECISION_BF16;
   }
 };
 
@@ -466,6 +474,24 @@ TEST_F(DescribeApi, returns_the_options_with_which_another_model_can_be_attached
   expect_same(options_of(second), found);
   troika_trainer_destroy(second);
   troika_model_destroy(first);
+}
+
+TEST_F(DescribeApi, has_every_option_in_its_json) {
+  make_trainer();
+  std::ifstream file(TROIKA_SOURCE_DIR "/bindings/interface/interface.json");
+  const Json structs = Json::parse(file)["structs"];
+  const Json json = json_of(trainer_, troika_trainer_to_json)["options"];
+  int fields = 0;
+  for (const Json& one : structs)
+    if (one["name"] == "troika_trainer_options")
+      for (const Json& field : one["fields"]) {
+        const std::string name = field["name"];
+        if (name == "struct_size" || name == "reserved" || name.ends_with("_count")) continue;
+        EXPECT_TRUE(json.contains(name)) << name;
+        ++fields;
+      }
+  EXPECT_EQ(static_cast<size_t>(fields), json.size());
+  EXPECT_GT(fields, 40);
 }
 
 TEST_F(DescribeApi, returns_resolved_defaults_for_each_optimizer) {

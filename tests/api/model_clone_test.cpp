@@ -1,4 +1,7 @@
 // Clones of a model: values that are shared, calls that are not, and trainers.
+#include <atomic>
+#include <thread>
+
 #include "api/api_test.h"
 #include "support/temp_directory.h"
 
@@ -30,6 +33,32 @@ class ModelCloneApi : public ApiTest {
 
   troika_model clone_ = nullptr;
 };
+
+TEST_F(ModelCloneApi, predicts_while_another_clone_trains_which_is_never_busy) {
+  make_trainer();
+  make_clone();
+  std::atomic<bool> ends{false};
+  std::atomic<int> predictions{0};
+  std::thread server([&] {
+    const std::vector<float> inputs(16, 0.5f);
+    std::vector<float> output(3);
+    while (!ends) {
+      const troika_status status =
+          troika_model_predict_into(clone_, kCpu0, inputs.data(), 1, nullptr, output.data(), 12, nullptr);
+      predictions += status == TROIKA_OK;
+      EXPECT_TRUE(status == TROIKA_OK || status == TROIKA_ERROR_BUSY) << status;
+    }
+  });
+  for (int epoch = 0; epoch < 300; ++epoch) {
+    ASSERT_EQ(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_), TROIKA_OK) << error_.message;
+    double rate = 0;
+    ASSERT_EQ(troika_trainer_get_learning_rate(trainer_, -1, &rate, &error_), TROIKA_OK) << error_.message;
+    if (epoch == 299 && predictions == 0) epoch = 0;  // until they have met
+  }
+  ends = true;
+  server.join();
+  EXPECT_GT(predictions, 0);
+}
 
 TEST_F(ModelCloneApi, shares_values_both_ways) {
   make_model();

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "api/api_test.h"
+#include "support/test_seed.h"
 
 namespace troika::test {
 namespace {
@@ -64,7 +65,7 @@ class ModelPredictApi : public ApiTest {
     troika_model_destroy(whole);
   }
 
-  std::mt19937 random_{std::random_device{}()};
+  std::mt19937 random_{static_cast<uint32_t>(test_seed())};
 };
 
 TEST_F(ModelPredictApi, predicts_or_says_why_not) {

@@ -276,10 +276,19 @@ TEST_F(ModelApi, initialisers_refuse_what_they_cannot_do) {
   expect_refused(troika_model_initialize_default(nullptr, 0, &error_), kInvalid, "argument 'model' is NULL");
   expect_refused(troika_model_initialize_default(cast<troika_model>(context_), 0, &error_), kInvalid,
                  "'model' is not a live handle");
-  expect_ok(troika_model_initialize(model_, "*", TROIKA_INIT_KAIMING_NORMAL, 0, 0, &error_));  // leaves the bias out
   float values[3];
   expect_refused(troika_model_get_parameter(model_, "fc.bias", values, sizeof values, &error_),
                  TROIKA_ERROR_NOT_INITIALIZED, "parameter 'fc.bias' has no value yet");
+  // It leaves the bias out, which takes the model's default if it has no value.
+  expect_ok(troika_model_initialize(model_, "*", TROIKA_INIT_KAIMING_NORMAL, 0, 5, &error_));
+  expect_ok(troika_model_get_parameter(model_, "fc.bias", values, sizeof values, &error_));
+  EXPECT_LE(std::abs(values[0]), 0.25f);  // 1 / sqrt(16)
+  EXPECT_NE(values[0], 0);
+  const float own[] = {7, 8, 9};
+  expect_ok(troika_model_set_parameter(model_, "fc.bias", own, sizeof own, &error_));
+  expect_ok(troika_model_initialize(model_, nullptr, TROIKA_INIT_XAVIER_UNIFORM, 0, 5, &error_));
+  expect_ok(troika_model_get_parameter(model_, "fc.bias", values, sizeof values, &error_));
+  EXPECT_EQ(values[1], 8.0f);
   expect_ok(troika_model_initialize(model_, nullptr, TROIKA_INIT_CONSTANT, 2, 0, &error_));
   expect_ok(troika_model_get_parameter(model_, "fc.bias", values, sizeof values, &error_));
   EXPECT_EQ(values[2], 2.0f);

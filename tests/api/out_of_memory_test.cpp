@@ -160,6 +160,86 @@ TEST(OutOfMemory, while_a_model_is_saved_to_memory_and_opened) {
   });
 }
 
+int64_t read_indices(const troika_read_request* request, troika_error*, void*) {
+  for (int64_t i = 0; i < request->n; ++i) {
+    static_cast<float*>(request->inputs)[i] = static_cast<float>(request->indices[i]);
+    request->labels[i] = static_cast<int32_t>(request->indices[i] % 3);
+  }
+  return request->n;
+}
+
+TEST(OutOfMemory, while_data_of_the_host_are_read) {
+  run_flow([](Calls& calls) {
+    static int ends;
+    ends = 0;
+    const auto end = [](void* user) { ++*static_cast<int*>(user); };
+    Result result;
+    troika_context context = make_context(calls);
+    const int64_t dims[] = {1};
+    const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const int64_t targets[] = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+    troika_arrays arrays = TROIKA_ARRAYS_INIT;
+    arrays.dtype = TROIKA_DTYPE_U8;
+    arrays.inputs = bytes;
+    arrays.dims = dims;
+    arrays.rank = 1;
+    arrays.n = 9;
+    arrays.targets = targets;
+    arrays.target_dtype = TROIKA_DTYPE_I64;
+    arrays.destroy = end;
+    arrays.user = &ends;
+    std::vector<troika_dataset> datasets;
+    for (const int32_t borrow : {0, 1}) {
+      arrays.borrow = borrow;
+      datasets.push_back(calls.make<troika_dataset>("create_from", [&](troika_dataset* out, troika_error* e) {
+        return troika_dataset_create_from(context, &arrays, out, e);
+      }));
+    }
+    troika_source source = TROIKA_SOURCE_INIT;
+    source.dims = dims;
+    source.rank = 1;
+    source.n = 7;
+    source.classes = 3;
+    source.read = read_indices;
+    source.user = &ends;
+    source.user_destroy = end;
+    datasets.push_back(calls.make<troika_dataset>("create_callback", [&](troika_dataset* out, troika_error* e) {
+      return troika_dataset_create_callback(context, &source, out, e);
+    }));
+    datasets.push_back(calls.make<troika_dataset>("concat", [&](troika_dataset* out, troika_error* e) {
+      return troika_dataset_concat(datasets.data(), 3, out, e);
+    }));
+    const int64_t indices[] = {24, 3, 3, 17};
+    datasets.push_back(calls.make<troika_dataset>("subset", [&](troika_dataset* out, troika_error* e) {
+      return troika_dataset_subset(datasets[3], indices, 4, out, e);
+    }));
+    const int64_t sizes[] = {10, 12};
+    troika_dataset parts[2] = {};
+    calls("split", [&](troika_error* e) { return troika_dataset_split(datasets[3], sizes, 2, 1, 5, parts, e); });
+    datasets.insert(datasets.end(), parts, parts + 2);
+    const std::vector<double> weights(12, 0.5);
+    for (troika_dataset dataset : {datasets[4], parts[1]}) {
+      troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+      options.batch = 5;
+      options.prefetch = 0;
+      options.weights = dataset == parts[1] ? weights.data() : nullptr;
+      auto loader = calls.make<troika_loader>("loader_create", [&](troika_loader* out, troika_error* e) {
+        return troika_loader_create(dataset, &options, out, e);
+      });
+      troika_batch batch = nullptr;
+      calls("loader_next", [&](troika_error* e) { return troika_loader_next(loader, &batch, e); });
+      troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+      calls("batch_describe", [&](troika_error* e) { return troika_batch_describe(batch, &info, e); });
+      result.emplace_back(reinterpret_cast<const char*>(info.inputs), static_cast<size_t>(info.n) * sizeof(float));
+      troika_loader_destroy(loader);
+    }
+    for (troika_dataset dataset : datasets) troika_dataset_destroy(dataset);
+    EXPECT_EQ(ends, 3) << "user data was not released once each";
+    troika_context_destroy(context);
+    return result;
+  });
+}
+
 TEST(OutOfMemory, while_meshes_are_planned) {
   run_flow([](Calls& calls) {
     Result result;

@@ -155,6 +155,58 @@ TEST_F(PendingApi, a_stop_ends_the_next_step_and_may_be_taken_back) {
   EXPECT_EQ(finish(pending).step, 1);
 }
 
+TEST_F(PendingApi, a_stop_ends_all_steps_that_wait) {
+  // The first step is still compiled when the stop is requested, or has ended; the others wait.
+  std::vector<troika_pending> steps(20);
+  for (troika_pending& pending : steps)
+    expect_ok(troika_trainer_step_async(trainer_, next(), nullptr, nullptr, &pending, &error_));
+  expect_ok(troika_trainer_request_stop(trainer_, &error_));
+  int64_t trained = 0;
+  bool has_stopped = false;
+  for (troika_pending pending : steps) {
+    const troika_status status = troika_pending_wait(pending, -1, nullptr, &error_);
+    EXPECT_EQ(status, has_stopped || status == TROIKA_STOPPED ? TROIKA_STOPPED : TROIKA_OK);
+    has_stopped = has_stopped || status == TROIKA_STOPPED;
+    trained += status == TROIKA_OK;
+    troika_pending_destroy(pending);
+  }
+  expect_ok(troika_trainer_clear_stop(trainer_, &error_));  // if all had ended before the request
+  troika_pending after = nullptr;
+  expect_ok(troika_trainer_step_async(trainer_, next(), nullptr, nullptr, &after, &error_));
+  EXPECT_EQ(finish(after).step, trained + 1);
+}
+
+TEST_F(PendingApi, the_trainer_ends_with_its_handle_once_the_step_has_ended) {
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<int> ends{0};
+    expect_ok(troika_trainer_set_progress(
+        trainer_, [](const troika_progress*, void*) -> int32_t { return 0; }, &ends,
+        [](void* user) { ++*static_cast<std::atomic<int>*>(user); }, &error_));
+    troika_pending pending = nullptr;
+    expect_ok(troika_trainer_step_async(trainer_, next(), nullptr, nullptr, &pending, &error_));
+    finish(pending);
+    troika_trainer_destroy(std::exchange(trainer_, nullptr));
+    ASSERT_EQ(ends, 1) << "round " << round;
+    expect_ok(troika_model_attach(model_, &kCpu0, 1, nullptr, &trainer_, &error_));
+  }
+}
+
+// The callback of a step may wait for the thread that destroys the trainer.
+TEST_F(PendingApi, destroying_a_trainer_does_not_wait_for_callbacks) {
+  std::atomic<int> state{0};  // 1: the callback runs, 2: it may return, 3: it returns
+  const auto done = [](troika_status, const troika_step_result*, const troika_error*, void* user) {
+    auto& own = *static_cast<std::atomic<int>*>(user);
+    own = 1;
+    while (own != 2) std::this_thread::yield();
+    own = 3;
+  };
+  expect_ok(troika_trainer_step_async(trainer_, next(), done, &state, nullptr, &error_));
+  while (state != 1) std::this_thread::yield();
+  troika_trainer_destroy(std::exchange(trainer_, nullptr));
+  state = 2;
+  while (state != 3) std::this_thread::yield();
+}
+
 TEST_F(PendingApi, handles_may_be_destroyed_while_steps_are_waiting) {
   std::atomic<int> ended{0};
   const auto done = [](troika_status, const troika_step_result*, const troika_error*, void* user) {

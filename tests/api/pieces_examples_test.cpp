@@ -1,10 +1,9 @@
 // The examples of docs/pieces.md, word for word.
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 
 #include "api/api_test.h"
+#include "support/page_examples.h"
 
 namespace troika::test {
 namespace {
@@ -57,24 +56,8 @@ troika_status huber_step(troika_context context, troika_trainer trainer, troika_
 }
 // clang-format on
 
-std::string read(const std::string& path) {
-  std::ifstream file(std::string(TROIKA_SOURCE_DIR) + path);
-  std::stringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
-
 TEST(PiecesExamples, are_those_of_the_page) {
-  const std::string page = read("/docs/pieces.md"), code = read("/tests/api/pieces_examples_test.cpp");
-  const std::string begin = "```c\n", end = "```\n";
-  int examples = 0;
-  for (size_t at = page.find(begin); at != std::string::npos; at = page.find(begin, at)) {
-    at += begin.size();
-    const std::string example = page.substr(at, page.find(end, at) - at);
-    EXPECT_NE(code.find(example), std::string::npos) << example;
-    ++examples;
-  }
-  EXPECT_EQ(examples, 2);
+  EXPECT_EQ(expect_examples("/docs/pieces.md", "/tests/api/pieces_examples_test.cpp"), 2);
 }
 
 class PiecesExample : public ApiTest {};

@@ -302,6 +302,14 @@ TEST_F(PiecesApi, options_are_checked) {
   options.input_gradient = 0;
   options.reserved = 7;
   expect_refused(forward(&options), kInvalid, "reserved is 7");
+  options.reserved = 0;
+  for (const double weight : {-1.0, double{NAN}, double{INFINITY}}) {
+    options.weight = weight;
+    expect_refused(forward(&options), kInvalid, "options.weight is");
+  }
+  options.weight = 0.5;
+  options.own_loss = 1;
+  expect_refused(forward(&options), kInvalid, "options.weight is 0.5, needs own_loss 0");
   options.struct_size = 0;
   expect_refused(forward(&options), kInvalid, "struct_size is 0");
   troika_step_result result{};

@@ -109,6 +109,32 @@ TEST_F(TokenApi, ignored_labels_count_for_nothing) {
   EXPECT_NEAR(result.loss, std::log(256.0), 0.5);
 }
 
+// A label that the dataset ignores may also be a class of the model.
+TEST_F(TokenApi, a_dataset_and_a_trainer_ignore_the_same_label) {
+  const int32_t tokens[] = {1, 2, 3, 4}, labels[] = {2, 0, 0, 1};
+  expect_ok(troika_dataset_create_tokens(context_, tokens, TROIKA_DTYPE_I32, 2, 2, labels, 2, 0, &dataset_, &error_));
+  make_batches(2);
+  make_char_lstm(2);
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  for (const int64_t ignored : {int64_t{TROIKA_UNSET}, int64_t{1}}) {
+    options.ignore_index = ignored;
+    expect_ok(troika_model_attach(model_, &kCpu0, 1, &options, &trainer_, &error_));
+    const std::string found = ignored == 1 ? "1" : "not set";
+    const std::string message =
+        "batch: its dataset ignores label 0, the trainer's ignore_index is " + found + "; needs 0";
+    expect_refused(troika_trainer_evaluate(trainer_, loader_, nullptr, &error_), kInvalid, message.c_str());
+    const troika_loader_position first = TROIKA_LOADER_POSITION_INIT;
+    expect_ok(troika_loader_seek(loader_, &first, &error_));
+    expect_refused(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_), kInvalid, message.c_str());
+    troika_trainer_destroy(std::exchange(trainer_, nullptr));
+  }
+  options.ignore_index = 0;
+  expect_ok(troika_model_attach(model_, &kCpu0, 1, &options, &trainer_, &error_));
+  troika_metrics metrics = TROIKA_METRICS_INIT;
+  expect_ok(troika_trainer_train_epoch(trainer_, loader_, &metrics, &error_));
+  EXPECT_EQ(metrics.labels, 2);
+}
+
 TEST_F(TokenApi, what_cannot_be_is_refused_in_a_line) {
   const int32_t tokens[] = {1, 2, 3, -4}, labels[] = {0, 1, -1, 1};
   const auto refuse = [&](troika_status status, const char* part) {

@@ -305,5 +305,27 @@ TEST_F(TrainerBatches, take_one_call_at_a_time) {
   other.join();
 }
 
+TEST_F(TrainerBatches, metrics_count_the_steps_that_were_skipped) {
+  make_model();
+  std::vector<float> images(5 * 16, 0.5f);
+  images[2 * 16 + 3] = NAN;
+  const int32_t labels[5] = {0, 1, 2, 0, 1};
+  const int64_t dims[] = {1, 4, 4};
+  expect_ok(troika_dataset_create_arrays(context_, images.data(), dims, 3, 5, labels, nullptr, 0, &dataset_, &error_));
+  troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
+  batches.batch = 1;
+  expect_ok(troika_loader_create(dataset_, &batches, &loader_, &error_));
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.skip_not_finite = 1;
+  expect_ok(troika_model_attach(model_, &kCpu0, 1, &options, &trainer_, &error_));
+  troika_metrics metrics = TROIKA_METRICS_INIT;
+  expect_ok(troika_trainer_train_epoch(trainer_, loader_, &metrics, &error_));
+  EXPECT_EQ(metrics.skipped_steps, 1);
+  EXPECT_EQ(metrics.samples, 4);
+  EXPECT_TRUE(std::isfinite(metrics.loss));
+  expect_ok(troika_trainer_evaluate(trainer_, loader_, &metrics, &error_));
+  EXPECT_EQ(metrics.skipped_steps, 0);
+}
+
 }  // namespace
 }  // namespace troika::test

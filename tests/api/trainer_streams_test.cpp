@@ -103,6 +103,44 @@ TEST_F(TrainerStreams, train_some_batches_at_a_time) {
   }
 }
 
+// The loader's thread reads a batch for long.
+TEST_F(TrainerStreams, stop_while_they_wait_for_the_host) {
+  for (const bool is_stream : {false, true})
+    for (const int call : {0, 1, 2}) {
+      HostSource& host = hosts_.emplace_back(23, is_stream);
+      std::atomic<int> reads{0};
+      std::atomic<bool> may_go{false};
+      host.look = [&](const troika_read_request&) {
+        if (++reads == 3)
+          while (!may_go) std::this_thread::yield();
+      };
+      attach(2);
+      read_host(host, 4, 1);
+      troika_status status = TROIKA_OK;
+      std::vector<float> output(23 * 3);
+      std::thread waiting([&] {
+        if (call == 0) status = troika_trainer_train_epoch(trainer_, loader_, &metrics_, nullptr);
+        if (call == 1) status = troika_trainer_evaluate(trainer_, loader_, &metrics_, nullptr);
+        if (call == 2)
+          status = troika_trainer_predict_loader(trainer_, loader_, output.data(),
+                                                 static_cast<int64_t>(output.size() * sizeof(float)), nullptr, nullptr);
+      });
+      while (reads < 3) std::this_thread::yield();
+      expect_ok(troika_trainer_request_stop(trainer_, &error_));
+      waiting.join();  // although the callback has not returned
+      EXPECT_EQ(status, TROIKA_STOPPED);
+      may_go = true;
+      if (call == 0) {
+        EXPECT_EQ(metrics_.samples, 4 * tell().batch);
+        expect_ok(troika_trainer_train_epoch(trainer_, loader_, &metrics_, &error_));
+        EXPECT_EQ(tell().epoch, 1);
+      } else {
+        expect_ok(troika_trainer_evaluate(trainer_, loader_, &metrics_, &error_));
+        EXPECT_EQ(metrics_.samples, 23);
+      }
+    }
+}
+
 TEST_F(TrainerStreams, stop_in_the_middle_with_the_metrics_so_far) {
   for (const bool is_stream : {false, true})
     for (const int32_t prefetch : {0, 2}) {

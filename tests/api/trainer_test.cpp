@@ -144,7 +144,7 @@ TEST_F(TrainerApi, calls_refuse_missing_and_wrong_arguments) {
   expect_refused(troika_trainer_get_parameter(trainer_, "fc.weight", kCpu2, values, 192, &error_),
                  TROIKA_ERROR_NOT_ON_DEVICE, "parameter 'fc.weight' is not on cpu:2; model 'net' is on cpu:0, cpu:1");
   expect_refused(troika_trainer_get_gradient(trainer_, "fc.weight", values, 192, &error_), TROIKA_ERROR_NOT_INITIALIZED,
-                 "gradient of 'fc.weight' has no value before the first step");
+                 "gradient of 'fc.weight' has no value: there was no step");
   expect_refused(troika_trainer_get_gradient(trainer_, "fc.weight", values, 4, &error_), kInvalid,
                  "gradient of 'fc.weight': buffer has 4 bytes");
   expect_refused(troika_trainer_get_gradient(trainer_, "fc.weight", values, -4, &error_), kInvalid,
@@ -287,7 +287,7 @@ TEST_F(TrainerApi, refuses_an_epoch_that_has_no_batch) {
   options.batch = 11;
   options.drop_last = 1;
   expect_ok(troika_loader_create(dataset_, &options, &loader_, &error_));
-  refuse("loader: its dataset has 10 samples and drop_last is set, need at least 11 for one batch");
+  refuse("loader: an epoch has 10 samples and drop_last is set, need at least 11 for one batch");
   troika_dataset_destroy(dataset_);
   make_loader(0);
   refuse("loader: its dataset has 0 samples, need at least 1");
@@ -423,6 +423,19 @@ TEST_F(LongCompile, ends_at_the_deadline_and_leaves_the_trainer_usable) {
 }
 
 TEST_F(LongCompile, ends_when_a_stop_is_requested) {
+  struct Lines {
+    std::atomic<bool> is_compiling{false}, has_compiled{false};
+  } lines;
+  troika_context_options logged = TROIKA_CONTEXT_OPTIONS_INIT;
+  logged.log_level = TROIKA_LOG_DEBUG;
+  logged.log_user = &lines;
+  logged.log = [](int32_t, const char*, const char* line, void* user) {
+    if (std::strncmp(line, "pass ", 5) == 0) static_cast<Lines*>(user)->is_compiling = true;
+    if (std::strstr(line, "compiled plan")) static_cast<Lines*>(user)->has_compiled = true;
+  };
+  troika_context context = nullptr;
+  expect_ok(troika_context_create(&logged, &context, &error_));
+  std::swap(context, context_);
   attach(600000);
   const int64_t image[] = {3, 224, 224};
   expect_ok(troika_dataset_create_synthetic(context_, image, 3, 1024, 10, 1, &dataset_, &error_));
@@ -432,10 +445,12 @@ TEST_F(LongCompile, ends_when_a_stop_is_requested) {
   expect_ok(troika_loader_create(dataset_, &options, &loader_, &error_));
   troika_status status = TROIKA_OK;
   std::thread call([&] { status = troika_trainer_train_epoch(trainer_, loader_, nullptr, nullptr); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  while (!lines.is_compiling) std::this_thread::yield();
   expect_ok(troika_trainer_request_stop(trainer_, &error_));
   call.join();
   EXPECT_EQ(status, TROIKA_STOPPED);
+  EXPECT_FALSE(lines.has_compiled);
+  troika_context_destroy(context);
   troika_loader_position at = TROIKA_LOADER_POSITION_INIT;
   expect_ok(troika_loader_tell(loader_, &at, &error_));
   EXPECT_EQ(at.batch, 0);

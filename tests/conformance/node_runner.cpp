@@ -98,6 +98,7 @@ Held NodeRunner::hold(const TensorType& type, const Array& array, const LayoutPt
     case DType::u8: store<uint8_t>(array, host.data()); break;
     case DType::bf16: store_16(array, host.data(), bf16_of_float); break;
     case DType::f16: store_16(array, host.data(), f16_of_float); break;
+    default: throw Error(Status::internal, text("no kernel has values of ", name_of(type.dtype)));
   }
   const Held plain = allocate(type, nullptr, std::byte{0});
   if (!host.empty()) device_->copy_from_host(plain.memory.get(), host.data(), host.size());
@@ -129,6 +130,7 @@ Array NodeRunner::read(const Held& held) {
     case DType::u8: load<uint8_t>(host.data(), array); break;
     case DType::bf16: load_16(host.data(), array, float_of_bf16); break;
     case DType::f16: load_16(host.data(), array, float_of_f16); break;
+    default: throw Error(Status::internal, text("no kernel has values of ", name_of(held.type.dtype)));
   }
   return array;
 }

@@ -37,6 +37,8 @@ TEST(CheckedElements, CountsShapesThatFit) {
 
 TEST(CheckedElements, RefusesAProductThatOverflows) {
   const int64_t large = int64_t{1} << 40;
+  EXPECT_THROWS(Status::invalid_argument, "w: shape [0, 1099511627776, 1099511627776] has too many elements",
+                checked_elements({0, large, large}, "w"));
   EXPECT_THROWS(Status::invalid_argument, "w: shape [1099511627776, 1099511627776] has too many elements",
                 checked_elements({large, large}, "w"));
   EXPECT_THROWS(Status::invalid_argument, "has too many elements",

@@ -69,6 +69,14 @@ TEST(WeightedSampler, depends_on_seed_epoch_and_place_alone) {
   EXPECT_EQ(a.index_of(WeightedSampler::key_of(7, 2), 99), draws(a, 7, 2, 100).back());
 }
 
+// Training states hold the digest, and runs resume with the draws.
+TEST(WeightedSampler, draws_what_version_1_0_drew) {
+  const WeightedSampler sampler({3, 1, 4, 1, 5, 9, 2, 6});
+  EXPECT_EQ(draws(sampler, 7, 2, 12), (std::vector<int64_t>{6, 5, 4, 4, 4, 5, 5, 4, 5, 5, 2, 4}));
+  EXPECT_EQ(draws(sampler, ~uint64_t{0}, 1000000, 4), (std::vector<int64_t>{1, 7, 0, 0}));
+  EXPECT_EQ(sampler.digest(), 7501182059689470739u);
+}
+
 TEST(WeightedSampler, has_a_digest_of_its_weights) {
   const std::vector<double> weights = {1, 2, 3};
   EXPECT_EQ(WeightedSampler(weights).digest(), WeightedSampler(weights).digest());

@@ -4,6 +4,8 @@
 #include "data/array_dataset.h"
 #include "data/callback_dataset.h"
 #include "data/data_helpers.h"
+#include "data/synthetic_dataset.h"
+#include "support/throws.h"
 
 namespace troika {
 namespace {
@@ -41,6 +43,27 @@ TEST(CombinedDataset, is_fixed_if_all_its_sources_are) {
   EXPECT_TRUE(CombinedDataset::concat({fixed, fixed})->is_fixed());
   EXPECT_FALSE(CombinedDataset::concat({fixed, free})->is_fixed());
   EXPECT_FALSE(CombinedDataset::range(free, 1, 2)->is_fixed());
+}
+
+TEST(CombinedDataset, is_cut_into_parts_of_parts) {
+  std::vector<float> inputs(100);
+  std::iota(inputs.begin(), inputs.end(), 0.0f);
+  const auto whole = std::make_shared<const ArrayDataset>(Shape{1}, inputs, std::vector<int32_t>(100));
+  const auto scattered = CombinedDataset::subset(whole, {90, 10, 80, 20, 70, 30, 60, 40});
+  const auto middle = CombinedDataset::range(scattered, 2, 5);
+  EXPECT_EQ(read_all(*middle).inputs, (std::vector<float>{80, 20, 70, 30, 60}));
+  EXPECT_EQ(read_all(*CombinedDataset::range(middle, 1, 3)).inputs, (std::vector<float>{20, 70, 30}));
+  EXPECT_EQ(read_all(*CombinedDataset::subset(middle, {4, 0, 0})).inputs, (std::vector<float>{60, 80, 80}));
+  EXPECT_EQ(read_all(*CombinedDataset::subset(middle, {1, 2, 3})).inputs, (std::vector<float>{20, 70, 30}));
+  const auto twice = CombinedDataset::concat({middle, CombinedDataset::range(whole, 5, 2)});
+  EXPECT_EQ(read_all(*CombinedDataset::range(twice, 4, 3)).inputs, (std::vector<float>{60, 5, 6}));
+  EXPECT_EQ(CombinedDataset::range(scattered, 3, 0)->size(), 0);
+}
+
+TEST(CombinedDataset, refuses_more_elements_than_can_be_counted) {
+  const auto half = std::make_shared<const SyntheticDataset>(Shape{1}, int64_t{1} << 59, 2, 1);
+  EXPECT_EQ(CombinedDataset::concat({half, half})->size(), int64_t{1} << 60);
+  EXPECT_THROWS(Status::invalid_argument, "has too many elements", CombinedDataset::concat({half, half, half}));
 }
 
 // One call of a source reads 1,024 samples at most.

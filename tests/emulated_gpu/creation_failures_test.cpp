@@ -203,7 +203,7 @@ TEST_F(CreationFailures, end_clean_on_a_gpu_with_two_replicas) {
 
 TEST_F(CreationFailures, end_clean_in_a_pipeline_of_two_gpus) {
   troika_trainer_options options = defaults();
-  options.mesh = {1, 2, 1};
+  options.mesh = {1, 2, 1, 0};
   fail_each([&] { return train(gpus({0, 1}), false, options); });
 }
 

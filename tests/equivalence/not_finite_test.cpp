@@ -74,6 +74,34 @@ TEST(NotFinite, StepsAreSkippedWithEveryOptionOfAStep) {
         for (float number : {kNaN, kInfinity}) expect_one_skipped(options, devices, number, text(name, ' ', devices));
 }
 
+// One image of the batch has a number that is none. Channels that do not see the number go on.
+TEST(NotFinite, RunningStatisticsStayFinite) {
+  for (const float number : {kNaN, kInfinity})
+    for (const int devices : {1, 2})
+      for (const bool syncs : {false, true})
+        for (const DType compute : {DType::f32, DType::bf16}) {
+          TrainerOptions options = skipping();
+          options.compute = compute;
+          options.syncs_statistics = syncs;
+          auto batches = make_batches(2, 8, 40);
+          Trainer trainer(test_context(), batch_norm_net(), test_devices(devices), options);
+          StepResult result;
+          trainer.step(batches[0], result);
+          const Named before = look_at(trainer).buffers;
+          batches[1].inputs[3] = number;
+          trainer.step(batches[1], result);
+          EXPECT_TRUE(result.is_skipped);
+          const Named after = look_at(trainer).buffers;
+          for (const auto& [name, values] : after)
+            for (const float value : values) ASSERT_TRUE(std::isfinite(value)) << name;
+          ASSERT_FALSE(after.empty());
+          batches[1].inputs[3] = 0;
+          trainer.step(batches[1], result);
+          EXPECT_FALSE(result.is_skipped);
+          EXPECT_FALSE(look_at(trainer).buffers == before) << "statistics are tracked again";
+        }
+}
+
 TEST(NotFinite, TheCheckChangesNoBitOfOtherSteps) {
   const auto batches = make_batches({6, 5, 7}, 41);
   for (int n : {1, 3})

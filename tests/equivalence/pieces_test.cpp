@@ -319,6 +319,45 @@ TEST(Pieces, AddUpGradientsUntilApply) {
       }
 }
 
+// Passes over parts of any size, weighed by their shares of the labels, add up to the gradient of
+// the mean over all.
+TEST(Pieces, AddUpToTheMeanIfTheyAreWeighed) {
+  const Batch batch = make_batches(1, 24, 33)[0];
+  const int64_t sizes[] = {5, 16, 3};
+  for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{3, 1, 1}, Mesh{2, 2, 1}, Mesh{2, 1, 2}})
+    for (const bool ignores : {false, true})
+      for (const double scale : {0.0, 64.0}) {
+        TrainerOptions options = scaled_options(DType::f32, scale);
+        options.mesh = mesh;
+        if (ignores) options.labels.ignored = 2;
+        const auto devices = test_devices(devices_of(mesh));
+        Trainer whole(test_context(), conv_net(), devices, options);
+        Trainer parts(test_context(), conv_net(), devices, options);
+        StepResult of_whole;
+        whole.forward(batch, {}, of_whole, true, nullptr);
+        whole.backward({}, nullptr);
+        double loss = 0;
+        int64_t first = 0;
+        for (const int64_t size : sizes) {
+          const Batch part = slice(batch, first, first + size);
+          first += size;
+          const auto counted =
+              ignores ? size - std::count(part.labels.begin(), part.labels.end(), 2) : static_cast<std::ptrdiff_t>(size);
+          const double weight = static_cast<double>(counted) / static_cast<double>(of_whole.labels);
+          StepResult result;
+          parts.forward(part, {.weight = weight}, result, true, nullptr);
+          EXPECT_EQ(result.labels, counted);
+          loss += weight * result.loss;  // the loss is reported without the weight
+          parts.backward({}, nullptr);
+        }
+        EXPECT_NEAR(loss, of_whole.loss, 1e-6);
+        const Named expected = gradients_of(whole), found = gradients_of(parts);
+        for (const auto& [name, values] : expected)
+          EXPECT_LE(difference(values, found.at(name)), 1e-6) << name << " on " << name_of(mesh);
+        EXPECT_FALSE(expected == Named());
+      }
+}
+
 // Two passes of half a batch each are a step of the whole batch, if the loss is a sum.
 TEST(Pieces, AddUpToTheStepOfALargerBatch) {
   TrainerOptions options = deadline_options();

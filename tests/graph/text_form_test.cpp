@@ -119,7 +119,7 @@ TEST(TextForm, SaysWhereItFoundWhatItDoesNotUnderstand) {
   EXPECT_THROWS(Status::invalid_argument,
                 "graph text: found 'softmax() \"n\" return' at character 17, need the name of an op",
                 parse_graph("graph \"g\" { () = softmax() \"n\" return }"));
-  EXPECT_THROWS(Status::invalid_argument, "dtype: found 'f31'", parse_graph("graph \"g\" { %0 : f31[1] input \"x\" }"));
+  EXPECT_THROWS(Status::invalid_argument, "found 'f31", parse_graph("graph \"g\" { %0 : f31[1] input \"x\" }"));
 }
 
 TEST(TextForm, RefusesNumbersThatAreNone) {

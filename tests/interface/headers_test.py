@@ -130,13 +130,28 @@ int main(void) {
     assert not libraries, libraries
 
 
-def test_objects_outlive_their_process(folder):
-    """A global object destroys a trainer during exit; a forked child uses and destroys its parent's objects."""
+def build_lost_process(folder):
     program = folder / "lost_process"
     run(*CXX, "-std=c++17", "-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}", HERE / "lost_process.cpp", "-o", program, LIBRARY,
         f"-Wl,-rpath,{BUILD}")
-    for way in ("exit", "fork"):
+    return program
+
+
+def test_objects_outlive_their_process(folder):
+    """A global object destroys a trainer during exit. A forked child uses and destroys its parent's objects, and makes new ones."""
+    program = build_lost_process(folder)
+    for way in ("exit", "fork", "serve"):
         assert run(program, way, cwd=folder) == "", way
+
+
+def test_process_exits_while_threads_compute(folder):
+    """It ends as usual, at any moment, and the state that is being written is there."""
+    program = build_lost_process(folder)
+    state = folder / "background.safetensors"
+    for moment in range(40):
+        state.unlink(missing_ok=True)
+        assert run(program, "busy", str(moment), cwd=folder) == "", moment
+        assert state.exists(), moment
 
 
 def test_program_outside_the_tree_builds_against_the_install(folder):

@@ -388,6 +388,8 @@ TROIKA_API(troika_status) troika_loader_seek(troika_loader loader,
 TROIKA_API(void) troika_loader_destroy(troika_loader loader);
 TROIKA_API(troika_status) troika_batch_create(troika_tensor inputs, troika_tensor targets,
                                               troika_batch *out_batch, troika_error *error);
+TROIKA_API(troika_status) troika_batch_copy(troika_batch batch, troika_batch *out_batch,
+                                            troika_error *error);
 typedef struct troika_batch_info {
   uint32_t struct_size;
   int32_t rank;
@@ -831,9 +833,10 @@ typedef struct troika_metrics {
   int64_t correct;
   double seconds;
   int64_t labels;
+  int64_t skipped_steps;
 } troika_metrics;
 #define TROIKA_METRICS_INIT \
-  { sizeof(troika_metrics), 0, 0.0, 0.0, 0, 0, 0.0, 0 }
+  { sizeof(troika_metrics), 0, 0.0, 0.0, 0, 0, 0.0, 0, 0 }
 TROIKA_API(void) troika_metrics_init(troika_metrics *metrics, uint32_t struct_size);
 TROIKA_API(troika_status) troika_trainer_train_epoch(troika_trainer trainer, troika_loader loader,
                                                      troika_metrics *out_metrics,
@@ -1042,9 +1045,10 @@ typedef struct troika_forward_options {
   int32_t input_gradient;
   int32_t own_loss;
   int32_t reserved;
+  double weight;
 } troika_forward_options;
 #define TROIKA_FORWARD_OPTIONS_INIT \
-  { sizeof(troika_forward_options), 0, 0, 0 }
+  { sizeof(troika_forward_options), 0, 0, 0, 0.0 }
 TROIKA_API(void) troika_forward_options_init(troika_forward_options *options, uint32_t struct_size);
 TROIKA_API(troika_status) troika_trainer_forward(troika_trainer trainer, troika_batch batch,
                                                  const troika_forward_options *options,

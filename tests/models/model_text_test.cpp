@@ -111,7 +111,7 @@ TEST(ModelText, RefusesWhatCannotBe) {
   corrupt("has a '/'", "%1 : f32[2, 4, 4] = relu(%0) \"a/b\"");
   corrupt("relu 'a': its output is f32[2, 4, 4], the file says f32[2, 4]", "%1 : f32[2, 4] = relu(%0) \"a\"");
   corrupt("the file says i32[2, 4, 4]", "%1 : i32[2, 4, 4] = relu(%0) \"a\"");
-  corrupt("dtype: found 'f31'", "%1 : f31[2, 4, 4] = relu(%0) \"a\"");
+  corrupt("found 'f31", "%1 : f31[2, 4, 4] = relu(%0) \"a\"");
   refuse(Status::unsupported, "layers of kind 'attention' are unknown",
          of_layers("%1 : f32[2, 4, 4] = attention(%0) \"a\""));
   // ops that are no layers

@@ -197,7 +197,32 @@ TEST_F(DevicePredictorsTest, ChooseThreadsByTheWork) {
   EXPECT_EQ(DevicePredictors(fixed, *model_, kCpu).threads_for(1, kNoValue), 3);
 }
 
-TEST(ThreadBudgetTest, GivesThreadsInTurnAndNeverTooMany) {
+// One that wants all threads comes before those that want one later.
+TEST(ThreadBudgetTest, GivesThreadsInTheOrderOfTheRequests) {
+  for (int round = 0; round < 20; ++round) {
+    ThreadBudget budget(3);
+    std::vector<int> order;
+    std::mutex mutex;
+    std::vector<std::thread> threads;
+    {
+      const ThreadBudget::Share first(budget, 1);
+      for (int number = 0; number < 4; ++number) {
+        threads.emplace_back([&, number] {
+          const ThreadBudget::Share share(budget, number == 0 ? 3 : 1);
+          const std::lock_guard lock(mutex);
+          order.push_back(number);
+        });
+        while (budget.waiting() <= static_cast<size_t>(number)) std::this_thread::yield();
+      }
+      const std::lock_guard lock(mutex);
+      EXPECT_TRUE(order.empty()) << "a later request has overtaken the first";
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(order.at(0), 0);
+  }
+}
+
+TEST(ThreadBudgetTest, NeverGivesTooManyThreads) {
   ThreadBudget budget(5);
   std::atomic<int> taken{0};
   std::vector<std::thread> threads;

@@ -90,8 +90,11 @@ KernelChoice select_batch_norm2d(const CpuDevice& device, const KernelRequest& r
       const double unbiased = count > 1 ? squares / (count - 1) : variance;
       if (!running_mean) continue;
       const double whole_mean = batch_mean + (lacks ? static_cast<const float*>(in[8])[channel] : 0);
-      running_mean[channel] = static_cast<float>((1 - momentum) * running_mean[channel] + momentum * whole_mean);
-      running_var[channel] = static_cast<float>((1 - momentum) * running_var[channel] + momentum * unbiased);
+      const auto new_mean = static_cast<float>((1 - momentum) * running_mean[channel] + momentum * whole_mean),
+                 new_var = static_cast<float>((1 - momentum) * running_var[channel] + momentum * unbiased);
+      if (!std::isfinite(new_mean) || !std::isfinite(new_var)) continue;  // one such batch would spoil all later ones
+      running_mean[channel] = new_mean;
+      running_var[channel] = new_var;
     }
     if (in[5]) ++*static_cast<int64_t*>(in[5]);
     apply_chunks(in[0], in[6], out[0], v, mean, scale, bias, relu);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/kernels.h"
@@ -89,6 +90,18 @@ std::vector<Entry> list_kernels() {
   return entries;
 }
 
+// oneDNN writes the code of its matrix products when the first of them runs, and ends the process
+// if it cannot have memory for the code. So the first one runs now, when there is enough.
+void run_first_product() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    constexpr dnnl_dim_t kSize = 32;
+    const std::vector<float> a(kSize * kSize, 1.0f);
+    std::vector<float> c(kSize * kSize);
+    dnnl_sgemm('N', 'N', kSize, kSize, kSize, 1.0f, a.data(), kSize, a.data(), kSize, 0.0f, c.data(), kSize);
+  });
+}
+
 }  // namespace
 
 KernelChoice CpuDevice::select(const KernelRequest& request) {
@@ -99,6 +112,7 @@ KernelChoice CpuDevice::select(const KernelRequest& request) {
     throw Error(Status::unsupported,
                 text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
   require_address_space(kRoomOfLibraries);
+  run_first_product();
   return check(text(request.node.op, " '", request.node.name, "' on ", id()), [&] {
     if (entry->kind == CpuKernel::low || !has_low_operand(request)) return entry->select(*this, request);
     if (entry->kind == CpuKernel::product)

@@ -31,9 +31,11 @@ __device__ inline void store_statistics(const Statistics& to, int64_t channel, d
   to.inv_std[channel] = 1 / sqrtf(static_cast<float>(squares * to.share + to.eps));
   if (!to.running_mean) return;
   const double whole_mean = mean + (to.lacking ? to.lacking[channel] : 0);
-  to.running_mean[channel] = static_cast<float>((1 - to.momentum) * before.mean + to.momentum * whole_mean);
-  to.running_var[channel] =
-      static_cast<float>((1 - to.momentum) * before.var + to.momentum * squares * to.unbiased_share);
+  const float new_mean = static_cast<float>((1 - to.momentum) * before.mean + to.momentum * whole_mean);
+  const float new_var = static_cast<float>((1 - to.momentum) * before.var + to.momentum * squares * to.unbiased_share);
+  if (!isfinite(new_mean) || !isfinite(new_var)) return;  // one such batch would spoil all later ones
+  to.running_mean[channel] = new_mean;
+  to.running_var[channel] = new_var;
 }
 
 // A row {values a channel, means [channels], sums of squared differences [channels]} of each rank,
