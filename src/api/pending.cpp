@@ -16,7 +16,7 @@ bool run_step(Trainer& trainer, const Batch& batch, bool is_stopped, PendingObje
   troika_step_result result = TROIKA_STEP_RESULT_INIT;
   troika_error error{};
   const troika_status status = guard(&error, [&] {
-    if (is_exiting()) throw Error(Status::unsupported, "troika_trainer_step_async: the process is exiting");
+    require_no_exit();
     StepResult found;
     if (is_stopped || !trainer.step(batch, found)) return TROIKA_STOPPED;
     result = to_public(found);

@@ -21,7 +21,7 @@ class Interruption {
   // or UNSUPPORTED if the process exits.
   void check(const char* work) const {
     if (stop_ && *stop_) throw Stopped();
-    if (is_exiting()) throw Error(Status::unsupported, text(work, ": the process is exiting"));
+    require_no_exit();
     if (std::chrono::steady_clock::now() >= deadline_)
       throw Error(Status::comm, text(work, " did not end before the deadline (deadline_ms)"));
   }

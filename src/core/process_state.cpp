@@ -21,7 +21,7 @@ std::atomic<int> holds{0};
 thread_local int own_uses = 0;  // the thread that exits need not wait for itself
 
 void begin_exit() {
-  exiting = true;
+  if (exiting.exchange(true)) return;
   constexpr std::chrono::seconds kMost(30);
   const auto end = std::chrono::steady_clock::now() + kMost;
   while (holds > own_uses && std::chrono::steady_clock::now() < end)
@@ -57,10 +57,11 @@ bool is_exiting() { return exiting; }
 ExitHold::ExitHold() { ++holds; }
 ExitHold::~ExitHold() { --holds; }
 
-LibraryUse::LibraryUse() {
+void require_no_exit() {
   if (exiting) throw Error(Status::unsupported, "the process is exiting");
-  ++own_uses;
 }
+
+LibraryUse::LibraryUse() { ++own_uses; }
 LibraryUse::~LibraryUse() { --own_uses; }
 
 }  // namespace troika

@@ -28,8 +28,11 @@ class ExitHold {
   ExitHold& operator=(const ExitHold&) = delete;
 };
 
-// A thread uses oneDNN or another library, which must not end meanwhile. Long uses end early if
-// is_exiting(). Throws UNSUPPORTED if the exit has begun.
+// Throws UNSUPPORTED if the process has begun to exit.
+void require_no_exit();
+
+// A thread may use oneDNN or another library, which must not end meanwhile. It calls
+// require_no_exit() first, and again before each further piece of work.
 class LibraryUse {
  public:
   LibraryUse();

@@ -87,7 +87,7 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
   auto recorded = plan.recorded.begin();
   while (recorded != plan.recorded.end() && recorded->first < first) ++recorded;
   for (size_t i = first; i < last; ++i) {
-    if (is_exiting()) throw Error(Status::unsupported, "the process is exiting");
+    require_no_exit();
     const PlanStep& step = plan.steps[i];
     if (!trace && recorded != plan.recorded.end() && recorded->first == i) {
       recorded->recording->run();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/process_state.h"
 #include "ops/op_def.h"
 
 namespace troika {
@@ -70,6 +71,7 @@ void StateMemory::fill(Device& device, const Packed& packed) {
 // Runs on the worker, as every kernel does.
 void StateMemory::reorder(Device& device, const TensorType& type, const LayoutPtr& from, const LayoutPtr& to,
                           void* source, void* target) {
+  require_no_exit();
   KernelChoice reorder = device.select_reorder(type, from, to);
   Buffer scratch = device.allocate(reorder.scratch_bytes, "scratch");
   void *in[] = {source}, *out[] = {target};
@@ -109,6 +111,7 @@ void StateMemory::prepare_sums(const StateTable& state) {
   const size_t bytes = state.segment_bytes(Segment::gradients);
   if (!additions_.empty() || bytes == 0) return;
   worker_.run([&] {
+    require_no_exit();
     Buffer set_aside = device_.allocate(bytes, "memory for sums of gradients");
     std::vector<Addition> additions;
     for (size_t begin = 0; begin < bytes; begin += kMostAdded) {

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-LIMITS_MIB = range(80, 480, 3)
+LIMITS_MIB = range(80, 720, 4)
 OUT_OF_MEMORY = "-2"
 
 
