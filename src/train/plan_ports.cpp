@@ -86,6 +86,7 @@ SampleStore::Parts parts_read(const Plan& plan) {
 RunResults read_results(const Plan& plan, const std::byte* numbers) {
   RunResults results;
   for (const OutputPort& output : plan.outputs) {
+    if (output.report == Report::value || output.report == Report::input_gradient) continue;  // see copy_rows
     const std::byte* const data = numbers + (output.location.offset - plan.result_numbers.offset);
     auto read = [&](auto& value) { std::memcpy(&value, data, sizeof value); };
     auto number_at = [&](int64_t i) {
@@ -97,7 +98,7 @@ RunResults read_results(const Plan& plan, const std::byte* numbers) {
     int32_t is_finite = 1;
     switch (output.report) {
       case Report::value:
-      case Report::input_gradient: break;  // copied by the caller that asked for them
+      case Report::input_gradient: break;
       case Report::loss: results.loss += number_at(0); break;
       case Report::correct: read(count), results.correct += count; break;
       // Losses come in the order of samples, so that their sum has the same bits on any mesh.
