@@ -61,7 +61,7 @@ troika_status troika_trainer_step_async(troika_trainer trainer, troika_batch bat
         {[owner = object.shared(), kept, pending](bool is_stopped) {
            return run_step(*owner->trainer, *kept, is_stopped, *pending);
          },
-         [pending, done, user] { publish(*pending, done, user); }},
+         [pending, done, user] { publish(*pending, done, user); }, done != nullptr},
         [&] {
           if (!busy.begin_alone()) refuse_busy(kName, "trainer");
         },

@@ -49,21 +49,29 @@ void AsyncSteps::run() {
     lock.lock();
     if (!goes_on && !is_stopped) stopped_ = steps_.size();
     if (steps_.empty()) std::exchange(release_, nullptr)();
+    calls_host_ = step.calls_host;
     lock.unlock();
     step.run = nullptr;  // may end the trainer, and so call end()
     step.done();
     step = {};
     lock.lock();
+    calls_host_ = false;
   }
 }
 
 void AsyncSteps::end() {
+  bool may_wait = true;
   {
     std::lock_guard lock(mutex_);
     is_ending_ = true;
+    may_wait = !calls_host_;
   }
   changed_.notify_all();
-  if (thread_.joinable()) thread_.detach();
+  if (!thread_.joinable()) return;
+  if (may_wait && thread_.get_id() != std::this_thread::get_id())
+    thread_.join();
+  else
+    thread_.detach();
 }
 
 }  // namespace troika

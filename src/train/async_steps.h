@@ -23,6 +23,7 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
     // Called when another call may use the trainer, unless more steps are waiting. `run`, with all
     // that it holds, has ended by then: the trainer perhaps too.
     std::function<void()> done;
+    bool calls_host = false;  // `done` may wait for whoever ends the trainer
   };
   // Reserves the trainer for steps, or throws BUSY. Called if no step is waiting or running.
   using Reserve = std::function<void()>;
@@ -30,8 +31,8 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   // Appends a step. `reserve` is called before the first step, and `release` after the last. Throws
   // BUSY if too many steps are waiting.
   void add(Step step, const Reserve& reserve, std::function<void()> release);
-  // Ends the thread when it has nothing more to do. Does not wait: the thread may be in a callback
-  // that waits for the caller. No step is waiting.
+  // Ends the thread, and waits for it, except on that thread and while it calls the host. No step
+  // is waiting.
   void end();
 
  private:
@@ -43,7 +44,7 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   std::deque<Step> steps_;
   size_t stopped_ = 0;  // the first of them, which are only told
   std::function<void()> release_;  // set while steps are waiting or running
-  bool is_ending_ = false;
+  bool is_ending_ = false, calls_host_ = false;
   std::thread thread_;
 };
 

@@ -545,14 +545,14 @@ Managed* make_host_tensor(Call& call) {
 }
 
 // A tensor that the call takes, if it succeeds. It is the host's own, or one that was exported.
-template <typename Managed, typename Stored>
+template <typename Managed>
 class TakenTensor {
  public:
-  TakenTensor(Call& call, std::vector<Stored>& exported) : exported_(exported) {
+  TakenTensor(Call& call, std::vector<Managed*>& exported) : exported_(exported) {
     const uint8_t b = call.byte();
     if (b >= 250) return;
     if (b < 100 && !exported.empty()) {
-      value_ = reinterpret_cast<Managed*>(exported.back());
+      value_ = exported.back();
       exported.pop_back();
     } else {
       value_ = make_host_tensor<Managed>(call);
@@ -560,57 +560,55 @@ class TakenTensor {
   }
   Managed* get() { return value_; }
   void finish(troika_status status) {
-    if (status < 0 && value_) exported_.push_back(reinterpret_cast<Stored>(value_));
+    if (status < 0 && value_) exported_.push_back(value_);
   }
 
  private:
-  std::vector<Stored>& exported_;
+  std::vector<Managed*>& exported_;
   Managed* value_ = nullptr;
 };
 
 template <>
-class Argument<struct DLManagedTensor*> : public TakenTensor<DLManagedTensor, DLManagedTensor*> {
+class Argument<struct DLManagedTensor*> : public TakenTensor<DLManagedTensor> {
  public:
   Argument(Call& call, const char*) : TakenTensor(call, call.world().managed) {}
   DLManagedTensor* value() { return get(); }
 };
 
 template <>
-class Argument<struct DLManagedTensorVersioned*> : public TakenTensor<VersionedTensor, void*> {
+class Argument<struct DLManagedTensorVersioned*> : public TakenTensor<DLManagedTensorVersioned> {
  public:
   Argument(Call& call, const char*) : TakenTensor(call, call.world().managed_versioned) {
     if (!get()) return;
-    get()->major = call.byte() < 240 ? 1 : 2;
+    get()->version.major = call.byte() < 240 ? 1 : 2;
     get()->flags = call.byte() < 128 ? 0 : call.byte() % 4;
   }
-  struct DLManagedTensorVersioned* value() {
-    return reinterpret_cast<struct DLManagedTensorVersioned*>(get());
-  }
+  DLManagedTensorVersioned* value() { return get(); }
 };
 
-template <typename Managed, typename Stored>
+template <typename Managed>
 class ExportedTensor {
  public:
-  ExportedTensor(Call& call, std::vector<Stored>& exported) : exported_(exported), is_null_(call.byte() >= 250) {}
+  ExportedTensor(Call& call, std::vector<Managed*>& exported) : exported_(exported), is_null_(call.byte() >= 250) {}
   Managed** value() { return is_null_ ? nullptr : &value_; }
   void finish(troika_status status) {
-    if (status >= 0 && value_) exported_.push_back(reinterpret_cast<Stored>(value_));
+    if (status >= 0 && value_) exported_.push_back(value_);
   }
 
  private:
-  std::vector<Stored>& exported_;
+  std::vector<Managed*>& exported_;
   bool is_null_;
   Managed* value_ = nullptr;
 };
 
 template <>
-class Argument<struct DLManagedTensor**> : public ExportedTensor<DLManagedTensor, DLManagedTensor*> {
+class Argument<struct DLManagedTensor**> : public ExportedTensor<DLManagedTensor> {
  public:
   Argument(Call& call, const char*) : ExportedTensor(call, call.world().managed) {}
 };
 
 template <>
-class Argument<struct DLManagedTensorVersioned**> : public ExportedTensor<struct DLManagedTensorVersioned, void*> {
+class Argument<struct DLManagedTensorVersioned**> : public ExportedTensor<DLManagedTensorVersioned> {
  public:
   Argument(Call& call, const char*) : ExportedTensor(call, call.world().managed_versioned) {}
 };

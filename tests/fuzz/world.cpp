@@ -3,12 +3,27 @@
 
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "api/allocation_hooks.h"
 #include "core/utf8.h"
 
 namespace troika::fuzz {
+
+// A trainer that ends in a step's callback leaves the thread of its steps to end by itself. The
+// search for leaks would take the thread's memory for one.
+bool has_thread_of_steps() {
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
+    if (name == "troika steps") return true;
+  }
+  return false;
+}
 
 void Tokens::check() {
   for (int wait = 0; wait < 1000; ++wait) {
@@ -17,6 +32,8 @@ void Tokens::check() {
     if (all) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  for (int wait = 0; wait < 1000 && has_thread_of_steps(); ++wait)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   for (const Token& token : tokens_)
     if (token.released != token.expected)
       report("user data",
@@ -54,7 +71,7 @@ void World::destroy_all(Tape& tape) {
   for (size_t i = 0; i < kKinds; ++i, first += 3)  // 3 and 8 have no common factor, so every kind has its turn
     for (void* handle : handles_[first % kKinds]) kDestroy[first % kKinds](handle);
   for (DLManagedTensor* tensor : managed) tensor->deleter(tensor);
-  for (void* tensor : managed_versioned) delete_versioned(tensor);
+  for (DLManagedTensorVersioned* tensor : managed_versioned) tensor->deleter(tensor);
 }
 
 // ---- callbacks ----

@@ -39,19 +39,6 @@ constexpr size_t kKinds = 8;
 
 class World;
 
-// The struct of DLPack 1.0.
-struct VersionedTensor {
-  uint32_t major, minor;
-  void* manager_ctx;
-  void (*deleter)(VersionedTensor* self);
-  uint64_t flags;
-  DLTensor dl_tensor;
-};
-inline void delete_versioned(void* tensor) {
-  auto* versioned = static_cast<VersionedTensor*>(tensor);
-  versioned->deleter(versioned);
-}
-
 // The `user` of a callback. It counts how often the library released it.
 struct Token {
   std::atomic<int> released{0};
@@ -116,7 +103,7 @@ class World {
   void destroy_all(Tape& tape);
 
   std::vector<DLManagedTensor*> managed;
-  std::vector<void*> managed_versioned;
+  std::vector<DLManagedTensorVersioned*> managed_versioned;
   std::vector<troika_value> values{0, 1, -1};
   std::vector<char> file;  // the last model that was written to memory
 
