@@ -138,6 +138,7 @@ TEST_F(TrainerStreams, stop_while_they_wait_for_the_host) {
         expect_ok(troika_trainer_evaluate(trainer_, loader_, &metrics_, &error_));
         EXPECT_EQ(metrics_.samples, 23);
       }
+      drop();  // the callback uses variables of the loop
     }
 }
 
