@@ -30,6 +30,18 @@ class Shape {
     return n;
   }
 
+  // Whether there are more elements than `most`, also if their number overflows.
+  bool has_more_than(int64_t most) const {
+    int64_t n = 1;
+    for (int64_t d : dims_)
+      if (d == 0) return false;
+    for (int64_t d : dims_) {
+      if (n > most / d) return true;
+      n *= d;
+    }
+    return false;
+  }
+
   // [n, dims...]: n tensors of this shape, one after another.
   Shape times(int64_t n) const {
     Shape shape = *this;

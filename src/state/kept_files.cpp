@@ -1,12 +1,19 @@
 // Names with a step, and the folder that has them.
 #include "state/kept_files.h"
 
+#include <dirent.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <memory>
+#include <new>
 #include <vector>
 
+#include "core/destroy.h"
 #include "core/error.h"
+#include "core/file_system.h"
 #include "core/text.h"
 #include "core/utf8.h"
 
@@ -20,25 +27,40 @@ struct KeptFile {
   std::filesystem::path path;
 };
 
+// Calls f(name) for each entry of the folder, if there is such a folder. The standard library's
+// iterator would end the process if memory ran out.
+template <typename F>
+void for_each_entry(const std::filesystem::path& folder, F f) {
+  auto check = [&](int error) {
+    if (error == ENOMEM) throw std::bad_alloc();
+    if (error)
+      throw Error(Status::io,
+                  text("folder '", printable(folder.string()), "': cannot be read: ", system_error_text(error)));
+  };
+  const std::unique_ptr<DIR, Destroy<closedir>> entries(opendir(folder.c_str()));
+  if (!entries) return check(errno == ENOENT ? 0 : errno);
+  while (true) {
+    errno = 0;
+    const dirent* const entry = readdir(entries.get());
+    if (!entry) return check(errno);
+    f(std::string(entry->d_name));
+  }
+}
+
 // Returns the files of all steps, newest first.
 std::vector<KeptFile> find_files(const std::string& path) {
   const std::filesystem::path named = path, folder = named.has_parent_path() ? named.parent_path() : ".";
   const std::string before = named.stem().string() + "-", after = named.extension().string();
   std::vector<KeptFile> files;
-  std::error_code error;
-  std::filesystem::directory_iterator entries(folder, error);
-  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
-    const std::string name = entries->path().filename().string();
+  for_each_entry(folder, [&](const std::string& name) {
     if (name.size() < before.size() + kDigits + after.size() || !name.starts_with(before) || !name.ends_with(after))
-      continue;
+      return;
     const char* const begin = name.data() + before.size();
     const char* const end = name.data() + name.size() - after.size();
     int64_t step = 0;
     const auto [stop, failure] = std::from_chars(begin, end, step);
-    if (failure == std::errc() && stop == end && step >= 0) files.push_back({step, entries->path()});
-  }
-  if (error && error != std::errc::no_such_file_or_directory)
-    throw Error(Status::io, text("folder '", printable(folder.string()), "': cannot be read: ", error.message()));
+    if (failure == std::errc() && stop == end && step >= 0) files.push_back({step, folder / name});
+  });
   std::sort(files.begin(), files.end(), [](const KeptFile& a, const KeptFile& b) { return a.step > b.step; });
   return files;
 }

@@ -16,6 +16,14 @@ TEST(Shape, CountsItsElements) {
   EXPECT_EQ((Shape{5, 0, 7}).elements(), 0);
 }
 
+TEST(Shape, TellsWhetherItHasMoreElements) {
+  EXPECT_FALSE(Shape({2, 3}).has_more_than(6));
+  EXPECT_TRUE(Shape({2, 3}).has_more_than(5));
+  EXPECT_TRUE(Shape({int64_t{1} << 62, 4}).has_more_than(int64_t{1} << 40));
+  EXPECT_FALSE(Shape({int64_t{1} << 62, 4, 0}).has_more_than(0));
+  EXPECT_TRUE(Shape().has_more_than(0));
+}
+
 TEST(Shape, PrintsItsSizesInBrackets) {
   EXPECT_EQ(to_string(Shape{2, 3, 4}), "[2, 3, 4]");
   EXPECT_EQ(to_string(Shape{7}), "[7]");

@@ -390,6 +390,7 @@ class Argument<void*> {
     is_user_ = std::strcmp(name, "user") == 0;
     if (!is_user_) return;
     if (!call.token) call.token = &call.world().tokens().add();
+    call.token->call = call.name();
     call.token->action = call.byte();
     call.token->trainer = call.trainer;
     call.token->world = call.world().is_alone() ? &call.world() : nullptr;

@@ -195,6 +195,7 @@ int64_t elements_of(const std::vector<int64_t>& dims) {
 void begin_token(Call& call, troika_destroy_function& destroy, void*& user) {
   const uint8_t b = call.byte();
   call.token = &call.world().tokens().add();
+  call.token->call = call.name();
   call.token->action = call.byte();
   call.is_token_released = b < 200;
   destroy = b < 200 ? release_token : nullptr;

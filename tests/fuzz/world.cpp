@@ -36,8 +36,8 @@ void Tokens::check() {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   for (const Token& token : tokens_)
     if (token.released != token.expected)
-      report("user data",
-             "released " + std::to_string(token.released) + " times, needs " + std::to_string(token.expected));
+      report(token.call,
+             "user data were released " + std::to_string(token.released) + " times, needs " + std::to_string(token.expected));
 }
 
 void* World::pick_of(size_t place, uint8_t choice) {
@@ -97,9 +97,9 @@ int32_t TROIKA_CALL on_progress(const troika_progress*, void* user) {
 
 void TROIKA_CALL on_done(troika_status status, const troika_step_result* result, const troika_error* error,
                          void* user) {
+  release_token(user);  // first: the check allocates, and may fail on this thread
   if (!result && status >= 0) report("done", "no result");
   if (error) check_status("done", status, error);
-  release_token(user);
 }
 
 int64_t TROIKA_CALL on_read(const troika_read_request* request, troika_error* error, void* user) {

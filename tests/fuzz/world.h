@@ -41,6 +41,7 @@ class World;
 
 // The `user` of a callback. It counts how often the library released it.
 struct Token {
+  const char* call = "";  // that passed it to the library
   std::atomic<int> released{0};
   std::atomic<int> expected{0};
   uint8_t action = 0;
