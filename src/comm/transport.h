@@ -2,10 +2,12 @@
 // together.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "comm/communicator.h"
+#include "comm/link.h"
 #include "comm/messenger.h"
 #include "device/backend.h"
 
@@ -22,6 +24,12 @@ struct World {
   std::vector<LocalMember> local;  // in the order of ranks
   // Sums are added in pairs of ranks, then pairs of pairs, even if another order is faster.
   bool needs_fixed_order = false;
+
+  // ---- of several processes; empty: this process holds all ranks ----
+  std::vector<int> owners = {};                          // by rank: the process that holds the rank
+  std::shared_ptr<Exchange> exchange = nullptr;          // of the processes
+  std::function<std::unique_ptr<Link>()> create_link = {};  // collective
+  bool is_whole() const { return owners.empty(); }
 };
 
 // A group is a list of world ranks, in the order of the members' ranks within the group. Each

@@ -5,12 +5,18 @@
 #include <iterator>
 
 #include "comm/local/local_transport.h"
+#include "comm/processes/process_transport.h"
 #include "core/text.h"
 
 namespace troika {
 namespace {
 
-constexpr const TransportDef* kTransports[] = {&local_transport};
+const TransportDef process_transport{"processes", connects_processes,
+                                     [](const World& world) -> std::unique_ptr<Transport> {
+                                       return create_process_transport(world, local_transport.create(world));
+                                     }};
+
+constexpr const TransportDef* kTransports[] = {&local_transport, &process_transport};
 
 }  // namespace
 

@@ -2,9 +2,9 @@
 #include "comm/local/local_group.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
+#include "comm/pairwise_sum.h"
 #include "core/error.h"
 #include "core/split.h"
 #include "core/text.h"
@@ -14,35 +14,16 @@ namespace {
 
 constexpr int64_t kLine = 64;  // bytes of a cache line: slices meet at lines, so that ranks never write the same one
 
-constexpr int64_t kBlock = 1024;    // elements that stay in the first-level cache
-constexpr int kMostDepth = 16;      // of pairs of pairs
 constexpr int64_t kMostSmall = 64;  // elements of a sum that one rank computes alone
-
-// Returns elements [at, at + m) of the sum of buffers [first, first + width). Buffers from n on do
-// not exist, and width is a power of 2. The result is in place if there is one buffer, else in
-// `sums`.
-template <typename T>
-const T* sum_block(void* const* buffers, size_t n, size_t first, size_t width, int64_t at, int64_t m, T* sums) {
-  if (width == 1) return static_cast<const T*>(buffers[first]) + at;
-  const size_t half = width / 2;
-  const T* const left = sum_block(buffers, n, first, half, at, m, sums);
-  if (first + half >= n) return left;
-  const T* const right = sum_block(buffers, n, first + half, half, at, m, sums + kBlock);
-  for (int64_t i = 0; i < m; ++i) sums[i] = left[i] + right[i];
-  return sums;
-}
 
 // Sums column [begin, end) of `n` buffers in pairs, then pairs of pairs. Writes the sum into each
 // buffer, or only into that of `owner`.
 template <typename T>
 void sum_slice(void* const* buffers, size_t n, int64_t begin, int64_t end, int owner = -1) {
-  alignas(kLine) T sums[kMostDepth * kBlock];
-  for (int64_t at = begin; at < end; at += kBlock) {
-    const int64_t m = std::min(kBlock, end - at);
-    const T* const sum = sum_block(buffers, n, 0, std::bit_ceil(n), at, m, sums);
+  sum_all<T>({buffers, nullptr, n}, begin, end, [&](const T* sum, int64_t at, int64_t m) {
     for (size_t r = 0; r < n; ++r)
       if (owner < 0 || r == static_cast<size_t>(owner)) std::copy(sum, sum + m, static_cast<T*>(buffers[r]) + at);
-  }
+  });
 }
 
 }  // namespace

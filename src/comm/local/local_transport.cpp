@@ -10,7 +10,7 @@ namespace troika {
 namespace {
 
 bool connects(const World& world) {
-  return world.local.size() == static_cast<size_t>(world.size) &&
+  return world.is_whole() && world.local.size() == static_cast<size_t>(world.size) &&
          std::all_of(world.local.begin(), world.local.end(),
                      [](const LocalMember& member) { return member.device->id().kind == DeviceKind::cpu; });
 }

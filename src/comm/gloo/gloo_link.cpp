@@ -1,0 +1,233 @@
+// Connecting by Gloo, and the end of its waits.
+#include "comm/gloo/gloo_link.h"
+
+#include <gloo/config.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/device.h>
+#include <gloo/transport/pair.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "core/block_signals.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "group/address.h"
+
+namespace troika::gloo_link {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Of a wait without a deadline, which ends when the link is aborted.
+constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+
+milliseconds time_to(Deadline deadline) {
+  if (deadline == Deadline::max()) return kLongest;
+  return std::max(std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now()), milliseconds(0));
+}
+
+// Gloo's texts begin with a file and a line: "[/build/gloo/pair.cc:598] Connection closed by peer".
+std::string reason_of(const std::exception& e) {
+  std::string reason = e.what();
+  if (const size_t end = reason.find("] "); reason.starts_with('[') && end != std::string::npos)
+    reason = reason.substr(end + 2);
+  for (char& c : reason)
+    if (c == '\n' || c == '\r') c = ' ';
+  return reason;
+}
+
+class GlooLink;
+
+class GlooBuffer : public LinkBuffer {
+ public:
+  GlooBuffer(GlooLink& link, int process, void* data, size_t bytes);
+  ~GlooBuffer() override;
+  void send(uint64_t tag, size_t offset, size_t bytes) override;
+  void receive(uint64_t tag, size_t offset, size_t bytes) override;
+  bool wait_sent(Deadline deadline) override;
+  bool wait_received(Deadline deadline) override;
+  void end_waits();
+
+ private:
+  template <typename Call>
+  bool guarded(Deadline deadline, Call call);
+
+  GlooLink& link_;
+  const int process_;
+  const std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+};
+
+class GlooLink : public Link {
+ public:
+  GlooLink(Exchange& exchange, const LinkSettings& settings);
+  ~GlooLink() override;
+
+  std::unique_ptr<LinkBuffer> create_buffer(int process, void* data, size_t bytes) override {
+    return std::make_unique<GlooBuffer>(*this, process, data, bytes);
+  }
+  void abort(const std::string& reason) override;
+
+  gloo::transport::Context& context() { return *context_; }
+  void add(GlooBuffer& buffer);
+  void remove(GlooBuffer& buffer);
+  void require_usable() const;
+
+ private:
+  void close();
+
+  std::shared_ptr<gloo::transport::Device> device_;
+  std::shared_ptr<gloo::transport::Context> context_;
+  std::atomic<bool> is_aborted_ = false;
+  mutable std::mutex mutex_;  // guards what follows
+  std::set<GlooBuffer*> buffers_;
+  std::string reason_;
+};
+
+// ---- buffers ----
+
+GlooBuffer::GlooBuffer(GlooLink& link, int process, void* data, size_t bytes)
+    : link_(link), process_(process), buffer_(link.context().createUnboundBuffer(data, bytes)) {
+  link_.add(*this);
+}
+
+GlooBuffer::~GlooBuffer() { link_.remove(*this); }
+
+// Returns false at the deadline.
+template <typename Call>
+bool GlooBuffer::guarded(Deadline deadline, Call call) {
+  link_.require_usable();
+  try {
+    if (call()) return true;
+  } catch (const std::exception& e) {
+    link_.require_usable();
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    throw Error(Status::comm, text("process ", process_, ": Gloo: ", reason_of(e)));
+  }
+  link_.require_usable();  // the wait was ended
+  throw Error(Status::comm, text("process ", process_, ": the wait was ended"));
+}
+
+void GlooBuffer::send(uint64_t tag, size_t offset, size_t bytes) {
+  guarded(Deadline::max(), [&] {
+    buffer_->send(process_, tag, offset, bytes);
+    return true;
+  });
+}
+
+void GlooBuffer::receive(uint64_t tag, size_t offset, size_t bytes) {
+  guarded(Deadline::max(), [&] {
+    buffer_->recv(process_, tag, offset, bytes);
+    return true;
+  });
+}
+
+bool GlooBuffer::wait_sent(Deadline deadline) {
+  return guarded(deadline, [&] { return buffer_->waitSend(nullptr, time_to(deadline)); });
+}
+
+bool GlooBuffer::wait_received(Deadline deadline) {
+  return guarded(deadline, [&] { return buffer_->waitRecv(nullptr, time_to(deadline)); });
+}
+
+void GlooBuffer::end_waits() {
+  buffer_->abortWaitSend();
+  buffer_->abortWaitRecv();
+}
+
+// ---- the link ----
+
+// Every process passes the addresses of its ends to all others. Gloo's listeners take the first
+// connection that comes, whoever opens it.
+GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
+  const int rank = exchange.rank(), size = exchange.size();
+  gloo::transport::tcp::attr attributes;
+  attributes.hostname = settings.interface.empty() ? "127.0.0.1" : local_address(settings.interface, "group: interface").host();
+  std::string own;
+  try {
+    const BlockSignals blocked;  // for Gloo's thread
+    device_ = gloo::transport::tcp::CreateDevice(attributes);
+    context_ = device_->createContext(rank, size);
+    context_->setTimeout(std::max<milliseconds>(
+        std::chrono::duration_cast<milliseconds>(settings.deadline - std::chrono::steady_clock::now()), milliseconds(1)));
+    for (int peer = 0; peer < size; ++peer) {
+      std::vector<char> address;
+      if (peer != rank) address = context_->createPair(peer)->address().bytes();
+      const auto bytes = static_cast<uint32_t>(address.size());
+      own.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+      own.append(address.data(), address.size());
+    }
+  } catch (const std::exception& e) {
+    throw Error(Status::comm, text("Gloo at ", attributes.hostname, ": ", reason_of(e)));
+  }
+  const std::vector<std::string> all = exchange.all_gather("the addresses of Gloo", own, settings.deadline);
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == rank) continue;
+    const std::string& theirs = all[static_cast<size_t>(peer)];
+    std::vector<char> address;
+    size_t at = 0;
+    for (int i = 0; i <= rank; ++i) {
+      uint32_t bytes = 0;
+      if (theirs.size() - at < sizeof bytes) throw Error(Status::comm, text("process ", peer, " has no address of Gloo"));
+      std::memcpy(&bytes, theirs.data() + at, sizeof bytes);
+      at += sizeof bytes;
+      if (theirs.size() - at < bytes) throw Error(Status::comm, text("process ", peer, " has no address of Gloo"));
+      address.assign(theirs.data() + at, theirs.data() + at + bytes);
+      at += bytes;
+    }
+    try {
+      context_->getPair(peer)->connect(address);
+    } catch (const std::exception& e) {
+      throw Error(Status::comm, text("process ", peer, ": Gloo cannot connect: ", reason_of(e)));
+    }
+  }
+}
+
+GlooLink::~GlooLink() { close(); }
+
+void GlooLink::close() {
+  for (int peer = 0; peer < context_->size; ++peer)
+    if (peer != context_->rank)
+      if (auto& pair = context_->getPair(peer)) pair->close();
+}
+
+void GlooLink::add(GlooBuffer& buffer) {
+  std::lock_guard lock(mutex_);
+  buffers_.insert(&buffer);
+}
+
+void GlooLink::remove(GlooBuffer& buffer) {
+  std::lock_guard lock(mutex_);
+  buffers_.erase(&buffer);
+}
+
+void GlooLink::require_usable() const {
+  if (!is_aborted_) return;
+  std::lock_guard lock(mutex_);
+  throw Error(Status::comm, reason_);
+}
+
+void GlooLink::abort(const std::string& reason) {
+  std::lock_guard lock(mutex_);
+  if (is_aborted_) return;
+  reason_ = reason;
+  is_aborted_ = true;
+  for (GlooBuffer* buffer : buffers_) buffer->end_waits();
+}
+
+}  // namespace
+
+const LinkDef gloo_link{"gloo", [](Exchange& exchange, const LinkSettings& settings) -> std::unique_ptr<Link> {
+                          return std::make_unique<GlooLink>(exchange, settings);
+                        }};
+
+std::string library_versions() {
+  return text("Gloo ", GLOO_VERSION_MAJOR, '.', GLOO_VERSION_MINOR, '.', GLOO_VERSION_PATCH);
+}
+
+}  // namespace troika::gloo_link

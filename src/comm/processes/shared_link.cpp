@@ -1,0 +1,34 @@
+// The end of a link.
+#include "comm/processes/shared_link.h"
+
+namespace troika {
+namespace {
+
+constexpr std::chrono::seconds kTimeToLeave{10};
+
+}  // namespace
+
+SharedLink::SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link> link)
+    : exchange_(std::move(exchange)), link_(std::move(link)) {
+  exchange_->on_failure([this](const std::string& reason) {
+    is_aborted_ = true;
+    link_->abort(reason);
+  });
+}
+
+SharedLink::~SharedLink() {
+  exchange_->on_failure(nullptr);
+  if (is_aborted_) return;
+  try {
+    exchange_->all_gather("the end of a trainer", "", std::chrono::steady_clock::now() + kTimeToLeave);
+  } catch (const std::exception&) {  // another process is lost, or keeps its trainer
+  }
+}
+
+void SharedLink::abort(const std::string& reason) {
+  if (is_aborted_.exchange(true)) return;
+  link_->abort(reason);
+  exchange_->abort(reason);
+}
+
+}  // namespace troika

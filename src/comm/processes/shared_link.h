@@ -1,0 +1,33 @@
+// The link between the processes of a world, which the ends of all its groups share.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "comm/link.h"
+
+namespace troika {
+
+class SharedLink {
+ public:
+  // A failure of the exchange aborts the link.
+  SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link> link);
+  // Waits until no process needs the link, but not long: bytes on their way to another process would
+  // be lost with the connection.
+  ~SharedLink();
+
+  int process() const { return exchange_->rank(); }  // this one
+  std::unique_ptr<LinkBuffer> create_buffer(int process, void* data, size_t bytes) {
+    return link_->create_buffer(process, data, bytes);
+  }
+  // In every process. Any thread.
+  void abort(const std::string& reason);
+
+ private:
+  const std::shared_ptr<Exchange> exchange_;
+  const std::unique_ptr<Link> link_;
+  std::atomic<bool> is_aborted_ = false;
+};
+
+}  // namespace troika

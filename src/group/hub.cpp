@@ -1,0 +1,320 @@
+// The hub's thread: accepting processes, rounds, losses.
+#include "group/hub.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/build.h"
+#include "core/named_thread.h"
+#include "core/text.h"
+#include "core/utf8.h"
+
+namespace troika {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kTimeToProve{10};  // for a connection that has not said who it is
+constexpr milliseconds kBeat{1000};               // between two frames to a member
+constexpr milliseconds kTimeToLeave{1000};        // for the last frames
+constexpr size_t kMostStrangers = 256;            // connections that have not said who they are
+
+std::vector<int> where(const std::vector<bool>& has, bool value) {
+  std::vector<int> ranks;
+  for (size_t rank = 0; rank < has.size(); ++rank)
+    if (has[rank] == value) ranks.push_back(static_cast<int>(rank));
+  return ranks;
+}
+
+std::string ranks_text(const std::vector<int>& ranks) {
+  return text(ranks.size() == 1 ? "rank " : "ranks ", join(ranks, ", "));
+}
+
+}  // namespace
+
+Hub::Hub(Socket listener, int size, std::string secret, Deadline joining, const Log& log)
+    : listener_(std::move(listener)),
+      size_(size),
+      secret_(std::move(secret)),
+      joining_(joining),
+      log_(log),
+      members_(static_cast<size_t>(size), nullptr),
+      roster_(static_cast<size_t>(size)),
+      machines_(static_cast<size_t>(size)) {}
+
+Hub::~Hub() {
+  ends_ = true;
+  waker_.wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+Socket Hub::own_end() {
+  auto [own, theirs] = Socket::pair();
+  peers_.push_back(std::make_unique<Peer>(Connection(std::move(own))));
+  return std::move(theirs);
+}
+
+void Hub::start() {
+  thread_ = named_thread("troika hub", [this] { run(); });
+}
+
+void Hub::run() {
+  while (!ends_) {
+    try {
+      wait();
+      look_at_clock();
+    } catch (const std::exception& e) {  // out of memory
+      try {
+        fail(-1, text("rank 0: the group's hub failed: ", e.what()));
+      } catch (const std::exception&) {  // closing all connections says so, too
+        peers_.clear();
+        std::fill(members_.begin(), members_.end(), nullptr);
+      }
+    }
+    remove_ended();
+  }
+  send_all(Frame("bye"));
+  const Deadline deadline = steady_clock::now() + kTimeToLeave;
+  auto has_more = [](const std::unique_ptr<Peer>& peer) { return peer->connection.wants_to_send(); };
+  while (std::any_of(peers_.begin(), peers_.end(), has_more) && steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(1));
+    for (const auto& peer : peers_) peer->connection.flush();
+  }
+}
+
+void Hub::wait() {
+  std::vector<pollfd> ends = {{waker_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
+  for (const auto& peer : peers_)
+    ends.push_back({peer->connection.socket().get(),
+                    static_cast<short>(POLLIN | (peer->connection.wants_to_send() ? POLLOUT : 0)), 0});
+  Deadline until = steady_clock::now() + kBeat;
+  for (const auto& [key, round] : rounds_) until = std::min(until, round.deadline);
+  if (!is_complete_) until = std::min(until, joining_);
+  const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
+  if (poll(ends.data(), ends.size(), static_cast<int>(std::clamp<int64_t>(left, 0, kBeat.count()))) <= 0) return;
+  if (ends[0].revents) waker_.clear();
+  for (size_t i = 2; i < ends.size(); ++i) {
+    Peer& peer = *peers_[i - 2];
+    if (ends[i].revents & POLLOUT) peer.connection.flush();
+    if (ends[i].revents & ~POLLOUT) peer.connection.read([&](std::string&& bytes) { take(peer, bytes); });
+  }
+  if (ends[1].revents) accept();
+}
+
+void Hub::accept() {
+  while (true) {
+    Socket socket = listener_.accept();
+    if (!socket.is_open()) return;
+    auto is_stranger = [](const std::unique_ptr<Peer>& peer) { return peer->rank < 0; };
+    if (static_cast<size_t>(std::count_if(peers_.begin(), peers_.end(), is_stranger)) >= kMostStrangers)
+      (*std::find_if(peers_.begin(), peers_.end(), is_stranger))->connection.end("made room for later connections");
+    peers_.push_back(std::make_unique<Peer>(Connection(std::move(socket), Connection::Side::server, secret_)));
+    peers_.back()->connection.flush();
+  }
+}
+
+void Hub::take(Peer& peer, const std::string& bytes) {
+  peer.heard = steady_clock::now();
+  try {
+    const Frame frame = Frame::decode(bytes);
+    const std::string kind = frame.kind();
+    if (peer.rank < 0) {
+      if (kind == "hello") return greet(peer, frame);
+      return peer.connection.end("did not say who it is");
+    }
+    if (kind == "say") return say(peer, frame);
+    if (kind == "abort") return fail(frame.get<int64_t>("lane"), frame.get<std::string>("reason"));
+    if (kind == "bye") peer.has_left = true;
+  } catch (const nlohmann::json::exception&) {
+    peer.connection.end("sent a frame without meaning");
+  }
+}
+
+void Hub::greet(Peer& peer, const Frame& frame) {
+  const int rank = frame.get<int>("rank"), size = frame.get<int>("size");
+  const std::string version = frame.get<std::string>("version"), commit = frame.get<std::string>("commit");
+  auto refuse = [&](const std::string& reason) {
+    peer.connection.send(Frame("refuse").set("reason", reason).encode());
+    peer.connection.end(reason);
+    log_.write(LogTopic::comm, LogLevel::warning, text("group: a process was refused: ", reason));
+  };
+  if (size != size_) return refuse(text("rank ", rank, " expects ", size, " processes, rank 0 expects ", size_));
+  if (rank < 0 || rank >= size_) return refuse(text("rank is ", rank, ", need 0 to ", size_ - 1));
+  if (version != TROIKA_VERSION_STRING || commit != build_commit())
+    return refuse(text("rank ", rank, " has library ", version, ", commit ", commit, "; rank 0 has ",
+                       TROIKA_VERSION_STRING, ", commit ", build_commit()));
+  if (is_complete_ || members_[static_cast<size_t>(rank)])
+    return refuse(text("rank ", rank, " has joined already; another process has the same rank, or an earlier run is alive"));
+  const auto index = static_cast<size_t>(rank);
+  peer.rank = rank;
+  members_[index] = &peer;
+  roster_[index].host = frame.get<std::string>("host");
+  roster_[index].pid = frame.get<int64_t>("pid");
+  machines_[index] = frame.get<std::string>("machine");
+  if (++joined_ == size_) announce();
+}
+
+// Nodes are numbered in the order of their first ranks.
+void Hub::announce() {
+  is_complete_ = true;
+  listener_ = Socket();
+  std::map<std::string, std::pair<int, int>> nodes;  // number, ranks so far
+  Frame frame("roster");
+  frame.fields["processes"] = nlohmann::json::array();
+  for (size_t rank = 0; rank < roster_.size(); ++rank) {
+    const auto [node, is_new] = nodes.try_emplace(machines_[rank], static_cast<int>(nodes.size()), 0);
+    ProcessInfo& process = roster_[rank];
+    process.node = node->second.first;
+    process.local_rank = node->second.second++;
+    frame.fields["processes"].push_back({{"host", process.host},
+                                         {"pid", process.pid},
+                                         {"node", process.node},
+                                         {"local_rank", process.local_rank}});
+  }
+  send_all(frame);
+}
+
+void Hub::say(const Peer& peer, const Frame& frame) {
+  const RoundKey key{frame.get<int64_t>("lane"), frame.get<int64_t>("round")};
+  const std::string what = frame.get<std::string>("what");
+  auto [found, is_new] = rounds_.try_emplace(key);
+  Round& round = found->second;
+  if (is_new) {
+    round.what = what;
+    round.data.resize(static_cast<size_t>(size_));
+    round.has.resize(static_cast<size_t>(size_));
+    round.first = peer.rank;
+    round.milliseconds = frame.get<int64_t>("milliseconds");
+    round.deadline = steady_clock::now() + milliseconds(round.milliseconds);
+  }
+  if (round.what != what)
+    return fail(key.first, text("rank ", peer.rank, " calls ", what, " while rank ", round.first, " calls ", round.what));
+  const auto rank = static_cast<size_t>(peer.rank);
+  if (!round.has[rank]) ++round.count;
+  round.has[rank] = true;
+  round.data[rank] = frame.bytes("data");
+  if (round.count < size_) return check_departed(key, round);
+  Frame result("round");
+  result.set("lane", key.first).set("round", key.second);
+  result.fields["data"] = nlohmann::json::array();
+  for (const std::string& data : round.data)
+    result.fields["data"].push_back(nlohmann::json::binary({data.begin(), data.end()}));
+  rounds_.erase(found);
+  send_all(result);
+}
+
+std::string Hub::absent(const std::vector<bool>& has) const { return ranks_text(where(has, false)); }
+
+// Says which of the ranks that are waited for have been silent.
+std::string Hub::silence_of(const std::vector<bool>& has) const {
+  std::string silent;
+  for (int rank : where(has, false)) {
+    const Peer* const peer = members_[static_cast<size_t>(rank)];
+    if (!peer) continue;
+    const auto silence = steady_clock::now() - peer->heard;
+    if (silence > 2 * kBeat)
+      silent += text("; rank ", rank, " (process ", roster_[static_cast<size_t>(rank)].pid, " on ",
+                     roster_[static_cast<size_t>(rank)].host, ") was last heard ",
+                     std::chrono::duration_cast<std::chrono::seconds>(silence).count(), " s ago");
+  }
+  return silent;
+}
+
+void Hub::look_at_clock() {
+  const Deadline now = steady_clock::now();
+  if (!is_complete_ && now >= joining_ && failure_.empty()) {
+    std::vector<bool> has;
+    for (const Peer* member : members_) has.push_back(member != nullptr);
+    fail(-1, text(joined_, " of ", size_, " processes have joined before the deadline (connect_timeout_ms); ",
+                  absent(has), joined_ == size_ - 1 ? " has not" : " have not"));
+  }
+  std::vector<RoundKey> late;
+  for (const auto& [key, round] : rounds_)
+    if (now >= round.deadline) late.push_back(key);
+  for (const RoundKey& key : late) {
+    const auto found = rounds_.find(key);
+    if (found == rounds_.end()) continue;  // the lane has failed meanwhile
+    const Round round = found->second;
+    fail(key.first, text(round.what, ": ", absent(round.has), " did not arrive within ", round.milliseconds, " ms, ",
+                         ranks_text(where(round.has, true)), " waited", silence_of(round.has)));
+  }
+  for (const auto& peer : peers_) {
+    if (peer->rank < 0 && peer->connection.socket().peer_address().family() != AF_UNIX &&
+        now - peer->accepted > kTimeToProve)
+      peer->connection.end("did not say who it is in time");
+    if (peer->rank < 0 || now - peer->sent < kBeat) continue;
+    peer->sent = now;
+    peer->connection.send(Frame("beat").encode());
+  }
+}
+
+void Hub::remove_ended() {
+  for (size_t i = 0; i < peers_.size();) {
+    if (!peers_[i]->connection.has_ended()) {
+      ++i;
+      continue;
+    }
+    const std::unique_ptr<Peer> peer = std::move(peers_[i]);
+    peers_.erase(peers_.begin() + static_cast<ptrdiff_t>(i));
+    if (peer->rank < 0)
+      refuse_stranger(*peer, peer->connection.reason());
+    else
+      lose(*peer);
+  }
+}
+
+// Logs the first of each kind: a stranger must not fill the log.
+void Hub::refuse_stranger(const Peer& peer, const std::string& reason) {
+  if (strangers_[reason]++ > 0) return;
+  log_.write(LogTopic::comm, LogLevel::warning,
+             text("group: a connection from ", to_string(peer.connection.socket().peer_address()), " was refused: it ",
+                  reason, "; later ones of this kind are not logged"));
+}
+
+// A rank that leaves may have done its part: only rounds without its message fail.
+void Hub::lose(const Peer& peer) {
+  const auto rank = static_cast<size_t>(peer.rank);
+  members_[rank] = nullptr;
+  const ProcessInfo& process = roster_[rank];
+  if (!is_complete_) {
+    --joined_;  // another process may join in its place
+    log_.write(LogTopic::comm, LogLevel::warning,
+               text("group: rank ", rank, " (process ", process.pid, " on ", process.host,
+                    ") was lost before all had joined: it ", peer.connection.reason()));
+    return;
+  }
+  if (!peer.has_left)
+    return fail(-1, text("rank ", rank, " (process ", process.pid, " on ", process.host,
+                         ") is lost: it ", peer.connection.reason()));
+  std::vector<RoundKey> waiting;
+  for (const auto& [key, round] : rounds_) waiting.push_back(key);
+  for (const RoundKey& key : waiting)
+    if (const auto found = rounds_.find(key); found != rounds_.end()) check_departed(key, found->second);
+}
+
+void Hub::check_departed(const RoundKey& key, const Round& round) {
+  for (size_t rank = 0; rank < members_.size(); ++rank)
+    if (!members_[rank] && !round.has[rank])
+      return fail(key.first, text(round.what, ": rank ", rank, " has left the group"));
+}
+
+void Hub::fail(int64_t lane, const std::string& reason) {
+  if (lane < 0 && !failure_.empty()) return;  // the first reason stays
+  if (lane < 0) failure_ = reason;
+  std::erase_if(rounds_, [&](const auto& entry) { return lane < 0 || entry.first.first == lane; });
+  send_all(Frame("fail").set("lane", lane).set("reason", printable(reason)));
+}
+
+void Hub::send_all(const Frame& frame) {
+  const std::string bytes = frame.encode();
+  for (Peer* member : members_) {
+    if (!member) continue;
+    member->sent = steady_clock::now();
+    member->connection.send(bytes);
+  }
+}
+
+}  // namespace troika

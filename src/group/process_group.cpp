@@ -1,0 +1,67 @@
+// Joining a group.
+#include "group/process_group.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "group/rendezvous.h"
+
+namespace troika {
+namespace {
+
+constexpr int kMostProcesses = 4096;
+
+// Tells the machines of processes apart. The identifier of the boot differs between machines whose
+// names are equal.
+std::string machine_of(int node) {
+  if (node >= 0) return text("node ", node);
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return text(host, ' ', boot);
+}
+
+const GroupOptions& checked(const GroupOptions& o) {
+  auto refuse = [](const std::string& reason) { throw Error(Status::invalid_argument, "group: " + reason); };
+  if (o.size < 1 || o.size > kMostProcesses) refuse(text("size is ", o.size, ", need 1 to ", kMostProcesses));
+  if (o.rank < 0 || o.rank >= o.size) refuse(text("rank is ", o.rank, ", need 0 to ", o.size - 1));
+  if (o.connect_timeout_ms < 1) refuse(text("connect_timeout_ms is ", o.connect_timeout_ms, ", need at least 1"));
+  if (o.deadline_ms < 1) refuse(text("deadline_ms is ", o.deadline_ms, ", need at least 1"));
+  if (o.size > 1 && o.rendezvous.empty()) refuse("rendezvous is empty, need tcp://host:port or file:///folder/name");
+  return o;
+}
+
+}  // namespace
+
+ProcessGroup::ProcessGroup(const GroupOptions& options, const Log& log)
+    : options_(checked(options)), secret_(options.secret) {
+  const Deadline deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.connect_timeout_ms);
+  std::optional<Rendezvous> rendezvous;
+  if (size() > 1) rendezvous.emplace(options_.rendezvous, options_.interface);
+  if (rank() == 0) {
+    hub_ = std::make_unique<Hub>(rendezvous ? rendezvous->listen(!options_.secret.empty()) : Socket(), size(),
+                                 options_.secret, deadline, log);
+    member_ = std::make_shared<Member>(hub_->own_end());
+    hub_->start();
+  } else {
+    member_ = std::make_shared<Member>([&] { return rendezvous->find(); }, rendezvous->name(), secret_, deadline);
+  }
+  roster_ = member_->join(rank(), size(), machine_of(options_.node), deadline);
+  if (rank() == 0 && rendezvous) rendezvous->forget();
+  for (const ProcessInfo& process : roster_) nodes_ = std::max(nodes_, process.node + 1);
+  log.write(LogTopic::comm, LogLevel::info,
+            text("group: rank ", rank(), " of ", size(), " processes on ", nodes_, nodes_ == 1 ? " node" : " nodes"));
+}
+
+int ProcessGroup::processes_of_node(int node) const {
+  return static_cast<int>(
+      std::count_if(roster_.begin(), roster_.end(), [&](const ProcessInfo& process) { return process.node == node; }));
+}
+
+}  // namespace troika

@@ -1,0 +1,255 @@
+// Groups whose ranks are in several processes, over Gloo: the same bits as on threads, deadlines and
+// aborts. The processes are threads here, each with its own end of the link.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/links.h"
+#include "comm/local/local_transport.h"
+#include "comm/local/ranks.h"
+#include "comm/processes/process_transport.h"
+#include "group/processes.h"
+#include "support/test_context.h"
+
+namespace troika {
+namespace {
+
+// A world whose ranks are divided over processes: `owners` has the process of each rank.
+class WorldOfProcesses {
+ public:
+  explicit WorldOfProcesses(const std::vector<int>& owners, int milliseconds = 20'000)
+      : processes_(*std::max_element(owners.begin(), owners.end()) + 1), transports_(static_cast<size_t>(processes_)) {
+    groups_ = join_group(group_options(processes_, folder_));
+    on_every_process(processes_, [&](int process) {
+      World world{static_cast<int>(owners.size()), {}, false, owners};
+      world.exchange = groups_[static_cast<size_t>(process)]->create_exchange();
+      world.create_link = [&] {
+        return require_link("gloo", backend_folder()).create(*world.exchange, {"", in(std::chrono::milliseconds(milliseconds))});
+      };
+      transports_[static_cast<size_t>(process)] = create_process_transport(world, local_transport.create(world));
+    });
+  }
+  ~WorldOfProcesses() {
+    on_every_process(processes_, [&](int process) { transports_[static_cast<size_t>(process)].reset(); });
+  }
+
+  // Returns the ends of all ranks, in the order of the group. They must end before the world.
+  template <typename End, typename Create>
+  std::vector<std::unique_ptr<End>> ends_of(const std::vector<int>& group, Create create) {
+    std::vector<std::unique_ptr<End>> ends(group.size());
+    std::mutex mutex;
+    on_every_process(processes_, [&](int process) {
+      auto own = (*transports_[static_cast<size_t>(process)].*create)(group);
+      const std::lock_guard lock(mutex);
+      for (size_t i = 0; i < own.size(); ++i)
+        if (own[i]) ends[i] = std::move(own[i]);
+    });
+    return ends;
+  }
+  std::vector<std::unique_ptr<Communicator>> communicators(const std::vector<int>& group, int slots) {
+    auto ends = ends_of<Communicator>(group, &Transport::create_communicators);
+    for (const auto& end : ends) end->reserve(slots);
+    return ends;
+  }
+  std::vector<std::unique_ptr<Messenger>> messengers(const std::vector<int>& group) {
+    return ends_of<Messenger>(group, &Transport::create_messengers);
+  }
+
+ private:
+  const TempDirectory folder_;
+  const int processes_;
+  std::vector<std::shared_ptr<ProcessGroup>> groups_;
+  std::vector<std::unique_ptr<Transport>> transports_;
+};
+
+const std::vector<std::vector<int>>& divisions() {
+  static const std::vector<std::vector<int>> all = {{0, 1},          {0, 0, 1},          {0, 1, 1},
+                                                    {0, 1, 2},       {0, 0, 1, 1},       {0, 0, 0, 1},
+                                                    {0, 1, 0, 1},    {0, 1, 2, 3, 0},    {0, 0, 1, 1, 2, 2, 3},
+                                                    {2, 0, 1, 0, 2}, {0, 1, 1, 1, 1, 1}};
+  return all;
+}
+
+std::vector<int> all_ranks(size_t n) {
+  std::vector<int> ranks;
+  for (size_t i = 0; i < n; ++i) ranks.push_back(static_cast<int>(i));
+  return ranks;
+}
+
+// Runs a body on the ranks of a local group and of every division, and compares what each rank has
+// afterwards.
+template <typename Body>
+void expect_the_bits_of_threads(const Body& body) {
+  for (const std::vector<int>& owners : divisions()) {
+    const size_t n = owners.size();
+    std::vector<std::vector<float>> expected(n), found(n);
+    auto on_ranks = [&](std::vector<std::vector<float>>& results) {
+      return [&](Communicator& own) { results[static_cast<size_t>(own.rank())] = body(own); };
+    };
+    expect_no_errors(on_every_rank(static_cast<int>(n), 8, on_ranks(expected)));
+    WorldOfProcesses world(owners);
+    const auto ends = world.communicators(all_ranks(n), 8);
+    expect_no_errors(on_every_rank(ends, on_ranks(found)));
+    for (size_t rank = 0; rank < n; ++rank)
+      EXPECT_TRUE(expected[rank] == found[rank]) << "rank " << rank << " of " << join(owners, " ");
+  }
+}
+
+TEST(Processes, SumToTheBitsOfThreads) {
+  expect_the_bits_of_threads([](Communicator& own) {
+    std::vector<float> all;
+    for (int round = 0; round < 3; ++round) {
+      std::vector<std::vector<float>> data;
+      for (int64_t count : {1, 100, 70'001, 0, 9, 20'000, 3})
+        data.push_back(numbers(own.rank(), count, static_cast<int>(count) + round));
+      for (size_t slot = 0; slot < data.size(); ++slot)
+        own.start(static_cast<int>(slot), Collective::all_reduce(DType::f32, static_cast<int64_t>(data[slot].size())),
+                  data[slot].data());
+      own.progress();
+      for (size_t slot : {3u, 0u, 6u, 2u, 1u, 5u, 4u}) own.wait(static_cast<int>(slot), in(20s));
+      for (const auto& part : data) all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  });
+}
+
+TEST(Processes, SumOtherTypes) {
+  expect_the_bits_of_threads([](Communicator& own) {
+    std::vector<double> reals(30'000, 1.0 / (own.rank() + 3));
+    std::vector<int64_t> numbers(7, int64_t{1} << (40 + own.rank()));
+    own.start(0, Collective::all_reduce(DType::f64, 30'000), reals.data());
+    own.start(1, Collective::all_reduce(DType::i64, 7), numbers.data());
+    own.wait(0, in(20s));
+    own.wait(1, in(20s));
+    std::vector<float> bits(60'014);
+    std::memcpy(bits.data(), reals.data(), 240'000);
+    std::memcpy(bits.data() + 60'000, numbers.data(), 56);
+    return bits;
+  });
+}
+
+// Pieces of uneven sizes, some of them empty, with owners in any order.
+std::vector<OwnedBytes> pieces_of(int size) {
+  std::vector<OwnedBytes> pieces;
+  size_t at = 0;
+  for (int i = 0; i < 2 * size + 1; ++i) {
+    const size_t bytes = static_cast<size_t>((i * 37 % 11) * 400 + (i == 3 ? 50'000 : 0)) * 4;
+    pieces.push_back({at, at + bytes, i * 5 % size});
+    at += bytes;
+  }
+  return pieces;
+}
+
+TEST(Processes, GatherAndScatterPieces) {
+  expect_the_bits_of_threads([](Communicator& own) {
+    const std::vector<OwnedBytes> pieces = pieces_of(own.size());
+    std::vector<float> data, gathered;
+    for (int round = 0; round < 3; ++round) {
+      data = numbers(own.rank(), static_cast<int64_t>(pieces.back().end / 4), round);
+      gathered = data;
+      own.start(0, Collective::reduce_scatter(pieces), data.data());
+      own.start(1, Collective::all_gather(pieces), gathered.data());
+      own.wait(1, in(20s));
+      own.wait(0, in(20s));
+      // Only an owner has the sum of a piece.
+      for (const OwnedBytes& piece : pieces)
+        if (piece.owner != own.rank()) std::fill(data.begin() + static_cast<ptrdiff_t>(piece.begin / 4), data.begin() + static_cast<ptrdiff_t>(piece.end / 4), 0.0f);
+    }
+    data.insert(data.end(), gathered.begin(), gathered.end());
+    return data;
+  });
+}
+
+TEST(Processes, AgreeOnFlags) {
+  expect_the_bits_of_threads([](Communicator& own) {
+    std::vector<float> found;
+    for (int round = 0; round <= own.size(); ++round) {
+      int32_t flag = own.rank() != round;
+      own.start(0, Collective::all_of(), &flag);
+      own.wait(0, in(20s));
+      found.push_back(static_cast<float>(flag));
+    }
+    return found;
+  });
+}
+
+TEST(Processes, HaveSeveralGroupsOfSomeRanks) {
+  const std::vector<int> owners = {0, 0, 1, 1};
+  WorldOfProcesses world(owners);
+  const auto across = world.communicators({0, 2}, 1), others = world.communicators({3, 1}, 1),
+             within = world.communicators({0, 1}, 1), all = world.communicators({0, 1, 2, 3}, 1);
+  std::vector<float> sums(8);
+  std::vector<std::thread> threads;
+  auto sum = [&](Communicator& end, float value, float& result) {
+    threads.emplace_back([&end, value, &result] {
+      result = value;
+      end.start(0, Collective::all_reduce(DType::f32, 1), &result);
+      end.wait(0, in(20s));
+    });
+  };
+  sum(*across[0], 1, sums[0]);
+  sum(*across[1], 2, sums[1]);
+  sum(*others[0], 3, sums[2]);
+  sum(*others[1], 4, sums[3]);
+  sum(*within[0], 5, sums[4]);
+  sum(*within[1], 6, sums[5]);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(sums, (std::vector<float>{3, 3, 7, 7, 11, 11, 0, 0}));
+}
+
+TEST(Processes, PassMessages) {
+  for (const std::vector<int>& owners : divisions()) {
+    const int n = static_cast<int>(owners.size());
+    WorldOfProcesses world(owners);
+    const auto ends = world.messengers(all_ranks(owners.size()));
+    expect_no_errors(on_every_rank(ends, [n](Messenger& own) {
+      const int next = (own.rank() + 1) % n, last = (own.rank() + n - 1) % n;
+      for (int slot = 0; slot < 4; ++slot) own.reserve(last, slot, static_cast<size_t>(7 + slot * 1000) * 4);
+      for (int round = 0; round < 20; ++round) {
+        for (int slot = 0; slot < 4; ++slot) {
+          const std::vector<float> data = numbers(own.rank(), 7 + slot * 1000, round * 10 + slot);
+          own.send(next, slot, data.data(), data.size() * sizeof(float), in(20s));
+        }
+        for (int slot = 3; slot >= 0; --slot) {
+          std::vector<float> data(static_cast<size_t>(7 + slot * 1000), -1);
+          own.receive(last, slot, data.data(), data.size() * sizeof(float), in(20s));
+          if (data != numbers(last, 7 + slot * 1000, round * 10 + slot))
+            throw Error(Status::internal, "other numbers came");
+        }
+      }
+    }));
+  }
+}
+
+TEST(Processes, EndAtTheDeadlineAndNameTheProcess) {
+  WorldOfProcesses world({0, 1, 1});
+  const auto ends = world.communicators({0, 1, 2}, 1);
+  const auto errors = on_every_rank(ends, [](Communicator& own) {
+    float x = 0;
+    if (own.rank() == 1) return;
+    own.start(0, Collective::all_reduce(DType::f32, 1), &x);
+    own.wait(0, in(200ms));
+  });
+  EXPECT_EQ(errors[0], "comm: all_reduce 0: rank 0 of 3 waited past the deadline; process 1 has not sent its part");
+  EXPECT_EQ(errors[2],
+            "comm: all_reduce 0: rank 2 of 3 waited past the deadline; another rank of this process has not started it");
+  ends[0]->abort("the test ends");
+}
+
+TEST(Processes, LearnOfAnAbort) {
+  WorldOfProcesses world({0, 1, 2});
+  const auto ends = world.communicators({0, 1, 2}, 1);
+  const auto begin = Clock::now();
+  const auto errors = on_every_rank(ends, [](Communicator& own) {
+    float x = 0;
+    if (own.rank() == 1) return own.abort("its data are gone");
+    own.start(0, Collective::all_reduce(DType::f32, 1), &x);
+    own.wait(0, in(20s));
+  });
+  for (int rank : {0, 2}) EXPECT_NE(errors[static_cast<size_t>(rank)].find("its data are gone"), std::string::npos) << errors[static_cast<size_t>(rank)];
+  EXPECT_LT(Clock::now() - begin, 5s);
+}
+
+}  // namespace
+}  // namespace troika
