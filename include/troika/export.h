@@ -60,7 +60,7 @@
 
 /** Version of the headers. `troika_version` returns the version of the library. */
 #define TROIKA_VERSION_MAJOR 1
-#define TROIKA_VERSION_MINOR 0 /**< As TROIKA_VERSION_MAJOR. */
+#define TROIKA_VERSION_MINOR 1 /**< As TROIKA_VERSION_MAJOR. */
 #define TROIKA_VERSION_PATCH 0 /**< As TROIKA_VERSION_MAJOR. */
 
 /** The version of the headers as one number, for `#if`: 10000 is 1.0.0, 10203 is 1.2.3. */

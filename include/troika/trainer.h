@@ -14,6 +14,7 @@
 #define TROIKA_TRAINER_H
 
 #include <troika/data.h>
+#include <troika/group.h>
 #include <troika/model.h>
 
 TROIKA_BEGIN_DECLS
@@ -327,6 +328,11 @@ typedef struct troika_trainer_options {
    *  any precision and without loss scaling too. 0 (default): only loss scaling skips steps. */
   int32_t skip_not_finite;
   int32_t reserved; /**< 0. */
+  /** Attaches the devices of all processes of the group as one list: `devices` are those of this
+   *  process, and `mesh` is over all. The processes of a machine are neighbours in the list.
+   *  Collective, as all calls of the trainer that compute, read or write state: each process passes
+   *  its own samples. NULL (default): this process alone. */
+  troika_group group;
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -338,7 +344,7 @@ typedef struct troika_trainer_options {
         TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 0,  \
         0, TROIKA_OPTIMIZER_SGD, 0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,      \
         TROIKA_UNSET, 0.0, 0, 0, 1.0, 0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0,           \
-        TROIKA_UNSET, 0, 0                                                                       \
+        TROIKA_UNSET, 0, 0, NULL                                                                 \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. Any thread. */

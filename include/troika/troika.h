@@ -8,6 +8,7 @@
 #include <troika/device.h>
 #include <troika/export.h>
 #include <troika/file.h>
+#include <troika/group.h>
 #include <troika/model.h>
 #include <troika/pending.h>
 #include <troika/pieces.h>

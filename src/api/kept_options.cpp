@@ -19,6 +19,7 @@ KeptOptions::KeptOptions(const troika_trainer_options* given) : options_(read_op
   o.groups = groups_.empty() ? nullptr : groups_.data();
   o.schedule_milestones = milestones_.empty() ? nullptr : milestones_.data();
   o.schedule_table = table_.empty() ? nullptr : table_.data();
+  o.group = nullptr;  // the handle is the caller's
   o.layer_cuts = keep(o.layer_cuts);
   o.recompute_layers = keep(o.recompute_layers);
 }

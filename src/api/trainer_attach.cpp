@@ -3,7 +3,9 @@
 #include "api/model_handle.h"
 #include "api/tensor_handle.h"
 #include "api/trainer_fields.h"
+#include "api/structs.h"
 #include "api/trainer_handle.h"
+#include "train/world.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -29,7 +31,20 @@ troika_status troika_model_attach(troika_model model, const troika_device* devic
     // The new trainer takes the model over in the last call that can fail.
     auto attached = std::make_shared<TrainerObject>(object->context, options);
     auto handle = std::make_unique<troika_trainer_s>(attached);
-    attached->trainer = std::make_shared<Trainer>(object->context, object->model, std::move(ids), std::move(settings));
+    LocalDevices devices_of_all(ids);
+    if (const troika_group group = read_options(options).group) {
+      const auto processes = object_of(group, kName, "options.group");
+      attached->group = processes.shared();
+      devices_of_all = join_world(*object->context, attached->group->group, *object->model, ids, settings);
+    }
+    const std::shared_ptr<Exchange> exchange = devices_of_all.exchange;
+    try {
+      attached->trainer =
+          std::make_shared<Trainer>(object->context, object->model, std::move(devices_of_all), std::move(settings));
+    } catch (const std::exception& e) {
+      if (exchange) exchange->abort(e.what());  // the other processes do not wait for this one
+      throw;
+    }
     attached->options.resolve(*attached->trainer);
     *out_trainer = handle.release();
   });

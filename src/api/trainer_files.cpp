@@ -11,6 +11,22 @@
 using namespace troika;
 using namespace troika::api;
 
+namespace {
+
+// Waits for a file that is written in the background. All processes of a group learn whether it
+// worked.
+void wait_save(Call& call) {
+  std::exception_ptr error;
+  try {
+    call.object->saver.wait();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  call.trainer.peers().share_error("waiting for a training state", error);
+}
+
+}  // namespace
+
 troika_status troika_trainer_save(troika_trainer trainer, const char* path, troika_error* error) {
   return guard(error, [&] {
     Call call(trainer, "troika_trainer_save");
@@ -32,17 +48,20 @@ troika_status troika_trainer_save_with(troika_trainer trainer, const char* path,
     if (named.empty() || named.ends_with('/'))
       throw Error(Status::invalid_argument,
                   text(kName, ": path is '", printable(named), "', needs the name of a file"));
-    call.object->saver.wait();
+    wait_save(call);
     const int64_t step = call.trainer.training_state().position.step;
     const std::string file = o.keep > 0 ? kept_file(named, step) : named;
-    const auto finish = [named, step, keep = o.keep] {
+    const bool writes = call.trainer.peers().is_first();
+    const auto finish = [named, step, keep = writes ? o.keep : 0] {
       if (keep > 0) remove_older_files(named, step, keep);
     };
     if (o.in_background == 0) {
       save_checkpoint(call.trainer, file);
       finish();
     } else {
-      call.object->saver.start([copy = std::make_shared<StateCopy>(call.trainer), file, finish] {
+      const auto copy = std::make_shared<StateCopy>(call.trainer);
+      if (!writes) return;
+      call.object->saver.start([copy, file, finish] {
         copy->write(file);
         finish();
       });
@@ -53,7 +72,7 @@ troika_status troika_trainer_save_with(troika_trainer trainer, const char* path,
 troika_status troika_trainer_wait_save(troika_trainer trainer, troika_error* error) {
   return guard(error, [&] {
     Call call(trainer, "troika_trainer_wait_save");
-    call.object->saver.wait();
+    wait_save(call);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include <troika/trainer.h>
 
+#include "api/group_handle.h"
 #include "api/handle.h"
 #include "api/kept_options.h"
 #include "train/async_steps.h"
@@ -16,6 +17,7 @@ struct TrainerObject {
       : context(std::move(c)), options(given) {}
   ~TrainerObject() { steps->end(); }
   std::shared_ptr<Context> context;
+  std::shared_ptr<GroupObject> group;  // null: this process alone
   std::shared_ptr<Trainer> trainer;
   KeptOptions options;
   StateSaver saver;  // its thread needs only its own copy of a state

@@ -2,16 +2,16 @@
 // together.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "comm/communicator.h"
-#include "comm/link.h"
 #include "comm/messenger.h"
 #include "device/backend.h"
 
 namespace troika {
+
+class SharedLink;  // comm/processes/shared_link.h
 
 // A rank of the world that this process holds, and the device that computes for the rank.
 struct LocalMember {
@@ -26,15 +26,14 @@ struct World {
   bool needs_fixed_order = false;
 
   // ---- of several processes; empty: this process holds all ranks ----
-  std::vector<int> owners = {};                          // by rank: the process that holds the rank
-  std::shared_ptr<Exchange> exchange = nullptr;          // of the processes
-  std::function<std::unique_ptr<Link>()> create_link = {};  // collective
+  std::vector<int> owners = {};                // by rank: the process that holds the rank
+  std::shared_ptr<SharedLink> link = nullptr;  // between the processes
   bool is_whole() const { return owners.empty(); }
 };
 
 // A group is a list of world ranks, in the order of the members' ranks within the group. Each
 // function returns one end per member, in that order: null for a member that another process holds.
-// All processes that hold members call the function, for the same groups in the same order.
+// All processes call the functions for the same groups in the same order, with and without members.
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -5,7 +5,9 @@
 #include <iterator>
 
 #include "comm/local/local_transport.h"
+#include "comm/links.h"
 #include "comm/processes/process_transport.h"
+#include "comm/processes/shared_link.h"
 #include "core/text.h"
 
 namespace troika {
@@ -33,6 +35,16 @@ const TransportDef& choose_transport(const World& world, const std::vector<const
                                                  " cannot train together: need devices of one kind"));
   throw Error(Status::unsupported,
               text("devices such as ", first, " cannot train together: no transport connects them"));
+}
+
+std::shared_ptr<SharedLink> connect_processes(const std::string& link, const std::string& plugin_folder,
+                                              std::shared_ptr<Exchange> exchange, const LinkSettings& settings) {
+  auto connected = require_link(link, plugin_folder).create(*exchange, settings);
+  return std::make_shared<SharedLink>(std::move(exchange), std::move(connected));
+}
+
+std::unique_ptr<Communicator> create_host_communicator(const World& world) {
+  return create_process_communicator(world.link);
 }
 
 }  // namespace troika

@@ -1,8 +1,11 @@
 // The choice of a transport. transports.cpp is the one list of the transports that need no backend.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "comm/link.h"
 #include "comm/transport.h"
 
 namespace troika {
@@ -11,5 +14,14 @@ namespace troika {
 // the list. If there is none: INVALID_ARGUMENT naming two devices of different kinds, or
 // UNSUPPORTED.
 const TransportDef& choose_transport(const World& world, const std::vector<const TransportDef*>& of_backends);
+
+// ---- several processes ----
+
+// Connects this process with all others, by the link of the plug-in of that name. Collective.
+std::shared_ptr<SharedLink> connect_processes(const std::string& link, const std::string& plugin_folder,
+                                              std::shared_ptr<Exchange> exchange, const LinkSettings& settings);
+
+// Returns this process's end of a group with one rank per process, for data in host memory.
+std::unique_ptr<Communicator> create_host_communicator(const World& world);
 
 }  // namespace troika

@@ -21,6 +21,19 @@ inline Range balanced_split(int64_t n, int64_t pieces, int64_t index) {
   return {begin, begin + base + (index < extra ? 1 : 0)};
 }
 
+// The shares of a batch that a process computes: shares [first, first + count) of `shares`.
+struct Division {
+  int64_t shares = 1, first = 0, count = 1;
+  bool operator==(const Division&) const = default;
+
+  bool is_whole() const { return count == shares; }
+  // Returns the process's rows of a batch of `n` samples.
+  Range rows(int64_t n) const {
+    if (count == 0) return {};
+    return {balanced_split(n, shares, first).begin, balanced_split(n, shares, first + count - 1).end};
+  }
+};
+
 // Bytes [begin, end) of data that several ranks share. One rank, the owner, has the newest.
 struct OwnedBytes {
   size_t begin = 0;

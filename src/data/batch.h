@@ -38,6 +38,7 @@ struct Batch {
   std::optional<int32_t> ignored;     // a label that the dataset says weighs nothing
   int64_t value_size = 0;             // values per sample; 0 if targets are no values
   std::optional<BatchOrigin> origin;  // a caller's own batch has none
+  int64_t first_row = 0;              // of the samples here, in the batch of all processes
 
   int64_t size() const { return shape[0]; }
   const void* input_data() const {

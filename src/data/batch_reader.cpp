@@ -54,12 +54,22 @@ BatchReader::BatchReader(std::shared_ptr<const Dataset> dataset, const LoaderOpt
   check(options_, *dataset_);
   if (!options_.weights.empty()) weighted_.emplace(options_.weights);
   options_.weights = {};  // the sampler has all that is needed of them
-  largest_ = options_.batch;
   if (!dataset_->is_stream()) {
     epoch_samples_ = options_.epoch_samples > 0 ? options_.epoch_samples : dataset_->size();
     batches_ = count_batches(epoch_samples_, options_);
-    largest_ = std::min(largest_, epoch_samples_);
   }
+  measure();
+}
+
+BatchReader::BatchReader(const BatchReader& other, const Division& division) : BatchReader(other) {
+  options_.division = division;
+  measure();
+}
+
+// Every process reads the whole of a stream.
+void BatchReader::measure() {
+  largest_ = options_.batch;
+  if (!dataset_->is_stream()) largest_ = options_.division.rows(std::min(options_.batch, epoch_samples_)).size();
   checked_elements(dataset_->sample_shape().times(largest_), "loader: a batch");
   checked_elements({largest_, dataset_->label_size()}, "loader: the labels of a batch");
   checked_elements({largest_, dataset_->value_size()}, "loader: the values of a batch");
@@ -89,10 +99,11 @@ BatchOrigin BatchReader::origin_of(const BatchPosition& at) const {
   return origin;
 }
 
-// Chooses the samples of a batch.
-void BatchReader::choose(const BatchOrigin& origin) {
+// Chooses the samples of a batch's rows.
+void BatchReader::choose(const BatchOrigin& origin, Range rows) {
   const auto choose_by = [&](auto&& index_of) {
-    for (int64_t i = 0; i < origin.size; ++i) indices_[static_cast<size_t>(i)] = index_of(origin.first + i);
+    for (int64_t i = 0; i < rows.size(); ++i)
+      indices_[static_cast<size_t>(i)] = index_of(origin.first + rows.begin + i);
   };
   if (weighted_) {
     const uint64_t key = WeightedSampler::key_of(options_.seed, origin.at.epoch);
@@ -106,10 +117,13 @@ void BatchReader::choose(const BatchOrigin& origin) {
 void BatchReader::read(Batch& batch, const BatchPosition& at) {
   if (dataset_->is_stream()) return read_stream(batch, at);
   const BatchOrigin origin = origin_of(at);
-  choose(origin);
-  resize(batch, origin.size);
+  const Range rows = options_.division.rows(origin.size);
+  choose(origin, rows);
+  resize(batch, rows.size());
   batch.origin = origin;
-  dataset_->read(indices_.data(), origin.size, inputs_of(batch), batch.labels.data(), batch.values.data());
+  batch.first_row = rows.begin;
+  if (rows.size() > 0)
+    dataset_->read(indices_.data(), rows.size(), inputs_of(batch), batch.labels.data(), batch.values.data());
 }
 
 void BatchReader::read_stream(Batch& batch, const BatchPosition& at) {
@@ -126,6 +140,22 @@ void BatchReader::read_stream(Batch& batch, const BatchPosition& at) {
     origin.next = {at.epoch + 1, 0, origin.at.batches};
   }
   batch.origin = origin;
+  keep_rows(batch, options_.division.rows(n));
+}
+
+// Drops the rows that other processes compute.
+void BatchReader::keep_rows(Batch& batch, Range rows) const {
+  batch.first_row = rows.begin;
+  if (rows.size() == batch.size()) return;
+  const auto move = [&](auto& data, int64_t elements) {
+    if (!data.empty())
+      std::copy(data.begin() + rows.begin * elements, data.begin() + rows.end * elements, data.begin());
+  };
+  move(batch.tokens, dataset_->sample_elements());
+  move(batch.inputs, dataset_->sample_elements());
+  move(batch.labels, dataset_->label_size());
+  move(batch.values, dataset_->value_size());
+  resize(batch, rows.size());
 }
 
 void BatchReader::resize(Batch& batch, int64_t n) const {

@@ -16,6 +16,7 @@ namespace troika {
 class BatchReader {
  public:
   BatchReader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options);
+  BatchReader(const BatchReader& other, const Division& division);  // reads other rows
 
   const std::shared_ptr<const Dataset>& dataset() const { return dataset_; }
   const LoaderOptions& options() const { return options_; }
@@ -32,8 +33,10 @@ class BatchReader {
   BatchOrigin origin_of(const BatchPosition& at) const;
 
  private:
-  void choose(const BatchOrigin& origin);
+  void measure();
+  void choose(const BatchOrigin& origin, Range rows);
   void read_stream(Batch& batch, const BatchPosition& at);
+  void keep_rows(Batch& batch, Range rows) const;
   void resize(Batch& batch, int64_t n) const;
 
   std::shared_ptr<const Dataset> dataset_;
@@ -41,7 +44,7 @@ class BatchReader {
   std::optional<WeightedSampler> weighted_;
   int64_t epoch_samples_ = 0;  // 0 of a stream
   int64_t batches_ = 0;
-  int64_t largest_;               // samples of the largest batch
+  int64_t largest_ = 0;           // rows of the largest batch
   std::vector<int64_t> indices_;  // of the batch that is read
 };
 

@@ -16,6 +16,16 @@ Loader::Loader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& opti
   Prefetcher::start(prefetcher_);
 }
 
+void Loader::divide(const Division& division) {
+  if (options().division == division) return;
+  const auto divided = std::make_shared<Prefetcher>(BatchReader(reader(), division));
+  prefetcher_->stop();
+  prefetcher_ = divided;
+  held_ = nullptr;
+  Prefetcher::start(prefetcher_);
+  prefetcher_->restart(is_at_end() ? following(position_) : position_);
+}
+
 int64_t Loader::most_batches() const {
   return is_stream() ? std::numeric_limits<int64_t>::max() / 2 / options().batch : position_.batches;
 }

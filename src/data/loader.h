@@ -41,6 +41,10 @@ class Loader {
   // Goes to batch 0 of the epoch, at which every evaluation begins.
   void rewind() { seek({position_.epoch, 0, position_.batches}); }
 
+  // Reads only these rows of each batch from now on. A loader that is divided otherwise drops the
+  // batches that it has prepared.
+  void divide(const Division& division);
+
   const std::shared_ptr<const Dataset>& dataset() const { return reader().dataset(); }
   const LoaderOptions& options() const { return reader().options(); }
   int64_t batches() const { return position_.batches; }   // in an epoch
@@ -54,7 +58,7 @@ class Loader {
   void end_here();
   void begin_next_epoch();
 
-  const std::shared_ptr<Prefetcher> prefetcher_;
+  std::shared_ptr<Prefetcher> prefetcher_;
   BatchPosition position_;       // the caller's position, not the thread's
   std::optional<int64_t> end_;   // batches of this epoch, if they are known
   const Batch* held_ = nullptr;  // the batch that comes next, if it has been taken from the ring

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/split.h"
+
 namespace troika {
 
 constexpr int32_t kMaxPrefetch = 1024;
@@ -17,6 +19,7 @@ struct LoaderOptions {
   uint64_t seed = 0;
   std::vector<double> weights = {};  // of the samples, which are then drawn with replacement; empty: none
   int64_t epoch_samples = 0;         // with weights; 0: as many as the dataset has
+  Division division = {};            // the rows of each batch that are read
 };
 
 }  // namespace troika

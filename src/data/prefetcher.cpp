@@ -17,10 +17,10 @@ constexpr std::chrono::milliseconds kStopInterval(20);
 
 }  // namespace
 
-Prefetcher::Prefetcher(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options)
-    : reader_(std::move(dataset), options) {
-  ring_.reserve(static_cast<size_t>(options.prefetch) + 1);
-  for (int32_t i = 0; i <= options.prefetch; ++i) ring_.push_back(reader_.make_batch());
+Prefetcher::Prefetcher(BatchReader reader) : reader_(std::move(reader)) {
+  const int32_t prefetch = reader_.options().prefetch;
+  ring_.reserve(static_cast<size_t>(prefetch) + 1);
+  for (int32_t i = 0; i <= prefetch; ++i) ring_.push_back(reader_.make_batch());
   ahead_.batches = reader_.batches();
 }
 

@@ -19,7 +19,9 @@ namespace troika {
 class Prefetcher {
  public:
   // Allocates all memory, so that no later call fails for lack of memory.
-  Prefetcher(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options);
+  Prefetcher(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options)
+      : Prefetcher(BatchReader(std::move(dataset), options)) {}
+  explicit Prefetcher(BatchReader reader);
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 

@@ -100,6 +100,9 @@ void check_sizes(const Graph& graph) {
 // of forward nodes.
 Network differentiate_network(const CompileRequest& r, int64_t samples, int channel_rank, const Log& log) {
   const bool trains = r.mode == Mode::train;
+  if (samples > INT32_MAX)  // products of shapes might overflow
+    throw Error(Status::out_of_memory, text("batch: a device computes on at most ", INT32_MAX, " elements, it has ",
+                                            samples, " samples; use a smaller batch or more micro-batches"));
   Graph graph = r.model;
   if (r.output != kNoValue) graph.outputs = {r.output};
   PassManager passes(graph, r.interruption, log);

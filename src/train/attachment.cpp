@@ -19,13 +19,13 @@ StepLayout make_layout(const Context& context, const Model& model, const LocalDe
 }
 
 LocalRanks open_ranks(const Context& context, Model& model, const LocalDevices& local, const StepLayout& layout,
-                      bool trains, bool collects_trace) {
+                      bool trains, bool collects_trace, std::chrono::milliseconds deadline) {
   if (trains) {
     // Refuses a model that cannot be trained now, not at the first step.
     build_graph(layout.request(Mode::train, layout.ranks().size(), 0), context.log());
     initialize_default(model, context.seed(), true);
   }
-  return LocalRanks(context, local, layout, trains, collects_trace);
+  return LocalRanks(context, local, layout, trains, collects_trace, deadline);
 }
 
 }  // namespace
@@ -33,7 +33,8 @@ LocalRanks open_ranks(const Context& context, Model& model, const LocalDevices& 
 Attachment::Attachment(const Context& context, Model& model, const LocalDevices& local, const TrainerOptions& options,
                        StepLayout::Purpose purpose)
     : layout(make_layout(context, model, local, options, purpose)),
-      ranks(open_ranks(context, model, local, layout, purpose == StepLayout::Purpose::training, options.collect_trace)),
+      ranks(open_ranks(context, model, local, layout, purpose == StepLayout::Purpose::training, options.collect_trace,
+                       std::chrono::milliseconds(options.deadline_ms))),
       state(layout, ranks, *model.parameters()),
       runner(layout, ranks, state, context.log(), std::chrono::milliseconds(options.deadline_ms),
              static_cast<size_t>(model.input_shape().elements()) * size_of(model.input_dtype()),

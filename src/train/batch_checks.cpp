@@ -51,7 +51,7 @@ void BatchChecks::check_ignored(std::optional<int32_t> ignored) const {
 
 BatchView BatchChecks::check_samples(const Batch& batch) const {
   BatchView view;
-  view.n = view.counted = batch.size();
+  view.n = view.rows = view.counted = batch.size();
   view.inputs = batch.input_data();
   check_inputs(batch.dtype, batch.shape, view.inputs);
   return view;

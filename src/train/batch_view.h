@@ -8,20 +8,22 @@
 namespace troika {
 
 struct BatchView {
-  int64_t n = 0;                    // samples
+  int64_t n = 0;                    // samples of the whole batch
+  int64_t rows = 0, first = 0;      // of them, that this process has: [first, first + rows)
   const void* inputs = nullptr;     // of the type of the model's input
-  const int32_t* labels = nullptr;  // [n, label_size]
+  const int32_t* labels = nullptr;  // [rows, label_size]
   int64_t label_size = 1;
-  const float* values = nullptr;  // [n, value_size]
+  const float* values = nullptr;  // [rows, value_size]
   int64_t value_size = 0;
   int64_t counted = 0;                    // labels that are not ignored; the samples if there are no labels
-  float* output = nullptr;                // of predict
+  float* output = nullptr;                // of predict, for rows from `first_output` on
+  int64_t first_output = 0;
   const BatchOrigin* gathered = nullptr;  // samples of the dataset that the replicas hold; inputs and targets are null
 };
 
 inline BatchView view_of(const Batch& batch) {
   BatchView view;
-  view.n = batch.size();
+  view.n = view.rows = batch.size();
   view.inputs = batch.input_data();
   view.labels = batch.labels.empty() ? nullptr : batch.labels.data();
   view.label_size = batch.label_size;

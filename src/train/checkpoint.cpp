@@ -400,7 +400,7 @@ void save_checkpoint(Trainer& trainer, const std::string& path) {
   add_parameters(writer, *trainer.model(), kModelPrefix);
   const HostSlots slots = trainer.read_slots();
   add_slots(writer, store, slots);
-  writer.write(path, kWhat);
+  trainer.peers().write_once("saving a training state", [&] { writer.write(path, kWhat); });
 }
 
 StateCopy::StateCopy(Trainer& trainer) : step_(trainer.training_state().position.step) {
@@ -448,7 +448,7 @@ void save_average(Trainer& trainer, const std::string& path) {
     writer.add(p.name, safetensors_dtype(p.type.dtype), p.type.shape, data);
   }
   set_model_metadata(writer, *trainer.model());
-  writer.write(path, "weights file");
+  trainer.peers().write_once("saving averages", [&] { writer.write(path, "weights file"); });
 }
 
 }  // namespace troika

@@ -19,7 +19,8 @@ constexpr int kMostThreadsOfCore = 8, kAllowedThreads = 64;
 Context::Context(ContextOptions options)
     : log_(std::move(options.log), options.log_levels, std::move(options.dumped_pass)),
       seed_(options.seed),
-      backends_(BackendRegistry::create(options.backends)) {
+      backends_(BackendRegistry::create(options.backends)),
+      plugin_folder_(options.backends.plugin_folder) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0)
     for (int core = 0; core < CPU_SETSIZE; ++core)

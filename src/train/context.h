@@ -29,6 +29,7 @@ class Context {
   const Log& log() const { return log_; }
   uint64_t seed() const { return seed_; }
   const BackendRegistry& backends() const { return *backends_; }
+  const std::string& plugin_folder() const { return plugin_folder_; }
 
   // Returns the threads and cores of CPU device number `index`, if `count` devices are attached
   // together.
@@ -46,6 +47,7 @@ class Context {
   std::unique_ptr<ThreadBudget> thread_budget_;
   std::vector<int> cpu_cores_;  // that the process may use
   std::unique_ptr<BackendRegistry> backends_;
+  const std::string plugin_folder_;
 };
 
 }  // namespace troika

@@ -79,8 +79,24 @@ void Epoch::end_epoch() {
                    loader_.options().drop_last ? text(" of ", loader_.options().batch, " samples") : ""));
 }
 
-// The next batch is gathered on the devices if they hold the dataset, else read by the host.
+// Takes part in a batch of all processes, or throws Stopped: they stop together.
 BatchView Epoch::take_batch(Mode mode, const BatchOrigin& coming, const ActiveRanks& active) {
+  if (is_alone_) {
+    const BatchView view = read_batch(mode, coming, active);
+    trainer_.prepare(mode, coming.size, active);
+    return view;
+  }
+  static constexpr const char* kNames[] = {"a training step", "an evaluation", "a prediction"};
+  BatchView view;
+  const bool goes_on = trainer_.take(kNames[static_cast<size_t>(mode)], &coming, view,
+                                     [&] { view = read_batch(mode, coming, active); }, true, !goes_on_);
+  if (!goes_on) throw Stopped();
+  trainer_.prepare(mode, coming.size, active);
+  return view;
+}
+
+// The next batch is gathered on the devices if they hold the dataset, else read by the host.
+BatchView Epoch::read_batch(Mode mode, const BatchOrigin& coming, const ActiveRanks& active) {
   const std::shared_ptr<const Dataset>& dataset = loader_.dataset();
   const BatchChecks& checks = trainer_.checks();
   if (!checks.fits_inputs(*dataset))
@@ -96,15 +112,15 @@ BatchView Epoch::take_batch(Mode mode, const BatchOrigin& coming, const ActiveRa
     if (trainer_.keeper().keep(dataset, active)) {
       loader_.skip();
       view.n = coming.size;
+      view.rows = trainer_.peers().division().rows(coming.size).size();
       view.gathered = &coming;
       if (reads_targets) view.counted = trainer_.label_count().of(*dataset, coming);
       return view;
     }
   }
   const Batch& batch = *loader_.next(trainer_.stop_request());
-  view = reads_targets ? checks.check(batch) : checks.check_samples(batch);
-  trainer_.prepare(mode, coming.size, active);
-  return view;
+  if (batch.size() == 0) return view;  // other processes compute all rows
+  return reads_targets ? checks.check(batch) : checks.check_samples(batch);
 }
 
 void Epoch::train_batch(const BatchOrigin& coming, bool runs_ahead) {
@@ -123,14 +139,14 @@ void Epoch::train_batch(const BatchOrigin& coming, bool runs_ahead) {
 
 PassEnd Epoch::train_batches(int64_t batches) {
   const bool runs_ahead = trainer_.ranks().run_ahead();
-  while (goes_on_) {
-    if (trainer_.take_stop_request()) break;
+  while (goes_on_ || !is_alone_) {
+    if (is_alone_ && trainer_.take_stop_request()) break;
     // a stream may take long to say whether it has one batch more
     if (batches == 0 && loader_.dataset()->is_stream() && !loader_.is_at_end()) return PassEnd::limit;
     const std::optional<BatchOrigin> coming = loader_.peek(trainer_.stop_request());
     // its plan may be replaced by another
     if (!coming || (ahead_ && coming->size != ahead_->result.samples)) catch_up();
-    if (!goes_on_) break;
+    if (!goes_on_ && is_alone_) break;
     if (!coming) {
       const BatchPosition end = loader_.tell();
       end_epoch();
@@ -143,8 +159,14 @@ PassEnd Epoch::train_batches(int64_t batches) {
   return PassEnd::stopped;
 }
 
+void Epoch::divide(const ActiveRanks& active) {
+  is_alone_ = active.is_alone || !trainer_.peers().exist();
+  loader_.divide(is_alone_ ? Division() : trainer_.peers().division());
+}
+
 PassEnd Epoch::train(int64_t batches, Metrics& metrics) {
   check_has_batches();
+  divide(trainer_.ranks().all());
   PassEnd end = PassEnd::stopped;
   try {
     end = train_batches(batches);
@@ -164,10 +186,11 @@ PassEnd Epoch::train(int64_t batches, Metrics& metrics) {
 template <typename Look>
 bool Epoch::pass(Mode mode, const ActiveRanks& active, const Look& look) {
   check_has_batches();
+  divide(active);
   loader_.rewind();
   try {
-    while (goes_on_) {
-      if (trainer_.take_stop_request()) return false;
+    while (goes_on_ || !is_alone_) {
+      if (is_alone_ && trainer_.take_stop_request()) return false;
       const std::optional<BatchOrigin> coming = loader_.peek(trainer_.stop_request());
       if (!coming) {
         end_epoch();
@@ -211,7 +234,7 @@ bool Epoch::predict(float* output, int64_t room, int64_t& samples) {
       throw Error(Status::invalid_argument, text("predict: the output has room for ", room, " samples, the loader has ",
                                                  samples + view.n, " up to batch ", at.batch));
     view.output = output + samples * elements;
-    trainer_.predict(view);
+    trainer_.predict(view, true);
     samples += view.n;
     samples_ = samples;
     Progress progress = progress_at(at);

@@ -29,9 +29,11 @@ class Epoch {
   };
 
   void check_has_batches() const;
+  void divide(const ActiveRanks& active);
   void end_epoch();
   PassEnd train_batches(int64_t batches);
   BatchView take_batch(Mode mode, const BatchOrigin& coming, const ActiveRanks& active);
+  BatchView read_batch(Mode mode, const BatchOrigin& coming, const ActiveRanks& active);
   void train_batch(const BatchOrigin& coming, bool runs_ahead);
   // Calls look(view, progress) for each batch of the epoch.
   template <typename Look>
@@ -49,6 +51,7 @@ class Epoch {
   int64_t samples_ = 0, labels_ = 0, correct_ = 0, skipped_steps_ = 0;
   std::optional<Step> ahead_;  // started; its results have not been read yet
   bool goes_on_ = true, tells_ = true;
+  bool is_alone_ = true;  // no other process takes part in the pass
 };
 
 }  // namespace troika

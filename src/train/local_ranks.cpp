@@ -26,7 +26,8 @@ LocalDevices::LocalDevices(int size, std::vector<int> held, std::vector<DeviceId
     : world_size(size), ranks(std::move(held)), devices(std::move(of_held)) {}
 
 LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const StepLayout& layout, bool connects,
-                       bool collects_trace) {
+                       bool collects_trace, std::chrono::milliseconds deadline)
+    : owners_(local.owners), process_(local.exchange ? local.exchange->rank() : 0), deadline_(deadline) {
   const int n = static_cast<int>(local.devices.size());
   std::vector<std::shared_ptr<Device>> opened;
   for (int i = 0; i < n; ++i) {
@@ -42,7 +43,7 @@ LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const 
         {local.ranks[i], std::make_unique<Replica>(local.ranks[i], opened[i], collects_trace, local.runs_on_callers)});
     all_.ranks.push_back(local.ranks[i]);
   }
-  if (connects && local.world_size > 1) connect(context, opened, layout);
+  if (connects && local.world_size > 1) connect(context, local, opened, layout);
 }
 
 const LocalRank* LocalRanks::find(int rank) const {
@@ -63,10 +64,20 @@ bool LocalRanks::run_ahead() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const LocalRank& local) { return local.replica->runs_ahead(); });
 }
 
-void LocalRanks::connect(const Context& context, const std::vector<std::shared_ptr<Device>>& devices,
-                         const StepLayout& layout) {
+void LocalRanks::all_gather(const std::vector<OwnedBytes>& pieces, void* data) const {
+  host_->start(0, Collective::all_gather(pieces), data);
+  host_->wait(0, std::chrono::steady_clock::now() + deadline_);
+}
+
+void LocalRanks::abort(const std::string& reason) const {
+  for (const LocalRank& local : ranks_) local.replica->abort(reason);
+  if (host_) host_->abort(reason);
+}
+
+void LocalRanks::connect(const Context& context, const LocalDevices& local,
+                         const std::vector<std::shared_ptr<Device>>& devices, const StepLayout& layout) {
   const RankMap& map = layout.ranks();
-  World world{map.size(), {}, layout.spec().logical_shards > 0};
+  World world{map.size(), {}, layout.spec().logical_shards > 0, local.owners, local.link};
   for (size_t i = 0; i < ranks_.size(); ++i) world.local.push_back({ranks_[i].rank, devices[i]});
   const TransportDef& chosen = choose_transport(world, context.backends().transports());
   context.log().write(LogTopic::comm, LogLevel::debug,
@@ -75,7 +86,7 @@ void LocalRanks::connect(const Context& context, const std::vector<std::shared_p
   // Passes each member of every group of a kind the member's end of that group.
   auto connect_groups = [&](RankGroup kind, auto create, auto set) {
     for (const std::vector<int>& group : map.groups(kind)) {
-      if (group.size() < 2 || std::none_of(group.begin(), group.end(), [&](int rank) { return holds(rank); })) continue;
+      if (group.size() < 2) continue;
       auto ends = ((*transport).*create)(group);
       for (size_t i = 0; i < group.size(); ++i)
         if (ends[i]) set(at(group[i]).groups(), std::move(ends[i]));
@@ -86,6 +97,9 @@ void LocalRanks::connect(const Context& context, const std::vector<std::shared_p
                    [&](RankGroups& groups, std::unique_ptr<Communicator> end) { groups.set(kind, std::move(end)); });
   connect_groups(RankGroup::pipeline, &Transport::create_messengers,
                  [](RankGroups& groups, std::unique_ptr<Messenger> end) { groups.set_pipeline(std::move(end)); });
+  if (!local.link) return;
+  host_ = create_host_communicator(world);
+  host_->reserve(1);
 }
 
 }  // namespace troika

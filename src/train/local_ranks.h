@@ -1,9 +1,13 @@
 // The ranks of the world that this process holds, each with its replica.
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "comm/transport.h"
+#include "group/exchange.h"
 #include "plan/step_layout.h"
 #include "train/context.h"
 #include "train/replica.h"
@@ -12,6 +16,12 @@ namespace troika {
 
 // The ranks of a world that this process holds, ascending, and their devices.
 struct LocalDevices {
+  // ---- of several processes; null and empty: this process holds the whole world ----
+  std::shared_ptr<Exchange> exchange;
+  std::shared_ptr<SharedLink> link;
+  std::vector<int> owners;  // by rank: the process that holds the rank
+
+
   // This process holds the whole world: rank i is on devices[i].
   LocalDevices(std::vector<DeviceId> all);
   LocalDevices(int world_size, std::vector<int> held, std::vector<DeviceId> of_held);
@@ -38,7 +48,7 @@ class LocalRanks {
  public:
   // Opens the devices. `connects`: the ranks get the ends of their groups.
   LocalRanks(const Context& context, const LocalDevices& local, const StepLayout& layout, bool connects,
-             bool collects_trace);
+             bool collects_trace, std::chrono::milliseconds deadline);
 
   std::vector<LocalRank>::const_iterator begin() const { return ranks_.begin(); }
   std::vector<LocalRank>::const_iterator end() const { return ranks_.end(); }
@@ -46,15 +56,30 @@ class LocalRanks {
   Replica& first() const { return *ranks_.front().replica; }
   bool holds(int rank) const;
   Replica& at(int rank) const;  // UNSUPPORTED if another process holds the rank
+  int process_of(int rank) const { return owners_.empty() ? 0 : owners_[static_cast<size_t>(rank)]; }
+  int process() const { return process_; }  // this one
+  bool is_whole() const { return !host_; }  // this process holds all ranks
   const ActiveRanks& all() const { return all_; }
   bool run_ahead() const;  // every replica does
 
+  // Passes pieces of host memory from their owners, which are processes, to all processes.
+  // Collective. COMM.
+  void all_gather(const std::vector<OwnedBytes>& pieces, void* data) const;
+  // Passes `bytes` of a process to all.
+  void broadcast(int process, void* data, size_t bytes) const { all_gather({{0, bytes, process}}, data); }
+  void abort(const std::string& reason) const;  // ends the groups of all ranks
+
  private:
-  void connect(const Context& context, const std::vector<std::shared_ptr<Device>>& devices, const StepLayout& layout);
+  void connect(const Context& context, const LocalDevices& local, const std::vector<std::shared_ptr<Device>>& devices,
+               const StepLayout& layout);
   const LocalRank* find(int rank) const;  // null: another process holds the rank
 
   std::vector<LocalRank> ranks_;
   ActiveRanks all_;
+  std::vector<int> owners_;
+  int process_ = 0;
+  std::unique_ptr<Communicator> host_;  // of the processes; null: there is one
+  std::chrono::milliseconds deadline_;
 };
 
 }  // namespace troika

@@ -12,9 +12,12 @@ StepResult Pieces::forward(const BatchView& view, const BatchOrigin* origin, con
                            bool wants_results, float* output) {
   BatchView whole = view;
   whole.output = output;
+  whole.first_output = view.first;
   const bool waits = wants_results || output;
   stepper_.run_pass(whole, passes_, waits ? Results::own : Results::none, {.piece = Piece::forward, .loss_weight = options.weight});
   samples_ = view.n;
+  rows_ = view.rows;
+  first_ = view.first;
   options_ = options;
   origin_ = origin ? std::optional(*origin) : std::nullopt;
   StepResult result;
@@ -33,7 +36,7 @@ void Pieces::check_output_gradient(const TensorType& type, const float* gradient
                   " NULL, or set own_loss for the forward pass");
     return;
   }
-  const TensorType needed{DType::f32, model_.output_shape().times(samples_)};
+  const TensorType needed{DType::f32, model_.output_shape().times(rows_)};
   if (!gradient)
     throw Error(Status::invalid_argument, text("backward: the gradient of the output is NULL; own_loss needs ",
                                                name_of(needed.dtype), needed.shape));
@@ -74,9 +77,9 @@ void Pieces::backward(const TensorType& type, const float* gradient) {
   const Shape whole = model_.input_shape();
   Shape shape = whole;
   if (options_.has_input_gradient) {
-    input_gradient.resize(static_cast<size_t>(samples_ * whole.elements()));
+    input_gradient.resize(static_cast<size_t>(rows_ * whole.elements()));
     shape = runner.input_gradient_shape().value_or(whole);
-    reported.resize(static_cast<size_t>(samples_ * shape.elements()));
+    reported.resize(static_cast<size_t>(rows_ * shape.elements()));
   }
   if (passes_ > 0) runner.prepare_sums();
   require_address_space(kRoomOfLibraries);
@@ -84,6 +87,8 @@ void Pieces::backward(const TensorType& type, const float* gradient) {
 
   BatchView view;
   view.n = samples_;
+  view.rows = rows_;
+  view.first = first_;
   StepPiece piece{.piece = Piece::backward, .adds_gradients = passes_ > 0, .output_gradient = gradient};
   if (options_.has_input_gradient) {
     piece.input_gradient = reported.data();

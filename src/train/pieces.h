@@ -56,6 +56,7 @@ class Pieces {
   Stepper& stepper_;
   const Model& model_;
   int64_t samples_ = 0;  // of the last forward pass, as its options and its batch's origin
+  int64_t rows_ = 0, first_ = 0;  // of them, that this process has
   ForwardOptions options_;
   std::optional<BatchOrigin> origin_;
   std::map<std::string, std::vector<float>> set_;  // gradients that the devices lack

@@ -13,7 +13,7 @@ LocalDevices lone_device(DeviceId device, int threads) {
 
 void run(Attachment& attached, int64_t n, const void* inputs, float* output) {
   BatchView view;
-  view.n = n;
+  view.n = view.rows = n;
   view.inputs = inputs;
   view.output = output;
   attached.runner.run(Mode::predict, attached.ranks.all(), view, StepNumbers());

@@ -2,6 +2,7 @@
 #include "train/sharded_state.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/text.h"
 #include "train/state_slice.h"
@@ -10,7 +11,10 @@ namespace troika {
 
 ShardedState::ShardedState(const StepLayout& layout, const LocalRanks& ranks, const ParameterStore& store)
     : layout_(layout), ranks_(ranks), store_(store) {
-  for (int part = 0; part < layout.ranks().parts(); ++part) tables_.push_back(layout.make_state_table(part));
+  for (int part = 0; part < layout.ranks().parts(); ++part) {
+    tables_.push_back(layout.make_state_table(part));
+    are_everywhere_.push_back(every_process_holds(part));
+  }
 }
 
 bool ShardedState::is_allocated() const {
@@ -71,21 +75,34 @@ void ShardedState::read(Role role, const std::string& name, void* data) const {
   std::vector<std::byte> own;
   for (int part : layout_.holders_of(parameter)) {
     const StateSlice& slice = layout_.slice_of(parameter, part);
-    const StateTable& table = tables_[static_cast<size_t>(part)];
-    const int owner = role == Role::optimizer_state ? table.find(parameter).owner : -1;
-    Replica& replica = owner < 0 ? any_holder(part) : ranks_.at(layout_.ranks().rank_of(owner, part));
-    if (slice.axis < 0) return replica.state().download(table, role, name, data);
+    if (slice.axis < 0) return read_part(part, role, name, data, type.bytes());
     own.resize(layout_.type_of(parameter, part).bytes());
-    replica.state().download(table, role, name, own.data());
+    read_part(part, role, name, own.data(), own.size());
     copy_part_in(type.shape, slice, size_of(type.dtype), own.data(), static_cast<std::byte*>(data));
   }
 }
 
-Replica& ShardedState::any_holder(int part) const {
+bool ShardedState::every_process_holds(int part) const {
+  if (ranks_.is_whole()) return true;
   const RankMap& map = layout_.ranks();
-  for (int share = 0; share < map.shares(); ++share)
-    if (const int rank = map.rank_of(share, part); ranks_.holds(rank)) return ranks_.at(rank);
-  return ranks_.at(map.rank_of(0, part));
+  std::set<int> processes, holders;
+  for (int rank = 0; rank < map.size(); ++rank) {
+    processes.insert(ranks_.process_of(rank));
+    if (map.part_of(rank) == part) holders.insert(ranks_.process_of(rank));
+  }
+  return holders == processes;
+}
+
+// Reads the part of a value from the owner's rank, else from a local one, else from the first one.
+void ShardedState::read_part(int part, Role role, const std::string& name, void* data, size_t bytes) const {
+  const RankMap& map = layout_.ranks();
+  const StateTable& table = tables_[static_cast<size_t>(part)];
+  const int owner = role == Role::optimizer_state ? table.find(parameter_of_slot(name)).owner : -1;
+  int rank = map.rank_of(std::max(owner, 0), part);
+  const bool is_local = owner < 0 && are_everywhere_[static_cast<size_t>(part)];
+  for (int share = 0; is_local && !ranks_.holds(rank) && share < map.shares(); ++share) rank = map.rank_of(share, part);
+  if (ranks_.holds(rank)) ranks_.at(rank).state().download(table, role, name, data);
+  if (!is_local && !ranks_.is_whole()) ranks_.broadcast(ranks_.process_of(rank), data, bytes);
 }
 
 void ShardedState::read_from(int rank, Role role, const std::string& name, void* data) const {
@@ -100,15 +117,19 @@ void ShardedState::write_everywhere(const std::string& name, const void* data) {
 }
 
 void ShardedState::share_buffers() {
+  const RankMap& map = layout_.ranks();
   std::vector<std::byte> data;
-  for (const auto& [rank, replica] : ranks_) {
-    const int part = layout_.ranks().part_of(rank), first = layout_.ranks().rank_of(0, part);
+  for (int part = 0; part < map.parts(); ++part) {
     const StateTable& table = tables_[static_cast<size_t>(part)];
+    const int first = map.rank_of(0, part);
     for (const StateEntry& entry : table.entries()) {
-      if (!entry.is_buffer || rank == first) continue;
+      if (!entry.is_buffer) continue;
       data.resize(entry.bytes);
-      ranks_.at(first).state().download(table, Role::buffer, entry.name, data.data());
-      replica->state().upload(table, Role::buffer, entry.name, data.data());
+      if (ranks_.holds(first)) ranks_.at(first).state().download(table, Role::buffer, entry.name, data.data());
+      if (!ranks_.is_whole()) ranks_.broadcast(ranks_.process_of(first), data.data(), data.size());
+      for (int share = 1; share < map.shares(); ++share)
+        if (const int rank = map.rank_of(share, part); ranks_.holds(rank))
+          ranks_.at(rank).state().upload(table, Role::buffer, entry.name, data.data());
     }
   }
 }

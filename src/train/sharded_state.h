@@ -29,8 +29,8 @@ class ShardedState {
   void finish();
 
   // Values are row-major in host memory. `write` changes every local rank that holds the value or a
-  // part of it. `read` takes each part from the first local rank that has the part; UNSUPPORTED if
-  // only other processes have a part.
+  // part of it. `read` takes each part from the first rank that has the part, a local one if
+  // possible. Collective if a process lacks a part of the model.
   void write(Role role, const std::string& name, const void* data);
   void read(Role role, const std::string& name, void* data) const;
   // Reads the value as the rank has it. A parameter that is cut by channel is read whole.
@@ -38,15 +38,15 @@ class ShardedState {
   // Writes state that every rank holds, such as the loss scale.
   void write_everywhere(const std::string& name, const void* data);
 
-  // Copies the running statistics of the first share to the other shares. UNSUPPORTED if another
-  // process holds the first share of a part with statistics.
+  // Copies the running statistics of the first share to the other shares. Collective.
   void share_buffers();
 
   // MISMATCH if local ranks that should hold the same bits do not.
   void check_replicas() const;
 
  private:
-  Replica& any_holder(int part) const;  // the first local rank of the part
+  void read_part(int part, Role role, const std::string& name, void* data, size_t bytes) const;
+  bool every_process_holds(int part) const;
   void check_shares(const Location& location, int part, const std::string& what) const;
   void check_channel_groups() const;
 
@@ -54,6 +54,7 @@ class ShardedState {
   const LocalRanks& ranks_;
   const ParameterStore& store_;
   std::vector<StateTable> tables_;  // by part
+  std::vector<bool> are_everywhere_;  // by part: each process holds the part
 };
 
 }  // namespace troika

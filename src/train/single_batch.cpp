@@ -7,9 +7,11 @@ namespace troika {
 
 bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
   trainer.check_usable();
-  if (trainer.take_stop_request()) return false;
   const Stopwatch stopwatch;
-  const BatchView view = trainer.checks().check(batch);
+  BatchView view;
+  if (!trainer.take("an evaluation", batch.origin ? &*batch.origin : nullptr, view,
+                    [&] { view = trainer.checks().check(batch); }))
+    return false;
   const ActiveRanks& all = trainer.ranks().all();
   trainer.prepare(Mode::evaluate, view.n, all);
   const ParametersAfterwards afterwards(trainer.sync());
@@ -25,7 +27,9 @@ bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
 
 void predict_batch(Trainer& trainer, const Batch& batch, float* output) {
   trainer.check_usable();
-  BatchView view = trainer.checks().check_samples(batch);
+  BatchView view;
+  trainer.take("a prediction", batch.origin ? &*batch.origin : nullptr, view,
+               [&] { view = trainer.checks().check_samples(batch); }, false);
   view.output = output;
   trainer.prepare(Mode::predict, view.n, trainer.ranks().all(), {}, false);
   const ParametersAfterwards afterwards(trainer.sync());

@@ -56,19 +56,19 @@ float StepRunner::label_weight(const BatchView& batch, const StepPiece& piece) c
 RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch,
                                       const StepNumbers& numbers, int rank) const {
   const Range range = layout_.samples_of(mode, batch.n, rank, active.is_alone);
+  const int64_t row = range.begin - batch.first;  // of the rows that this process has
   RunArguments a;
-  if (batch.inputs)
-    a.x = static_cast<const std::byte*>(batch.inputs) + static_cast<size_t>(range.begin) * sample_bytes_;
+  if (batch.inputs) a.x = static_cast<const std::byte*>(batch.inputs) + static_cast<size_t>(row) * sample_bytes_;
   a.x_bytes = static_cast<size_t>(range.size()) * sample_bytes_;
   if (batch.gathered) {
     SamplePlace& place = a.samples.emplace();
     place.first = batch.gathered->first + range.begin;
     if (batch.gathered->order.seed) place.key = Sampler::key_of(*batch.gathered->order.seed, batch.gathered->at.epoch);
   } else if (batch.labels) {
-    a.target = batch.labels + range.begin * batch.label_size;
+    a.target = batch.labels + row * batch.label_size;
     a.target_bytes = static_cast<size_t>(range.size() * batch.label_size) * sizeof(int32_t);
   } else if (batch.values) {
-    a.target = batch.values + range.begin * batch.value_size;
+    a.target = batch.values + row * batch.value_size;
     a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
   }
   if (mode == Mode::train) a.settings = &numbers.settings;  // outlives a run that misses its deadline
@@ -76,7 +76,7 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
   a.dropout_counter[1] = numbers.step;
   // the first of a channel group, whose ranks all have the output
   const bool leads = layout_.ranks().channel_of(rank) == 0;
-  a.output = batch.output && leads ? batch.output + range.begin * output_elements_ : nullptr;
+  a.output = batch.output && leads ? batch.output + (range.begin - batch.first_output) * output_elements_ : nullptr;
   return a;
 }
 
@@ -126,17 +126,18 @@ std::optional<Shape> StepRunner::input_gradient_shape() const {
   return std::nullopt;
 }
 
-void StepRunner::add_piece(RunArguments& a, const StepPiece& piece, int64_t n, int rank) const {
-  const Range range = layout_.samples_of(Mode::train, n, rank);
+void StepRunner::add_piece(RunArguments& a, const StepPiece& piece, const BatchView& batch, int rank) const {
+  const int64_t row = layout_.samples_of(Mode::train, batch.n, rank).begin - batch.first;
   a.piece = piece.piece;
   a.adds_gradients = piece.adds_gradients;
   if (piece.output_gradient) {
-    a.target = piece.output_gradient + range.begin * output_elements_;
-    a.target_bytes = static_cast<size_t>(range.size() * output_elements_) * sizeof(float);
+    a.target = piece.output_gradient + row * output_elements_;
+    a.target_bytes =
+        static_cast<size_t>(layout_.samples_of(Mode::train, batch.n, rank).size() * output_elements_) * sizeof(float);
   }
   const bool leads = layout_.ranks().channel_of(rank) == 0;
   if (piece.input_gradient && leads)
-    a.input_gradient = piece.input_gradient + range.begin * piece.input_gradient_elements;
+    a.input_gradient = piece.input_gradient + row * piece.input_gradient_elements;
 }
 
 void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
@@ -145,7 +146,7 @@ void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batc
   run_each(active, [&](int rank, Replica& replica, Deadline deadline) {
     RunArguments a = arguments_of(mode, active, batch, numbers, rank);
     a.label_weight = label_weight(batch, piece);
-    if (piece.piece != Piece::all) add_piece(a, piece, batch.n, rank);
+    if (piece.piece != Piece::all) add_piece(a, piece, batch, rank);
     a.deadline = deadline;
     a.wants = wants;
     replica.start(a);

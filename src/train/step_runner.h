@@ -69,7 +69,7 @@ class StepRunner {
   RunArguments arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
                             int rank) const;
   float label_weight(const BatchView& batch, const StepPiece& piece) const;
-  void add_piece(RunArguments& a, const StepPiece& piece, int64_t n, int rank) const;
+  void add_piece(RunArguments& a, const StepPiece& piece, const BatchView& batch, int rank) const;
 
   const StepLayout& layout_;
   const LocalRanks& ranks_;

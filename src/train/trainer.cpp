@@ -8,7 +8,6 @@
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "train/epoch.h"
-#include "train/predictor.h"
 #include "train/trace_text.h"
 
 namespace troika {
@@ -19,8 +18,10 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
       model_(std::move(model)),
       local_(std::move(local)),
       run_(std::make_unique<TrainingRun>(*context_, *model_, local_, options)),
+      peers_(std::make_unique<Peers>(local_, layout().ranks(), ranks(), options.labels.ignored, options.deadline_ms)),
       checks_(*model_, options.loss, options.labels),
       label_count_(options.labels.ignored) {
+  peers_->share_values(*model_->parameters());
   model_->parameters()->set_owner(this);
 }
 
@@ -42,9 +43,12 @@ Trainer::~Trainer() {
 
 void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active, const StepForm& form, bool heeds_stop) {
   try {
-    run_->attached.runner.prepare(mode, n, active, {.step = form, .stop = heeds_stop ? &stop_requested_ : nullptr});
+    run_->attached.runner.prepare(mode, n, active, {.step = form, .stop = heeds_stop ? stop_request() : nullptr});
   } catch (const Stopped&) {
     take_stop_request();
+    throw;
+  } catch (const std::exception& e) {  // the other processes would wait for this one
+    peers_->abort(e.what());
     throw;
   }
   ParameterStore& store = *model_->parameters();
@@ -101,10 +105,13 @@ StepResult Trainer::start_step(const BatchView& view, const BatchOrigin* origin,
 
 bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
   check_usable();
-  if (take_stop_request()) return false;
   const Stopwatch stopwatch;
-  const BatchView view = checks_.check(batch);
-  if (batch.origin) run_->stepper.check_order(*batch.origin);
+  BatchView view;
+  const auto check = [&] {
+    view = checks_.check(batch);
+    if (batch.origin) run_->stepper.check_order(*batch.origin);
+  };
+  if (!take("a training step", batch.origin ? &*batch.origin : nullptr, view, check)) return false;
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, batch.origin ? &*batch.origin : nullptr,
                       wants_results || options().conditioning.checks_finite() ? Results::own : Results::none);
@@ -121,16 +128,46 @@ const RunResults& Trainer::evaluate(const BatchView& view, const ActiveRanks& ac
 
 Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
   check_usable();
-  checks_.check_inputs(type.dtype, type.shape, inputs);
-  prepare(Mode::predict, type.shape[0], ranks().all(), {}, false);
+  BatchView view;
+  take("a prediction", nullptr, view, [&] {
+    checks_.check_inputs(type.dtype, type.shape, inputs);
+    view.n = view.rows = type.shape[0];
+    view.inputs = inputs;
+  }, false);
+  prepare(Mode::predict, view.n, ranks().all(), {}, false);
   const ParametersAfterwards afterwards(run_->sync);
-  run_->sync.prepare_evaluation(options().evaluates_average);
-  return run_prediction(run_->attached, *model_, type.shape[0], inputs, output);
+  const Shape shape = model_->output_shape().times(view.rows);
+  output.resize(static_cast<size_t>(shape.elements()));
+  view.output = output.data();
+  predict(view);
+  return shape;
 }
 
-void Trainer::predict(const BatchView& view) {
+void Trainer::predict(const BatchView& view, bool wants_all_rows) {
   run_->sync.prepare_evaluation(options().evaluates_average);
-  run_->attached.runner.run(Mode::predict, ranks().all(), view, StepNumbers());
+  if (!peers_->exist()) return run_->attached.runner.run(Mode::predict, ranks().all(), view, StepNumbers());
+  const int64_t elements = model_->output_shape().elements();
+  std::vector<float> whole(static_cast<size_t>(view.n * elements));
+  BatchView all_rows = view;
+  all_rows.output = whole.data();
+  run_->attached.runner.run(Mode::predict, ranks().all(), all_rows, StepNumbers());
+  gather_output(view.n, whole);
+  const Range rows = wants_all_rows ? Range{0, view.n} : Range{view.first, view.first + view.rows};
+  std::copy(whole.begin() + rows.begin * elements, whole.begin() + rows.end * elements, view.output);
+}
+
+// Passes the rows of each share from the process with the share's last layers to all.
+void Trainer::gather_output(int64_t n, std::vector<float>& output) const {
+  const RankMap& map = layout().ranks();
+  const int64_t bytes = model_->output_shape().elements() * static_cast<int64_t>(sizeof(float));
+  std::vector<OwnedBytes> pieces;
+  for (int share = 0; share < map.shares(); ++share) {
+    const Range rows = balanced_split(n, map.shares(), share);
+    const int last = map.rank_of(share, map.part_at(map.positions() - 1, 0));
+    pieces.push_back({static_cast<size_t>(rows.begin * bytes), static_cast<size_t>(rows.end * bytes),
+                      ranks().process_of(last)});
+  }
+  ranks().all_gather(pieces, output.data());
 }
 
 bool Trainer::predict(Loader& loader, float* output, int64_t room, int64_t& samples) {
@@ -168,12 +205,15 @@ bool Trainer::evaluate(Loader& loader, const DeviceId* device, Metrics& metrics)
 bool Trainer::forward(const Batch& batch, const ForwardOptions& options, StepResult& result, bool wants_results,
                       std::vector<float>* output) {
   check_usable();
-  if (take_stop_request()) return false;
   const Stopwatch stopwatch;
-  const BatchView view = options.has_own_loss ? checks_.check_samples(batch) : checks_.check(batch);
-  if (options.has_input_gradient) checks_.require_real_inputs();
-  if (batch.origin) run_->stepper.check_order(*batch.origin);
-  if (output) output->resize(static_cast<size_t>(view.n * model_->output_shape().elements()));
+  BatchView view;
+  const auto check = [&] {
+    view = options.has_own_loss ? checks_.check_samples(batch) : checks_.check(batch);
+    if (options.has_input_gradient) checks_.require_real_inputs();
+    if (batch.origin) run_->stepper.check_order(*batch.origin);
+  };
+  if (!take("a forward pass", batch.origin ? &*batch.origin : nullptr, view, check)) return false;
+  if (output) output->resize(static_cast<size_t>(view.rows * model_->output_shape().elements()));
   prepare(Mode::train, view.n, ranks().all(), options.form());
   model_->parameters()->mark_newer(this);
   result = run_->pieces.forward(view, batch.origin ? &*batch.origin : nullptr, options, wants_results,
@@ -225,6 +265,7 @@ void Trainer::set_frozen(int group, bool is_frozen) {
   if (run_->is_frozen(group) == is_frozen) return;
   refresh_store();
   run_ = run_->with_frozen(*context_, *model_, local_, group, is_frozen);
+  peers_ = std::make_unique<Peers>(local_, layout().ranks(), ranks(), options().labels.ignored, options().deadline_ms);
 }
 
 std::string Trainer::explain(int64_t batch) {

@@ -11,6 +11,7 @@
 #include "data/loader.h"
 #include "train/batch_checks.h"
 #include "train/label_count.h"
+#include "train/peers.h"
 #include "train/training_run.h"
 
 namespace troika {
@@ -31,6 +32,7 @@ class Trainer : public ParameterOwner {
   StateSync& sync() const { return run_->sync; }
 
   // ---- one batch ----
+  // In a world of several processes these calls are collective, each with the process's own rows.
   // Returns false if a stop was requested: nothing was done. Without `wants_results` the call need
   // not wait for the devices, and the result has no loss.
   bool step(const Batch& batch, StepResult& result, bool wants_results = true);
@@ -98,23 +100,56 @@ class Trainer : public ParameterOwner {
   LabelCount& label_count() { return label_count_; }
   StepResult start_step(const BatchView& view, const BatchOrigin* origin, Results wants);
   const RunResults& evaluate(const BatchView& view, const ActiveRanks& active);  // valid until the next run
-  void predict(const BatchView& view);                                           // on all ranks
-  const std::atomic<bool>* stop_request() const { return &stop_requested_; }
+  // On all ranks. The output has this process's rows, or those of all processes.
+  void predict(const BatchView& view, bool wants_all_rows = false);
+  // Null in a world of several processes, which stop together, between two batches.
+  const std::atomic<bool>* stop_request() const { return peers_->exist() ? nullptr : &stop_requested_; }
+  const Peers& peers() const { return *peers_; }
+  // Checks this process's rows by check(), and agrees with the other processes on the batch.
+  // Returns false if a stop was requested. `heeds_stop`: whether a stop ends the call.
+  template <typename Check>
+  bool take(const char* what, const BatchOrigin* origin, BatchView& view, Check check, bool heeds_stop = true,
+            bool stops = false);
   bool take_stop_request() { return stop_requested_.exchange(false); }
   bool tell(const Progress& progress) const { return !progress_ || progress_(progress); }
 
   Use& busy() { return busy_; }
 
  private:
+  void gather_output(int64_t n, std::vector<float>& output) const;
+
   std::shared_ptr<Context> context_;
   std::shared_ptr<Model> model_;
   const LocalDevices local_;
   std::unique_ptr<TrainingRun> run_;
+  std::unique_ptr<Peers> peers_;
   const BatchChecks checks_;
   LabelCount label_count_;
   std::function<bool(const Progress&)> progress_;
   std::atomic<bool> stop_requested_{false};
   Use busy_;  // a pull uses the trainer briefly, so that it makes no call BUSY
 };
+
+template <typename Check>
+bool Trainer::take(const char* what, const BatchOrigin* origin, BatchView& view, Check check, bool heeds_stop,
+                   bool stops) {
+  if (!peers_->exist()) {
+    if (heeds_stop && take_stop_request()) return false;
+    check();
+    return true;
+  }
+  Peers::Turn turn{what, origin, stops || (heeds_stop && take_stop_request())};
+  try {
+    check();
+  } catch (const std::exception& e) {
+    turn.error = e.what();
+    try {
+      peers_->agree(view, turn);
+    } catch (const Error&) {  // the first error is the one to report
+    }
+    throw;
+  }
+  return peers_->agree(view, turn);
+}
 
 }  // namespace troika

@@ -140,7 +140,7 @@ TEST_F(ContextApi, describes_its_backends) {
   std::string text(static_cast<size_t>(size) - 1, '?');
   expect_ok(troika_context_describe_backends(context, text.data(), size, &size, &error_));
   troika_context_destroy(context);
-  EXPECT_TRUE(text.starts_with("cpu 1.0.0, commit ")) << text;
+  EXPECT_TRUE(text.starts_with("cpu 1.1.0, commit ")) << text;
   EXPECT_NE(text.find(", oneDNN "), std::string::npos) << text;
   EXPECT_NE(text.find("\ncuda, not usable: the context's backends are cpu"), std::string::npos) << text;
   expect_refused(troika_context_describe_backends(context_, nullptr, -1, nullptr, &error_), kInvalid, "buffer of -1");
@@ -193,7 +193,7 @@ TEST_F(ContextApi, names_every_status) {
 TEST_F(ContextApi, tells_its_version) {
   EXPECT_EQ(troika_version(), TROIKA_VERSION_MAJOR * 10000 + TROIKA_VERSION_MINOR * 100 + TROIKA_VERSION_PATCH);
   const std::string info = troika_build_info();
-  for (const char* part : {"troika 1.0.0", "oneDNN ", "zlib ", "compiler "})
+  for (const char* part : {"troika 1.1.0", "oneDNN ", "zlib ", "compiler "})
     EXPECT_NE(info.find(part), std::string::npos) << info;
   EXPECT_EQ(info.find('\n'), std::string::npos);
 }

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "comm/links.h"
 #include "comm/local/local_transport.h"
 #include "comm/local/ranks.h"
 #include "comm/processes/process_transport.h"
+#include "comm/transports.h"
 #include "group/processes.h"
 #include "support/test_context.h"
 
@@ -18,15 +18,13 @@ namespace {
 // A world whose ranks are divided over processes: `owners` has the process of each rank.
 class WorldOfProcesses {
  public:
-  explicit WorldOfProcesses(const std::vector<int>& owners, int milliseconds = 20'000)
+  explicit WorldOfProcesses(const std::vector<int>& owners)
       : processes_(*std::max_element(owners.begin(), owners.end()) + 1), transports_(static_cast<size_t>(processes_)) {
     groups_ = join_group(group_options(processes_, folder_));
     on_every_process(processes_, [&](int process) {
       World world{static_cast<int>(owners.size()), {}, false, owners};
-      world.exchange = groups_[static_cast<size_t>(process)]->create_exchange();
-      world.create_link = [&] {
-        return require_link("gloo", backend_folder()).create(*world.exchange, {"", in(std::chrono::milliseconds(milliseconds))});
-      };
+      world.link = connect_processes("gloo", backend_folder(), groups_[static_cast<size_t>(process)]->create_exchange(),
+                                     {"", in(20s)});
       transports_[static_cast<size_t>(process)] = create_process_transport(world, local_transport.create(world));
     });
   }

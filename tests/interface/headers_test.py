@@ -164,7 +164,7 @@ def test_program_outside_the_tree_builds_against_the_install(folder):
     environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(description.parent), "PKG_CONFIG_SYSROOT_DIR": str(installed)}
     flags = shlex.split(run("pkg-config", "--cflags", "--libs", "troika", env=environment))
     assert not any(str(SOURCE_ROOT) in flag or str(BUILD) in flag for flag in flags if str(installed) not in flag), flags
-    assert run("pkg-config", "--modversion", "troika", env=environment).strip() == "1.0.0"
+    assert run("pkg-config", "--modversion", "troika", env=environment).strip() == "1.1.0"
 
     outside = folder / "outside"
     outside.mkdir()

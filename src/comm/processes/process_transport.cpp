@@ -2,6 +2,7 @@
 #include "comm/processes/process_transport.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "comm/processes/process_messages.h"
 #include "comm/processes/process_sums.h"
@@ -9,12 +10,14 @@
 namespace troika {
 namespace {
 
+constexpr int kHostGroup = 0;  // the id of the group of processes
+
 class ProcessTransport : public Transport {
  public:
   ProcessTransport(const World& world, std::unique_ptr<Transport> local)
       : owners_(world.owners),
         local_(std::move(local)),
-        link_(std::make_shared<SharedLink>(world.exchange, world.create_link())) {}
+        link_(world.link) {}
 
   std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<int>& group) override {
     const int id = next_id_++;
@@ -44,7 +47,7 @@ class ProcessTransport : public Transport {
   const std::vector<int> owners_;
   const std::unique_ptr<Transport> local_;
   const std::shared_ptr<SharedLink> link_;
-  int next_id_ = 0;  // of groups: the same in all processes
+  int next_id_ = kHostGroup + 1;  // of groups: the same in all processes
 };
 
 }  // namespace
@@ -53,6 +56,13 @@ bool connects_processes(const World& world) {
   return !world.is_whole() && std::all_of(world.local.begin(), world.local.end(), [](const LocalMember& member) {
     return member.device->id().kind == DeviceKind::cpu;
   });
+}
+
+std::unique_ptr<Communicator> create_process_communicator(const std::shared_ptr<SharedLink>& link) {
+  std::vector<int> processes(static_cast<size_t>(link->processes()));
+  std::iota(processes.begin(), processes.end(), 0);
+  auto ends = ProcessSums::create_communicators(link, kHostGroup, processes, processes);
+  return std::move(ends[static_cast<size_t>(link->process())]);
 }
 
 std::unique_ptr<Transport> create_process_transport(const World& world, std::unique_ptr<Transport> local) {

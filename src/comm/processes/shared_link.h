@@ -18,6 +18,7 @@ class SharedLink {
   ~SharedLink();
 
   int process() const { return exchange_->rank(); }  // this one
+  int processes() const { return exchange_->size(); }
   std::unique_ptr<LinkBuffer> create_buffer(int process, void* data, size_t bytes) {
     return link_->create_buffer(process, data, bytes);
   }

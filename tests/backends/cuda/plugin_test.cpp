@@ -21,7 +21,7 @@ TEST(CudaPlugin, LoadsWithoutADriverAndSaysThatThereIsNone) {
   EXPECT_NE(reason.find("libtroika_cuda.so: there is no NVIDIA driver: libcuda.so.1 was not found by the loader"),
             std::string::npos)
       << reason;
-  EXPECT_TRUE(loaded.versions.starts_with("1.0.0, commit ")) << loaded.versions;
+  EXPECT_TRUE(loaded.versions.starts_with("1.1.0, commit ")) << loaded.versions;
   for (const char* library : {"CUDA ", "cuDNN ", "cuBLASLt ", "NCCL "})
     EXPECT_NE(loaded.versions.find(library), std::string::npos) << loaded.versions;
 }

@@ -1,0 +1,115 @@
+/** @file group.h Groups: the processes of a job, on one machine or several, that train together.
+ *
+ * A trainer that is attached with a group has the devices of all its processes. A rank is the
+ * number of a process in its group. docs/several-machines.md goes from one process to two machines.
+ *
+ * Collective: all processes make the call, in the same order. If a process makes another call, or
+ * does not come before the deadline, the call returns COMM on all of them.
+ */
+#ifndef TROIKA_GROUP_H
+#define TROIKA_GROUP_H
+
+#include <troika/context.h>
+#include <troika/status.h>
+
+TROIKA_BEGIN_DECLS
+
+/** The processes of a job. Counted: trainers keep their group alive. */
+typedef struct troika_group_s *troika_group;
+
+/** Options of a group. Begin with TROIKA_GROUP_OPTIONS_INIT. */
+typedef struct troika_group_options {
+  uint32_t struct_size; /**< sizeof(troika_group_options). */
+  /** This process: 0 to `size` - 1. TROIKA_UNSET (default): as the launcher of this process says,
+   *  with `size`, `node`, `rendezvous` and the secret (docs/several-machines.md lists the launchers
+   *  and their variables); rank 0 of 1 without a launcher. */
+  int32_t rank;
+  int32_t size; /**< The number of processes, 1 to 4096; with a rank. */
+  /** The number of this process's machine; TROIKA_UNSET (default): machines are told apart by their
+   *  names. Channels and layers are split within a machine if possible. */
+  int32_t node;
+  /** The place at which the processes meet: "tcp://host:port", at which rank 0 listens, or
+   *  "file:///folder/name", a file in a folder that all processes see. Copied. */
+  const char *rendezvous;
+  /** The network interface ("eth0") or the address of this machine that other machines reach. NULL
+   *  (default): loopback, or for rank 0 the host of `rendezvous`. Copied. */
+  const char *network;
+  /** "gloo" or "mpi"; NULL (default): NCCL between GPUs, Gloo for the rest. Copied. */
+  const char *transport;
+  /** All processes prove to each other that they know it, before they exchange anything else. NULL
+   *  (default): TROIKA_SECRET, or the contents of the file TROIKA_SECRET_FILE, if `rank` is not
+   *  set; else none, which is refused if rank 0 listens beyond loopback. Copied. */
+  const char *secret;
+  /** Time for all processes to join; 1 to 2^31 - 1 milliseconds, default 60000. */
+  int32_t connect_timeout_ms;
+  /** Time of each collective call of the group; 1 to 2^31 - 1 milliseconds, default 120000. */
+  int32_t deadline_ms;
+} troika_group_options;
+
+/** Every field unset, a minute to join, two for each collective. */
+#define TROIKA_GROUP_OPTIONS_INIT                                                                \
+  {                                                                                              \
+    sizeof(troika_group_options), TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, NULL, NULL, NULL,    \
+        NULL, 60000, 120000                                                                      \
+  }
+
+/** Fills `options` as TROIKA_GROUP_OPTIONS_INIT does. Any thread. */
+TROIKA_API(void) troika_group_options_init(troika_group_options *options, uint32_t struct_size);
+
+/** The place of a process in its group. Begin with TROIKA_GROUP_INFO_INIT. */
+typedef struct troika_group_info {
+  uint32_t struct_size; /**< sizeof(troika_group_info). */
+  int32_t rank;         /**< Of this process. */
+  int32_t size;         /**< Processes. */
+  int32_t local_rank;   /**< Of this process among those of its machine. */
+  int32_t local_size;   /**< Processes of its machine. */
+  int32_t node;         /**< The number of its machine; the machine of rank 0 is 0. */
+  int32_t nodes;        /**< Machines. */
+  int32_t reserved;     /**< 0. */
+} troika_group_info;
+
+/** Every field 0. */
+#define TROIKA_GROUP_INFO_INIT                                                                   \
+  { sizeof(troika_group_info), 0, 0, 0, 0, 0, 0, 0 }
+
+/** Fills `info` as TROIKA_GROUP_INFO_INIT does. Any thread. */
+TROIKA_API(void) troika_group_info_init(troika_group_info *info, uint32_t struct_size);
+
+/**
+ * Joins a group, and returns when all processes have joined. `options` may be NULL: defaults.
+ * Collective.
+ *
+ * Owned: destroy `*out_group` with `troika_group_destroy`. Errors: INVALID_ARGUMENT (the message
+ * names the option or the variable), COMM (it names the ranks that have not joined, or why rank 0
+ * cannot be reached), IO (the file of a secret), UNSUPPORTED (libsodium is missing), OUT_OF_MEMORY.
+ * Any thread.
+ *
+ *     troika_group group = NULL;
+ *     troika_error error;
+ *     if (troika_group_create(context, NULL, &group, &error) != TROIKA_OK) puts(error.message);
+ */
+TROIKA_API(troika_status) troika_group_create(troika_context context,
+                                              const troika_group_options *options,
+                                              troika_group *out_group, troika_error *error);
+
+/** Describes the group and this process. Any thread. */
+TROIKA_API(troika_status) troika_group_describe(troika_group group, troika_group_info *out_info,
+                                                troika_error *error);
+
+/**
+ * Returns when all processes have called it. Collective.
+ *
+ * Errors: COMM. One thread per group at a time.
+ */
+TROIKA_API(troika_status) troika_group_barrier(troika_group group, troika_error *error);
+
+/**
+ * Leaves the group. The handle must not be used again. NULL is ignored. Other processes notice when
+ * they wait for this one. Never fails. Any thread, but not while another is inside a call with the
+ * same handle.
+ */
+TROIKA_API(void) troika_group_destroy(troika_group group);
+
+TROIKA_END_DECLS
+
+#endif

@@ -1,0 +1,185 @@
+// Agreement between processes.
+#include "train/peers.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/stopped.h"
+#include "core/text.h"
+
+namespace troika {
+
+// The numbers that processes pass to each other, and a reason in the rest of the message.
+struct Peers::Message {
+  int64_t rows = 0, counted = 0, stops = 0;
+  int64_t has_origin = 0, epoch = 0, batch = 0, size = 0;
+  int64_t label_size = 0;  // 0: no labels here
+  std::string error;
+
+  std::string encode() const {
+    const int64_t numbers[] = {rows, counted, stops, has_origin, epoch, batch, size, label_size};
+    return std::string(reinterpret_cast<const char*>(numbers), sizeof numbers) + error;
+  }
+  static Message decode(const std::string& bytes) {
+    int64_t n[8] = {};
+    if (bytes.size() < sizeof n) throw Error(Status::comm, "a process sent a message without meaning");
+    std::memcpy(n, bytes.data(), sizeof n);
+    return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], bytes.substr(sizeof n)};
+  }
+};
+
+namespace {
+
+// Returns the shares of which `process` holds a rank that `counts`.
+template <typename Counts>
+Division shares_of(const RankMap& map, Counts counts) {
+  Division division{map.shares(), 0, 0};
+  for (int share = 0; share < map.shares(); ++share) {
+    bool has = false;
+    for (int part = 0; part < map.parts(); ++part) has = has || counts(map.rank_of(share, part), part);
+    if (!has) continue;
+    if (division.count == 0) division.first = share;
+    division.count = share - division.first + 1;
+  }
+  return division;
+}
+
+}  // namespace
+
+Peers::Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ranks, std::optional<int32_t> ignored,
+             int64_t deadline_ms)
+    : exchange_(local.exchange), ranks_(ranks), ignored_(ignored), deadline_(deadline_ms) {
+  division_ = {map.shares(), 0, map.shares()};
+  if (!exist()) return;
+  for (int process = 0; process < exchange_->size(); ++process) {
+    divisions_.push_back(shares_of(map, [&](int rank, int) { return ranks.process_of(rank) == process; }));
+    led_.push_back(shares_of(map, [&](int rank, int part) { return part == 0 && ranks.process_of(rank) == process; }));
+  }
+  division_ = divisions_[static_cast<size_t>(exchange_->rank())];
+}
+
+bool Peers::agree(BatchView& view, const Turn& turn) const {
+  if (!exist()) return !turn.stops;
+  Message own{view.rows, view.counted, turn.stops, turn.origin != nullptr, 0, 0, 0, view.labels ? view.label_size : 0,
+              turn.error};
+  if (turn.origin) {
+    own.epoch = turn.origin->at.epoch;
+    own.batch = turn.origin->at.batch;
+    own.size = turn.origin->size;
+  }
+  std::vector<Message> all;
+  for (const std::string& bytes : exchange_->all_gather(turn.what, own.encode(), deadline()))
+    all.push_back(Message::decode(bytes));
+  for (size_t rank = 0; rank < all.size(); ++rank)
+    if (!all[rank].error.empty()) throw Error(Status::comm, text("rank ", rank, ": ", all[rank].error));
+  if (std::any_of(all.begin(), all.end(), [](const Message& message) { return message.stops != 0; })) return false;
+  view.n = find_batch(all);
+  view.first = division_.rows(view.n).begin;
+  if (!view.gathered) view.counted = count_labels(view, all, turn.what);
+  return true;
+}
+
+// Returns the labels of the whole batch that count. A share that several processes compute counts
+// once.
+int64_t Peers::count_labels(const BatchView& view, const std::vector<Message>& all, const char* what) const {
+  int64_t label_size = 0;
+  for (const Message& message : all) label_size = std::max(label_size, message.label_size);
+  if (!ignored_ || label_size == 0) return view.n * std::max<int64_t>(label_size, 1);
+  int64_t counted = 0;
+  bool are_simple = true;  // each process counts all its rows, or none
+  for (size_t process = 0; process < all.size(); ++process) {
+    are_simple = are_simple && (led_[process].count == 0 || led_[process] == divisions_[process]);
+    if (led_[process].count > 0) counted += all[process].counted;
+  }
+  if (are_simple) return counted;
+  const Range rows = led_[static_cast<size_t>(exchange_->rank())].rows(view.n);
+  const int32_t* const labels = view.labels + (rows.begin - view.first) * view.label_size;
+  const int64_t own =
+      rows.size() == 0 ? 0 : rows.size() * label_size - std::count(labels, labels + rows.size() * label_size, *ignored_);
+  counted = 0;
+  for (const std::string& other : exchange_->all_gather(what, std::to_string(own), deadline())) counted += std::stoll(other);
+  return counted;
+}
+
+// Returns the number of samples of the whole batch, of which each process has its rows.
+int64_t Peers::find_batch(const std::vector<Message>& all) const {
+  const Message& first = all[0];
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    const Message& other = all[rank];
+    if (other.has_origin == first.has_origin && other.epoch == first.epoch && other.batch == first.batch &&
+        other.size == first.size)
+      continue;
+    throw Error(Status::mismatch,
+                text("batch: rank ", rank, " has ",
+                     other.has_origin ? text("batch ", other.batch, " of epoch ", other.epoch, ", of ", other.size, " samples")
+                                      : "a batch of its own",
+                     ", rank 0 ",
+                     first.has_origin ? text("batch ", first.batch, " of epoch ", first.epoch, ", of ", first.size, " samples")
+                                      : "a batch of its own"));
+  }
+  auto fits = [&](int64_t n) {
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      if (divisions_[rank].rows(n).size() != all[rank].rows) return false;
+    return true;
+  };
+  if (first.has_origin && fits(first.size)) return first.size;
+  // The batch has a whole number of samples per share, and the first shares have one more.
+  std::vector<int64_t> rows;
+  for (const Message& message : all) rows.push_back(message.rows);
+  if (!first.has_origin)
+    for (size_t rank = 0; rank < all.size(); ++rank) {
+      if (divisions_[rank].count == 0) continue;
+      const int64_t shares = divisions_[rank].shares, least = rows[rank] / divisions_[rank].count;
+      for (int64_t n = std::max<int64_t>((least - 1) * shares, 1); n <= (least + 2) * shares; ++n)
+        if (fits(n)) return n;
+      break;
+    }
+  throw Error(Status::mismatch, text("batch: the processes have ", join(rows, ", "),
+                                     " samples, need the same number per share, and one more on the first shares"));
+}
+
+void Peers::share_values(ParameterStore& store) const {
+  if (!exist()) return;
+  uint32_t sum = 0;
+  for (size_t i = 0; i < store.size(); ++i) {
+    const std::vector<std::byte>& data = store.entry(i).data;
+    sum = static_cast<uint32_t>(crc32(sum, reinterpret_cast<const Bytef*>(data.data()), static_cast<uInt>(data.size())));
+  }
+  const auto sums = exchange_->all_gather("the values of the model", text(sum), deadline());
+  if (std::all_of(sums.begin(), sums.end(), [&](const std::string& other) { return other == sums[0]; })) return;
+  std::vector<std::byte> data;
+  for (size_t i = 0; i < store.size(); ++i) {
+    data = store.entry(i).data;
+    ranks_.broadcast(0, data.data(), data.size());
+    store.write(i, data.data(), data.size());
+  }
+}
+
+void Peers::share_error(const char* what, const std::exception_ptr& error) const {
+  std::string own;
+  try {
+    if (error) std::rethrow_exception(error);
+  } catch (const Error& e) {
+    own = text(static_cast<int>(e.status()), ' ', e.what());
+  } catch (const std::exception& e) {
+    own = text(static_cast<int>(Status::internal), ' ', e.what());
+  }
+  if (exist()) {
+    const std::vector<std::string> all = exchange_->all_gather(what, own, deadline());
+    if (error) std::rethrow_exception(error);
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      if (const size_t space = all[rank].find(' '); space != std::string::npos)
+        throw Error(static_cast<Status>(std::stoi(all[rank])), text("rank ", rank, ": ", all[rank].substr(space + 1)));
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+void Peers::abort(const std::string& reason) const {
+  if (!exist()) return;
+  ranks_.abort(reason);
+  exchange_->abort(reason);
+}
+
+}  // namespace troika

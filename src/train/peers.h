@@ -1,0 +1,76 @@
+// The other processes of a trainer's world: what all agree on before each batch.
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "core/split.h"
+#include "data/batch.h"
+#include "train/batch_view.h"
+#include "train/local_ranks.h"
+
+namespace troika {
+
+// One thread at a time, apart from `abort`.
+class Peers {
+ public:
+  // All must outlive it. In a whole world there are no other processes, and every batch is agreed on.
+  Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ranks, std::optional<int32_t> ignored,
+        int64_t deadline_ms);
+
+  bool exist() const { return exchange_ != nullptr; }
+  // The shares of a batch of which this process needs the samples.
+  const Division& division() const { return division_; }
+
+  // What this process brings to a batch.
+  struct Turn {
+    const char* what = "";                     // "a training step"
+    const BatchOrigin* origin = nullptr;       // of a loader's batch
+    bool stops = false;                        // the host of this process wants to stop
+    std::string error = {};                    // why this process cannot go on; empty: it can
+  };
+  // Completes the view of this process's rows: the samples of the whole batch, the first row, and
+  // the labels that count. Collective. Returns false if a process wants to stop: nothing may be done
+  // then. If a process cannot go on, or the rows are not those that the processes need, all throw,
+  // and all may go on with another batch. COMM if a process is lost.
+  bool agree(BatchView& view, const Turn& turn) const;
+
+  // All processes have the same values afterwards: those of process 0. Collective.
+  void share_values(ParameterStore& store) const;
+
+  // Process 0 writes, and all learn whether it worked. Collective. Throws the error of `write`.
+  template <typename Write>
+  void write_once(const char* what, Write write) const {
+    if (!exist()) return write();
+    std::exception_ptr error;
+    if (is_first()) try {
+        write();
+      } catch (...) {
+        error = std::current_exception();
+      }
+    share_error(what, error);
+  }
+  bool is_first() const { return !exist() || exchange_->rank() == 0; }
+  // Throws the first error that a process has. Collective.
+  void share_error(const char* what, const std::exception_ptr& error) const;
+
+  // Ends the world: no process can go on.
+  void abort(const std::string& reason) const;
+
+ private:
+  struct Message;
+  int64_t find_batch(const std::vector<Message>& all) const;
+  int64_t count_labels(const BatchView& view, const std::vector<Message>& all, const char* what) const;
+  Deadline deadline() const { return std::chrono::steady_clock::now() + deadline_; }
+
+  std::shared_ptr<Exchange> exchange_;
+  const LocalRanks& ranks_;
+  const std::optional<int32_t> ignored_;  // a label that does not count
+  const std::chrono::milliseconds deadline_;
+  Division division_;
+  std::vector<Division> divisions_;  // by process
+  std::vector<Division> led_;        // by process: each share belongs to one process, which counts its labels
+};
+
+}  // namespace troika

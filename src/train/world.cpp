@@ -1,0 +1,142 @@
+// What the processes compare when they attach a model.
+#include "train/world.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "comm/transports.h"
+#include "core/text.h"
+#include "core/utf8.h"
+#include "models/print.h"
+
+namespace troika {
+namespace {
+
+using Fields = std::vector<std::pair<std::string, std::string>>;  // names and values
+
+std::string print_settings(const TrainerOptions& options, const SettingValues& values) {
+  std::vector<std::string> words;
+  for (Setting setting : options.columns())
+    if (values.has(setting)) words.push_back(text(name_of(setting), ' ', std::to_string(values[setting])));
+  return join(words, ", ");
+}
+
+// Returns everything on which the plans and the numbers of a step depend.
+Fields fields_of(const Context& context, const Model& model, const TrainerOptions& o) {
+  const Schedule& s = o.schedule;
+  Fields fields = {
+      {"the model", model.name()},
+      {"the model's layers", print_graph(model.graph())},
+      {"mesh", name_of(o.mesh)},
+      {"compute", std::string(name_of(o.compute))},
+      {"allow_tf32", text(o.allow_tf32)},
+      {"optimizer", std::string(o.optimizer->name)},
+      {"settings", print_settings(o, o.settings)},
+      {"loss", text(static_cast<int>(o.loss))},
+      {"reduction", text(static_cast<int>(o.reduction))},
+      {"label_smoothing", std::to_string(o.labels.smoothing)},
+      {"ignore_index", o.labels.ignored ? text(*o.labels.ignored) : "not set"},
+      {"seed", text(o.seed)},
+      {"the context's seed", text(context.seed())},
+      {"bucket_bytes", text(o.bucket_bytes)},
+      {"micro_batches", text(o.micro_batches)},
+      {"logical_shards", text(o.logical_shards)},
+      {"pipeline_schedule", text(static_cast<int>(o.pipeline_schedule))},
+      {"pipeline_chunks", text(o.pipeline_chunks)},
+      {"layer_cuts", join(o.layer_cuts, ", ")},
+      {"recompute", text(o.recompute.segments, ", ", join(o.recompute.layers, ", "), ", ", o.recompute.budget_bytes)},
+      {"sync_batch_norm", text(o.syncs_statistics)},
+      {"shard_optimizer", text(o.shards_optimizer)},
+      {"compress_gradients", text(o.compresses_gradients)},
+      {"fuse", text(o.fuse)},
+      {"decay_one_axis", text(o.decays_one_axis)},
+      {"average_decay", std::to_string(o.average_decay)},
+      {"loss scaling", text(o.conditioning.is_scaled, ", ", o.loss_scale, ", ", o.conditioning.scale_interval)},
+      {"max_gradient_norm", std::to_string(o.conditioning.max_norm)},
+      {"skip_not_finite", text(o.conditioning.skips_not_finite)},
+      {"evaluate_average", text(o.evaluates_average)},
+      {"schedule", text(static_cast<int>(s.kind), ", ", s.period, ", ", s.gamma, ", ", s.minimum, ", ", s.warmup_steps,
+                        ", ", s.power, ", ", s.rise, ", ", s.divisor, ", ", s.final_divisor, ", ", s.patience, ", ",
+                        s.threshold, ", ", s.maximizes, ", ", join(s.milestones, " "), ", ", join(s.table, " "))},
+      {"the number of groups", text(o.groups.size())},
+  };
+  for (size_t group = 0; group < o.groups.size(); ++group)
+    fields.emplace_back(text("group ", group), text(o.groups[group].pattern, o.groups[group].is_frozen ? ", frozen, " : ", ",
+                                                    print_settings(o, o.groups[group].settings)));
+  return fields;
+}
+
+// Long values differ in one place; the message says which.
+std::string difference(const std::string& theirs, const std::string& first) {
+  constexpr size_t kShown = 40;
+  if (theirs.size() <= kShown && first.size() <= kShown)
+    return text("'", printable(theirs), "', rank 0 has '", printable(first), "'");
+  size_t at = 0;
+  while (at < theirs.size() && at < first.size() && theirs[at] == first[at]) ++at;
+  const size_t begin = at > kShown / 2 ? at - kShown / 2 : 0;
+  return text("'... ", printable(theirs.substr(begin, kShown)), "', rank 0 has '... ",
+              printable(first.substr(begin, kShown)), "'");
+}
+
+void compare(const nlohmann::json& theirs, const nlohmann::json& first, int rank) {
+  for (size_t i = 0; i < first.size(); ++i) {
+    const std::string name = first[i][0], own = i < theirs.size() ? std::string(theirs[i][1]) : "";
+    if (own != first[i][1])
+      throw Error(Status::mismatch,
+                  text("troika_model_attach: ", name, " of rank ", rank, " is ", difference(own, first[i][1])));
+  }
+}
+
+// CPUs have no NCCL; everything else of the host goes over the link, too.
+std::string link_of(const ProcessGroup& group) {
+  const std::string& named = group.options().transport;
+  return named.empty() || named == "nccl" ? "gloo" : named;
+}
+
+}  // namespace
+
+LocalDevices join_world(const Context& context, const ProcessGroup& group, const Model& model,
+                        std::vector<DeviceId> devices, const TrainerOptions& options) {
+  std::shared_ptr<Exchange> exchange = group.create_exchange();
+  const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(group.options().deadline_ms);
+  try {
+    nlohmann::json own;
+    for (DeviceId device : devices) own["devices"].push_back(to_string(device));
+    for (const auto& [name, value] : fields_of(context, model, options)) own["fields"].push_back({name, value});
+    const std::vector<std::string> said = exchange->all_gather("attaching a model", own.dump(), deadline);
+    std::vector<nlohmann::json> all;
+    for (const std::string& message : said) all.push_back(nlohmann::json::parse(message));
+    for (int rank = 1; rank < group.size(); ++rank)
+      compare(all[static_cast<size_t>(rank)]["fields"], all[0]["fields"], rank);
+
+    // Channels and layers are split among neighbours.
+    std::vector<int> order(static_cast<size_t>(group.size()));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return group.process(a).node < group.process(b).node; });
+    std::vector<int> owners, held;
+    DeviceKind kind = devices.empty() ? DeviceKind::cpu : devices[0].kind;
+    for (int process : order)
+      for (const nlohmann::json& device : all[static_cast<size_t>(process)]["devices"]) {
+        if (process == group.rank()) held.push_back(static_cast<int>(owners.size()));
+        owners.push_back(process);
+        if (const DeviceId id = parse_device(device); id.kind != kind)
+          throw Error(Status::mismatch, text("troika_model_attach: rank ", process, " has ", id, ", rank ", group.rank(),
+                                             " has ", devices[0], "; need devices of one kind"));
+      }
+    const int world_size = static_cast<int>(owners.size());
+    LocalDevices local(world_size, std::move(held), std::move(devices));
+    if (group.size() == 1) return local;
+    local.owners = std::move(owners);
+    local.link = connect_processes(link_of(group), context.plugin_folder(), exchange,
+                                   {group.options().interface, deadline});
+    local.exchange = std::move(exchange);
+    return local;
+  } catch (const std::exception& e) {
+    exchange->abort(e.what());
+    throw;
+  }
+}
+
+}  // namespace troika
