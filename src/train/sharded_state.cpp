@@ -13,6 +13,8 @@ ShardedState::ShardedState(const StepLayout& layout, const LocalRanks& ranks, co
     : layout_(layout), ranks_(ranks), store_(store) {
   for (int part = 0; part < layout.ranks().parts(); ++part) {
     tables_.push_back(layout.make_state_table(part));
+    // Buckets have the same bytes in all processes, whatever layouts their kernels prefer.
+    if (!ranks.is_whole()) tables_.back().place();
     are_everywhere_.push_back(every_process_holds(part));
   }
 }
@@ -124,7 +126,7 @@ void ShardedState::share_buffers() {
     const int first = map.rank_of(0, part);
     for (const StateEntry& entry : table.entries()) {
       if (!entry.is_buffer) continue;
-      data.resize(entry.bytes);
+      data.resize(entry.type.bytes());  // the table of a part that others hold is not placed
       if (ranks_.holds(first)) ranks_.at(first).state().download(table, Role::buffer, entry.name, data.data());
       if (!ranks_.is_whole()) ranks_.broadcast(ranks_.process_of(first), data.data(), data.size());
       for (int share = 1; share < map.shares(); ++share)
