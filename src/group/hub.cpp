@@ -310,10 +310,11 @@ void Hub::fail(int64_t lane, const std::string& reason) {
 
 void Hub::send_all(const Frame& frame) {
   const std::string bytes = frame.encode();
-  for (Peer* member : members_) {
-    if (!member) continue;
-    member->sent = steady_clock::now();
-    member->connection.send(bytes);
+  // Rank 0 comes last: if its host ends this process after a failure, the others have been told.
+  for (auto member = members_.rbegin(); member != members_.rend(); ++member) {
+    if (!*member) continue;
+    (*member)->sent = steady_clock::now();
+    (*member)->connection.send(bytes);
   }
 }
 

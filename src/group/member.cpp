@@ -26,6 +26,7 @@ constexpr milliseconds kFirstPause{10}, kLongestPause{250};  // between two trie
 // The hub notices what is late at the deadline. A member that hears nothing gives up later.
 constexpr milliseconds kGrace{2000};
 constexpr milliseconds kTimeToLeave{500};
+constexpr milliseconds kTimeToPass{1000};  // a reason on to all processes
 
 int milliseconds_to(Deadline deadline) {
   const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
@@ -196,12 +197,17 @@ std::vector<std::string> Member::hear(int64_t lane, Deadline deadline) {
   throw_failure(own.failure);
 }
 
+// Returns when the hub has passed the reason on: a host may end its process next.
 void Member::abort(int64_t lane, const std::string& reason) {
   if (generation_ != fork_generation()) return;
-  std::lock_guard lock(mutex_);
-  const auto found = lanes_.find(lane);
-  if (found == lanes_.end() || !found->second.failure.empty() || !failure_.empty()) return;
+  std::unique_lock lock(mutex_);
+  const auto has_failed = [&] {
+    const auto found = lanes_.find(lane);
+    return found == lanes_.end() || !found->second.failure.empty() || !failure_.empty() || !left_.empty();
+  };
+  if (has_failed()) return;
   send(Frame("abort").set("lane", lane).set("reason", text("rank ", rank_, " failed: ", reason)));
+  changed_.wait_for(lock, kTimeToPass, has_failed);
 }
 
 // Called under the mutex. The thread sends what cannot be sent at once.

@@ -4,11 +4,19 @@
  *     host NAME=VALUE...
  *
  * model=d2l_lenet devices=1 mesh=0x1x1 batch=64 batches=4 micro=1 shards=0 save=PATH load=PATH ...
+ *
+ * With victim=RANK, that process ends or stops itself: by=KILL, STOP, TERM or exit, at=PHASE, and so
+ * many microseconds after the phase has begun (after=0).
  */
+#define _XOPEN_SOURCE 700
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <time.h>
 #include <troika/troika.h>
+#include <unistd.h>
 
 static troika_error error;
 static char **arguments;
@@ -33,6 +41,34 @@ static void check(troika_status status, const char *call) {
   exit(3);
 }
 #define CHECK(call) check(call, #call)
+
+static void end_here(int signal_number) {
+  const char *by = argument("by", "KILL");
+  (void)signal_number;
+  if (strcmp(by, "KILL") == 0) kill(getpid(), SIGKILL);
+  if (strcmp(by, "STOP") == 0) kill(getpid(), SIGSTOP);
+  if (strcmp(by, "TERM") == 0) kill(getpid(), SIGTERM);
+  _exit(0);
+}
+
+/* The phase begins. The victim ends now or soon. */
+static void enter(const char *phase) {
+  const char *rank = getenv("TROIKA_RANK");
+  struct itimerval timer;
+  if (rank && atoi(rank) == number("rank_that_is_late", -1) && strcmp(argument("late_at", ""), phase) == 0) {
+    struct timespec pause;
+    pause.tv_sec = number("late_by", 1);
+    pause.tv_nsec = 0;
+    nanosleep(&pause, NULL);
+  }
+  if (!rank || atoi(rank) != number("victim", -1) || strcmp(argument("at", ""), phase) != 0) return;
+  if (number("after", 0) == 0) end_here(0);
+  memset(&timer, 0, sizeof timer);
+  timer.it_value.tv_usec = number("after", 0) % 1000000;
+  timer.it_value.tv_sec = number("after", 0) / 1000000;
+  signal(SIGALRM, end_here);
+  setitimer(ITIMER_REAL, &timer, NULL);
+}
 
 static void TROIKA_CALL on_log(int32_t level, const char *topic, const char *line, void *user) {
   fprintf(stderr, "%s\n", line);
@@ -92,6 +128,7 @@ int main(int argc, char **argv) {
   CHECK(troika_context_create(&context_options, &context, &error));
   group_options.deadline_ms = number("deadline", 60000);
   group_options.connect_timeout_ms = number("connect", 60000);
+  enter("rendezvous");
   CHECK(troika_group_create(context, &group_options, &group, &error));
   CHECK(troika_group_describe(group, &place, &error));
 
@@ -147,12 +184,18 @@ int main(int argc, char **argv) {
   options.gradient_compression = number("compression", TROIKA_COMPRESSION_NONE);
   options.max_gradient_norm = number("clip", 0);
   options.deadline_ms = number("deadline", 60000);
+  enter("attach");
   CHECK(troika_model_attach(model, devices, count, &options, &trainer, &error));
 
   if ((path = argument("load", NULL))) {
     troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
     CHECK(troika_trainer_load(trainer, path, &position, &error));
     CHECK(troika_loader_seek(loader, &position, &error));
+  }
+  enter("training");
+  for (i = 0; i < number("rounds", 0); ++i) {
+    CHECK(troika_trainer_train_batches(trainer, loader, 1, &metrics, &error));
+    enter("between steps");
   }
   if (number("batches", 6) > 0) {
     CHECK(troika_trainer_train_batches(trainer, loader, number("batches", 6), &metrics, &error));
@@ -162,12 +205,14 @@ int main(int argc, char **argv) {
     CHECK(troika_trainer_train_epoch(trainer, loader, &metrics, &error));
     print_metrics("epoch", &metrics);
   }
-  CHECK(troika_trainer_evaluate(trainer, test, &metrics, &error));
+  enter("evaluation");
+  for (i = 0; i < number("evaluations", 1); ++i) CHECK(troika_trainer_evaluate(trainer, test, &metrics, &error));
   print_metrics("test", &metrics);
   CHECK(troika_trainer_predict_loader(trainer, test, output, sizeof output, &samples, &error));
   printf("predict %lld %llx\n", (long long)samples, digest(output, (size_t)samples * 10 * sizeof(float)));
   if ((path = argument("save", NULL))) {
-    CHECK(troika_trainer_save(trainer, path, &error));
+    enter("checkpoint");
+    for (i = 0; i < number("saves", 1); ++i) CHECK(troika_trainer_save(trainer, path, &error));
     printf("state %llx\n", digest_of_file(path));
   }
   if ((path = argument("weights", NULL)) && place.rank == 0) {

@@ -12,10 +12,12 @@
 #include <cstring>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "core/block_signals.h"
 #include "core/error.h"
+#include "core/named_thread.h"
 #include "core/text.h"
 #include "group/address.h"
 
@@ -26,6 +28,8 @@ using std::chrono::milliseconds;
 
 // Of a wait without a deadline, which ends when the link is aborted.
 constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
+
+constexpr int kTimeoutsToConnect = 5;  // Gloo waits for a connection for so many of its timeouts
 
 milliseconds time_to(Deadline deadline) {
   if (deadline == Deadline::max()) return kLongest;
@@ -79,6 +83,7 @@ class GlooLink : public Link {
   void require_usable() const;
 
  private:
+  void connect(int peer, const std::string& addresses);
   void close();
 
   std::shared_ptr<gloo::transport::Device> device_;
@@ -153,8 +158,7 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
     const BlockSignals blocked;  // for Gloo's thread
     device_ = gloo::transport::tcp::CreateDevice(attributes);
     context_ = device_->createContext(rank, size);
-    context_->setTimeout(std::max<milliseconds>(
-        std::chrono::duration_cast<milliseconds>(settings.deadline - std::chrono::steady_clock::now()), milliseconds(1)));
+    context_->setTimeout(std::max(time_to(settings.deadline) / kTimeoutsToConnect, milliseconds(1)));
     for (int peer = 0; peer < size; ++peer) {
       std::vector<char> address;
       if (peer != rank) address = context_->createPair(peer)->address().bytes();
@@ -166,25 +170,40 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
     throw Error(Status::comm, text("Gloo at ", attributes.hostname, ": ", reason_of(e)));
   }
   const std::vector<std::string> all = exchange.all_gather("the addresses of Gloo", own, settings.deadline);
-  for (int peer = 0; peer < size; ++peer) {
-    if (peer == rank) continue;
-    const std::string& theirs = all[static_cast<size_t>(peer)];
-    std::vector<char> address;
-    size_t at = 0;
-    for (int i = 0; i <= rank; ++i) {
-      uint32_t bytes = 0;
-      if (theirs.size() - at < sizeof bytes) throw Error(Status::comm, text("process ", peer, " has no address of Gloo"));
-      std::memcpy(&bytes, theirs.data() + at, sizeof bytes);
-      at += sizeof bytes;
-      if (theirs.size() - at < bytes) throw Error(Status::comm, text("process ", peer, " has no address of Gloo"));
-      address.assign(theirs.data() + at, theirs.data() + at + bytes);
-      at += bytes;
-    }
-    try {
-      context_->getPair(peer)->connect(address);
-    } catch (const std::exception& e) {
-      throw Error(Status::comm, text("process ", peer, ": Gloo cannot connect: ", reason_of(e)));
-    }
+  // All at once: if one process does not come, the pairs of the others connect all the same.
+  std::vector<std::exception_ptr> errors(static_cast<size_t>(size));
+  std::vector<std::thread> threads;
+  for (int peer = 0; peer < size; ++peer)
+    if (peer != rank)
+      threads.push_back(named_thread("troika connect", [&, peer] {
+        try {
+          connect(peer, all[static_cast<size_t>(peer)]);
+        } catch (...) {
+          errors[static_cast<size_t>(peer)] = std::current_exception();
+        }
+      }));
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors)
+    if (error) std::rethrow_exception(error);
+}
+
+// `addresses`: of the peer's ends for each process.
+void GlooLink::connect(int peer, const std::string& addresses) {
+  std::vector<char> address;
+  size_t at = 0;
+  for (int i = 0; i <= context_->rank; ++i) {
+    uint32_t bytes = 0;
+    if (addresses.size() - at < sizeof bytes) throw Error(Status::comm, text("process ", peer, " has no address of Gloo"));
+    std::memcpy(&bytes, addresses.data() + at, sizeof bytes);
+    at += sizeof bytes;
+    if (addresses.size() - at < bytes) throw Error(Status::comm, text("process ", peer, " has no address of Gloo"));
+    address.assign(addresses.data() + at, addresses.data() + at + bytes);
+    at += bytes;
+  }
+  try {
+    context_->getPair(peer)->connect(address);
+  } catch (const std::exception& e) {
+    throw Error(Status::comm, text("process ", peer, ": Gloo cannot connect: ", reason_of(e)));
   }
 }
 

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Devices in several processes compute what the same devices compute in one: equivalence_test.py HOST
+
+Every process prints what it computed, in hexadecimal. Prints one line per test: `ok NAME` or `not ok NAME reason`.
+"""
+import sys
+import tempfile
+
+from jobs import Job, run_alone
+
+# (devices of all processes, options of the host, divisions of the devices over processes)
+CASES = [
+    (2, "", ["1,1"]),
+    (3, "", ["1,1,1", "2,1", "1,2"]),
+    (4, "", ["1,1,1,1", "2,2", "3,1", "1,1,2"]),
+    (8, "batch=61", ["2,2,2,2", "4,4", "5,1,2"]),
+    (2, "mesh=1x2x1 micro=2", ["1,1"]),
+    (2, "mesh=1x1x2", ["1,1"]),
+    (4, "mesh=2x2x1 micro=2", ["1,1,1,1", "2,2", "1,3"]),
+    (4, "mesh=2x1x2", ["1,1,1,1", "2,2", "1,3"]),
+    (4, "mesh=1x2x2 micro=2", ["1,1,1,1", "2,2"]),
+    (8, "mesh=2x2x2 micro=2", ["2,2,2,2", "4,4", "1,1,1,1,1,1,1,1"]),
+    (6, "mesh=3x2x1 micro=3 batch=31", ["2,2,2", "3,3"]),
+    (1, "shards=4", ["1"]),
+    (2, "shards=4", ["1,1"]),
+    (4, "shards=4", ["1,1,1,1", "2,2"]),
+    (2, "zero=1 optimizer=2", ["1,1"]),
+    (3, "zero=1 average=90 clip=1", ["1,2", "1,1,1"]),
+    (4, "zero=1 mesh=2x2x1 optimizer=2", ["2,2", "1,1,1,1"]),
+    (2, "recompute=3 precision=2", ["1,1"]),
+    (2, "precision=3 optimizer=2", ["1,1"]),
+    (2, "compression=2", ["1,1"]),
+    (4, "batch=3 test_batch=2 test=21", ["1,1,1,1", "2,2"]),  # fewer samples than devices
+    (2, "model=d2l_resnet18 batch=6 batches=2 train=64 test=7 test_batch=4", ["1,1"]),
+    (3, "model=d2l_resnet18 sync=1 batch=7 batches=2 train=64 test=7 test_batch=4", ["1,2"]),
+]
+
+
+def compare(devices, options, divisions, folder):
+    arguments = [*options.split(), f"save={folder}/state"]
+    expected = run_alone([f"devices={devices}", *arguments])
+    for division in divisions:
+        counts = division.split(",")
+        for rank, output in enumerate(Job(arguments, len(counts), folder, counts).outputs()):
+            assert output == expected, f"rank {rank} of [{division}] printed {output!r}, one process {expected!r}"
+
+
+def state_of(output):
+    return output.split("state ")[1].split()[0]
+
+
+def goes_on_with_another_number_of_processes(folder):
+    """With logical shards a run has the same bits, whatever processes it goes on with."""
+    shards = ["shards=4", "batches=3"]
+    expected = state_of(run_alone(["devices=1", "shards=4", "batches=6", f"save={folder}/whole"]))
+    for first, second in (("1,1", "1,1,1,1"), ("2,2", "1"), ("1", "2,2"), ("1,1,1,1", "2")):
+        counts = first.split(",")
+        Job([*shards, f"save={folder}/half"], len(counts), folder, counts).outputs()
+        counts = second.split(",")
+        outputs = Job([*shards, f"load={folder}/half", f"save={folder}/rest"], len(counts), folder, counts).outputs()
+        for output in outputs:
+            assert "state " in output and state_of(output) == expected, f"[{first}], then [{second}]: {output}"
+
+
+def main():
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        tests = [(f"{devices}_devices {options} [{' | '.join(divisions)}]",
+                  lambda d=devices, o=options, v=divisions: compare(d, o, v, folder))
+                 for devices, options, divisions in CASES]
+        tests.append(("goes_on_with_another_number_of_processes", lambda: goes_on_with_another_number_of_processes(folder)))
+        for name, test in tests:
+            try:
+                test()
+                print(f"ok {name}", flush=True)
+            except Exception as reason:  # pylint: disable=broad-except
+                print(f"not ok {name} {reason}".replace("\n", " / "), flush=True)
+                failed = 1
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
