@@ -268,7 +268,7 @@ def calculates_with_ranks(code, file="train/trainer.cpp"):
 
 def check_rank_arithmetic(rooms):
     """World ranks, parts and shares are numbers without arithmetic, except in RankMap."""
-    yield from matching_lines(calculates_with_ranks, ("parallel/rank_map.h", "parallel/rank_map.cpp", *NO_RANKS))
+    yield from matching_lines(calculates_with_ranks, ("parallel/rank_map.h", "parallel/rank_map.cpp", "core/split.h", *NO_RANKS))
 
 
 def check_environment(rooms):

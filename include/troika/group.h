@@ -59,9 +59,9 @@ TROIKA_API(void) troika_group_options_init(troika_group_options *options, uint32
 /** The place of a process in its group. Begin with TROIKA_GROUP_INFO_INIT. */
 typedef struct troika_group_info {
   uint32_t struct_size; /**< sizeof(troika_group_info). */
-  int32_t rank;         /**< Of this process. */
+  int32_t rank;         /**< The number of this process. */
   int32_t size;         /**< Processes. */
-  int32_t local_rank;   /**< Of this process among those of its machine. */
+  int32_t local_rank;   /**< Its number among those of its machine. */
   int32_t local_size;   /**< Processes of its machine. */
   int32_t node;         /**< The number of its machine; the machine of rank 0 is 0. */
   int32_t nodes;        /**< Machines. */
@@ -79,9 +79,9 @@ TROIKA_API(void) troika_group_info_init(troika_group_info *info, uint32_t struct
  * Joins a group, and returns when all processes have joined. `options` may be NULL: defaults.
  * Collective.
  *
- * Owned: destroy `*out_group` with `troika_group_destroy`. Errors: INVALID_ARGUMENT (the message
- * names the option or the variable), COMM (it names the ranks that have not joined, or why rank 0
- * cannot be reached), IO (the file of a secret), UNSUPPORTED (libsodium is missing), OUT_OF_MEMORY.
+ * Owned: destroy `*out_group` with `troika_group_destroy`. Errors: INVALID_ARGUMENT, naming the
+ * option or the variable. COMM, naming the ranks that have not joined, or the reason why rank 0
+ * cannot be reached. IO (the file of a secret), UNSUPPORTED (libsodium is missing), OUT_OF_MEMORY.
  * Any thread.
  *
  *     troika_group group = NULL;

@@ -3,6 +3,7 @@
 #include "api/field_check.h"
 #include "api/group_handle.h"
 #include "api/structs.h"
+#include "core/environment.h"
 #include "group/launch_environment.h"
 
 using namespace troika;
@@ -21,7 +22,7 @@ GroupOptions read_group_options(const troika_group_options* given, const char* f
     options.rank = o.rank;
     options.size = o.size;
   } else {
-    options = read_launch_environment(process_variables());
+    options = read_launch_environment(launcher_variable);
   }
   if (o.node != TROIKA_UNSET) {
     check.integer("node", o.node, 0, INT32_MAX);

@@ -77,7 +77,7 @@ JsonText json_of(const troika_parameter_group& g) {
 }
 
 // Every field, under its own name. Constants have their names, unset fields are null.
-JsonText json_of(const troika_trainer_options& o) {
+JsonText json_of(const troika_trainer_options& o, const GroupObject* group) {
   std::vector<JsonText> groups;
   for (int32_t i = 0; i < o.group_count; ++i) groups.push_back(json_of(o.groups[i]));
   JsonObject json;
@@ -139,6 +139,8 @@ JsonText json_of(const troika_trainer_options& o) {
   json.add("label_smoothing", o.label_smoothing);
   json.add("ignore_index", o.ignore_index == TROIKA_UNSET ? JsonText() : json_text(o.ignore_index));
   json.add("skip_not_finite", o.skip_not_finite);
+  json.add("group", group ? JsonObject().add("rank", group->group.rank()).add("size", group->group.size()).text()
+                          : JsonText());
   return json.text();
 }
 
@@ -157,7 +159,7 @@ JsonText json_of(const TrainerObject& object) {
       .add("trained_elements", info.trained_elements)
       .add("trained_entries", info.trained_entries)
       .add("is_usable", info.is_usable == 1)
-      .add("options", json_of(object.options.get()))
+      .add("options", json_of(object.options.get(), object.group.get()))
       .text();
 }
 

@@ -15,9 +15,9 @@ namespace troika {
 class LinkBuffer {
  public:
   virtual ~LinkBuffer() = default;
-  // Begin to pass `bytes` from `offset` on. The data stay in place until the wait. A message goes to
-  // the buffer of the other process that receives with the same tag; both pass the same number of
-  // bytes.
+  // Begin to pass `bytes` from `offset` on. The data stay in place until the wait. A message goes
+  // to the buffer of the other process that receives with the same tag; both name the same number
+  // of bytes.
   virtual void send(uint64_t tag, size_t offset, size_t bytes) = 0;
   virtual void receive(uint64_t tag, size_t offset, size_t bytes) = 0;
   // Wait for the oldest operation that has not been waited for. Return false at the deadline, after

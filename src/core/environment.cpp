@@ -31,4 +31,9 @@ std::string log_levels() { return read_variable("TROIKA_LOG"); }
 
 std::string dumped_pass() { return read_variable("TROIKA_DUMP"); }
 
+std::optional<std::string> launcher_variable(const std::string& name) {
+  const char* const value = secure_getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
 }  // namespace troika

@@ -2,6 +2,7 @@
 // for the library's own (use_environment of a context).
 #pragma once
 
+#include <optional>
 #include <string>
 
 namespace troika {
@@ -22,5 +23,9 @@ std::string log_levels();
 
 // TROIKA_DUMP: the pass after which the graph is printed to the log; empty: none.
 std::string dumped_pass();
+
+// Returns a variable that a launcher sets, such as RANK (group/launch_environment.h); none if it is
+// not set, or in a setuid program.
+std::optional<std::string> launcher_variable(const std::string& name);
 
 }  // namespace troika

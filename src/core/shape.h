@@ -39,7 +39,7 @@ class Shape {
       if (n > most / d) return true;
       n *= d;
     }
-    return false;
+    return n > most;
   }
 
   // [n, dims...]: n tensors of this shape, one after another.

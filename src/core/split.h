@@ -32,6 +32,11 @@ struct Division {
     if (count == 0) return {};
     return {balanced_split(n, shares, first).begin, balanced_split(n, shares, first + count - 1).end};
   }
+  // Returns the range of batches of which the process may have so many rows.
+  Range batches_of(int64_t rows_of_process) const {
+    const int64_t least = rows_of_process / count;
+    return {least > 1 ? (least - 1) * shares : 1, (least + 2) * shares};
+  }
 };
 
 // Bytes [begin, end) of data that several ranks share. One rank, the owner, has the newest.

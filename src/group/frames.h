@@ -9,7 +9,8 @@
 
 namespace troika {
 
-// Of a member: hello, say, abort, beat, bye. Of the hub: refuse, roster, round, fail, beat, bye.
+// A member sends hello, say, abort, beat and bye. The hub sends refuse, roster, round, fail, beat
+// and bye.
 struct Frame {
   nlohmann::json fields;
 

@@ -22,17 +22,6 @@ constexpr milliseconds kBeat{1000};               // between two frames to a mem
 constexpr milliseconds kTimeToLeave{1000};        // for the last frames
 constexpr size_t kMostStrangers = 256;            // connections that have not said who they are
 
-std::vector<int> where(const std::vector<bool>& has, bool value) {
-  std::vector<int> ranks;
-  for (size_t rank = 0; rank < has.size(); ++rank)
-    if (has[rank] == value) ranks.push_back(static_cast<int>(rank));
-  return ranks;
-}
-
-std::string ranks_text(const std::vector<int>& ranks) {
-  return text(ranks.size() == 1 ? "rank " : "ranks ", join(ranks, ", "));
-}
-
 }  // namespace
 
 Hub::Hub(Socket listener, int size, std::string secret, Deadline joining, const Log& log)
@@ -43,7 +32,8 @@ Hub::Hub(Socket listener, int size, std::string secret, Deadline joining, const 
       log_(log),
       members_(static_cast<size_t>(size), nullptr),
       roster_(static_cast<size_t>(size)),
-      machines_(static_cast<size_t>(size)) {}
+      machines_(static_cast<size_t>(size)),
+      rounds_(size) {}
 
 Hub::~Hub() {
   ends_ = true;
@@ -90,8 +80,7 @@ void Hub::wait() {
   for (const auto& peer : peers_)
     ends.push_back({peer->connection.socket().get(),
                     static_cast<short>(POLLIN | (peer->connection.wants_to_send() ? POLLOUT : 0)), 0});
-  Deadline until = steady_clock::now() + kBeat;
-  for (const auto& [key, round] : rounds_) until = std::min(until, round.deadline);
+  Deadline until = std::min(steady_clock::now() + kBeat, rounds_.next_deadline());
   if (!is_complete_) until = std::min(until, joining_);
   const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now()).count();
   if (poll(ends.data(), ends.size(), static_cast<int>(std::clamp<int64_t>(left, 0, kBeat.count()))) <= 0) return;
@@ -178,49 +167,35 @@ void Hub::announce() {
 }
 
 void Hub::say(const Peer& peer, const Frame& frame) {
-  const RoundKey key{frame.get<int64_t>("lane"), frame.get<int64_t>("round")};
-  const std::string what = frame.get<std::string>("what");
-  auto [found, is_new] = rounds_.try_emplace(key);
-  Round& round = found->second;
-  if (is_new) {
-    round.what = what;
-    round.data.resize(static_cast<size_t>(size_));
-    round.has.resize(static_cast<size_t>(size_));
-    round.first = peer.rank;
-    round.milliseconds = frame.get<int64_t>("milliseconds");
-    round.deadline = steady_clock::now() + milliseconds(round.milliseconds);
+  const Rounds::Key key{frame.get<int64_t>("lane"), frame.get<int64_t>("round")};
+  try {
+    const std::vector<std::string> messages = rounds_.add(key, peer.rank, frame.get<std::string>("what"),
+                                                          frame.bytes("data"), frame.get<int64_t>("milliseconds"));
+    if (messages.empty()) return;
+    Frame result("round");
+    result.set("lane", key.lane).set("round", key.round);
+    result.fields["data"] = nlohmann::json::array();
+    for (const std::string& message : messages)
+      result.fields["data"].push_back(nlohmann::json::binary({message.begin(), message.end()}));
+    send_all(result);
+  } catch (const Rounds::Failure& failure) {
+    fail(failure.lane, failure.reason);
   }
-  if (round.what != what)
-    return fail(key.first, text("rank ", peer.rank, " calls ", what, " while rank ", round.first, " calls ", round.what));
-  const auto rank = static_cast<size_t>(peer.rank);
-  if (!round.has[rank]) ++round.count;
-  round.has[rank] = true;
-  round.data[rank] = frame.bytes("data");
-  if (round.count < size_) return check_departed(key, round);
-  Frame result("round");
-  result.set("lane", key.first).set("round", key.second);
-  result.fields["data"] = nlohmann::json::array();
-  for (const std::string& data : round.data)
-    result.fields["data"].push_back(nlohmann::json::binary({data.begin(), data.end()}));
-  rounds_.erase(found);
-  send_all(result);
 }
 
-std::string Hub::absent(const std::vector<bool>& has) const { return ranks_text(where(has, false)); }
+std::string Hub::print_process(int rank) const {
+  const ProcessInfo& process = roster_[static_cast<size_t>(rank)];
+  return text("rank ", rank, " (process ", process.pid, " on ", process.host, ')');
+}
 
-// Says which of the ranks that are waited for have been silent.
-std::string Hub::silence_of(const std::vector<bool>& has) const {
-  std::string silent;
-  for (int rank : where(has, false)) {
-    const Peer* const peer = members_[static_cast<size_t>(rank)];
-    if (!peer) continue;
-    const auto silence = steady_clock::now() - peer->heard;
-    if (silence > 2 * kBeat)
-      silent += text("; rank ", rank, " (process ", roster_[static_cast<size_t>(rank)].pid, " on ",
-                     roster_[static_cast<size_t>(rank)].host, ") was last heard ",
-                     std::chrono::duration_cast<std::chrono::seconds>(silence).count(), " s ago");
-  }
-  return silent;
+// Says for how long a rank has been silent; empty if it has not.
+std::string Hub::silence_of(int rank) const {
+  const Peer* const peer = members_[static_cast<size_t>(rank)];
+  if (!peer) return "";
+  const auto silence = steady_clock::now() - peer->heard;
+  if (silence <= 2 * kBeat) return "";
+  return text("; ", print_process(rank), " was last heard ",
+              std::chrono::duration_cast<std::chrono::seconds>(silence).count(), " s ago");
 }
 
 void Hub::look_at_clock() {
@@ -229,18 +204,10 @@ void Hub::look_at_clock() {
     std::vector<bool> has;
     for (const Peer* member : members_) has.push_back(member != nullptr);
     fail(-1, text(joined_, " of ", size_, " processes have joined before the deadline (connect_timeout_ms); ",
-                  absent(has), joined_ == size_ - 1 ? " has not" : " have not"));
+                  print_ranks(has, false), joined_ == size_ - 1 ? " has not" : " have not"));
   }
-  std::vector<RoundKey> late;
-  for (const auto& [key, round] : rounds_)
-    if (now >= round.deadline) late.push_back(key);
-  for (const RoundKey& key : late) {
-    const auto found = rounds_.find(key);
-    if (found == rounds_.end()) continue;  // the lane has failed meanwhile
-    const Round round = found->second;
-    fail(key.first, text(round.what, ": ", absent(round.has), " did not arrive within ", round.milliseconds, " ms, ",
-                         ranks_text(where(round.has, true)), " waited", silence_of(round.has)));
-  }
+  for (const Rounds::Failure& late : rounds_.find_late(now, [this](int rank) { return silence_of(rank); }))
+    fail(late.lane, late.reason);
   for (const auto& peer : peers_) {
     if (peer->rank < 0 && peer->connection.socket().peer_address().family() != AF_UNIX &&
         now - peer->accepted > kTimeToProve)
@@ -276,35 +243,21 @@ void Hub::refuse_stranger(const Peer& peer, const std::string& reason) {
 
 // A rank that leaves may have done its part: only rounds without its message fail.
 void Hub::lose(const Peer& peer) {
-  const auto rank = static_cast<size_t>(peer.rank);
-  members_[rank] = nullptr;
-  const ProcessInfo& process = roster_[rank];
+  members_[static_cast<size_t>(peer.rank)] = nullptr;
   if (!is_complete_) {
     --joined_;  // another process may join in its place
-    log_.write(LogTopic::comm, LogLevel::warning,
-               text("group: rank ", rank, " (process ", process.pid, " on ", process.host,
-                    ") was lost before all had joined: it ", peer.connection.reason()));
+    log_.write(LogTopic::comm, LogLevel::warning, text("group: ", print_process(peer.rank),
+                                                       " was lost before all had joined: it ", peer.connection.reason()));
     return;
   }
-  if (!peer.has_left)
-    return fail(-1, text("rank ", rank, " (process ", process.pid, " on ", process.host,
-                         ") is lost: it ", peer.connection.reason()));
-  std::vector<RoundKey> waiting;
-  for (const auto& [key, round] : rounds_) waiting.push_back(key);
-  for (const RoundKey& key : waiting)
-    if (const auto found = rounds_.find(key); found != rounds_.end()) check_departed(key, found->second);
-}
-
-void Hub::check_departed(const RoundKey& key, const Round& round) {
-  for (size_t rank = 0; rank < members_.size(); ++rank)
-    if (!members_[rank] && !round.has[rank])
-      return fail(key.first, text(round.what, ": rank ", rank, " has left the group"));
+  if (!peer.has_left) return fail(-1, text(print_process(peer.rank), " is lost: it ", peer.connection.reason()));
+  for (const Rounds::Failure& failure : rounds_.leave(peer.rank)) fail(failure.lane, failure.reason);
 }
 
 void Hub::fail(int64_t lane, const std::string& reason) {
   if (lane < 0 && !failure_.empty()) return;  // the first reason stays
   if (lane < 0) failure_ = reason;
-  std::erase_if(rounds_, [&](const auto& entry) { return lane < 0 || entry.first.first == lane; });
+  lane < 0 ? rounds_.drop_all() : rounds_.drop_lane(lane);
   send_all(Frame("fail").set("lane", lane).set("reason", printable(reason)));
 }
 

@@ -14,6 +14,7 @@
 #include "group/connection.h"
 #include "group/frames.h"
 #include "group/process_info.h"
+#include "group/rounds.h"
 
 namespace troika {
 
@@ -38,17 +39,6 @@ class Hub {
     int rank = -1;  // -1: has not said who it is
     bool has_left = false;
   };
-  // A round of a lane: what each rank has passed so far.
-  struct Round {
-    std::string what;
-    std::vector<std::string> data;
-    std::vector<bool> has;
-    int count = 0, first = 0;  // ranks that have passed theirs, and the first of them
-    int64_t milliseconds = 0;
-    Deadline deadline;
-  };
-  using RoundKey = std::pair<int64_t, int64_t>;  // lane, round
-
   void run();
   void wait();
   void accept();
@@ -59,12 +49,11 @@ class Hub {
   void remove_ended();
   void refuse_stranger(const Peer& peer, const std::string& reason);
   void lose(const Peer& peer);
-  void check_departed(const RoundKey& key, const Round& round);
   void fail(int64_t lane, const std::string& reason);  // lane -1: the group
   void send_all(const Frame& frame);
   void announce();
-  std::string absent(const std::vector<bool>& has) const;
-  std::string silence_of(const std::vector<bool>& has) const;
+  std::string silence_of(int rank) const;
+  std::string print_process(int rank) const;
 
   Socket listener_;
   const int size_;
@@ -76,8 +65,8 @@ class Hub {
   std::vector<std::unique_ptr<Peer>> peers_;  // used by the thread alone, like all that follows
   std::vector<Peer*> members_;                // by rank; null: has not joined, or is lost
   Roster roster_;
-  std::vector<std::string> machines_;  // by rank: what tells nodes apart
-  std::map<RoundKey, Round> rounds_;
+  std::vector<std::string> machines_;  // by rank: equal for processes of one node
+  Rounds rounds_;
   int joined_ = 0;
   bool is_complete_ = false;
   std::string failure_;

@@ -1,11 +1,9 @@
 // Launchers and their variables.
 #include "group/launch_environment.h"
 
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <vector>
@@ -98,14 +96,6 @@ std::string read_secret(const Reader& reader) {
 }
 
 }  // namespace
-
-Variables process_variables() {
-  return [](const std::string& name) -> std::optional<std::string> {
-    if (getauxval(AT_SECURE)) return std::nullopt;
-    const char* const value = std::getenv(name.c_str());
-    return value ? std::optional<std::string>(value) : std::nullopt;
-  };
-}
 
 GroupOptions read_launch_environment(const Variables& variables) {
   const Reader reader(variables);

@@ -1,4 +1,4 @@
-// What launchers say to a process by environment variables.
+// The options of a group in the environment variables of launchers.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,10 @@ namespace troika {
 // Returns the value of a variable; none if it is not set.
 using Variables = std::function<std::optional<std::string>(const std::string& name)>;
 
-// The variables of this process; none of a setuid program.
-Variables process_variables();
-
 // Returns rank, size, node, rendezvous and secret as the launcher of this process says: troika run,
 // torchrun, Open MPI, another launcher with PMI, or Slurm, the first that is found; a group of one
 // process if there is none. INVALID_ARGUMENT, naming the variables, if they contradict each other
-// or do not say where rank 0 is.
+// or do not say how to find rank 0.
 GroupOptions read_launch_environment(const Variables& variables);
 
 }  // namespace troika

@@ -10,7 +10,6 @@
 
 #include "core/build.h"
 #include "core/error.h"
-#include "core/file_system.h"
 #include "core/named_thread.h"
 #include "core/process_state.h"
 #include "core/text.h"
@@ -22,16 +21,10 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds kBeat{1000};
-constexpr milliseconds kFirstPause{10}, kLongestPause{250};  // between two tries to connect
 // The hub notices what is late at the deadline. A member that hears nothing gives up later.
 constexpr milliseconds kGrace{2000};
 constexpr milliseconds kTimeToLeave{500};
 constexpr milliseconds kTimeToPass{1000};  // a reason on to all processes
-
-int milliseconds_to(Deadline deadline) {
-  const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
-  return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
-}
 
 std::string name_of_host() {
   char name[HOST_NAME_MAX + 1] = "";
@@ -41,21 +34,8 @@ std::string name_of_host() {
 
 }  // namespace
 
-Member::Member(Socket own_end)
-    : generation_(fork_generation()),
-      connection_(std::make_unique<Connection>(std::move(own_end))),
-      sent_(steady_clock::now()) {
-  start();
-}
-
-Member::Member(const std::function<Address()>& find_hub, const std::string& name_of_hub, const Secret& secret,
-               Deadline deadline)
-    : secret_(&secret), generation_(fork_generation()), sent_(steady_clock::now()) {
-  connect(find_hub, name_of_hub, deadline);
-  start();
-}
-
-void Member::start() {
+Member::Member(std::unique_ptr<Connection> to_hub)
+    : generation_(fork_generation()), connection_(std::move(to_hub)), sent_(steady_clock::now()) {
   thread_ = named_thread("troika group", [this] { run(); });
 }
 
@@ -71,51 +51,6 @@ Member::~Member() {
   }
   waker_.wake();
   thread_.join();
-}
-
-// ---- connecting ----
-
-void Member::connect(const std::function<Address()>& find_hub, const std::string& name_of_hub, Deadline deadline) {
-  std::string reason = "it does not answer";
-  for (milliseconds pause = kFirstPause; steady_clock::now() < deadline; pause = std::min(2 * pause, kLongestPause)) {
-    try {
-      connection_ = std::make_unique<Connection>(Socket::connect(find_hub(), "connecting"), Connection::Side::client,
-                                                 *secret_);
-      if (prove(deadline)) return;
-      reason = "it " + connection_->reason();
-    } catch (const Error& e) {  // the hub need not listen yet
-      if (e.status() != Status::comm) throw;
-      reason = e.what();
-    }
-    std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - steady_clock::now()));
-  }
-  throw Error(Status::comm, text("group: rank 0 at ", name_of_hub, " cannot be reached before the deadline"
-                                 " (connect_timeout_ms): ", reason));
-}
-
-// Returns false if there is no hub there yet. Throws if the hub has another secret.
-bool Member::prove(Deadline deadline) {
-  Connection& connection = *connection_;
-  bool is_connected = false;
-  while (!connection.is_open() && !connection.has_ended()) {
-    pollfd end = {connection.socket().get(), POLLIN, 0};
-    if (!is_connected || connection.wants_to_send()) end.events |= POLLOUT;
-    if (poll(&end, 1, milliseconds_to(deadline)) == 0) {
-      connection.end("does not answer");
-      break;
-    }
-    if (!is_connected) {
-      if (const int error = connection.socket().error()) connection.end("failed: " + system_error_text(error));
-      is_connected = true;
-    }
-    connection.flush();
-    connection.read([](std::string&&) {});
-  }
-  if (connection.is_open()) return true;
-  if (connection.is_proving())
-    throw Error(Status::comm, text("group: ", to_string(connection.socket().peer_address()),
-                                   " refused this process: it has another secret, or this process has none"));
-  return false;
 }
 
 Roster Member::join(int rank, int size, const std::string& machine, Deadline deadline) {
@@ -175,7 +110,7 @@ void Member::say(int64_t lane, const std::string& what, const std::string& data,
            .set("lane", lane)
            .set("round", own.said++)
            .set("what", what)
-           .set("milliseconds", static_cast<int64_t>(milliseconds_to(deadline)))
+           .set("milliseconds", std::max<int64_t>(std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count(), 0))
            .set_bytes("data", data));
 }
 

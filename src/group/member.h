@@ -22,11 +22,8 @@ class Member {
  public:
   using Failed = std::function<void(const std::string& reason)>;
 
-  // `own_end`: of the hub in this process.
-  explicit Member(Socket own_end);
-  // Connects to the hub at an address, again and again until the deadline. The secret must outlive
-  // the member.
-  Member(const std::function<Address()>& find_hub, const std::string& name_of_hub, const Secret& secret, Deadline deadline);
+  // The connection is open.
+  explicit Member(std::unique_ptr<Connection> to_hub);
   ~Member();  // says goodbye
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
@@ -37,8 +34,8 @@ class Member {
   // ---- lanes ----
   int64_t open_lane();
   void close_lane(int64_t lane);
-  // `failed` is called once when the lane or the group fails: on the member's thread, or now if that
-  // has happened. When this returns, an earlier function is not called any more.
+  // `failed` is called once when the lane or the group fails: on the member's thread, or now if
+  // that has happened. When this returns, an earlier function is not called any more.
   void on_failure(int64_t lane, Failed failed);
   // Passes this process's message of the lane's next round.
   void say(int64_t lane, const std::string& what, const std::string& data, Deadline deadline);
@@ -55,9 +52,6 @@ class Member {
     std::map<int64_t, std::vector<std::string>> rounds;
   };
 
-  void connect(const std::function<Address()>& find_hub, const std::string& name_of_hub, Deadline deadline);
-  bool prove(Deadline deadline);
-  void start();
   void run();
   bool wait();
   void take(const std::string& bytes);
@@ -67,7 +61,6 @@ class Member {
   void send(const Frame& frame);
   [[noreturn]] void throw_failure(const std::string& reason) const;
 
-  const Secret* secret_ = nullptr;
   const uint32_t generation_;
   mutable std::mutex mutex_;  // guards all that follows
   std::condition_variable changed_;

@@ -8,15 +8,15 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "group/rendezvous.h"
+#include "group/hub_connection.h"
 
 namespace troika {
 namespace {
 
 constexpr int kMostProcesses = 4096;
 
-// Tells the machines of processes apart. The identifier of the boot differs between machines whose
-// names are equal.
+// Returns the same for processes of one machine. The identifier of the boot differs between machines
+// whose names are equal.
 std::string machine_of(int node) {
   if (node >= 0) return text("node ", node);
   std::string boot;
@@ -47,10 +47,10 @@ ProcessGroup::ProcessGroup(const GroupOptions& options, const Log& log)
   if (rank() == 0) {
     hub_ = std::make_unique<Hub>(rendezvous ? rendezvous->listen(!options_.secret.empty()) : Socket(), size(),
                                  options_.secret, deadline, log);
-    member_ = std::make_shared<Member>(hub_->own_end());
+    member_ = std::make_shared<Member>(std::make_unique<Connection>(hub_->own_end()));
     hub_->start();
   } else {
-    member_ = std::make_shared<Member>([&] { return rendezvous->find(); }, rendezvous->name(), secret_, deadline);
+    member_ = std::make_shared<Member>(connect_to_hub(*rendezvous, secret_, deadline));
   }
   roster_ = member_->join(rank(), size(), machine_of(options_.node), deadline);
   if (rank() == 0 && rendezvous) rendezvous->forget();

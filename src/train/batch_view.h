@@ -21,6 +21,8 @@ struct BatchView {
   const BatchOrigin* gathered = nullptr;  // samples of the dataset that the replicas hold; inputs and targets are null
 };
 
+inline const BatchOrigin* origin_of(const Batch& batch) { return batch.origin ? &*batch.origin : nullptr; }
+
 inline BatchView view_of(const Batch& batch) {
   BatchView view;
   view.n = view.rows = batch.size();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "train/predict_rows.h"
 
 namespace troika {
 
@@ -88,8 +89,9 @@ BatchView Epoch::take_batch(Mode mode, const BatchOrigin& coming, const ActiveRa
   }
   static constexpr const char* kNames[] = {"a training step", "an evaluation", "a prediction"};
   BatchView view;
-  const bool goes_on = trainer_.take(kNames[static_cast<size_t>(mode)], &coming, view,
-                                     [&] { view = read_batch(mode, coming, active); }, true, !goes_on_);
+  const bool goes_on = trainer_.peers().take(kNames[static_cast<size_t>(mode)], &coming, view,
+                                             [&] { return trainer_.take_stop_request() || !goes_on_; },
+                                             [&] { view = read_batch(mode, coming, active); });
   if (!goes_on) throw Stopped();
   trainer_.prepare(mode, coming.size, active);
   return view;
@@ -234,7 +236,7 @@ bool Epoch::predict(float* output, int64_t room, int64_t& samples) {
       throw Error(Status::invalid_argument, text("predict: the output has room for ", room, " samples, the loader has ",
                                                  samples + view.n, " up to batch ", at.batch));
     view.output = output + samples * elements;
-    trainer_.predict(view, true);
+    predict_rows(trainer_, view, Rows::all);
     samples += view.n;
     samples_ = samples;
     Progress progress = progress_at(at);

@@ -131,8 +131,8 @@ int64_t Peers::find_batch(const std::vector<Message>& all) const {
   if (!first.has_origin)
     for (size_t rank = 0; rank < all.size(); ++rank) {
       if (divisions_[rank].count == 0) continue;
-      const int64_t shares = divisions_[rank].shares, least = rows[rank] / divisions_[rank].count;
-      for (int64_t n = std::max<int64_t>((least - 1) * shares, 1); n <= (least + 2) * shares; ++n)
+      const Range possible = divisions_[rank].batches_of(rows[rank]);
+      for (int64_t n = possible.begin; n < possible.end; ++n)
         if (fits(n)) return n;
       break;
     }

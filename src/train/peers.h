@@ -15,7 +15,8 @@ namespace troika {
 // One thread at a time, apart from `abort`.
 class Peers {
  public:
-  // All must outlive it. In a whole world there are no other processes, and every batch is agreed on.
+  // All must outlive it. In a whole world there are no other processes, and every batch is agreed
+  // on.
   Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ranks, std::optional<int32_t> ignored,
         int64_t deadline_ms);
 
@@ -23,7 +24,7 @@ class Peers {
   // The shares of a batch of which this process needs the samples.
   const Division& division() const { return division_; }
 
-  // What this process brings to a batch.
+  // The contribution of this process to a batch.
   struct Turn {
     const char* what = "";                     // "a training step"
     const BatchOrigin* origin = nullptr;       // of a loader's batch
@@ -31,10 +32,34 @@ class Peers {
     std::string error = {};                    // why this process cannot go on; empty: it can
   };
   // Completes the view of this process's rows: the samples of the whole batch, the first row, and
-  // the labels that count. Collective. Returns false if a process wants to stop: nothing may be done
-  // then. If a process cannot go on, or the rows are not those that the processes need, all throw,
-  // and all may go on with another batch. COMM if a process is lost.
+  // the labels that count. Collective. Returns false if a process wants to stop: nothing may be
+  // done then. If a process cannot go on, or the rows are not those that the processes need, all
+  // throw, and all may go on with another batch. COMM if a process is lost.
   bool agree(BatchView& view, const Turn& turn) const;
+
+  // Checks this process's rows by check(), which fills in the view, and agrees on the batch as
+  // above. An error of the check is thrown here, and by the others too. `takes_stop` says whether this
+  // process's host wants to stop.
+  template <typename TakeStop, typename Check>
+  bool take(const char* what, const BatchOrigin* origin, BatchView& view, TakeStop takes_stop, Check check) const {
+    Turn turn{what, origin, takes_stop()};
+    if (!exist()) {
+      if (turn.stops) return false;
+      check();
+      return true;
+    }
+    try {
+      check();
+    } catch (const std::exception& e) {
+      turn.error = e.what();
+      try {
+        agree(view, turn);
+      } catch (const Error&) {  // the first error is the one to report
+      }
+      throw;
+    }
+    return agree(view, turn);
+  }
 
   // All processes have the same values afterwards: those of process 0. Collective.
   void share_values(ParameterStore& store) const;

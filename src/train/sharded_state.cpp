@@ -103,7 +103,7 @@ void ShardedState::read_part(int part, Role role, const std::string& name, void*
   int rank = map.rank_of(std::max(owner, 0), part);
   const bool is_local = owner < 0 && are_everywhere_[static_cast<size_t>(part)];
   for (int share = 0; is_local && !ranks_.holds(rank) && share < map.shares(); ++share) rank = map.rank_of(share, part);
-  if (ranks_.holds(rank)) ranks_.at(rank).state().download(table, role, name, data);
+  if (ranks_.is_whole() || ranks_.holds(rank)) ranks_.at(rank).state().download(table, role, name, data);
   if (!is_local && !ranks_.is_whole()) ranks_.broadcast(ranks_.process_of(rank), data, bytes);
 }
 

@@ -2,6 +2,7 @@
 #include "train/single_batch.h"
 
 #include "core/stopwatch.h"
+#include "train/predict_rows.h"
 
 namespace troika {
 
@@ -9,9 +10,10 @@ bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
   trainer.check_usable();
   const Stopwatch stopwatch;
   BatchView view;
-  if (!trainer.take("an evaluation", batch.origin ? &*batch.origin : nullptr, view,
-                    [&] { view = trainer.checks().check(batch); }))
-    return false;
+  const bool goes_on = trainer.peers().take("an evaluation", origin_of(batch), view,
+                                            [&] { return trainer.take_stop_request(); },
+                                            [&] { view = trainer.checks().check(batch); });
+  if (!goes_on) return false;
   const ActiveRanks& all = trainer.ranks().all();
   trainer.prepare(Mode::evaluate, view.n, all);
   const ParametersAfterwards afterwards(trainer.sync());
@@ -28,12 +30,12 @@ bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
 void predict_batch(Trainer& trainer, const Batch& batch, float* output) {
   trainer.check_usable();
   BatchView view;
-  trainer.take("a prediction", batch.origin ? &*batch.origin : nullptr, view,
-               [&] { view = trainer.checks().check_samples(batch); }, false);
+  trainer.peers().take("a prediction", origin_of(batch), view, [] { return false; },
+                       [&] { view = trainer.checks().check_samples(batch); });
   view.output = output;
   trainer.prepare(Mode::predict, view.n, trainer.ranks().all(), {}, false);
   const ParametersAfterwards afterwards(trainer.sync());
-  trainer.predict(view);
+  predict_rows(trainer, view);
 }
 
 }  // namespace troika

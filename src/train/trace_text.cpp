@@ -3,11 +3,12 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/text.h"
 
 namespace troika {
 
-std::string trace_text(const LocalRanks& ranks) {
+std::string require_trace(const LocalRanks& ranks) {
   std::ostringstream out = text_stream();
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::time_point::max();
   for (const auto& [rank, replica] : ranks)
@@ -28,7 +29,10 @@ std::string trace_text(const LocalRanks& ranks) {
           << (is_message ? static_cast<size_t>(plan.messages[e.step.index].slot) : e.step.index) << '\n';
     }
   }
-  return out.str();
+  std::string trace = out.str();
+  if (trace.empty())
+    throw Error(Status::not_initialized, "trace: there is none; set collect_trace and run a step first");
+  return trace;
 }
 
 }  // namespace troika

@@ -8,7 +8,7 @@
 namespace troika {
 
 // Returns one line per event: rank, begin and end in microseconds since the first event, the step's
-// kind, and a layer or number. Empty if no rank has recorded a step.
-std::string trace_text(const LocalRanks& ranks);
+// kind, and a layer or number. NOT_INITIALIZED if no rank has recorded a step.
+std::string require_trace(const LocalRanks& ranks);
 
 }  // namespace troika

@@ -8,7 +8,7 @@
 #include "core/stopwatch.h"
 #include "core/text.h"
 #include "train/epoch.h"
-#include "train/trace_text.h"
+#include "train/predict_rows.h"
 
 namespace troika {
 
@@ -111,9 +111,9 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
     view = checks_.check(batch);
     if (batch.origin) run_->stepper.check_order(*batch.origin);
   };
-  if (!take("a training step", batch.origin ? &*batch.origin : nullptr, view, check)) return false;
+  if (!peers_->take("a training step", origin_of(batch), view, [&] { return take_stop_request(); }, check)) return false;
   prepare(Mode::train, view.n, ranks().all());
-  result = start_step(view, batch.origin ? &*batch.origin : nullptr,
+  result = start_step(view, origin_of(batch),
                       wants_results || options().conditioning.checks_finite() ? Results::own : Results::none);
   run_->stepper.finish(result);
   result.seconds = stopwatch.seconds();
@@ -127,47 +127,7 @@ const RunResults& Trainer::evaluate(const BatchView& view, const ActiveRanks& ac
 }
 
 Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
-  check_usable();
-  BatchView view;
-  take("a prediction", nullptr, view, [&] {
-    checks_.check_inputs(type.dtype, type.shape, inputs);
-    view.n = view.rows = type.shape[0];
-    view.inputs = inputs;
-  }, false);
-  prepare(Mode::predict, view.n, ranks().all(), {}, false);
-  const ParametersAfterwards afterwards(run_->sync);
-  const Shape shape = model_->output_shape().times(view.rows);
-  output.resize(static_cast<size_t>(shape.elements()));
-  view.output = output.data();
-  predict(view);
-  return shape;
-}
-
-void Trainer::predict(const BatchView& view, bool wants_all_rows) {
-  run_->sync.prepare_evaluation(options().evaluates_average);
-  if (!peers_->exist()) return run_->attached.runner.run(Mode::predict, ranks().all(), view, StepNumbers());
-  const int64_t elements = model_->output_shape().elements();
-  std::vector<float> whole(static_cast<size_t>(view.n * elements));
-  BatchView all_rows = view;
-  all_rows.output = whole.data();
-  run_->attached.runner.run(Mode::predict, ranks().all(), all_rows, StepNumbers());
-  gather_output(view.n, whole);
-  const Range rows = wants_all_rows ? Range{0, view.n} : Range{view.first, view.first + view.rows};
-  std::copy(whole.begin() + rows.begin * elements, whole.begin() + rows.end * elements, view.output);
-}
-
-// Passes the rows of each share from the process with the share's last layers to all.
-void Trainer::gather_output(int64_t n, std::vector<float>& output) const {
-  const RankMap& map = layout().ranks();
-  const int64_t bytes = model_->output_shape().elements() * static_cast<int64_t>(sizeof(float));
-  std::vector<OwnedBytes> pieces;
-  for (int share = 0; share < map.shares(); ++share) {
-    const Range rows = balanced_split(n, map.shares(), share);
-    const int last = map.rank_of(share, map.part_at(map.positions() - 1, 0));
-    pieces.push_back({static_cast<size_t>(rows.begin * bytes), static_cast<size_t>(rows.end * bytes),
-                      ranks().process_of(last)});
-  }
-  ranks().all_gather(pieces, output.data());
+  return predict_inputs(*this, type, inputs, output);
 }
 
 bool Trainer::predict(Loader& loader, float* output, int64_t room, int64_t& samples) {
@@ -212,11 +172,11 @@ bool Trainer::forward(const Batch& batch, const ForwardOptions& options, StepRes
     if (options.has_input_gradient) checks_.require_real_inputs();
     if (batch.origin) run_->stepper.check_order(*batch.origin);
   };
-  if (!take("a forward pass", batch.origin ? &*batch.origin : nullptr, view, check)) return false;
+  if (!peers_->take("a forward pass", origin_of(batch), view, [&] { return take_stop_request(); }, check)) return false;
   if (output) output->resize(static_cast<size_t>(view.rows * model_->output_shape().elements()));
   prepare(Mode::train, view.n, ranks().all(), options.form());
   model_->parameters()->mark_newer(this);
-  result = run_->pieces.forward(view, batch.origin ? &*batch.origin : nullptr, options, wants_results,
+  result = run_->pieces.forward(view, origin_of(batch), options, wants_results,
                                 output ? output->data() : nullptr);
   result.seconds = stopwatch.seconds();
   return true;
@@ -276,13 +236,6 @@ std::string Trainer::explain(int64_t batch) {
   for (const auto& [rank, replica] : ranks())
     result += text("replica ", rank, " ", print_plan(replica->current_plan()));
   return result;
-}
-
-std::string Trainer::trace() const {
-  std::string trace = trace_text(ranks());
-  if (trace.empty())
-    throw Error(Status::not_initialized, "trace: there is none; set collect_trace and run a step first");
-  return trace;
 }
 
 }  // namespace troika

@@ -12,6 +12,7 @@
 #include "train/batch_checks.h"
 #include "train/label_count.h"
 #include "train/peers.h"
+#include "train/trace_text.h"
 #include "train/training_run.h"
 
 namespace troika {
@@ -29,6 +30,7 @@ class Trainer : public ParameterOwner {
   const LocalRanks& ranks() const { return run_->attached.ranks; }
   const ShardedState& state() const { return run_->attached.state; }
   Stepper& stepper() { return run_->stepper; }
+  StepRunner& runner() { return run_->attached.runner; }
   StateSync& sync() const { return run_->sync; }
 
   // ---- one batch ----
@@ -89,7 +91,7 @@ class Trainer : public ParameterOwner {
 
   // ---- insight ----
   std::string explain(int64_t batch);
-  std::string trace() const;
+  std::string trace() const { return require_trace(ranks()); }
 
   // ---- for epochs and single batches ----
   const BatchChecks& checks() const { return checks_; }
@@ -100,24 +102,14 @@ class Trainer : public ParameterOwner {
   LabelCount& label_count() { return label_count_; }
   StepResult start_step(const BatchView& view, const BatchOrigin* origin, Results wants);
   const RunResults& evaluate(const BatchView& view, const ActiveRanks& active);  // valid until the next run
-  // On all ranks. The output has this process's rows, or those of all processes.
-  void predict(const BatchView& view, bool wants_all_rows = false);
-  // Null in a world of several processes, which stop together, between two batches.
   const std::atomic<bool>* stop_request() const { return peers_->exist() ? nullptr : &stop_requested_; }
   const Peers& peers() const { return *peers_; }
-  // Checks this process's rows by check(), and agrees with the other processes on the batch.
-  // Returns false if a stop was requested. `heeds_stop`: whether a stop ends the call.
-  template <typename Check>
-  bool take(const char* what, const BatchOrigin* origin, BatchView& view, Check check, bool heeds_stop = true,
-            bool stops = false);
   bool take_stop_request() { return stop_requested_.exchange(false); }
   bool tell(const Progress& progress) const { return !progress_ || progress_(progress); }
 
   Use& busy() { return busy_; }
 
  private:
-  void gather_output(int64_t n, std::vector<float>& output) const;
-
   std::shared_ptr<Context> context_;
   std::shared_ptr<Model> model_;
   const LocalDevices local_;
@@ -129,27 +121,5 @@ class Trainer : public ParameterOwner {
   std::atomic<bool> stop_requested_{false};
   Use busy_;  // a pull uses the trainer briefly, so that it makes no call BUSY
 };
-
-template <typename Check>
-bool Trainer::take(const char* what, const BatchOrigin* origin, BatchView& view, Check check, bool heeds_stop,
-                   bool stops) {
-  if (!peers_->exist()) {
-    if (heeds_stop && take_stop_request()) return false;
-    check();
-    return true;
-  }
-  Peers::Turn turn{what, origin, stops || (heeds_stop && take_stop_request())};
-  try {
-    check();
-  } catch (const std::exception& e) {
-    turn.error = e.what();
-    try {
-      peers_->agree(view, turn);
-    } catch (const Error&) {  // the first error is the one to report
-    }
-    throw;
-  }
-  return peers_->agree(view, turn);
-}
 
 }  // namespace troika

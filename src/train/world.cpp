@@ -1,4 +1,4 @@
-// What the processes compare when they attach a model.
+// The comparison of processes that attach a model.
 #include "train/world.h"
 
 #include <algorithm>

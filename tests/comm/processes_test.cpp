@@ -1,5 +1,5 @@
-// Groups whose ranks are in several processes, over Gloo: the same bits as on threads, deadlines and
-// aborts. The processes are threads here, each with its own end of the link.
+// Groups whose ranks are in several processes, over Gloo: the same bits as on threads, deadlines
+// and aborts. The processes are threads here, each with its own end of the link.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include "comm/processes/process_transport.h"
 #include "comm/transports.h"
 #include "group/processes.h"
-#include "support/test_context.h"
 
 namespace troika {
 namespace {
@@ -23,7 +22,7 @@ class WorldOfProcesses {
     groups_ = join_group(group_options(processes_, folder_));
     on_every_process(processes_, [&](int process) {
       World world{static_cast<int>(owners.size()), {}, false, owners};
-      world.link = connect_processes("gloo", backend_folder(), groups_[static_cast<size_t>(process)]->create_exchange(),
+      world.link = connect_processes("gloo", TROIKA_PLUGIN_FOLDER, groups_[static_cast<size_t>(process)]->create_exchange(),
                                      {"", in(20s)});
       transports_[static_cast<size_t>(process)] = create_process_transport(world, local_transport.create(world));
     });

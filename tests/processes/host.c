@@ -5,8 +5,8 @@
  *
  * model=d2l_lenet devices=1 mesh=0x1x1 batch=64 batches=4 micro=1 shards=0 save=PATH load=PATH ...
  *
- * With victim=RANK, that process ends or stops itself: by=KILL, STOP, TERM or exit, at=PHASE, and so
- * many microseconds after the phase has begun (after=0).
+ * With victim=RANK, that process ends or stops itself: by=KILL, STOP, TERM or exit, at=PHASE, and
+ * so many microseconds after the phase has begun (after=0).
  */
 #define _XOPEN_SOURCE 700
 #include <signal.h>
@@ -71,6 +71,9 @@ static void enter(const char *phase) {
 }
 
 static void TROIKA_CALL on_log(int32_t level, const char *topic, const char *line, void *user) {
+  (void)level;
+  (void)topic;
+  (void)user;
   fprintf(stderr, "%s\n", line);
 }
 

@@ -26,7 +26,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Of a wait without a deadline, which ends when the link is aborted.
+// A wait without a deadline ends when the link is aborted.
 constexpr milliseconds kLongest = std::chrono::hours(24 * 365);
 
 constexpr int kTimeoutsToConnect = 5;  // Gloo waits for a connection for so many of its timeouts
@@ -173,15 +173,22 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
   // All at once: if one process does not come, the pairs of the others connect all the same.
   std::vector<std::exception_ptr> errors(static_cast<size_t>(size));
   std::vector<std::thread> threads;
-  for (int peer = 0; peer < size; ++peer)
-    if (peer != rank)
-      threads.push_back(named_thread("troika connect", [&, peer] {
-        try {
-          connect(peer, all[static_cast<size_t>(peer)]);
-        } catch (...) {
-          errors[static_cast<size_t>(peer)] = std::current_exception();
-        }
-      }));
+  threads.reserve(static_cast<size_t>(size));
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer == rank) continue;
+    const auto body = [&, peer] {
+      try {
+        connect(peer, all[static_cast<size_t>(peer)]);
+      } catch (...) {
+        errors[static_cast<size_t>(peer)] = std::current_exception();
+      }
+    };
+    try {
+      threads.push_back(named_thread("troika connect", body));
+    } catch (const std::system_error&) {  // there are no more threads
+      body();
+    }
+  }
   for (std::thread& thread : threads) thread.join();
   for (const std::exception_ptr& error : errors)
     if (error) std::rethrow_exception(error);

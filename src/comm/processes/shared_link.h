@@ -13,8 +13,8 @@ class SharedLink {
  public:
   // A failure of the exchange aborts the link.
   SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link> link);
-  // Waits until no process needs the link, but not long: bytes on their way to another process would
-  // be lost with the connection.
+  // Waits until no process needs the link, but not long: bytes on their way to another process
+  // would be lost with the connection.
   ~SharedLink();
 
   int process() const { return exchange_->rank(); }  // this one
