@@ -6,9 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
 
 #include "cli/text.h"
 
@@ -127,6 +130,20 @@ void ChildProcess::note_end(int wait_status) {
   has_ended_ = true;
   ended_ = Clock::now();
   wait_status_ = wait_status;
+}
+
+bool ChildProcess::is_ending() const {
+  if (has_ended_) return false;
+  // PID (NAME) STATE PARENT GROUP SESSION TERMINAL OWNER FLAGS ...
+  std::ifstream file("/proc/" + std::to_string(id_) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  std::istringstream fields(line.substr(std::min(line.size(), line.rfind(')') + 1)));
+  std::string skipped;
+  for (int i = 0; i < 6; ++i) fields >> skipped;
+  unsigned flags = 0;
+  constexpr unsigned kIsExiting = 4;  // PF_EXITING of the kernel
+  return fields >> flags && (flags & kIsExiting) != 0;
 }
 
 int ChildProcess::exit_status() const {

@@ -67,10 +67,11 @@ class ChildProcess {
   // Notes the status that waitpid has returned.
   void note_end(int wait_status);
   bool has_ended() const { return has_ended_; }
+  bool is_ending() const;  // the system ends it, but it cannot be waited for yet
   bool failed() const { return has_ended_ && wait_status_ != 0; }
-  int exit_status() const;     // as a shell reports it
-  int ending_signal() const;   // 0: none
-  double seconds() const;      // from start to end
+  int exit_status() const;    // as a shell reports it
+  int ending_signal() const;  // 0: none
+  double seconds() const;     // from start to end
 
   bool is_open(Stream stream) const { return pipe(stream).is_open(); }
   int descriptor(Stream stream) const { return pipe(stream).get(); }

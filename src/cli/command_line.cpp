@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 namespace troika::cli {
 namespace {
@@ -28,6 +29,18 @@ std::string allowed() {
   else
     return (std::is_signed_v<T> ? "a whole number of at most " : "a whole number from 0 to ") +
            std::to_string(std::numeric_limits<T>::max());
+}
+
+// Returns the number of arguments before the rest: up to `--`, or up to the first argument that is
+// neither an option nor an option's value.
+int count_before_rest(const CLI::App& command, int argc, const char* const* argv) {
+  int i = 2;
+  while (i < argc && argv[i][0] == '-' && std::string_view(argv[i]) != "--") {
+    const std::string word = argv[i];
+    const CLI::Option* const option = command.get_option_no_throw(word);
+    i += option && option->get_items_expected_max() > 0 ? 2 : 1;  // `--name value`, else `--name=value` or a flag
+  }
+  return std::min(i, argc);
 }
 
 }  // namespace
@@ -64,6 +77,11 @@ void Command::argument(const char* name, std::string& value, const std::string& 
   app_->add_option(name, value, help)->required()->type_name(unit);
 }
 
+void Command::rest(const char* name, std::vector<std::string>& words, const std::string& help, const char* unit) const {
+  app_->add_option(name, words, help)->type_name(unit);  // for the help: CLI11 never sees the words
+  line_->rests_[app_->get_name()] = &words;
+}
+
 void Command::require(const char* option) const { app_->get_option(option)->required(); }
 
 void Command::exclude(const char* option, const char* other) const {
@@ -77,7 +95,7 @@ void Command::need(const char* option, const char* other) const {
 void Command::footer(const std::string& text) const { app_->footer(text); }
 
 void Command::action(Action action) const {
-  app_->callback([chosen = chosen_, action = std::move(action)] { *chosen = action; });
+  app_->callback([line = line_, action = std::move(action)] { line->chosen_ = action; });
 }
 
 bool Command::was_given(const char* option) const { return app_->count(option) > 0; }
@@ -92,7 +110,7 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
 CommandLine::~CommandLine() = default;
 
 Command CommandLine::add_command(const char* name, const char* description) {
-  return Command(app_->add_subcommand(name, description), &chosen_);
+  return Command(app_->add_subcommand(name, description), this);
 }
 
 int CommandLine::run(int argc, const char* const* argv) {
@@ -100,8 +118,14 @@ int CommandLine::run(int argc, const char* const* argv) {
   if (argc < 2) throw Failure("no command; " + see_help);
   if (argv[1][0] != '-' && !has_command(*app_, argv[1]))
     throw Failure(std::string("there is no command '") + argv[1] + "'; " + see_help);
+  int own = argc;  // arguments that CLI11 reads
+  if (const auto rest = rests_.find(argv[1]); rest != rests_.end()) {
+    own = count_before_rest(*app_->get_subcommand(argv[1]), argc, argv);
+    const bool has_mark = own < argc && std::string_view(argv[own]) == "--";
+    rest->second->assign(argv + own + (has_mark ? 1 : 0), argv + argc);
+  }
   try {
-    app_->parse(argc, argv);
+    app_->parse(own, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app_->exit(e);  // --help, --version
     throw Failure(std::string(e.what()) + "; see '" + help_call(*app_) + "'");

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "cli/client.h"
 
@@ -17,6 +19,8 @@ class App;
 
 namespace troika::cli {
 
+class CommandLine;
+
 // The work of a command. Returns the exit status.
 using Action = std::function<int()>;
 
@@ -24,7 +28,7 @@ using Action = std::function<int()>;
 // the help shows. For a NaN the help shows no default, and the option refuses NaN.
 class Command {
  public:
-  Command(CLI::App* app, Action* chosen) : app_(app), chosen_(chosen) {}
+  Command(CLI::App* app, CommandLine* line) : app_(app), line_(line) {}
 
   // `unit` is the name of the value in the help, such as "FILE"; NULL: the type's name. For string,
   // int, int64_t, uint64_t and double.
@@ -32,6 +36,10 @@ class Command {
   void option(const char* names, T& value, const std::string& help, const char* unit = nullptr) const;
   void flag(const char* names, bool& value, const std::string& help) const;
   void argument(const char* name, std::string& value, const std::string& help, const char* unit) const;  // required
+
+  // Takes the first argument that is no option, and all arguments after it, whatever they are. A
+  // `--` before it is left out.
+  void rest(const char* name, std::vector<std::string>& words, const std::string& help, const char* unit) const;
 
   void require(const char* option) const;
   void exclude(const char* option, const char* other) const;  // not both
@@ -43,7 +51,7 @@ class Command {
 
  private:
   CLI::App* app_;
-  Action* chosen_;
+  CommandLine* line_;
 };
 
 // Throws Failure for a value that an option does not allow: "--steps is 0; give at least 1".
@@ -70,8 +78,11 @@ class CommandLine {
   int run(int argc, const char* const* argv);
 
  private:
+  friend class Command;
+
   std::unique_ptr<CLI::App> app_;
   Action chosen_;
+  std::map<std::string, std::vector<std::string>*> rests_;  // of the commands that take all arguments
 };
 
 }  // namespace troika::cli

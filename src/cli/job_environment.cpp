@@ -53,7 +53,7 @@ int count_cores() {
 
 }  // namespace
 
-JobEnvironment::JobEnvironment(const Job& job) : job_(job) {
+JobEnvironment::JobEnvironment(const LaunchOptions& options) : options_(options) {
   for (char** entry = environ; *entry; ++entry) {
     const std::string_view text = *entry;
     const size_t equals = text.find('=');
@@ -61,28 +61,28 @@ JobEnvironment::JobEnvironment(const Job& job) : job_(job) {
       common_.emplace(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
   }
   const auto is_set = [&](const char* name) { return common_.contains(name) && !common_[name].empty(); };
+  if (!is_set("TROIKA_SECRET")) common_.erase("TROIKA_SECRET");  // an empty one would hide the file
   if (!is_set("TROIKA_SECRET") && !is_set("TROIKA_SECRET_FILE")) {
-    if (job.nodes > 1)
-      throw Failure("no secret; set TROIKA_SECRET_FILE (or TROIKA_SECRET), the same on all nodes");
+    if (options.nodes > 1) throw Failure("no secret; set TROIKA_SECRET_FILE (or TROIKA_SECRET), the same on all nodes");
     set("TROIKA_SECRET", random_secret());
   }
-  const int threads = job.threads > 0 ? job.threads : std::max(1, count_cores() / job.processes);
+  const int threads = options.threads > 0 ? options.threads : std::max(1, count_cores() / options.processes);
   set("TROIKA_THREADS", threads);
   if (!is_set("OMP_NUM_THREADS")) set("OMP_NUM_THREADS", threads);
 
-  set("TROIKA_WORLD_SIZE", job.size());
-  set("TROIKA_LOCAL_SIZE", job.processes);
-  set("TROIKA_NODE", job.node);
-  set("WORLD_SIZE", job.size());
-  set("LOCAL_WORLD_SIZE", job.processes);
-  set("GROUP_RANK", job.node);
-  set("TORCHELASTIC_MAX_RESTARTS", job.restarts);
+  set("TROIKA_WORLD_SIZE", options.size());
+  set("TROIKA_LOCAL_SIZE", options.processes);
+  set("TROIKA_NODE", options.node);
+  set("WORLD_SIZE", options.size());
+  set("LOCAL_WORLD_SIZE", options.processes);
+  set("GROUP_RANK", options.node);
+  set("TORCHELASTIC_MAX_RESTARTS", options.restarts);
   common_.erase("TORCHELASTIC_USE_AGENT_STORE");  // there is no agent with a store
 }
 
 void JobEnvironment::begin_attempt(int attempt) {
-  const std::string host = job_.host.empty() ? "127.0.0.1" : job_.host;
-  const int port = job_.host.empty() ? find_free_port() : job_.port;
+  const std::string host = options_.host.empty() ? "127.0.0.1" : options_.host;
+  const int port = options_.host.empty() ? find_free_port() : options_.port;
   const std::string bracketed = host.find(':') == std::string::npos ? host : "[" + host + "]";  // IPv6
   set("TROIKA_RENDEZVOUS", "tcp://" + bracketed + ":" + std::to_string(port));
   set("MASTER_ADDR", host);
@@ -93,7 +93,7 @@ void JobEnvironment::begin_attempt(int attempt) {
 
 std::vector<std::string> JobEnvironment::variables(int process) const {
   std::map<std::string, std::string> all = common_;
-  for (const char* name : {"TROIKA_RANK", "RANK"}) all[name] = std::to_string(job_.rank(process));
+  for (const char* name : {"TROIKA_RANK", "RANK"}) all[name] = std::to_string(options_.rank(process));
   for (const char* name : {"TROIKA_LOCAL_RANK", "LOCAL_RANK"}) all[name] = std::to_string(process);
   std::vector<std::string> variables;
   for (const auto& [name, value] : all) variables.push_back(name + "=" + value);

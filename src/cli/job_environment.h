@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "cli/job.h"
+#include "cli/launch_options.h"
 
 namespace troika::cli {
 
 class JobEnvironment {
  public:
   // Chooses the secret and the numbers of threads. Throws Failure if several nodes have no secret.
-  explicit JobEnvironment(const Job& job);
+  explicit JobEnvironment(const LaunchOptions& options);
 
   // Chooses a new port if the launcher chooses the port.
   void begin_attempt(int attempt);
@@ -25,7 +25,7 @@ class JobEnvironment {
   void set(const std::string& name, const std::string& value) { common_[name] = value; }
   void set(const std::string& name, int value) { set(name, std::to_string(value)); }
 
-  const Job& job_;
+  const LaunchOptions& options_;
   std::map<std::string, std::string> common_;
 };
 

@@ -40,21 +40,21 @@ std::string attempt_line(int attempt) { return "== attempt " + std::to_string(at
 
 }  // namespace
 
-JobOutput::JobOutput(const Job& job)
+JobOutput::JobOutput(const LaunchOptions& options)
     : is_same_file_(are_same_file(STDOUT_FILENO, STDERR_FILENO)),
       output_(STDOUT_FILENO),
       errors_(STDERR_FILENO),
-      processes_(static_cast<size_t>(job.processes)) {
-  if (!job.log_folder.empty()) {
+      processes_(static_cast<size_t>(options.processes)) {
+  if (!options.log_folder.empty()) {
     std::error_code error;
-    std::filesystem::create_directories(job.log_folder, error);
-    if (error) throw Failure("cannot make the folder '" + job.log_folder + "': " + error.message());
+    std::filesystem::create_directories(options.log_folder, error);
+    if (error) throw Failure("cannot make the folder '" + options.log_folder + "': " + error.message());
   }
-  for (int i = 0; i < job.processes; ++i) {
+  for (int i = 0; i < options.processes; ++i) {
     ProcessOutput& process = processes_[static_cast<size_t>(i)];
-    if (job.size() > 1) process.prefix = formatted("[%d] ", job.rank(i));
-    if (job.log_folder.empty()) continue;
-    process.log_path = (std::filesystem::path(job.log_folder) / formatted("rank-%d.log", job.rank(i))).string();
+    if (options.size() > 1) process.prefix = formatted("[%d] ", options.rank(i));
+    if (options.log_folder.empty()) continue;
+    process.log_path = (std::filesystem::path(options.log_folder) / formatted("rank-%d.log", options.rank(i))).string();
     const int file = ::open(process.log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file < 0) throw Failure("cannot write '" + process.log_path + "': " + std::strerror(errno));
     process.log_file = Descriptor(file);
@@ -83,8 +83,9 @@ void JobOutput::add(int process, Stream stream, std::string_view bytes) {
 void JobOutput::finish(int process, Stream stream) {
   ProcessOutput& output = processes_[static_cast<size_t>(process)];
   const bool ends_line = !output.prefix.empty();  // without prefixes, the bytes stay as they are
-  output.cutters[static_cast<int>(stream)].finish(
-      [&](const LinePart& part) { add_part(process, stream, {part.text, part.begins_line, ends_line}); });
+  output.cutters[static_cast<int>(stream)].finish([&](const LinePart& part) {
+    add_part(process, stream, {part.text, part.begins_line, ends_line});
+  });
   write_log(output);
 }
 

@@ -8,7 +8,7 @@
 
 #include "cli/child_process.h"
 #include "cli/descriptor.h"
-#include "cli/job.h"
+#include "cli/launch_options.h"
 #include "cli/line_output.h"
 
 namespace troika::cli {
@@ -16,7 +16,7 @@ namespace troika::cli {
 class JobOutput {
  public:
   // Creates the log files. Throws Failure.
-  explicit JobOutput(const Job& job);
+  explicit JobOutput(const LaunchOptions& options);
 
   void begin_attempt(int attempt);
 

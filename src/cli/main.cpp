@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
     add_inspect_command(line);
     add_bench_command(line);
     add_plan_command(line);
+    add_run_command(line);
     const int status = line.run(argc, argv);
     if (!std::cout.flush()) return fail("cannot write to standard output");
     return status;

@@ -25,8 +25,8 @@ class SignalQueue {
 
   int descriptor() const { return file_.get(); }  // to poll
 
-  // Takes the signals that have arrived. The system keeps one SIGCHLD at a time: the first since the
-  // last call. So it names the child that ended first.
+  // Takes the signals that have arrived. The system keeps one SIGCHLD at a time, the first since
+  // the last call, so it names the child that ended first.
   std::vector<Arrived> take();
 
   // Undoes everything in a forked process. Async-signal-safe.

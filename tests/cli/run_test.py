@@ -625,7 +625,7 @@ def wrong_options_are_one_line(folder):
             (["--node-rank", 1, "true"], "--node-rank is 1; give 0, or --nodes above 1"),
             (["--nodes", 2, "--rendezvous", "a:1", "true"],
              "no secret; set TROIKA_SECRET_FILE (or TROIKA_SECRET), the same on all nodes"),
-            (["--restarts", -1, "true"], "--restarts is -1; give at least 0"),
+            (["--restarts", -1, "true"], "--restarts is -1; give 0 to 1000000"),
             (["--grace", -1, "true"], "--grace is -1; give a number from 0 to 1e+06"),
             (["--grace", "nan", "true"], "--grace is nan; give a number from 0 to 1e+06"),
             (["--threads", -1, "true"], "--threads is -1; give 1 to 4096, or 0 for a share of the cores"),
