@@ -20,11 +20,11 @@ typedef struct troika_group_s *troika_group;
 /** Options of a group. Begin with TROIKA_GROUP_OPTIONS_INIT. */
 typedef struct troika_group_options {
   uint32_t struct_size; /**< sizeof(troika_group_options). */
-  /** This process: 0 to `size` - 1. TROIKA_UNSET (default): as the launcher of this process says,
-   *  with `size`, `node`, `rendezvous` and the secret (docs/several-machines.md lists the launchers
-   *  and their variables); rank 0 of 1 without a launcher. */
+  /** This process: 0 to `processes` - 1. TROIKA_UNSET (default): as the launcher of this process
+   *  says, with `processes`, `node`, `rendezvous` and the secret; rank 0 of 1 without a launcher.
+   *  docs/several-machines.md lists the launchers and their variables. */
   int32_t rank;
-  int32_t size; /**< The number of processes, 1 to 4096; with a rank. */
+  int32_t processes; /**< Their number, 1 to 4096; with a rank. */
   /** The number of this process's machine; TROIKA_UNSET (default): machines are told apart by their
    *  names. Channels and layers are split within a machine if possible. */
   int32_t node;
@@ -60,9 +60,9 @@ TROIKA_API(void) troika_group_options_init(troika_group_options *options, uint32
 typedef struct troika_group_info {
   uint32_t struct_size; /**< sizeof(troika_group_info). */
   int32_t rank;         /**< The number of this process. */
-  int32_t size;         /**< Processes. */
+  int32_t processes;    /**< Their number. */
   int32_t local_rank;   /**< Its number among those of its machine. */
-  int32_t local_size;   /**< Processes of its machine. */
+  int32_t local_processes; /**< The number of those of its machine. */
   int32_t node;         /**< The number of its machine; the machine of rank 0 is 0. */
   int32_t nodes;        /**< Machines. */
   int32_t reserved;     /**< 0. */

@@ -14,13 +14,13 @@ namespace {
 GroupOptions read_group_options(const troika_group_options* given, const char* function) {
   const auto o = read_options(given);
   const FieldCheck check(text(function, ": options."));
-  const bool is_explicit = o.rank != TROIKA_UNSET || o.size != TROIKA_UNSET;
+  const bool is_explicit = o.rank != TROIKA_UNSET || o.processes != TROIKA_UNSET;
   GroupOptions options;
   if (is_explicit) {
-    check.integer("size", o.size, 1, 4096);
-    check.integer("rank", o.rank, 0, o.size - 1);
+    check.integer("processes", o.processes, 1, 4096);
+    check.integer("rank", o.rank, 0, o.processes - 1);
     options.rank = o.rank;
-    options.size = o.size;
+    options.size = o.processes;
   } else {
     options = read_launch_environment(launcher_variable);
   }
@@ -62,9 +62,9 @@ troika_status troika_group_describe(troika_group group, troika_group_info* out_i
     const ProcessInfo& own = processes.own();
     troika_group_info info = TROIKA_GROUP_INFO_INIT;
     info.rank = processes.rank();
-    info.size = processes.size();
+    info.processes = processes.size();
     info.local_rank = own.local_rank;
-    info.local_size = processes.processes_of_node(own.node);
+    info.local_processes = processes.processes_of_node(own.node);
     info.node = own.node;
     info.nodes = processes.nodes();
     write_result(out_info, info, kName, "out_info");

@@ -1,24 +1,28 @@
-// A job of `troika run`: the same program, started several times.
+// The job of this process: the processes that a launcher has started together.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "cli/client.h"
 
 namespace troika::cli {
 
-struct Job {
-  int processes = 1;  // on this node
-  int nodes = 1, node = 0;
-  std::string host;  // at which the processes meet; empty: this machine, at a free port for each attempt
-  int port = 0;
-  int restarts = 0;
-  double grace = 10;  // seconds between SIGTERM and SIGKILL, if another process has failed
-  int threads = 0;    // of each process; 0: its share of the cores
-  std::string log_folder;
-  std::vector<std::string> program;  // with its arguments
+using Group = Handle<troika_group, troika_group_destroy>;
 
-  int size() const { return processes * nodes; }
-  int rank(int process) const { return processes * node + process; }
+class Job {
+ public:
+  Job();  // joins the other processes, if a launcher has started some
+
+  bool is_alone() const { return info_.processes == 1; }
+  bool leads() const { return info_.rank == 0; }  // writes files and shows progress for all
+  int size() const { return info_.processes; }
+  troika_group group() const { return is_alone() ? nullptr : group_.get(); }
+
+ private:
+  Context context_;
+  Group group_;
+  troika_group_info info_ = TROIKA_GROUP_INFO_INIT;
 };
+
+// Returns the threads of this process: `threads`, or if it is 0 the launcher's wish; 0: every core.
+int threads_of_process(int threads);
 
 }  // namespace troika::cli

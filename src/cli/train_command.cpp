@@ -237,12 +237,14 @@ int train(const Command& command, TrainArguments& arguments) {
   TrainOptions& options = arguments.options;
   const bool is_resumed = !arguments.resume.empty();
   const RunFolder folder{is_resumed ? arguments.resume : arguments.out};
+  const Job job;
   FolderLock lock;
-  if (std::filesystem::exists(folder.options())) claim(lock, folder, is_resumed);
+  if (job.leads() && std::filesystem::exists(folder.options())) claim(lock, folder, is_resumed);
   RunRecord begun;
   if (is_resumed) begun = read_run(command, options, folder);
   complete(options);
-  return run_training(options, folder, mode, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {
+  return run_training(options, folder, mode, job, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {
+    if (!job.leads()) return;
     std::error_code error;
     std::filesystem::create_directories(folder.path, error);
     if (error) throw Failure("cannot make the folder '" + folder.path.string() + "': " + error.message());

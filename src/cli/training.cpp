@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "cli/auto_mesh.h"
@@ -35,32 +36,39 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
   return out;
 }
 
+// Returns the one device to evaluate on; none: all of `devices`.
+std::vector<troika_device> parse_eval_devices(const Context& context, const TrainOptions& options,
+                                              const std::vector<troika_device>& devices) {
+  if (options.eval_devices == "all") return {};
+  if (options.mesh.is_auto())
+    throw Failure("--eval-devices is '" + options.eval_devices +
+                  "'; give all with --mesh auto, which may split the model over the devices");
+  std::vector<troika_device> found = parse_devices(context, "--eval-devices", options.eval_devices);
+  if (found.size() != 1)
+    throw Failure("--eval-devices is '" + options.eval_devices + "'; give all, or one of --devices");
+  const auto is_wanted = [&](troika_device d) { return d.kind == found[0].kind && d.index == found[0].index; };
+  if (std::none_of(devices.begin(), devices.end(), is_wanted))
+    throw Failure("--eval-devices is '" + options.eval_devices + "', --devices is '" + options.devices +
+                  "'; give all, or one of --devices");
+  return found;
+}
+
 // One run: everything that lives from its first step to its last step.
 class Run {
  public:
-  Run(TrainOptions& options, const RunFolder& folder, ProgressMode mode,
+  Run(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const Job& job,
       const std::function<void(const RunRecord&)>& save)
       : options_(options),
         folder_(folder),
+        job_(job),
         save_(save),
-        progress_(mode, options.epochs),
-        context_(create_context(options.threads, options.seed)),
+        progress_(job.leads() ? mode : ProgressMode::off, options.epochs),
+        context_(create_context(threads_of_process(options.threads), options.seed)),
         devices_(parse_devices(context_, "--devices", options.devices)) {
-    check_mesh(options.mesh, devices_.size());
-    if (options.eval_devices != "all") {
-      if (options.mesh.is_auto())
-        throw Failure("--eval-devices is '" + options.eval_devices +
-                      "'; give all with --mesh auto, which may split the model over the devices");
-      eval_devices_ = parse_devices(context_, "--eval-devices", options.eval_devices);
-      if (eval_devices_.size() != 1)
-        throw Failure("--eval-devices is '" + options.eval_devices + "'; give all, or one of --devices");
-      const auto is_wanted = [&](troika_device d) {
-        return d.kind == eval_devices_[0].kind && d.index == eval_devices_[0].index;
-      };
-      if (std::none_of(devices_.begin(), devices_.end(), is_wanted))
-        throw Failure("--eval-devices is '" + options.eval_devices + "', --devices is '" + options.devices +
-                      "'; give all, or one of --devices");
-    }
+    if (job.is_alone()) check_mesh(options.mesh, devices_.size());
+    if (!job.is_alone() && options.mesh.is_auto())
+      throw Failure("--mesh is auto, which knows the devices of one process; give a mesh over those of all processes");
+    eval_devices_ = parse_eval_devices(context_, options, devices_);
     train_ = open_samples(context_, options.data, Split::train);
     test_ = open_samples(context_, options.data, Split::test);
     train_.info.classes = options.data.resolved_classes(std::max(train_.info.classes, test_.info.classes));
@@ -72,6 +80,7 @@ class Run {
     ParameterGroups groups;
     std::vector<int64_t> milestones;
     troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_, groups, milestones);
+    attach_options.group = job.group();
     settle_mesh(options.mesh, context_, options.threads, model_, devices_, options.batch, attach_options);
     call(troika_model_attach, model_.get(), devices_.data(), static_cast<int32_t>(devices_.size()), &attach_options,
          trainer_.out());
@@ -103,7 +112,8 @@ class Run {
       return 0;
     }
     save_({describe_data(), last_stop_});
-    remove_stale_temporaries(folder_.path, folder_.names());
+    is_first_ = folder_.trace().empty();
+    if (job_.leads()) remove_stale_temporaries(folder_.path, folder_.names());
     show_start();
     const StopSignals signals;
     began_ = Clock::now();
@@ -114,7 +124,9 @@ class Run {
       sums_ = {};
       write_folder();
       progress_.epoch(rows_.back(), eta_seconds());
-      if (StopSignals::stop_requested() && position_.epoch < options_.epochs) return stop();
+      if (!StopSignals::stop_requested() || position_.epoch >= options_.epochs) continue;
+      if (job_.is_alone()) return stop();
+      call(troika_trainer_request_stop, trainer_.get());  // all processes stop at the next batch
     }
     std::string accuracy;
     if (!rows_.empty() && !std::isnan(rows_.back().test_accuracy))
@@ -142,6 +154,7 @@ class Run {
     RunSummary summary;
     summary.model = options_.model;
     summary.devices = format_devices(devices_);
+    if (!job_.is_alone()) summary.devices += formatted(" and those of %d more processes", job_.size() - 1);
     summary.mesh = options_.mesh.mesh;
     summary.shape = as_shape(train_.info.dims, train_.info.rank);
     summary.is_text = train_.is_text();
@@ -251,14 +264,23 @@ class Run {
   // run can go on from it. Later the checkpoint comes last: metrics and weights are as new as it
   // is, or newer.
   void write_folder() {
-    const bool is_first = folder_.trace().empty();
+    const bool is_first = std::exchange(is_first_, false);
     if (is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
-    write_metrics(folder_.metrics(), rows_, train_.is_text());
-    write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
-    call(troika_model_save, model_.get(), folder_.weights().c_str());
+    write_results();
     if (options_.optimizer.average_decay > 0)
       call(troika_trainer_save_average, trainer_.get(), folder_.average().c_str());
     if (!is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
+  }
+
+  void write_results() {
+    if (!job_.leads()) {
+      int64_t size = 0;  // takes part in reading values that only some processes hold
+      call(troika_model_save_memory, model_.get(), static_cast<void*>(nullptr), int64_t{0}, &size);
+      return;
+    }
+    write_metrics(folder_.metrics(), rows_, train_.is_text());
+    write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
+    call(troika_model_save, model_.get(), folder_.weights().c_str());
   }
 
   void load_checkpoint() {
@@ -309,6 +331,7 @@ class Run {
 
   const TrainOptions& options_;
   RunFolder folder_;
+  const Job& job_;
   const std::function<void(const RunRecord&)>& save_;
   Progress progress_;
   Context context_;
@@ -323,7 +346,7 @@ class Run {
   double learning_rate_ = 0;
   std::vector<EpochMetrics> rows_;
   Clock::time_point began_ = Clock::now(), call_began_ = began_;
-  bool has_diverged_ = false;
+  bool has_diverged_ = false, is_first_ = false;  // is_first_: nothing has been saved yet
 };
 
 }  // namespace
@@ -335,9 +358,10 @@ void EpochSums::add(const troika_progress& batch) {
   correct += batch.batch_correct;
 }
 
-int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
+int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const Job& job,
+                 const RunRecord* begun,
                  const std::function<void(const RunRecord& record)>& save) {
-  Run run(options, folder, mode, save);
+  Run run(options, folder, mode, job, save);
   if (begun) run.resume(*begun);
   return run.train();
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/data_source.h"
+#include "cli/job.h"
 #include "cli/mesh.h"
 #include "cli/optimizer.h"
 #include "cli/progress.h"
@@ -82,7 +83,8 @@ struct RunFolder {
 // Throws Failure if the loss is not a number; files of earlier epochs stay then. `begun` is the
 // record of the run that is resumed, NULL for a new run. `save` writes run.json: after all checks
 // and before the first other file, and after a checkpoint inside an epoch.
-int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const RunRecord* begun,
-                 const std::function<void(const RunRecord& record)>& save);
+// All processes of the job call it; its leader writes the folder.
+int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const Job& job,
+                 const RunRecord* begun, const std::function<void(const RunRecord& record)>& save);
 
 }  // namespace troika::cli

@@ -70,6 +70,7 @@ void read_mpi(GroupOptions& options, const Reader& reader, const std::string& ra
               const std::string& local_size, const std::string& job) {
   options.rank = reader.number(rank);
   options.size = reader.number(size);
+  if (reader.has("TROIKA_RENDEZVOUS")) return;
   if (reader.has("MASTER_ADDR")) {
     options.rendezvous = master_address(reader);
   } else if (reader.number_or(local_size, -1) == options.size) {
@@ -120,7 +121,9 @@ GroupOptions read_launch_environment(const Variables& variables) {
     options.rank = reader.number("SLURM_PROCID");
     options.size = reader.number_or("SLURM_STEP_NUM_TASKS", reader.number_or("SLURM_NTASKS", 1));
     const std::string job = text(reader.text_of("SLURM_JOB_ID"), '.', reader.text_of("SLURM_STEP_ID"));
-    if (reader.has("MASTER_ADDR"))
+    if (reader.has("TROIKA_RENDEZVOUS"))
+      options.rendezvous = "";  // see below
+    else if (reader.has("MASTER_ADDR"))
       options.rendezvous = master_address(reader);
     else if (reader.number_or("SLURM_STEP_NUM_NODES", reader.number_or("SLURM_NNODES", 1)) == 1)
       options.rendezvous = file_of_job("slurm" + job);

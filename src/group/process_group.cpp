@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kMostProcesses = 4096;
 
-// Returns the same for processes of one machine. The identifier of the boot differs between machines
-// whose names are equal.
+// Returns the same for processes of one machine. The identifier of the boot differs between
+// machines whose names are equal.
 std::string machine_of(int node) {
   if (node >= 0) return text("node ", node);
   std::string boot;

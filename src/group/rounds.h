@@ -25,8 +25,8 @@ class Rounds {
     std::string reason;
   };
 
-  // Returns the messages of all ranks if this is the last one, else none. Throws Failure if the rank
-  // calls something else than the others, or if a rank that has left is missing.
+  // Returns the messages of all ranks if this is the last one, else none. Throws Failure if the
+  // rank calls something else than the others, or if a rank that has left is missing.
   std::vector<std::string> add(const Key& key, int rank, const std::string& what, std::string message,
                                int64_t milliseconds);
   // Rounds without its message fail.

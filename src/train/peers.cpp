@@ -32,6 +32,8 @@ struct Peers::Message {
 
 namespace {
 
+constexpr std::chrono::seconds kTimeToMeet{10};
+
 // Returns the shares of which `process` holds a rank that `counts`.
 template <typename Counts>
 Division shares_of(const RankMap& map, Counts counts) {
@@ -174,6 +176,10 @@ void Peers::share_error(const char* what, const std::exception_ptr& error) const
         throw Error(static_cast<Status>(std::stoi(all[rank])), text("rank ", rank, ": ", all[rank].substr(space + 1)));
   }
   if (error) std::rethrow_exception(error);
+}
+
+void Peers::meet(const char* what) const {
+  if (exist()) exchange_->all_gather(what, "", std::chrono::steady_clock::now() + kTimeToMeet);
 }
 
 void Peers::abort(const std::string& reason) const {

@@ -38,8 +38,8 @@ class Peers {
   bool agree(BatchView& view, const Turn& turn) const;
 
   // Checks this process's rows by check(), which fills in the view, and agrees on the batch as
-  // above. An error of the check is thrown here, and by the others too. `takes_stop` says whether this
-  // process's host wants to stop.
+  // above. An error of the check is thrown here, and by the others too. `takes_stop` says whether
+  // this process's host wants to stop.
   template <typename TakeStop, typename Check>
   bool take(const char* what, const BatchOrigin* origin, BatchView& view, TakeStop takes_stop, Check check) const {
     Turn turn{what, origin, takes_stop()};
@@ -79,6 +79,9 @@ class Peers {
   bool is_first() const { return !exist() || exchange_->rank() == 0; }
   // Throws the first error that a process has. Collective.
   void share_error(const char* what, const std::exception_ptr& error) const;
+
+  // Returns when all processes have come, or throws COMM soon.
+  void meet(const char* what) const;
 
   // Ends the world: no process can go on.
   void abort(const std::string& reason) const;

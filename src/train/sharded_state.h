@@ -2,6 +2,7 @@
 // whole.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ class ShardedState {
   StateTable& table_of(int rank) { return tables_[static_cast<size_t>(layout_.ranks().part_of(rank))]; }
   const StateTable& table_of(int rank) const { return tables_[static_cast<size_t>(layout_.ranks().part_of(rank))]; }
 
+  // Whether a process lacks a part of the model, so that reading values is collective.
+  bool is_scattered() const {
+    return std::find(are_everywhere_.begin(), are_everywhere_.end(), false) != are_everywhere_.end();
+  }
   // Whether every rank has memory for its state. A rank may lack it after a plan ran out of memory.
   bool is_allocated() const;
   void allocate();  // on the replicas that have no memory for their state yet

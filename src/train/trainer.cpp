@@ -28,6 +28,7 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
 Trainer::~Trainer() {
   ParameterStore& store = *model_->parameters();
   try {
+    if (state().is_scattered()) peers_->meet("the end of a trainer");
     store.give_up(this);  // pulls the newest values
   } catch (const std::exception& e) {
     store.drop_owner(this);

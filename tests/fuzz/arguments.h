@@ -141,6 +141,7 @@ TROIKA_HANDLE_ARGUMENTS(troika_batch)
 TROIKA_HANDLE_ARGUMENTS(troika_model)
 TROIKA_HANDLE_ARGUMENTS(troika_trainer)
 TROIKA_HANDLE_ARGUMENTS(troika_pending)
+TROIKA_HANDLE_ARGUMENTS(troika_group)
 #undef TROIKA_HANDLE_ARGUMENTS
 
 // ---- outputs ----

@@ -262,6 +262,17 @@ void complete(troika_trainer_options& s, Call& call) {
   s.schedule_milestone_count = call.byte() % 7;
   s.schedule_table = call.byte() < 250 ? kTable : nullptr;
   s.schedule_table_count = call.byte() % 5;
+  s.group = call.byte() < 200 ? nullptr : call.world().pick<troika_group>(call.byte());
+}
+
+// The other processes of a larger group never come.
+void complete(troika_group_options& s, Call& call) {
+  if (call.byte() < 200) {
+    s.rank = 0;
+    s.processes = 1;
+  }
+  s.connect_timeout_ms = std::min(s.connect_timeout_ms, 20);
+  s.secret = call.byte() < 200 ? nullptr : "a secret";
 }
 
 void complete(troika_plan_options& s, Call& call) {

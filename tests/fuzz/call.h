@@ -105,5 +105,6 @@ void complete(troika_context_options& s, Call& call);
 void complete(troika_loader_options& s, Call& call);
 void complete(troika_trainer_options& s, Call& call);
 void complete(troika_plan_options& s, Call& call);
+void complete(troika_group_options& s, Call& call);
 
 }  // namespace troika::fuzz

@@ -14,6 +14,7 @@
 #include "fuzz/tape.h"
 
 extern "C" __attribute__((weak)) decltype(troika_pending_destroy) troika_pending_destroy;
+extern "C" __attribute__((weak)) decltype(troika_group_destroy) troika_group_destroy;
 
 namespace troika::fuzz {
 
@@ -34,8 +35,9 @@ TROIKA_HANDLE_KIND(batch, 4)
 TROIKA_HANDLE_KIND(model, 5)
 TROIKA_HANDLE_KIND(trainer, 6)
 TROIKA_HANDLE_KIND(pending, 7)
+TROIKA_HANDLE_KIND(group, 8)
 #undef TROIKA_HANDLE_KIND
-constexpr size_t kKinds = 8;
+constexpr size_t kKinds = 9;
 
 class World;
 

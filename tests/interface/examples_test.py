@@ -50,6 +50,7 @@ SETUPS = {
     "troika_dataset_split": CONTEXT + """
         const int64_t dims[] = {1}; troika_dataset dataset = NULL;
         CALL(troika_dataset_create_synthetic(context, dims, 1, 60000, 10, 1, &dataset, &error));""",
+    "troika_group_create": CONTEXT,
     "troika_model_add_input": EMPTY + 'CALL(troika_model_create_empty(context, "sequence", &model, &error));',
     "troika_model_create_empty": EMPTY,
     "troika_model_describe": ZOO,

@@ -59,7 +59,8 @@ def grow_headers(folder):
         path.write_text(text, encoding="utf-8")
     (folder / "api").mkdir()
     sizes = "".join(f"TROIKA_EARLIER_SIZE({name}, {size})\n" for name, size in structs.items())
-    (folder / "api" / "earlier_sizes.def").write_text(sizes, encoding="utf-8")
+    known = (ROOT / "src" / "api" / "earlier_sizes.def").read_text(encoding="utf-8")
+    (folder / "api" / "earlier_sizes.def").write_text(known + sizes, encoding="utf-8")
 
 
 def build_grown_library(folder):

@@ -58,8 +58,8 @@ class ProcessParts {
     }
   }
 
-  // Sums the elements over all ranks, into all local ranks or into `owner`. `parts`: the sums of the
-  // other processes' nodes, one node after another.
+  // Sums the elements over all ranks, into all local ranks or into `owner`. `parts`: the sums of
+  // the other processes' nodes, one node after another.
   template <typename T>
   void sum_elements(const std::vector<void*>& data, Range elements, const std::vector<const std::byte*>& parts,
                     int owner) const {

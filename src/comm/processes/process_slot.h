@@ -25,8 +25,8 @@ class ProcessSlot {
   ProcessSlot(SharedLink& link, const ProcessParts& parts, uint64_t tag)
       : link_(link), parts_(parts), tag_(tag), outgoing_(parts.size()), incoming_(parts.size()), results_(parts.size()) {}
 
-  // Each step is called once per round, in this order. `data`: of each local rank; it stays in place
-  // until the last step. COMM if the link fails.
+  // Each step is called once per round, in this order. `data`: of each local rank; it stays in
+  // place until the last step. COMM if the link fails.
   void begin(const Collective& collective, const std::vector<void*>& data);  // waits for nothing
   void combine(const WaitsFor& waits_for);   // waits for the parts of the others
   void complete(const WaitsFor& waits_for);  // waits for the sums of the others
