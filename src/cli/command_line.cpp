@@ -98,6 +98,8 @@ void Command::action(Action action) const {
   app_->callback([line = line_, action = std::move(action)] { line->chosen_ = action; });
 }
 
+const std::vector<std::string>& Command::words() const { return line_->words_; }
+
 bool Command::was_given(const char* option) const { return app_->count(option) > 0; }
 
 CommandLine::CommandLine(const std::string& name, const std::string& description, std::function<std::string()> version)
@@ -114,6 +116,7 @@ Command CommandLine::add_command(const char* name, const char* description) {
 }
 
 int CommandLine::run(int argc, const char* const* argv) {
+  words_.assign(argv + 1, argv + argc);
   const std::string see_help = "see '" + app_->get_name() + " --help'";
   if (argc < 2) throw Failure("no command; " + see_help);
   if (argv[1][0] != '-' && !has_command(*app_, argv[1]))

@@ -48,6 +48,7 @@ class Command {
   void action(Action action) const;
 
   bool was_given(const char* option) const;
+  const std::vector<std::string>& words() const;  // of the whole command line, after the program's name
 
  private:
   CLI::App* app_;
@@ -82,6 +83,7 @@ class CommandLine {
 
   std::unique_ptr<CLI::App> app_;
   Action chosen_;
+  std::vector<std::string> words_;
   std::map<std::string, std::vector<std::string>*> rests_;  // of the commands that take all arguments
 };
 

@@ -1,12 +1,15 @@
 // `troika train`: the options of a run, those that run.json remembers, and what resuming may
 // change.
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/launcher.h"
 #include "cli/precision.h"
 #include "cli/text.h"
 #include "cli/training.h"
@@ -14,11 +17,14 @@
 namespace troika::cli {
 namespace {
 
+constexpr int kMostProcesses = 4096;
+
 using Json = nlohmann::ordered_json;
 
 struct TrainArguments {
   TrainOptions options;
   std::string out, resume, progress = "auto";
+  int processes = 1;
 };
 
 // Calls `visit(name, field)` for the identity of the run; names are those of the command line
@@ -230,7 +236,32 @@ void claim(FolderLock& lock, const RunFolder& folder, bool is_resumed) {
   throw Failure("'" + name + "' holds " + trace.filename().string() + " already; give another --out");
 }
 
+// Starts the same command in several processes.
+int train_in_processes(const Command& command, int processes) {
+  LaunchOptions launch;
+  launch.processes = processes;
+  launch.program = {std::filesystem::read_symlink("/proc/self/exe").string()};
+  bool is_value = false;
+  for (const std::string& word : command.words()) {
+    const bool is_own = is_value || word == "--processes" || word.starts_with("--processes=");
+    is_value = !is_value && word == "--processes";
+    if (!is_own) launch.program.push_back(word);
+  }
+  return Launcher(launch).run();
+}
+
+// A launcher that starts a job again means that the job goes on.
+bool is_started_again() {
+  const char* const attempt = std::getenv("TROIKA_RESTART");
+  return attempt && std::atoi(attempt) > 0;
+}
+
 int train(const Command& command, TrainArguments& arguments) {
+  if (arguments.processes < 1 || arguments.processes > kMostProcesses)
+    refuse_value("--processes", arguments.processes, formatted("1 to %d", kMostProcesses));
+  if (arguments.processes > 1) return train_in_processes(command, arguments.processes);
+  if (is_started_again() && std::filesystem::exists(RunFolder{arguments.out}.checkpoint()))
+    arguments.resume = std::exchange(arguments.out, "");
   if (arguments.out.empty() && arguments.resume.empty())
     throw Failure("no folder for the run; give --out RUN, or --resume RUN to go on");
   const ProgressMode mode = parse_progress(arguments.progress);
@@ -262,7 +293,8 @@ void add_train_command(CommandLine& line) {
   TrainOptions& options = arguments->options;
   command.option("--model", options.model, kModelHelp);
   add_data_options(command, options.data, true);
-  command.option("--devices", options.devices, "Such as cpu:0,cpu:1, or all");
+  command.option("--devices", options.devices, "Such as cpu:0,cpu:1, or all; of each process");
+  command.option("--processes", arguments->processes, "Trains in so many processes of this machine (see troika run)");
   command.option("--batch", options.batch, "Samples per step, over all devices together");
   command.option("--epochs", options.epochs, "Passes over the training samples; may grow on resuming");
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");

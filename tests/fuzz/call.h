@@ -89,6 +89,8 @@ T make(Call& call, const char* name) {
   } else if constexpr (std::is_same_v<T, troika_mesh>) {
     const auto part = [&] { return static_cast<int32_t>(make_number(call, "mesh")); };
     return {part(), part(), part(), call.byte() > 250 ? 1 : 0};
+  } else if constexpr (std::is_same_v<T, troika_group>) {
+    return nullptr;  // complete() picks one
   } else {
     return static_cast<T>(make_number(call, name));
   }

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""A host, and `troika train`, started by several launchers: launchers_test.py HOST TROIKA
+
+Prints one line per test: `ok NAME`, `skip NAME reason` or `not ok NAME reason`.
+"""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from jobs import HOST, TIME_LIMIT_S, run_alone
+
+TROIKA = pathlib.Path(sys.argv[2]).resolve()
+TRAIN = ["--limit-train", "3000", "--limit-test", "301", "--batch", "60", "--threads", "1"]
+
+
+class Skip(Exception):
+    """A test that this machine cannot run."""
+
+
+def run(*command, **variables):
+    finished = subprocess.run([str(part) for part in command], env={**os.environ, **variables}, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              timeout=TIME_LIMIT_S, check=False)
+    assert finished.returncode == 0, f"exit status {finished.returncode}: {finished.stdout}"
+    return finished.stdout
+
+
+def expect_two(output):
+    """Both processes have printed what one process with two devices prints."""
+    expected = run_alone(["devices=2"]).splitlines()
+    lines = [line.split("] ", 1)[-1] for line in output.splitlines()]
+    assert sorted(lines) == sorted(expected * 2), output
+
+
+def test_troika_run(_):
+    expect_two(run(TROIKA, "run", "--processes", "2", "--", HOST))
+
+
+def test_mpirun(_):
+    if not shutil.which("mpirun"):
+        raise Skip("there is no mpirun; Debian has it in openmpi-bin")
+    expect_two(run("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", HOST))
+
+
+def test_variables_of_torchrun(_):
+    """torchrun's own store has the port, so the processes meet at the next one."""
+    common = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29631", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    processes = [subprocess.Popen([HOST], env={**os.environ, **common, "RANK": str(rank)}, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for rank in range(2)]
+    expect_two("".join(process.communicate(timeout=TIME_LIMIT_S)[0] for process in processes))
+
+
+def test_slurm(_):
+    if not shutil.which("srun"):
+        raise Skip("there is no srun; Debian has it in slurm-client")
+    expect_two(run("srun", "-n", "2", HOST))
+
+
+def test_train_in_processes(folder):
+    run(TROIKA, "train", "--devices", "cpu:0,cpu:1", *TRAIN, "--epochs", "2", "--out", folder / "one")
+    run(TROIKA, "train", "--processes", "2", *TRAIN, "--epochs", "2", "--out", folder / "two")
+    for name in ("weights.safetensors", "checkpoint.safetensors"):
+        assert (folder / "one" / name).read_bytes() == (folder / "two" / name).read_bytes(), name
+
+
+def test_a_killed_run_goes_on_as_if_nothing_had_happened(folder):
+    run(TROIKA, "train", "--processes", "2", *TRAIN, "--epochs", "8", "--out", folder / "whole")
+    killed = folder / "killed"
+    launcher = subprocess.Popen([TROIKA, "run", "--processes", "2", "--restarts", "1", "--", TROIKA, "train", *TRAIN,
+                                 "--epochs", "8", "--save-every", "7", "--out", killed],
+                                text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    limit = time.monotonic() + TIME_LIMIT_S
+    while not (killed / "checkpoint.safetensors").exists() and time.monotonic() < limit:
+        time.sleep(0.01)
+    children = pathlib.Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="ascii").split()
+    os.kill(int(children[-1]), signal.SIGKILL)
+    output = launcher.communicate(timeout=TIME_LIMIT_S)[0]
+    assert launcher.returncode == 0 and "starting again, attempt 2 of 2" in output, output
+    for name in ("weights.safetensors", "checkpoint.safetensors"):
+        assert (folder / "whole" / name).read_bytes() == (killed / name).read_bytes(), name
+
+
+def main():
+    failed = 0
+    for name, test in [(name[5:], test) for name, test in globals().items() if name.startswith("test_")]:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                test(pathlib.Path(folder))
+                print(f"ok {name}", flush=True)
+            except Skip as reason:
+                print(f"skip {name} {reason}", flush=True)
+            except Exception as reason:  # pylint: disable=broad-except
+                print(f"not ok {name} {reason}".replace("\n", " / "), flush=True)
+                failed = 1
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
