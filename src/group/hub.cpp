@@ -115,7 +115,12 @@ void Hub::take(Peer& peer, const std::string& bytes) {
       return peer.connection.end("did not say who it is");
     }
     if (kind == "say") return say(peer, frame);
-    if (kind == "abort") return fail(frame.get<int64_t>("lane"), frame.get<std::string>("reason"));
+    if (kind == "abort") {
+      // A rank may have waited for another that waits itself: only the hub knows who is silent.
+      std::string reason = frame.get<std::string>("reason");
+      for (int rank = 0; rank < size_; ++rank) reason += silence_of(rank);
+      return fail(frame.get<int64_t>("lane"), reason);
+    }
     if (kind == "bye") peer.has_left = true;
   } catch (const nlohmann::json::exception&) {
     peer.connection.end("sent a frame without meaning");
