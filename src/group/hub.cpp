@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <system_error>
 
 #include "core/build.h"
+#include "core/error.h"
 #include "core/named_thread.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -48,7 +50,11 @@ Socket Hub::own_end() {
 }
 
 void Hub::start() {
-  thread_ = named_thread("troika hub", [this] { run(); });
+  try {
+    thread_ = named_thread("troika hub", [this] { run(); });
+  } catch (const std::system_error& e) {
+    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
+  }
 }
 
 void Hub::run() {
@@ -64,9 +70,15 @@ void Hub::run() {
         std::fill(members_.begin(), members_.end(), nullptr);
       }
     }
-    remove_ended();
+    try {
+      remove_ended();
+    } catch (const std::exception&) {  // out of memory: tried again
+    }
   }
-  send_all(Frame("bye"));
+  try {
+    send_all(Frame("bye"));
+  } catch (const std::exception&) {  // the end of the connections says so, too
+  }
   const Deadline deadline = steady_clock::now() + kTimeToLeave;
   auto has_more = [](const std::unique_ptr<Peer>& peer) { return peer->connection.wants_to_send(); };
   while (std::any_of(peers_.begin(), peers_.end(), has_more) && steady_clock::now() < deadline) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <system_error>
 #include <utility>
 
 #include "core/build.h"
@@ -36,7 +37,11 @@ std::string name_of_host() {
 
 Member::Member(std::unique_ptr<Connection> to_hub)
     : generation_(fork_generation()), connection_(std::move(to_hub)), sent_(steady_clock::now()) {
-  thread_ = named_thread("troika group", [this] { run(); });
+  try {
+    thread_ = named_thread("troika group", [this] { run(); });
+  } catch (const std::system_error& e) {
+    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
+  }
 }
 
 Member::~Member() {
@@ -47,7 +52,10 @@ Member::~Member() {
   {
     std::lock_guard lock(mutex_);
     ends_ = true;
-    if (connection_->is_open()) connection_->send(Frame("bye").encode());
+    try {
+      if (connection_->is_open()) connection_->send(Frame("bye").encode());
+    } catch (const std::exception&) {  // without memory: the end of the connection says so, too
+    }
   }
   waker_.wake();
   thread_.join();
@@ -155,18 +163,23 @@ void Member::send(const Frame& frame) {
 // ---- the thread ----
 
 void Member::run() {
+  std::string reason;
   try {
     while (wait()) {
     }
-  } catch (const std::exception& e) {  // out of memory
     std::lock_guard lock(mutex_);
-    connection_->end(e.what());
+    reason = text("rank 0 is lost: it ", connection_->reason());
+  } catch (const std::exception&) {  // there is no memory for a longer text either
+    reason = "out of memory";
+  }
+  try {
+    std::unique_lock lock(mutex_);
+    if (!ends_ && left_.empty()) fail_group(reason);
+    lock.unlock();
+    call_failed();
+  } catch (const std::exception&) {  // waits end at their deadlines
   }
   std::unique_lock lock(mutex_);
-  if (!ends_ && left_.empty()) fail_group(text("rank 0 is lost: it ", connection_->reason()));
-  lock.unlock();
-  call_failed();
-  lock.lock();
   const Deadline deadline = steady_clock::now() + kTimeToLeave;
   while (connection_->wants_to_send() && steady_clock::now() < deadline) {
     connection_->flush();

@@ -1,6 +1,8 @@
 // The ends of a group of processes, and its thread.
 #include "comm/processes/process_sums.h"
 
+#include <system_error>
+
 #include "core/error.h"
 #include "core/named_thread.h"
 #include "core/text.h"
@@ -47,7 +49,11 @@ std::vector<std::unique_ptr<Communicator>> ProcessSums::create_communicators(std
 ProcessSums::ProcessSums(std::shared_ptr<SharedLink> link, int id, const std::vector<int>& group,
                          const std::vector<int>& owners)
     : link_(std::move(link)), id_(static_cast<uint64_t>(id)), parts_(group, owners, link_->process()) {
-  thread_ = named_thread("troika sums", [this] { run(); });
+  try {
+    thread_ = named_thread("troika sums", [this] { run(); });
+  } catch (const std::system_error& e) {
+    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
+  }
 }
 
 ProcessSums::~ProcessSums() {
