@@ -16,5 +16,6 @@
 #include <troika/status.h>
 #include <troika/tensor.h>
 #include <troika/trainer.h>
+#include <troika/trainer_options.h>
 
 #endif

@@ -49,7 +49,7 @@ class LineOutput {
 
   int file() const { return file_; }
   bool has_kept() const { return written_ < kept_.size(); }
-  bool is_full() const;                 // takes no more for now
+  bool is_full() const;                 // more bytes have to wait until some are written
   int error() const { return error_; }  // why writing has failed, as errno; then text is dropped. 0: not failed
 
  private:

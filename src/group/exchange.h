@@ -41,6 +41,10 @@ class Exchange {
   // thread, or now if that has happened. Null: none, after a call that is under way has ended.
   virtual void on_failure(Member::Failed failed) { member_->on_failure(lane_, std::move(failed)); }
 
+  // Returns why the exchange cannot be used any more, the same text in all processes; empty if it
+  // can. Any thread.
+  virtual std::string failure() const { return member_->failure_of(lane_); }
+
   // Makes all calls of this exchange fail in every process. Any thread.
   virtual void abort(const std::string& reason) { member_->abort(lane_, reason); }
 

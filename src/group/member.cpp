@@ -140,6 +140,11 @@ std::vector<std::string> Member::hear(int64_t lane, Deadline deadline) {
   throw_failure(own.failure);
 }
 
+std::string Member::failure_of(int64_t lane) const {
+  std::lock_guard lock(mutex_);
+  return failure_.empty() ? lanes_.at(lane).failure : failure_;
+}
+
 // Returns when the hub has passed the reason on: a host may end its process next.
 void Member::abort(int64_t lane, const std::string& reason) {
   if (generation_ != fork_generation()) return;

@@ -41,6 +41,7 @@ class Member {
   void say(int64_t lane, const std::string& what, const std::string& data, Deadline deadline);
   // Returns the messages of all processes, by rank. COMM with the reason.
   std::vector<std::string> hear(int64_t lane, Deadline deadline);
+  std::string failure_of(int64_t lane) const;  // empty: none
   // Makes all later and waiting calls of the lane fail in every process.
   void abort(int64_t lane, const std::string& reason);
 

@@ -27,7 +27,10 @@ LocalDevices::LocalDevices(int size, std::vector<int> held, std::vector<DeviceId
 
 LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const StepLayout& layout, bool connects,
                        bool collects_trace, std::chrono::milliseconds deadline)
-    : owners_(local.owners), process_(local.exchange ? local.exchange->rank() : 0), deadline_(deadline) {
+    : owners_(local.owners),
+      exchange_(local.exchange),
+      process_(local.exchange ? local.exchange->rank() : 0),
+      deadline_(deadline) {
   const int n = static_cast<int>(local.devices.size());
   std::vector<std::shared_ptr<Device>> opened;
   for (int i = 0; i < n; ++i) {
@@ -65,8 +68,23 @@ bool LocalRanks::run_ahead() const {
 }
 
 void LocalRanks::all_gather(const std::vector<OwnedBytes>& pieces, void* data) const {
-  host_->start(0, Collective::all_gather(pieces), data);
-  host_->wait(0, std::chrono::steady_clock::now() + deadline_);
+  try {
+    host_->start(0, Collective::all_gather(pieces), data);
+    host_->wait(0, std::chrono::steady_clock::now() + deadline_);
+  } catch (const std::exception& e) {
+    host_->abort(e.what());
+    rethrow(std::current_exception());
+  }
+}
+
+void LocalRanks::rethrow(const std::exception_ptr& error) const {
+  const std::string reason = exchange_ ? exchange_->failure() : "";
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& e) {
+    if (e.status() != Status::comm || reason.empty()) throw;
+    throw Error(Status::comm, text("process ", process_, ": ", reason));
+  }
 }
 
 void LocalRanks::abort(const std::string& reason) const {

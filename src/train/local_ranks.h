@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -68,6 +69,9 @@ class LocalRanks {
   // Passes `bytes` of a process to all.
   void broadcast(int process, void* data, size_t bytes) const { all_gather({{0, bytes, process}}, data); }
   void abort(const std::string& reason) const;  // ends the groups of all ranks
+  // Rethrows the error of a run. If the processes have failed, the error is what all of them know:
+  // a process may have waited for another that waits itself.
+  [[noreturn]] void rethrow(const std::exception_ptr& error) const;
 
  private:
   void connect(const Context& context, const LocalDevices& local, const std::vector<std::shared_ptr<Device>>& devices,
@@ -77,6 +81,7 @@ class LocalRanks {
   std::vector<LocalRank> ranks_;
   ActiveRanks all_;
   std::vector<int> owners_;
+  std::shared_ptr<Exchange> exchange_;  // of the processes; null: there is one
   int process_ = 0;
   std::unique_ptr<Communicator> host_;  // of the processes; null: there is one
   std::chrono::milliseconds deadline_;

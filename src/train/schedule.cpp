@@ -1,4 +1,4 @@
-// The formulas of the schedules: include/troika/trainer.h states them.
+// The formulas of the schedules: include/troika/trainer_options.h states them.
 #include "train/schedule.h"
 
 #include <algorithm>

@@ -108,7 +108,7 @@ void StepRunner::run_each(const ActiveRanks& active, Start start) {
       note();
     }
   }
-  if (first_error) std::rethrow_exception(first_error);
+  if (first_error) ranks_.rethrow(first_error);
   reporter_ = active.ranks.front();
 }
 

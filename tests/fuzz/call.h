@@ -17,7 +17,6 @@ class Call {
   Call(Tape& tape, World& world, const char* name) : tape_(tape), world_(world), name_(name) {
     reads_arrays = is("troika_dataset_create_arrays") || is("troika_dataset_create_tokens") ||
                    is("troika_dataset_create_token_stream") || is("troika_model_predict_into");
-    is_skipped = is("troika_group_create");  // its threads are not fuzzed with failing allocations yet
   }
   uint8_t byte() { return tape_.byte(); }
   World& world() { return world_; }

@@ -4,9 +4,8 @@
 Every process prints what it computed, in hexadecimal. Prints one line per test: `ok NAME` or `not ok NAME reason`.
 """
 import sys
-import tempfile
 
-from jobs import Job, run_alone
+from jobs import Job, run_alone, run_tests
 
 # (devices of all processes, options of the host, divisions of the devices over processes)
 CASES = [
@@ -63,20 +62,11 @@ def goes_on_with_another_number_of_processes(folder):
 
 
 def main():
-    failed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        tests = [(f"{devices}_devices {options} [{' | '.join(divisions)}]",
-                  lambda d=devices, o=options, v=divisions: compare(d, o, v, folder))
-                 for devices, options, divisions in CASES]
-        tests.append(("goes_on_with_another_number_of_processes", lambda: goes_on_with_another_number_of_processes(folder)))
-        for name, test in tests:
-            try:
-                test()
-                print(f"ok {name}", flush=True)
-            except Exception as reason:  # pylint: disable=broad-except
-                print(f"not ok {name} {reason}".replace("\n", " / "), flush=True)
-                failed = 1
-    return failed
+    tests = [(f"{devices}_devices {options} [{' | '.join(divisions)}]",
+              lambda folder, d=devices, o=options, v=divisions: compare(d, o, v, folder))
+             for devices, options, divisions in CASES]
+    tests.append(("goes_on_with_another_number_of_processes", goes_on_with_another_number_of_processes))
+    return run_tests(tests)
 
 
 if __name__ == "__main__":

@@ -9,17 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
-from jobs import HOST, TIME_LIMIT_S, run_alone
+from jobs import HOST, TIME_LIMIT_S, Skip, run_alone, run_tests
 
 TROIKA = pathlib.Path(sys.argv[2]).resolve()
 TRAIN = ["--limit-train", "3000", "--limit-test", "301", "--batch", "60", "--threads", "1"]
-
-
-class Skip(Exception):
-    """A test that this machine cannot run."""
 
 
 def run(*command, **variables):
@@ -85,20 +80,5 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(folder):
         assert (folder / "whole" / name).read_bytes() == (killed / name).read_bytes(), name
 
 
-def main():
-    failed = 0
-    for name, test in [(name[5:], test) for name, test in globals().items() if name.startswith("test_")]:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                test(pathlib.Path(folder))
-                print(f"ok {name}", flush=True)
-            except Skip as reason:
-                print(f"skip {name} {reason}", flush=True)
-            except Exception as reason:  # pylint: disable=broad-except
-                print(f"not ok {name} {reason}".replace("\n", " / "), flush=True)
-                failed = 1
-    return failed
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests([(name[5:], test) for name, test in globals().items() if name.startswith("test_")]))

@@ -1,5 +1,5 @@
 // The optimizers' updates, line by line as torch.optim and the papers describe them
-// (include/troika/trainer.h). Also dynamic loss scaling, and clipping as in
+// (include/troika/trainer_options.h). Also dynamic loss scaling, and clipping as in
 // torch.nn.utils.clip_grad_norm_.
 #include <algorithm>
 #include <cmath>
