@@ -7,6 +7,7 @@
 #ifndef TROIKA_DATA_H
 #define TROIKA_DATA_H
 
+#include <troika/group.h>
 #include <troika/tensor.h>
 
 TROIKA_BEGIN_DECLS
@@ -378,11 +379,17 @@ typedef struct troika_loader_options {
   const double *weights;
   /** Weighted sampling: samples of an epoch; 0 (default): those of the dataset. */
   int64_t epoch_samples;
+  /** Reads only this process's share of each batch, for a loop of the caller's own: the samples of a
+   *  batch are divided in their order, and the first ranks have one more if they do not divide
+   *  evenly. A process may get none: a batch of 0 samples. All processes see the same number of
+   *  batches. A trainer that has the group divides any loader by its own devices. NULL (default):
+   *  whole batches. */
+  troika_group group;
 } troika_loader_options;
 
 /** Batch size unset, the dataset's order, a smaller last batch, 2 batches prefetched, seed 0. */
 #define TROIKA_LOADER_OPTIONS_INIT \
-  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0, NULL, 0 }
+  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0, NULL, 0, NULL }
 
 /** Fills `options` as TROIKA_LOADER_OPTIONS_INIT does. Any thread. */
 TROIKA_API(void) troika_loader_options_init(troika_loader_options *options, uint32_t struct_size);

@@ -11,6 +11,7 @@
 
 #include <troika/context.h>
 #include <troika/status.h>
+#include <troika/tensor.h>
 
 TROIKA_BEGIN_DECLS
 
@@ -102,6 +103,76 @@ TROIKA_API(troika_status) troika_group_describe(troika_group group, troika_group
  * Errors: COMM. One thread per group at a time.
  */
 TROIKA_API(troika_status) troika_group_barrier(troika_group group, troika_error *error);
+
+/* Collectives of the caller's own tensors. A tensor may be on any device of this process; its data
+ * pass through host memory. Every process makes the same call, with tensors that fit together:
+ * otherwise MISMATCH names the rank and what differs, and the group can be used further. After COMM
+ * the group cannot be used. One thread per group at a time. */
+
+/**
+ * Replaces the elements of `tensor` by their sums over all processes, which have the same bits in
+ * every process. All processes have tensors of one type and shape: f32, f64, i32 or i64; f16 and
+ * bf16 are summed in f32 and rounded once. Collective.
+ *
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (the type; the transport's plug-in is missing), MISMATCH,
+ * COMM, OUT_OF_MEMORY, BUSY. One thread per group at a time.
+ *
+ *     if (troika_group_all_reduce(group, tensor, &error) != TROIKA_OK) puts(error.message);
+ */
+TROIKA_API(troika_status) troika_group_all_reduce(troika_group group, troika_tensor tensor,
+                                                  troika_error *error);
+
+/**
+ * Replaces the elements of `tensor` by those of process `root`. Any type; all processes have
+ * tensors of one type and shape. Collective.
+ *
+ * Errors: those of `troika_group_all_reduce`. One thread per group at a time.
+ */
+TROIKA_API(troika_status) troika_group_broadcast(troika_group group, troika_tensor tensor,
+                                                 int32_t root, troika_error *error);
+
+/**
+ * Creates a tensor on the device of `tensor` with the tensors of all processes, one after another
+ * along axis 0, by rank. Any type; sizes of axis 0 may differ, also be 0, others are equal.
+ * Collective.
+ *
+ * Owned: destroy `*out_tensor` with `troika_tensor_destroy`. Errors: those of
+ * `troika_group_all_reduce`. One thread per group at a time.
+ */
+TROIKA_API(troika_status) troika_group_all_gather(troika_group group, troika_tensor tensor,
+                                                  troika_tensor *out_tensor, troika_error *error);
+
+/**
+ * Creates a tensor on the device of `tensor` with this process's rows of the sum over all
+ * processes: rows are elements along axis 0, in the order of ranks; their numbers differ by at most
+ * one, and the first ranks have more. Types as of `troika_group_all_reduce`. Collective.
+ *
+ * Owned: destroy `*out_tensor` with `troika_tensor_destroy`. Errors: those of
+ * `troika_group_all_reduce`. One thread per group at a time.
+ */
+TROIKA_API(troika_status) troika_group_reduce_scatter(troika_group group, troika_tensor tensor,
+                                                      troika_tensor *out_tensor,
+                                                      troika_error *error);
+
+/**
+ * Sends the elements of `tensor` to process `to`, which calls `troika_group_receive`. Returns when
+ * the tensor may change; the receiver need not have called yet. At the first call that needs a
+ * connection, all processes of the group connect: then all make some call of this section.
+ *
+ * Errors: those of `troika_group_all_reduce`. One thread per group at a time.
+ */
+TROIKA_API(troika_status) troika_group_send(troika_group group, troika_tensor tensor, int32_t to,
+                                            troika_error *error);
+
+/**
+ * Replaces the elements of `tensor` by those that process `from` sends. Messages of one process
+ * arrive in the order of their sends. MISMATCH if the sender's type or shape is another one; the
+ * message is lost then, and the tensor is unchanged.
+ *
+ * Errors: those of `troika_group_all_reduce`. One thread per group at a time.
+ */
+TROIKA_API(troika_status) troika_group_receive(troika_group group, troika_tensor tensor,
+                                               int32_t from, troika_error *error);
 
 /**
  * Leaves the group. The handle must not be used again. NULL is ignored. Other processes notice when

@@ -26,6 +26,7 @@ typedef void(TROIKA_CALL *troika_done_function)(troika_status status,
  * another, in the order of the calls. At most 64 may be waiting. Other calls of the trainer get
  * BUSY until they have ended, except `troika_trainer_request_stop` and `troika_trainer_clear_stop`.
  * If a stop is requested, the next step and all that wait then end with STOPPED, and train nothing.
+ * In a group only the next step ends so, in every process.
  *
  * The library keeps `batch` alive, and the caller may destroy it. `done`, if not NULL, is called
  * with `user` when the step has ended, whatever its status. `*out_pending`, if not NULL, receives

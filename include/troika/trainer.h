@@ -221,6 +221,16 @@ TROIKA_API(troika_status) troika_trainer_train_batches(troika_trainer trainer, t
                                                        troika_error *error);
 
 /**
+ * Lets the loader read only those samples of each batch that this process's devices need, for
+ * `troika_trainer_step` and other calls that take a batch. Calls that take the loader do so
+ * themselves. Without a group the loader reads whole batches.
+ *
+ * Errors: BUSY (the loader is in use), OUT_OF_MEMORY. One thread per loader at a time.
+ */
+TROIKA_API(troika_status) troika_trainer_divide_loader(troika_trainer trainer, troika_loader loader,
+                                                       troika_error *error);
+
+/**
  * Evaluates an epoch of the loader, from its first batch, on all attached devices. Sums losses and
  * counts over the samples, so the result is exact for any number of samples. BatchNorm uses its
  * running statistics; nothing is changed. Leaves the loader at the start of the next epoch, except
@@ -237,6 +247,8 @@ TROIKA_API(troika_status) troika_trainer_evaluate(troika_trainer trainer, troika
 
 /**
  * Evaluates as `troika_trainer_evaluate` does, on only one attached device, with no communication.
+ * In a group all processes call it, each with one of its devices and a loader of its own, because
+ * BatchNorm's running statistics may have to travel first.
  *
  * Errors: those of `troika_trainer_evaluate`; NOT_ON_DEVICE if the model is not attached to
  * `device`; UNSUPPORTED also if the model is split by layer or channel. One thread per trainer, and
@@ -417,7 +429,8 @@ TROIKA_API(troika_status) troika_trainer_get_gradient(troika_trainer trainer, co
 
 /**
  * Compares parameters and optimizer state of all replicas bit by bit, and returns OK if they are
- * identical. BatchNorm's running statistics are not compared: they belong to the first device.
+ * identical. BatchNorm's running statistics are not compared: they belong to the first device. In a
+ * group, parameters of different processes are compared by checksums.
  *
  * Errors: MISMATCH (names parameter and devices), OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread
  * per trainer at a time.

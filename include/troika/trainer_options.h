@@ -319,7 +319,11 @@ typedef struct troika_trainer_options {
   /** Attaches the devices of all processes of the group as one list: `devices` are those of this
    *  process, and `mesh` is over all. The processes of a machine are neighbours in the list.
    *  Collective, as all calls of the trainer that compute, read or write state: each process passes
-   *  its own samples. NULL (default): this process alone. */
+   *  its own samples. Before each batch the processes compare their steps done, settings and
+   *  positions in the data; MISMATCH names what differs, and nothing is done. Values that the hosts
+   *  have written into their models since the last batch are replaced by those of rank 0. If a stop
+   *  is requested in one process, the call returns STOPPED in all. NULL (default): this process
+   *  alone. */
   troika_group group;
 } troika_trainer_options;
 

@@ -3,6 +3,7 @@
 #include "api/field_check.h"
 #include "api/group_handle.h"
 #include "api/structs.h"
+#include "api/tensor_handle.h"
 #include "core/environment.h"
 #include "group/launch_environment.h"
 
@@ -37,6 +38,62 @@ GroupOptions read_group_options(const troika_group_options* given, const char* f
   if (o.transport) options.transport = o.transport;
   if (o.secret) options.secret = o.secret;
   return options;
+}
+
+// A call of a group with a tensor, whose data are copied to host memory if they are not there.
+class GroupCall {
+ public:
+  GroupCall(troika_group group, troika_tensor tensor, const char* function)
+      : group_(object_of(group, function, "group")),
+        tensor_(object_of(tensor, function, "tensor")),
+        exclusive_(group_->busy, function, "group") {
+    if (!is_on_host()) copy_ = own().to_host();
+  }
+
+  HostCollectives& collectives() const { return group_->collectives; }
+  const TensorType& type() const { return own().type(); }
+  const void* host_data() const { return is_on_host() ? own().data() : copy_.data(); }
+  void* host_data() { return is_on_host() ? own().data() : copy_.data(); }
+  void write_back() {
+    if (!is_on_host()) own().write(copy_.data());
+  }
+  // Returns a tensor on the same device.
+  troika_tensor create(TensorType type, const std::vector<std::byte>& data) const {
+    auto tensor = Tensor::create(own().device(), std::move(type));
+    tensor->write(data.data());
+    return new_tensor(tensor_->context, std::move(tensor));
+  }
+
+ private:
+  Tensor& own() const { return *tensor_->tensor; }
+  bool is_on_host() const { return own().device()->id().kind == DeviceKind::cpu; }
+
+  const Hold<GroupObject> group_;
+  const Hold<TensorObject> tensor_;
+  const Exclusive exclusive_;
+  std::vector<std::byte> copy_;
+};
+
+template <typename F>
+troika_status call_in_place(troika_group group, troika_tensor tensor, const char* function, troika_error* error, F f) {
+  return guard(error, [&] {
+    GroupCall call(group, tensor, function);
+    f(call.collectives(), call.type(), call.host_data());
+    call.write_back();
+  });
+}
+
+using MakeTensor = std::vector<std::byte> (HostCollectives::*)(const TensorType& type, const void* data, Shape& shape);
+
+troika_status call_for_tensor(troika_group group, troika_tensor tensor, troika_tensor* out_tensor, const char* function,
+                              troika_error* error, MakeTensor make) {
+  return guard(error, [&] {
+    *required(out_tensor, function, "out_tensor") = nullptr;
+    const GroupCall call(group, tensor, function);
+    Shape shape;
+    const std::vector<std::byte> data = (call.collectives().*make)(call.type(), call.host_data(), shape);
+    *out_tensor = call.create({call.type().dtype, shape}, data);
+  });
 }
 
 }  // namespace
@@ -76,8 +133,44 @@ troika_status troika_group_barrier(troika_group group, troika_error* error) {
   return guard(error, [&] {
     const auto object = object_of(group, kName, "group");
     Exclusive exclusive(object->busy, kName, "group");
-    object->exchange->all_gather("a barrier", "", object->deadline());
+    object->collectives.barrier();
   });
+}
+
+troika_status troika_group_all_reduce(troika_group group, troika_tensor tensor, troika_error* error) {
+  return call_in_place(group, tensor, "troika_group_all_reduce", error,
+                       [](HostCollectives& c, const TensorType& type, void* data) { c.all_reduce(type, data); });
+}
+
+troika_status troika_group_broadcast(troika_group group, troika_tensor tensor, int32_t root, troika_error* error) {
+  return call_in_place(
+      group, tensor, "troika_group_broadcast", error,
+      [root](HostCollectives& c, const TensorType& type, void* data) { c.broadcast(root, type, data); });
+}
+
+troika_status troika_group_receive(troika_group group, troika_tensor tensor, int32_t from, troika_error* error) {
+  return call_in_place(
+      group, tensor, "troika_group_receive", error,
+      [from](HostCollectives& c, const TensorType& type, void* data) { c.receive(from, type, data); });
+}
+
+troika_status troika_group_send(troika_group group, troika_tensor tensor, int32_t to, troika_error* error) {
+  constexpr const char* kName = "troika_group_send";
+  return guard(error, [&] {
+    const GroupCall call(group, tensor, kName);
+    call.collectives().send(to, call.type(), call.host_data());
+  });
+}
+
+troika_status troika_group_all_gather(troika_group group, troika_tensor tensor, troika_tensor* out_tensor,
+                                      troika_error* error) {
+  return call_for_tensor(group, tensor, out_tensor, "troika_group_all_gather", error, &HostCollectives::all_gather);
+}
+
+troika_status troika_group_reduce_scatter(troika_group group, troika_tensor tensor, troika_tensor* out_tensor,
+                                          troika_error* error) {
+  return call_for_tensor(group, tensor, out_tensor, "troika_group_reduce_scatter", error,
+                         &HostCollectives::reduce_scatter);
 }
 
 void troika_group_destroy(troika_group group) { destroy_handle(group); }

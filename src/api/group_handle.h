@@ -4,22 +4,18 @@
 #include <troika/group.h>
 
 #include "api/handle.h"
-#include "group/process_group.h"
 #include "train/context.h"
+#include "train/host_collectives.h"
 
 namespace troika::api {
 
 struct GroupObject {
   GroupObject(std::shared_ptr<Context> c, const GroupOptions& options)
-      : context(std::move(c)), group(options, context->log()), exchange(group.create_exchange()) {}
+      : context(std::move(c)), group(options, context->log()), collectives(group, context->plugin_folder()) {}
   const std::shared_ptr<Context> context;  // its log outlives the group
   const ProcessGroup group;
-  const std::unique_ptr<Exchange> exchange;
+  HostCollectives collectives;
   Use busy;
-
-  Deadline deadline() const {
-    return std::chrono::steady_clock::now() + std::chrono::milliseconds(group.options().deadline_ms);
-  }
 };
 
 }  // namespace troika::api

@@ -1,5 +1,6 @@
 // Loaders.
 #include "api/dataset_checks.h"
+#include "api/group_handle.h"
 #include "api/structs.h"
 
 using namespace troika;
@@ -44,6 +45,11 @@ LoaderOptions read_loader_options(const troika_loader_options* given, const Data
     refuse(function, "options.prefetch is ", read.prefetch, ", need 0 to ", kMaxPrefetch);
   read.seed = options.seed;
   read_order(options, dataset, function, read);
+  if (options.group) {
+    const auto group = object_of(options.group, function, "options.group");
+    read.is_of_group = true;
+    read.division = {group->group.size(), group->group.rank(), 1};
+  }
   return read;
 }
 

@@ -11,7 +11,7 @@ using namespace troika::api;
 namespace {
 
 // Runs the step, unless an earlier step was stopped, and keeps what the step returned. Returns
-// false if it was stopped.
+// whether later steps may run. Several processes stop one step together, and agree on the next.
 bool run_step(Trainer& trainer, const Batch& batch, bool is_stopped, PendingObject& pending) {
   troika_step_result result = TROIKA_STEP_RESULT_INIT;
   troika_error error{};
@@ -27,7 +27,7 @@ bool run_step(Trainer& trainer, const Batch& batch, bool is_stopped, PendingObje
   pending.status = status;
   pending.result = result;
   pending.error = error;
-  return status != TROIKA_STOPPED;
+  return status != TROIKA_STOPPED || trainer.peers().exist();
 }
 
 void publish(PendingObject& pending, troika_done_function done, void* user) {

@@ -117,6 +117,15 @@ troika_status troika_trainer_train_epoch(troika_trainer trainer, troika_loader l
   });
 }
 
+troika_status troika_trainer_divide_loader(troika_trainer trainer, troika_loader loader, troika_error* error) {
+  constexpr const char* kName = "troika_trainer_divide_loader";
+  return guard(error, [&] {
+    const Call call(trainer, kName);
+    const BorrowedLoader borrowed(loader, kName);
+    borrowed.object->loader.divide(call.trainer.peers().division());
+  });
+}
+
 troika_status troika_trainer_train_batches(troika_trainer trainer, troika_loader loader, int64_t batches,
                                            troika_metrics* out_metrics, troika_error* error) {
   constexpr const char* kName = "troika_trainer_train_batches";

@@ -6,11 +6,11 @@
 
 namespace troika {
 
-void GroupState::abort(const std::string& reason) {
+void GroupState::abort(const std::string& reason) noexcept {
   {
     std::lock_guard lock(mutex);
     if (is_aborted_) return;
-    abort_reason_ = reason;
+    store_reason(abort_reason_, reason);
     is_aborted_ = true;
   }
   notify();

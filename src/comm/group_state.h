@@ -18,7 +18,7 @@ class GroupState {
   void notify() { changed_.notify_all(); }
 
   // The first reason stays.
-  void abort(const std::string& reason);
+  void abort(const std::string& reason) noexcept;
 
   // COMM with the reason after an abort. Called under the mutex.
   void check_usable(int rank) const;

@@ -38,13 +38,18 @@ const TransportDef& choose_transport(const World& world, const std::vector<const
 }
 
 std::shared_ptr<SharedLink> connect_processes(const std::string& link, const std::string& plugin_folder,
-                                              std::shared_ptr<Exchange> exchange, const LinkSettings& settings) {
+                                              std::shared_ptr<Exchange> exchange, const LinkSettings& settings,
+                                              const char* end) {
   auto connected = require_link(link, plugin_folder).create(*exchange, settings);
-  return std::make_shared<SharedLink>(std::move(exchange), std::move(connected));
+  return std::make_shared<SharedLink>(std::move(exchange), std::move(connected), end);
 }
 
-std::unique_ptr<Communicator> create_host_communicator(const World& world) {
-  return create_process_communicator(world.link);
+std::unique_ptr<Communicator> create_host_communicator(const std::shared_ptr<SharedLink>& link) {
+  return create_process_communicator(link);
+}
+
+std::unique_ptr<Messenger> create_host_messenger(const std::shared_ptr<SharedLink>& link) {
+  return create_process_messenger(link);
 }
 
 }  // namespace troika

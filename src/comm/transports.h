@@ -17,11 +17,14 @@ const TransportDef& choose_transport(const World& world, const std::vector<const
 
 // ---- several processes ----
 
-// Connects this process with all others, by the link of the plug-in of that name. Collective.
+// Connects this process with all others, by the link of the plug-in of that name. Collective, and
+// so is the end of the link, which messages call `end`.
 std::shared_ptr<SharedLink> connect_processes(const std::string& link, const std::string& plugin_folder,
-                                              std::shared_ptr<Exchange> exchange, const LinkSettings& settings);
+                                              std::shared_ptr<Exchange> exchange, const LinkSettings& settings,
+                                              const char* end);
 
-// Returns this process's end of a group with one rank per process, for data in host memory.
-std::unique_ptr<Communicator> create_host_communicator(const World& world);
+// Return this process's end of a group with one rank per process, for data in host memory.
+std::unique_ptr<Communicator> create_host_communicator(const std::shared_ptr<SharedLink>& link);
+std::unique_ptr<Messenger> create_host_messenger(const std::shared_ptr<SharedLink>& link);
 
 }  // namespace troika

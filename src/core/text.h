@@ -2,6 +2,7 @@
 #pragma once
 
 #include <locale>
+#include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -36,6 +37,15 @@ std::string join(const Items& items, std::string_view separator) {
     first = false;
   }
   return out.str();
+}
+
+// Stores why something failed, or "out of memory" if there is no room for the reason.
+inline void store_reason(std::string& to, const std::string& reason) noexcept {
+  try {
+    to = reason;
+  } catch (const std::bad_alloc&) {
+    to = "out of memory";
+  }
 }
 
 // Whether `name` matches `pattern`, in which `*` stands for any run of characters and `?` for one.

@@ -20,6 +20,7 @@ struct LoaderOptions {
   std::vector<double> weights = {};  // of the samples, which are then drawn with replacement; empty: none
   int64_t epoch_samples = 0;         // with weights; 0: as many as the dataset has
   Division division = {};            // the rows of each batch that are read
+  bool is_of_group = false;          // each process has a share of every batch
 };
 
 }  // namespace troika

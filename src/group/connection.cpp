@@ -44,16 +44,24 @@ Connection::Connection(Socket socket)
 void Connection::end(const std::string& reason) {
   if (has_ended()) return;
   stage_ = Stage::ended;
-  reason_ = reason;
+  store_reason(reason_, reason);
+}
+
+void Connection::close() {
+  end("was closed");
+  socket_ = Socket();
 }
 
 void Connection::send(std::string_view frame) {
   if (has_ended()) return;
-  const std::string sealed = sealer_ ? sealer_->seal(frame) : std::string(frame);
-  char length[kLengthBytes];
-  for (size_t i = 0; i < kLengthBytes; ++i) length[i] = static_cast<char>(sealed.size() >> 8 * i);
-  put(length, sizeof length);
-  outgoing_ += sealed;
+  const size_t length = frame.size() + (sealer_ ? Sealer::kOverhead : 0), at = outgoing_.size();
+  outgoing_.resize(at + kLengthBytes + length);
+  char* to = outgoing_.data() + at;
+  for (size_t i = 0; i < kLengthBytes; ++i) *to++ = static_cast<char>(length >> 8 * i);
+  if (sealer_)
+    sealer_->seal(frame, to);
+  else
+    frame.copy(to, length);
   flush();
 }
 

@@ -35,12 +35,14 @@ class Connection {
   const std::string& reason() const { return reason_; }  // why it has ended
   bool wants_to_send() const { return !has_ended() && sent_ < outgoing_.size(); }
 
-  // Sends as much as possible at once; the rest when `flush` is called. The connection is open.
+  // Sends as much as possible at once; the rest when `flush` is called. The connection is open. If
+  // there is no memory for the frame, nothing has been sent.
   void send(std::string_view frame);
   void flush();
   // Reads what has come, and calls take(frame) for each frame.
   void read(const std::function<void(std::string&&)>& take);
   void end(const std::string& reason);
+  void close();  // the other side notices
 
  private:
   enum class Stage { greeting, proof, frames, ended };

@@ -46,7 +46,7 @@ class Exchange {
   virtual std::string failure() const { return member_->failure_of(lane_); }
 
   // Makes all calls of this exchange fail in every process. Any thread.
-  virtual void abort(const std::string& reason) { member_->abort(lane_, reason); }
+  virtual void abort(const std::string& reason) noexcept { member_->abort(lane_, reason); }
 
  private:
   const std::shared_ptr<Member> member_;

@@ -17,6 +17,9 @@ struct GroupOptions {
   std::string secret;     // all processes have the same; needed beyond loopback
   int64_t connect_timeout_ms = 60'000;
   int64_t deadline_ms = 120'000;  // of each collective
+
+  // The link for data in host memory, which NCCL does not carry.
+  std::string link_name() const { return transport.empty() || transport == "nccl" ? "gloo" : transport; }
 };
 
 }  // namespace troika

@@ -22,6 +22,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kTimeToProve{10};  // for a connection that has not said who it is
 constexpr milliseconds kBeat{1000};               // between two frames to a member
 constexpr milliseconds kTimeToLeave{1000};        // for the last frames
+constexpr int64_t kLongestRound = int64_t{1} << 40;  // in ms
 constexpr size_t kMostStrangers = 256;            // connections that have not said who they are
 
 }  // namespace
@@ -76,7 +77,7 @@ void Hub::run() {
     }
   }
   try {
-    send_all(Frame("bye"));
+    send_all(begin_frame(FrameKind::bye));
   } catch (const std::exception&) {  // the end of the connections says so, too
   }
   const Deadline deadline = steady_clock::now() + kTimeToLeave;
@@ -120,30 +121,35 @@ void Hub::accept() {
 void Hub::take(Peer& peer, const std::string& bytes) {
   peer.heard = steady_clock::now();
   try {
-    const Frame frame = Frame::decode(bytes);
-    const std::string kind = frame.kind();
+    Unpacker frame(bytes);
+    const auto kind = static_cast<FrameKind>(frame.number());
     if (peer.rank < 0) {
-      if (kind == "hello") return greet(peer, frame);
+      if (kind == FrameKind::hello) return greet(peer, frame);
       return peer.connection.end("did not say who it is");
     }
-    if (kind == "say") return say(peer, frame);
-    if (kind == "abort") {
+    if (kind == FrameKind::say) return say(peer, frame);
+    if (kind == FrameKind::abort) {
+      const int64_t lane = frame.number();
+      std::string reason = frame.text();
       // A rank may have waited for another that waits itself: only the hub knows who is silent.
-      std::string reason = frame.get<std::string>("reason");
       for (int rank = 0; rank < size_; ++rank) reason += silence_of(rank);
-      return fail(frame.get<int64_t>("lane"), reason);
+      return fail(lane, reason);
     }
-    if (kind == "bye") peer.has_left = true;
-  } catch (const nlohmann::json::exception&) {
+    if (kind == FrameKind::bye) peer.has_left = true;
+  } catch (const Malformed&) {
     peer.connection.end("sent a frame without meaning");
   }
 }
 
-void Hub::greet(Peer& peer, const Frame& frame) {
-  const int rank = frame.get<int>("rank"), size = frame.get<int>("size");
-  const std::string version = frame.get<std::string>("version"), commit = frame.get<std::string>("commit");
+void Hub::greet(Peer& peer, Unpacker& frame) {
+  const int64_t rank = frame.number(), size = frame.number();
+  const std::string version = frame.text(), commit = frame.text();
+  ProcessInfo process;
+  process.host = frame.text();
+  const std::string machine = frame.text();
+  process.pid = frame.number();
   auto refuse = [&](const std::string& reason) {
-    peer.connection.send(Frame("refuse").set("reason", reason).encode());
+    peer.connection.send(begin_frame(FrameKind::refuse).text(reason).bytes());
     peer.connection.end(reason);
     log_.write(LogTopic::comm, LogLevel::warning, text("group: a process was refused: ", reason));
   };
@@ -155,11 +161,10 @@ void Hub::greet(Peer& peer, const Frame& frame) {
   if (is_complete_ || members_[static_cast<size_t>(rank)])
     return refuse(text("rank ", rank, " has joined already; another process has the same rank, or an earlier run is alive"));
   const auto index = static_cast<size_t>(rank);
-  peer.rank = rank;
+  peer.rank = static_cast<int>(rank);
   members_[index] = &peer;
-  roster_[index].host = frame.get<std::string>("host");
-  roster_[index].pid = frame.get<int64_t>("pid");
-  machines_[index] = frame.get<std::string>("machine");
+  roster_[index] = std::move(process);
+  machines_[index] = machine;
   if (++joined_ == size_) announce();
 }
 
@@ -168,32 +173,28 @@ void Hub::announce() {
   is_complete_ = true;
   listener_ = Socket();
   std::map<std::string, std::pair<int, int>> nodes;  // number, ranks so far
-  Frame frame("roster");
-  frame.fields["processes"] = nlohmann::json::array();
+  Packer frame = begin_frame(FrameKind::roster);
   for (size_t rank = 0; rank < roster_.size(); ++rank) {
     const auto [node, is_new] = nodes.try_emplace(machines_[rank], static_cast<int>(nodes.size()), 0);
     ProcessInfo& process = roster_[rank];
     process.node = node->second.first;
     process.local_rank = node->second.second++;
-    frame.fields["processes"].push_back({{"host", process.host},
-                                         {"pid", process.pid},
-                                         {"node", process.node},
-                                         {"local_rank", process.local_rank}});
+    frame.text(process.host).number(process.pid).number(process.node).number(process.local_rank);
   }
   send_all(frame);
 }
 
-void Hub::say(const Peer& peer, const Frame& frame) {
-  const Rounds::Key key{frame.get<int64_t>("lane"), frame.get<int64_t>("round")};
+void Hub::say(const Peer& peer, Unpacker& frame) {
+  const int64_t lane = frame.number(), round = frame.number();
+  const std::string what = frame.text();
+  const int64_t milliseconds = std::clamp<int64_t>(frame.number(), 0, kLongestRound);
   try {
-    const std::vector<std::string> messages = rounds_.add(key, peer.rank, frame.get<std::string>("what"),
-                                                          frame.bytes("data"), frame.get<int64_t>("milliseconds"));
+    const std::vector<std::string> messages =
+        rounds_.add({lane, round}, peer.rank, what, frame.text(), milliseconds);
     if (messages.empty()) return;
-    Frame result("round");
-    result.set("lane", key.lane).set("round", key.round);
-    result.fields["data"] = nlohmann::json::array();
-    for (const std::string& message : messages)
-      result.fields["data"].push_back(nlohmann::json::binary({message.begin(), message.end()}));
+    Packer result = begin_frame(FrameKind::round);
+    result.number(lane).number(round);
+    for (const std::string& message : messages) result.text(message);
     send_all(result);
   } catch (const Rounds::Failure& failure) {
     fail(failure.lane, failure.reason);
@@ -231,7 +232,7 @@ void Hub::look_at_clock() {
       peer->connection.end("did not say who it is in time");
     if (peer->rank < 0 || now - peer->sent < kBeat) continue;
     peer->sent = now;
-    peer->connection.send(Frame("beat").encode());
+    peer->connection.send(begin_frame(FrameKind::beat).bytes());
   }
 }
 
@@ -275,16 +276,15 @@ void Hub::fail(int64_t lane, const std::string& reason) {
   if (lane < 0 && !failure_.empty()) return;  // the first reason stays
   if (lane < 0) failure_ = reason;
   lane < 0 ? rounds_.drop_all() : rounds_.drop_lane(lane);
-  send_all(Frame("fail").set("lane", lane).set("reason", printable(reason)));
+  send_all(begin_frame(FrameKind::fail).number(lane).text(printable(reason)));
 }
 
-void Hub::send_all(const Frame& frame) {
-  const std::string bytes = frame.encode();
+void Hub::send_all(const Packer& frame) {
   // Rank 0 comes last: if its host ends this process after a failure, the others have been told.
   for (auto member = members_.rbegin(); member != members_.rend(); ++member) {
     if (!*member) continue;
     (*member)->sent = steady_clock::now();
-    (*member)->connection.send(bytes);
+    (*member)->connection.send(frame.bytes());
   }
 }
 

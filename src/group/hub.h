@@ -43,14 +43,14 @@ class Hub {
   void wait();
   void accept();
   void take(Peer& peer, const std::string& bytes);
-  void greet(Peer& peer, const Frame& frame);
-  void say(const Peer& peer, const Frame& frame);
+  void greet(Peer& peer, Unpacker& frame);
+  void say(const Peer& peer, Unpacker& frame);
   void look_at_clock();
   void remove_ended();
   void refuse_stranger(const Peer& peer, const std::string& reason);
   void lose(const Peer& peer);
   void fail(int64_t lane, const std::string& reason);  // lane -1: the group
-  void send_all(const Frame& frame);
+  void send_all(const Packer& frame);
   void announce();
   std::string silence_of(int rank) const;
   std::string print_process(int rank) const;

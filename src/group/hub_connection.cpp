@@ -17,6 +17,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+// A hub that makes room for others, or ends, closes a connection as one that has another secret.
+constexpr int kMostRefusals = 5;
 constexpr milliseconds kFirstPause{10}, kLongestPause{250};  // between two tries
 
 int milliseconds_to(Deadline deadline) {
@@ -24,7 +26,7 @@ int milliseconds_to(Deadline deadline) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
 }
 
-// Returns false if there is no hub there yet. Throws if the hub has another secret.
+// Returns whether both sides have proven that they know the secret.
 bool prove(Connection& connection, Deadline deadline) {
   bool is_connected = false;
   while (!connection.is_open() && !connection.has_ended()) {
@@ -41,27 +43,28 @@ bool prove(Connection& connection, Deadline deadline) {
     connection.flush();
     connection.read([](std::string&&) {});
   }
-  if (connection.is_open()) return true;
-  if (connection.is_proving())
-    throw Error(Status::comm, text("group: ", to_string(connection.socket().peer_address()),
-                                   " refused this process: it has another secret, or this process has none"));
-  return false;
+  return connection.is_open();
 }
 
 }  // namespace
 
 std::unique_ptr<Connection> connect_to_hub(const Rendezvous& rendezvous, const Secret& secret, Deadline deadline) {
   std::string reason = "it does not answer";
+  int refusals = 0;  // in a row
   for (milliseconds pause = kFirstPause; steady_clock::now() < deadline; pause = std::min(2 * pause, kLongestPause)) {
     try {
       auto connection = std::make_unique<Connection>(Socket::connect(rendezvous.find(), "connecting"),
                                                      Connection::Side::client, secret);
       if (prove(*connection, deadline)) return connection;
+      refusals = connection->is_proving() ? refusals + 1 : 0;
       reason = "it " + connection->reason();
     } catch (const Error& e) {  // the hub need not listen yet
       if (e.status() != Status::comm) throw;
       reason = e.what();
     }
+    if (refusals == kMostRefusals)
+      throw Error(Status::comm, text("group: rank 0 at ", rendezvous.name(),
+                                     " refused this process: it has another secret, or this process has none"));
     std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - steady_clock::now()));
   }
   throw Error(Status::comm, text("group: rank 0 at ", rendezvous.name(), " cannot be reached before the deadline"

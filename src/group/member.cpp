@@ -53,7 +53,7 @@ Member::~Member() {
     std::lock_guard lock(mutex_);
     ends_ = true;
     try {
-      if (connection_->is_open()) connection_->send(Frame("bye").encode());
+      if (connection_->is_open()) connection_->send(begin_frame(FrameKind::bye).bytes());
     } catch (const std::exception&) {  // without memory: the end of the connection says so, too
     }
   }
@@ -64,14 +64,15 @@ Member::~Member() {
 Roster Member::join(int rank, int size, const std::string& machine, Deadline deadline) {
   std::unique_lock lock(mutex_);
   rank_ = rank;
-  send(Frame("hello")
-           .set("rank", rank)
-           .set("size", size)
-           .set("version", TROIKA_VERSION_STRING)
-           .set("commit", build_commit())
-           .set("host", name_of_host())
-           .set("machine", machine)
-           .set("pid", static_cast<int64_t>(getpid())));
+  size_ = static_cast<size_t>(size);
+  send(begin_frame(FrameKind::hello)
+           .number(rank)
+           .number(size)
+           .text(TROIKA_VERSION_STRING)
+           .text(build_commit())
+           .text(name_of_host())
+           .text(machine)
+           .number(getpid()));
   changed_.wait_until(lock, deadline + kGrace, [&] { return !roster_.empty() || !failure_.empty(); });
   if (!failure_.empty()) throw_failure(failure_);
   if (roster_.empty()) throw_failure("rank 0 did not say before the deadline (connect_timeout_ms) that all have joined");
@@ -101,10 +102,11 @@ void Member::on_failure(int64_t lane, Failed failed) {
   std::unique_lock lock(mutex_);
   Lane& own = lanes_.at(lane);
   own.failed = failed;
-  const std::string reason = failure_.empty() ? own.failure : failure_;
   std::erase_if(to_call_, [&](const auto& call) { return call.first == lane; });
+  if (!failed) return;
+  const std::string reason = failure_.empty() ? own.failure : failure_;
   lock.unlock();
-  if (failed && !reason.empty()) failed(reason);
+  if (!reason.empty()) failed(reason);
 }
 
 void Member::say(int64_t lane, const std::string& what, const std::string& data, Deadline deadline) {
@@ -114,12 +116,14 @@ void Member::say(int64_t lane, const std::string& what, const std::string& data,
   Lane& own = lanes_.at(lane);
   for (const std::string& reason : {failure_, own.failure, left_})
     if (!reason.empty()) throw_failure(reason);
-  send(Frame("say")
-           .set("lane", lane)
-           .set("round", own.said++)
-           .set("what", what)
-           .set("milliseconds", std::max<int64_t>(std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count(), 0))
-           .set_bytes("data", data));
+  const int64_t left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
+  send(begin_frame(FrameKind::say)
+           .number(lane)
+           .number(own.said)
+           .text(what)
+           .number(std::max<int64_t>(left, 0))
+           .text(data));
+  ++own.said;
 }
 
 std::vector<std::string> Member::hear(int64_t lane, Deadline deadline) {
@@ -146,7 +150,7 @@ std::string Member::failure_of(int64_t lane) const {
 }
 
 // Returns when the hub has passed the reason on: a host may end its process next.
-void Member::abort(int64_t lane, const std::string& reason) {
+void Member::abort(int64_t lane, const std::string& reason) noexcept {
   if (generation_ != fork_generation()) return;
   std::unique_lock lock(mutex_);
   const auto has_failed = [&] {
@@ -154,14 +158,19 @@ void Member::abort(int64_t lane, const std::string& reason) {
     return found == lanes_.end() || !found->second.failure.empty() || !failure_.empty() || !left_.empty();
   };
   if (has_failed()) return;
-  send(Frame("abort").set("lane", lane).set("reason", text("rank ", rank_, " failed: ", reason)));
+  try {
+    send(begin_frame(FrameKind::abort).number(lane).text(text("rank ", rank_, " failed: ", reason)));
+  } catch (const std::exception&) {
+    connection_->end("out of memory");
+    waker_.wake();
+  }
   changed_.wait_for(lock, kTimeToPass, has_failed);
 }
 
 // Called under the mutex. The thread sends what cannot be sent at once.
-void Member::send(const Frame& frame) {
+void Member::send(const Packer& frame) {
   sent_ = steady_clock::now();
-  connection_->send(frame.encode());
+  connection_->send(frame.bytes());
   if (connection_->wants_to_send()) waker_.wake();
 }
 
@@ -190,6 +199,7 @@ void Member::run() {
     connection_->flush();
     std::this_thread::sleep_for(milliseconds(1));
   }
+  connection_->close();
 }
 
 // Returns false when the thread ends.
@@ -207,7 +217,7 @@ bool Member::wait() {
     if (ends_) return false;
     connection_->flush();
     connection_->read([&](std::string&& bytes) { take(bytes); });
-    if (steady_clock::now() - sent_ >= kBeat && connection_->is_open()) send(Frame("beat"));
+    if (steady_clock::now() - sent_ >= kBeat && connection_->is_open()) send(begin_frame(FrameKind::beat));
     if (connection_->has_ended()) return false;
   }
   call_failed();
@@ -216,32 +226,47 @@ bool Member::wait() {
 
 void Member::take(const std::string& bytes) {
   try {
-    const Frame frame = Frame::decode(bytes);
-    const std::string kind = frame.kind();
-    if (kind == "round") {
-      const auto lane = lanes_.find(frame.get<int64_t>("lane"));
-      if (lane == lanes_.end()) return;
-      std::vector<std::string>& data = lane->second.rounds[frame.get<int64_t>("round")];
-      for (const nlohmann::json& field : frame.fields.at("data")) data.push_back(Frame::bytes_of(field));
-    } else if (kind == "roster") {
-      for (const nlohmann::json& process : frame.fields.at("processes"))
-        roster_.push_back({process.at("host"), process.at("pid"), process.at("node"), process.at("local_rank")});
-    } else if (kind == "fail") {
-      const int64_t lane = frame.get<int64_t>("lane");
-      const std::string reason = frame.get<std::string>("reason");
-      if (lane < 0)
-        fail_group(reason);
-      else
-        fail(lane, reason);
-    } else if (kind == "refuse") {
-      fail_group(frame.get<std::string>("reason"));
-    } else if (kind == "bye") {
-      left_ = "rank 0 has left the group";
-    } else {
-      return;
+    Unpacker frame(bytes);
+    switch (static_cast<FrameKind>(frame.number())) {
+      case FrameKind::round: {
+        const auto lane = lanes_.find(frame.number());
+        if (lane == lanes_.end()) return;
+        const int64_t round = frame.number();
+        std::vector<std::string> messages;
+        while (!frame.is_at_end()) messages.push_back(frame.text());
+        if (messages.size() != roster_.size()) throw Malformed();
+        lane->second.rounds[round] = std::move(messages);
+        break;
+      }
+      case FrameKind::roster: {
+        Roster roster;
+        while (!frame.is_at_end()) {
+          ProcessInfo process;
+          process.host = frame.text();
+          process.pid = frame.number();
+          process.node = static_cast<int>(frame.number());
+          process.local_rank = static_cast<int>(frame.number());
+          roster.push_back(std::move(process));
+        }
+        if (roster.size() != size_) throw Malformed();
+        roster_ = std::move(roster);
+        break;
+      }
+      case FrameKind::fail: {
+        const int64_t lane = frame.number();
+        const std::string reason = frame.text();
+        if (lane < 0)
+          fail_group(reason);
+        else
+          fail(lane, reason);
+        break;
+      }
+      case FrameKind::refuse: fail_group(frame.text()); break;
+      case FrameKind::bye: left_ = "rank 0 has left the group"; break;
+      default: return;
     }
     changed_.notify_all();
-  } catch (const nlohmann::json::exception&) {
+  } catch (const Malformed&) {
     connection_->end("sent a frame without meaning");
   }
 }
@@ -260,9 +285,9 @@ void Member::fail(int64_t lane, const std::string& reason) {
 
 void Member::fail_group(const std::string& reason) {
   if (!failure_.empty()) return;
-  failure_ = reason;
+  store_reason(failure_, reason);
+  changed_.notify_all();  // before what may run out of memory
   for (auto& [id, lane] : lanes_) fail(id, reason);
-  changed_.notify_all();
 }
 
 // A lane is not closed meanwhile.

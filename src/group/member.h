@@ -42,8 +42,9 @@ class Member {
   // Returns the messages of all processes, by rank. COMM with the reason.
   std::vector<std::string> hear(int64_t lane, Deadline deadline);
   std::string failure_of(int64_t lane) const;  // empty: none
-  // Makes all later and waiting calls of the lane fail in every process.
-  void abort(int64_t lane, const std::string& reason);
+  // Makes all later and waiting calls of the lane fail in every process. Does not throw: without
+  // memory the whole group ends.
+  void abort(int64_t lane, const std::string& reason) noexcept;
 
  private:
   struct Lane {
@@ -59,7 +60,7 @@ class Member {
   void fail(int64_t lane, const std::string& reason);
   void fail_group(const std::string& reason);
   void call_failed();
-  void send(const Frame& frame);
+  void send(const Packer& frame);
   [[noreturn]] void throw_failure(const std::string& reason) const;
 
   const uint32_t generation_;
@@ -67,6 +68,7 @@ class Member {
   std::condition_variable changed_;
   std::unique_ptr<Connection> connection_;
   int rank_ = -1;
+  size_t size_ = 0;
   Roster roster_;
   std::map<int64_t, Lane> lanes_;
   int64_t next_lane_ = 0;

@@ -35,11 +35,9 @@ Nonce fresh_nonce() {
 
 Sealer::Sealer(const Mac& key) { Sodium::get().init_push(&state_, header_.data(), key.data()); }
 
-std::string Sealer::seal(std::string_view frame) {
-  std::string sealed(frame.size() + kOverhead, '\0');
-  Sodium::get().push(&state_, reinterpret_cast<unsigned char*>(sealed.data()), nullptr, bytes_of(frame), frame.size(),
-                     nullptr, 0, 0);
-  return sealed;
+void Sealer::seal(std::string_view frame, char* sealed) {
+  Sodium::get().push(&state_, reinterpret_cast<unsigned char*>(sealed), nullptr, bytes_of(frame), frame.size(), nullptr,
+                     0, 0);
 }
 
 Opener::Opener(const Mac& key, const Sealer::Header& header) {

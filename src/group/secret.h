@@ -45,7 +45,8 @@ class Sealer {
   // The receiver needs the header first.
   explicit Sealer(const Mac& key);
   const Header& header() const { return header_; }
-  std::string seal(std::string_view frame);
+  // Writes frame.size() + kOverhead bytes.
+  void seal(std::string_view frame, char* sealed);
 
  private:
   crypto_secretstream_xchacha20poly1305_state state_{};

@@ -423,11 +423,14 @@ void StateCopy::write(const std::string& path) const { writer_.write(path, kWhat
 
 void load_checkpoint(Trainer& trainer, const std::string& path) {
   trainer.check_usable();
-  const CheckpointReader reader(trainer, path);
-  const TrainingState state = reader.read_state();
+  TrainingState state;
   std::vector<std::vector<std::byte>> values;
   HostSlots slots;
-  reader.read_values(values, slots);
+  trainer.peers().run_in_all("loading a training state", [&] {
+    const CheckpointReader reader(trainer, path);
+    state = reader.read_state();
+    reader.read_values(values, slots);
+  });
   trainer.restore(state, std::move(slots), values);
 }
 

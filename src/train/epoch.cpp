@@ -89,7 +89,7 @@ BatchView Epoch::take_batch(Mode mode, const BatchOrigin& coming, const ActiveRa
   }
   static constexpr const char* kNames[] = {"a training step", "an evaluation", "a prediction"};
   BatchView view;
-  const bool goes_on = trainer_.peers().take(kNames[static_cast<size_t>(mode)], &coming, view,
+  const bool goes_on = trainer_.take(kNames[static_cast<size_t>(mode)], &coming, view,
                                              [&] { return trainer_.take_stop_request() || !goes_on_; },
                                              [&] { view = read_batch(mode, coming, active); });
   if (!goes_on) throw Stopped();
@@ -162,6 +162,10 @@ PassEnd Epoch::train_batches(int64_t batches) {
 }
 
 void Epoch::divide(const ActiveRanks& active) {
+  if (loader_.options().is_of_group && !trainer_.peers().exist())
+    throw Error(Status::unsupported,
+                "loader: each process of its group reads a share, and the trainer has no group; attach the model with"
+                " the group, or step on the batches");
   is_alone_ = active.is_alone || !trainer_.peers().exist();
   loader_.divide(is_alone_ ? Division() : trainer_.peers().division());
 }

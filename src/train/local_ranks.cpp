@@ -116,7 +116,7 @@ void LocalRanks::connect(const Context& context, const LocalDevices& local,
   connect_groups(RankGroup::pipeline, &Transport::create_messengers,
                  [](RankGroups& groups, std::unique_ptr<Messenger> end) { groups.set_pipeline(std::move(end)); });
   if (!local.link) return;
-  host_ = create_host_communicator(world);
+  host_ = create_host_communicator(world.link);
   host_->reserve(1);
 }
 

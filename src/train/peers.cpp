@@ -4,29 +4,40 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cstring>
 
+#include "core/packed.h"
 #include "core/stopped.h"
 #include "core/text.h"
 
 namespace troika {
 
-// The numbers that processes pass to each other, and a reason in the rest of the message.
+// The message of a process about a batch.
 struct Peers::Message {
   int64_t rows = 0, counted = 0, stops = 0;
   int64_t has_origin = 0, epoch = 0, batch = 0, size = 0;
   int64_t label_size = 0;  // 0: no labels here
+  Standing standing;
   std::string error;
 
   std::string encode() const {
-    const int64_t numbers[] = {rows, counted, stops, has_origin, epoch, batch, size, label_size};
-    return std::string(reinterpret_cast<const char*>(numbers), sizeof numbers) + error;
+    Packer message;
+    for (int64_t number : {rows, counted, stops, has_origin, epoch, batch, size, label_size}) message.number(number);
+    message.number(standing.step).real(standing.learning_rate).number(standing.settings);
+    message.number(standing.has_new_values).real(standing.weight);
+    return message.text(error).bytes();
   }
   static Message decode(const std::string& bytes) {
-    int64_t n[8] = {};
-    if (bytes.size() < sizeof n) throw Error(Status::comm, "a process sent a message without meaning");
-    std::memcpy(n, bytes.data(), sizeof n);
-    return {n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7], bytes.substr(sizeof n)};
+    Unpacker message(bytes);
+    Message m;
+    for (int64_t* number : {&m.rows, &m.counted, &m.stops, &m.has_origin, &m.epoch, &m.batch, &m.size, &m.label_size})
+      *number = message.number();
+    m.standing.step = message.number();
+    m.standing.learning_rate = message.real();
+    m.standing.settings = message.number();
+    m.standing.has_new_values = message.number() != 0;
+    m.standing.weight = message.real();
+    m.error = message.text();
+    return m;
   }
 };
 
@@ -65,7 +76,7 @@ Peers::Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ra
 bool Peers::agree(BatchView& view, const Turn& turn) const {
   if (!exist()) return !turn.stops;
   Message own{view.rows, view.counted, turn.stops, turn.origin != nullptr, 0, 0, 0, view.labels ? view.label_size : 0,
-              turn.error};
+              turn.standing, turn.error};
   if (turn.origin) {
     own.epoch = turn.origin->at.epoch;
     own.batch = turn.origin->at.batch;
@@ -77,10 +88,29 @@ bool Peers::agree(BatchView& view, const Turn& turn) const {
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (!all[rank].error.empty()) throw Error(Status::comm, text("rank ", rank, ": ", all[rank].error));
   if (std::any_of(all.begin(), all.end(), [](const Message& message) { return message.stops != 0; })) return false;
+  compare_standings(all);
   view.n = find_batch(all);
   view.first = division_.rows(view.n).begin;
   if (!view.gathered) view.counted = count_labels(view, all, turn.what);
   return true;
+}
+
+void Peers::compare_standings(const std::vector<Message>& all) const {
+  const Standing& first = all[0].standing;
+  const auto refuse = [](size_t rank, const std::string& difference) {
+    throw Error(Status::mismatch, text("trainer: ", text("rank ", rank), ' ', difference));
+  };
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    const Standing& own = all[rank].standing;
+    if (own == first) continue;
+    if (own.step != first.step) refuse(rank, text("has done ", own.step, " steps, rank 0 has done ", first.step));
+    if (own.learning_rate != first.learning_rate)
+      refuse(rank, text("has learning rate ", own.learning_rate, ", rank 0 has ", first.learning_rate));
+    if (own.settings != first.settings) refuse(rank, "has other settings than rank 0");
+    if (own.weight != first.weight) refuse(rank, text("has weight ", own.weight, ", rank 0 has ", first.weight));
+    refuse(rank, own.has_new_values ? "has new values of the model, written by its host; rank 0 has none"
+                                    : "has no new values of the model; the host of rank 0 has written some");
+  }
 }
 
 // Returns the labels of the whole batch that count. A share that several processes compute counts
@@ -101,7 +131,8 @@ int64_t Peers::count_labels(const BatchView& view, const std::vector<Message>& a
   const int64_t own =
       rows.size() == 0 ? 0 : rows.size() * label_size - std::count(labels, labels + rows.size() * label_size, *ignored_);
   counted = 0;
-  for (const std::string& other : exchange_->all_gather(what, std::to_string(own), deadline())) counted += std::stoll(other);
+  for (const std::string& other : exchange_->all_gather(what, Packer().number(own).bytes(), deadline()))
+    counted += Unpacker(other).number();
   return counted;
 }
 
@@ -139,43 +170,70 @@ int64_t Peers::find_batch(const std::vector<Message>& all) const {
       break;
     }
   throw Error(Status::mismatch, text("batch: the processes have ", join(rows, ", "),
-                                     " samples, need the same number per share, and one more on the first shares"));
+                                     " samples, need the same number per share, and one more on the first shares;"
+                                     " troika_trainer_divide_loader reads them"));
 }
 
 void Peers::share_values(ParameterStore& store) const {
   if (!exist()) return;
   uint32_t sum = 0;
+  std::string has(store.size(), '0');  // by entry: a value
   for (size_t i = 0; i < store.size(); ++i) {
-    const std::vector<std::byte>& data = store.entry(i).data;
-    sum = static_cast<uint32_t>(crc32(sum, reinterpret_cast<const Bytef*>(data.data()), static_cast<uInt>(data.size())));
+    const Parameter& entry = store.entry(i);
+    if (!entry.is_initialized) continue;
+    has[i] = '1';
+    sum = static_cast<uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(entry.data.data()), entry.data.size()));
   }
-  const auto sums = exchange_->all_gather("the values of the model", text(sum), deadline());
-  if (std::all_of(sums.begin(), sums.end(), [&](const std::string& other) { return other == sums[0]; })) return;
+  const std::string own = Packer().number(sum).text(has).bytes();
+  const std::vector<std::string> all = exchange_->all_gather("the values of the model", own, deadline());
+  if (std::all_of(all.begin(), all.end(), [&](const std::string& other) { return other == all[0]; })) return;
+  const auto values_of = [](const std::string& message) {
+    Unpacker values(message);
+    values.number();
+    return values.text();
+  };
+  const std::string first = values_of(all[0]);
+  for (size_t rank = 1; rank < all.size(); ++rank) {
+    const std::string theirs = values_of(all[rank]);
+    for (size_t i = 0; i < theirs.size(); ++i)
+      if (theirs[i] > first.at(i))
+        throw Error(Status::mismatch, text("parameter '", store.entry(i).name, "' has a value in rank ", rank,
+                                           ", and none in rank 0, whose values all ranks take"));
+  }
   std::vector<std::byte> data;
   for (size_t i = 0; i < store.size(); ++i) {
+    if (first[i] == '0') continue;
     data = store.entry(i).data;
+    data.resize(store.entry(i).type.bytes());
     ranks_.broadcast(0, data.data(), data.size());
     store.write(i, data.data(), data.size());
   }
 }
 
 void Peers::share_error(const char* what, const std::exception_ptr& error) const {
-  std::string own;
+  if (!exist()) {
+    if (error) std::rethrow_exception(error);
+    return;
+  }
+  int64_t status = 0;  // 0: no error
+  std::string reason;
   try {
     if (error) std::rethrow_exception(error);
   } catch (const Error& e) {
-    own = text(static_cast<int>(e.status()), ' ', e.what());
+    status = static_cast<int64_t>(e.status());
+    reason = e.what();
   } catch (const std::exception& e) {
-    own = text(static_cast<int>(Status::internal), ' ', e.what());
+    status = static_cast<int64_t>(Status::internal);
+    reason = e.what();
   }
-  if (exist()) {
-    const std::vector<std::string> all = exchange_->all_gather(what, own, deadline());
-    if (error) std::rethrow_exception(error);
-    for (size_t rank = 0; rank < all.size(); ++rank)
-      if (const size_t space = all[rank].find(' '); space != std::string::npos)
-        throw Error(static_cast<Status>(std::stoi(all[rank])), text("rank ", rank, ": ", all[rank].substr(space + 1)));
-  }
+  const Packer own = std::move(Packer().number(status).text(reason));
+  const std::vector<std::string> all = exchange_->all_gather(what, own.bytes(), deadline());
   if (error) std::rethrow_exception(error);
+  for (size_t rank = 0; rank < all.size(); ++rank) {
+    Unpacker other(all[rank]);
+    if (const int64_t theirs = other.number(); theirs != 0)
+      throw Error(static_cast<Status>(theirs), text("rank ", rank, ": ", other.text()));
+  }
 }
 
 void Peers::meet(const char* what) const {

@@ -12,6 +12,16 @@
 
 namespace troika {
 
+// What must be the same in all processes when a batch begins.
+struct Standing {
+  int64_t step = 0;
+  double learning_rate = 0;
+  int64_t settings = 0;         // a checksum of all of them
+  bool has_new_values = false;  // the host has written values of the model
+  double weight = 1;            // of the loss of a forward pass
+  bool operator==(const Standing&) const = default;
+};
+
 // One thread at a time, apart from `abort`.
 class Peers {
  public:
@@ -28,21 +38,23 @@ class Peers {
   struct Turn {
     const char* what = "";                     // "a training step"
     const BatchOrigin* origin = nullptr;       // of a loader's batch
+    Standing standing = {};
     bool stops = false;                        // the host of this process wants to stop
     std::string error = {};                    // why this process cannot go on; empty: it can
   };
   // Completes the view of this process's rows: the samples of the whole batch, the first row, and
   // the labels that count. Collective. Returns false if a process wants to stop: nothing may be
-  // done then. If a process cannot go on, or the rows are not those that the processes need, all
-  // throw, and all may go on with another batch. COMM if a process is lost.
+  // done then. If a process cannot go on, if their standings differ, or if the rows are not those
+  // that the processes need, all throw, and all may go on with another batch. COMM if a process is
+  // lost.
   bool agree(BatchView& view, const Turn& turn) const;
 
   // Checks this process's rows by check(), which fills in the view, and agrees on the batch as
   // above. An error of the check is thrown here, and by the others too. `takes_stop` says whether
   // this process's host wants to stop.
   template <typename TakeStop, typename Check>
-  bool take(const char* what, const BatchOrigin* origin, BatchView& view, TakeStop takes_stop, Check check) const {
-    Turn turn{what, origin, takes_stop()};
+  bool take(Turn turn, BatchView& view, TakeStop takes_stop, Check check) const {
+    turn.stops = takes_stop();
     if (!exist()) {
       if (turn.stops) return false;
       check();
@@ -61,20 +73,28 @@ class Peers {
     return agree(view, turn);
   }
 
-  // All processes have the same values afterwards: those of process 0. Collective.
+  // All processes have the same values afterwards: those of process 0. Collective. MISMATCH if
+  // process 0 has no value of a parameter that another process has.
   void share_values(ParameterStore& store) const;
 
+  // Calls f(). If it throws in a process, all processes throw. Collective.
+  template <typename F>
+  void run_in_all(const char* what, F f) const {
+    if (!exist()) return f();
+    std::exception_ptr error;
+    try {
+      f();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    share_error(what, error);
+  }
   // Process 0 writes, and all learn whether it worked. Collective. Throws the error of `write`.
   template <typename Write>
   void write_once(const char* what, Write write) const {
-    if (!exist()) return write();
-    std::exception_ptr error;
-    if (is_first()) try {
-        write();
-      } catch (...) {
-        error = std::current_exception();
-      }
-    share_error(what, error);
+    run_in_all(what, [&] {
+      if (is_first()) write();
+    });
   }
   bool is_first() const { return !exist() || exchange_->rank() == 0; }
   // Throws the first error that a process has. Collective.
@@ -88,6 +108,7 @@ class Peers {
 
  private:
   struct Message;
+  void compare_standings(const std::vector<Message>& all) const;
   int64_t find_batch(const std::vector<Message>& all) const;
   int64_t count_labels(const BatchView& view, const std::vector<Message>& all, const char* what) const;
   Deadline deadline() const { return std::chrono::steady_clock::now() + deadline_; }

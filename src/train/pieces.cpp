@@ -12,7 +12,6 @@ StepResult Pieces::forward(const BatchView& view, const BatchOrigin* origin, con
                            bool wants_results, float* output) {
   BatchView whole = view;
   whole.output = output;
-  whole.first_output = view.first;
   const bool waits = wants_results || output;
   stepper_.run_pass(whole, passes_, waits ? Results::own : Results::none, {.piece = Piece::forward, .loss_weight = options.weight});
   samples_ = view.n;
@@ -28,7 +27,10 @@ StepResult Pieces::forward(const BatchView& view, const BatchOrigin* origin, con
   return result;
 }
 
-void Pieces::check_output_gradient(const TensorType& type, const float* gradient) const {
+void Pieces::check_backward(const TensorType& type, const float* gradient) const {
+  if (!attached_.runner.holds_forward())
+    throw Error(Status::not_initialized,
+                "backward: there is no forward pass, or another call has used its memory since; run forward first");
   if (!options_.has_own_loss) {
     if (gradient)
       throw Error(Status::invalid_argument,
@@ -62,10 +64,6 @@ void copy_cropped(const std::vector<float>& part, const Shape& shape, const Shap
 
 void Pieces::backward(const TensorType& type, const float* gradient) {
   StepRunner& runner = attached_.runner;
-  if (!runner.holds_forward())
-    throw Error(Status::not_initialized,
-                "backward: there is no forward pass, or another call has used its memory since; run forward first");
-  check_output_gradient(type, gradient);
   // Allocates everything first: after the run, nothing may fail.
   const float scale = stepper_.next_gradient_scale();
   std::vector<float> scaled, input_gradient, reported;

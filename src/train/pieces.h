@@ -32,7 +32,9 @@ class Pieces {
   StepResult forward(const BatchView& view, const BatchOrigin* origin, const ForwardOptions& options,
                      bool wants_results, float* output);
   // `gradient` is null, or has the type. INVALID_ARGUMENT unless it is what the forward pass needs,
-  // NOT_INITIALIZED if there is no forward pass. On an error before the run nothing has changed.
+  // NOT_INITIALIZED if there is no forward pass.
+  void check_backward(const TensorType& type, const float* gradient) const;
+  // They are checked. On an error before the run nothing has changed.
   void backward(const TensorType& type, const float* gradient);
   // Plans of the update are prepared.
   StepResult update(bool wants_results);
@@ -50,8 +52,6 @@ class Pieces {
   void forget();
 
  private:
-  void check_output_gradient(const TensorType& type, const float* gradient) const;
-
   Attachment& attached_;
   Stepper& stepper_;
   const Model& model_;

@@ -4,9 +4,7 @@
 #include <algorithm>
 
 namespace troika {
-namespace {
 
-// Passes the rows of each share from the process with the share's last layers to all.
 void gather_output(const Trainer& trainer, int64_t n, std::vector<float>& output) {
   const RankMap& map = trainer.layout().ranks();
   const int64_t bytes = trainer.model()->output_shape().elements() * static_cast<int64_t>(sizeof(float));
@@ -19,8 +17,6 @@ void gather_output(const Trainer& trainer, int64_t n, std::vector<float>& output
   }
   trainer.ranks().all_gather(pieces, output.data());
 }
-
-}  // namespace
 
 void predict_rows(Trainer& trainer, const BatchView& view, Rows wants) {
   trainer.sync().prepare_evaluation(trainer.options().evaluates_average);
@@ -46,7 +42,7 @@ Shape predict_inputs(Trainer& trainer, const TensorType& type, const void* input
     view.n = view.rows = type.shape[0];
     view.inputs = inputs;
   };
-  trainer.peers().take("a prediction", nullptr, view, [] { return false; }, check);
+  trainer.take("a prediction", nullptr, view, [] { return false; }, check);
   trainer.prepare(Mode::predict, view.n, trainer.ranks().all(), {}, false);
   const ParametersAfterwards afterwards(trainer.sync());
   const Shape shape = trainer.model()->output_shape().times(view.rows);

@@ -7,6 +7,10 @@ namespace troika {
 
 enum class Rows { own, all };  // those of this process, or of all processes
 
+// Passes the output for the rows of each share, of a batch of n, from the process with the share's
+// last layers to all. Collective.
+void gather_output(const Trainer& trainer, int64_t n, std::vector<float>& output);
+
 // Writes the network's output for the rows to `view.output`. Plans are prepared. Collective.
 void predict_rows(Trainer& trainer, const BatchView& view, Rows wants = Rows::own);
 

@@ -1,6 +1,8 @@
 // Gathers and scatters the state of ranks.
 #include "train/sharded_state.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <set>
 
@@ -136,7 +138,19 @@ void ShardedState::share_buffers() {
   }
 }
 
+// Ranks of other processes are compared by checksums, which are gathered before any check throws.
 void ShardedState::check_replicas() const {
+  const RankMap& map = layout_.ranks();
+  std::vector<uint32_t> sums(static_cast<size_t>(map.size()));
+  if (!ranks_.is_whole()) {
+    std::vector<OwnedBytes> pieces;
+    for (size_t rank = 0; rank < sums.size(); ++rank) {
+      const int process = ranks_.process_of(static_cast<int>(rank));
+      pieces.push_back({rank * sizeof(uint32_t), (rank + 1) * sizeof(uint32_t), process});
+      if (ranks_.holds(static_cast<int>(rank))) sums[rank] = checksum_of(static_cast<int>(rank));
+    }
+    ranks_.all_gather(pieces, sums.data());
+  }
   for (int part = 0; part < layout_.ranks().parts(); ++part) {
     const StateTable& table = tables_[static_cast<size_t>(part)];
     for (const StateEntry& entry : table.entries()) {
@@ -149,6 +163,26 @@ void ShardedState::check_replicas() const {
     }
   }
   check_channel_groups();
+  for (int part = 0; part < map.parts(); ++part)
+    for (int share = 1; share < map.shares(); ++share)
+      if (const int first = map.rank_of(0, part), rank = map.rank_of(share, part);
+          sums[static_cast<size_t>(rank)] != sums[static_cast<size_t>(first)])
+        throw Error(Status::mismatch, text("replica ", first, " of process ", ranks_.process_of(first), " and replica ",
+                                           rank, " of process ", ranks_.process_of(rank), " hold other parameters"));
+}
+
+uint32_t ShardedState::checksum_of(int rank) const {
+  const StateTable& table = table_of(rank);
+  std::vector<std::byte> data;
+  uint32_t sum = 0;
+  for (const StateEntry& entry : table.entries()) {
+    if (entry.is_buffer) continue;
+    const Location location = table.locate(Role::parameter, entry.name);
+    data.resize(location.bytes);
+    ranks_.at(rank).state().read_segment(location.segment, location.offset, data.data(), data.size());
+    sum = static_cast<uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(data.data()), data.size()));
+  }
+  return sum;
 }
 
 void ShardedState::check_shares(const Location& location, int part, const std::string& what) const {

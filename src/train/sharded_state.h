@@ -46,7 +46,7 @@ class ShardedState {
   // Copies the running statistics of the first share to the other shares. Collective.
   void share_buffers();
 
-  // MISMATCH if local ranks that should hold the same bits do not.
+  // MISMATCH if ranks that should hold the same bits do not. Collective.
   void check_replicas() const;
 
  private:
@@ -54,6 +54,7 @@ class ShardedState {
   bool every_process_holds(int part) const;
   void check_shares(const Location& location, int part, const std::string& what) const;
   void check_channel_groups() const;
+  uint32_t checksum_of(int rank) const;
 
   const StepLayout& layout_;
   const LocalRanks& ranks_;

@@ -10,7 +10,7 @@ bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
   trainer.check_usable();
   const Stopwatch stopwatch;
   BatchView view;
-  const bool goes_on = trainer.peers().take("an evaluation", origin_of(batch), view,
+  const bool goes_on = trainer.take("an evaluation", origin_of(batch), view,
                                             [&] { return trainer.take_stop_request(); },
                                             [&] { view = trainer.checks().check(batch); });
   if (!goes_on) return false;
@@ -30,7 +30,7 @@ bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
 void predict_batch(Trainer& trainer, const Batch& batch, float* output) {
   trainer.check_usable();
   BatchView view;
-  trainer.peers().take("a prediction", origin_of(batch), view, [] { return false; },
+  trainer.take("a prediction", origin_of(batch), view, [] { return false; },
                        [&] { view = trainer.checks().check_samples(batch); });
   view.output = output;
   trainer.prepare(Mode::predict, view.n, trainer.ranks().all(), {}, false);

@@ -1,6 +1,8 @@
 // Starts steps, and reads their results.
 #include "train/stepper.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 
 #include "core/text.h"
@@ -36,6 +38,13 @@ void Stepper::attempt(Run run) {
     broken_ = std::current_exception();
     throw;
   }
+}
+
+int64_t Stepper::settings_checksum() const {
+  std::vector<float> numbers(settings_.size());
+  settings_.fill(position_.step, numbers);
+  return static_cast<int64_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(numbers.data()), numbers.size() * sizeof(float)));
 }
 
 StepResult Stepper::start(const BatchView& view, const BatchOrigin* origin, Results wants) {

@@ -30,6 +30,7 @@ class Stepper {
 
   UpdateSettings& settings() { return settings_; }
   double learning_rate(int group) const { return settings_.learning_rate(position_.step, group); }  // of the next step
+  int64_t settings_checksum() const;  // of the next step
   int64_t step() const { return position_.step; }                                                   // steps done
   // Of the next step; 1 without loss scaling.
   double loss_scale() const { return options_.conditioning.is_scaled ? static_cast<double>(loss_scale_[0]) : 1; }

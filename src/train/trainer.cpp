@@ -58,6 +58,22 @@ void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active, const Ste
   run_->sync.upload();
 }
 
+Standing Trainer::standing(double weight) const {
+  if (!peers_->exist()) return {};
+  return {.step = run_->stepper.step(),
+          .learning_rate = learning_rate(-1),
+          .settings = run_->stepper.settings_checksum(),
+          .has_new_values = !run_->sync.is_uploaded(),
+          .weight = weight};
+}
+
+void Trainer::share_values() {
+  ParameterStore& store = *model_->parameters();
+  std::lock_guard lock(store.mutex());
+  refresh_store();
+  peers_->share_values(store);
+}
+
 void Trainer::pull() {
   if (!busy_.begin_briefly())
     throw Error(Status::busy,
@@ -112,7 +128,7 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
     view = checks_.check(batch);
     if (batch.origin) run_->stepper.check_order(*batch.origin);
   };
-  if (!peers_->take("a training step", origin_of(batch), view, [&] { return take_stop_request(); }, check)) return false;
+  if (!take("a training step", origin_of(batch), view, [&] { return take_stop_request(); }, check)) return false;
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, origin_of(batch),
                       wants_results || options().conditioning.checks_finite() ? Results::own : Results::none);
@@ -171,26 +187,40 @@ bool Trainer::forward(const Batch& batch, const ForwardOptions& options, StepRes
   const auto check = [&] {
     view = options.has_own_loss ? checks_.check_samples(batch) : checks_.check(batch);
     if (options.has_input_gradient) checks_.require_real_inputs();
+    if (options.has_input_gradient && state().is_scattered())
+      throw Error(Status::unsupported, "forward: input_gradient needs the first layers in every process; put the"
+                                       " devices of a share into one process");
     if (batch.origin) run_->stepper.check_order(*batch.origin);
   };
-  if (!peers_->take("a forward pass", origin_of(batch), view, [&] { return take_stop_request(); }, check)) return false;
-  if (output) output->resize(static_cast<size_t>(view.rows * model_->output_shape().elements()));
+  const auto takes_stop = [&] { return take_stop_request(); };
+  if (!take("a forward pass", origin_of(batch), view, takes_stop, check, options.weight)) return false;
+  // The process that computes the last layers of a row may be another one.
+  const bool gathers = output && peers_->exist() && state().is_scattered();
+  const int64_t elements = model_->output_shape().elements();
+  if (output) output->resize(static_cast<size_t>((gathers ? view.n : view.rows) * elements));
+  view.first_output = gathers ? 0 : view.first;
   prepare(Mode::train, view.n, ranks().all(), options.form());
   model_->parameters()->mark_newer(this);
   result = run_->pieces.forward(view, origin_of(batch), options, wants_results,
                                 output ? output->data() : nullptr);
+  if (gathers) {
+    gather_output(*this, view.n, *output);
+    output->erase(output->begin(), output->begin() + view.first * elements);
+    output->resize(static_cast<size_t>(view.rows * elements));
+  }
   result.seconds = stopwatch.seconds();
   return true;
 }
 
 void Trainer::backward(const TensorType& type, const float* gradient) {
   check_usable();
+  peers_->run_in_all("a backward pass", [&] { run_->pieces.check_backward(type, gradient); });
   run_->pieces.backward(type, gradient);
 }
 
 StepResult Trainer::apply(bool wants_results) {
   check_usable();
-  run_->pieces.require_gradients("apply");
+  peers_->run_in_all("an update", [&] { run_->pieces.require_gradients("apply"); });
   const Stopwatch stopwatch;
   prepare(Mode::train, 0, ranks().all(), {.part = StepForm::update}, false);
   model_->parameters()->mark_newer(this);
@@ -223,9 +253,14 @@ void Trainer::set(int group, Setting setting, double value) {
 
 void Trainer::set_frozen(int group, bool is_frozen) {
   check_usable();
-  if (run_->is_frozen(group) == is_frozen) return;
-  refresh_store();
-  run_ = run_->with_frozen(*context_, *model_, local_, group, is_frozen);
+  std::unique_ptr<TrainingRun> next;
+  peers_->run_in_all("freezing a group", [&] {
+    if (run_->is_frozen(group) == is_frozen) return;
+    refresh_store();
+    next = run_->with_frozen(*context_, *model_, local_, group, is_frozen);
+  });
+  if (!next) return;
+  run_ = std::move(next);
   peers_ = std::make_unique<Peers>(local_, layout().ranks(), ranks(), options().labels.ignored, options().deadline_ms);
 }
 

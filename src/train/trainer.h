@@ -104,12 +104,24 @@ class Trainer : public ParameterOwner {
   const RunResults& evaluate(const BatchView& view, const ActiveRanks& active);  // valid until the next run
   const std::atomic<bool>* stop_request() const { return peers_->exist() ? nullptr : &stop_requested_; }
   const Peers& peers() const { return *peers_; }
+  // Agrees with the other processes on a batch, as Peers::take, and on the values of the model.
+  template <typename TakeStop, typename Check>
+  bool take(const char* what, const BatchOrigin* origin, BatchView& view, TakeStop takes_stop, Check check,
+            double weight = 1) {
+    const Standing own = standing(weight);
+    if (!peers_->take({what, origin, own}, view, takes_stop, check)) return false;
+    if (own.has_new_values) share_values();  // in all processes
+    return true;
+  }
   bool take_stop_request() { return stop_requested_.exchange(false); }
   bool tell(const Progress& progress) const { return !progress_ || progress_(progress); }
 
   Use& busy() { return busy_; }
 
  private:
+  Standing standing(double weight) const;
+  void share_values();
+
   std::shared_ptr<Context> context_;
   std::shared_ptr<Model> model_;
   const LocalDevices local_;

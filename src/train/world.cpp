@@ -2,10 +2,10 @@
 #include "train/world.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "comm/transports.h"
+#include "core/packed.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "models/print.h"
@@ -79,20 +79,39 @@ std::string difference(const std::string& theirs, const std::string& first) {
               printable(first.substr(begin, kShown)), "'");
 }
 
-void compare(const nlohmann::json& theirs, const nlohmann::json& first, int rank) {
+void compare(const Fields& theirs, const Fields& first, int rank) {
   for (size_t i = 0; i < first.size(); ++i) {
-    const std::string name = first[i][0], own = i < theirs.size() ? std::string(theirs[i][1]) : "";
-    if (own != first[i][1])
-      throw Error(Status::mismatch,
-                  text("troika_model_attach: ", name, " of rank ", rank, " is ", difference(own, first[i][1])));
+    const std::string value = i < theirs.size() ? theirs[i].second : "";
+    if (value != first[i].second)
+      throw Error(Status::mismatch, text("troika_model_attach: ", first[i].first, " of rank ", rank, " is ",
+                                         difference(value, first[i].second)));
   }
 }
 
-// CPUs have no NCCL; everything else of the host goes over the link, too.
-std::string link_of(const ProcessGroup& group) {
-  const std::string& named = group.options().transport;
-  return named.empty() || named == "nccl" ? "gloo" : named;
-}
+// What a process says when it attaches a model.
+struct Offer {
+  std::vector<DeviceId> devices;
+  Fields fields;
+
+  std::string encode() const {
+    Packer message;
+    message.number(static_cast<int64_t>(devices.size()));
+    for (DeviceId device : devices) message.text(to_string(device));
+    for (const auto& [name, value] : fields) message.text(name).text(value);
+    return message.bytes();
+  }
+  static Offer decode(const std::string& bytes) {
+    Unpacker message(bytes);
+    Offer offer;
+    for (int64_t devices = message.number(); devices > 0; --devices)
+      offer.devices.push_back(parse_device(message.text()));
+    while (!message.is_at_end()) {
+      std::string name = message.text();
+      offer.fields.emplace_back(std::move(name), message.text());
+    }
+    return offer;
+  }
+};
 
 }  // namespace
 
@@ -101,14 +120,12 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
   std::shared_ptr<Exchange> exchange = group.create_exchange();
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(group.options().deadline_ms);
   try {
-    nlohmann::json own;
-    for (DeviceId device : devices) own["devices"].push_back(to_string(device));
-    for (const auto& [name, value] : fields_of(context, model, options)) own["fields"].push_back({name, value});
-    const std::vector<std::string> said = exchange->all_gather("attaching a model", own.dump(), deadline);
-    std::vector<nlohmann::json> all;
-    for (const std::string& message : said) all.push_back(nlohmann::json::parse(message));
+    const Offer own{devices, fields_of(context, model, options)};
+    std::vector<Offer> all;
+    for (const std::string& message : exchange->all_gather("attaching a model", own.encode(), deadline))
+      all.push_back(Offer::decode(message));
     for (int rank = 1; rank < group.size(); ++rank)
-      compare(all[static_cast<size_t>(rank)]["fields"], all[0]["fields"], rank);
+      compare(all[static_cast<size_t>(rank)].fields, all[0].fields, rank);
 
     // Channels and layers are split among neighbours.
     std::vector<int> order(static_cast<size_t>(group.size()));
@@ -118,19 +135,19 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
     std::vector<int> owners, held;
     DeviceKind kind = devices.empty() ? DeviceKind::cpu : devices[0].kind;
     for (int process : order)
-      for (const nlohmann::json& device : all[static_cast<size_t>(process)]["devices"]) {
+      for (DeviceId device : all[static_cast<size_t>(process)].devices) {
         if (process == group.rank()) held.push_back(static_cast<int>(owners.size()));
         owners.push_back(process);
-        if (const DeviceId id = parse_device(device); id.kind != kind)
-          throw Error(Status::mismatch, text("troika_model_attach: rank ", process, " has ", id, ", rank ", group.rank(),
+        if (device.kind != kind)
+          throw Error(Status::mismatch, text("troika_model_attach: rank ", process, " has ", device, ", rank ", group.rank(),
                                              " has ", devices[0], "; need devices of one kind"));
       }
     const int world_size = static_cast<int>(owners.size());
     LocalDevices local(world_size, std::move(held), std::move(devices));
     if (group.size() == 1) return local;
     local.owners = std::move(owners);
-    local.link = connect_processes(link_of(group), context.plugin_folder(), exchange,
-                                   {group.options().interface, deadline});
+    local.link = connect_processes(group.options().link_name(), context.plugin_folder(), exchange,
+                                   {group.options().interface, deadline}, "the end of a trainer");
     local.exchange = std::move(exchange);
     return local;
   } catch (const std::exception& e) {

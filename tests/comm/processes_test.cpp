@@ -23,7 +23,7 @@ class WorldOfProcesses {
     on_every_process(processes_, [&](int process) {
       World world{static_cast<int>(owners.size()), {}, false, owners};
       world.link = connect_processes("gloo", TROIKA_PLUGIN_FOLDER, groups_[static_cast<size_t>(process)]->create_exchange(),
-                                     {"", in(20s)});
+                                     {"", in(20s)}, "the end of a test");
       transports_[static_cast<size_t>(process)] = create_process_transport(world, local_transport.create(world));
     });
   }

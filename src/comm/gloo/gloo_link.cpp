@@ -9,7 +9,6 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <atomic>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "core/block_signals.h"
 #include "core/error.h"
 #include "core/named_thread.h"
+#include "core/packed.h"
 #include "core/text.h"
 #include "group/address.h"
 
@@ -153,7 +153,7 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
   const int rank = exchange.rank(), size = exchange.size();
   gloo::transport::tcp::attr attributes;
   attributes.hostname = settings.interface.empty() ? "127.0.0.1" : local_address(settings.interface, "group: interface").host();
-  std::string own;
+  Packer own;
   try {
     const BlockSignals blocked;  // for Gloo's thread
     device_ = gloo::transport::tcp::CreateDevice(attributes);
@@ -162,14 +162,12 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
     for (int peer = 0; peer < size; ++peer) {
       std::vector<char> address;
       if (peer != rank) address = context_->createPair(peer)->address().bytes();
-      const auto bytes = static_cast<uint32_t>(address.size());
-      own.append(reinterpret_cast<const char*>(&bytes), sizeof bytes);
-      own.append(address.data(), address.size());
+      own.text({address.data(), address.size()});
     }
   } catch (const std::exception& e) {
     throw Error(Status::comm, text("Gloo at ", attributes.hostname, ": ", reason_of(e)));
   }
-  const std::vector<std::string> all = exchange.all_gather("the addresses of Gloo", own, settings.deadline);
+  const std::vector<std::string> all = exchange.all_gather("the addresses of Gloo", own.bytes(), settings.deadline);
   // All at once: if one process does not come, the pairs of the others connect all the same.
   std::vector<std::exception_ptr> errors(static_cast<size_t>(size));
   std::vector<std::thread> threads;
@@ -185,7 +183,7 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
     };
     try {
       threads.push_back(named_thread("troika connect", body));
-    } catch (const std::system_error&) {  // there are no more threads
+    } catch (const std::exception&) {  // there are no more threads
       body();
     }
   }
@@ -196,19 +194,11 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
 
 // `addresses`: of the peer's ends for each process.
 void GlooLink::connect(int peer, const std::string& addresses) {
-  std::vector<char> address;
-  size_t at = 0;
-  for (int i = 0; i <= context_->rank; ++i) {
-    uint32_t bytes = 0;
-    if (addresses.size() - at < sizeof bytes) throw Error(Status::comm, text("process ", peer, " has no address of Gloo"));
-    std::memcpy(&bytes, addresses.data() + at, sizeof bytes);
-    at += sizeof bytes;
-    if (addresses.size() - at < bytes) throw Error(Status::comm, text("process ", peer, " has no address of Gloo"));
-    address.assign(addresses.data() + at, addresses.data() + at + bytes);
-    at += bytes;
-  }
+  Unpacker ends(addresses);
+  std::string address;
+  for (int i = 0; i <= context_->rank; ++i) address = ends.text();
   try {
-    context_->getPair(peer)->connect(address);
+    context_->getPair(peer)->connect({address.begin(), address.end()});
   } catch (const std::exception& e) {
     throw Error(Status::comm, text("process ", peer, ": Gloo cannot connect: ", reason_of(e)));
   }
@@ -241,7 +231,7 @@ void GlooLink::require_usable() const {
 void GlooLink::abort(const std::string& reason) {
   std::lock_guard lock(mutex_);
   if (is_aborted_) return;
-  reason_ = reason;
+  store_reason(reason_, reason);
   is_aborted_ = true;
   for (GlooBuffer* buffer : buffers_) buffer->end_waits();
 }

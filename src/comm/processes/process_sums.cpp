@@ -81,10 +81,10 @@ void ProcessSums::check_usable(size_t local) const {
   if (!failure_.empty()) throw Error(Status::comm, text("rank ", rank_of(local), ": the group was aborted: ", failure_));
 }
 
-void ProcessSums::abort(const std::string& reason) {
+void ProcessSums::abort(const std::string& reason) noexcept {
   {
     std::lock_guard lock(mutex_);
-    if (failure_.empty()) failure_ = reason;
+    if (failure_.empty()) store_reason(failure_, reason);
   }
   changed_.notify_all();
   link_->abort(reason);

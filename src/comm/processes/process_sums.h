@@ -42,7 +42,7 @@ class ProcessSums {
   void start(int index, size_t local, const Collective& collective, void* data);
   void wait(int index, size_t local, Deadline deadline);
   void check_usable(size_t local) const;
-  void abort(const std::string& reason);
+  void abort(const std::string& reason) noexcept;
   int rank_of(size_t local) const { return static_cast<int>(parts_.own().positions[local]); }
   void run();
 

@@ -10,7 +10,8 @@
 namespace troika {
 namespace {
 
-constexpr int kHostGroup = 0;  // the id of the group of processes
+// Ids of the group of processes.
+constexpr int kHostGroup = 0, kHostMessages = 1, kFirstGroup = 2;
 
 class ProcessTransport : public Transport {
  public:
@@ -47,7 +48,7 @@ class ProcessTransport : public Transport {
   const std::vector<int> owners_;
   const std::unique_ptr<Transport> local_;
   const std::shared_ptr<SharedLink> link_;
-  int next_id_ = kHostGroup + 1;  // of groups: the same in all processes
+  int next_id_ = kFirstGroup;  // of groups: the same in all processes
 };
 
 }  // namespace
@@ -58,10 +59,26 @@ bool connects_processes(const World& world) {
   });
 }
 
-std::unique_ptr<Communicator> create_process_communicator(const std::shared_ptr<SharedLink>& link) {
-  std::vector<int> processes(static_cast<size_t>(link->processes()));
+namespace {
+
+std::vector<int> processes_of(const SharedLink& link) {
+  std::vector<int> processes(static_cast<size_t>(link.processes()));
   std::iota(processes.begin(), processes.end(), 0);
+  return processes;
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> create_process_communicator(const std::shared_ptr<SharedLink>& link) {
+  const std::vector<int> processes = processes_of(*link);
   auto ends = ProcessSums::create_communicators(link, kHostGroup, processes, processes);
+  return std::move(ends[static_cast<size_t>(link->process())]);
+}
+
+std::unique_ptr<Messenger> create_process_messenger(const std::shared_ptr<SharedLink>& link) {
+  const std::vector<int> processes = processes_of(*link);
+  std::vector<std::unique_ptr<Messenger>> local(1);
+  auto ends = create_process_messengers(link, kHostMessages, processes, processes, std::move(local));
   return std::move(ends[static_cast<size_t>(link->process())]);
 }
 

@@ -10,7 +10,8 @@ namespace troika {
 std::unique_ptr<Transport> create_process_transport(const World& world, std::unique_ptr<Transport> local);
 bool connects_processes(const World& world);
 
-// Returns this process's end of a group with one rank per process of the link.
+// Return this process's end of a group with one rank per process of the link.
 std::unique_ptr<Communicator> create_process_communicator(const std::shared_ptr<SharedLink>& link);
+std::unique_ptr<Messenger> create_process_messenger(const std::shared_ptr<SharedLink>& link);
 
 }  // namespace troika

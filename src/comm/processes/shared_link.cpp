@@ -8,8 +8,8 @@ constexpr std::chrono::seconds kTimeToLeave{10};
 
 }  // namespace
 
-SharedLink::SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link> link)
-    : exchange_(std::move(exchange)), link_(std::move(link)) {
+SharedLink::SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link> link, const char* end)
+    : exchange_(std::move(exchange)), link_(std::move(link)), end_(end) {
   exchange_->on_failure([this](const std::string& reason) {
     is_aborted_ = true;
     link_->abort(reason);
@@ -20,12 +20,12 @@ SharedLink::~SharedLink() {
   exchange_->on_failure(nullptr);
   if (is_aborted_) return;
   try {
-    exchange_->all_gather("the end of a trainer", "", std::chrono::steady_clock::now() + kTimeToLeave);
+    exchange_->all_gather(end_, "", std::chrono::steady_clock::now() + kTimeToLeave);
   } catch (const std::exception&) {  // another process is lost, or keeps its trainer
   }
 }
 
-void SharedLink::abort(const std::string& reason) {
+void SharedLink::abort(const std::string& reason) noexcept {
   if (is_aborted_.exchange(true)) return;
   link_->abort(reason);
   exchange_->abort(reason);

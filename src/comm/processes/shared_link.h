@@ -11,8 +11,8 @@ namespace troika {
 
 class SharedLink {
  public:
-  // A failure of the exchange aborts the link.
-  SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link> link);
+  // A failure of the exchange aborts the link. `end` names the end of the link for messages.
+  SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link> link, const char* end);
   // Waits until no process needs the link, but not long: bytes on their way to another process
   // would be lost with the connection.
   ~SharedLink();
@@ -23,11 +23,12 @@ class SharedLink {
     return link_->create_buffer(process, data, bytes);
   }
   // In every process. Any thread.
-  void abort(const std::string& reason);
+  void abort(const std::string& reason) noexcept;
 
  private:
   const std::shared_ptr<Exchange> exchange_;
   const std::unique_ptr<Link> link_;
+  const char* const end_;
   std::atomic<bool> is_aborted_ = false;
 };
 
