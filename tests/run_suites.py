@@ -32,13 +32,18 @@ THREAD_FILTER = "-Cases/Gradients.*"
 SANITIZED_SHARDS = 2
 SHARDED = ("unit", "conformance", "equivalence")
 
+# TROIKA_TEST_PART=2/4 runs the second quarter of these suites under a sanitizer. They are the longest,
+# and the normal run has all of their tests.
+PARTED = ("conformance", "equivalence")
+
 # Threads of OpenMP sleep while they wait. On a loaded machine a thread that spins takes the core of
 # the thread that it waits for: the conformance suite took 356 s there, and takes 31 s now.
 WAITING = {"OMP_WAIT_POLICY": "passive"}
 SANITIZER_OPTIONS = {
     "ASAN_OPTIONS": "abort_on_error=0:detect_leaks=1:allocator_may_return_null=1",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:suppressions="
+                    + os.path.join(os.path.dirname(os.path.abspath(__file__)), "thread_sanitizer.txt"),
 }
 
 def command_prefix(sanitize):
@@ -168,11 +173,24 @@ def run_share(test, folder, sanitize, share, shares):
     return counts, output
 
 
+def part_of(test, sanitize):
+    """Returns the part of a suite's tests to run, from 1 on, and the number of parts."""
+    given = os.environ.get("TROIKA_TEST_PART", "")
+    if not given or sanitize == "none" or test["name"] not in PARTED:
+        return 1, 1
+    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", given)
+    if not match or int(match[1]) > int(match[2]):
+        sys.exit(f"run: TROIKA_TEST_PART is '{given}', need PART/PARTS such as 2/4")
+    return int(match[1]), int(match[2])
+
+
 def run_suite(test, folder, sanitize):
     """Runs a program. Returns its counts and the first and last lines of each share's output."""
     shares = test.get("shares") or (SANITIZED_SHARDS if sanitize != "none" and test["name"] in SHARDED else 1)
+    part, parts = part_of(test, sanitize)
+    mine = range((part - 1) * shares, part * shares)
     with concurrent.futures.ThreadPoolExecutor(shares) as pool:
-        results = list(pool.map(lambda share: run_share(test, folder, sanitize, share, shares), range(shares)))
+        results = list(pool.map(lambda share: run_share(test, folder, sanitize, share, parts * shares), mine))
     total = Counts()
     for counts, _ in results:
         total.add(counts)

@@ -156,8 +156,8 @@ TROIKA_API(troika_status) troika_group_reduce_scatter(troika_group group, troika
 
 /**
  * Sends the elements of `tensor` to process `to`, which calls `troika_group_receive`. Returns when
- * the tensor may change; the receiver need not have called yet. At the first call that needs a
- * connection, all processes of the group connect: then all make some call of this section.
+ * the tensor may change; the receiver need not have called yet. All processes connect to each other
+ * in their first call of the group that communicates, so each must make one.
  *
  * Errors: those of `troika_group_all_reduce`. One thread per group at a time.
  */

@@ -1,11 +1,11 @@
 // troika_context_*, versions and status names.
 #include <troika/context.h>
-#include <zlib.h>
 
 #include "api/context_handle.h"
 #include "api/field_check.h"
 #include "api/structs.h"
 #include "api/user_data.h"
+#include "comm/links.h"
 #include "core/build.h"
 #include "core/environment.h"
 #include "train/context.h"
@@ -15,13 +15,7 @@ using namespace troika::api;
 
 int32_t troika_version(void) { return TROIKA_VERSION; }
 
-const char* troika_build_info(void) {
-  // Never freed: the text must outlive every thread.
-  static const std::string* const info =
-      new std::string(text("troika ", TROIKA_VERSION_STRING, ", commit ", build_commit(),
-                           ", compiler " __VERSION__ ", oneDNN " TROIKA_ONEDNN_VERSION ", zlib " ZLIB_VERSION));
-  return info->c_str();
-}
+const char* troika_build_info(void) { return build_info(); }
 
 const char* troika_status_name(troika_status status) {
   switch (status) {
@@ -154,7 +148,9 @@ troika_status troika_context_describe_backends(troika_context context, char* buf
   constexpr const char* kName = "troika_context_describe_backends";
   return guard(error, [&] {
     const auto object = object_of(context, kName, "context");
-    write_text(join(object->backends().describe(), "\n"), buffer, capacity, out_size, kName);
+    std::vector<std::string> lines = object->backends().describe();
+    for (std::string& line : describe_links(object->plugin_folder())) lines.push_back(std::move(line));
+    write_text(join(lines, "\n"), buffer, capacity, out_size, kName);
   });
 }
 

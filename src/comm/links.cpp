@@ -6,6 +6,11 @@
 #include "device/plugin.h"
 
 namespace troika {
+namespace {
+
+constexpr const char* kLinks[] = {"gloo"};  // that come with the library
+
+}  // namespace
 
 const LinkDef& require_link(const std::string& name, const std::string& plugin_folder) {
   const LoadedPlugin loaded = load_plugin(name, plugin_folder);
@@ -13,6 +18,15 @@ const LinkDef& require_link(const std::string& name, const std::string& plugin_f
   if (!loaded.plugin->link)
     throw Error(Status::unsupported, text("group: transport '", name, "': plug-in ", loaded.path, " has no link"));
   return *loaded.plugin->link;
+}
+
+std::vector<std::string> describe_links(const std::string& plugin_folder) {
+  std::vector<std::string> lines;
+  for (const char* name : kLinks) {
+    const LoadedPlugin loaded = load_plugin(name, plugin_folder);
+    lines.push_back(loaded.plugin ? text(name, ' ', loaded.versions) : text(name, ", not usable: ", loaded.reason));
+  }
+  return lines;
 }
 
 }  // namespace troika

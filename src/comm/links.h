@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "comm/link.h"
 
@@ -10,5 +11,8 @@ namespace troika {
 // Returns the link of the plug-in libtroika_<name>.so. UNSUPPORTED with the reason if there is
 // none.
 const LinkDef& require_link(const std::string& name, const std::string& plugin_folder);
+
+// Returns a line for each link: its versions, or why it cannot be used. Loads all of them.
+std::vector<std::string> describe_links(const std::string& plugin_folder);
 
 }  // namespace troika

@@ -95,8 +95,10 @@ void HostCollectives::attempt(F f) {
   }
 }
 
-HostCollectives::Connection& HostCollectives::connection() {
-  if (!connection_) attempt([&] {
+// Two processes may send each other a message first, while the others make another call: the first
+// call of each process connects, whatever it is.
+void HostCollectives::connect() {
+  if (!connection_ && group_.size() > 1) attempt([&] {
       auto connected = std::make_unique<Connection>();
       connected->link = connect_processes(group_.options().link_name(), plugin_folder_, exchange_,
                                           {group_.options().interface, deadline()}, "the end of a group");
@@ -105,10 +107,10 @@ HostCollectives::Connection& HostCollectives::connection() {
       connected->messenger = create_host_messenger(connected->link);
       connection_ = std::move(connected);
     });
-  return *connection_;
 }
 
 std::vector<std::string> HostCollectives::agree(const char* what, const std::string& own) {
+  connect();
   return exchange_->all_gather(what, own, deadline());
 }
 
@@ -140,7 +142,7 @@ void HostCollectives::check_peer(const char* what, int process) const {
 
 void HostCollectives::run(const Collective& collective, void* data) {
   if (group_.size() == 1) return;
-  Communicator& communicator = *connection().communicator;
+  Communicator& communicator = *connection_->communicator;
   attempt([&] {
     communicator.start(0, collective, data);
     communicator.wait(0, deadline());
@@ -235,7 +237,8 @@ std::vector<std::byte> HostCollectives::reduce_scatter(const TensorType& type, c
 void HostCollectives::send(int to, const TensorType& type, const void* data) {
   check_peer("send: to", to);
   if (to == group_.rank()) throw Error(Status::invalid_argument, text("send: to is ", to, ", this process itself"));
-  Messenger& messenger = *connection().messenger;
+  connect();
+  Messenger& messenger = *connection_->messenger;
   attempt([&] {
     const std::string form = encode(type);
     messenger.send(to, form_slot, form.data(), form.size(), deadline());
@@ -247,7 +250,8 @@ void HostCollectives::receive(int from, const TensorType& type, void* data) {
   check_peer("receive: from", from);
   if (from == group_.rank())
     throw Error(Status::invalid_argument, text("receive: from is ", from, ", this process itself"));
-  Messenger& messenger = *connection().messenger;
+  connect();
+  Messenger& messenger = *connection_->messenger;
   TensorType theirs;
   attempt([&] {
     std::string form = encode(type);

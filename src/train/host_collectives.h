@@ -13,8 +13,7 @@
 
 namespace troika {
 
-// Data are in host memory, row-major. The processes connect at the first call that needs a
-// connection. One thread at a time. Each call checks first that all processes make the same call:
+// Data are in host memory, row-major. The processes connect at their first call. One thread at a time. Each call checks first that all processes make the same call:
 // COMM if not, MISMATCH if their data do not fit together. After another COMM no call works.
 class HostCollectives {
  public:
@@ -38,7 +37,7 @@ class HostCollectives {
 
  private:
   struct Connection;
-  Connection& connection();
+  void connect();
   std::vector<std::string> agree(const char* what, const std::string& own);
   void agree_on_type(const char* what, const TensorType& type, int root);
   void check_peer(const char* what, int process) const;

@@ -143,6 +143,13 @@ TEST_F(ContextApi, describes_its_backends) {
   EXPECT_TRUE(text.starts_with("cpu 1.1.0, commit ")) << text;
   EXPECT_NE(text.find(", oneDNN "), std::string::npos) << text;
   EXPECT_NE(text.find("\ncuda, not usable: the context's backends are cpu"), std::string::npos) << text;
+  EXPECT_NE(text.find("\ngloo"), std::string::npos) << text;
+  options.backend_folder = TROIKA_PLUGIN_FOLDER;
+  expect_ok(troika_context_create(&options, &context, &error_));
+  text.resize(4096);
+  expect_ok(troika_context_describe_backends(context, text.data(), 4096, nullptr, &error_));
+  troika_context_destroy(context);
+  EXPECT_NE(text.find(", Gloo "), std::string::npos) << text;
   expect_refused(troika_context_describe_backends(context_, nullptr, -1, nullptr, &error_), kInvalid, "buffer of -1");
 }
 

@@ -1,0 +1,338 @@
+// Trainers of a group of two processes, as threads of one program: what the processes compare
+// before each batch, and errors of one of them.
+#include <troika/troika.h>
+
+#include <cstring>
+#include <functional>
+
+#include "api/api_test.h"
+#include "group/processes.h"
+
+namespace troika::test {
+namespace {
+
+// One process: its objects, and checks.
+class Process : public ApiTest {
+ public:
+  void TestBody() override {}
+  Process(int rank, int size, const std::string& rendezvous) : rank_(rank) {
+    troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
+    options.cpu_threads = 1;
+    options.backend_folder = TROIKA_PLUGIN_FOLDER;
+    expect_ok(troika_context_create(&options, &context_, &error_));
+    troika_group_options of_group = TROIKA_GROUP_OPTIONS_INIT;
+    of_group.rank = rank;
+    of_group.processes = size;
+    of_group.rendezvous = rendezvous.c_str();
+    of_group.deadline_ms = 20'000;
+    expect_ok(troika_group_create(context_, &of_group, &group_, &error_));
+  }
+  ~Process() override {
+    TearDown();
+    troika_group_destroy(group_);
+  }
+
+  int rank() const { return rank_; }
+  // `change` may change options.
+  void attach(const std::function<void(troika_trainer_options&)>& change = [](troika_trainer_options&) {},
+              int32_t device_count = 2) {
+    make_model();
+    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+    options.momentum = 0.9;
+    options.group = group_;
+    options.deadline_ms = 20'000;
+    change(options);
+    const troika_device devices[] = {kCpu0, kCpu1};
+    expect_ok(troika_model_attach(model_, devices, device_count, &options, &trainer_, &error_));
+  }
+  // A loader that reads this process's rows.
+  void load(int64_t n = 24, int32_t batch = 8) {
+    make_loader(n, batch);
+    expect_ok(troika_trainer_divide_loader(trainer_, loader_, &error_));
+  }
+  troika_batch next() {
+    troika_batch batch = nullptr;
+    expect_ok(troika_loader_next(loader_, &batch, &error_));
+    return batch;
+  }
+  void seek(int64_t batch) {
+    troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
+    position.batch = batch;
+    expect_ok(troika_loader_seek(loader_, &position, &error_));
+  }
+  void set_weights(float value) {
+    const std::vector<float> values(48, value);
+    expect_ok(troika_model_set_parameter(model_, "fc.weight", values.data(), 192, &error_));
+  }
+
+  using ApiTest::context_, ApiTest::error_, ApiTest::expect_ok, ApiTest::expect_refused, ApiTest::loader_,
+      ApiTest::model_, ApiTest::step, ApiTest::trainer_, ApiTest::weights;
+  troika_group group_ = nullptr;
+
+ private:
+  const int rank_;
+};
+
+class GroupTrainers : public testing::Test {
+ protected:
+  // Calls body(process) in each of two processes.
+  void run(const std::function<void(Process&)>& body) {
+    const TempDirectory folder;
+    const std::string rendezvous = "file://" + (folder.path() / "rendezvous").string();
+    on_every_process(2, [&](int rank) {
+      Process process(rank, 2, rendezvous);
+      body(process);
+    });
+  }
+};
+
+// A refused step changes nothing: both processes go on, and end with the same weights.
+TEST_F(GroupTrainers, CompareLearningRates) {
+  std::vector<float> weights[2];
+  run([&](Process& p) {
+    p.attach();
+    p.load();
+    p.expect_ok(p.step());
+    if (p.rank() == 1) p.expect_ok(troika_trainer_set_learning_rate(p.trainer_, -1, 0.25, &p.error_));
+    p.expect_refused(p.step(), TROIKA_ERROR_MISMATCH, "rank 1 has learning rate 0.25, rank 0 has 0.1");
+    if (p.rank() == 0) p.expect_ok(troika_trainer_set_learning_rate(p.trainer_, -1, 0.25, &p.error_));
+    p.expect_ok(p.step());
+    p.expect_ok(troika_trainer_check_replicas(p.trainer_, &p.error_));
+    weights[p.rank()] = p.weights();
+  });
+  EXPECT_EQ(weights[0], weights[1]);
+}
+
+TEST_F(GroupTrainers, CompareSettings) {
+  run([&](Process& p) {
+    p.attach();
+    p.load();
+    if (p.rank() == 0)
+      p.expect_ok(troika_trainer_set_option(p.trainer_, -1, TROIKA_OPTION_MOMENTUM, 0.5, &p.error_));
+    p.expect_refused(p.step(), TROIKA_ERROR_MISMATCH, "rank 1 has other settings than rank 0");
+  });
+}
+
+// Each process loads a file of its own, which need not be the same.
+TEST_F(GroupTrainers, CompareStepsDone) {
+  const TempDirectory folder;
+  const std::string files[] = {(folder.path() / "first").string(), (folder.path() / "second").string()};
+  run([&](Process& p) {
+    p.attach();
+    p.load();
+    for (const std::string& file : files) {
+      p.expect_ok(p.step());
+      p.expect_ok(troika_trainer_save(p.trainer_, file.c_str(), &p.error_));
+    }
+    const std::string& own = files[p.rank()];
+    p.expect_ok(troika_trainer_load(p.trainer_, own.c_str(), nullptr, &p.error_));
+    p.expect_refused(p.step(), TROIKA_ERROR_MISMATCH, "rank 1 has done 2 steps, rank 0 has done 1");
+    p.expect_ok(troika_trainer_load(p.trainer_, files[0].c_str(), nullptr, &p.error_));
+    p.expect_ok(p.step());
+  });
+}
+
+// What a host writes into its model reaches the devices of all processes, or of none.
+TEST_F(GroupTrainers, CompareWhatTheirHostsWrote) {
+  std::vector<float> weights[2];
+  run([&](Process& p) {
+    p.attach();
+    p.load();
+    p.expect_ok(p.step());
+    if (p.rank() == 1) p.set_weights(0.5f);
+    p.expect_refused(p.step(), TROIKA_ERROR_MISMATCH,
+                     "rank 1 has new values of the model, written by its host; rank 0 has none");
+    if (p.rank() == 0) p.set_weights(0.25f);
+    p.expect_ok(p.step());  // with the values of rank 0
+    p.expect_ok(troika_trainer_check_replicas(p.trainer_, &p.error_));
+    weights[p.rank()] = p.weights();
+  });
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_LT(weights[0][0], 0.4f);
+}
+
+// A model that gets its values after it has been attached, from another seed in each process, and
+// a loader whose samples are kept on the devices.
+TEST_F(GroupTrainers, TakeTheValuesOfTheFirst) {
+  std::vector<float> weights[2];
+  run([&](Process& p) {
+    p.attach();
+    p.set_weights(p.rank() == 0 ? 0.25f : 0.5f);
+    p.load();
+    troika_metrics metrics = TROIKA_METRICS_INIT;
+    p.expect_ok(troika_trainer_train_epoch(p.trainer_, p.loader_, &metrics, &p.error_));
+    p.expect_ok(troika_trainer_check_replicas(p.trainer_, &p.error_));
+    weights[p.rank()] = p.weights();
+  });
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_LT(weights[0][0], 0.4f);
+}
+
+TEST_F(GroupTrainers, ShareTheErrorOfALoad) {
+  const TempDirectory folder;
+  const std::string file = (folder.path() / "state").string();
+  run([&](Process& p) {
+    p.attach();
+    p.load();
+    p.expect_ok(p.step());
+    p.expect_ok(troika_trainer_save(p.trainer_, file.c_str(), &p.error_));
+    const std::vector<float> before = p.weights();
+    const std::string path = p.rank() == 1 ? file + ".lost" : file;
+    p.expect_refused(troika_trainer_load(p.trainer_, path.c_str(), nullptr, &p.error_), TROIKA_ERROR_NOT_FOUND, "state.lost");
+    EXPECT_EQ(p.weights(), before);
+    p.expect_ok(p.step());
+    p.expect_ok(troika_trainer_load(p.trainer_, file.c_str(), nullptr, &p.error_));
+    EXPECT_EQ(p.weights(), before);
+  });
+}
+
+TEST_F(GroupTrainers, ShareTheErrorOfAPiece) {
+  run([&](Process& p) {
+    p.attach();
+    p.load();
+    const troika_batch batch = p.next();
+    p.expect_refused(troika_trainer_apply(p.trainer_, nullptr, &p.error_), TROIKA_ERROR_NOT_INITIALIZED,
+                     "there is no backward pass");
+    troika_forward_options own_loss = TROIKA_FORWARD_OPTIONS_INIT;
+    own_loss.own_loss = 1;
+    troika_tensor output = nullptr;
+    p.expect_ok(troika_trainer_forward(p.trainer_, batch, &own_loss, &output, nullptr, &p.error_));
+    // Rank 1 passes no gradient.
+    const troika_status status = troika_trainer_backward(p.trainer_, p.rank() == 1 ? nullptr : output, &p.error_);
+    p.expect_refused(status, TROIKA_ERROR_INVALID_ARGUMENT, "the gradient of the output is NULL");
+    p.expect_ok(troika_trainer_backward(p.trainer_, output, &p.error_));
+    p.expect_ok(troika_trainer_apply(p.trainer_, nullptr, &p.error_));
+    p.expect_ok(troika_trainer_check_replicas(p.trainer_, &p.error_));
+    troika_tensor_destroy(output);
+    troika_forward_options weighted = TROIKA_FORWARD_OPTIONS_INIT;
+    weighted.weight = p.rank() == 1 ? 0.5 : 0.25;
+    p.expect_refused(troika_trainer_forward(p.trainer_, p.next(), &weighted, nullptr, nullptr, &p.error_),
+                     TROIKA_ERROR_MISMATCH, "rank 1 has weight 0.5, rank 0 has 0.25");
+  });
+}
+
+// The last layers are on the devices of the second process, and both see the output.
+TEST_F(GroupTrainers, PassTheOutputOfSplitLayersToAll) {
+  std::vector<float> all;
+  for (int split = 0; split < 2; ++split) {
+    std::vector<float> outputs[2];
+    run([&](Process& p) {
+      const auto cut = [](troika_trainer_options& options) { options.mesh = {1, 2, 1, 0}; };
+      split == 1 ? p.attach(cut, 1) : p.attach();
+      p.set_weights(0.125f);
+      p.load();
+      troika_tensor output = nullptr;
+      p.expect_ok(troika_trainer_forward(p.trainer_, p.next(), nullptr, &output, nullptr, &p.error_));
+      troika_tensor_info info = TROIKA_TENSOR_INFO_INIT;
+      p.expect_ok(troika_tensor_describe(output, &info, &p.error_));
+      outputs[p.rank()].resize(static_cast<size_t>(info.size_bytes) / sizeof(float));
+      p.expect_ok(troika_tensor_to_host(output, outputs[p.rank()].data(), info.size_bytes, &p.error_));
+      troika_tensor_destroy(output);
+      if (split == 0) return;
+      troika_forward_options options = TROIKA_FORWARD_OPTIONS_INIT;
+      options.input_gradient = 1;
+      p.expect_refused(troika_trainer_forward(p.trainer_, p.next(), &options, nullptr, nullptr, &p.error_),
+                       TROIKA_ERROR_UNSUPPORTED, "input_gradient needs the first layers in every process");
+    });
+    if (split == 0) {  // each process has its rows
+      all = outputs[0];
+      all.insert(all.end(), outputs[1].begin(), outputs[1].end());
+    } else {
+      EXPECT_EQ(outputs[0], outputs[1]);
+      EXPECT_EQ(outputs[0], all);
+    }
+  }
+  EXPECT_EQ(all.size(), 8u * 3u);
+}
+
+TEST_F(GroupTrainers, StopTogether) {
+  run([&](Process& p) {
+    p.attach();
+    p.load();
+    p.expect_ok(p.step());
+    if (p.rank() == 1) p.expect_ok(troika_trainer_request_stop(p.trainer_, &p.error_));
+    EXPECT_EQ(p.step(), TROIKA_STOPPED);
+    p.expect_ok(p.step());
+  });
+}
+
+TEST_F(GroupTrainers, EndWhenOneMakesAnotherCall) {
+  run([&](Process& p) {
+    p.attach();
+    p.load();
+    troika_metrics metrics = TROIKA_METRICS_INIT;
+    const troika_status status = p.rank() == 0 ? p.step() : troika_trainer_evaluate(p.trainer_, p.loader_, &metrics, &p.error_);
+    p.expect_refused(status, TROIKA_ERROR_COMM, "calls");
+  });
+}
+
+// ---- loaders of a group ----
+
+// Every sample is read once, by one process, in the order of one process.
+TEST_F(GroupTrainers, DivideTheBatchesOfALoader) {
+  constexpr int64_t kSamples = 23, kBatch = 5;
+  std::vector<int32_t> labels[2];
+  std::vector<size_t> sizes[2];
+  std::vector<int32_t> whole;
+  run([&](Process& p) {
+    const int64_t image[] = {1, 4, 4};
+    troika_dataset dataset = nullptr;
+    p.expect_ok(troika_dataset_create_synthetic(p.context_, image, 3, kSamples, 1000, 1, &dataset, &p.error_));
+    for (const bool divides : {true, false}) {
+      troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+      options.batch = kBatch;
+      options.shuffle = 1;
+      options.seed = 3;
+      options.group = divides ? p.group_ : nullptr;
+      troika_loader loader = nullptr;
+      p.expect_ok(troika_loader_create(dataset, &options, &loader, &p.error_));
+      troika_batch batch = nullptr;
+      while (troika_loader_next(loader, &batch, &p.error_) == TROIKA_OK) {
+        troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+        p.expect_ok(troika_batch_describe(batch, &info, &p.error_));
+        const auto* const own = info.labels;
+        if (divides) {
+          labels[p.rank()].insert(labels[p.rank()].end(), own, own + info.n);
+          sizes[p.rank()].push_back(static_cast<size_t>(info.n));
+        } else if (p.rank() == 0) {
+          whole.insert(whole.end(), own, own + info.n);
+        }
+      }
+      troika_loader_destroy(loader);
+    }
+    troika_dataset_destroy(dataset);
+  });
+  EXPECT_EQ(sizes[0], (std::vector<size_t>{3, 3, 3, 3, 2}));
+  EXPECT_EQ(sizes[1], (std::vector<size_t>{2, 2, 2, 2, 1}));
+  std::vector<int32_t> together;
+  size_t at[2] = {};
+  for (size_t batch = 0; batch < sizes[0].size(); ++batch)
+    for (size_t rank = 0; rank < 2; ++rank)
+      for (size_t i = 0; i < sizes[rank][batch]; ++i) together.push_back(labels[rank][at[rank]++]);
+  EXPECT_EQ(together, whole);
+}
+
+// A trainer without a group would train on its share alone.
+TEST_F(GroupTrainers, RefuseALoaderOfAGroupWithoutAGroup) {
+  run([&](Process& p) {
+    p.attach([](troika_trainer_options& options) { options.group = nullptr; });
+    const int64_t image[] = {1, 4, 4};
+    troika_dataset dataset = nullptr;
+    p.expect_ok(troika_dataset_create_synthetic(p.context_, image, 3, 12, 3, 1, &dataset, &p.error_));
+    troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+    options.batch = 4;
+    options.group = p.group_;
+    troika_loader loader = nullptr;
+    p.expect_ok(troika_loader_create(dataset, &options, &loader, &p.error_));
+    p.expect_refused(troika_trainer_train_epoch(p.trainer_, loader, nullptr, &p.error_), TROIKA_ERROR_UNSUPPORTED,
+                     "attach the model with the group");
+    troika_batch batch = nullptr;
+    p.expect_ok(troika_loader_next(loader, &batch, &p.error_));
+    p.expect_ok(troika_trainer_step(p.trainer_, batch, nullptr, &p.error_));  // a loop of the host's own
+    troika_loader_destroy(loader);
+    troika_dataset_destroy(dataset);
+  });
+}
+
+}  // namespace
+}  // namespace troika::test
