@@ -32,8 +32,8 @@ THREAD_FILTER = "-Cases/Gradients.*"
 SANITIZED_SHARDS = 2
 SHARDED = ("unit", "conformance", "equivalence")
 
-# TROIKA_TEST_PART=2/4 runs the second quarter of these suites under a sanitizer. They are the longest,
-# and the normal run has all of their tests.
+# TROIKA_TEST_PART=2/4 runs the second quarter of these suites under a sanitizer. They are the
+# longest, and the normal run has all of their tests.
 PARTED = ("conformance", "equivalence")
 
 # Threads of OpenMP sleep while they wait. On a loaded machine a thread that spins takes the core of

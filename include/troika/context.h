@@ -95,7 +95,8 @@ TROIKA_API(troika_status) troika_context_create(const troika_context_options *op
 /**
  * Writes the backends that the context may use, and the transports between processes, one line
  * each: name, version, the commit that it was built from, and the versions of its libraries; or why
- * it cannot be used. Loads those that are not loaded yet. The rules for the buffer are those of `troika_model_print`.
+ * it cannot be used. Loads those that are not loaded yet. The rules for the buffer are those of
+ * `troika_model_print`.
  *
  * Errors: INVALID_ARGUMENT (a capacity below 0), OUT_OF_MEMORY. Any thread.
  */

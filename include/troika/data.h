@@ -379,8 +379,8 @@ typedef struct troika_loader_options {
   const double *weights;
   /** Weighted sampling: samples of an epoch; 0 (default): those of the dataset. */
   int64_t epoch_samples;
-  /** Reads only this process's share of each batch, for a loop of the caller's own: the samples of a
-   *  batch are divided in their order, and the first ranks have one more if they do not divide
+  /** Reads only this process's share of each batch, for a loop of the caller's own. The samples of
+   *  a batch are divided in their order, and the first ranks have one more if they do not divide
    *  evenly. A process may get none: a batch of 0 samples. All processes see the same number of
    *  batches. A trainer that has the group divides any loader by its own devices. NULL (default):
    *  whole batches. */

@@ -8,6 +8,7 @@
 #include "api/tensor_handle.h"
 #include "api/trainer_call.h"
 #include "api/user_data.h"
+#include "train/predict_rows.h"
 #include "train/state_reader.h"
 
 using namespace troika;
@@ -168,7 +169,7 @@ troika_status troika_trainer_predict(troika_trainer trainer, troika_tensor input
     std::vector<std::byte> host(x.type().bytes());
     std::vector<float> output;
     x.read(host.data());
-    const Shape shape = call.trainer.predict(x.type(), host.data(), output);
+    const Shape shape = predict_inputs(call.trainer, x.type(), host.data(), output);
     auto result = new_tensor(call, shape, kName);
     result->object->tensor->write(output.data());
     *out_output = result.release();

@@ -40,7 +40,7 @@ std::string join(const Items& items, std::string_view separator) {
 }
 
 // Stores why something failed, or "out of memory" if there is no room for the reason.
-inline void store_reason(std::string& to, const std::string& reason) noexcept {
+inline void store_reason(std::string& to, std::string_view reason) noexcept {
   try {
     to = reason;
   } catch (const std::bad_alloc&) {

@@ -47,6 +47,14 @@ void Connection::end(const std::string& reason) {
   store_reason(reason_, reason);
 }
 
+void Connection::end_by_error(int error) noexcept {
+  try {
+    end("failed: " + system_error_text(error));
+  } catch (const std::bad_alloc&) {
+    end("failed");
+  }
+}
+
 void Connection::close() {
   end("was closed");
   socket_ = Socket();
@@ -65,11 +73,11 @@ void Connection::send(std::string_view frame) {
   flush();
 }
 
-void Connection::flush() {
+void Connection::flush() noexcept {
   while (wants_to_send()) {
     const ptrdiff_t sent = socket_.send(outgoing_.data() + sent_, outgoing_.size() - sent_);
     if (sent == -1) return;
-    if (sent < 0) return end("failed: " + system_error_text(errno));
+    if (sent < 0) return end_by_error(errno);
     sent_ += static_cast<size_t>(sent);
   }
   outgoing_.clear();
@@ -96,7 +104,7 @@ void Connection::read(const std::function<void(std::string&&)>& take) {
     const ptrdiff_t received = socket_.receive(bytes, std::min(most, sizeof bytes));
     if (received == -1) return;
     if (received == 0) return end("closed the connection");
-    if (received < 0) return end("failed: " + system_error_text(errno));
+    if (received < 0) return end_by_error(errno);
     incoming_.append(bytes, static_cast<size_t>(received));
     const std::string_view begin = std::string_view(incoming_).substr(0, kProtocol.size());
     if (stage_ == Stage::greeting && begin != kProtocol.substr(0, begin.size()))

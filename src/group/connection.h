@@ -38,7 +38,7 @@ class Connection {
   // Sends as much as possible at once; the rest when `flush` is called. The connection is open. If
   // there is no memory for the frame, nothing has been sent.
   void send(std::string_view frame);
-  void flush();
+  void flush() noexcept;
   // Reads what has come, and calls take(frame) for each frame.
   void read(const std::function<void(std::string&&)>& take);
   void end(const std::string& reason);
@@ -47,6 +47,7 @@ class Connection {
  private:
   enum class Stage { greeting, proof, frames, ended };
 
+  void end_by_error(int error) noexcept;  // of the system
   size_t expected() const;  // bytes of the other side's next part
   void take_part(const std::function<void(std::string&&)>& take);
   void take_greeting();

@@ -33,6 +33,19 @@ std::string name_of_host() {
   return name;
 }
 
+Roster read_roster(Unpacker& frame) {
+  Roster roster;
+  while (!frame.is_at_end()) {
+    ProcessInfo process;
+    process.host = frame.text();
+    process.pid = frame.number();
+    process.node = static_cast<int>(frame.number());
+    process.local_rank = static_cast<int>(frame.number());
+    roster.push_back(std::move(process));
+  }
+  return roster;
+}
+
 }  // namespace
 
 Member::Member(std::unique_ptr<Connection> to_hub)
@@ -239,15 +252,7 @@ void Member::take(const std::string& bytes) {
         break;
       }
       case FrameKind::roster: {
-        Roster roster;
-        while (!frame.is_at_end()) {
-          ProcessInfo process;
-          process.host = frame.text();
-          process.pid = frame.number();
-          process.node = static_cast<int>(frame.number());
-          process.local_rank = static_cast<int>(frame.number());
-          roster.push_back(std::move(process));
-        }
+        Roster roster = read_roster(frame);
         if (roster.size() != size_) throw Malformed();
         roster_ = std::move(roster);
         break;

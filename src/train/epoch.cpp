@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/text.h"
+#include "train/agreement.h"
 #include "train/predict_rows.h"
 
 namespace troika {
@@ -89,7 +90,7 @@ BatchView Epoch::take_batch(Mode mode, const BatchOrigin& coming, const ActiveRa
   }
   static constexpr const char* kNames[] = {"a training step", "an evaluation", "a prediction"};
   BatchView view;
-  const bool goes_on = trainer_.take(kNames[static_cast<size_t>(mode)], &coming, view,
+  const bool goes_on = agree_on_batch(trainer_, kNames[static_cast<size_t>(mode)], &coming, view,
                                              [&] { return trainer_.take_stop_request() || !goes_on_; },
                                              [&] { view = read_batch(mode, coming, active); });
   if (!goes_on) throw Stopped();

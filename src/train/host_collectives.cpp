@@ -88,7 +88,9 @@ void HostCollectives::attempt(F f) {
   try {
     f();
   } catch (const std::exception& e) {
-    exchange_->abort(e.what());
+    std::string own;
+    store_reason(own, e.what());
+    exchange_->abort(own);
     if (const std::string reason = exchange_->failure(); !reason.empty())
       throw Error(Status::comm, text("group: rank ", group_.rank(), ": ", reason));
     throw;

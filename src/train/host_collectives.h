@@ -13,8 +13,9 @@
 
 namespace troika {
 
-// Data are in host memory, row-major. The processes connect at their first call. One thread at a time. Each call checks first that all processes make the same call:
-// COMM if not, MISMATCH if their data do not fit together. After another COMM no call works.
+// Data are in host memory, row-major. The processes connect at their first call. Each call checks
+// first that all processes make the same call: COMM if not, MISMATCH if their data do not fit
+// together. After COMM no call works. One thread at a time.
 class HostCollectives {
  public:
   // Both must outlive it.

@@ -12,7 +12,7 @@
 
 namespace troika {
 
-// What must be the same in all processes when a batch begins.
+// The numbers that must be the same in all processes when a batch begins.
 struct Standing {
   int64_t step = 0;
   double learning_rate = 0;
@@ -44,8 +44,8 @@ class Peers {
   };
   // Completes the view of this process's rows: the samples of the whole batch, the first row, and
   // the labels that count. Collective. Returns false if a process wants to stop: nothing may be
-  // done then. If a process cannot go on, if their standings differ, or if the rows are not those
-  // that the processes need, all throw, and all may go on with another batch. COMM if a process is
+  // done then. All throw if a process cannot go on, or if their standings differ, or if the rows
+  // are not those that the processes need; all may go on with another batch. COMM if a process is
   // lost.
   bool agree(BatchView& view, const Turn& turn) const;
 

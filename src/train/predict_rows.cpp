@@ -3,8 +3,13 @@
 
 #include <algorithm>
 
-namespace troika {
+#include "train/agreement.h"
 
+namespace troika {
+namespace {
+
+// Passes the output for the rows of each share, of a batch of n, from the process with the share's
+// last layers to all.
 void gather_output(const Trainer& trainer, int64_t n, std::vector<float>& output) {
   const RankMap& map = trainer.layout().ranks();
   const int64_t bytes = trainer.model()->output_shape().elements() * static_cast<int64_t>(sizeof(float));
@@ -16,6 +21,26 @@ void gather_output(const Trainer& trainer, int64_t n, std::vector<float>& output
                       trainer.ranks().process_of(last)});
   }
   trainer.ranks().all_gather(pieces, output.data());
+}
+
+// Whether another process may compute the last layers of this process's rows.
+bool is_output_elsewhere(const Trainer& trainer) { return trainer.peers().exist() && trainer.state().is_scattered(); }
+
+}  // namespace
+
+void make_room(const Trainer& trainer, BatchView& view, std::vector<float>& output) {
+  const bool is_elsewhere = is_output_elsewhere(trainer);
+  const int64_t rows = is_elsewhere ? view.n : view.rows;
+  output.resize(static_cast<size_t>(rows * trainer.model()->output_shape().elements()));
+  view.first_output = is_elsewhere ? 0 : view.first;
+}
+
+void gather_rows(const Trainer& trainer, const BatchView& view, std::vector<float>& output) {
+  if (!is_output_elsewhere(trainer)) return;
+  gather_output(trainer, view.n, output);
+  const int64_t elements = trainer.model()->output_shape().elements();
+  output.erase(output.begin(), output.begin() + view.first * elements);
+  output.resize(static_cast<size_t>(view.rows * elements));
 }
 
 void predict_rows(Trainer& trainer, const BatchView& view, Rows wants) {
@@ -42,7 +67,7 @@ Shape predict_inputs(Trainer& trainer, const TensorType& type, const void* input
     view.n = view.rows = type.shape[0];
     view.inputs = inputs;
   };
-  trainer.take("a prediction", nullptr, view, [] { return false; }, check);
+  agree_on_batch(trainer, "a prediction", nullptr, view, [] { return false; }, check);
   trainer.prepare(Mode::predict, view.n, trainer.ranks().all(), {}, false);
   const ParametersAfterwards afterwards(trainer.sync());
   const Shape shape = trainer.model()->output_shape().times(view.rows);

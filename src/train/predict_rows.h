@@ -7,14 +7,16 @@ namespace troika {
 
 enum class Rows { own, all };  // those of this process, or of all processes
 
-// Passes the output for the rows of each share, of a batch of n, from the process with the share's
-// last layers to all. Collective.
-void gather_output(const Trainer& trainer, int64_t n, std::vector<float>& output);
+// The output for this process's rows of a batch, of which another process may compute the last
+// layers: then there is room for the whole batch until the rows are gathered. Collective.
+void make_room(const Trainer& trainer, BatchView& view, std::vector<float>& output);
+void gather_rows(const Trainer& trainer, const BatchView& view, std::vector<float>& output);
 
 // Writes the network's output for the rows to `view.output`. Plans are prepared. Collective.
 void predict_rows(Trainer& trainer, const BatchView& view, Rows wants = Rows::own);
 
-// Predicts samples of the caller's own, and returns the output's shape. Collective.
+// Predicts samples of the caller's own. Returns the output's shape. `output` receives the output
+// for `type.shape[0]` samples, row-major. Collective.
 Shape predict_inputs(Trainer& trainer, const TensorType& type, const void* inputs, std::vector<float>& output);
 
 }  // namespace troika

@@ -2,6 +2,7 @@
 #include "train/single_batch.h"
 
 #include "core/stopwatch.h"
+#include "train/agreement.h"
 #include "train/predict_rows.h"
 
 namespace troika {
@@ -10,7 +11,7 @@ bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
   trainer.check_usable();
   const Stopwatch stopwatch;
   BatchView view;
-  const bool goes_on = trainer.take("an evaluation", origin_of(batch), view,
+  const bool goes_on = agree_on_batch(trainer, "an evaluation", origin_of(batch), view,
                                             [&] { return trainer.take_stop_request(); },
                                             [&] { view = trainer.checks().check(batch); });
   if (!goes_on) return false;
@@ -30,7 +31,7 @@ bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
 void predict_batch(Trainer& trainer, const Batch& batch, float* output) {
   trainer.check_usable();
   BatchView view;
-  trainer.take("a prediction", origin_of(batch), view, [] { return false; },
+  agree_on_batch(trainer, "a prediction", origin_of(batch), view, [] { return false; },
                        [&] { view = trainer.checks().check_samples(batch); });
   view.output = output;
   trainer.prepare(Mode::predict, view.n, trainer.ranks().all(), {}, false);

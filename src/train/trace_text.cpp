@@ -35,4 +35,10 @@ std::string require_trace(const LocalRanks& ranks) {
   return trace;
 }
 
+std::string print_plans(const LocalRanks& ranks) {
+  std::string plans;
+  for (const auto& [rank, replica] : ranks) plans += text("replica ", rank, " ", print_plan(replica->current_plan()));
+  return plans;
+}
+
 }  // namespace troika

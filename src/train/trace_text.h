@@ -1,4 +1,4 @@
-// The trace of the last step as text.
+// Plans, and the trace of the last step, as text.
 #pragma once
 
 #include <string>
@@ -10,5 +10,8 @@ namespace troika {
 // Returns one line per event: rank, begin and end in microseconds since the first event, the step's
 // kind, and a layer or number. NOT_INITIALIZED if no rank has recorded a step.
 std::string require_trace(const LocalRanks& ranks);
+
+// Returns the plan that each rank has prepared last.
+std::string print_plans(const LocalRanks& ranks);
 
 }  // namespace troika

@@ -7,6 +7,7 @@
 
 #include "core/stopwatch.h"
 #include "core/text.h"
+#include "train/agreement.h"
 #include "train/epoch.h"
 #include "train/predict_rows.h"
 
@@ -56,22 +57,6 @@ void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active, const Ste
   std::lock_guard lock(store.mutex());
   if (!run_->sync.is_uploaded()) refresh_store();
   run_->sync.upload();
-}
-
-Standing Trainer::standing(double weight) const {
-  if (!peers_->exist()) return {};
-  return {.step = run_->stepper.step(),
-          .learning_rate = learning_rate(-1),
-          .settings = run_->stepper.settings_checksum(),
-          .has_new_values = !run_->sync.is_uploaded(),
-          .weight = weight};
-}
-
-void Trainer::share_values() {
-  ParameterStore& store = *model_->parameters();
-  std::lock_guard lock(store.mutex());
-  refresh_store();
-  peers_->share_values(store);
 }
 
 void Trainer::pull() {
@@ -128,7 +113,7 @@ bool Trainer::step(const Batch& batch, StepResult& result, bool wants_results) {
     view = checks_.check(batch);
     if (batch.origin) run_->stepper.check_order(*batch.origin);
   };
-  if (!take("a training step", origin_of(batch), view, [&] { return take_stop_request(); }, check)) return false;
+  if (!agree_on_batch(*this, "a training step", origin_of(batch), view, [&] { return take_stop_request(); }, check)) return false;
   prepare(Mode::train, view.n, ranks().all());
   result = start_step(view, origin_of(batch),
                       wants_results || options().conditioning.checks_finite() ? Results::own : Results::none);
@@ -141,10 +126,6 @@ const RunResults& Trainer::evaluate(const BatchView& view, const ActiveRanks& ac
   run_->sync.prepare_evaluation(options().evaluates_average);
   run_->attached.runner.run(Mode::evaluate, active, view, StepNumbers());
   return run_->attached.runner.results();
-}
-
-Shape Trainer::predict(const TensorType& type, const void* inputs, std::vector<float>& output) {
-  return predict_inputs(*this, type, inputs, output);
 }
 
 bool Trainer::predict(Loader& loader, float* output, int64_t room, int64_t& samples) {
@@ -193,21 +174,13 @@ bool Trainer::forward(const Batch& batch, const ForwardOptions& options, StepRes
     if (batch.origin) run_->stepper.check_order(*batch.origin);
   };
   const auto takes_stop = [&] { return take_stop_request(); };
-  if (!take("a forward pass", origin_of(batch), view, takes_stop, check, options.weight)) return false;
-  // The process that computes the last layers of a row may be another one.
-  const bool gathers = output && peers_->exist() && state().is_scattered();
-  const int64_t elements = model_->output_shape().elements();
-  if (output) output->resize(static_cast<size_t>((gathers ? view.n : view.rows) * elements));
-  view.first_output = gathers ? 0 : view.first;
+  if (!agree_on_batch(*this, "a forward pass", origin_of(batch), view, takes_stop, check, options.weight)) return false;
+  if (output) make_room(*this, view, *output);
   prepare(Mode::train, view.n, ranks().all(), options.form());
   model_->parameters()->mark_newer(this);
   result = run_->pieces.forward(view, origin_of(batch), options, wants_results,
                                 output ? output->data() : nullptr);
-  if (gathers) {
-    gather_output(*this, view.n, *output);
-    output->erase(output->begin(), output->begin() + view.first * elements);
-    output->resize(static_cast<size_t>(view.rows * elements));
-  }
+  if (output) gather_rows(*this, view, *output);
   result.seconds = stopwatch.seconds();
   return true;
 }
@@ -268,10 +241,7 @@ std::string Trainer::explain(int64_t batch) {
   check_usable();
   if (batch < 1) throw Error(Status::invalid_argument, text("explain: batch is ", batch, ", needs at least 1"));
   prepare(Mode::train, batch, ranks().all());
-  std::string result;
-  for (const auto& [rank, replica] : ranks())
-    result += text("replica ", rank, " ", print_plan(replica->current_plan()));
-  return result;
+  return print_plans(ranks());
 }
 
 }  // namespace troika

@@ -29,7 +29,7 @@ class Trainer : public ParameterOwner {
   const StepLayout& layout() const { return run_->attached.layout; }
   const LocalRanks& ranks() const { return run_->attached.ranks; }
   const ShardedState& state() const { return run_->attached.state; }
-  Stepper& stepper() { return run_->stepper; }
+  Stepper& stepper() const { return run_->stepper; }
   StepRunner& runner() { return run_->attached.runner; }
   StateSync& sync() const { return run_->sync; }
 
@@ -38,9 +38,6 @@ class Trainer : public ParameterOwner {
   // Returns false if a stop was requested: nothing was done. Without `wants_results` the call need
   // not wait for the devices, and the result has no loss.
   bool step(const Batch& batch, StepResult& result, bool wants_results = true);
-  // Returns the output's shape. `output` receives the network's output for `shape[0]` samples,
-  // row-major. All replicas take part.
-  Shape predict(const TensorType& type, const void* inputs, std::vector<float>& output);
 
   // ---- a step in pieces (train/pieces.h) ----
   // Returns false if a stop was requested: nothing was done. `output`, if not null, receives the
@@ -104,24 +101,12 @@ class Trainer : public ParameterOwner {
   const RunResults& evaluate(const BatchView& view, const ActiveRanks& active);  // valid until the next run
   const std::atomic<bool>* stop_request() const { return peers_->exist() ? nullptr : &stop_requested_; }
   const Peers& peers() const { return *peers_; }
-  // Agrees with the other processes on a batch, as Peers::take, and on the values of the model.
-  template <typename TakeStop, typename Check>
-  bool take(const char* what, const BatchOrigin* origin, BatchView& view, TakeStop takes_stop, Check check,
-            double weight = 1) {
-    const Standing own = standing(weight);
-    if (!peers_->take({what, origin, own}, view, takes_stop, check)) return false;
-    if (own.has_new_values) share_values();  // in all processes
-    return true;
-  }
   bool take_stop_request() { return stop_requested_.exchange(false); }
   bool tell(const Progress& progress) const { return !progress_ || progress_(progress); }
 
   Use& busy() { return busy_; }
 
  private:
-  Standing standing(double weight) const;
-  void share_values();
-
   std::shared_ptr<Context> context_;
   std::shared_ptr<Model> model_;
   const LocalDevices local_;

@@ -88,7 +88,7 @@ void compare(const Fields& theirs, const Fields& first, int rank) {
   }
 }
 
-// What a process says when it attaches a model.
+// The message of a process that attaches a model.
 struct Offer {
   std::vector<DeviceId> devices;
   Fields fields;

@@ -132,7 +132,7 @@ TEST_F(GroupTrainers, CompareStepsDone) {
   });
 }
 
-// What a host writes into its model reaches the devices of all processes, or of none.
+// Values that a host writes into its model reach the devices of all processes, or of none.
 TEST_F(GroupTrainers, CompareWhatTheirHostsWrote) {
   std::vector<float> weights[2];
   run([&](Process& p) {

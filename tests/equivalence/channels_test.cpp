@@ -131,8 +131,8 @@ TEST(Channels, PredictAndEvaluateAsOne) {
     for (auto [data, layer, channel] : {std::array{1, 1, 2}, {1, 1, 4}, {2, 2, 2}}) {
       Trainer many(test_context(), net(), test_devices(data * layer * channel), split(layer, channel));
       std::vector<float> expected, found;
-      one.predict({DType::f32, batch.shape}, batch.inputs.data(), expected);
-      many.predict({DType::f32, batch.shape}, batch.inputs.data(), found);
+      predict(one, batch, expected);
+      predict(many, batch, found);
       EXPECT_LE(difference(expected, found), kTolerance);
       Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
                     {.batch = 4, .prefetch = 0});
@@ -184,7 +184,7 @@ TEST(Channels, SaveTheSameBytesOnEveryMesh) {
       load_checkpoint(trainer, path);
       std::vector<float> output;  // predicting copies the state to the devices and back
       const Batch batch = make_batches(1, 4)[0];
-      trainer.predict({DType::f32, batch.shape}, batch.inputs.data(), output);
+      predict(trainer, batch, output);
       save_checkpoint(trainer, again);
       EXPECT_TRUE(file_bytes(again) == expected) << data << " x " << layer << " x " << channel;
     }

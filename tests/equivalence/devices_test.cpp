@@ -71,8 +71,8 @@ TEST_P(Devices, PredictAndEvaluateAsOne) {
       many(context, batch_norm_net(), test_devices(n), options);
   const Batch batch = make_batches(1, samples)[0];
   std::vector<float> expected, found;
-  one.predict({DType::f32, batch.shape}, batch.inputs.data(), expected);
-  many.predict({DType::f32, batch.shape}, batch.inputs.data(), found);
+  predict(one, batch, expected);
+  predict(many, batch, found);
   EXPECT_LE(difference(expected, found), kTolerance);
 
   const auto dataset = std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels);

@@ -156,8 +156,8 @@ TEST(Layers, PredictAndEvaluateAsOne) {
   for (auto [data, layer] : {std::pair{1, 2}, {1, 4}, {2, 2}}) {
     Trainer many(test_context(), batch_norm_net(), test_devices(data * layer), split(layer, 2));
     std::vector<float> expected, found;
-    one.predict({DType::f32, batch.shape}, batch.inputs.data(), expected);
-    many.predict({DType::f32, batch.shape}, batch.inputs.data(), found);
+    predict(one, batch, expected);
+    predict(many, batch, found);
     EXPECT_LE(difference(expected, found), kTolerance);
     Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batch.inputs, batch.labels),
                   {.batch = 4, .prefetch = 0});
@@ -240,10 +240,8 @@ TEST(Layers, MayReadTheInputInSeveralStages) {
       expect_near(train(net(), test_devices(1), one, batches).parameters,
                   train(net(), test_devices(2), options, batches).parameters, tolerance, cut);
       std::vector<float> expected, found;
-      Trainer(test_context(), net(), test_devices(1), one)
-          .predict({DType::f32, batches[0].shape}, batches[0].inputs.data(), expected);
-      Trainer(test_context(), net(), test_devices(2), options)
-          .predict({DType::f32, batches[0].shape}, batches[0].inputs.data(), found);
+      predict(Trainer(test_context(), net(), test_devices(1), one), batches[0], expected);
+      predict(Trainer(test_context(), net(), test_devices(2), options), batches[0], found);
       EXPECT_LE(difference(expected, found), tolerance) << cut;
     }
 }

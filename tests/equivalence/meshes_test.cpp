@@ -133,10 +133,8 @@ TEST_P(Meshes, PredictAsOneDevice) {
   const Batch batch = make_batches(1, 13)[0];
   for (const auto& net : {plain_net, normalized_net}) {
     std::vector<float> expected, found;
-    Trainer(test_context(), net(), test_devices(1), momentum_options())
-        .predict({DType::f32, batch.shape}, batch.inputs.data(), expected);
-    Trainer(test_context(), net(), test_devices(devices()), options(1))
-        .predict({DType::f32, batch.shape}, batch.inputs.data(), found);
+    predict(Trainer(test_context(), net(), test_devices(1), momentum_options()), batch, expected);
+    predict(Trainer(test_context(), net(), test_devices(devices()), options(1)), batch, found);
     EXPECT_LE(difference(expected, found), kTolerance);
   }
 }

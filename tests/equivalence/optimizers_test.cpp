@@ -421,14 +421,14 @@ TEST(Averages, AreEvaluatedPredictedAndSaved) {
     EXPECT_EQ(report.loaded, 8);
     std::vector<float> expected, found, plain;
     Trainer of_average(test_context(), averaged, test_devices(1), options_of(sgd_optimizer));
-    of_average.predict({DType::f32, batches[0].shape}, batches[0].inputs.data(), expected);
+    predict(of_average, batches[0], expected);
     const Trained before = look_at(trainer);
-    trainer.predict({DType::f32, batches[0].shape}, batches[0].inputs.data(), found);
+    predict(trainer, batches[0], found);
     EXPECT_LE(difference(expected, found), 1e-5);
     EXPECT_TRUE(look_at(trainer) == before);  // the parameters are restored
     options.evaluates_average = false;
     Trainer of_parameters(test_context(), model, test_devices(n), options);
-    of_parameters.predict({DType::f32, batches[0].shape}, batches[0].inputs.data(), plain);
+    predict(of_parameters, batches[0], plain);
     EXPECT_GT(difference(expected, plain), 1e-4);
   }
   Trainer without(test_context(), net(), test_devices(1), options_of(sgd_optimizer));

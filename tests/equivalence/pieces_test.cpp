@@ -191,8 +191,7 @@ TEST(Pieces, ComputeTheBitsOfAStepOnImages) {
     for (int64_t i = 0; i < batch.size() * 56; ++i) batch.labels.push_back(static_cast<int32_t>(i * i % 19));
   }
   std::vector<float> expected;
-  Trainer(test_context(), net(), test_devices(1), deadline_options())
-      .predict({DType::f32, batches[0].shape}, batches[0].inputs.data(), expected);
+  predict(Trainer(test_context(), net(), test_devices(1), deadline_options()), batches[0], expected);
   for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{3, 1, 1}, Mesh{1, 2, 1}, Mesh{1, 1, 2}})
     for (DType compute : {DType::f32, DType::bf16}) {
       TrainerOptions options = scaled_options(compute, 0);
@@ -497,7 +496,7 @@ TEST(Pieces, ReturnTheOutputInTheOrderOfTheBatch) {
   const Batch batch = make_batches(1, 13, 42)[0];
   std::vector<float> expected;
   Trainer one(test_context(), conv_net(), test_devices(1), deadline_options());
-  one.predict({DType::f32, batch.shape}, batch.inputs.data(), expected);
+  predict(one, batch, expected);
   for (const Mesh& mesh : all_meshes()) {
     if (mesh.layer > 4 || mesh.channel > 4) continue;
     TrainerOptions options = on_mesh(mesh);

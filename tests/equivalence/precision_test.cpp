@@ -8,6 +8,7 @@
 #include "support/temp_directory.h"
 #include "support/throws.h"
 #include "train/checkpoint.h"
+#include "train/predict_rows.h"
 
 namespace troika {
 namespace {
@@ -88,7 +89,7 @@ TEST(Precision, RoundsNeitherLogitsNorTheirParts) {
       options.mesh.channel = channel;
       Trainer trainer(test_context(), model, test_devices(devices), options);
       std::vector<float> found;
-      trainer.predict({DType::f32, {kSamples, kInputs}}, x.data(), found);
+      predict_inputs(trainer, {DType::f32, {kSamples, kInputs}}, x.data(), found);
       EXPECT_EQ(found, expected) << name_of(compute) << " on " << devices << " devices";
     }
 }

@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "models/initializer.h"
 #include "support/test_context.h"
+#include "train/predict_rows.h"
 #include "train/state_reader.h"
 
 namespace troika {
@@ -75,6 +76,10 @@ std::vector<Batch> make_batches(const std::vector<int64_t>& sizes, uint64_t seed
     batches.push_back(std::move(batch));
   }
   return batches;
+}
+
+void predict(Trainer& trainer, const Batch& batch, std::vector<float>& output) {
+  predict_inputs(trainer, {DType::f32, batch.shape}, batch.inputs.data(), output);
 }
 
 std::vector<Batch> make_batches(int count, int64_t samples, uint64_t seed) {

@@ -43,6 +43,10 @@ TrainerOptions momentum_options();
 
 using Named = std::map<std::string, std::vector<float>>;
 
+// Predicts the samples of the batch on all devices.
+void predict(Trainer& trainer, const Batch& batch, std::vector<float>& output);
+inline void predict(Trainer&& trainer, const Batch& batch, std::vector<float>& output) { predict(trainer, batch, output); }
+
 struct Trained {
   std::vector<double> losses;
   std::vector<int64_t> correct;

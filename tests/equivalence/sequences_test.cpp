@@ -147,11 +147,9 @@ TEST(Sequences, PredictWhatTheyAreEvaluatedOn) {
   for (const Kind& kind : kKinds) {
     std::vector<float> fused, plain;
     TrainerOptions options;
-    Trainer(test_context(), sequence_net(kind), test_devices(1), options)
-        .predict({DType::f32, batch.shape}, batch.inputs.data(), fused);
+    predict(Trainer(test_context(), sequence_net(kind), test_devices(1), options), batch, fused);
     options.fuse = false;
-    Trainer(test_context(), sequence_net(kind), test_devices(2), options)
-        .predict({DType::f32, batch.shape}, batch.inputs.data(), plain);
+    predict(Trainer(test_context(), sequence_net(kind), test_devices(2), options), batch, plain);
     EXPECT_LE(difference(plain, fused), kTolerance) << kind.name;
   }
 }

@@ -147,7 +147,7 @@ TEST(Evaluate, IsExactForAnySizeOnOneDeviceAndOnAll) {
     Trainer trainer(test_context(), conv_net(), test_devices(4), {});
     // Counts by hand from the predictions.
     std::vector<float> output;
-    trainer.predict({DType::f32, test.shape}, test.inputs.data(), output);
+    predict(trainer, test, output);
     int64_t correct = 0;
     double loss = 0;
     for (int64_t i = 0; i < samples; ++i) {
@@ -188,7 +188,7 @@ TEST(Evaluate, LeavesTheStateBitForBit) {
   trainer.evaluate(loader, nullptr, metrics);
   trainer.evaluate(loader, &trainer.devices()[1], metrics);
   std::vector<float> output;
-  trainer.predict({DType::f32, batches[2].shape}, batches[2].inputs.data(), output);
+  predict(trainer, batches[2], output);
   save_checkpoint(trainer, directory.path() / "after");
   EXPECT_TRUE(look_at(trainer) == before);
   EXPECT_EQ(contents(directory.path() / "before"), contents(directory.path() / "after"));
@@ -211,7 +211,7 @@ TEST(Unwrap, GivesAModelThatPredictsAndCanBeAttachedAgain) {
   first->step(batches[0], result);
   first->step(batches[1], result);
   std::vector<float> from_trainer, from_model;
-  first->predict({DType::f32, batches[3].shape}, batches[3].inputs.data(), from_trainer);
+  predict(*first, batches[3], from_trainer);
   first.reset();
   {
     PredictorPool inference(test_context(), model);

@@ -70,8 +70,8 @@ TEST(Trap, NothingOfTheRegistryIsForgotten) {
   // Also on every device of the new trainer.
   const Batch batch = make_batches(1, 7)[0];
   std::vector<float> a, b;
-  trainer.predict({DType::f32, batch.shape}, batch.inputs.data(), a);
-  other.predict({DType::f32, batch.shape}, batch.inputs.data(), b);
+  predict(trainer, batch, a);
+  predict(other, batch, b);
   EXPECT_LE(difference(a, b), kTolerance);
   other.check_replicas();
 }

@@ -13,6 +13,7 @@
 #include "models/zoo.h"
 #include "support/throws.h"
 #include "train/fault_backend.h"
+#include "train/predict_rows.h"
 #include "train/state_reader.h"
 
 namespace troika {
@@ -237,7 +238,7 @@ TEST(Trainer, RefusesToGoOnAfterAStepThatFailedHalfWay) {
   std::vector<float> output;
   const Batch batch = small_batch(2);
   EXPECT_THROWS(Status::comm, "attach the model again and load a checkpoint",
-                (t.trainer->predict({DType::f32, batch.shape}, batch.inputs.data(), output), 0));
+                (predict_inputs(*t.trainer, {DType::f32, batch.shape}, batch.inputs.data(), output), 0));
   EXPECT_THROWS(Status::comm, "an earlier step failed half way (", (t.trainer->check_replicas(), 0));
 }
 

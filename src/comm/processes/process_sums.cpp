@@ -145,7 +145,9 @@ void ProcessSums::run() {
     try {
       combines ? slot.steps.combine(waits_for) : slot.steps.complete(waits_for);
     } catch (const std::exception& e) {
-      abort(e.what());
+      std::string reason;
+      store_reason(reason, e.what());
+      abort(reason);
       lock.lock();
       changed_.wait(lock, [&] { return ends_; });
       return;
