@@ -11,9 +11,11 @@
 #include "cli/commands.h"
 #include "cli/data_source.h"
 #include "cli/device_list.h"
+#include "cli/job.h"
 #include "cli/mesh.h"
 #include "cli/optimizer.h"
 #include "cli/precision.h"
+#include "cli/processes.h"
 #include "cli/profile.h"
 #include "cli/recompute.h"
 #include "cli/replication.h"
@@ -27,7 +29,7 @@ constexpr int kFirstSteps = 3;  // compile, record if the device can, warm up
 
 struct BenchOptions {
   std::string model, devices = "cpu:0", precision = "f32";
-  int batch = 256, steps = 10, windows = 5, size = 0, threads = 0;
+  int batch = 256, steps = 10, windows = 5, size = 0, threads = 0, processes = 1;
   OptimizerOptions optimizer;
   bool profile = false, in_turn = false;
   int epochs = 0;    // above 0: so many epochs of `data`, after the windows
@@ -56,10 +58,12 @@ Loader create_loader(const Context& context, const BenchOptions& options, const 
   return create_loader(samples, options.batch, false, 0);
 }
 
-// The caller's own batches, since a loader lends only one at a time.
+// The caller's own batches, since a loader lends only one at a time: the samples that the trainer's
+// devices need.
 std::vector<Batch> create_batches(const Context& context, const BenchOptions& options, const ImageSpec& spec,
-                                  int count) {
+                                  const Trainer& trainer, int count) {
   const Loader loader = create_loader(context, options, spec, count);
+  call(troika_trainer_divide_loader, trainer.get(), loader.get());
   const troika_device host{TROIKA_DEVICE_CPU, 0};
   std::vector<Batch> batches(static_cast<size_t>(count));
   for (Batch& batch : batches) {
@@ -148,7 +152,8 @@ std::string profile_of(const Trainer& trainer, const std::vector<Batch>& batches
   return profile.table();
 }
 
-int bench(BenchOptions& options) {
+int bench(const Command& command, BenchOptions& options) {
+  if (options.processes != 1) return run_in_processes(command, options.processes);
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.epochs < 0) refuse_value("--epochs", options.epochs, "at least 0");
@@ -158,9 +163,12 @@ int bench(BenchOptions& options) {
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
   check_recompute(options.recompute);
   const int32_t precision = parse_precision(options.precision);
-  const Context context = create_context(options.threads);
+  const Job job;
+  if (!job.is_alone() && (options.epochs > 0 || options.profile))
+    throw Failure(formatted("%s is for one process; this job has %d", options.profile ? "--profile" : "--epochs", job.size()));
+  const Context context = create_context(threads_of_process(options.threads));
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
-  check_mesh(options.mesh, devices.size());
+  if (job.is_alone()) check_mesh(options.mesh, devices.size());
   const ImageSpec spec = image_spec(options);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   model_options.classes = spec.classes;
@@ -172,6 +180,7 @@ int bench(BenchOptions& options) {
   trainer_options.precision = precision;
   trainer_options.collect_trace = options.profile;
   trainer_options.launches_in_turn = options.in_turn;
+  trainer_options.group = job.group();
   set_mesh(options.mesh, trainer_options);
   set_recompute(options.recompute, trainer_options);
   set_replication(options.replication, trainer_options);
@@ -182,13 +191,13 @@ int bench(BenchOptions& options) {
                                       [](const troika_device& device) { return device.kind == TROIKA_DEVICE_CUDA; });
   Samples real;
   if (options.epochs > 0) real = open_real_samples(context, options, spec);
-  const std::vector<Batch> batches = create_batches(context, options, spec, is_on_gpus ? 1 : kBatches);
   Trainer trainer;
-  const double ready = seconds_of([&] {
+  double ready = seconds_of([&] {
     call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
          trainer.out());
-    run_steps(trainer, batches, kFirstSteps);
   });
+  const std::vector<Batch> batches = create_batches(context, options, spec, trainer, is_on_gpus ? 1 : kBatches);
+  ready += seconds_of([&] { run_steps(trainer, batches, kFirstSteps); });
   Loader loader;  // one epoch per window, with samples that are stored on the GPUs
   std::function<void()> window = [&] { run_steps(trainer, batches, options.steps); };
   if (is_on_gpus) {
@@ -198,6 +207,7 @@ int bench(BenchOptions& options) {
   }
   const Rates rates = measure(options.windows, static_cast<double>(options.batch) * options.steps, window);
 
+  if (!job.leads()) return 0;
   const std::string mesh = options.mesh.mesh.empty() ? "" : " as " + options.mesh.mesh;
   troika_memory_info memory = TROIKA_MEMORY_INFO_INIT;
   call(troika_trainer_memory, trainer.get(), 0, &memory);
@@ -205,9 +215,10 @@ int bench(BenchOptions& options) {
       !is_on_gpus               ? ""
       : memory.sample_bytes > 0 ? formatted(", samples %.1f MiB", static_cast<double>(memory.sample_bytes) / (1 << 20))
                                 : ", samples from the host";
+  const std::string others = job.is_alone() ? "" : formatted(" in each of %d processes", job.size());
   std::cout << formatted(
       "%s batch %d %s %s: %.0f img/s (%.0f-%.0f), %.2f ms/step, arena %.1f MiB, memory %.1f MiB, ready in %.2f s%s\n",
-      options.model.c_str(), options.batch, options.precision.c_str(), (format_devices(devices) + mesh).c_str(),
+      options.model.c_str(), options.batch, options.precision.c_str(), (format_devices(devices) + others + mesh).c_str(),
       rates.median, rates.least, rates.most, 1000.0 * options.batch / rates.median,
       static_cast<double>(memory.arena_bytes) / (1 << 20), total_mib(memory), ready, samples.c_str());
   if (options.epochs > 0) std::cout << measure_epochs(real, trainer, options, rates.median);
@@ -242,7 +253,8 @@ void add_bench_command(CommandLine& line) {
   command.flag("--profile", options->profile,
                "Then each launch's best time in a window of steps, with traces and without CUDA graphs");
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");
-  command.action([options] { return bench(*options); });
+  add_processes_option(command, options->processes);
+  command.action([command, options] { return bench(command, *options); });
 }
 
 }  // namespace troika::cli

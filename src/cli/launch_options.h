@@ -6,6 +6,8 @@
 
 namespace troika::cli {
 
+constexpr int kMostProcesses = 4096;  // on a node
+
 struct LaunchOptions {
   int processes = 1;  // on this node
   int nodes = 1, node = 0;

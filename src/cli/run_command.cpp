@@ -14,7 +14,7 @@
 namespace troika::cli {
 namespace {
 
-constexpr int kMostProcesses = 4096, kMostNodes = 65536, kMostRestarts = 1'000'000, kMostThreads = 4096;
+constexpr int kMostNodes = 65536, kMostRestarts = 1'000'000, kMostThreads = 4096;
 constexpr int kMostPort = 65535;
 constexpr double kMostGrace = 1e6;  // seconds
 

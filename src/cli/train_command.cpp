@@ -9,15 +9,13 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/files.h"
-#include "cli/launcher.h"
+#include "cli/processes.h"
 #include "cli/precision.h"
 #include "cli/text.h"
 #include "cli/training.h"
 
 namespace troika::cli {
 namespace {
-
-constexpr int kMostProcesses = 4096;
 
 using Json = nlohmann::ordered_json;
 
@@ -236,20 +234,6 @@ void claim(FolderLock& lock, const RunFolder& folder, bool is_resumed) {
   throw Failure("'" + name + "' holds " + trace.filename().string() + " already; give another --out");
 }
 
-// Starts the same command in several processes.
-int train_in_processes(const Command& command, int processes) {
-  LaunchOptions launch;
-  launch.processes = processes;
-  launch.program = {std::filesystem::read_symlink("/proc/self/exe").string()};
-  bool is_value = false;
-  for (const std::string& word : command.words()) {
-    const bool is_own = is_value || word == "--processes" || word.starts_with("--processes=");
-    is_value = !is_value && word == "--processes";
-    if (!is_own) launch.program.push_back(word);
-  }
-  return Launcher(launch).run();
-}
-
 // A launcher that starts a job again means that the job goes on.
 bool is_started_again() {
   const char* const attempt = std::getenv("TROIKA_RESTART");
@@ -257,9 +241,7 @@ bool is_started_again() {
 }
 
 int train(const Command& command, TrainArguments& arguments) {
-  if (arguments.processes < 1 || arguments.processes > kMostProcesses)
-    refuse_value("--processes", arguments.processes, formatted("1 to %d", kMostProcesses));
-  if (arguments.processes > 1) return train_in_processes(command, arguments.processes);
+  if (arguments.processes != 1) return run_in_processes(command, arguments.processes);
   if (is_started_again() && std::filesystem::exists(RunFolder{arguments.out}.checkpoint()))
     arguments.resume = std::exchange(arguments.out, "");
   if (arguments.out.empty() && arguments.resume.empty())
@@ -294,7 +276,7 @@ void add_train_command(CommandLine& line) {
   command.option("--model", options.model, kModelHelp);
   add_data_options(command, options.data, true);
   command.option("--devices", options.devices, "Such as cpu:0,cpu:1, or all; of each process");
-  command.option("--processes", arguments->processes, "Trains in so many processes of this machine (see troika run)");
+  add_processes_option(command, arguments->processes);
   command.option("--batch", options.batch, "Samples per step, over all devices together");
   command.option("--epochs", options.epochs, "Passes over the training samples; may grow on resuming");
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");

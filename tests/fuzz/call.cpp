@@ -157,7 +157,8 @@ const int64_t* make_dims(Call& call) {
     call.dims[static_cast<size_t>(i)] = size < 240 ? 1 + size % 4 : size < 245 ? 0 : make_number(call, "");
   }
   int64_t elements = 1;
-  for (const int64_t size : call.dims) elements = size > 0 && elements <= kMostElements ? elements * size : elements;
+  for (const int64_t size : call.dims)
+    if (size > 0 && elements <= kMostElements) elements *= std::min(size, kMostElements + 1);
   if (call.reads_arrays && elements > kMostElements) call.dims.assign(16, 2), call.count = 2;
   return call.dims.data();
 }
