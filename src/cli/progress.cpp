@@ -72,15 +72,34 @@ void Progress::start(const RunSummary& summary) {
 
 void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate,
                      double eta_seconds) {
-  if (mode_ != ProgressMode::bar) return;
+  if (mode_ == ProgressMode::off) return;
   const auto now = std::chrono::steady_clock::now();
-  if (is_bar_shown_ && done < total && now - last_draw_ < std::chrono::milliseconds(100)) return;
-  last_draw_ = now;
+  const double pause = mode_ == ProgressMode::bar ? 0.1 : line_seconds_;
+  const bool is_due = now - last_shown_ >= std::chrono::duration<double>(pause);
+  if (mode_ == ProgressMode::bar ? is_bar_shown_ && done < total && !is_due : !is_due) return;
+  last_shown_ = now;
+  if (mode_ == ProgressMode::json)
+    return print_json({{"event", "progress"},
+                       {"phase", phase},
+                       {"epoch", epoch},
+                       {"epochs", epochs_},
+                       {"done", done},
+                       {"total", total},
+                       {"loss", loss},
+                       {"images_per_second", rate},
+                       {"eta_seconds", eta_seconds}});
   const std::string head =
       formatted("epoch %lld/%lld %-5s ", static_cast<long long>(epoch), static_cast<long long>(epochs_), phase);
   const std::string tail =
       formatted(" %lld/%lld  loss %.4f  %s %s/s  ETA %s", static_cast<long long>(done), static_cast<long long>(total),
                 loss, with_commas(std::llround(rate)).c_str(), sample_name(), as_clock(eta_seconds).c_str());
+  if (mode_ == ProgressMode::bar)
+    draw_bar(head, tail, done, total);
+  else
+    std::cout << head << tail << std::endl;
+}
+
+void Progress::draw_bar(const std::string& head, const std::string& tail, int64_t done, int64_t total) {
   const int room = terminal_columns() - static_cast<int>(head.size() + tail.size()) - 3;
   std::string bar;
   if (room >= 5) {
@@ -97,6 +116,7 @@ void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t tot
 void Progress::epoch(const EpochMetrics& metrics, double eta_seconds) {
   if (mode_ == ProgressMode::off) return;
   clear_bar();
+  last_shown_ = std::chrono::steady_clock::now();
   if (mode_ == ProgressMode::json) {
     Json line = {{"event", "epoch"},
                  {"epoch", metrics.epoch},

@@ -15,6 +15,11 @@ enum class ProgressMode { bar, plain, json, off };
 // Reads --progress; "auto" is a bar if stderr is a terminal, else plain lines.
 ProgressMode parse_progress(const std::string& text);
 
+struct ProgressOptions {
+  ProgressMode mode = ProgressMode::plain;
+  double line_seconds = 60;  // between two lines while an epoch runs, without a bar
+};
+
 // The description of a run, shown once at its start.
 struct RunSummary {
   std::string model, devices, mesh, shape;  // mesh: empty if none was chosen; shape: of a sample, such as 1x28x28
@@ -25,7 +30,8 @@ struct RunSummary {
 
 class Progress {
  public:
-  Progress(ProgressMode mode, int64_t epochs) : mode_(mode), epochs_(epochs) {}
+  Progress(const ProgressOptions& options, int64_t epochs)
+      : mode_(options.mode), line_seconds_(options.line_seconds), epochs_(epochs) {}
   ~Progress() { clear_bar(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -33,7 +39,8 @@ class Progress {
   void start(const RunSummary& summary);
 
   // While an epoch runs. `phase` is "train" or "test", `rate` is images per second, `eta_seconds`
-  // is the time that the run still needs. Draws at most ten times per second.
+  // is the time that the run still needs. Draws at most ten times per second. Without a bar,
+  // prints a line from time to time.
   void batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate,
              double eta_seconds);
 
@@ -46,14 +53,16 @@ class Progress {
 
  private:
   void finish(const char* event, const std::string& text, const char* file, const std::string& path, double seconds);
+  void draw_bar(const std::string& head, const std::string& tail, int64_t done, int64_t total);
   void clear_bar();
   const char* sample_name() const { return is_text_ ? "seq" : "img"; }
 
-  ProgressMode mode_;
-  int64_t epochs_;
+  const ProgressMode mode_;
+  const double line_seconds_;
+  const int64_t epochs_;
   bool is_text_ = false;
   bool is_bar_shown_ = false;
-  std::chrono::steady_clock::time_point last_draw_{};
+  std::chrono::steady_clock::time_point last_shown_ = std::chrono::steady_clock::now();  // anything
 };
 
 }  // namespace troika::cli

@@ -23,6 +23,7 @@ struct TrainArguments {
   TrainOptions options;
   std::string out, resume, progress = "auto";
   int processes = 1;
+  double progress_seconds = 60;
 };
 
 // Calls `visit(name, field)` for the identity of the run; names are those of the command line
@@ -246,7 +247,8 @@ int train(const Command& command, TrainArguments& arguments) {
     arguments.resume = std::exchange(arguments.out, "");
   if (arguments.out.empty() && arguments.resume.empty())
     throw Failure("no folder for the run; give --out RUN, or --resume RUN to go on");
-  const ProgressMode mode = parse_progress(arguments.progress);
+  if (!(arguments.progress_seconds > 0)) refuse_value("--progress-seconds", arguments.progress_seconds, "above 0");
+  const ProgressOptions progress{parse_progress(arguments.progress), arguments.progress_seconds};
   TrainOptions& options = arguments.options;
   const bool is_resumed = !arguments.resume.empty();
   const RunFolder folder{is_resumed ? arguments.resume : arguments.out};
@@ -256,7 +258,7 @@ int train(const Command& command, TrainArguments& arguments) {
   RunRecord begun;
   if (is_resumed) begun = read_run(command, options, folder);
   complete(options);
-  return run_training(options, folder, mode, job, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {
+  return run_training(options, folder, progress, job, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {
     if (!job.leads()) return;
     std::error_code error;
     std::filesystem::create_directories(folder.path, error);
@@ -288,6 +290,8 @@ void add_train_command(CommandLine& line) {
   command.option("--save-every", options.save_every,
                  "Saves a checkpoint every so many steps too; 0: only at epoch ends", "STEPS");
   command.option("--progress", arguments->progress, "auto, bar, plain, json or off");
+  command.option("--progress-seconds", arguments->progress_seconds,
+                 "Seconds between two lines while an epoch runs, without a bar", "SECONDS");
   command.option("--precision", options.precision, kPrecisionHelp);
   command.option("--eval-devices", options.eval_devices, "Where to evaluate: all, or one of --devices");
   add_mesh_options(command, options.mesh);

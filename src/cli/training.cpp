@@ -56,13 +56,13 @@ std::vector<troika_device> parse_eval_devices(const Context& context, const Trai
 // One run: everything that lives from its first step to its last step.
 class Run {
  public:
-  Run(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const Job& job,
+  Run(TrainOptions& options, const RunFolder& folder, ProgressOptions progress, const Job& job,
       const std::function<void(const RunRecord&)>& save)
       : options_(options),
         folder_(folder),
         job_(job),
         save_(save),
-        progress_(job.leads() ? mode : ProgressMode::off, options.epochs),
+        progress_(job.leads() ? progress : ProgressOptions{ProgressMode::off}, options.epochs),
         context_(create_context(threads_of_process(options.threads), options.seed)),
         devices_(parse_devices(context_, "--devices", options.devices)) {
     if (job.is_alone()) check_mesh(options.mesh, devices_.size());
@@ -358,10 +358,10 @@ void EpochSums::add(const troika_progress& batch) {
   correct += batch.batch_correct;
 }
 
-int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const Job& job,
+int run_training(TrainOptions& options, const RunFolder& folder, const ProgressOptions& progress, const Job& job,
                  const RunRecord* begun,
                  const std::function<void(const RunRecord& record)>& save) {
-  Run run(options, folder, mode, job, save);
+  Run run(options, folder, progress, job, save);
   if (begun) run.resume(*begun);
   return run.train();
 }

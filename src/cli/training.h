@@ -84,7 +84,7 @@ struct RunFolder {
 // record of the run that is resumed, NULL for a new run. `save` writes run.json: after all checks
 // and before the first other file, and after a checkpoint inside an epoch.
 // All processes of the job call it; its leader writes the folder.
-int run_training(TrainOptions& options, const RunFolder& folder, ProgressMode mode, const Job& job,
+int run_training(TrainOptions& options, const RunFolder& folder, const ProgressOptions& progress, const Job& job,
                  const RunRecord* begun, const std::function<void(const RunRecord& record)>& save);
 
 }  // namespace troika::cli

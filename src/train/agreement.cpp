@@ -1,4 +1,4 @@
-// What a process tells the others, and the values of the first.
+// The numbers that processes compare, and the values of the first.
 #include "train/agreement.h"
 
 namespace troika {

@@ -1,4 +1,4 @@
-// Times Gloo's own all-reduce, as all_reduce_bench.c does: RANK and WORLD_SIZE from the environment.
+// Times Gloo's own all-reduce, as all_reduce_bench.c does. RANK and WORLD_SIZE are set.
 //
 //     troika run --processes 2 -- gloo_all_reduce_bench FOLDER 1024 1048576
 #include <gloo/allreduce.h>

@@ -58,6 +58,20 @@ def the_bar_tells_what_the_run_still_needs(folder):
                                     r"ETA \d+:\d\d", bar) for bar in bars), (epoch, phase, bars)
 
 
+def a_line_shows_how_far_an_epoch_is(folder):
+    often = ("--progress-seconds", 0.001)
+    lines = run("train", *SMALL, "--epochs", 1, "--out", folder / "a", "--progress", "plain", *often).splitlines()
+    assert re.fullmatch(r"epoch 1/1 train +\d+/\d+  loss \d+\.\d+  [\d,]+ img/s  ETA \d+:\d+", lines[1]), lines[1]
+    objects = [json.loads(line) for line in run("train", *SMALL, "--epochs", 1, "--out", folder / "b", "--progress", "json",
+                                                *often).splitlines()]
+    shown = [line for line in objects if line["event"] == "progress"]
+    assert shown and shown[0]["phase"] == "train" and 0 < shown[0]["done"] <= shown[0]["total"], objects
+    assert "progress" not in [json.loads(line)["event"] for line in
+                              run("train", *SMALL, "--epochs", 1, "--out", folder / "c", "--progress", "json").splitlines()]
+    line = refuse("train", *SMALL, "--out", folder / "d", "--progress-seconds", 0)
+    assert "--progress-seconds is 0" in line, line
+
+
 def progress_off_prints_nothing_and_json_prints_objects(folder):
     assert run("train", *SMALL, "--epochs", 1, "--out", folder / "a", "--progress", "off") == ""
     events = [json.loads(line) for line in

@@ -418,7 +418,7 @@ class Argument<const void*> {
       value_ = readable_memory(call);
       int64_t elements = 1;
       for (const int64_t size : call.dims)
-        elements = size > 0 && elements <= kMostElements * 64 ? elements * size : elements;
+        if (size > 0 && elements <= kMostElements * 64) elements *= std::min(size, kMostElements * 64 + 1);
       if (elements > kMostElements * 64) value_ = nullptr;
       call.count = call.byte();
       if (call.is("troika_model_predict_into")) check_input(call);

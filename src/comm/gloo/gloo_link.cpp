@@ -81,8 +81,7 @@ struct Operation {
 
 // Messages begin on a thread of the link. Gloo's own thread spins as long as another thread holds
 // the lock of a connection, which a send does. A thread that has just computed is at the end of its
-// time slice, and would be interrupted in the middle of the send: LeNet at batch 64 on two processes
-// lost a third of its speed so.
+// time slice, and would be interrupted in the middle of the send (docs/decisions/processes.md).
 class GlooLink : public Link {
  public:
   GlooLink(Exchange& exchange, const LinkSettings& settings);
