@@ -61,7 +61,13 @@ BatchReader::BatchReader(std::shared_ptr<const Dataset> dataset, const LoaderOpt
   measure();
 }
 
-BatchReader::BatchReader(const BatchReader& other, const Division& division) : BatchReader(other) {
+// The other one may be reading: its indices are not copied.
+BatchReader::BatchReader(const BatchReader& other, const Division& division)
+    : dataset_(other.dataset_),
+      options_(other.options_),
+      weighted_(other.weighted_),
+      epoch_samples_(other.epoch_samples_),
+      batches_(other.batches_) {
   options_.division = division;
   measure();
 }

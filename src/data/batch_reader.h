@@ -16,7 +16,7 @@ namespace troika {
 class BatchReader {
  public:
   BatchReader(std::shared_ptr<const Dataset> dataset, const LoaderOptions& options);
-  BatchReader(const BatchReader& other, const Division& division);  // reads other rows
+  BatchReader(const BatchReader& other, const Division& division);  // reads other rows; any thread
 
   const std::shared_ptr<const Dataset>& dataset() const { return dataset_; }
   const LoaderOptions& options() const { return options_; }

@@ -1,5 +1,5 @@
-// Fuzzes what reaches a process of a group through a socket: the proof of the secret on either side,
-// frames to the hub, and frames to a member.
+// Fuzzes the bytes that reach a process of a group: proofs of the secret on either side, frames to
+// the hub, and frames to a member.
 #include <unistd.h>
 
 #include <string>

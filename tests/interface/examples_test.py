@@ -50,6 +50,10 @@ SETUPS = {
     "troika_dataset_split": CONTEXT + """
         const int64_t dims[] = {1}; troika_dataset dataset = NULL;
         CALL(troika_dataset_create_synthetic(context, dims, 1, 60000, 10, 1, &dataset, &error));""",
+    "troika_group_all_reduce": CONTEXT + """
+        troika_group group = NULL; CALL(troika_group_create(context, NULL, &group, &error));
+        const troika_device device = {TROIKA_DEVICE_CPU, 0}; const int64_t dims[] = {4}; troika_tensor tensor = NULL;
+        CALL(troika_tensor_create(context, device, TROIKA_DTYPE_F32, dims, 1, NULL, &tensor, &error));""",
     "troika_group_create": CONTEXT,
     "troika_model_add_input": EMPTY + 'CALL(troika_model_create_empty(context, "sequence", &model, &error));',
     "troika_model_create_empty": EMPTY,
