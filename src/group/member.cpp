@@ -117,7 +117,7 @@ void Member::on_failure(int64_t lane, Failed failed) {
   own.failed = failed;
   std::erase_if(to_call_, [&](const auto& call) { return call.first == lane; });
   if (!failed) return;
-  const std::string reason = failure_.empty() ? own.failure : failure_;
+  const std::string reason = own.failure.empty() ? failure_ : own.failure;
   lock.unlock();
   if (!reason.empty()) failed(reason);
 }
@@ -127,7 +127,7 @@ void Member::say(int64_t lane, const std::string& what, const std::string& data,
     throw Error(Status::unsupported, "group: it was created before this process was forked; create a new one");
   std::lock_guard lock(mutex_);
   Lane& own = lanes_.at(lane);
-  for (const std::string& reason : {failure_, own.failure, left_})
+  for (const std::string& reason : {own.failure, failure_, left_})
     if (!reason.empty()) throw_failure(reason);
   const int64_t left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
   send(begin_frame(FrameKind::say)
@@ -151,7 +151,7 @@ std::vector<std::string> Member::hear(int64_t lane, Deadline deadline) {
     ++own.heard;
     return std::move(own.rounds.extract(found).mapped());
   }
-  for (const std::string& reason : {failure_, own.failure, left_})
+  for (const std::string& reason : {own.failure, failure_, left_})
     if (!reason.empty()) throw_failure(reason);
   own.failure = "rank 0, which passes the messages on, does not answer";
   throw_failure(own.failure);
@@ -159,7 +159,8 @@ std::vector<std::string> Member::hear(int64_t lane, Deadline deadline) {
 
 std::string Member::failure_of(int64_t lane) const {
   std::lock_guard lock(mutex_);
-  return failure_.empty() ? lanes_.at(lane).failure : failure_;
+  const std::string& own = lanes_.at(lane).failure;  // came first: a process that has failed may end next
+  return own.empty() ? failure_ : own;
 }
 
 // Returns when the hub has passed the reason on: a host may end its process next.

@@ -15,19 +15,21 @@ namespace {
 class Process : public ApiTest {
  public:
   void TestBody() override {}
-  Process(int rank, int size, const std::string& rendezvous) : rank_(rank) {
+  explicit Process(int rank) : rank_(rank) {}
+  // On the thread of the process: joining, the body and leaving are collective.
+  void join(int size, const std::string& rendezvous) {
     troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
     options.cpu_threads = 1;
     options.backend_folder = TROIKA_PLUGIN_FOLDER;
     expect_ok(troika_context_create(&options, &context_, &error_));
     troika_group_options of_group = TROIKA_GROUP_OPTIONS_INIT;
-    of_group.rank = rank;
+    of_group.rank = rank_;
     of_group.processes = size;
     of_group.rendezvous = rendezvous.c_str();
     of_group.deadline_ms = 20'000;
     expect_ok(troika_group_create(context_, &of_group, &group_, &error_));
   }
-  ~Process() override {
+  void leave() {
     TearDown();
     troika_group_destroy(group_);
   }
@@ -79,9 +81,12 @@ class GroupTrainers : public testing::Test {
   void run(const std::function<void(Process&)>& body) {
     const TempDirectory folder;
     const std::string rendezvous = "file://" + (folder.path() / "rendezvous").string();
+    Process first(0), second(1);  // GoogleTest's fixtures are made and destroyed by one thread
     on_every_process(2, [&](int rank) {
-      Process process(rank, 2, rendezvous);
+      Process& process = rank == 0 ? first : second;
+      process.join(2, rendezvous);
       body(process);
+      process.leave();
     });
   }
 };
