@@ -54,6 +54,7 @@ bool admit() {
   if (left > 1) return true;
   if (g_fails_after) g_until_failure = 1;
   g_failed = true;
+  errno = ENOMEM;  // glibc looks at it
   return false;
 }
 
