@@ -230,7 +230,7 @@ std::vector<std::byte> HostCollectives::reduce_scatter(const TensorType& type, c
   if (is_wide) {
     const auto begin = wide.begin() + rows.begin * type.shape.elements(1, type.shape.rank());
     narrow({begin, begin + static_cast<ptrdiff_t>(shape.elements())}, type.dtype, own.data());
-  } else {
+  } else if (!own.empty()) {
     std::memcpy(own.data(), sums.data() + static_cast<size_t>(rows.begin) * row, own.size());
   }
   return own;
