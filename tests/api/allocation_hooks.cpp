@@ -41,7 +41,7 @@ namespace troika::test {
 namespace {
 
 std::atomic<int64_t> g_count{0}, g_live{0}, g_until_failure{0};
-std::atomic<bool> g_fails_after{false}, g_failed{false};
+std::atomic<bool> g_is_armed{false}, g_fails_after{false}, g_failed{false};
 thread_local int t_exempt = 0;  // above 0: inside oneDNN, or making an exception
 thread_local int t_kept = 0;    // above 0: allocations are kept by glibc, for an unknown time
 
@@ -49,7 +49,8 @@ thread_local int t_kept = 0;    // above 0: allocations are kept by glibc, for a
 bool admit() {
   if (t_exempt > 0) return true;
   g_count.fetch_add(1, std::memory_order_relaxed);
-  if (g_until_failure.load(std::memory_order_relaxed) <= 0) return true;
+  // A thread that is here when failing stops may still set the number below.
+  if (!g_is_armed.load(std::memory_order_relaxed) || g_until_failure.load(std::memory_order_relaxed) <= 0) return true;
   const int64_t left = g_until_failure.fetch_sub(1);
   if (left > 1) return true;
   if (g_fails_after) g_until_failure = 1;
@@ -130,12 +131,13 @@ void fail_allocation(int64_t n, bool and_all_after) {
   g_failed = false;
   g_fails_after = and_all_after;
   g_until_failure = n;
+  g_is_armed = true;
 }
 
 void let_allocations_fail(bool may_fail) { t_exempt += may_fail ? -1 : 1; }
 
 bool stop_failing() {
-  g_until_failure = 0;
+  g_is_armed = false;
   return g_failed;
 }
 
