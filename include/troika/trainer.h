@@ -225,7 +225,8 @@ TROIKA_API(troika_status) troika_trainer_train_batches(troika_trainer trainer, t
  * `troika_trainer_step` and other calls that take a batch. Calls that take the loader do so
  * themselves. Without a group the loader reads whole batches.
  *
- * Errors: BUSY (the loader is in use), OUT_OF_MEMORY. One thread per loader at a time.
+ * Errors: BUSY (the trainer or the loader is in use), OUT_OF_MEMORY. One thread per trainer, and
+ * per loader, at a time.
  */
 TROIKA_API(troika_status) troika_trainer_divide_loader(troika_trainer trainer, troika_loader loader,
                                                        troika_error *error);

@@ -22,8 +22,8 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kTimeToProve{10};  // for a connection that has not said who it is
 constexpr milliseconds kBeat{1000};               // between two frames to a member
 constexpr milliseconds kTimeToLeave{1000};        // for the last frames
-constexpr int64_t kLongestRound = int64_t{1} << 40;  // in ms
-constexpr size_t kMostStrangers = 256;            // connections that have not said who they are
+constexpr int64_t kLongestRound = int64_t{1} << 40;  // in ms: a deadline must not overflow
+constexpr size_t kMostStrangers = 256;               // connections that have not said who they are
 
 }  // namespace
 

@@ -1,15 +1,15 @@
 // Fuzzes the bytes that reach a process of a group: proofs of the secret on either side, frames to
 // the hub, and frames to a member.
-#include <unistd.h>
-
+#include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "core/build.h"
 #include "core/deadline.h"
 #include "core/error.h"
+#include "core/packed.h"
 #include "group/hub.h"
 #include "group/member.h"
-#include "group/sodium.h"
 
 namespace {
 
@@ -52,15 +52,26 @@ void prove(Connection::Side side, std::string_view bytes) {
     connection.read([](std::string&&) { abort(); });
     if (connection.is_open()) abort();
   }
-  if (connection.wants_to_send() && connection.has_ended()) abort();
 }
 
-// The process is known, and sends what it likes. The hub ends without waiting.
-void send_to_hub(std::string_view bytes) {
+std::string framed(const std::string& frame) { return std::string{static_cast<char>(frame.size()), 0, 0, 0} + frame; }
+
+// The process has joined, as the only one or as one of two, and sends what it likes. The hub ends
+// without waiting.
+void send_to_hub(int size, std::string_view bytes) {
   static const Log log;
-  Hub hub(Socket(), 2, "a secret", soon(), log);
+  Hub hub(Socket(), size, "a secret", soon(), log);
   const Socket end = hub.own_end();
   hub.start();
+  const Packer hello = std::move(begin_frame(FrameKind::hello)
+                                     .number(0)
+                                     .number(size)
+                                     .text(TROIKA_VERSION_STRING)
+                                     .text(build_commit())
+                                     .text("host")
+                                     .text("machine")
+                                     .number(1));
+  write_all(end, framed(hello.bytes()));
   write_all(end, frames_of(bytes));
   char reply[4096];
   for (int i = 0; i < 100 && end.receive(reply, sizeof reply) == -1; ++i) std::this_thread::yield();
@@ -96,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (*data % 4) {
     case 0: prove(Connection::Side::server, bytes); break;
     case 1: prove(Connection::Side::client, bytes); break;
-    case 2: send_to_hub(bytes); break;
+    case 2: send_to_hub(1 + *data / 4 % 2, bytes); break;
     default: send_to_member(bytes);
   }
   return 0;

@@ -15,6 +15,7 @@
 #include <deque>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -206,7 +207,12 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
     throw Error(Status::comm, text("Gloo at ", attributes.hostname, ": ", reason_of(e)));
   }
   connect_all(exchange.all_gather("the addresses of Gloo", own.bytes(), settings.deadline));
-  thread_ = named_thread("troika messages", [this] { run(); });
+  try {
+    thread_ = named_thread("troika messages", [this] { run(); });
+  } catch (const std::system_error& e) {
+    close();
+    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
+  }
 }
 
 void GlooLink::connect_all(const std::vector<std::string>& addresses) {

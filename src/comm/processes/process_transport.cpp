@@ -13,6 +13,12 @@ namespace {
 // Ids of the group of processes.
 constexpr int kHostGroup = 0, kHostMessages = 1, kFirstGroup = 2;
 
+std::vector<int> processes_of(const SharedLink& link) {
+  std::vector<int> processes(static_cast<size_t>(link.processes()));
+  std::iota(processes.begin(), processes.end(), 0);
+  return processes;
+}
+
 class ProcessTransport : public Transport {
  public:
   ProcessTransport(const World& world, std::unique_ptr<Transport> local)
@@ -58,16 +64,6 @@ bool connects_processes(const World& world) {
     return member.device->id().kind == DeviceKind::cpu;
   });
 }
-
-namespace {
-
-std::vector<int> processes_of(const SharedLink& link) {
-  std::vector<int> processes(static_cast<size_t>(link.processes()));
-  std::iota(processes.begin(), processes.end(), 0);
-  return processes;
-}
-
-}  // namespace
 
 std::unique_ptr<Communicator> create_process_communicator(const std::shared_ptr<SharedLink>& link) {
   const std::vector<int> processes = processes_of(*link);
