@@ -3,6 +3,7 @@
  *
  *     troika run --processes 2 -- all_reduce_bench 1024 1048576
  */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
