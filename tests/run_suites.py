@@ -198,7 +198,15 @@ def run_suite(test, folder, sanitize):
     return total, "\n".join("\n".join(shown(output)) for _, output in results)
 
 
+def take_default_signals():
+    """nohup and some shells ignore signals for all that they start; the tests send signals."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
 def main():
+    take_default_signals()
     folder, sanitize, names = sys.argv[1], sys.argv[2], sys.argv[3:]
     with open(os.path.join(folder, "tests.json"), encoding="utf-8") as file:
         tests = json.load(file)
