@@ -122,7 +122,12 @@ void ParameterStore::refresh() {
   std::lock_guard lock(mutex_);
   if (!owner_is_newer_) return;
   ++version_;  // the owner itself notes that it has this version
-  owner_.load()->pull();
+  try {
+    owner_.load()->pull();
+  } catch (...) {  // nothing new to upload
+    --version_;
+    throw;
+  }
   owner_is_newer_ = false;
 }
 

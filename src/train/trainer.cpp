@@ -55,6 +55,7 @@ void Trainer::prepare(Mode mode, int64_t n, const ActiveRanks& active, const Ste
   }
   ParameterStore& store = *model_->parameters();
   std::lock_guard lock(store.mutex());
+  require_attached();  // another thread may have attached the model since the call began
   if (!run_->sync.is_uploaded()) refresh_store();
   run_->sync.upload();
 }
@@ -82,9 +83,10 @@ void Trainer::refresh_store() {
 // ---- checks ----
 
 void Trainer::require_attached() const {
-  if (!model_->parameters()->is_owner(this))
-    throw Error(Status::detached,
-                text("model '", model_->name(), "' was attached again; this trainer no longer owns its parameters"));
+  if (model_->parameters()->is_owner(this)) return;
+  peers_->abort("the model was attached again");  // the other processes would wait for this one
+  throw Error(Status::detached,
+              text("model '", model_->name(), "' was attached again; this trainer no longer owns its parameters"));
 }
 
 void Trainer::check_usable() const {

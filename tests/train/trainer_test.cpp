@@ -328,6 +328,17 @@ TEST(Trainer, GoesInPeaceAfterAStepThatFailedAndTheModelCanBeAttachedAgain) {
   t.trainer->check_replicas();
 }
 
+// Another thread may attach the model after a call has begun. The host copies are then the other
+// trainer's, and empty after its step.
+TEST(Trainer, PreparesNothingForAModelThatWasAttachedAgain) {
+  Training t(2);
+  t.step();
+  Trainer second(t.context, t.model, devices(2), every_parameter_alone());
+  StepResult result;
+  second.step(small_batch(4), result);
+  EXPECT_THROWS(Status::detached, "was attached again", (t.trainer->prepare(Mode::train, 6, t.trainer->ranks().all()), 0));
+}
+
 TEST(Trainer, EndsAStepAtTheDeadlineWhereAReplicaHangs) {
   TrainerOptions options = every_parameter_alone();
   options.deadline_ms = 1000;  // enough for the other rank on a loaded machine
