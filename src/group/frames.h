@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "core/packed.h"
 
@@ -27,6 +28,13 @@ inline Packer begin_frame(FrameKind kind) {
   Packer frame;
   frame.number(static_cast<int64_t>(kind));
   return frame;
+}
+
+// An empty reason would read as no failure.
+inline std::string take_reason(Unpacker& frame) {
+  std::string reason = frame.text();
+  if (reason.empty()) throw Malformed();
+  return reason;
 }
 
 }  // namespace troika

@@ -130,7 +130,7 @@ void Hub::take(Peer& peer, const std::string& bytes) {
     if (kind == FrameKind::say) return say(peer, frame);
     if (kind == FrameKind::abort) {
       const int64_t lane = frame.number();
-      std::string reason = frame.text();
+      std::string reason = take_reason(frame);
       // A rank may have waited for another that waits itself: only the hub knows who is silent.
       for (int rank = 0; rank < size_; ++rank) reason += silence_of(rank);
       return fail(lane, reason);

@@ -260,14 +260,14 @@ void Member::take(const std::string& bytes) {
       }
       case FrameKind::fail: {
         const int64_t lane = frame.number();
-        const std::string reason = frame.text();
+        const std::string reason = take_reason(frame);
         if (lane < 0)
           fail_group(reason);
         else
           fail(lane, reason);
         break;
       }
-      case FrameKind::refuse: fail_group(frame.text()); break;
+      case FrameKind::refuse: fail_group(take_reason(frame)); break;
       case FrameKind::bye: left_ = "rank 0 has left the group"; break;
       default: return;
     }
