@@ -1,6 +1,6 @@
 // Checks golden training curves: golden_curves FILE... [--devices LIST] [--precision P]. Trains
 // each file's network by its recipe through the public interface. Compares losses, gradient norms,
-// final parameters and running statistics.
+// final parameters and running statistics. Processes of a launcher share the devices of a file.
 #include <troika/troika.h>
 
 #include <algorithm>
@@ -102,25 +102,36 @@ double norm(const std::vector<float>& v) {
 
 struct Run {
   troika_context context = nullptr;
+  troika_group group = nullptr;
   troika_model model = nullptr;
   troika_trainer trainer = nullptr;
   ~Run() {
     troika_trainer_destroy(trainer);
     troika_model_destroy(model);
+    troika_group_destroy(group);
     troika_context_destroy(context);
   }
 };
 
-troika_batch make_batch(const Run& run, const Json& golden, const Numbers& numbers, uint32_t b) {
-  const int64_t n = golden.at("batch"), classes = golden.at("classes");
+// The part of a run that this process computes.
+struct Share {
+  std::vector<troika_device> devices;
+  int64_t first_row = 0, rows = 0;
+};
+
+troika_batch make_batch(const Run& run, const Json& golden, const Numbers& numbers, uint32_t b, int64_t first, int64_t n) {
+  const int64_t classes = golden.at("classes");
   std::vector<int64_t> dims = {n};
   int64_t elements = n;
   for (int64_t d : golden.at("input")) dims.push_back(d), elements *= d;
   std::vector<float> x(static_cast<size_t>(elements));
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(2 * numbers.unit(1000 + b, static_cast<uint32_t>(i)));
+  const int64_t first_element = first * (elements / n);
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = static_cast<float>(2 * numbers.unit(1000 + b, static_cast<uint32_t>(first_element) + static_cast<uint32_t>(i)));
   std::vector<int32_t> labels(static_cast<size_t>(n));
   for (size_t i = 0; i < labels.size(); ++i)
-    labels[i] = static_cast<int32_t>(numbers.hash(2000 + b, static_cast<uint32_t>(i)) % static_cast<uint32_t>(classes));
+    labels[i] = static_cast<int32_t>(numbers.hash(2000 + b, static_cast<uint32_t>(first) + static_cast<uint32_t>(i)) %
+                                     static_cast<uint32_t>(classes));
   const troika_device cpu = {TROIKA_DEVICE_CPU, 0};
   troika_tensor inputs = nullptr, targets = nullptr;
   troika_batch batch = nullptr;
@@ -195,7 +206,7 @@ int64_t elements_in(const Run& run, const std::string& name) {
 
 // Returns the network's output for batch 500, [batch, classes].
 std::vector<float> predict(const Run& run, const Json& golden, const Numbers& numbers) {
-  troika_batch batch = make_batch(run, golden, numbers, 500);
+  troika_batch batch = make_batch(run, golden, numbers, 500, 0, golden.at("batch"));
   troika_batch_info info = TROIKA_BATCH_INFO_INIT;
   check(troika_batch_describe(batch, &info, &error), "batch");
   troika_tensor input = nullptr, output = nullptr;
@@ -215,22 +226,29 @@ std::vector<float> predict(const Run& run, const Json& golden, const Numbers& nu
   return logits;
 }
 
-// Returns as many devices as the file has shards. Fails if the shards are not a balanced split,
-// because the library has no other.
-std::vector<troika_device> devices_of(const Json& golden, const std::vector<troika_device>& given) {
+// Returns this process's devices and rows. There are as many devices as the file has shards, or one
+// per process if that is more, and no layer couples samples. Fails if the shards are not a balanced
+// split, because the library has no other.
+Share share_of(const Json& golden, const std::vector<troika_device>& given, const troika_group_info& place) {
   const auto shards = golden.at("shards").get<std::vector<int64_t>>();
-  int64_t n = 0;
-  for (int64_t s : shards) n += s;
-  for (size_t i = 0; i < shards.size(); ++i) {
-    const int64_t count = static_cast<int64_t>(shards.size()),
-                  piece = n / count + (static_cast<int64_t>(i) < n % count ? 1 : 0);
-    if (shards[i] != piece) throw Failure("shards are not the balanced split of the batch");
+  const int64_t n = golden.at("batch"), processes = place.processes;
+  int64_t count = static_cast<int64_t>(shards.size());
+  const auto piece = [&](int64_t i) { return n / count + (i < n % count ? 1 : 0); };
+  for (int64_t i = 0; i < count; ++i)
+    if (shards[static_cast<size_t>(i)] != piece(i)) throw Failure("shards are not the balanced split of the batch");
+  if (count < processes && !golden.at("buffer_norms_end").empty())
+    throw Failure("BatchNorm has " + std::to_string(count) + " devices, and there are more processes");
+  count = std::max(count, processes);
+  Share share;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t process = i * processes / count;
+    if (process < place.rank) share.first_row += piece(i);
+    if (process != place.rank) continue;
+    share.rows += piece(i);
+    share.devices.push_back(given.empty() ? troika_device{TROIKA_DEVICE_CPU, static_cast<int32_t>(i)}
+                                          : given[static_cast<size_t>(i) % given.size()]);
   }
-  std::vector<troika_device> devices;
-  for (size_t i = 0; i < shards.size(); ++i)
-    devices.push_back(given.empty() ? troika_device{TROIKA_DEVICE_CPU, static_cast<int32_t>(i)}
-                                    : given[i % given.size()]);
-  return devices;
+  return share;
 }
 
 // Reads the optimizer and its settings. Settings that the file does not contain keep their
@@ -261,12 +279,15 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   const Json golden = Json::parse(file);
   Comparison compare(golden.at("name"));
   const Numbers numbers{golden.at("salt").get<uint32_t>()};
-  const auto devices = devices_of(golden, given);
 
   Run run;
   troika_context_options context_options = TROIKA_CONTEXT_OPTIONS_INIT;
   context_options.use_environment = 1;
   check(troika_context_create(&context_options, &run.context, &error), "context");
+  check(troika_group_create(run.context, nullptr, &run.group, &error), "group");
+  troika_group_info place = TROIKA_GROUP_INFO_INIT;
+  check(troika_group_describe(run.group, &place, &error), "group");
+  const Share share = share_of(golden, given, place);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   model_options.classes = golden.at("classes");
   model_options.input_channels = golden.at("input")[0];
@@ -301,6 +322,7 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   }
 
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  options.group = run.group;
   options.precision = precision;
   if (precision == TROIKA_PRECISION_F16) options.loss_scale = 1024;  // small enough that no step is skipped
   read_optimizer(golden, options);
@@ -313,8 +335,8 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   groups[1].frozen = 1;
   options.groups = groups;
   options.group_count = golden.contains("train_only") ? 2 : 0;
-  check(troika_model_attach(run.model, devices.data(), static_cast<int32_t>(devices.size()), &options, &run.trainer,
-                            &error),
+  check(troika_model_attach(run.model, share.devices.data(), static_cast<int32_t>(share.devices.size()), &options,
+                            &run.trainer, &error),
         "attach");
 
   // The drift by rounding alone determines the tolerances for a float32 run.
@@ -327,7 +349,7 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   const bool is_low = precision == TROIKA_PRECISION_BF16 || precision == TROIKA_PRECISION_F16;
   double drift = 0;
   for (int step = 0; step < golden.at("steps").get<int>(); ++step) {
-    troika_batch batch = make_batch(run, golden, numbers, static_cast<uint32_t>(step % 2));
+    troika_batch batch = make_batch(run, golden, numbers, static_cast<uint32_t>(step % 2), share.first_row, share.rows);
     troika_step_result result = TROIKA_STEP_RESULT_INIT;
     const troika_status status = troika_trainer_step(run.trainer, batch, &result, &error);
     troika_batch_destroy(batch);

@@ -21,6 +21,7 @@ VENDORS = {
     r"cuda|nvtx": ["backends/cuda", "comm/nccl"],
     r"nccl": ["comm/nccl"],
     r"gloo/": ["comm/gloo"],
+    r"mpi\.h": ["comm/mpi"],
 }
 # Internal headers whose code the tool compiles in, because the library does not export it.
 TOOL_SHARES = ("core/atomic_file.h", "core/error.h")

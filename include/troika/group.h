@@ -29,8 +29,9 @@ typedef struct troika_group_options {
   /** The number of this process's machine; TROIKA_UNSET (default): machines are told apart by their
    *  names. Channels and layers are split within a machine if possible. */
   int32_t node;
-  /** The place at which the processes meet: "tcp://host:port", at which rank 0 listens, or
-   *  "file:///folder/name", a file in a folder that all processes see. Copied. */
+  /** The place at which the processes meet: "tcp://host:port", at which rank 0 listens;
+   *  "file:///folder/name", a file in a folder that all processes see; or "mpi://": MPI passes on
+   *  rank, size, rank 0's address and, unless one is set, a secret. Copied. */
   const char *rendezvous;
   /** The network interface ("eth0") or the address of this machine that other machines reach. NULL
    *  (default): loopback, or for rank 0 the host of `rendezvous`. Copied. */

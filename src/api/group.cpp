@@ -4,6 +4,7 @@
 #include "api/group_handle.h"
 #include "api/structs.h"
 #include "api/tensor_handle.h"
+#include "comm/links.h"
 #include "core/environment.h"
 #include "group/launch_environment.h"
 
@@ -12,12 +13,13 @@ using namespace troika::api;
 
 namespace {
 
+bool is_explicit(const troika_group_options& o) { return o.rank != TROIKA_UNSET || o.processes != TROIKA_UNSET; }
+
 GroupOptions read_group_options(const troika_group_options* given, const char* function) {
   const auto o = read_options(given);
   const FieldCheck check(text(function, ": options."));
-  const bool is_explicit = o.rank != TROIKA_UNSET || o.processes != TROIKA_UNSET;
   GroupOptions options;
-  if (is_explicit) {
+  if (is_explicit(o)) {
     check.integer("processes", o.processes, 1, 4096);
     check.integer("rank", o.rank, 0, o.processes - 1);
     options.rank = o.rank;
@@ -38,6 +40,22 @@ GroupOptions read_group_options(const troika_group_options* given, const char* f
   if (o.transport) options.transport = o.transport;
   if (o.secret) options.secret = o.secret;
   return options;
+}
+
+// A launcher says rank and size itself. Its processes trust its messages, so they need no secret of
+// their own.
+void read_bootstrap(GroupOptions& options, bool is_explicit, const std::string& plugin_folder, const char* function) {
+  const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.connect_timeout_ms);
+  options.bootstrap = create_bootstrap(options.rendezvous, plugin_folder, deadline);
+  if (!options.bootstrap) return;
+  const int rank = options.bootstrap->rank(), size = options.bootstrap->size();
+  if (is_explicit && (options.rank != rank || options.size != size))
+    throw Error(Status::invalid_argument,
+                text(function, ": options.rank is ", options.rank, " of ", options.size, " processes, rendezvous ",
+                     options.rendezvous, " says ", rank, " of ", size));
+  options.rank = rank;
+  options.size = size;
+  if (options.secret.empty()) options.secret = options.bootstrap->broadcast(fresh_secret(), deadline);
 }
 
 // A call of a group with a tensor, whose data are copied to host memory if they are not there.
@@ -104,7 +122,8 @@ troika_status troika_group_create(troika_context context, const troika_group_opt
   return guard(error, [&] {
     *required(out_group, kName, "out_group") = nullptr;
     const auto owner = object_of(context, kName, "context");
-    const GroupOptions read = read_group_options(options, kName);
+    GroupOptions read = read_group_options(options, kName);
+    read_bootstrap(read, is_explicit(read_options(options)), owner->plugin_folder(), kName);
     auto handle = std::make_unique<troika_group_s>(std::make_shared<GroupObject>(owner.shared(), read));
     *out_group = handle.release();
   });

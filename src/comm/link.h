@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "group/bootstrap.h"
 #include "group/exchange.h"
 
 namespace troika {
@@ -45,6 +46,9 @@ struct LinkDef {
   const char* name;  // "gloo"
   // Connects this process with all others. Collective over the exchange. COMM, INVALID_ARGUMENT.
   std::unique_ptr<Link> (*create)(Exchange& exchange, const LinkSettings& settings);
+  // Returns the launcher's own messages; null: the link has none. Collective over all processes of
+  // the launcher. UNSUPPORTED, COMM.
+  std::unique_ptr<Bootstrap> (*create_bootstrap)(Deadline deadline) = nullptr;
 };
 
 }  // namespace troika

@@ -8,7 +8,7 @@
 namespace troika {
 namespace {
 
-constexpr const char* kLinks[] = {"gloo"};  // that come with the library
+constexpr const char* kLinks[] = {"gloo", "mpi"};  // that come with the library
 
 }  // namespace
 
@@ -27,6 +27,15 @@ std::vector<std::string> describe_links(const std::string& plugin_folder) {
     lines.push_back(loaded.plugin ? text(name, ' ', loaded.versions) : text(name, ", not usable: ", loaded.reason));
   }
   return lines;
+}
+
+std::unique_ptr<Bootstrap> create_bootstrap(const std::string& rendezvous, const std::string& plugin_folder,
+                                            Deadline deadline) {
+  for (const char* name : kLinks)
+    if (rendezvous == text(name, "://"))
+      if (const LinkDef& link = require_link(name, plugin_folder); link.create_bootstrap)
+        return link.create_bootstrap(deadline);
+  return nullptr;
 }
 
 }  // namespace troika

@@ -11,7 +11,9 @@
 
 namespace troika {
 
+class Exchange;    // group/exchange.h
 class SharedLink;  // comm/processes/shared_link.h
+class Transport;
 
 // A rank of the world that this process holds, and the device that computes for the rank.
 struct LocalMember {
@@ -26,8 +28,13 @@ struct World {
   bool needs_fixed_order = false;
 
   // ---- of several processes; empty: this process holds all ranks ----
-  std::vector<int> owners = {};                // by rank: the process that holds the rank
-  std::shared_ptr<SharedLink> link = nullptr;  // between the processes
+  std::vector<int> owners = {};                  // by rank: the process that holds the rank
+  std::vector<int> nodes = {};                   // by process: its machine
+  std::shared_ptr<SharedLink> link = nullptr;    // between the processes
+  std::shared_ptr<Exchange> exchange = nullptr;  // of all processes
+  bool takes_vendor_sums = true;                 // such as NCCL's, if sums may be added in any order
+  // Of the same ranks, for data in host memory.
+  std::shared_ptr<Transport> host = nullptr;
   bool is_whole() const { return owners.empty(); }
 };
 

@@ -22,6 +22,10 @@ constexpr const TransportDef* kTransports[] = {&local_transport, &process_transp
 
 }  // namespace
 
+std::shared_ptr<Transport> create_host_transport(const World& world) {
+  return create_process_transport(world, local_transport.create(world));
+}
+
 const TransportDef& choose_transport(const World& world, const std::vector<const TransportDef*>& of_backends) {
   std::vector<const TransportDef*> transports = of_backends;
   transports.insert(transports.end(), std::begin(kTransports), std::end(kTransports));

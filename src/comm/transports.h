@@ -17,6 +17,9 @@ const TransportDef& choose_transport(const World& world, const std::vector<const
 
 // ---- several processes ----
 
+// Returns the transport between the world's ranks for data in host memory.
+std::shared_ptr<Transport> create_host_transport(const World& world);
+
 // Connects this process with all others, by the link of the plug-in of that name. Collective, and
 // so is the end of the link, which messages call `end`.
 std::shared_ptr<SharedLink> connect_processes(const std::string& link, const std::string& plugin_folder,

@@ -9,7 +9,7 @@
 
 namespace troika {
 
-constexpr int32_t kPluginAbi = 3;
+constexpr int32_t kPluginAbi = 4;
 
 struct LinkDef;  // comm/link.h
 

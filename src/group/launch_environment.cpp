@@ -75,6 +75,8 @@ void read_mpi(GroupOptions& options, const Reader& reader, const std::string& ra
     options.rendezvous = master_address(reader);
   } else if (reader.number_or(local_size, -1) == options.size) {
     options.rendezvous = file_of_job(job);
+  } else if (options.size > 1 && reader.has("OMPI_COMM_WORLD_RANK")) {
+    options.rendezvous = "mpi://";
   } else if (options.size > 1) {
     throw Error(Status::invalid_argument,
                 text("group: ", rank, " and ", size, " are set, but nothing says where rank 0 is; set"

@@ -14,6 +14,7 @@ namespace troika {
 namespace {
 
 constexpr int kMostProcesses = 4096;
+const std::string kTcp = "tcp://";
 
 // Returns the same for processes of one machine. The identifier of the boot differs between
 // machines whose names are equal.
@@ -32,8 +33,18 @@ const GroupOptions& checked(const GroupOptions& o) {
   if (o.rank < 0 || o.rank >= o.size) refuse(text("rank is ", o.rank, ", need 0 to ", o.size - 1));
   if (o.connect_timeout_ms < 1) refuse(text("connect_timeout_ms is ", o.connect_timeout_ms, ", need at least 1"));
   if (o.deadline_ms < 1) refuse(text("deadline_ms is ", o.deadline_ms, ", need at least 1"));
-  if (o.size > 1 && o.rendezvous.empty()) refuse("rendezvous is empty, need tcp://host:port or file:///folder/name");
+  if (o.size > 1 && o.rendezvous.empty())
+    refuse("rendezvous is empty, need tcp://host:port, file:///folder/name or mpi://");
+  if (o.bootstrap && !o.bootstrap->is_one_machine() && o.interface.empty())
+    refuse("rendezvous is mpi:// and the processes are on several machines, need a network (TROIKA_INTERFACE)");
   return o;
+}
+
+// Returns the place at which the processes meet. Rank 0 of a launcher listens at a free port, whose
+// number it passes on then.
+std::string place_of(const GroupOptions& o, Deadline deadline) {
+  if (!o.bootstrap) return o.rendezvous;
+  return o.rank == 0 ? kTcp + "127.0.0.1:0" : o.bootstrap->broadcast("", deadline);
 }
 
 }  // namespace
@@ -43,10 +54,11 @@ ProcessGroup::ProcessGroup(const GroupOptions& options, const Log& log)
   const Deadline deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(options_.connect_timeout_ms);
   std::optional<Rendezvous> rendezvous;
-  if (size() > 1) rendezvous.emplace(options_.rendezvous, options_.interface);
+  if (size() > 1) rendezvous.emplace(place_of(options_, deadline), options_.interface);
   if (rank() == 0) {
-    hub_ = std::make_unique<Hub>(rendezvous ? rendezvous->listen(!options_.secret.empty()) : Socket(), size(),
-                                 options_.secret, deadline, log);
+    Socket socket = rendezvous ? rendezvous->listen(!options_.secret.empty()) : Socket();
+    if (rendezvous && options_.bootstrap) options_.bootstrap->broadcast(kTcp + to_string(socket.own_address()), deadline);
+    hub_ = std::make_unique<Hub>(std::move(socket), size(), options_.secret, deadline, log);
     member_ = std::make_shared<Member>(std::make_unique<Connection>(hub_->own_end()));
     hub_->start();
   } else {

@@ -26,7 +26,7 @@ Rendezvous::Rendezvous(const std::string& place, const std::string& interface) :
     path_ = text_.substr(kFile.size());
   } else {
     throw Error(Status::invalid_argument, text(kWhat, " is '", printable_name(text_),
-                                               "', need tcp://host:port or file:///folder/name"));
+                                               "', need tcp://host:port, file:///folder/name or mpi://"));
   }
 }
 

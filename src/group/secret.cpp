@@ -33,6 +33,13 @@ Nonce fresh_nonce() {
   return nonce;
 }
 
+std::string fresh_secret() {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string secret;
+  for (unsigned char byte : fresh_nonce()) secret += {kDigits[byte / 16], kDigits[byte % 16]};
+  return secret;
+}
+
 Sealer::Sealer(const Mac& key) { Sodium::get().init_push(&state_, header_.data(), key.data()); }
 
 void Sealer::seal(std::string_view frame, char* sealed) {

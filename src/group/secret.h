@@ -34,6 +34,9 @@ class Secret {
 
 Nonce fresh_nonce();
 
+// Returns a random secret, of letters and digits.
+std::string fresh_secret();
+
 // One direction of a connection: frames are encrypted, authenticated, and cannot be repeated,
 // reordered or left out.
 class Sealer {

@@ -27,6 +27,11 @@ class RankGroups {
   void progress() const {
     if (Communicator* const data = of(RankGroup::data)) data->progress();
   }
+  // COMM if a group of this rank cannot be used any more.
+  void check() const {
+    for (const auto& sums : sums_)
+      if (sums) sums->progress();
+  }
   // Makes the waits of every rank of these groups fail with `reason`. From any thread.
   void abort(const std::string& reason) const;
 

@@ -95,8 +95,10 @@ void LocalRanks::abort(const std::string& reason) const {
 void LocalRanks::connect(const Context& context, const LocalDevices& local,
                          const std::vector<std::shared_ptr<Device>>& devices, const StepLayout& layout) {
   const RankMap& map = layout.ranks();
-  World world{map.size(), {}, layout.spec().logical_shards > 0, local.owners, local.link};
+  World world{map.size(), {}, layout.spec().logical_shards > 0, local.owners, local.nodes, local.link, local.exchange,
+              local.takes_vendor_sums};
   for (size_t i = 0; i < ranks_.size(); ++i) world.local.push_back({ranks_[i].rank, devices[i]});
+  if (!world.is_whole()) world.host = create_host_transport(world);
   const TransportDef& chosen = choose_transport(world, context.backends().transports());
   context.log().write(LogTopic::comm, LogLevel::debug,
                       text("transport '", chosen.name, "' connects ", world.size, " ranks"));

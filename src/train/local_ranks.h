@@ -21,7 +21,8 @@ struct LocalDevices {
   std::shared_ptr<Exchange> exchange;
   std::shared_ptr<SharedLink> link;
   std::vector<int> owners;  // by rank: the process that holds the rank
-
+  std::vector<int> nodes;   // by process: its machine
+  bool takes_vendor_sums = true;  // World::takes_vendor_sums
 
   // This process holds the whole world: rank i is on devices[i].
   LocalDevices(std::vector<DeviceId> all);

@@ -210,7 +210,7 @@ void Replica::throw_late() const {
 void Replica::await(Posted& posted) {
   constexpr int kSpins = 2000;  // a step takes from tens of microseconds to seconds: look often first, then sleep
   for (int looks = 0; !posted.readback->is_there(); ++looks) {
-    groups_.progress();  // throws if another rank is lost
+    groups_.check();  // throws if another rank is lost
     if (std::chrono::steady_clock::now() >= arguments_.deadline) throw_late();
     if (looks < kSpins)
       std::this_thread::yield();

@@ -146,6 +146,13 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
     LocalDevices local(world_size, std::move(held), std::move(devices));
     if (group.size() == 1) return local;
     local.owners = std::move(owners);
+    for (int process = 0; process < group.size(); ++process) local.nodes.push_back(group.process(process).node);
+    const std::string& transport = group.options().transport;
+    local.takes_vendor_sums = transport.empty() || transport == "nccl";
+    for (const Offer& offer : all) {  // NCCL takes each device of a process once
+      for (DeviceId device : offer.devices)
+        if (std::count(offer.devices.begin(), offer.devices.end(), device) > 1) local.takes_vendor_sums = false;
+    }
     local.link = connect_processes(group.options().link_name(), context.plugin_folder(), exchange,
                                    {group.options().interface, deadline}, "the end of a trainer");
     local.exchange = std::move(exchange);

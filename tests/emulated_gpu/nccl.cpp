@@ -1,11 +1,14 @@
-// NCCL for GPUs in software, whose ranks are threads of one process: its C functions, their checks,
+// NCCL for GPUs in software, whose ranks are threads of one process, or of several processes if
+// EMULATED_NCCL_FOLDER names a folder for their data: its C functions, their checks,
 // and groups of calls. The stand-in is stricter than the real NCCL:
 // - The communicator's GPU must be current.
 // - Ranks that disagree get an error. The real NCCL hangs or moves wrong data.
 //
 // Alignment and buffers are checked, but not whether the buffers are memory of a GPU.
 #include <nccl.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -18,6 +21,8 @@ namespace emulated_gpu::nccl {
 namespace {
 
 using troika::text;
+
+constexpr std::string_view kWire = "wire ";  // begins the id of ranks of several processes
 
 // Handles are numbers that are never used twice, so that the use of a destroyed handle is noticed.
 struct Registry {
@@ -150,14 +155,19 @@ ncclResult_t join(ncclComm_t* handle, int size, const ncclUniqueId& id, int own_
   {
     std::lock_guard lock(mutex());
     Registry& registry = Registry::get();
-    const auto found = registry.cliques.find(std::string(id.internal, sizeof id.internal));
-    if (found == registry.cliques.end())
+    const std::string name(id.internal, sizeof id.internal);
+    const bool is_wire = name.starts_with(kWire);
+    if (is_wire && is_blocking) return refuse(fail(ncclInvalidUsage, "ranks of several processes may not block"));
+    const auto found = registry.cliques.find(name);
+    if (!is_wire && found == registry.cliques.end())
       return refuse(
           fail(ncclSystemError,
                "no communicator waits for ranks with this id: all ranks have joined, or the id is of another process"));
-    rank = std::make_shared<Rank>(found->second, own_rank, current_gpu(), is_blocking);
-    if (const ncclResult_t result = found->second->join(*rank, size); result != ncclSuccess) return refuse(result);
-    if (found->second->has_all()) registry.cliques.erase(found);
+    const auto clique = is_wire ? std::make_shared<Clique>(++registry.last_clique, name.c_str() + kWire.size(), own_rank)
+                                : found->second;
+    rank = std::make_shared<Rank>(clique, own_rank, current_gpu(), is_blocking);
+    if (const ncclResult_t result = clique->join(*rank, size); result != ncclSuccess) return refuse(result);
+    if (!is_wire && clique->has_all()) registry.cliques.erase(found);
     *handle = reinterpret_cast<ncclComm_t>(++registry.last_handle);
     registry.ranks[*handle] = rank;
   }
@@ -218,6 +228,12 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   std::lock_guard lock(mutex());
   Registry& registry = Registry::get();
   *id = {};
+  if (const char* const folder = std::getenv("EMULATED_NCCL_FOLDER")) {
+    const std::string name = text(kWire, folder, '/', getpid(), '-', ++registry.last_clique);
+    if (name.size() >= sizeof id->internal) return fail(ncclSystemError, text("the name is too long: ", name));
+    std::memcpy(id->internal, name.data(), name.size());
+    return ncclSuccess;
+  }
   const std::string name = text("emulated clique ", ++registry.last_clique, " of ", static_cast<void*>(&registry));
   std::memcpy(id->internal, name.data(), name.size());
   registry.cliques[std::string(id->internal, sizeof id->internal)] = std::make_shared<Clique>(registry.last_clique);

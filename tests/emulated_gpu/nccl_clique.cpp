@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "core/text.h"
 #include "gpu.h"
@@ -71,6 +72,11 @@ ncclResult_t Clique::join(Rank& rank, int size) {
   Rank*& place = ranks[static_cast<size_t>(rank.rank)];
   if (place) return fail(ncclInvalidUsage, text("rank ", rank.rank, " of ", size, " joins twice"));
   place = &rank;
+  if (wire) {
+    const char* const host = std::getenv("NCCL_HOSTID");
+    wire->join(size, text("GPU", rank.device, "-of-", host ? host : "this-host"));
+    return ncclSuccess;
+  }
   ++joined;
   changed().notify_all();
   if (joined < ranks.size()) return ncclSuccess;
@@ -80,6 +86,16 @@ ncclResult_t Clique::join(Rank& rank, int size) {
         fail_all(ncclInvalidUsage, text("Duplicate GPU detected : rank ", a->rank, " and rank ", b->rank,
                                         " both on CUDA device ", a->device));
   return ncclSuccess;
+}
+
+bool Clique::has_all() {
+  if (is_broken || ranks.empty()) return false;
+  if (!wire || joined == ranks.size()) return joined == ranks.size();
+  std::string fault;
+  if (!wire->have_joined(static_cast<int>(ranks.size()), fault)) return false;
+  joined = ranks.size();
+  if (!fault.empty()) fail_all(ncclInvalidUsage, fault);
+  return true;
 }
 
 void Clique::fail_all(ncclResult_t result, const std::string& message) {
@@ -94,6 +110,17 @@ std::shared_ptr<Meeting> Clique::meet(Rank& rank, const Operation& operation) {
   const int from = !is_message ? -1 : is_send ? rank.rank : operation.root;
   const int to = !is_message ? -1 : is_send ? operation.root : rank.rank;
   const int64_t turn = rank.numbers[{from, to, is_send}]++;
+  const size_t own_index = !is_message ? static_cast<size_t>(rank.rank) : is_send ? 0 : 1;
+  if (wire) {
+    auto meeting = std::make_shared<Meeting>();
+    meeting->key = {from, to, turn};
+    meeting->operations.assign(is_message ? 2 : ranks.size(), operation);
+    meeting->memories.resize(meeting->operations.size());
+    meeting->first_rank = rank.rank;
+    meeting->arrived = 1;
+    wire->send(meeting->key, own_index, operation);
+    return meeting;
+  }
   std::shared_ptr<Meeting>& place = open[{from, to, turn}];
   if (!place) {
     place = std::make_shared<Meeting>();
@@ -101,7 +128,7 @@ std::shared_ptr<Meeting> Clique::meet(Rank& rank, const Operation& operation) {
     place->first_rank = rank.rank;
   }
   const std::shared_ptr<Meeting> meeting = place;
-  const size_t index = !is_message ? static_cast<size_t>(rank.rank) : is_send ? 0 : 1;
+  const size_t index = own_index;
   if (meeting->arrived > 0) {
     const size_t first = !is_message ? static_cast<size_t>(meeting->first_rank) : 1 - index;
     const std::string own = describe(operation), expected = describe(meeting->operations[first]);
@@ -116,6 +143,36 @@ std::shared_ptr<Meeting> Clique::meet(Rank& rank, const Operation& operation) {
   meeting->operations[index] = operation;
   if (++meeting->arrived == meeting->operations.size()) open.erase({from, to, turn});
   return meeting;
+}
+
+bool Clique::is_complete(const Rank& rank, Meeting& meeting) {
+  if (!wire || meeting.is_complete() || meeting.is_broken) return meeting.is_complete();
+  const auto [from, to, turn] = meeting.key;
+  const bool is_message = from >= 0;
+  const size_t own = !is_message ? static_cast<size_t>(rank.rank) : from == rank.rank ? 0 : 1;
+  for (size_t index = 0; index < meeting.operations.size(); ++index) {
+    if (index == own || !meeting.memories[index].empty()) continue;
+    Operation& operation = meeting.operations[index];
+    std::string description;
+    if (!wire->receive(meeting.key, index, operation, description, meeting.memories[index])) continue;
+    if (is_message) {
+      operation.kind = index == 0 ? Kind::send : Kind::receive;
+      wire->forget(meeting.key, index);  // nobody else reads it
+    }
+    if (const std::string expected = describe(meeting.operations[own]); description != expected) {
+      meeting.is_broken = true;
+      fail_all(ncclInvalidArgument, text("collective ", turn, ": rank ", rank.rank, " has ", expected, ", another has ",
+                                         description));
+    }
+    ++meeting.arrived;
+  }
+  return meeting.is_complete();
+}
+
+// All ranks of a collective have ended the one before when they arrive at this one.
+void Clique::end(const Rank& rank, const Meeting& meeting) {
+  const auto [from, to, turn] = meeting.key;
+  if (wire && from < 0 && turn > 0) wire->forget({from, to, turn - 1}, static_cast<size_t>(rank.rank));
 }
 
 Rank::Rank(std::shared_ptr<Clique> own_clique, int own_rank, int own_device, bool blocks)
@@ -252,8 +309,11 @@ ncclResult_t Launch::issue() {
     ticket_ = rank_->issued++;
   }
   const auto self = shared_from_this();
+  const bool is_between_processes = rank_->clique->wire != nullptr;
+  const bool arrives = !is_between_processes ||
+                       enqueue(streams_[0], {[self] { self->arrive(); }, [self] { return self->is_turn(); }, true});
   for (size_t i = 0; i < streams_.size(); ++i)
-    if (!enqueue(streams_[i], {[self] { self->run(); }, [self, i] { return self->is_ready(i); }, true})) {
+    if (!arrives || !enqueue(streams_[i], {[self] { self->run(); }, [self, i] { return self->is_ready(i); }, true})) {
       std::lock_guard lock(mutex());
       return rank_->state =
                  fail(ncclUnhandledCudaError, text("rank ", rank_->rank, ": the stream is not of GPU ", rank_->device));
@@ -265,6 +325,20 @@ ncclResult_t Launch::issue() {
 // ended. It is ready when the operations of all partners have arrived. Then all buffers are ready.
 // Later work cannot write to a buffer before the data has moved, since the work of no partner has
 // ended.
+// Between processes the data are written when the operation arrives. Only running work can read
+// them, so arriving is work of its own, on the first stream.
+bool Launch::is_turn() {
+  std::lock_guard lock(mutex());
+  return rank_->is_aborted || (!rank_->in_flight && (!ticket_ || *ticket_ == rank_->ended));
+}
+
+void Launch::arrive() {
+  std::lock_guard lock(mutex());
+  if (rank_->is_aborted) return;
+  rank_->in_flight = this;
+  for (const Operation& operation : operations_) rank_->meetings.push_back(rank_->clique->meet(*rank_, operation));
+}
+
 bool Launch::is_ready(size_t stream) {
   std::lock_guard lock(mutex());
   Rank& rank = *rank_;
@@ -277,7 +351,8 @@ bool Launch::is_ready(size_t stream) {
     for (const Operation& operation : operations_) rank.meetings.push_back(rank.clique->meet(rank, operation));
   }
   return rank.is_aborted ||
-         std::all_of(rank.meetings.begin(), rank.meetings.end(), [](const auto& m) { return m->is_complete(); });
+         std::all_of(rank.meetings.begin(), rank.meetings.end(),
+                     [&](const auto& m) { return rank.clique->is_complete(rank, *m); });
 }
 
 void Launch::run() {
@@ -290,6 +365,7 @@ void Launch::run() {
         Meeting& meeting = **m;
         if (meeting.is_done || !meeting.is_complete()) continue;
         move_data(meeting.operations);
+        rank.clique->end(rank, meeting);
         meeting.is_done = true;
       }
       rank.meetings.clear();

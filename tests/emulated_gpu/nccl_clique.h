@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "nccl_operation.h"
+#include "nccl_wire.h"
 
 namespace emulated_gpu::nccl {
 
@@ -37,6 +38,9 @@ struct Meeting {
   size_t arrived = 0;
   bool is_broken = false;  // can never be complete
   bool is_done = false;
+  // Between processes: by index, the memory of a rank that has come.
+  MeetingKey key;
+  std::vector<std::vector<std::byte>> memories;
 
   bool is_complete() const { return arrived == operations.size() && !is_broken; }
 };
@@ -44,24 +48,31 @@ struct Meeting {
 class Rank;
 class Launch;
 
-// The ranks that share an id.
+// The ranks that share an id. Between processes, each rank has a clique of its own, and the wire
+// has what the others do.
 struct Clique {
   explicit Clique(int own_number) : number(own_number) {}
+  Clique(int own_number, const std::string& folder, int rank)
+      : number(own_number), wire(std::make_unique<Wire>(folder, rank)) {}
 
   // Adds `rank`. When all ranks have joined, checks whether they can be a communicator.
   ncclResult_t join(Rank& rank, int size);
   // Sets the error on all ranks.
   void fail_all(ncclResult_t result, const std::string& message);
   std::shared_ptr<Meeting> meet(Rank& rank, const Operation& operation);
-  bool has_all() const { return !is_broken && !ranks.empty() && joined == ranks.size(); }
+  // Takes what has arrived on the wire. Returns whether all operations are there.
+  bool is_complete(const Rank& rank, Meeting& meeting);
+  // The data have moved.
+  void end(const Rank& rank, const Meeting& meeting);
+  bool has_all();
 
   const int number;
+  const std::unique_ptr<Wire> wire;  // null: all ranks are of this process
   std::vector<Rank*> ranks;  // null: the rank has not joined yet, or has left
   size_t joined = 0;
   bool is_broken = false;  // a rank has left before all had joined
   size_t finalized = 0;    // the number of finalized ranks
-  // The key is (sender, receiver, operation number); collectives have -1 as sender and receiver.
-  std::map<std::tuple<int, int, int64_t>, std::shared_ptr<Meeting>> open;
+  std::map<MeetingKey, std::shared_ptr<Meeting>> open;
 };
 
 // One communicator handle. Callers do not hold the mutex, except if a comment here says so.
@@ -129,6 +140,8 @@ class Launch : public std::enable_shared_from_this<Launch> {
   ncclResult_t issue();
 
  private:
+  bool is_turn();
+  void arrive();
   bool is_ready(size_t stream);
   void run();
 

@@ -27,7 +27,7 @@ LOW_GOLDEN = [path for path in GOLDEN if path.stem in ("lenet", "d2l_resnet18_2_
 # bits.
 FEW_CASES = "--gtest_filter=Cases/Kernels.*_?:Cases/Kernels.*conv2d_3?"
 # The parts that run on GPUs in software, which take a hundred times as long.
-EMULATED = ("conformance", "equivalence", "golden_f32", "golden_bf16", "resume")
+EMULATED = ("conformance", "equivalence", "golden_f32", "golden_bf16", "resume", "processes")
 SLOWNESS = 6
 # The number of concurrent processes of programs that wait more for the host than for the GPU. A
 # process that damages its context does not affect the others.
@@ -48,6 +48,7 @@ PARTS = {
     "golden_f16": (600, ["tests/golden_curves", "--devices", DEVICE, "--precision", "f16", *LOW_GOLDEN]),
     "resume": (600, ["tests/resume/resume_test"]),
     "nccl": (900, ["tests/backends/cuda/nccl_test"]),
+    "processes": (900, [sys.executable, ROOT / "tests/processes/gpu_test.py", "tests/processes/processes_host", "--one-gpu"]),
     "memcheck": (1800, [*SANITIZER, "memcheck", "tests/conformance/conformance_tests", FEW_CASES]),
     "racecheck": (1800, [*SANITIZER, "racecheck", *OWN_KERNELS, "tests/conformance/conformance_tests", FEW_CASES]),
     "training": (3600, [sys.executable, ROOT / "tests/gpu/training_test.py"]),

@@ -34,13 +34,26 @@ CASES = [
     (3, "model=d2l_resnet18 sync=1 batch=7 batches=2 train=64 test=7 test_batch=4", ["1,2"]),
 ]
 
+# The same with the machine of each process. Large sums are made within the machines first.
+MACHINES = [
+    (4, "bucket=1000000", "1,1,1,1", "0,0,1,1"),
+    (8, "batch=61", "1,1,1,1,1,1,1,1", "0,0,0,0,1,1,1,1"),
+    (6, "clip=1", "1,1,1,1,1,1", "0,0,1,1,2,2"),
+    (8, "optimizer=2", "2,2,2,2", "0,0,1,1"),
+    (4, "zero=1", "1,1,1,1", "0,0,1,1"),
+    (6, "", "1,1,1,1,1,1", "0,0,0,1,1,1"),  # three of a machine are no node of the sum's tree
+    (8, "mesh=2x2x2 micro=2", "1,1,1,1,1,1,1,1", "0,1,0,1,0,1,0,1"),
+]
 
-def compare(devices, options, divisions, folder):
+
+def compare(devices, options, divisions, folder, machines=None):
     arguments = [*options.split(), f"save={folder}/state"]
     expected = run_alone([f"devices={devices}", *arguments])
     for division in divisions:
         counts = division.split(",")
-        for rank, output in enumerate(Job(arguments, len(counts), folder, counts).outputs()):
+        job = Job(arguments, len(counts), folder, counts,
+                  of_rank=lambda rank: {"TROIKA_NODE": machines.split(",")[rank]} if machines else {})
+        for rank, output in enumerate(job.outputs()):
             assert output == expected, f"rank {rank} of [{division}] printed {output!r}, one process {expected!r}"
 
 
@@ -65,6 +78,9 @@ def main():
     tests = [(f"{devices}_devices {options} [{' | '.join(divisions)}]",
               lambda folder, d=devices, o=options, v=divisions: compare(d, o, v, folder))
              for devices, options, divisions in CASES]
+    tests += [(f"{devices}_devices {options} [{division}] on machines [{machines}]",
+               lambda folder, d=devices, o=options, v=division, m=machines: compare(d, o, [v], folder, m))
+              for devices, options, division, machines in MACHINES]
     tests.append(("goes_on_with_another_number_of_processes", goes_on_with_another_number_of_processes))
     return run_tests(tests)
 

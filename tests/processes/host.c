@@ -4,6 +4,7 @@
  *     host NAME=VALUE...
  *
  * model=d2l_lenet devices=1 mesh=0x1x1 batch=64 batches=4 micro=1 shards=0 save=PATH load=PATH ...
+ * gpus=1: the devices are GPUs; gpu=0: all are replicas on that one.
  *
  * With victim=RANK, that process ends or stops itself: by=KILL, STOP, TERM or exit, at=PHASE, and
  * so many microseconds after the phase has begun (after=0).
@@ -53,7 +54,7 @@ static void end_here(int signal_number) {
 
 /* The phase begins. The victim ends now or soon. */
 static void enter(const char *phase) {
-  const char *rank = getenv("TROIKA_RANK");
+  const char *rank = getenv("TROIKA_RANK") ? getenv("TROIKA_RANK") : getenv("OMPI_COMM_WORLD_RANK");
   struct itimerval timer;
   if (rank && atoi(rank) == number("rank_that_is_late", -1) && strcmp(argument("late_at", ""), phase) == 0) {
     struct timespec pause;
@@ -167,8 +168,8 @@ int main(int argc, char **argv) {
     count = path ? atoi(path) : 1;
   }
   for (i = 0; i < count; ++i) {
-    devices[i].kind = TROIKA_DEVICE_CPU;
-    devices[i].index = i;
+    devices[i].kind = number("gpus", 0) ? TROIKA_DEVICE_CUDA : TROIKA_DEVICE_CPU;
+    devices[i].index = number("gpu", i);
   }
   sscanf(argument("mesh", "0x1x1"), "%dx%dx%d", &options.mesh.data, &options.mesh.layer, &options.mesh.channel);
   options.group = group;

@@ -12,7 +12,7 @@ TIME_LIMIT_S = 120
 class Job:
     """Processes of a job. Their outputs are read when they have ended."""
 
-    def __init__(self, arguments, size, folder, devices=None, environment=None):
+    def __init__(self, arguments, size, folder, devices=None, environment=None, of_rank=lambda rank: {}):
         self.processes = []
         rendezvous = pathlib.Path(tempfile.mkdtemp(dir=folder)) / "rendezvous"
         for rank in range(size):
@@ -20,7 +20,8 @@ class Job:
                    "OMP_WAIT_POLICY": "passive"}
             if devices:
                 own["HOST_DEVICES"] = ",".join(map(str, devices))
-            variables = {**os.environ, **{name: str(value) for name, value in own.items()}, **(environment or {})}
+            variables = {**os.environ, **{name: str(value) for name, value in own.items()}, **(environment or {}),
+                         **of_rank(rank)}
             self.processes.append(subprocess.Popen([HOST, *arguments], env=variables, text=True, errors="replace",
                                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                                    stderr=subprocess.STDOUT))

@@ -89,6 +89,13 @@ void NcclCommunicator::require_usable() const {
   if (is_aborted_) throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", abort_reason_));
 }
 
+// NCCL itself notices late, or never, that another process has gone.
+void NcclCommunicator::require_processes() const {
+  if (!own_.processes) return;
+  if (const std::string reason = own_.processes->failure(); !reason.empty())
+    throw Error(Status::comm, text("rank ", rank_, ": the group was aborted: ", reason));
+}
+
 // Waits for a call that is in progress, before the next call and before later launches.
 void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline deadline) {
   const Library& library = Library::get();
@@ -100,6 +107,7 @@ void NcclCommunicator::settle(ncclResult_t result, const char* what, Deadline de
       throw Error(Status::comm, text("rank ", rank_, " of ", size_, ": ", what, " did not end before the deadline"));
     if (is_aborting_ || (own_.is_given_up && *own_.is_given_up))
       throw Error(Status::comm, text("rank ", rank_, " of ", size_, ": ", what, " ended, as another rank failed"));
+    require_processes();
     std::this_thread::yield();
   }
 }
@@ -156,6 +164,7 @@ void NcclCommunicator::wait(int slot, Deadline) {
 void NcclCommunicator::progress() {
   std::lock_guard lock(mutex_);
   require_usable();
+  require_processes();
   ncclResult_t state = ncclSuccess;
   const Library& library = Library::get();
   library.check(library.get_async_error(comm_.get(), &state), text("rank ", rank_, " of ", size_));

@@ -13,6 +13,7 @@
 #include "comm/communicator.h"
 #include "comm/nccl/nccl_comm.h"
 #include "core/destroy.h"
+#include "group/exchange.h"
 
 namespace troika::nccl {
 
@@ -22,6 +23,8 @@ struct Rank {
   cudaStream_t stream;
   // While joining: set if another rank of the process cannot join, so that no rank waits for it.
   const std::atomic<bool>* is_given_up = nullptr;
+  // Of the processes, if the group's ranks are in several: says why a process is lost.
+  std::shared_ptr<const Exchange> processes = nullptr;
 };
 
 // Collectives run on a stream of their own, concurrently with the launches that follow. A wait
@@ -44,6 +47,7 @@ class NcclCommunicator : public Communicator {
 
  private:
   void require_usable() const;
+  void require_processes() const;
   ncclResult_t call(const Collective& collective, std::byte* data);
   void settle(ncclResult_t result, const char* what, Deadline deadline);
   template <typename Call>

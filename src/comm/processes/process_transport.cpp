@@ -2,8 +2,11 @@
 #include "comm/processes/process_transport.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
+#include <set>
 
+#include "comm/processes/node_communicator.h"
 #include "comm/processes/process_messages.h"
 #include "comm/processes/process_sums.h"
 
@@ -23,15 +26,29 @@ class ProcessTransport : public Transport {
  public:
   ProcessTransport(const World& world, std::unique_ptr<Transport> local)
       : owners_(world.owners),
+        nodes_(world.nodes),
         local_(std::move(local)),
         link_(world.link) {}
 
   std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<int>& group) override {
-    const int id = next_id_++;
-    const std::vector<int> held = held_of(group);
-    if (held.empty()) return std::vector<std::unique_ptr<Communicator>>(group.size());
-    if (held.size() == group.size()) return local_->create_communicators(group);
-    return ProcessSums::create_communicators(link_, id, group, owners_);
+    auto all = create_sums(group);
+    const std::vector<std::vector<int>> machines = machines_of(group);
+    if (machines.empty()) return all;
+    const size_t width = machines[0].size();
+    std::vector<std::unique_ptr<Communicator>> within, between(group.size());
+    for (const std::vector<int>& machine : machines) std::ranges::move(create_sums(machine), std::back_inserter(within));
+    for (size_t place = 0; place < width; ++place) {
+      std::vector<int> ranks;
+      for (const std::vector<int>& machine : machines) ranks.push_back(machine[place]);
+      auto ends = create_sums(ranks);
+      for (size_t machine = 0; machine < ends.size(); ++machine)
+        between[machine * width + place] = std::move(ends[machine]);
+    }
+    for (size_t position = 0; position < group.size(); ++position)
+      if (all[position])
+        all[position] = std::make_unique<NodeCommunicator>(NodeCommunicator::Ends{
+            std::move(all[position]), std::move(within[position]), std::move(between[position])});
+    return all;
   }
 
   std::vector<std::unique_ptr<Messenger>> create_messengers(const std::vector<int>& group) override {
@@ -44,6 +61,40 @@ class ProcessTransport : public Transport {
   }
 
  private:
+  std::vector<std::unique_ptr<Communicator>> create_sums(const std::vector<int>& group) {
+    const int id = next_id_++;
+    const std::vector<int> held = held_of(group);
+    if (held.empty()) return std::vector<std::unique_ptr<Communicator>>(group.size());
+    if (held.size() == group.size()) return local_->create_communicators(group);
+    return ProcessSums::create_communicators(link_, id, group, owners_);
+  }
+
+  int node_of(int rank) const { return nodes_[static_cast<size_t>(owners_[static_cast<size_t>(rank)])]; }
+
+  // Returns the ranks of each machine, if sums go within the machines first: there are several, with
+  // several processes each, and a machine's sum is a node of the tree of the whole sum, so that the
+  // bits are the same. Otherwise returns nothing.
+  std::vector<std::vector<int>> machines_of(const std::vector<int>& group) const {
+    std::vector<std::vector<int>> machines;
+    if (nodes_.empty()) return machines;
+    std::set<int> seen;
+    for (int rank : group) {
+      if (machines.empty() || node_of(rank) != node_of(machines.back().front())) {
+        if (!seen.insert(node_of(rank)).second) return {};
+        machines.emplace_back();
+      }
+      machines.back().push_back(rank);
+    }
+    const size_t width = machines[0].size();
+    if (machines.size() < 2 || !std::has_single_bit(width)) return {};
+    for (const std::vector<int>& machine : machines) {
+      std::set<int> processes;
+      for (int rank : machine) processes.insert(owners_[static_cast<size_t>(rank)]);
+      if (machine.size() != width || processes.size() < 2) return {};
+    }
+    return machines;
+  }
+
   std::vector<int> held_of(const std::vector<int>& group) const {
     std::vector<int> held;
     std::copy_if(group.begin(), group.end(), std::back_inserter(held),
@@ -51,7 +102,7 @@ class ProcessTransport : public Transport {
     return held;
   }
 
-  const std::vector<int> owners_;
+  const std::vector<int> owners_, nodes_;
   const std::unique_ptr<Transport> local_;
   const std::shared_ptr<SharedLink> link_;
   int next_id_ = kFirstGroup;  // of groups: the same in all processes

@@ -1,0 +1,166 @@
+// The steps of a sum, and the thread between them.
+#include "comm/processes/node_communicator.h"
+
+#include <system_error>
+
+#include "core/error.h"
+#include "core/named_thread.h"
+#include "core/split.h"
+#include "core/text.h"
+
+namespace troika {
+namespace {
+
+// Smaller sums are made in one or two messages by the whole group. docs/performance.md has the
+// measurements.
+constexpr size_t kLeastBytes = 32 * 1024;
+
+bool is_by_node(const Collective& collective) {
+  return collective.kind == CollectiveKind::all_reduce && collective.dtype == DType::f32 &&
+         static_cast<size_t>(collective.count) * sizeof(float) > kLeastBytes;
+}
+
+// The slots of the ends within a machine: two for each slot of the group.
+int reduce_slot(int slot) { return 2 * slot; }
+int gather_slot(int slot) { return 2 * slot + 1; }
+
+}  // namespace
+
+NodeCommunicator::NodeCommunicator(Ends ends) : ends_of_(std::move(ends)) {
+  try {
+    thread_ = named_thread("troika nodes", [this] { run(); });
+  } catch (const std::system_error& e) {
+    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
+  }
+}
+
+NodeCommunicator::~NodeCommunicator() {
+  bool is_busy = false;
+  {
+    std::lock_guard lock(mutex_);
+    ends_ = true;
+    for (const auto& slot : slots_) is_busy |= slot->started != slot->ended;
+  }
+  changed_.notify_all();
+  if (is_busy) abort("the group ends");
+  thread_.join();
+}
+
+void NodeCommunicator::check_usable() const {
+  if (!failure_.empty()) throw Error(Status::comm, text("rank ", rank(), ": the group was aborted: ", failure_));
+}
+
+void NodeCommunicator::reserve(int slots) {
+  ends_of_.all->reserve(slots);
+  ends_of_.within->reserve(2 * slots);
+  ends_of_.between->reserve(slots);
+  std::lock_guard lock(mutex_);
+  while (slots_.size() < static_cast<size_t>(slots)) {
+    slots_.push_back(std::make_unique<Slot>());
+    slots_.back()->pieces.reserve(static_cast<size_t>(ends_of_.within->size()));
+  }
+}
+
+void NodeCommunicator::start(int index, const Collective& collective, void* data) {
+  Slot* slot = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    check_usable();
+    slot = slots_.at(static_cast<size_t>(index)).get();
+    slot->is_by_node = is_by_node(collective);
+  }
+  if (!slot->is_by_node) return ends_of_.all->start(index, collective, data);
+  slot->pieces.clear();
+  for (int owner = 0; owner < ends_of_.within->size(); ++owner) {
+    const Range elements = balanced_split(collective.count, ends_of_.within->size(), owner);
+    slot->pieces.push_back({static_cast<size_t>(elements.begin) * sizeof(float),
+                            static_cast<size_t>(elements.end) * sizeof(float), owner});
+  }
+  slot->data = static_cast<std::byte*>(data);
+  ends_of_.within->start(reduce_slot(index), Collective::reduce_scatter(slot->pieces), data);
+  {
+    std::lock_guard lock(mutex_);
+    ++slot->started;
+    started_.push_back(index);
+  }
+  changed_.notify_all();
+}
+
+void NodeCommunicator::progress() {
+  ends_of_.all->progress();
+  std::lock_guard lock(mutex_);
+  check_usable();
+}
+
+void NodeCommunicator::wait(int index, Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  const Slot& slot = *slots_.at(static_cast<size_t>(index));
+  if (!slot.is_by_node) {
+    lock.unlock();
+    return ends_of_.all->wait(index, deadline);
+  }
+  if (!changed_.wait_until(lock, deadline, [&] { return slot.ended == slot.started || !failure_.empty(); }))
+    throw Error(Status::comm, text("all_reduce ", index, ": rank ", rank(), " of ", size(),
+                                   " waited past the deadline for another machine, or for a process of its own"));
+  if (slot.ended != slot.started) check_usable();
+}
+
+void NodeCommunicator::abort(const std::string& reason) {
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_.empty()) store_reason(failure_, reason);
+  }
+  changed_.notify_all();
+  for (Communicator* end : {ends_of_.all.get(), ends_of_.within.get(), ends_of_.between.get()}) end->abort(reason);
+}
+
+// ---- the thread ----
+
+// Sums in different steps overlap: while one is between machines, the next is within the machine.
+void NodeCommunicator::run() {
+  std::deque<int> reduced, summed, gathered;  // what is under way in each step
+  try {
+    while (true) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] {
+          return ends_ || !failure_.empty() || !started_.empty() || !summed.empty() || !gathered.empty();
+        });
+        if (ends_ || !failure_.empty()) return;
+        reduced.swap(started_);
+      }
+      const bool has_new = !reduced.empty();
+      for (; !reduced.empty(); reduced.pop_front()) {
+        const int index = reduced.front();
+        const Slot& slot = *slots_[static_cast<size_t>(index)];
+        ends_of_.within->wait(reduce_slot(index), Deadline::max());
+        const OwnedBytes& own = slot.pieces[static_cast<size_t>(ends_of_.within->rank())];
+        ends_of_.between->start(index, Collective::all_reduce(DType::f32, static_cast<int64_t>((own.end - own.begin) / sizeof(float))),
+                                slot.data + own.begin);
+        summed.push_back(index);
+      }
+      if (!summed.empty() && (!has_new || summed.size() > 1)) {
+        const int index = summed.front();
+        summed.pop_front();
+        ends_of_.between->wait(index, Deadline::max());
+        ends_of_.within->start(gather_slot(index), Collective::all_gather(slots_[static_cast<size_t>(index)]->pieces),
+                               slots_[static_cast<size_t>(index)]->data);
+        gathered.push_back(index);
+        continue;
+      }
+      if (gathered.empty()) continue;
+      const int index = gathered.front();
+      gathered.pop_front();
+      ends_of_.within->wait(gather_slot(index), Deadline::max());
+      {
+        std::lock_guard lock(mutex_);
+        ++slots_[static_cast<size_t>(index)]->ended;
+      }
+      changed_.notify_all();
+    }
+  } catch (const std::exception& e) {
+    abort(e.what());
+  }
+}
+
+}  // namespace troika

@@ -1,0 +1,61 @@
+// A rank of a group whose ranks are on several machines, with several processes on each: large sums
+// are made within each machine first, then between machines.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "comm/communicator.h"
+
+namespace troika {
+
+// Each rank of a machine gets the machine's sum of a piece of the data, sums the piece with the ranks
+// of the other machines that have the same piece, and passes the result to its machine. So a machine
+// sends the data once, whatever the number of its processes is. A thread goes from one step to the
+// next, while the ranks compute.
+class NodeCommunicator : public Communicator {
+ public:
+  // Ends of the same rank: of the whole group, of the ranks of its machine, and of the ranks with
+  // the same place on every machine.
+  struct Ends {
+    std::unique_ptr<Communicator> all, within, between;
+  };
+
+  explicit NodeCommunicator(Ends ends);
+  ~NodeCommunicator() override;
+
+  int rank() const override { return ends_of_.all->rank(); }
+  int size() const override { return ends_of_.all->size(); }
+  void reserve(int slots) override;
+  void start(int slot, const Collective& collective, void* data) override;
+  void progress() override;
+  void wait(int slot, Deadline deadline) override;
+  void abort(const std::string& reason) override;
+
+ private:
+  struct Slot {
+    bool is_by_node = false;          // the round in progress
+    std::vector<OwnedBytes> pieces;   // of each rank of a machine
+    std::byte* data = nullptr;
+    int64_t started = 0, ended = 0;
+  };
+
+  void check_usable() const;
+  void run();
+
+  const Ends ends_of_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  std::deque<int> started_;
+  std::string failure_;
+  bool ends_ = false;
+  std::thread thread_;
+};
+
+}  // namespace troika

@@ -1,0 +1,126 @@
+"""Machines of a test: network namespaces, and a relay between them that is slow, loses packets, or is cut.
+
+A namespace has one interface, "net0", a TUN device whose other end the relay reads. So the packets are those of real
+sockets, and no module of the kernel is needed to delay or lose them.
+"""
+import collections
+import fcntl
+import os
+import random
+import select
+import shutil
+import struct
+import subprocess
+import threading
+import time
+
+from jobs import Skip
+
+TUNSETIFF = 0x400454CA
+IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
+MTU = 16000  # few packets: the relay is written in Python
+HEADER = 20  # of IPv4
+
+
+class Link:
+    """The way into a namespace: a queue with a rate, a delay and a loss."""
+
+    def __init__(self):
+        self.queue = collections.deque()  # (time of arrival, packet)
+        self.free_at = 0.0  # when the wire has sent all packets
+        self.packets = self.bytes = 0  # that have arrived
+
+
+class Network:
+    """Machines 10.77.0.1, 10.77.0.2 ... Use it in a `with` statement."""
+
+    def __init__(self, machines, delay_s=0.0, loss=0.0, bits_per_s=None):
+        self.delay_s, self.loss, self.bits_per_s = delay_s, loss, bits_per_s
+        self.is_cut = False
+        self.names = [f"troika{os.getpid()}-{i}" for i in range(machines)]
+        self.links = [Link() for _ in range(machines)]
+        self.devices = []
+        self.ends = False
+        self.random = random.Random(1)
+        self.thread = threading.Thread(target=self.relay)
+
+    def address(self, machine):
+        return f"10.77.0.{machine + 1}"
+
+    def command(self, machine, *command):
+        return ["ip", "netns", "exec", self.names[machine], *map(str, command)]
+
+    def __enter__(self):
+        if os.geteuid() != 0 or not shutil.which("ip") or not os.path.exists("/dev/net/tun"):
+            raise Skip("network namespaces need root, iproute2 and /dev/net/tun")
+        try:
+            for machine, name in enumerate(self.names):
+                self.add(machine, name)
+        except (OSError, subprocess.CalledProcessError) as reason:
+            self.remove()
+            raise Skip(f"this machine forbids network namespaces: {reason}") from reason
+        self.thread.start()
+        return self
+
+    def add(self, machine, name):
+        def ip(*arguments):
+            subprocess.run(["ip", *arguments], check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+        ip("netns", "add", name)
+        device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+        self.devices.append(device)
+        interface = f"tr{os.getpid() % 100000}n{machine}"
+        fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH", interface.encode(), IFF_TUN | IFF_NO_PI))
+        ip("link", "set", interface, "netns", name, "name", "net0")
+        ip("-n", name, "link", "set", "lo", "up")
+        ip("-n", name, "link", "set", "net0", "mtu", str(MTU), "up")
+        ip("-n", name, "address", "add", f"{self.address(machine)}/24", "dev", "net0")
+
+    def remove(self):
+        for device in self.devices:
+            os.close(device)
+        for name in self.names:
+            subprocess.run(["ip", "netns", "delete", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+    def __exit__(self, *_):
+        self.ends = True
+        self.thread.join()
+        self.remove()
+
+    def relay(self):
+        while not self.ends:
+            now = time.monotonic()
+            due = [link.queue[0][0] for link in self.links if link.queue]
+            pause = min([max(moment - now, 0) for moment in due], default=0.05)
+            readable, _, _ = select.select(self.devices, [], [], min(pause, 0.05))
+            for device in readable:
+                self.take(device)
+            now = time.monotonic()
+            for device, link in zip(self.devices, self.links):
+                while link.queue and link.queue[0][0] <= now:
+                    self.deliver(device, link, link.queue.popleft()[1])
+
+    def take(self, device):
+        """Reads the packets of a machine, and puts each into the queue of its receiver."""
+        while True:
+            try:
+                packet = os.read(device, 1 << 16)
+            except BlockingIOError:
+                return
+            receiver = packet[19] - 1 if len(packet) >= HEADER and packet[0] >> 4 == 4 else -1
+            if self.is_cut or not 0 <= receiver < len(self.links) or self.random.random() < self.loss:
+                continue
+            link = self.links[receiver]
+            wire = len(packet) * 8 / self.bits_per_s if self.bits_per_s else 0
+            link.free_at = max(link.free_at, time.monotonic()) + wire
+            link.queue.append((link.free_at + self.delay_s, packet))
+
+    def deliver(self, device, link, packet):
+        if self.is_cut:
+            return
+        link.packets += 1
+        link.bytes += len(packet)
+        try:
+            os.write(device, packet)
+        except OSError:  # the interface is down, or its queue is full: a lost packet
+            pass
