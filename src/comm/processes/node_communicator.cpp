@@ -28,8 +28,10 @@ int gather_slot(int slot) { return 2 * slot + 1; }
 
 NodeCommunicator::NodeCommunicator(Ends ends) : ends_of_(std::move(ends)) {
   try {
-    thread_ = named_thread("troika nodes", [this] { run(); });
+    for (size_t step = 0; step < threads_.size(); ++step)
+      threads_[step] = named_thread("troika nodes", [this, step] { run(step); });
   } catch (const std::system_error& e) {
+    join();
     throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
   }
 }
@@ -38,12 +40,20 @@ NodeCommunicator::~NodeCommunicator() {
   bool is_busy = false;
   {
     std::lock_guard lock(mutex_);
-    ends_ = true;
     for (const auto& slot : slots_) is_busy |= slot->started != slot->ended;
   }
-  changed_.notify_all();
   if (is_busy) abort("the group ends");
-  thread_.join();
+  join();
+}
+
+void NodeCommunicator::join() {
+  {
+    std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_)
+    if (thread.joinable()) thread.join();
 }
 
 void NodeCommunicator::check_usable() const {
@@ -81,7 +91,7 @@ void NodeCommunicator::start(int index, const Collective& collective, void* data
   {
     std::lock_guard lock(mutex_);
     ++slot->started;
-    started_.push_back(index);
+    waiting_[0].push_back(index);
   }
   changed_.notify_all();
 }
@@ -114,53 +124,50 @@ void NodeCommunicator::abort(const std::string& reason) {
   for (Communicator* end : {ends_of_.all.get(), ends_of_.within.get(), ends_of_.between.get()}) end->abort(reason);
 }
 
-// ---- the thread ----
+// ---- the threads ----
 
-// Sums in different steps overlap: while one is between machines, the next is within the machine.
-void NodeCommunicator::run() {
-  std::deque<int> reduced, summed, gathered;  // what is under way in each step
+void NodeCommunicator::run(size_t step) {
+  constexpr Step kSteps[] = {&NodeCommunicator::sum_between, &NodeCommunicator::gather, &NodeCommunicator::end};
   try {
     while (true) {
+      int slot = 0;
       {
         std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] {
-          return ends_ || !failure_.empty() || !started_.empty() || !summed.empty() || !gathered.empty();
-        });
+        changed_.wait(lock, [&] { return ends_ || !failure_.empty() || !waiting_[step].empty(); });
         if (ends_ || !failure_.empty()) return;
-        reduced.swap(started_);
+        slot = waiting_[step].front();
+        waiting_[step].pop_front();
       }
-      const bool has_new = !reduced.empty();
-      for (; !reduced.empty(); reduced.pop_front()) {
-        const int index = reduced.front();
-        const Slot& slot = *slots_[static_cast<size_t>(index)];
-        ends_of_.within->wait(reduce_slot(index), Deadline::max());
-        const OwnedBytes& own = slot.pieces[static_cast<size_t>(ends_of_.within->rank())];
-        ends_of_.between->start(index, Collective::all_reduce(DType::f32, static_cast<int64_t>((own.end - own.begin) / sizeof(float))),
-                                slot.data + own.begin);
-        summed.push_back(index);
-      }
-      if (!summed.empty() && (!has_new || summed.size() > 1)) {
-        const int index = summed.front();
-        summed.pop_front();
-        ends_of_.between->wait(index, Deadline::max());
-        ends_of_.within->start(gather_slot(index), Collective::all_gather(slots_[static_cast<size_t>(index)]->pieces),
-                               slots_[static_cast<size_t>(index)]->data);
-        gathered.push_back(index);
-        continue;
-      }
-      if (gathered.empty()) continue;
-      const int index = gathered.front();
-      gathered.pop_front();
-      ends_of_.within->wait(gather_slot(index), Deadline::max());
+      (this->*kSteps[step])(slot);
       {
         std::lock_guard lock(mutex_);
-        ++slots_[static_cast<size_t>(index)]->ended;
+        if (step + 1 < waiting_.size()) waiting_[step + 1].push_back(slot);
       }
       changed_.notify_all();
     }
   } catch (const std::exception& e) {
     abort(e.what());
   }
+}
+
+void NodeCommunicator::sum_between(int index) {
+  ends_of_.within->wait(reduce_slot(index), Deadline::max());
+  const Slot& slot = *slots_[static_cast<size_t>(index)];
+  const OwnedBytes& own = slot.pieces[static_cast<size_t>(ends_of_.within->rank())];
+  const auto elements = static_cast<int64_t>((own.end - own.begin) / sizeof(float));
+  ends_of_.between->start(index, Collective::all_reduce(DType::f32, elements), slot.data + own.begin);
+}
+
+void NodeCommunicator::gather(int index) {
+  ends_of_.between->wait(index, Deadline::max());
+  const Slot& slot = *slots_[static_cast<size_t>(index)];
+  ends_of_.within->start(gather_slot(index), Collective::all_gather(slot.pieces), slot.data);
+}
+
+void NodeCommunicator::end(int index) {
+  ends_of_.within->wait(gather_slot(index), Deadline::max());
+  std::lock_guard lock(mutex_);
+  ++slots_[static_cast<size_t>(index)]->ended;
 }
 
 }  // namespace troika

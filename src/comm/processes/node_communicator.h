@@ -2,6 +2,7 @@
 // are made within each machine first, then between machines.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -16,8 +17,10 @@ namespace troika {
 
 // Each rank of a machine gets the machine's sum of a piece of the data, sums the piece with the ranks
 // of the other machines that have the same piece, and passes the result to its machine. So a machine
-// sends the data once, whatever the number of its processes is. A thread goes from one step to the
-// next, while the ranks compute.
+// sends the data once, whatever the number of its processes is. The ranks compute meanwhile.
+//
+// Each step has a thread, which takes the slots in the order in which they were started. One thread
+// for all steps could wait for a rank that waits for a later step of this one.
 class NodeCommunicator : public Communicator {
  public:
   // Ends of the same rank: of the whole group, of the ranks of its machine, and of the ranks with
@@ -45,17 +48,23 @@ class NodeCommunicator : public Communicator {
     int64_t started = 0, ended = 0;
   };
 
+  using Step = void (NodeCommunicator::*)(int slot);
+
   void check_usable() const;
-  void run();
+  void join();
+  void run(size_t step);
+  void sum_between(int slot);
+  void gather(int slot);
+  void end(int slot);
 
   const Ends ends_of_;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Slot>> slots_;
-  std::deque<int> started_;
+  std::array<std::deque<int>, 3> waiting_;  // for each step: slots
   std::string failure_;
   bool ends_ = false;
-  std::thread thread_;
+  std::array<std::thread, 3> threads_;
 };
 
 }  // namespace troika

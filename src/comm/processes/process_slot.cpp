@@ -129,14 +129,11 @@ void ProcessSlot::begin_gather() {
       });
       continue;
     }
-    const auto local = std::find(own.begin(), own.end(), static_cast<size_t>(piece.owner));
-    void* const data = data_[static_cast<size_t>(local - own.begin())];
+    // Ranks of this process have buffers of their own, and a lane serves one buffer at a time.
+    const auto local = static_cast<size_t>(std::find(own.begin(), own.end(), static_cast<size_t>(piece.owner)) - own.begin());
+    while (owned_.size() < own.size()) owned_.emplace_back(parts_.size());
     parts_.for_each_other([&](size_t part) {
-      // Ranks of this process have buffers of their own; a lane serves one buffer at a time.
-      Lane& out = outgoing_[part];
-      if (out.buffer && out.data != data)
-        for (; out.sends > 0; --out.sends) out.buffer->wait_sent();
-      send(lane(outgoing_, part, data, bytes), kParts, piece.begin, piece.end - piece.begin);
+      send(lane(owned_[local], part, data_[local], bytes), kParts, piece.begin, piece.end - piece.begin);
     });
   }
 }
@@ -252,6 +249,7 @@ void ProcessSlot::complete(const WaitsFor& waits_for) {
     }
   }
   for (Lanes* lanes : {&outgoing_, &results_}) wait_sent(*lanes);
+  for (Lanes& lanes : owned_) wait_sent(lanes);
 }
 
 }  // namespace troika

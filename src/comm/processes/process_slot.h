@@ -30,6 +30,8 @@ class ProcessSlot {
   void begin(const Collective& collective, const std::vector<void*>& data);  // waits for nothing
   void combine(const WaitsFor& waits_for);   // waits for the parts of the others
   void complete(const WaitsFor& waits_for);  // waits for the sums of the others
+  // Whether the last step waits for another process.
+  bool awaits_sums() const { return collective_.kind == CollectiveKind::all_reduce && !parts_.is_whole(collective_); }
 
  private:
   // Messages with another process. A buffer belongs to the memory at its address.
@@ -63,6 +65,7 @@ class ProcessSlot {
   std::vector<void*> data_;
   std::vector<std::byte> sent_, received_;  // parts of sums on their way
   Lanes outgoing_, incoming_, results_;
+  std::vector<Lanes> owned_;  // by local rank: for the pieces that it owns
 };
 
 }  // namespace troika

@@ -50,8 +50,10 @@ ProcessSums::ProcessSums(std::shared_ptr<SharedLink> link, int id, const std::ve
                          const std::vector<int>& owners)
     : link_(std::move(link)), id_(static_cast<uint64_t>(id)), parts_(group, owners, link_->process()) {
   try {
-    thread_ = named_thread("troika sums", [this] { run(); });
+    combiner_ = named_thread("troika sums", [this] { run(true); });
+    if (parts_.size() > 2) completer_ = named_thread("troika sums", [this] { run(false); });
   } catch (const std::system_error& e) {
+    join();
     throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
   }
 }
@@ -59,11 +61,19 @@ ProcessSums::ProcessSums(std::shared_ptr<SharedLink> link, int id, const std::ve
 ProcessSums::~ProcessSums() {
   {
     std::lock_guard lock(mutex_);
-    ends_ = true;
     if (!to_combine_.empty() || !to_complete_.empty()) link_->abort("the group ends");
   }
+  join();
+}
+
+void ProcessSums::join() {
+  {
+    std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
   changed_.notify_all();
-  thread_.join();
+  for (std::thread* thread : {&combiner_, &completer_})
+    if (thread->joinable()) thread->join();
 }
 
 void ProcessSums::reserve(int slots) {
@@ -124,26 +134,26 @@ void ProcessSums::wait(int index, size_t local, Deadline deadline) {
                                     : text("process ", waits_for_, " has not sent its part")));
 }
 
-// ---- the thread ----
+// ---- the threads ----
 
-// Parts are combined before sums are waited for, so that no process waits for another that waits
-// for a later bucket.
-void ProcessSums::run() {
+void ProcessSums::run(bool combines) {
   const ProcessSlot::WaitsFor waits_for = [this](int process) {
     std::lock_guard lock(mutex_);
     waits_for_ = process;
   };
+  std::deque<int>& list = combines ? to_combine_ : to_complete_;
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return ends_ || !to_combine_.empty() || !to_complete_.empty(); });
+    changed_.wait(lock, [&] { return ends_ || !list.empty(); });
     if (ends_) return;
-    const bool combines = !to_combine_.empty();
-    std::deque<int>& list = combines ? to_combine_ : to_complete_;
     const int index = list.front();
     Slot& slot = *slots_[static_cast<size_t>(index)];
     lock.unlock();
+    bool is_complete = true;
     try {
-      combines ? slot.steps.combine(waits_for) : slot.steps.complete(waits_for);
+      if (combines) slot.steps.combine(waits_for);
+      is_complete = !combines || !slot.steps.awaits_sums();
+      if (is_complete) slot.steps.complete(waits_for);
     } catch (const std::exception& e) {
       std::string reason;
       store_reason(reason, e.what());
@@ -154,10 +164,10 @@ void ProcessSums::run() {
     }
     lock.lock();
     list.pop_front();
-    if (combines)
-      to_complete_.push_back(index);
-    else
+    if (is_complete)
       ++slot.done;
+    else
+      to_complete_.push_back(index);
     changed_.notify_all();
   }
 }

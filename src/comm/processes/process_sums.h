@@ -14,7 +14,9 @@
 
 namespace troika {
 
-// A thread of the group waits for messages and sums, while the ranks compute.
+// Threads of the group wait for messages and sum, while the ranks compute. One combines parts. The
+// other waits for the sums of other processes, so that a sum never waits for a later slot, which
+// another process may start only after this sum.
 class ProcessSums {
  public:
   // Returns the ends of the group's ranks that this process holds; null for the others. `owners`:
@@ -44,7 +46,8 @@ class ProcessSums {
   void check_usable(size_t local) const;
   void abort(const std::string& reason) noexcept;
   int rank_of(size_t local) const { return static_cast<int>(parts_.own().positions[local]); }
-  void run();
+  void join();
+  void run(bool combines);
 
   const std::shared_ptr<SharedLink> link_;
   const uint64_t id_;
@@ -55,9 +58,9 @@ class ProcessSums {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::deque<int> to_combine_, to_complete_;  // slots, in the order of their starts
   std::string failure_;
-  int waits_for_ = -1;  // the process for which the thread waits
+  int waits_for_ = -1;  // the process for which a thread waits
   bool ends_ = false;
-  std::thread thread_;
+  std::thread combiner_, completer_;
 };
 
 }  // namespace troika
