@@ -22,7 +22,8 @@ Collective Collective::reduce_scatter(const std::vector<OwnedBytes>& pieces) {
 }
 
 void check_agreement(int slot, int rank, const Collective& started, const Collective& others) {
-  if (started.kind != others.kind || started.count != others.count || started.dtype != others.dtype)
+  if (started.kind != others.kind || started.count != others.count || started.dtype != others.dtype ||
+      started.is_bf16 != others.is_bf16)
     throw Error(Status::internal, text("collective ", slot, ": rank ", rank, " starts ", name_of(started.kind), " of ",
                                        started.count, " ", name_of(started.dtype), ", others ", name_of(others.kind),
                                        " of ", others.count, " ", name_of(others.dtype)));

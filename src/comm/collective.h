@@ -25,8 +25,13 @@ struct Collective {
   // Of all_gather and reduce_scatter: who owns which bytes, the same on all ranks. Borrowed until
   // the wait.
   const std::vector<OwnedBytes>* pieces = nullptr;
+  // Of an all_reduce of f32: the elements are values of bf16, and the caller rounds the sums to bf16.
+  // So either may travel in 16 bits.
+  bool is_bf16 = false;
 
-  static Collective all_reduce(DType dtype, int64_t count) { return {CollectiveKind::all_reduce, dtype, count}; }
+  static Collective all_reduce(DType dtype, int64_t count, bool is_bf16 = false) {
+    return {CollectiveKind::all_reduce, dtype, count, nullptr, is_bf16};
+  }
   static Collective all_of() { return {CollectiveKind::all_of, DType::i32, 1}; }
   static Collective all_gather(const std::vector<OwnedBytes>& pieces);      // of bytes, whatever the elements are
   static Collective reduce_scatter(const std::vector<OwnedBytes>& pieces);  // of f32

@@ -285,6 +285,7 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
 
 Plan compile(const CompileRequest& r, Device& device, StateTable& state, const Log& log) {
   Plan plan = lower(build_graph(r, log), device, state, r.interruption);
+  plan.compresses_gradients = r.spec.compresses_gradients;
   static constexpr const char* kModes[] = {"train", "evaluate", "predict"};
   plan.name = text(kModes[static_cast<int>(r.mode)], " batch ", r.local_batch,
                    r.global_batch > 0 ? text(" of ", r.global_batch) : "", " on ", device.id());

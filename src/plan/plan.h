@@ -103,6 +103,7 @@ struct Plan {
   std::vector<GroupSum> sums;
   std::vector<ChannelExchange> exchanges;
   std::vector<BucketSlots> bucket_slots;    // by bucket
+  bool compresses_gradients = false;        // before and after their sum they are rounded to bf16
   std::array<int, kSummingGroups> slots{};  // number that each group needs, by RankGroup
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one

@@ -106,7 +106,7 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
       case PlanStep::start_all_reduce: {
         const BucketRange& range = buckets[step.index];
         const auto count = static_cast<int64_t>(range.bytes / sizeof(float));
-        data->start(plan.bucket_slots[step.index].reduce, Collective::all_reduce(DType::f32, count),
+        data->start(plan.bucket_slots[step.index].reduce, Collective::all_reduce(DType::f32, count, plan.compresses_gradients),
                     bases.gradients + range.offset);
         groups.progress();
         break;

@@ -29,6 +29,7 @@ CASES = [
     (2, "recompute=3 precision=2", ["1,1"]),
     (2, "precision=3 optimizer=2", ["1,1"]),
     (2, "compression=2", ["1,1"]),
+    (3, "compression=2 bucket=1000000", ["1,1,1", "2,1"]),
     (4, "batch=3 test_batch=2 test=21", ["1,1,1,1", "2,2"]),  # fewer samples than devices
     (2, "model=d2l_resnet18 batch=6 batches=2 train=64 test=7 test_batch=4", ["1,1"]),
     (3, "model=d2l_resnet18 sync=1 batch=7 batches=2 train=64 test=7 test_batch=4", ["1,2"]),
@@ -40,7 +41,7 @@ MACHINES = [
     (8, "batch=61", "1,1,1,1,1,1,1,1", "0,0,0,0,1,1,1,1"),
     (6, "clip=1", "1,1,1,1,1,1", "0,0,1,1,2,2"),
     (8, "optimizer=2", "2,2,2,2", "0,0,1,1"),
-    (4, "zero=1", "1,1,1,1", "0,0,1,1"),
+    (4, "zero=1 compression=2", "1,1,1,1", "0,0,1,1"),
     (6, "", "1,1,1,1,1,1", "0,0,0,1,1,1"),  # three of a machine are no node of the sum's tree
     (8, "mesh=2x2x2 micro=2", "1,1,1,1,1,1,1,1", "0,1,0,1,0,1,0,1"),
 ]

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/float16.h"
+
 namespace troika {
 namespace {
 
@@ -12,6 +14,14 @@ enum Phase : int { kParts = 0, kSums = 1 };
 
 Range elements_of(const OwnedBytes& piece) {
   return {static_cast<int64_t>(piece.begin / sizeof(float)), static_cast<int64_t>(piece.end / sizeof(float))};
+}
+
+void pack_bf16(const float* from, int64_t count, uint16_t* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = bf16_of_float(from[i]);
+}
+
+void unpack_bf16(const uint16_t* from, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = float_of_bf16(from[i]);
 }
 
 }  // namespace
@@ -62,58 +72,77 @@ void ProcessSlot::copy(size_t from, size_t to, size_t begin, size_t end) const {
 
 // ---- all_reduce ----
 
+// The bytes of a process's part of some elements.
+size_t ProcessSlot::bytes_of_part(size_t part, const Range& elements) const {
+  return parts_[part].nodes.size() * static_cast<size_t>(elements.size()) * (packs(part) ? sizeof(uint16_t) : size_of(collective_.dtype));
+}
+
 void ProcessSlot::begin_all_reduce() {
   const Collective& c = collective_;
-  const size_t size = size_of(c.dtype), bytes = static_cast<size_t>(c.count) * size;
-  const size_t own_bytes = static_cast<size_t>(parts_.slice_of(c, parts_.own_index()).size()) * size;
+  const size_t size = size_of(c.dtype), bytes = static_cast<size_t>(c.count) * size, own = parts_.own_index();
+  const Range all{0, c.count}, own_slice = parts_.slice_of(c, own);
   size_t received = 0;
-  parts_.for_each_other([&](size_t part) { received += parts_[part].nodes.size() * own_bytes; });
+  parts_.for_each_other([&](size_t part) { received += bytes_of_part(part, own_slice); });
   received_.resize(std::max(received_.size(), received));
-  const bool is_single = parts_.own().positions.size() == 1;
-  if (!is_single) sent_.resize(std::max(sent_.size(), parts_.own().nodes.size() * bytes));
+  const bool is_direct = parts_.own().positions.size() == 1 && !packs(own);
+  if (!is_direct) sent_.resize(std::max(sent_.size(), bytes_of_part(own, all)));
+  if (c.is_bf16 && !parts_.is_whole(c)) sums_.resize(std::max(sums_.size(), static_cast<size_t>(c.count)));
   size_t sent_at = 0, received_at = 0;
   parts_.for_each_other([&](size_t part) {
     const Range theirs = parts_.slice_of(c, part);
     Lane& in = lane(incoming_, part, received_.data(), received_.size());
-    receive(in, kParts, received_at, parts_[part].nodes.size() * own_bytes);
-    received_at += parts_[part].nodes.size() * own_bytes;
-    if (is_single) {
-      Lane& out = lane(outgoing_, part, data_[0], bytes);
-      send(out, kParts, static_cast<size_t>(theirs.begin) * size, static_cast<size_t>(theirs.size()) * size);
+    receive(in, kParts, received_at, bytes_of_part(part, own_slice));
+    received_at += bytes_of_part(part, own_slice);
+    const size_t sent = bytes_of_part(own, theirs);
+    if (is_direct) {
+      send(lane(outgoing_, part, data_[0], bytes), kParts, static_cast<size_t>(theirs.begin) * size, sent);
     } else {
-      const size_t sent = parts_.own().nodes.size() * static_cast<size_t>(theirs.size()) * size;
-      if (!parts_.is_whole(c) || sent_at == 0) {
-        with_sum_type(c.dtype, [&](auto zero) { parts_.sum_nodes<decltype(zero)>(data_, theirs, sent_.data() + sent_at); });
-        if (!parts_.is_whole(c)) sent_at += sent;
-      }
-      Lane& out = lane(outgoing_, part, sent_.data(), sent_.size());
-      send(out, kParts, parts_.is_whole(c) ? 0 : sent_at - sent, sent);
-      if (parts_.is_whole(c)) sent_at = sent;  // the same part goes to all
+      const bool goes_to_all = parts_.is_whole(c);
+      if (!goes_to_all || sent_at == 0) write_part(theirs, sent_.data() + sent_at);
+      send(lane(outgoing_, part, sent_.data(), sent_.size()), kParts, goes_to_all ? 0 : sent_at, sent);
+      sent_at += sent;
     }
-    if (parts_.is_whole(c)) return;
-    Lane& result = lane(results_, part, data_[0], bytes);
-    receive(result, kSums, static_cast<size_t>(theirs.begin) * size, static_cast<size_t>(theirs.size()) * size);
+    if (!parts_.is_whole(c)) receive(result_lane(part), kSums, result_offset(theirs), result_bytes(theirs));
   });
+}
+
+// Writes this process's part: its only rank's elements in 16 bits, or the sums of its nodes.
+void ProcessSlot::write_part(const Range& elements, std::byte* to) const {
+  if (packs(parts_.own_index()))
+    return pack_bf16(static_cast<const float*>(data_[0]) + elements.begin, elements.size(), reinterpret_cast<uint16_t*>(to));
+  with_sum_type(collective_.dtype, [&](auto zero) { parts_.sum_nodes<decltype(zero)>(data_, elements, to); });
 }
 
 void ProcessSlot::combine_all_reduce() {
   const Collective& c = collective_;
-  const size_t size = size_of(c.dtype);
   const Range elements = parts_.slice_of(c, parts_.own_index());
   if (parts_.is_whole(c)) wait_sent(outgoing_);  // the sum overwrites what is sent
   std::vector<const std::byte*> parts(parts_.size(), nullptr);
+  if (c.is_bf16) unpacked_.resize(std::max(unpacked_.size(), parts_.size() * static_cast<size_t>(elements.size())));
   size_t at = 0;
   parts_.for_each_other([&](size_t part) {
     parts[part] = received_.data() + at;
-    at += parts_[part].nodes.size() * static_cast<size_t>(elements.size()) * size;
+    if (packs(part)) {
+      float* const to = unpacked_.data() + part * static_cast<size_t>(elements.size());
+      unpack_bf16(reinterpret_cast<const uint16_t*>(parts[part]), elements.size(), to);
+      parts[part] = reinterpret_cast<const std::byte*>(to);
+    }
+    at += bytes_of_part(part, elements);
   });
   with_sum_type(c.dtype, [&](auto zero) { parts_.sum_elements<decltype(zero)>(data_, elements, parts, -1); });
   if (parts_.is_whole(c)) return;
-  parts_.for_each_other([&](size_t part) {
-    Lane& result = results_[part];
-    send(result, kSums, static_cast<size_t>(elements.begin) * size, static_cast<size_t>(elements.size()) * size);
-  });
+  if (c.is_bf16) pack_bf16(static_cast<const float*>(data_[0]) + elements.begin, elements.size(), sums_.data() + elements.begin);
+  parts_.for_each_other([&](size_t part) { send(result_lane(part), kSums, result_offset(elements), result_bytes(elements)); });
 }
+
+// ---- sums on their way ----
+
+ProcessSlot::Lane& ProcessSlot::result_lane(size_t part) {
+  if (collective_.is_bf16) return lane(results_, part, sums_.data(), sums_.size() * sizeof(uint16_t));
+  return lane(results_, part, data_[0], static_cast<size_t>(collective_.count) * size_of(collective_.dtype));
+}
+
+size_t ProcessSlot::result_size() const { return collective_.is_bf16 ? sizeof(uint16_t) : size_of(collective_.dtype); }
 
 // ---- all_gather and reduce_scatter ----
 
@@ -236,6 +265,8 @@ void ProcessSlot::complete(const WaitsFor& waits_for) {
     parts_.for_each_other([&](size_t part) {
       const Range elements = parts_.slice_of(c, part);
       const size_t size = size_of(c.dtype);
+      if (c.is_bf16)
+        unpack_bf16(sums_.data() + elements.begin, elements.size(), static_cast<float*>(data_[0]) + elements.begin);
       for (size_t local = 1; local < data_.size(); ++local)
         copy(0, local, static_cast<size_t>(elements.begin) * size, static_cast<size_t>(elements.end) * size);
     });

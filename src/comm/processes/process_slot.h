@@ -43,6 +43,14 @@ class ProcessSlot {
   };
   using Lanes = std::vector<Lane>;  // by part
 
+  // Whether the process's part travels in 16 bits: the elements of its only rank.
+  bool packs(size_t part) const { return collective_.is_bf16 && parts_[part].positions.size() == 1; }
+  size_t bytes_of_part(size_t part, const Range& elements) const;
+  void write_part(const Range& elements, std::byte* to) const;
+  Lane& result_lane(size_t part);
+  size_t result_size() const;  // of an element
+  size_t result_offset(const Range& elements) const { return static_cast<size_t>(elements.begin) * result_size(); }
+  size_t result_bytes(const Range& elements) const { return static_cast<size_t>(elements.size()) * result_size(); }
   void begin_all_reduce();
   void begin_gather();
   void begin_scatter();
@@ -64,6 +72,8 @@ class ProcessSlot {
   Collective collective_;
   std::vector<void*> data_;
   std::vector<std::byte> sent_, received_;  // parts of sums on their way
+  std::vector<float> unpacked_;             // parts that came in 16 bits
+  std::vector<uint16_t> sums_;              // on their way in 16 bits
   Lanes outgoing_, incoming_, results_;
   std::vector<Lanes> owned_;  // by local rank: for the pieces that it owns
 };
