@@ -9,19 +9,26 @@
 #include "comm/local/ranks.h"
 #include "comm/processes/process_transport.h"
 #include "comm/transports.h"
+#include "core/float16.h"
 #include "group/processes.h"
 
 namespace troika {
 namespace {
 
-// A world whose ranks are divided over processes: `owners` has the process of each rank.
+// The process of each rank, and the machine of each process, if there are several.
+struct Division {
+  std::vector<int> owners, nodes = {};
+};
+
+// A world whose ranks are divided over processes.
 class WorldOfProcesses {
  public:
-  explicit WorldOfProcesses(const std::vector<int>& owners)
-      : processes_(*std::max_element(owners.begin(), owners.end()) + 1), transports_(static_cast<size_t>(processes_)) {
+  explicit WorldOfProcesses(const Division& division)
+      : processes_(*std::max_element(division.owners.begin(), division.owners.end()) + 1),
+        transports_(static_cast<size_t>(processes_)) {
     groups_ = join_group(group_options(processes_, folder_));
     on_every_process(processes_, [&](int process) {
-      World world{static_cast<int>(owners.size()), {}, false, owners};
+      World world{static_cast<int>(division.owners.size()), {}, false, division.owners, division.nodes};
       world.link = connect_processes("gloo", TROIKA_PLUGIN_FOLDER, groups_[static_cast<size_t>(process)]->create_exchange(),
                                      {"", in(20s)}, "the end of a test");
       transports_[static_cast<size_t>(process)] = create_process_transport(world, local_transport.create(world));
@@ -60,11 +67,25 @@ class WorldOfProcesses {
   std::vector<std::unique_ptr<Transport>> transports_;
 };
 
-const std::vector<std::vector<int>>& divisions() {
-  static const std::vector<std::vector<int>> all = {{0, 1},          {0, 0, 1},          {0, 1, 1},
-                                                    {0, 1, 2},       {0, 0, 1, 1},       {0, 0, 0, 1},
-                                                    {0, 1, 0, 1},    {0, 1, 2, 3, 0},    {0, 0, 1, 1, 2, 2, 3},
-                                                    {2, 0, 1, 0, 2}, {0, 1, 1, 1, 1, 1}};
+const std::vector<Division>& divisions() {
+  static const std::vector<Division> all = {{{0, 1}},
+                                            {{0, 0, 1}},
+                                            {{0, 1, 1}},
+                                            {{0, 1, 2}},
+                                            {{0, 0, 1, 1}},
+                                            {{0, 0, 0, 1}},
+                                            {{0, 1, 0, 1}},
+                                            {{0, 1, 2, 3, 0}},
+                                            {{0, 0, 1, 1, 2, 2, 3}},
+                                            {{2, 0, 1, 0, 2}},
+                                            {{0, 1, 1, 1, 1, 1}},
+                                            // sums within the machines first
+                                            {{0, 1, 2, 3}, {0, 0, 1, 1}},
+                                            {{0, 1, 2, 3, 4, 5}, {0, 0, 1, 1, 2, 2}},
+                                            {{0, 0, 1, 1, 2, 2, 3, 3}, {0, 0, 1, 1}},
+                                            // sums of all processes at once: three ranks are no node of the tree
+                                            {{0, 1, 2, 3, 4, 5}, {0, 0, 0, 1, 1, 1}},
+                                            {{0, 1, 2, 3}, {0, 1, 0, 1}}};
   return all;
 }
 
@@ -78,18 +99,19 @@ std::vector<int> all_ranks(size_t n) {
 // afterwards.
 template <typename Body>
 void expect_the_bits_of_threads(const Body& body) {
-  for (const std::vector<int>& owners : divisions()) {
-    const size_t n = owners.size();
+  for (const Division& division : divisions()) {
+    const size_t n = division.owners.size();
     std::vector<std::vector<float>> expected(n), found(n);
     auto on_ranks = [&](std::vector<std::vector<float>>& results) {
       return [&](Communicator& own) { results[static_cast<size_t>(own.rank())] = body(own); };
     };
     expect_no_errors(on_every_rank(static_cast<int>(n), 8, on_ranks(expected)));
-    WorldOfProcesses world(owners);
+    WorldOfProcesses world(division);
     const auto ends = world.communicators(all_ranks(n), 8);
     expect_no_errors(on_every_rank(ends, on_ranks(found)));
     for (size_t rank = 0; rank < n; ++rank)
-      EXPECT_TRUE(expected[rank] == found[rank]) << "rank " << rank << " of " << join(owners, " ");
+      EXPECT_TRUE(expected[rank] == found[rank]) << "rank " << rank << " of " << join(division.owners, " ") << " on machines "
+                                                << join(division.nodes, " ");
   }
 }
 
@@ -123,6 +145,25 @@ TEST(Processes, SumOtherTypes) {
     std::memcpy(bits.data(), reals.data(), 240'000);
     std::memcpy(bits.data() + 60'000, numbers.data(), 56);
     return bits;
+  });
+}
+
+// Values of bf16 travel in 16 bits. The caller rounds the sums.
+TEST(Processes, SumCompressedGradientsToTheBitsOfThreads) {
+  const auto round = [](std::vector<float>& values) {
+    for (float& value : values) value = float_of_bf16(bf16_of_float(value));
+  };
+  expect_the_bits_of_threads([&](Communicator& own) {
+    std::vector<float> all;
+    for (int64_t count : {5, 60'001, 0, 9'000}) {
+      std::vector<float> data = numbers(own.rank(), count, static_cast<int>(count));
+      round(data);
+      own.start(0, Collective::all_reduce(DType::f32, count, true), data.data());
+      own.wait(0, in(20s));
+      round(data);
+      all.insert(all.end(), data.begin(), data.end());
+    }
+    return all;
   });
 }
 
@@ -172,8 +213,7 @@ TEST(Processes, AgreeOnFlags) {
 }
 
 TEST(Processes, HaveSeveralGroupsOfSomeRanks) {
-  const std::vector<int> owners = {0, 0, 1, 1};
-  WorldOfProcesses world(owners);
+  WorldOfProcesses world({{0, 0, 1, 1}});
   const auto across = world.communicators({0, 2}, 1), others = world.communicators({3, 1}, 1),
              within = world.communicators({0, 1}, 1), all = world.communicators({0, 1, 2, 3}, 1);
   std::vector<float> sums(8);
@@ -196,10 +236,10 @@ TEST(Processes, HaveSeveralGroupsOfSomeRanks) {
 }
 
 TEST(Processes, PassMessages) {
-  for (const std::vector<int>& owners : divisions()) {
-    const int n = static_cast<int>(owners.size());
-    WorldOfProcesses world(owners);
-    const auto ends = world.messengers(all_ranks(owners.size()));
+  for (const Division& division : divisions()) {
+    const int n = static_cast<int>(division.owners.size());
+    WorldOfProcesses world(division);
+    const auto ends = world.messengers(all_ranks(division.owners.size()));
     for (const auto& own : ends)  // before any message is on its way
       for (int slot = 0; slot < 4; ++slot)
         own->reserve((own->rank() + n - 1) % n, slot, static_cast<size_t>(7 + slot * 1000) * 4);
@@ -222,7 +262,7 @@ TEST(Processes, PassMessages) {
 }
 
 TEST(Processes, EndAtTheDeadlineAndNameTheProcess) {
-  WorldOfProcesses world({0, 1, 1});
+  WorldOfProcesses world({{0, 1, 1}});
   const auto ends = world.communicators({0, 1, 2}, 1);
   const auto errors = on_every_rank(ends, [](Communicator& own) {
     float x = 0;
@@ -237,7 +277,7 @@ TEST(Processes, EndAtTheDeadlineAndNameTheProcess) {
 }
 
 TEST(Processes, LearnOfAnAbort) {
-  WorldOfProcesses world({0, 1, 2});
+  WorldOfProcesses world({{0, 1, 2}});
   const auto ends = world.communicators({0, 1, 2}, 1);
   const auto begin = Clock::now();
   const auto errors = on_every_rank(ends, [](Communicator& own) {
