@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
 #include <system_error>
 #include <utility>
 
 #include "core/build.h"
 #include "core/error.h"
+#include "core/machine.h"
 #include "core/named_thread.h"
 #include "core/process_state.h"
 #include "core/text.h"
@@ -26,12 +26,6 @@ constexpr milliseconds kBeat{1000};
 constexpr milliseconds kGrace{2000};
 constexpr milliseconds kTimeToLeave{500};
 constexpr milliseconds kTimeToPass{1000};  // a reason on to all processes
-
-std::string name_of_host() {
-  char name[HOST_NAME_MAX + 1] = "";
-  gethostname(name, HOST_NAME_MAX);
-  return name;
-}
 
 Roster read_roster(Unpacker& frame) {
   Roster roster;
@@ -83,7 +77,7 @@ Roster Member::join(int rank, int size, const std::string& machine, Deadline dea
            .number(size)
            .text(TROIKA_VERSION_STRING)
            .text(build_commit())
-           .text(name_of_host())
+           .text(host_name())
            .text(machine)
            .number(getpid()));
   changed_.wait_until(lock, deadline + kGrace, [&] { return !roster_.empty() || !failure_.empty(); });

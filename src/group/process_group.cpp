@@ -1,12 +1,10 @@
 // Joining a group.
 #include "group/process_group.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <fstream>
 
 #include "core/error.h"
+#include "core/machine.h"
 #include "core/text.h"
 #include "group/hub_connection.h"
 
@@ -19,12 +17,7 @@ const std::string kTcp = "tcp://";
 // Returns the same for processes of one machine. The identifier of the boot differs between
 // machines whose names are equal.
 std::string machine_of(int node) {
-  if (node >= 0) return text("node ", node);
-  std::string boot;
-  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return text(host, ' ', boot);
+  return node >= 0 ? text("node ", node) : text(host_name(), ' ', boot_id());
 }
 
 const GroupOptions& checked(const GroupOptions& o) {
