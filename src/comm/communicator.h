@@ -2,7 +2,9 @@
 // deadline.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "comm/collective.h"
@@ -37,6 +39,13 @@ class Communicator {
   // Makes every rank's waits fail with `reason`. From any thread; the group cannot be used
   // afterwards.
   virtual void abort(const std::string& reason) = 0;
+
+  // Returns when the result of a slot was there, after the slot's wait; none if only the device
+  // knows. For traces.
+  virtual std::optional<std::chrono::steady_clock::time_point> arrival(int slot) const {
+    static_cast<void>(slot);
+    return std::nullopt;
+  }
 };
 
 }  // namespace troika

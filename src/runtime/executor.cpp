@@ -77,6 +77,18 @@ size_t find_pause(const Plan& plan) {
   return static_cast<size_t>(found - plan.steps.begin());
 }
 
+// Returns when the result that a step has waited for was there; none for other steps.
+std::optional<std::chrono::steady_clock::time_point> find_arrival(const Plan& plan, const PlanStep& step,
+                                                                  const RankGroups& groups) {
+  const auto arrival = [&](RankGroup group, int slot) { return groups.of(group)->arrival(slot); };
+  switch (step.kind) {
+    case PlanStep::wait_all_reduce: return arrival(RankGroup::data, plan.bucket_slots[step.index].reduce);
+    case PlanStep::wait_all_gather: return arrival(RankGroup::data, plan.bucket_slots[step.index].gather);
+    case PlanStep::wait_group_sum: return arrival(plan.sums[step.index].group, plan.sums[step.index].slot);
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
 void execute(const Plan& plan, Device& device, const Bases& bases, const std::vector<BucketRange>& buckets,
@@ -96,7 +108,7 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
       ++recorded;
       continue;
     }
-    TraceEvent event{step, {}, {}};
+    TraceEvent event{step, {}, {}, {}};
     if (trace) event.begin = std::chrono::steady_clock::now();
     switch (step.kind) {
       case PlanStep::launch:
@@ -152,6 +164,7 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
     }
     if (trace) {
       event.end = std::chrono::steady_clock::now();
+      event.arrival = find_arrival(plan, step, groups).value_or(event.end);
       trace->push_back(event);
     }
   }

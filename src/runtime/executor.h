@@ -26,10 +26,11 @@ void bind(Plan& plan, const Bases& bases);
 // run on the same addresses, in which kernels load what they need.
 void record(Plan& plan, Device& device);
 
-// When a step began and ended, for traces.
+// When a step began and ended, for traces. `arrival`: when the result of a wait was there, perhaps
+// long before the wait. For other steps, and if only the device knows: the end.
 struct TraceEvent {
   PlanStep step;
-  std::chrono::steady_clock::time_point begin, end;
+  std::chrono::steady_clock::time_point begin, end, arrival;
 };
 
 // The steps of a plan that a run takes.

@@ -66,6 +66,7 @@ class SlowLink : public Communicator {
     events_.push_back(text("wait ", slot));
   }
   void abort(const std::string&) override {}
+  std::optional<Clock::time_point> arrival(int slot) const override { return done_.at(slot); }
 
   int progressed = 0;
   int unfinished = 0;  // collectives that were still in flight when wait() was called
@@ -218,6 +219,26 @@ TEST(Execute, OverlapsCollectivesWithBackward) {
     if (event.step.kind == PlanStep::launch && event.step.index == kLayers - 1) last_backward = event.begin;
   }
   EXPECT_LT(first_start, last_backward);
+}
+
+// A bucket that is on its way during a launch arrives before the step waits for it.
+TEST(Execute, TracesWhenTheResultOfACollectiveWasThere) {
+  FakeDevice device;
+  Events events;
+  const Linked linked(events, 5ms);
+  std::vector<TraceEvent> trace;
+  execute(backward(3, 20ms, events), device, {}, std::vector<BucketRange>(3, BucketRange{0, 64, {}}), linked.groups,
+          Clock::now() + 60s, &trace);
+  Clock::time_point last_backward;
+  for (const TraceEvent& event : trace) {
+    if (event.step.kind == PlanStep::launch && event.step.index == 2) last_backward = event.end;
+    if (event.step.kind != PlanStep::wait_all_reduce)
+      EXPECT_EQ(event.arrival, event.end);
+    else if (event.step.index < 2)
+      EXPECT_LT(event.arrival, last_backward);
+    else
+      EXPECT_LE(event.arrival, event.end);
+  }
 }
 
 TEST(Execute, AppendsToATraceWithoutAllocatingOnceItIsReserved) {

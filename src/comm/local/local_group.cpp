@@ -60,7 +60,7 @@ class LocalCommunicator : public Communicator {
       // Slices of a few numbers would cost more wake-ups than work: the last rank sums all.
       if (all_started && is_small) {
         reduce(slot, {0, collective.count});
-        slot.done += group_->size_;
+        finish(slot, group_->size_);
       }
     }
     if (all_started) group_->state_.notify();
@@ -95,7 +95,17 @@ class LocalCommunicator : public Communicator {
 
   void abort(const std::string& reason) override { group_->state_.abort(reason); }
 
+  std::optional<std::chrono::steady_clock::time_point> arrival(int slot_index) const override {
+    return group_->slots_[static_cast<size_t>(slot_index)]->completed;
+  }
+
  private:
+  // Counts slices that are done. Called under the mutex.
+  void finish(LocalGroup::Slot& slot, int slices) const {
+    slot.done += slices;
+    if (slot.done % group_->size_ == 0) slot.completed = std::chrono::steady_clock::now();
+  }
+
   bool can_sum(int slot_index) const {
     const auto& slot = *group_->slots_[static_cast<size_t>(slot_index)];
     const size_t rank = static_cast<size_t>(rank_);
@@ -132,7 +142,7 @@ class LocalCommunicator : public Communicator {
     }
     {
       std::lock_guard lock(group_->state_.mutex);
-      ++slot.done;
+      finish(slot, 1);
     }
     group_->state_.notify();
     return true;

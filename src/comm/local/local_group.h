@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -33,6 +34,7 @@ class LocalGroup {
     std::atomic<int64_t> started{0};  // starts by all ranks; all have started round k at k * size
     std::vector<char> slice_done;     // of the rank's round; each flag belongs to its rank
     std::atomic<int64_t> done{0};     // slices summed; round k is complete at k * size
+    std::chrono::steady_clock::time_point completed;  // when the last round was complete
   };
 
   explicit LocalGroup(int size) : size_(size) {}

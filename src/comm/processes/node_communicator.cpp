@@ -124,6 +124,11 @@ void NodeCommunicator::abort(const std::string& reason) {
   for (Communicator* end : {ends_of_.all.get(), ends_of_.within.get(), ends_of_.between.get()}) end->abort(reason);
 }
 
+std::optional<std::chrono::steady_clock::time_point> NodeCommunicator::arrival(int index) const {
+  const Slot& slot = *slots_[static_cast<size_t>(index)];
+  return slot.is_by_node ? slot.completed : ends_of_.all->arrival(index);
+}
+
 // ---- the threads ----
 
 void NodeCommunicator::run(size_t step) {
@@ -166,8 +171,10 @@ void NodeCommunicator::gather(int index) {
 
 void NodeCommunicator::end(int index) {
   ends_of_.within->wait(gather_slot(index), Deadline::max());
+  Slot& slot = *slots_[static_cast<size_t>(index)];
   std::lock_guard lock(mutex_);
-  ++slots_[static_cast<size_t>(index)]->ended;
+  ++slot.ended;
+  slot.completed = std::chrono::steady_clock::now();
 }
 
 }  // namespace troika

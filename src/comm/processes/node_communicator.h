@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -39,6 +40,7 @@ class NodeCommunicator : public Communicator {
   void progress() override;
   void wait(int slot, Deadline deadline) override;
   void abort(const std::string& reason) override;
+  std::optional<std::chrono::steady_clock::time_point> arrival(int slot) const override;
 
  private:
   struct Slot {
@@ -46,6 +48,7 @@ class NodeCommunicator : public Communicator {
     std::vector<OwnedBytes> pieces;   // of each rank of a machine
     std::byte* data = nullptr;
     int64_t started = 0, ended = 0;
+    std::chrono::steady_clock::time_point completed;  // when the last round ended
   };
 
   using Step = void (NodeCommunicator::*)(int slot);

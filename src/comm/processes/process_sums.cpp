@@ -30,6 +30,9 @@ class ProcessCommunicator : public Communicator {
   }
   void wait(int slot, Deadline deadline) override { sums_->wait(slot, local_, deadline); }
   void abort(const std::string& reason) override { sums_->abort(reason); }
+  std::optional<std::chrono::steady_clock::time_point> arrival(int slot) const override {
+    return sums_->slots_[static_cast<size_t>(slot)]->completed;
+  }
 
  private:
   const std::shared_ptr<ProcessSums> sums_;
@@ -164,10 +167,12 @@ void ProcessSums::run(bool combines) {
     }
     lock.lock();
     list.pop_front();
-    if (is_complete)
+    if (is_complete) {
       ++slot.done;
-    else
+      slot.completed = std::chrono::steady_clock::now();
+    } else {
       to_complete_.push_back(index);
+    }
     changed_.notify_all();
   }
 }

@@ -1,6 +1,7 @@
 // A group whose ranks are in several processes, with their data in host memory.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -36,6 +37,8 @@ class ProcessSums {
     std::vector<int64_t> rank_rounds;  // that each local rank has started
     int started = 0;                   // local ranks that have started the round
     int64_t done = 0;                  // rounds that are complete
+    // When the last of them was.
+    std::chrono::steady_clock::time_point completed;
   };
 
   ProcessSums(std::shared_ptr<SharedLink> link, int id, const std::vector<int>& group, const std::vector<int>& owners);
