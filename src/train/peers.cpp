@@ -83,7 +83,7 @@ bool Peers::agree(BatchView& view, const Turn& turn) const {
     own.size = turn.origin->size;
   }
   std::vector<Message> all;
-  for (const std::string& bytes : exchange_->all_gather(turn.what, own.encode(), deadline()))
+  for (const std::string& bytes : all_gather(turn.what, own.encode()))
     all.push_back(Message::decode(bytes));
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (!all[rank].error.empty()) throw Error(Status::comm, text("rank ", rank, ": ", all[rank].error));
@@ -131,7 +131,7 @@ int64_t Peers::count_labels(const BatchView& view, const std::vector<Message>& a
   const int64_t own =
       rows.size() == 0 ? 0 : rows.size() * label_size - std::count(labels, labels + rows.size() * label_size, *ignored_);
   counted = 0;
-  for (const std::string& other : exchange_->all_gather(what, Packer().number(own).bytes(), deadline()))
+  for (const std::string& other : all_gather(what, Packer().number(own).bytes()))
     counted += Unpacker(other).number();
   return counted;
 }
@@ -185,7 +185,7 @@ void Peers::share_values(ParameterStore& store) const {
     sum = static_cast<uint32_t>(crc32_z(sum, reinterpret_cast<const Bytef*>(entry.data.data()), entry.data.size()));
   }
   const std::string own = Packer().number(sum).text(has).bytes();
-  const std::vector<std::string> all = exchange_->all_gather("the values of the model", own, deadline());
+  const std::vector<std::string> all = all_gather("the values of the model", own);
   if (std::all_of(all.begin(), all.end(), [&](const std::string& other) { return other == all[0]; })) return;
   const auto values_of = [](const std::string& message) {
     Unpacker values(message);
@@ -227,7 +227,7 @@ void Peers::share_error(const char* what, const std::exception_ptr& error) const
     reason = e.what();
   }
   const Packer own = std::move(Packer().number(status).text(reason));
-  const std::vector<std::string> all = exchange_->all_gather(what, own.bytes(), deadline());
+  const std::vector<std::string> all = all_gather(what, own.bytes());
   if (error) std::rethrow_exception(error);
   for (size_t rank = 0; rank < all.size(); ++rank) {
     Unpacker other(all[rank]);

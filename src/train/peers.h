@@ -97,6 +97,10 @@ class Peers {
     });
   }
   bool is_first() const { return !exist() || exchange_->rank() == 0; }
+  // Passes a message to all processes, and returns those of all, by rank. Collective. COMM.
+  std::vector<std::string> all_gather(const char* what, const std::string& message) const {
+    return exist() ? exchange_->all_gather(what, message, deadline()) : std::vector<std::string>{message};
+  }
   // Throws the first error that a process has. Collective.
   void share_error(const char* what, const std::exception_ptr& error) const;
 

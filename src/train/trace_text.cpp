@@ -30,9 +30,12 @@ std::string require_trace(const LocalRanks& ranks) {
     }
   }
   std::string trace = out.str();
-  if (trace.empty())
-    throw Error(Status::not_initialized, "trace: there is none; set collect_trace and run a step first");
+  if (trace.empty()) throw_no_trace();
   return trace;
+}
+
+void throw_no_trace() {
+  throw Error(Status::not_initialized, "trace: there is none; set collect_trace and run a step first");
 }
 
 std::string print_plans(const LocalRanks& ranks) {
