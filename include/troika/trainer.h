@@ -589,6 +589,37 @@ TROIKA_API(troika_status) troika_trainer_trace(troika_trainer trainer, char *buf
                                                int64_t capacity, int64_t *out_size,
                                                troika_error *error);
 
+/**
+ * Writes the trace of the last step as JSON in the Trace Event Format, which ui.perfetto.dev and
+ * chrome://tracing show: every launch, collective and message of all ranks. Needs `collect_trace`.
+ * The file appears whole or not at all.
+ *
+ *     options.collect_trace = 1;
+ *     troika_model_attach(model, &cpu, 1, &options, &trainer, &error);
+ *     troika_trainer_step(trainer, batch, NULL, &error);
+ *     troika_trainer_save_trace(trainer, "step.json", &error);
+ *
+ * A process of the file is a process of the group. It has two kinds of tracks:
+ * - "rank 3, cpu:1": the launches of a rank, its messages, and the starts of collectives and the
+ *   waits for them, one after another;
+ * - "rank 3, exchange": collectives, from the start until the result is there. Further tracks hold
+ *   those that overlap. On GPUs a collective lasts until the end of its wait.
+ *
+ * Times are in microseconds since the begin of the first event. Arrows connect the two ends of a
+ * message. `args` has the kind of an event, and its kernel, operations and bytes if they are known.
+ * Names and `args` may change in later versions.
+ *
+ * With a group the call is collective, each process with a `file`; rank 0 writes its file, and an
+ * error reaches all. Processes of one machine have one clock. The clocks of other machines are
+ * compared by messages: `otherData` of the file has `clock_error_us`, by process, the most that
+ * times may be wrong.
+ *
+ * Errors: NOT_INITIALIZED without a trace, INVALID_ARGUMENT (`file` is NULL), IO, OUT_OF_MEMORY,
+ * BUSY, COMM. One thread per trainer at a time.
+ */
+TROIKA_API(troika_status) troika_trainer_save_trace(troika_trainer trainer, const char *file,
+                                                    troika_error *error);
+
 TROIKA_END_DECLS
 
 #endif

@@ -214,7 +214,8 @@ typedef struct troika_trainer_options {
   int32_t group_count;     /**< 0 (default) to 4096. */
   /** A step that takes longer fails with COMM; 1 to 2^31 - 1 milliseconds, default 600000. */
   int32_t deadline_ms;
-  /** 1: records every launch and collective for `troika_trainer_trace`. Default 0. */
+  /** 1: records every launch and collective for `troika_trainer_trace` and
+   *  `troika_trainer_save_trace`. Default 0. */
   int32_t collect_trace;
   int32_t no_fusion;       /**< 1: no fused kernels, for comparison. Default 0. */
   /** The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling, also with F16.

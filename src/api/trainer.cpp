@@ -1,4 +1,4 @@
-// troika_trainer_*, except attaching, files and steps that run while the host goes on.
+// troika_trainer_*, except attaching, files, traces and steps that run while the host goes on.
 #include "api/context_handle.h"
 #include "api/field_check.h"
 #include "api/host_call.h"
@@ -302,13 +302,5 @@ troika_status troika_trainer_explain(troika_trainer trainer, int64_t batch, char
   return guard(error, [&] {
     Call call(trainer, "troika_trainer_explain");
     write_text(call.trainer.explain(batch), buffer, capacity, out_size, "troika_trainer_explain");
-  });
-}
-
-troika_status troika_trainer_trace(troika_trainer trainer, char* buffer, int64_t capacity, int64_t* out_size,
-                                   troika_error* error) {
-  return guard(error, [&] {
-    Call call(trainer, "troika_trainer_trace");
-    write_text(call.trainer.trace(), buffer, capacity, out_size, "troika_trainer_trace");
   });
 }

@@ -1,100 +1,14 @@
 // Trainers of a group of two processes, as threads of one program: what the processes compare
 // before each batch, and errors of one of them.
-#include <troika/troika.h>
-
-#include <cstring>
-#include <functional>
-
-#include "api/api_test.h"
-#include "group/processes.h"
+#include "api/group_process.h"
 
 namespace troika::test {
 namespace {
 
-// One process: its objects, and checks.
-class Process : public ApiTest {
- public:
-  void TestBody() override {}
-  explicit Process(int rank) : rank_(rank) {}
-  // On the thread of the process: joining, the body and leaving are collective.
-  void join(int size, const std::string& rendezvous) {
-    troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
-    options.cpu_threads = 1;
-    options.backend_folder = TROIKA_PLUGIN_FOLDER;
-    expect_ok(troika_context_create(&options, &context_, &error_));
-    troika_group_options of_group = TROIKA_GROUP_OPTIONS_INIT;
-    of_group.rank = rank_;
-    of_group.processes = size;
-    of_group.rendezvous = rendezvous.c_str();
-    of_group.deadline_ms = 20'000;
-    expect_ok(troika_group_create(context_, &of_group, &group_, &error_));
-  }
-  void leave() {
-    TearDown();
-    troika_group_destroy(group_);
-  }
-
-  int rank() const { return rank_; }
-  // `change` may change options.
-  void attach(const std::function<void(troika_trainer_options&)>& change = [](troika_trainer_options&) {},
-              int32_t device_count = 2) {
-    make_model();
-    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
-    options.momentum = 0.9;
-    options.group = group_;
-    options.deadline_ms = 20'000;
-    change(options);
-    const troika_device devices[] = {kCpu0, kCpu1};
-    expect_ok(troika_model_attach(model_, devices, device_count, &options, &trainer_, &error_));
-  }
-  // A loader that reads this process's rows.
-  void load(int64_t n = 24, int32_t batch = 8) {
-    make_loader(n, batch);
-    expect_ok(troika_trainer_divide_loader(trainer_, loader_, &error_));
-  }
-  troika_batch next() {
-    troika_batch batch = nullptr;
-    expect_ok(troika_loader_next(loader_, &batch, &error_));
-    return batch;
-  }
-  void seek(int64_t batch) {
-    troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
-    position.batch = batch;
-    expect_ok(troika_loader_seek(loader_, &position, &error_));
-  }
-  void set_weights(float value) {
-    const std::vector<float> values(48, value);
-    expect_ok(troika_model_set_parameter(model_, "fc.weight", values.data(), 192, &error_));
-  }
-
-  using ApiTest::context_, ApiTest::error_, ApiTest::expect_ok, ApiTest::expect_refused, ApiTest::loader_,
-      ApiTest::model_, ApiTest::step, ApiTest::trainer_, ApiTest::weights;
-  troika_group group_ = nullptr;
-
- private:
-  const int rank_;
-};
-
-class GroupTrainers : public testing::Test {
- protected:
-  // Calls body(process) in each of two processes.
-  void run(const std::function<void(Process&)>& body) {
-    const TempDirectory folder;
-    const std::string rendezvous = "file://" + (folder.path() / "rendezvous").string();
-    Process first(0), second(1);  // GoogleTest's fixtures are made and destroyed by one thread
-    on_every_process(2, [&](int rank) {
-      Process& process = rank == 0 ? first : second;
-      process.join(2, rendezvous);
-      body(process);
-      process.leave();
-    });
-  }
-};
-
 // A refused step changes nothing: both processes go on, and end with the same weights.
 TEST_F(GroupTrainers, CompareLearningRates) {
   std::vector<float> weights[2];
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.load();
     p.expect_ok(p.step());
@@ -109,7 +23,7 @@ TEST_F(GroupTrainers, CompareLearningRates) {
 }
 
 TEST_F(GroupTrainers, CompareSettings) {
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.load();
     if (p.rank() == 0)
@@ -122,7 +36,7 @@ TEST_F(GroupTrainers, CompareSettings) {
 TEST_F(GroupTrainers, CompareStepsDone) {
   const TempDirectory folder;
   const std::string files[] = {(folder.path() / "first").string(), (folder.path() / "second").string()};
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.load();
     for (const std::string& file : files) {
@@ -140,7 +54,7 @@ TEST_F(GroupTrainers, CompareStepsDone) {
 // Values that a host writes into its model reach the devices of all processes, or of none.
 TEST_F(GroupTrainers, CompareWhatTheirHostsWrote) {
   std::vector<float> weights[2];
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.load();
     p.expect_ok(p.step());
@@ -160,7 +74,7 @@ TEST_F(GroupTrainers, CompareWhatTheirHostsWrote) {
 // a loader whose samples are kept on the devices.
 TEST_F(GroupTrainers, TakeTheValuesOfTheFirst) {
   std::vector<float> weights[2];
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.set_weights(p.rank() == 0 ? 0.25f : 0.5f);
     p.load();
@@ -176,7 +90,7 @@ TEST_F(GroupTrainers, TakeTheValuesOfTheFirst) {
 TEST_F(GroupTrainers, ShareTheErrorOfALoad) {
   const TempDirectory folder;
   const std::string file = (folder.path() / "state").string();
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.load();
     p.expect_ok(p.step());
@@ -192,7 +106,7 @@ TEST_F(GroupTrainers, ShareTheErrorOfALoad) {
 }
 
 TEST_F(GroupTrainers, ShareTheErrorOfAPiece) {
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.load();
     const troika_batch batch = p.next();
@@ -221,7 +135,7 @@ TEST_F(GroupTrainers, PassTheOutputOfSplitLayersToAll) {
   std::vector<float> all;
   for (int split = 0; split < 2; ++split) {
     std::vector<float> outputs[2];
-    run([&](Process& p) {
+    run([&](GroupProcess& p) {
       const auto cut = [](troika_trainer_options& options) { options.mesh = {1, 2, 1, 0}; };
       split == 1 ? p.attach(cut, 1) : p.attach();
       p.set_weights(0.125f);
@@ -251,7 +165,7 @@ TEST_F(GroupTrainers, PassTheOutputOfSplitLayersToAll) {
 }
 
 TEST_F(GroupTrainers, StopTogether) {
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.load();
     p.expect_ok(p.step());
@@ -262,7 +176,7 @@ TEST_F(GroupTrainers, StopTogether) {
 }
 
 TEST_F(GroupTrainers, EndWhenOneMakesAnotherCall) {
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach();
     p.load();
     troika_metrics metrics = TROIKA_METRICS_INIT;
@@ -279,7 +193,7 @@ TEST_F(GroupTrainers, DivideTheBatchesOfALoader) {
   std::vector<int32_t> labels[2];
   std::vector<size_t> sizes[2];
   std::vector<int32_t> whole;
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     const int64_t image[] = {1, 4, 4};
     troika_dataset dataset = nullptr;
     p.expect_ok(troika_dataset_create_synthetic(p.context_, image, 3, kSamples, 1000, 1, &dataset, &p.error_));
@@ -319,7 +233,7 @@ TEST_F(GroupTrainers, DivideTheBatchesOfALoader) {
 
 // A trainer without a group would train on its share alone.
 TEST_F(GroupTrainers, RefuseALoaderOfAGroupWithoutAGroup) {
-  run([&](Process& p) {
+  run([&](GroupProcess& p) {
     p.attach([](troika_trainer_options& options) { options.group = nullptr; });
     const int64_t image[] = {1, 4, 4};
     troika_dataset dataset = nullptr;

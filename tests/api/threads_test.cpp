@@ -68,6 +68,7 @@ TEST_F(Threads, are_told_that_a_trainer_is_busy) {
       [&] { return troika_trainer_memory(trainer_, 0, &memory, &error_); },
       [&] { return troika_trainer_explain(trainer_, 2, text, sizeof text, nullptr, &error_); },
       [&] { return troika_trainer_trace(trainer_, text, sizeof text, nullptr, &error_); },
+      [&] { return troika_trainer_save_trace(trainer_, "/nowhere/step.json", &error_); },
       [&] { return troika_model_get_parameter(model_, "fc.weight", values, 192, &error_); },
       [&] { return troika_model_set_parameter(model_, "fc.weight", values, 192, &error_); },
       [&] { return troika_model_save(model_, "/nowhere/weights", &error_); },

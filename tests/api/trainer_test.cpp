@@ -85,6 +85,7 @@ TEST_F(TrainerApi, calls_refuse_what_is_no_trainer) {
       {"memory", [&](auto t) { return troika_trainer_memory(t, 0, &memory, &error_); }},
       {"explain", [&](auto t) { return troika_trainer_explain(t, 4, text, sizeof text, nullptr, &error_); }},
       {"trace", [&](auto t) { return troika_trainer_trace(t, text, sizeof text, nullptr, &error_); }},
+      {"save_trace", [&](auto t) { return troika_trainer_save_trace(t, "/nowhere/step.json", &error_); }},
   };
   for (const auto& [name, call] : calls) {
     const std::string function = std::string("troika_trainer_") + name;

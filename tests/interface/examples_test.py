@@ -56,6 +56,7 @@ SETUPS = {
         CALL(troika_tensor_create(context, device, TROIKA_DTYPE_F32, dims, 1, NULL, &tensor, &error));""",
     "troika_group_create": CONTEXT,
     "troika_model_add_input": EMPTY + 'CALL(troika_model_create_empty(context, "sequence", &model, &error));',
+    "troika_model_attach": STEP + "troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;",
     "troika_model_create_empty": EMPTY,
     "troika_model_describe": ZOO,
     "troika_plan_choose": ZOO + """
