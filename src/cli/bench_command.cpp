@@ -32,6 +32,7 @@ struct BenchOptions {
   int batch = 256, steps = 10, windows = 5, size = 0, threads = 0, processes = 1;
   OptimizerOptions optimizer;
   bool profile = false, in_turn = false;
+  std::string trace;  // file for the trace of a step; empty: none
   int epochs = 0;    // above 0: so many epochs of `data`, after the windows
   DataOptions data;  // only its directory
   MeshOptions mesh;
@@ -178,7 +179,7 @@ int bench(const Command& command, BenchOptions& options) {
   call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision = precision;
-  trainer_options.collect_trace = options.profile;
+  trainer_options.collect_trace = options.profile || !options.trace.empty();
   trainer_options.launches_in_turn = options.in_turn;
   trainer_options.group = job.group();
   set_mesh(options.mesh, trainer_options);
@@ -206,6 +207,10 @@ int bench(const Command& command, BenchOptions& options) {
     window();
   }
   const Rates rates = measure(options.windows, static_cast<double>(options.batch) * options.steps, window);
+  if (!options.trace.empty()) {
+    run_steps(trainer, batches, 1);
+    call(troika_trainer_save_trace, trainer.get(), options.trace.c_str());
+  }
 
   if (!job.leads()) return 0;
   const std::string mesh = options.mesh.mesh.empty() ? "" : " as " + options.mesh.mesh;
@@ -252,6 +257,8 @@ void add_bench_command(CommandLine& line) {
                "On GPUs, no launch runs concurrently with another: shows what overlapping gradients of weights brings");
   command.flag("--profile", options->profile,
                "Then each launch's best time in a window of steps, with traces and without CUDA graphs");
+  command.option("--trace", options->trace,
+                 "Then writes the trace of one more step, for ui.perfetto.dev; GPUs use no CUDA graphs", "FILE");
   command.option("--threads", options->threads, "CPU threads of all CPU devices together; 0: every core");
   add_processes_option(command, options->processes);
   command.action([command, options] { return bench(command, *options); });

@@ -299,6 +299,8 @@ void add_train_command(CommandLine& line) {
   add_recompute_options(command, options.recompute);
   add_replication_options(command, options.replication);
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
+  command.option("--trace", options.trace,
+                 "Writes the trace of the tenth step, or of the first epoch's last, for ui.perfetto.dev", "FILE");
   command.footer(
       "The run folder gets metrics.csv, accuracy.svg, loss.svg, weights.safetensors,\n"
       "checkpoint.safetensors and run.json. Ctrl-C saves a checkpoint and exits with 130\n"

@@ -12,6 +12,7 @@
 #include "cli/device_list.h"
 #include "cli/files.h"
 #include "cli/precision.h"
+#include "cli/step_trace.h"
 #include "cli/stop_signals.h"
 #include "cli/text.h"
 
@@ -33,6 +34,7 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
   set_mesh(options.mesh, out);
   set_recompute(options.recompute, out);
   set_replication(options.replication, out);
+  out.collect_trace = !options.trace.empty();
   return out;
 }
 
@@ -62,6 +64,7 @@ class Run {
         folder_(folder),
         job_(job),
         save_(save),
+        trace_(options.trace),
         progress_(job.leads() ? progress : ProgressOptions{ProgressMode::off}, options.epochs),
         context_(create_context(threads_of_process(options.threads), options.seed)),
         devices_(parse_devices(context_, "--devices", options.devices)) {
@@ -178,16 +181,18 @@ class Run {
       call_began_ = Clock::now();
       troika_metrics metrics = TROIKA_METRICS_INIT;
       const troika_status status =
-          call(troika_trainer_train_batches, trainer_.get(), train_loader_.get(), until_checkpoint, &metrics);
+          call(troika_trainer_train_batches, trainer_.get(), train_loader_.get(),
+               trace_.limit(until_checkpoint, steps_done() - first_step_), &metrics);
       if (has_diverged_)
         fail_diverged(formatted("loss is not a number in epoch %lld, at step %lld of %lld",
                                 static_cast<long long>(position_.epoch + 1),
                                 static_cast<long long>(position_.batch + 1), static_cast<long long>(steps_per_epoch_)));
+      trace_.save(trainer_, steps_done() - first_step_, status);
       if (status == TROIKA_END_OF_DATA) break;
       if (status == TROIKA_STOPPED) {
         count_untold(metrics);
         if (position_.batch < steps_per_epoch_) return false;
-      } else {
+      } else if (options_.save_every > 0 && steps_done() % options_.save_every == 0) {
         save_inside_epoch();
       }
     }
@@ -333,6 +338,7 @@ class Run {
   RunFolder folder_;
   const Job& job_;
   const std::function<void(const RunRecord&)>& save_;
+  StepTrace trace_;
   Progress progress_;
   Context context_;
   std::vector<troika_device> devices_, eval_devices_;  // eval_devices_ empty: all of devices_

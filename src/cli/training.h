@@ -35,6 +35,8 @@ struct TrainOptions {
   MeshOptions mesh;
   RecomputeOptions recompute;
   ReplicationOptions replication;
+  // Not kept: for this call alone.
+  std::string trace;  // file for the trace of a step; empty: none
 };
 
 // Sums over the batches of an epoch that were trained on, up to step `step` of the run.

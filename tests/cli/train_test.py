@@ -6,14 +6,15 @@ names are sentences; each gets a separate folder.
 
 import json
 import math
+import os
 import pathlib
 import re
 import signal
 import subprocess
 import xml.etree.ElementTree
 
-from tool import (COLUMNS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, refuse, rows_of, run,
-                  run_tests, start_long_run, write_idx)
+from tool import (COLUMNS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, figures_of, refuse, rows_of,
+                  run, run_tests, same_files, start_long_run, write_idx)
 
 
 def a_run_leaves_every_file(folder):
@@ -129,6 +130,69 @@ def each_optimizer_has_a_rate_that_fits(folder):
     assert "--lr 0.1 contradicts the run, which has 0.001; " in line, line
     run(*base, "--optimizer", "adam", "--lr", 0.0005, "--epochs", 1, "--out", folder / "given")
     assert json.loads((folder / "given" / "run.json").read_text())["lr"] == 0.0005
+
+
+def trace_of(file):
+    """Returns a trace: its step, its tracks by process, and the kinds of events of each rank."""
+    trace = json.loads(file.read_text())
+    events = trace["traceEvents"]
+    assert {event["ph"] for event in events} == {"M", "X"}, {event["ph"] for event in events}
+    tracks = {(event["pid"], event["tid"]): event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    kinds = {}
+    for event in events:
+        if event["ph"] == "X":
+            assert event["ts"] >= 0 and event["dur"] >= 0, event
+            rank = tracks[event["pid"], event["tid"]].split(",")[0]
+            kinds.setdefault((event["pid"], rank), set()).add(event["cat"])
+    return trace["otherData"]["step"], kinds
+
+
+KINDS = {"launch", "start", "wait", "collective"}
+
+
+def a_trace_has_the_tenth_step_of_all_ranks(folder):
+    base = ["train", *SMALL, "--epochs", 2, "--progress", "off"]
+    run(*base, "--out", folder / "plain")
+    run(*base, "--out", folder / "traced", "--trace", folder / "step.json")
+    assert trace_of(folder / "step.json") == (8, {(0, "rank 0"): KINDS, (0, "rank 1"): KINDS})  # an epoch has 8 steps
+    assert figures_of(folder / "traced") == figures_of(folder / "plain")
+    same_files(folder / "traced", folder / "plain", "weights.safetensors", "checkpoint.safetensors")
+    longer = ["32" if word == "64" else word for word in base]
+    run(*longer, "--save-every", 4, "--out", folder / "longer", "--trace", folder / "longer.json")
+    assert trace_of(folder / "longer.json")[0] == 10
+    assert "trace" not in json.loads((folder / "longer" / "run.json").read_text())
+    assert "No such file" in refuse(*base, "--out", folder / "lost", "--trace", folder / "none" / "step.json")
+
+
+def a_trace_has_all_processes(folder):
+    one_device = ["cpu:0" if word == "cpu:0,cpu:1" else word for word in SMALL]
+    base = [*one_device, "--epochs", 1, "--progress", "off"]
+    expected = {(0, "rank 0"): KINDS, (1, "rank 1"): KINDS}
+    run("train", *base, "--processes", 2, "--out", folder / "a", "--trace", folder / "a.json")
+    assert trace_of(folder / "a.json") == (8, expected)
+    run("run", "--processes", 2, "--", TOOL, "train", *base, "--out", folder / "b", "--trace", folder / "b.json")
+    assert trace_of(folder / "b.json") == (8, expected)
+    run("bench", "--model", "mlp", "--batch", 8, "--steps", 2, "--windows", 1, "--processes", 2, "--trace", folder / "c.json")
+    assert trace_of(folder / "c.json") == (6, expected)  # 3 first steps, one window, and one more step
+
+
+def a_trace_has_one_clock_for_processes_with_clocks_of_their_own(folder):
+    own_clock = ["unshare", "--time", "--monotonic", "5000", "--fork", "--"]
+    if subprocess.run([*own_clock, "true"], capture_output=True, check=False).returncode != 0:
+        raise Skip("no clocks of processes here")
+    command = [TOOL, "bench", "--model", "mlp", "--batch", "8", "--steps", "2", "--windows", "1", "--trace", folder / "step.json"]
+    job = {**os.environ, "TROIKA_WORLD_SIZE": "2", "TROIKA_RENDEZVOUS": f"file://{folder}/rendezvous"}
+    first, second = (subprocess.Popen([*prefix, *command], env={**job, "TROIKA_RANK": str(rank)}, stdout=subprocess.DEVNULL)
+                     for rank, prefix in enumerate(([], own_clock)))
+    assert (first.wait(TIME_LIMIT_S), second.wait(TIME_LIMIT_S)) == (0, 0)
+    trace = json.loads((folder / "step.json").read_text())
+    errors = trace["otherData"]["clock_error_us"]
+    assert errors[0] == 0 and 0 < errors[1] < 1e6, errors
+    sums = [event for event in trace["traceEvents"] if event.get("cat") == "collective"]
+    for name in {event["name"] for event in sums}:  # no process has a sum before all have started it
+        same = [event for event in sums if event["name"] == name]
+        last_begin, first_end = max(event["ts"] for event in same), min(event["ts"] + event["dur"] for event in same)
+        assert len(same) == 2 and last_begin <= first_end + errors[1], same
 
 
 def a_used_folder_is_not_overwritten(folder):
