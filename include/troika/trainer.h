@@ -145,6 +145,11 @@ typedef struct troika_progress {
   /** Labels done in this call that are not ignored; samples for other losses. */
   int64_t labels;
   int64_t batch_labels;  /**< Those of `labels` that belong to this batch. */
+  /** Seconds of this step in which the devices of this process waited for others: those of the
+   *  device that waited least. Without a group the others are the trainer's own. The process that
+   *  waits least is the one that the others wait for. 0 with devices that run ahead of the host
+   *  (GPUs), and while evaluating. */
+  double wait_seconds;
 } troika_progress;
 
 /**

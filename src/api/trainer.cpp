@@ -98,6 +98,7 @@ troika_status troika_trainer_set_progress(troika_trainer trainer, troika_progres
       progress.batch_labels = p.batch_labels;
       progress.batch_correct = p.batch_correct;
       progress.learning_rate = p.learning_rate;
+      progress.wait_seconds = p.wait_seconds;
       return call_host("the progress callback", [&] { return function(&progress, data->data); }) == 0;
     });
     data->destroy = user_destroy;  // a call that failed leaves the data to the caller

@@ -70,6 +70,20 @@ void exchange_channels(PlanStep::Kind kind, const ChannelExchange& exchange, Dev
   }
 }
 
+// Whether the thread waits in this step until other ranks have come as far.
+bool waits_for_ranks(PlanStep::Kind kind) {
+  switch (kind) {
+    case PlanStep::wait_all_reduce:
+    case PlanStep::wait_all_gather:
+    case PlanStep::wait_group_sum:
+    case PlanStep::channel_gather:
+    case PlanStep::channel_scatter:
+    case PlanStep::send:
+    case PlanStep::receive: return true;
+    default: return false;
+  }
+}
+
 size_t find_pause(const Plan& plan) {
   const auto is_pause = [](const PlanStep& step) { return step.kind == PlanStep::pause; };
   const auto found = std::find_if(plan.steps.begin(), plan.steps.end(), is_pause);
@@ -91,8 +105,10 @@ std::optional<std::chrono::steady_clock::time_point> find_arrival(const Plan& pl
 
 }  // namespace
 
-void execute(const Plan& plan, Device& device, const Bases& bases, const std::vector<BucketRange>& buckets,
-             const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace, Piece piece) {
+std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, const Bases& bases,
+                                            const std::vector<BucketRange>& buckets, const RankGroups& groups,
+                                            Deadline deadline, std::vector<TraceEvent>* trace, Piece piece) {
+  std::chrono::steady_clock::duration waited{0};
   Communicator* const data = groups.of(RankGroup::data);
   const size_t first = piece == Piece::backward ? find_pause(plan) + 1 : 0;
   const size_t last = piece == Piece::forward ? find_pause(plan) : plan.steps.size();
@@ -109,7 +125,8 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
       continue;
     }
     TraceEvent event{step, {}, {}, {}};
-    if (trace) event.begin = std::chrono::steady_clock::now();
+    const bool waits = waits_for_ranks(step.kind);
+    if (trace || waits) event.begin = std::chrono::steady_clock::now();
     switch (step.kind) {
       case PlanStep::launch:
         plan.launches[step.index].kernel->run();
@@ -162,12 +179,14 @@ void execute(const Plan& plan, Device& device, const Bases& bases, const std::ve
         break;
       case PlanStep::pause: break;
     }
+    if (trace || waits) event.end = std::chrono::steady_clock::now();
+    if (waits) waited += event.end - event.begin;
     if (trace) {
-      event.end = std::chrono::steady_clock::now();
       event.arrival = find_arrival(plan, step, groups).value_or(event.end);
       trace->push_back(event);
     }
   }
+  return waited;
 }
 
 }  // namespace troika

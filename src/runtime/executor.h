@@ -41,8 +41,11 @@ enum class Piece {
 };
 
 // Runs the plan on the calling thread, the device's worker. Appends events to `trace` unless it is
-// null; nothing is allocated if `trace` has room for plan.steps.size() of them.
-void execute(const Plan& plan, Device& device, const Bases& bases, const std::vector<BucketRange>& buckets,
-             const RankGroups& groups, Deadline deadline, std::vector<TraceEvent>* trace, Piece piece = Piece::all);
+// null; nothing is allocated if `trace` has room for plan.steps.size() of them. Returns the time
+// that the thread waited for other ranks.
+std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, const Bases& bases,
+                                            const std::vector<BucketRange>& buckets, const RankGroups& groups,
+                                            Deadline deadline, std::vector<TraceEvent>* trace,
+                                            Piece piece = Piece::all);
 
 }  // namespace troika

@@ -59,6 +59,7 @@ void Epoch::look_at(Step step) {
   progress.batch_labels = result.labels;
   progress.batch_correct = result.correct;
   progress.learning_rate = result.learning_rate;
+  progress.wait_seconds = trainer_.ranks().least_wait();
   tells_ = trainer_.tell(progress);
   goes_on_ = goes_on_ && tells_;
 }

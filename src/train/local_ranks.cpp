@@ -67,6 +67,15 @@ bool LocalRanks::run_ahead() const {
   return std::all_of(ranks_.begin(), ranks_.end(), [](const LocalRank& local) { return local.replica->runs_ahead(); });
 }
 
+double LocalRanks::least_wait() const {
+  if (run_ahead()) return 0;
+  const auto waits_less = [](const LocalRank& a, const LocalRank& b) {
+    return a.replica->waited() < b.replica->waited();
+  };
+  const LocalRank& least = *std::min_element(ranks_.begin(), ranks_.end(), waits_less);
+  return std::chrono::duration<double>(least.replica->waited()).count();
+}
+
 void LocalRanks::all_gather(const std::vector<OwnedBytes>& pieces, void* data) const {
   try {
     host_->start(0, Collective::all_gather(pieces), data);

@@ -63,6 +63,9 @@ class LocalRanks {
   bool is_whole() const { return !host_; }  // this process holds all ranks
   const ActiveRanks& all() const { return all_; }
   bool run_ahead() const;  // every replica does
+  // The seconds of the last run in which a replica waited for other ranks: of the one that waited
+  // least. 0 if they run ahead: then the devices wait.
+  double least_wait() const;
 
   // Passes pieces of host memory from their owners, which are processes, to all processes.
   // Collective. COMM.

@@ -156,8 +156,8 @@ void Replica::run() {
 
     if (begins) trace_.clear();
     if (arguments_.adds_gradients) state_.set_gradients_aside();
-    execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline, collects_trace_ ? &trace_ : nullptr,
-            arguments_.piece);
+    waited_ = execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline,
+                      collects_trace_ ? &trace_ : nullptr, arguments_.piece);
     if (arguments_.adds_gradients) state_.add_gradients_set_aside();
     if (collects_trace_) traced_plan_ = &plan;
     if (arguments_.piece != Piece::forward) ++current.runs;

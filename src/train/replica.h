@@ -56,6 +56,8 @@ class Replica {
   // After a run that asked for `earlier` results: reads the results of that run itself.
   void collect(RunArguments arguments);
   const RunResults& results() const { return results_; }
+  // The time of the last run in which the replica waited for other ranks.
+  std::chrono::steady_clock::duration waited() const { return waited_; }
   bool is_idle() const { return is_idle_; }
 
   StateMemory& state() { return state_; }
@@ -106,6 +108,7 @@ class Replica {
   size_t posted_bytes_ = 0;                         // capacity of each
   RunArguments arguments_;
   RunResults results_;
+  std::chrono::steady_clock::duration waited_{0};
   const bool collects_trace_, runs_on_callers_;
   std::vector<TraceEvent> trace_;
   const Plan* traced_plan_ = nullptr;

@@ -33,6 +33,7 @@ struct Progress {
   double batch_loss = 0;    // mean over its labels
   int64_t batch_samples = 0, batch_labels = 0, batch_correct = 0;
   double learning_rate = 0;
+  double wait_seconds = 0;  // in which the local ranks waited for others: the least of them
 };
 
 // How a pass over an epoch ended.

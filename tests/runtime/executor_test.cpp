@@ -197,6 +197,20 @@ TEST(Execute, StopsWhereACollectiveFails) {
   EXPECT_EQ(events.back(), "start 0 at 0 of 16");
 }
 
+TEST(Execute, MeasuresTheWaitForOtherRanks) {
+  constexpr auto kTime = 20ms;
+  FakeDevice device;
+  Events events;
+  const auto waited = [&](int layers, std::chrono::milliseconds in_flight) {
+    const Linked linked(events, in_flight);
+    return execute(backward(layers, kTime, events), device, {}, std::vector<BucketRange>(2, BucketRange{0, 64, {}}),
+                   linked.groups, Clock::now() + 60s, nullptr);
+  };
+  EXPECT_EQ(waited(0, 0ms), 0ms) << "there is nothing to wait for";
+  EXPECT_GE(waited(2, 3 * kTime), 2 * kTime) << "the last bucket is in flight for longer";
+  EXPECT_LT(waited(2, 0ms), kTime) << "kernels do not count";
+}
+
 // The kernel of a layer takes at least twice as long as a bucket is in flight. So every bucket
 // except the last has arrived when the step waits for it, even on a loaded machine.
 TEST(Execute, OverlapsCollectivesWithBackward) {
