@@ -18,6 +18,7 @@ struct EpochMetrics {
   double loss = NAN, train_accuracy = NAN, test_loss = NAN, test_accuracy = NAN;
   double images_per_second = NAN, seconds = NAN;  // of training, without the evaluation
   double learning_rate = NAN;                     // of the epoch's last step
+  double test_images_per_second = NAN;            // not in metrics.csv
 };
 
 // Reads the rows of the first `epochs` epochs; later rows belong to work that a crash has lost. A

@@ -68,6 +68,8 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("recompute-layers", options.recompute.layers);
   visit("activation-budget", options.recompute.budget_bytes);
   visit("shard-optimizer", options.replication.shard_optimizer);
+  visit("tensorboard", options.tensorboard.folder);
+  visit("tensorboard-every", options.tensorboard.every);
 }
 
 // The options of the first version, which every run.json has.
@@ -215,6 +217,7 @@ void complete(TrainOptions& options) {
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
   if (options.save_every < 0) refuse_value("--save-every", options.save_every, "at least 1, or 0 for epoch ends only");
   check_recompute(options.recompute);
+  complete_tensorboard(options.tensorboard);
   if (options.data.synthetic == 0)
     options.data.directory = std::filesystem::absolute(options.data.resolved_directory()).string();
 }
@@ -292,6 +295,7 @@ void add_train_command(CommandLine& line) {
   command.option("--progress", arguments->progress, "auto, bar, plain, json or off");
   command.option("--progress-seconds", arguments->progress_seconds,
                  "Seconds between two lines while an epoch runs, without a bar", "SECONDS");
+  add_tensorboard_options(command, options.tensorboard);
   command.option("--precision", options.precision, kPrecisionHelp);
   command.option("--eval-devices", options.eval_devices, "Where to evaluate: all, or one of --devices");
   add_mesh_options(command, options.mesh);

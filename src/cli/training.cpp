@@ -12,6 +12,7 @@
 #include "cli/device_list.h"
 #include "cli/files.h"
 #include "cli/precision.h"
+#include "cli/run_report.h"
 #include "cli/step_trace.h"
 #include "cli/stop_signals.h"
 #include "cli/text.h"
@@ -65,7 +66,7 @@ class Run {
         job_(job),
         save_(save),
         trace_(options.trace),
-        progress_(job.leads() ? progress : ProgressOptions{ProgressMode::off}, options.epochs),
+        report_(progress, options.tensorboard, job, options.epochs),
         context_(create_context(threads_of_process(options.threads), options.seed)),
         devices_(parse_devices(context_, "--devices", options.devices)) {
     if (job.is_alone()) check_mesh(options.mesh, devices_.size());
@@ -109,24 +110,22 @@ class Run {
   // Trains, or reports that there is nothing to do and leaves every file as it is.
   int train() {
     if (position_.epoch >= options_.epochs) {
-      progress_.done(formatted("nothing to do: '%s' is trained to epoch %lld, --epochs is %d; give more to go on",
-                               folder_.path.c_str(), static_cast<long long>(position_.epoch), options_.epochs),
-                     folder_.weights().string(), 0);
+      report_.done(formatted("nothing to do: '%s' is trained to epoch %lld, --epochs is %d; give more to go on",
+                             folder_.path.c_str(), static_cast<long long>(position_.epoch), options_.epochs),
+                   folder_.weights().string());
       return 0;
     }
     save_({describe_data(), last_stop_});
     is_first_ = folder_.trace().empty();
     if (job_.leads()) remove_stale_temporaries(folder_.path, folder_.names());
-    show_start();
+    report_.start(summary(), steps_done(), sums_);
     const StopSignals signals;
-    began_ = Clock::now();
-    first_step_ = steps_done();
     while (position_.epoch < options_.epochs) {
       if (!train_epoch()) return stop();
       rows_.push_back(finish_row());
       sums_ = {};
       write_folder();
-      progress_.epoch(rows_.back(), eta_seconds());
+      report_.finish_epoch(rows_.back());
       if (!StopSignals::stop_requested() || position_.epoch >= options_.epochs) continue;
       if (job_.is_alone()) return stop();
       call(troika_trainer_request_stop, trainer_.get());  // all processes stop at the next batch
@@ -134,11 +133,10 @@ class Run {
     std::string accuracy;
     if (!rows_.empty() && !std::isnan(rows_.back().test_accuracy))
       accuracy = formatted("; test accuracy %.4f", rows_.back().test_accuracy);
-    const double seconds = seconds_since(began_);
-    progress_.done(
-        formatted("trained to epoch %lld in %s", static_cast<long long>(position_.epoch), as_clock(seconds).c_str()) +
-            accuracy + "; weights in " + folder_.weights().string(),
-        folder_.weights().string(), seconds);
+    report_.done(formatted("trained to epoch %lld in %s", static_cast<long long>(position_.epoch),
+                           as_clock(report_.seconds()).c_str()) +
+                     accuracy + "; weights in " + folder_.weights().string(),
+                 folder_.weights().string());
     return 0;
   }
 
@@ -151,7 +149,7 @@ class Run {
 
   int64_t steps_done() const { return position_.epoch * steps_per_epoch_ + position_.batch; }
 
-  void show_start() {
+  RunSummary summary() const {
     int64_t parameters = 0;
     call(troika_model_count_parameters, model_.get(), static_cast<int32_t*>(nullptr), &parameters);
     RunSummary summary;
@@ -168,7 +166,7 @@ class Run {
     summary.steps_per_epoch = steps_per_epoch_;
     summary.first_epoch = position_.epoch;
     summary.epochs = options_.epochs;
-    progress_.start(summary);
+    return summary;
   }
 
   // Trains on the rest of the epoch, with checkpoints in between. Returns false if a stop was
@@ -222,8 +220,7 @@ class Run {
     sums_.seconds = before_call_.seconds + seconds_since(call_began_);
     learning_rate_ = p.learning_rate;
     ++position_.batch;
-    progress_.batch("train", position_.epoch + 1, position_.batch, steps_per_epoch_, sums_.mean_loss(), sums_.rate(),
-                    eta_seconds());
+    report_.train(position_.epoch + 1, sums_, p);
     return true;
   }
 
@@ -236,7 +233,7 @@ class Run {
       if (sums_.samples == 0)  // loss scaling skipped every step
         fail_diverged(formatted("loss is not a number in epoch %lld", static_cast<long long>(position_.epoch)));
       row.loss = sums_.mean_loss();
-      row.train_accuracy = static_cast<double>(sums_.correct) / static_cast<double>(sums_.labels);
+      row.train_accuracy = sums_.accuracy();
       row.images_per_second = sums_.rate();
       row.seconds = sums_.seconds;
     }
@@ -251,6 +248,7 @@ class Run {
         fail_diverged(formatted("test loss is not a number after epoch %lld", static_cast<long long>(position_.epoch)));
       row.test_loss = metrics.loss;
       row.test_accuracy = metrics.accuracy;
+      row.test_images_per_second = static_cast<double>(metrics.samples) / metrics.seconds;
       if (options_.schedule.name == "plateau") call(troika_trainer_report_metric, trainer_.get(), metrics.loss);
     }
     return row;
@@ -259,9 +257,7 @@ class Run {
   static int32_t on_batch(const troika_progress* progress, void* user) {
     auto* run = static_cast<Run*>(user);
     const bool goes_on = progress->training ? run->note_trained_batch(*progress) : true;
-    if (!progress->training)
-      run->progress_.batch("test", run->position_.epoch, progress->batch, progress->batches, progress->loss,
-                           static_cast<double>(progress->samples) / progress->seconds, run->eta_seconds());
+    if (!progress->training) run->report_.test(run->position_.epoch, *progress);
     return !goes_on || StopSignals::stop_requested() ? 1 : 0;
   }
 
@@ -319,19 +315,11 @@ class Run {
 
   int stop() {
     save_inside_epoch();
-    progress_.stopped(formatted("stopped in epoch %lld after %lld of %lld steps; go on with: troika train --resume %s",
-                                static_cast<long long>(position_.epoch + 1), static_cast<long long>(position_.batch),
-                                static_cast<long long>(steps_per_epoch_), folder_.path.c_str()),
-                      folder_.checkpoint().string(), seconds_since(began_));
+    report_.stopped(formatted("stopped in epoch %lld after %lld of %lld steps; go on with: troika train --resume %s",
+                              static_cast<long long>(position_.epoch + 1), static_cast<long long>(position_.batch),
+                              static_cast<long long>(steps_per_epoch_), folder_.path.c_str()),
+                    folder_.checkpoint().string());
     return StopSignals::exit_status();
-  }
-
-  // Returns the time that the run still needs, at the pace of this process so far, evaluations
-  // included.
-  double eta_seconds() const {
-    const int64_t done = steps_done() - first_step_;
-    const int64_t left = options_.epochs * steps_per_epoch_ - steps_done();
-    return seconds_since(began_) * static_cast<double>(left) / static_cast<double>(done);
   }
 
   const TrainOptions& options_;
@@ -339,7 +327,7 @@ class Run {
   const Job& job_;
   const std::function<void(const RunRecord&)>& save_;
   StepTrace trace_;
-  Progress progress_;
+  RunReport report_;
   Context context_;
   std::vector<troika_device> devices_, eval_devices_;  // eval_devices_ empty: all of devices_
   Samples train_, test_;
@@ -347,26 +335,18 @@ class Run {
   Loader train_loader_, test_loader_;
   Trainer trainer_;
   troika_loader_position position_ = TROIKA_LOADER_POSITION_INIT;  // of the next step
-  int64_t steps_per_epoch_ = 0, first_step_ = 0;
+  int64_t steps_per_epoch_ = 0;
   EpochSums sums_, before_call_, last_stop_;
   double learning_rate_ = 0;
   std::vector<EpochMetrics> rows_;
-  Clock::time_point began_ = Clock::now(), call_began_ = began_;
+  Clock::time_point call_began_ = Clock::now();
   bool has_diverged_ = false, is_first_ = false;  // is_first_: nothing has been saved yet
 };
 
 }  // namespace
 
-void EpochSums::add(const troika_progress& batch) {
-  loss += batch.batch_loss * static_cast<double>(batch.batch_labels);
-  samples += batch.batch_samples;
-  labels += batch.batch_labels;
-  correct += batch.batch_correct;
-}
-
 int run_training(TrainOptions& options, const RunFolder& folder, const ProgressOptions& progress, const Job& job,
-                 const RunRecord* begun,
-                 const std::function<void(const RunRecord& record)>& save) {
+                 const RunRecord* begun, const std::function<void(const RunRecord& record)>& save) {
   Run run(options, folder, progress, job, save);
   if (begun) run.resume(*begun);
   return run.train();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/data_source.h"
+#include "cli/epoch_sums.h"
 #include "cli/job.h"
 #include "cli/mesh.h"
 #include "cli/optimizer.h"
@@ -15,6 +16,7 @@
 #include "cli/recompute.h"
 #include "cli/replication.h"
 #include "cli/schedule.h"
+#include "cli/tensorboard.h"
 
 namespace troika::cli {
 
@@ -37,17 +39,7 @@ struct TrainOptions {
   ReplicationOptions replication;
   // Not kept: for this call alone.
   std::string trace;  // file for the trace of a step; empty: none
-};
-
-// Sums over the batches of an epoch that were trained on, up to step `step` of the run.
-struct EpochSums {
-  double loss = 0, seconds = 0;
-  int64_t samples = 0, labels = 0, correct = 0, step = 0;
-  bool is_whole = true;  // false: batches that an earlier process trained on are missing
-
-  void add(const troika_progress& batch);
-  double mean_loss() const { return loss / static_cast<double>(labels); }
-  double rate() const { return static_cast<double>(samples) / seconds; }
+  TensorBoardOptions tensorboard;
 };
 
 // The contents of run.json, apart from the options.

@@ -1,0 +1,54 @@
+// The news of a training run while it goes on: progress for people, figures for TensorBoard.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/epoch_sums.h"
+#include "cli/job.h"
+#include "cli/metrics_file.h"
+#include "cli/progress.h"
+#include "cli/tensorboard.h"
+
+namespace troika::cli {
+
+// Only the process that leads the job shows progress and writes for TensorBoard. Epochs count from
+// 1.
+class RunReport {
+ public:
+  // All references must outlive it.
+  RunReport(const ProgressOptions& progress, const TensorBoardOptions& tensorboard, const Job& job, int64_t epochs);
+
+  // Begins at a step of the run, with the sums of its epoch so far. Throws Failure if there is no
+  // place for the figures.
+  void start(const RunSummary& summary, int64_t step, const EpochSums& sums);
+
+  // After a batch of the epoch: the sums so far, and the batch.
+  void train(int64_t epoch, const EpochSums& sums, const troika_progress& batch);
+  void test(int64_t epoch, const troika_progress& batch);
+
+  // After the evaluation. Throws Failure if an earlier figure could not be written.
+  void finish_epoch(const EpochMetrics& row);
+
+  // The last line. `text` is for people; `weights` is the path of the file to use.
+  void done(const std::string& text, const std::string& weights);
+  void stopped(const std::string& text, const std::string& checkpoint);
+
+  double seconds() const;  // since the start; 0 before it
+
+ private:
+  // Returns the time that the run still needs, at its pace so far, evaluations included.
+  double eta_seconds() const;
+
+  Progress progress_;
+  const TensorBoardOptions& tensorboard_options_;
+  std::optional<TensorBoard> tensorboard_;
+  const Job& job_;
+  const int64_t epochs_;
+  int64_t steps_per_epoch_ = 0, first_step_ = 0, step_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> began_;
+};
+
+}  // namespace troika::cli
