@@ -12,5 +12,6 @@ void add_inspect_command(CommandLine& line);
 void add_bench_command(CommandLine& line);
 void add_plan_command(CommandLine& line);
 void add_run_command(CommandLine& line);
+void add_status_command(CommandLine& line);
 
 }  // namespace troika::cli

@@ -13,6 +13,7 @@ class Job {
 
   bool is_alone() const { return info_.processes == 1; }
   bool leads() const { return info_.rank == 0; }  // writes files and shows progress for all
+  int rank() const { return info_.rank; }
   int size() const { return info_.processes; }
   troika_group group() const { return is_alone() ? nullptr : group_.get(); }
 

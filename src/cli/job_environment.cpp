@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "cli/client.h"
@@ -77,6 +78,9 @@ JobEnvironment::JobEnvironment(const LaunchOptions& options) : options_(options)
   set("LOCAL_WORLD_SIZE", options.processes);
   set("GROUP_RANK", options.node);
   set("TORCHELASTIC_MAX_RESTARTS", options.restarts);
+  // A job inside this one has its own folder, or none.
+  common_.erase("TROIKA_LOG_DIR");
+  if (!options.log_folder.empty()) set("TROIKA_LOG_DIR", std::filesystem::absolute(options.log_folder).string());
   common_.erase("TORCHELASTIC_USE_AGENT_STORE");  // there is no agent with a store
 }
 

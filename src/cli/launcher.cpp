@@ -49,7 +49,12 @@ bool stops_job(int signal) { return signal == SIGINT || signal == SIGTERM; }
 }  // namespace
 
 Launcher::Launcher(const LaunchOptions& options)
-    : options_(options), environment_(options), program_(options.program), output_(options), buffer_(kBufferSize) {
+    : options_(options),
+      environment_(options),
+      program_(options.program),
+      output_(options),
+      status_(options),
+      buffer_(kBufferSize) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);  // see ChildProcess::has_group
 }
 
@@ -89,6 +94,7 @@ void Launcher::start(int attempt) {
   for (int i = 0; i < options_.processes; ++i)
     processes_.push_back(std::make_unique<ChildProcess>(program_, environment_.variables(i), signals_,
                                                         has_input && options_.rank(i) == 0));
+  status_.begin_attempt(attempt, processes_);
 }
 
 void Launcher::watch() {
@@ -230,6 +236,7 @@ void Launcher::note_end(pid_t id, int wait_status) {
     ChildProcess& process = *processes_[static_cast<size_t>(i)];
     if (process.id() != id || process.has_ended()) continue;
     process.note_end(wait_status);
+    status_.note_end(i, process);
     if (!process.failed()) return;
     if (attempt_.first_failed < 0) attempt_.first_failed = i;
     if (!attempt_.were_told) attempt_.failures.push_back(i);

@@ -9,6 +9,7 @@
 #include "cli/job_environment.h"
 #include "cli/job_output.h"
 #include "cli/launch_options.h"
+#include "cli/launch_status.h"
 #include "cli/signal_queue.h"
 
 namespace troika::cli {
@@ -67,6 +68,7 @@ class Launcher {
   Program program_;
   SignalQueue signals_;
   JobOutput output_;
+  LaunchStatus status_;
   std::vector<char> buffer_;
   std::vector<std::unique_ptr<ChildProcess>> processes_;
   Attempt attempt_;

@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
     add_bench_command(line);
     add_plan_command(line);
     add_run_command(line);
+    add_status_command(line);
     const int status = line.run(argc, argv);
     if (!std::cout.flush()) return fail("cannot write to standard output");
     return status;

@@ -92,7 +92,8 @@ void add_run_command(CommandLine& line) {
   command.option("--grace", options.grace, "Time from SIGTERM to SIGKILL for the other processes after a failure",
                  "SECONDS");
   command.option("--threads", options.threads, "CPU threads of each process; 0: its share of the cores");
-  command.option("--log-dir", options.log_folder, "Also writes the output of each rank to DIR/rank-N.log", "DIR");
+  command.option("--log-dir", options.log_folder,
+                 "Also writes the output of each rank to DIR/rank-N.log, and DIR/status for troika status", "DIR");
   command.rest("program", options.program, "The program and its arguments, which no option may follow", "WORDS");
   command.footer(
       "Each process finds its place in TROIKA_RANK, TROIKA_WORLD_SIZE, TROIKA_LOCAL_RANK,\n"

@@ -4,13 +4,15 @@
 namespace troika::cli {
 
 RunReport::RunReport(const ProgressOptions& progress, const TensorBoardOptions& tensorboard, const Job& job,
-                     int64_t epochs)
+                     const std::filesystem::path& folder, int64_t epochs)
     : progress_(job.leads() ? progress : ProgressOptions{ProgressMode::off}, epochs),
       tensorboard_options_(tensorboard),
       job_(job),
+      folder_(folder),
       epochs_(epochs) {}
 
 void RunReport::start(const RunSummary& summary, int64_t step, const EpochSums& sums) {
+  status_.emplace(folder_, job_, step, summary.steps_per_epoch, epochs_);
   if (job_.leads() && !tensorboard_options_.folder.empty()) tensorboard_.emplace(tensorboard_options_, step, sums);
   progress_.start(summary);
   steps_per_epoch_ = summary.steps_per_epoch;
@@ -22,11 +24,13 @@ void RunReport::train(int64_t epoch, const EpochSums& sums, const troika_progres
   step_ = (epoch - 1) * steps_per_epoch_ + batch.batch;
   progress_.batch("train", epoch, batch.batch, steps_per_epoch_, sums.mean_loss(), sums.rate(), eta_seconds());
   if (tensorboard_) tensorboard_->train(step_, sums, batch.learning_rate, batch.batch == steps_per_epoch_);
+  status_->train(epoch, step_, batch);
 }
 
 void RunReport::test(int64_t epoch, const troika_progress& batch) {
   progress_.batch("test", epoch, batch.batch, batch.batches, batch.loss,
                   static_cast<double>(batch.samples) / batch.seconds, eta_seconds());
+  status_->test(epoch);
 }
 
 void RunReport::finish_epoch(const EpochMetrics& row) {
@@ -34,11 +38,19 @@ void RunReport::finish_epoch(const EpochMetrics& row) {
   if (tensorboard_) tensorboard_->finish_epoch(row);
 }
 
-void RunReport::done(const std::string& text, const std::string& weights) { progress_.done(text, weights, seconds()); }
+void RunReport::done(const std::string& text, const std::string& weights) {
+  if (status_) status_->finish("done");
+  progress_.done(text, weights, seconds());
+}
 
 void RunReport::stopped(const std::string& text, const std::string& checkpoint) {
   if (tensorboard_) tensorboard_->stop();
+  status_->finish("stopped");
   progress_.stopped(text, checkpoint, seconds());
+}
+
+void RunReport::failed(const std::string& reason) {
+  if (status_) status_->finish("failed", reason);
 }
 
 double RunReport::seconds() const {

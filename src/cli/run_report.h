@@ -1,8 +1,10 @@
-// The news of a training run while it goes on: progress for people, figures for TensorBoard.
+// The news of a training run while it goes on: progress for people, figures for TensorBoard, and
+// the status of each process.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -10,6 +12,7 @@
 #include "cli/job.h"
 #include "cli/metrics_file.h"
 #include "cli/progress.h"
+#include "cli/run_status.h"
 #include "cli/tensorboard.h"
 
 namespace troika::cli {
@@ -18,8 +21,9 @@ namespace troika::cli {
 // 1.
 class RunReport {
  public:
-  // All references must outlive it.
-  RunReport(const ProgressOptions& progress, const TensorBoardOptions& tensorboard, const Job& job, int64_t epochs);
+  // All references must outlive it. `folder`: of the run.
+  RunReport(const ProgressOptions& progress, const TensorBoardOptions& tensorboard, const Job& job,
+            const std::filesystem::path& folder, int64_t epochs);
 
   // Begins at a step of the run, with the sums of its epoch so far. Throws Failure if there is no
   // place for the figures.
@@ -35,6 +39,7 @@ class RunReport {
   // The last line. `text` is for people; `weights` is the path of the file to use.
   void done(const std::string& text, const std::string& weights);
   void stopped(const std::string& text, const std::string& checkpoint);
+  void failed(const std::string& reason);
 
   double seconds() const;  // since the start; 0 before it
 
@@ -46,6 +51,8 @@ class RunReport {
   const TensorBoardOptions& tensorboard_options_;
   std::optional<TensorBoard> tensorboard_;
   const Job& job_;
+  const std::filesystem::path& folder_;
+  std::optional<RunStatus> status_;
   const int64_t epochs_;
   int64_t steps_per_epoch_ = 0, first_step_ = 0, step_ = 0;
   std::optional<std::chrono::steady_clock::time_point> began_;

@@ -307,8 +307,9 @@ void add_train_command(CommandLine& line) {
                  "Writes the trace of the tenth step, or of the first epoch's last, for ui.perfetto.dev", "FILE");
   command.footer(
       "The run folder gets metrics.csv, accuracy.svg, loss.svg, weights.safetensors,\n"
-      "checkpoint.safetensors and run.json. Ctrl-C saves a checkpoint and exits with 130\n"
-      "(SIGTERM: 143); a second one ends the program at once, without saving.");
+      "checkpoint.safetensors, run.json and the folder status (see troika status). Ctrl-C saves a\n"
+      "checkpoint and exits with 130 (SIGTERM: 143); a second one ends the program at once, without\n"
+      "saving.");
   command.action([command, arguments] { return train(command, *arguments); });
 }
 

@@ -66,7 +66,7 @@ class Run {
         job_(job),
         save_(save),
         trace_(options.trace),
-        report_(progress, options.tensorboard, job, options.epochs),
+        report_(progress, options.tensorboard, job, folder_.path, options.epochs),
         context_(create_context(threads_of_process(options.threads), options.seed)),
         devices_(parse_devices(context_, "--devices", options.devices)) {
     if (job.is_alone()) check_mesh(options.mesh, devices_.size());
@@ -109,6 +109,16 @@ class Run {
 
   // Trains, or reports that there is nothing to do and leaves every file as it is.
   int train() {
+    try {
+      return train_epochs();
+    } catch (const std::exception& error) {
+      report_.failed(error.what());
+      throw;
+    }
+  }
+
+ private:
+  int train_epochs() {
     if (position_.epoch >= options_.epochs) {
       report_.done(formatted("nothing to do: '%s' is trained to epoch %lld, --epochs is %d; give more to go on",
                              folder_.path.c_str(), static_cast<long long>(position_.epoch), options_.epochs),
@@ -140,7 +150,6 @@ class Run {
     return 0;
   }
 
- private:
   // Describes the part of the data that a resumed run must find again.
   std::string describe_data() const {
     return formatted("%lld training samples of %s in %lld classes", static_cast<long long>(train_.info.n),

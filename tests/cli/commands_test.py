@@ -14,7 +14,7 @@ from tool import (Skip, SMALL, TIME_LIMIT_S, TOOL, refuse, rows_of, run, run_tes
 
 def help_names_every_command(folder):
     text = run("--help")
-    for command in ("devices", "train", "evaluate", "inspect", "bench", "plan"):
+    for command in ("devices", "train", "evaluate", "inspect", "bench", "plan", "run", "status"):
         assert command in text, command
         assert "--help" in run(command, "--help")
 

@@ -105,7 +105,7 @@ def environments(of, *words, **options):
     """Returns the environment of each process, by its rank. Writes to the folder `of`."""
     launch(*words, "--log-dir", of / "logs", *shell("env -0 | tr '\\n\\0' ' \\n'"), **options)
     found = {}
-    for path in (of / "logs").iterdir():
+    for path in (of / "logs").glob("*.log"):
         found[int(re.fullmatch(r"rank-(\d+)\.log", path.name)[1])] = dict(
             line.split("=", 1) for line in path.read_text().splitlines())
         path.unlink()

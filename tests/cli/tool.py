@@ -16,7 +16,7 @@ import traceback
 TOOL = os.environ.get("TROIKA_TOOL", "build/troika")
 TIME_LIMIT_S = 300
 RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors", "run.json",
-             ".lock"}
+             ".lock", "status"}
 COLUMNS = ["epoch", "step", "loss", "train_accuracy", "test_loss", "test_accuracy", "images_per_second", "seconds",
            "learning_rate"]
 
@@ -63,7 +63,7 @@ def figures_of(folder):
 
 
 def contents_of(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def same_files(a, b, *names):

@@ -207,7 +207,7 @@ def a_run_that_failed_at_its_start_leaves_its_folder_free(folder):
     out = folder / "run"
     wild = ["1e20" if value == "0.05" else value for value in SMALL]
     assert "loss is not a number in epoch 1" in refuse("train", *wild, "--epochs", 1, "--out", out)
-    assert {path.name for path in out.iterdir()} == {"run.json", ".lock"}, sorted(path.name for path in out.iterdir())
+    assert {path.name for path in out.iterdir()} == {"run.json", ".lock", "status"}, sorted(path.name for path in out.iterdir())
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     assert {path.name for path in out.iterdir()} == RUN_FILES
     (folder / "mine").mkdir()
