@@ -14,14 +14,15 @@ TROIKA_BEGIN_DECLS
 
 /**
  * A step to plan, described as in troika_trainer_options, and the devices: all of one kind, each
- * linked to every other.
+ * linked to every other of its node. The nodes are linked by a network.
  *
  * Begin with TROIKA_PLAN_OPTIONS_INIT. Its devices are H200 GPUs with NVLink, by the data sheet:
  * - memory of 141 GB, with 4.8e12 bytes per second.
  * - 67e12 (F32), 494e12 (TF32) or 989e12 (BF16, F16) operations per second.
  * - links of 450e9 bytes per second each way.
  *
- * The 2 microseconds per message are a guess.
+ * A node's network has 8 cards of 400 Gbit/s, by the data sheet of a DGX H200. The 2 microseconds
+ * per message within a node, and the 5 between nodes, are guesses.
  */
 typedef struct troika_plan_options {
   uint32_t struct_size;   /**< sizeof(troika_plan_options). */
@@ -65,6 +66,16 @@ typedef struct troika_plan_options {
    *  that are also in troika_trainer_options are then not read. NULL (default): the fields above
    *  count. Borrowed during the call. */
   const troika_trainer_options *trainer;
+  /** Devices of a node, of which `devices` must be a multiple. Above 0, gradients are summed in
+   *  three parts: a reduce-scatter within each node, a sum over the nodes, an all-gather within
+   *  each node. Only meshes that split by data alone are then estimated. 0 (default): all devices
+   *  are on one node. */
+  int32_t devices_per_node;
+  int32_t reserved;             /**< 0. */
+  /** Bytes per second that a node sends, while it receives as many: all its network cards together.
+   *  Default 4e11. */
+  double node_bandwidth;
+  double node_latency;          /**< As `link_latency`, between nodes; default 5e-6. */
 } troika_plan_options;
 
 /** Every field at its default. */
@@ -72,7 +83,7 @@ typedef struct troika_plan_options {
   {                                                                                              \
     sizeof(troika_plan_options), 1, 256, TROIKA_LOSS_CROSS_ENTROPY, TROIKA_PRECISION_F32, 0.0,   \
         1, TROIKA_LAYER_SCHEDULE_1F1B, 1, 0, 141000000000, TROIKA_UNSET, 4.8e12, 450e9, 2e-6, 0, \
-        0, 0, TROIKA_COMPRESSION_NONE, NULL, 0, 0.0, NULL                                        \
+        0, 0, TROIKA_COMPRESSION_NONE, NULL, 0, 0.0, NULL, 0, 0, 4e11, 5e-6                      \
   }
 
 /** Fills `options` as TROIKA_PLAN_OPTIONS_INIT does. Any thread. */
@@ -125,7 +136,8 @@ TROIKA_API(void) troika_plan_result_init(troika_plan_result *result, uint32_t st
  *   layers; more parts of a layer than it has channels.
  * - INVALID_ARGUMENT: parts of the batch that BatchNorm cannot normalise.
  * - UNSUPPORTED: a parameter shared by layers that a split by channel cuts differently;
- *   `logical_shards` with a split by layer or channel.
+ *   `logical_shards` with a split by layer or channel; `devices_per_node` with such a split or with
+ *   `shard_optimizer`.
  * - NOT_FOUND: a pattern of `recompute_layers`, or in `trainer` a group or a layer of `layer_cuts`,
  *   that matches nothing.
  * - OUT_OF_MEMORY: also if activations cannot fit into `activation_budget_bytes`.

@@ -63,12 +63,22 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   check.real("memory_bandwidth", o.memory_bandwidth, 1, kLarge);
   check.real("link_bandwidth", o.link_bandwidth, 1, kLarge);
   check.real("link_latency", o.link_latency, 0, 1e9);
+  check.integer("devices_per_node", o.devices_per_node, 0, kMostDevices);
+  if (o.devices_per_node > 0 && o.devices % o.devices_per_node != 0)
+    throw Error(Status::invalid_argument, text(function, ": options.devices is ", o.devices, ", need a multiple of ",
+                                               o.devices_per_node, ", the devices per node"));
+  check.integer("reserved", o.reserved, 0, 0);
+  check.real("node_bandwidth", o.node_bandwidth, 1, kLarge);
+  check.real("node_latency", o.node_latency, 0, 1e9);
 
   Question question;
   PlannedStep& step = question.step;
   step.batch = o.batch;
-  question.machine = {
-      o.devices, static_cast<size_t>(o.memory_bytes), operations, o.memory_bandwidth, o.link_bandwidth, o.link_latency};
+  question.machine = {o.devices,          static_cast<size_t>(o.memory_bytes),
+                      operations,         o.memory_bandwidth,
+                      o.link_bandwidth,   o.link_latency,
+                      o.devices_per_node, o.node_bandwidth,
+                      o.node_latency};
   const troika_trainer_options own = trainer_options_of(o);
   static_cast<StepSpec&>(step) = o.trainer ? read_trainer_options(o.trainer, text(function, ": options.trainer->"), 0)
                                            : read_trainer_options(&own, text(function, ": options."), 0);

@@ -65,6 +65,7 @@ class MeshEstimator {
         batch_(step.batch),
         machine_(machine) {
     check_batch(model, step, ranks_);
+    check_nodes();
   }
 
   MeshEstimate run() {
@@ -88,6 +89,17 @@ class MeshEstimator {
   }
 
  private:
+  // Only sums over the shares of the samples are estimated over several nodes.
+  void check_nodes() const {
+    if (machine_.devices_per_node == 0) return;
+    const char* const what = ranks_.positions() > 1 || ranks_.channels() > 1 ? "a split by layer or channel"
+                             : layout_.shards_optimizer()                    ? "a sharded optimizer"
+                                                                             : nullptr;
+    if (what)
+      throw Error(Status::unsupported, text("plan: found ", what, " over nodes of ", machine_.devices_per_node,
+                                            " devices, need a split by data alone"));
+  }
+
   // The most that one rank of the data group updates.
   struct OptimizerShare {
     size_t state_bytes = 0;      // on lines of the arena

@@ -2,6 +2,7 @@
 #include "plan/graph_cost.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ops/op_def.h"
 #include "plan/memory_plan.h"
@@ -20,7 +21,13 @@ double message_seconds(size_t bytes, const Machine& machine) {
 }
 
 double sum_seconds(size_t bytes, int devices, const Machine& machine) {
-  return 2.0 * (devices - 1) * (machine.link_latency + static_cast<double>(bytes) / devices / machine.link_bandwidth);
+  const int local = machine.devices_per_node > 0 ? std::min(machine.devices_per_node, devices) : devices;
+  const auto whole = static_cast<double>(bytes);
+  const double within = 2.0 * (local - 1) * (machine.link_latency + whole / local / machine.link_bandwidth);
+  const int nodes = devices / local;
+  if (nodes == 1) return within;
+  const double rounds = 2 * std::ceil(std::log2(nodes));
+  return within + rounds * machine.node_latency + 2.0 * (nodes - 1) / nodes * whole / machine.node_bandwidth;
 }
 
 size_t activation_bytes(const Graph& graph) {

@@ -5,7 +5,7 @@
 
 namespace troika {
 
-// Devices of one kind, each linked to every other device.
+// Devices of one kind, each linked to every other device of its node.
 struct Machine {
   int devices = 1;
   size_t memory_bytes = 0;      // per device
@@ -13,6 +13,9 @@ struct Machine {
   double memory_bandwidth = 0;  // bytes per second that a device reads and writes
   double link_bandwidth = 0;    // bytes per second that a device sends, while it receives as many
   double link_latency = 0;      // seconds until the first byte of a message arrives
+  int devices_per_node = 0;     // 0: all
+  double node_bandwidth = 0;    // bytes per second that a node sends, while it receives as many
+  double node_latency = 0;      // as link_latency, between nodes
 };
 
 // Returns max(operations / operations per second, bytes read and written / memory bandwidth). Views
@@ -22,7 +25,10 @@ double node_seconds(const Graph& graph, const Node& node, const Machine& machine
 double message_seconds(size_t bytes, const Machine& machine);  // latency + bytes / link bandwidth
 
 // Returns the time of a sum over n devices in a ring: 2 (n - 1) messages of bytes / n, one after
-// another.
+// another. If the devices are on several nodes, each node has a ring of its own. Between the two
+// halves of the ring, each device sums its part with its peers on the other nodes, by recursive
+// halving and doubling (Thakur, Rabenseifner and Gropp 2005). All devices of a node share its
+// network for that.
 double sum_seconds(size_t bytes, int devices, const Machine& machine);
 
 // Returns the bytes of the arena by the lifetimes of inputs and activations in plain layouts.

@@ -93,6 +93,35 @@ TEST_F(PlanTest, ChoosesTheFastestThatFits) {
                  "plan: model 'd2l_lenet' fits no mesh of 4 devices with 1000 bytes each; mesh ");
 }
 
+TEST_F(PlanTest, SumsGradientsOverNodes) {
+  ASSERT_EQ(troika_model_create(context_, "d2l_lenet", nullptr, &model_, &error_), TROIKA_OK);
+  options_.devices = 8;
+  options_.batch = 64;
+  expect_ok(estimate({8, 1, 1, 0}));
+  const double together = plan_.seconds;
+  options_.devices_per_node = 8;
+  expect_ok(estimate({8, 1, 1, 0}));
+  EXPECT_EQ(plan_.seconds, together) << "one node";
+  options_.devices_per_node = 4;
+  options_.node_bandwidth = 1e8;
+  expect_ok(estimate({8, 1, 1, 0}));
+  const double slow = plan_.seconds;
+  EXPECT_GT(slow, together);
+  options_.node_bandwidth = 1e9;
+  expect_ok(estimate({8, 1, 1, 0}));
+  EXPECT_LT(plan_.seconds, slow);
+  expect_refused(estimate({4, 2, 1, 0}), TROIKA_ERROR_UNSUPPORTED,
+                 "plan: found a split by layer or channel over nodes of 4 devices, need a split by data alone");
+  expect_ok(troika_plan_choose(model_, &options_, &plan_, &error_));
+  EXPECT_EQ(plan_.mesh.data, 8);
+  options_.shard_optimizer = 1;
+  expect_refused(estimate({8, 1, 1, 0}), TROIKA_ERROR_UNSUPPORTED, "plan: found a sharded optimizer over nodes");
+  options_.shard_optimizer = 0;
+  options_.struct_size = 136;  // of version 1.0: all devices are on one node
+  expect_ok(estimate({8, 1, 1, 0}));
+  EXPECT_EQ(plan_.seconds, together);
+}
+
 TEST_F(PlanTest, RefusesWhatCannotBe) {
   make_model();
   auto refuse = [&](auto change, const std::string& part) {
@@ -117,6 +146,11 @@ TEST_F(PlanTest, RefusesWhatCannotBe) {
   refuse([](auto& o) { o.memory_bandwidth = -1; }, "memory_bandwidth is -1, need at least 1");
   refuse([](auto& o) { o.link_bandwidth = 0; }, "link_bandwidth is 0, need at least 1");
   refuse([](auto& o) { o.link_latency = -1; }, "link_latency is -1, need at least 0");
+  refuse([](auto& o) { o.devices_per_node = -1; }, "devices_per_node is -1, need 0 to 4096");
+  refuse([](auto& o) { o.devices_per_node = 2; }, "devices is 1, need a multiple of 2, the devices per node");
+  refuse([](auto& o) { o.reserved = 1; }, "reserved is 1, need 0");
+  refuse([](auto& o) { o.node_bandwidth = 0; }, "node_bandwidth is 0, need at least 1");
+  refuse([](auto& o) { o.node_latency = -1; }, "node_latency is -1, need at least 0");
   refuse([](auto& o) { o.logical_shards = -1; }, "logical_shards is -1, need 0 to 1024");
   refuse([](auto& o) { o.shard_optimizer = 2; }, "shard_optimizer is 2, need 0 to 1");
   refuse([](auto& o) { o.gradient_compression = 3; }, "gradient_compression is 3, need TROIKA_COMPRESSION_NONE");

@@ -55,6 +55,20 @@ TEST(SumSeconds, AreThoseOfARing) {
   EXPECT_DOUBLE_EQ(sum_seconds(1000, 4, kMachine), 6 * (0.5 + 0.25));
 }
 
+TEST(SumSeconds, AreThoseOfANodeAndOfTheNetwork) {
+  Machine nodes = kMachine;
+  nodes.devices_per_node = 4;
+  nodes.node_bandwidth = 100;
+  nodes.node_latency = 2;
+  const double within = 6 * (0.5 + 0.25);
+  EXPECT_DOUBLE_EQ(sum_seconds(1000, 4, nodes), within) << "one node";
+  EXPECT_DOUBLE_EQ(sum_seconds(1000, 8, nodes), within + 2 * 2 + 2 * 1000 / 2 / 100.0);
+  EXPECT_DOUBLE_EQ(sum_seconds(1200, 12, nodes), 6 * (0.5 + 0.3) + 4 * 2 + 2 * 800 / 100.0)
+      << "three nodes, two rounds";
+  nodes.devices_per_node = 1;
+  EXPECT_DOUBLE_EQ(sum_seconds(1000, 2, nodes), 2 * 2 + 2 * 1000 / 2 / 100.0) << "only the network";
+}
+
 TEST(ActivationBytes, AreThoseThatLiveTogether) {
   Chain chain;
   EXPECT_EQ(activation_bytes(chain.graph), 2u * kArenaAlignment);    // z uses the memory of x; a view has none
