@@ -12,6 +12,7 @@
 #include "cli/precision.h"
 #include "cli/recompute.h"
 #include "cli/replication.h"
+#include "cli/scale_plan.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -24,8 +25,11 @@ struct PlanOptions {
   OptimizerOptions optimizer;
   ReplicationOptions replication;
   RecomputeOptions recompute;
+  ScaleOptions scale;
+  std::string link = "450";
   int devices = 1, batch = 256, micro_batches = 1, layer_chunks = 1, size = 0;
-  double tflops = 0, memory_bandwidth = 4800, link = 450, latency = 2;
+  int64_t bucket_bytes = 1048576;
+  double tflops = 0, memory_bandwidth = 4800, latency = 2;
 };
 
 // "80GB", "80GiB", "512MB" or bytes.
@@ -60,12 +64,14 @@ std::string as_time(double seconds) { return scaled(1e9 * seconds, {"ns", "us", 
 troika_trainer_options read_step(PlanOptions& options, ParameterGroups& groups) {
   if (options.micro_batches < 1) refuse_value("--micro-batches", options.micro_batches, "at least 1");
   if (options.layer_chunks < 1) refuse_value("--layer-chunks", options.layer_chunks, "at least 1");
+  if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
   complete_optimizer(options.optimizer);
   check_recompute(options.recompute);
 
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
   out.precision = parse_precision(options.precision);
   out.micro_batches = options.micro_batches;
+  out.bucket_bytes = options.bucket_bytes;
   out.layer_schedule = parse_layer_schedule(options.layer_schedule);
   out.layer_chunks = options.layer_chunks;
   if (out.layer_chunks > 1 && out.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
@@ -88,8 +94,8 @@ troika_plan_options read_options(const PlanOptions& options, const troika_traine
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
   need("--tflops", options.tflops, 0);
   need("--memory-bandwidth", options.memory_bandwidth, 1e-3);
-  need("--link", options.link, 1e-3);
   need("--latency", options.latency, 0);
+  check_scale(options.scale);
 
   troika_plan_options out = TROIKA_PLAN_OPTIONS_INIT;
   out.devices = options.devices;
@@ -98,7 +104,7 @@ troika_plan_options read_options(const PlanOptions& options, const troika_traine
   out.memory_bytes = parse_bytes(options.memory);
   if (options.tflops > 0) out.operations_per_second = 1e12 * options.tflops;
   out.memory_bandwidth = 1e9 * options.memory_bandwidth;
-  out.link_bandwidth = 1e9 * options.link;
+  out.link_bandwidth = parse_rate("--link", options.link);
   out.link_latency = 1e-6 * options.latency;
   return out;
 }
@@ -141,6 +147,12 @@ int plan(PlanOptions& options) {
   Model model;
   call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
 
+  if (options.scale.nodes > 0) {
+    std::cout << formatted("%s, batch %d in %s, %d %s\n", options.model.c_str(), options.batch,
+                           options.precision.c_str(), options.scale.nodes, options.scale.nodes == 1 ? "node" : "nodes");
+    print_scaling(model, plan_options, options.scale);
+    return 0;
+  }
   troika_plan_result chosen = TROIKA_PLAN_RESULT_INIT;
   troika_error none_fits;
   const bool fits = troika_plan_choose(model.get(), &plan_options, &chosen, &none_fits) == TROIKA_OK;
@@ -191,8 +203,11 @@ void add_plan_command(CommandLine& line) {
   command.option("--tflops", options->tflops, "10^12 operations per second of a device; 0: an H200's in this precision",
                  "T");
   command.option("--memory-bandwidth", options->memory_bandwidth, "Bandwidth of a device's memory", "GB/S");
-  command.option("--link", options->link, "Rate at which a device sends, while it receives as much", "GB/S");
+  command.option("--link,--intra", options->link,
+                 "Rate at which a device sends within its node, while it receives as much, such as 450GB/s", "GB/S");
   command.option("--latency", options->latency, "Microseconds until a message's first byte arrives", "US");
+  command.option("--bucket-bytes", options->bucket_bytes, "Gradients are all-reduced in buckets of about this size");
+  add_scale_options(command, options->scale);
   command.action([options] { return plan(*options); });
 }
 

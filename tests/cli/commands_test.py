@@ -328,7 +328,7 @@ def plan_refuses_values_by_their_option(folder):
                                 ("--precision", "f8", "is 'f8'; give f32, tf32, bf16 or f16"),
                                 ("--layer-schedule", "zigzag", "is 'zigzag'; give gpipe, 1f1b or interleaved"),
                                 ("--layer-chunks", 2, "is 2; give 1, or --layer-schedule interleaved"),
-                                ("--link", 0, "is 0; give a number of at least 0.001"),
+                                ("--link", 0, "is '0'; give a rate of at least 0.001 GB/s, such as 450, 450GB/s or 100Gbit/s"),
                                 ("--recompute-segments", -1, "is -1; give at least 0"),
                                 ("--tflops", "nan", "is nan; give a number of at least 0")):
         assert refuse("plan", "--model", "mlp", option, value) == f"troika: {option} {rest}"
