@@ -84,7 +84,7 @@ void JobStatus::read_ranks(const std::filesystem::path& folder) {
     watched.status.state = "unknown";
   }
   for (const RankStatus& status : found) {
-    if (status.rank < 0 || status.rank >= processes) continue;  // of an earlier, larger job
+    if (status.rank >= processes) continue;  // of an earlier, larger job
     WatchedRank& watched = ranks_[static_cast<size_t>(status.rank)];
     watched.status = status;
     watched.has_news = true;

@@ -57,10 +57,9 @@ NodeStatus read_node_status(const std::filesystem::path& file) {
     for (const Json& printed : parsed.at("launched"))
       visit_process(status.launched.emplace_back(),
                     [&](const char* name, auto& field) { printed.at(name).get_to(field); });
-  } catch (const Json::exception&) {
-    throw Failure("'" + file.string() + "' is not the status of a launcher; remove the file");
-  }
-  return status;
+    if (status.processes > 0 && status.processes <= kMostRanks) return status;
+  } catch (const Json::exception&) {}
+  throw Failure("'" + file.string() + "' is not the status of a launcher; remove the file");
 }
 
 }  // namespace troika::cli

@@ -84,10 +84,9 @@ RankStatus read_status(const std::filesystem::path& file) {
     visit_status(status, [&](const char* name, auto& field) {
       if (!parsed.at(name).is_null()) parsed.at(name).get_to(field);
     });
-  } catch (const Json::exception&) {
-    throw Failure("'" + file.string() + "' is not the status of a process; remove the file");
-  }
-  return status;
+    if (status.rank >= 0 && status.rank < status.processes && status.processes <= kMostRanks) return status;
+  } catch (const Json::exception&) {}
+  throw Failure("'" + file.string() + "' is not the status of a process; remove the file");
 }
 
 }  // namespace troika::cli

@@ -8,6 +8,8 @@
 
 namespace troika::cli {
 
+constexpr int kMostRanks = 1 << 20;  // of a job
+
 // A folder that a job writes has the folder `status`, with a file per rank.
 std::filesystem::path status_folder(const std::filesystem::path& of);
 std::filesystem::path rank_status_file(const std::filesystem::path& of, int rank);

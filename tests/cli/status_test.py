@@ -207,6 +207,12 @@ def bad_input_is_one_line(folder):
             assert refuse("status", folder) == \
                 f"troika: '{folder}/status/{name}' is not the status of {kind}; remove the file", text
         shutil.rmtree(folder / "status")
+    run("train", *SMALL, "--epochs", 1, "--out", folder / "run", "--progress", "off")
+    file = folder / "run" / "status" / "rank-0.json"
+    found = json.loads(file.read_text())
+    for key, value in (("processes", 2000000000), ("processes", 0), ("rank", 1), ("rank", -1), ("state", 7)):
+        file.write_text(json.dumps({**found, key: value}))
+        assert refuse("status", folder / "run").endswith("rank-0.json' is not the status of a process; remove the file")
     assert "troika status --help" in refuse("status")
 
 
