@@ -1,6 +1,7 @@
 // The ends of a group of processes, and its thread.
 #include "comm/processes/process_sums.h"
 
+#include <algorithm>
 #include <system_error>
 
 #include "core/error.h"
@@ -129,20 +130,21 @@ void ProcessSums::wait(int index, size_t local, Deadline deadline) {
   changed_.wait_until(lock, deadline, [&] { return slot.done >= round || !failure_.empty(); });
   if (slot.done >= round) return;
   check_usable(local);
+  const int late = std::max(waits_for_[0], waits_for_[1]);
   throw Error(Status::comm,
               text(name_of(slot.collective.kind), ' ', index, ": rank ", rank_of(local), " of ", parts_.ranks(),
                    " waited past the deadline; ",
                    slot.started > 0 ? "another rank of this process has not started it"
-                   : waits_for_ < 0 ? "the sum is late"
-                                    : text("process ", waits_for_, " has not sent its part")));
+                   : late < 0         ? "the sum is late"
+                                      : text("process ", late, " has not sent its part")));
 }
 
 // ---- the threads ----
 
 void ProcessSums::run(bool combines) {
-  const ProcessSlot::WaitsFor waits_for = [this](int process) {
+  const ProcessSlot::WaitsFor waits_for = [this, combines](int process) {
     std::lock_guard lock(mutex_);
-    waits_for_ = process;
+    waits_for_[combines ? 0 : 1] = process;
   };
   std::deque<int>& list = combines ? to_combine_ : to_complete_;
   std::unique_lock lock(mutex_);

@@ -1,6 +1,7 @@
 // A group whose ranks are in several processes, with their data in host memory.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -61,7 +62,7 @@ class ProcessSums {
   std::vector<std::unique_ptr<Slot>> slots_;
   std::deque<int> to_combine_, to_complete_;  // slots, in the order of their starts
   std::string failure_;
-  int waits_for_ = -1;  // the process for which a thread waits
+  std::array<int, 2> waits_for_{-1, -1};  // the processes for which the threads wait
   bool ends_ = false;
   std::thread combiner_, completer_;
 };
