@@ -204,9 +204,9 @@ int64_t elements_in(const Run& run, const std::string& name) {
   }
 }
 
-// Returns the network's output for batch 500, [batch, classes].
-std::vector<float> predict(const Run& run, const Json& golden, const Numbers& numbers) {
-  troika_batch batch = make_batch(run, golden, numbers, 500, 0, golden.at("batch"));
+// Returns the network's output for this process's rows of batch 500, [rows, classes].
+std::vector<float> predict(const Run& run, const Json& golden, const Numbers& numbers, const Share& share) {
+  troika_batch batch = make_batch(run, golden, numbers, 500, share.first_row, share.rows);
   troika_batch_info info = TROIKA_BATCH_INFO_INIT;
   check(troika_batch_describe(batch, &info, &error), "batch");
   troika_tensor input = nullptr, output = nullptr;
@@ -217,13 +217,23 @@ std::vector<float> predict(const Run& run, const Json& golden, const Numbers& nu
   const troika_status status = troika_trainer_predict(run.trainer, input, &output, &error);
   troika_tensor_destroy(input);
   check(status, "predict");
-  std::vector<float> logits(
-      static_cast<size_t>(golden.at("batch").get<int64_t>() * golden.at("classes").get<int64_t>()));
+  std::vector<float> logits(static_cast<size_t>(share.rows * golden.at("classes").get<int64_t>()));
   const troika_status copied =
       troika_tensor_to_host(output, logits.data(), static_cast<int64_t>(logits.size() * 4), &error);
   troika_tensor_destroy(output);
   check(copied, "output");
   return logits;
+}
+
+int64_t sum_over_processes(const Run& run, int64_t number) {
+  const int64_t one = 1;
+  troika_tensor tensor = nullptr;
+  check(troika_tensor_create(run.context, {TROIKA_DEVICE_CPU, 0}, TROIKA_DTYPE_I64, &one, 1, &number, &tensor, &error), "sum");
+  troika_status status = troika_group_all_reduce(run.group, tensor, &error);
+  if (status == TROIKA_OK) status = troika_tensor_to_host(tensor, &number, sizeof number, &error);
+  troika_tensor_destroy(tensor);
+  check(status, "sum");
+  return number;
 }
 
 // Returns this process's devices and rows. There are as many devices as the file has shards, or one
@@ -363,6 +373,27 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
     if (step == 0 && !(is_low && has_masks)) compare_gradients(run, golden, is_low, compare);
   }
   check(troika_trainer_check_replicas(run.trainer, &error), "replicas");
+  // The final evaluation: the logits of the first sample, and the number of right samples of the
+  // batch.
+  const auto logits = predict(run, golden, numbers, share);
+  const auto row = golden.at("eval_logits_row0").get<std::vector<double>>();
+  double scale = 0;
+  for (double v : row) scale = std::max(scale, std::fabs(v));
+  const double low_logit = !is_low ? 0 : has_masks ? kLowLogitWithBatchNorm : kLowLogit;
+  for (size_t i = 0; i < row.size() && share.first_row == 0; ++i)
+    compare.near("logit " + std::to_string(i) + " of the evaluation", logits[i], row[i], 0,
+                 std::max({least_logit, 20 * drift, low_logit}) * scale);
+  const int64_t classes = golden.at("classes");
+  int64_t correct = 0;
+  for (int64_t i = 0; i < share.rows; ++i) {
+    const float* sample = logits.data() + i * classes;
+    correct += std::max_element(sample, sample + classes) - sample ==
+               numbers.hash(2500, static_cast<uint32_t>(share.first_row + i)) % static_cast<uint32_t>(classes);
+  }
+  correct = sum_over_processes(run, correct);
+  if (!is_low) compare.near("samples right in the evaluation", static_cast<double>(correct), golden.at("eval_correct"), 0);
+
+  // An evaluation shares the running statistics of the first device with all processes.
   const double end_tolerance = std::max(least, 10 * drift);
   for (const Json& p : parameters) {
     const std::string name = p.at("name");
@@ -373,25 +404,6 @@ Comparison follow(const std::string& path, const std::vector<troika_device>& giv
   for (const auto& [name, expected] : golden.at("buffer_norms_end").items())
     compare.near("final norm of " + name, norm(read_parameter(run, name, elements_in(run, name))), expected,
                  std::max(end_tolerance, is_low ? kLowNorm : 0), 1e-7);
-
-  // The final evaluation: the logits of the first sample, and the number of right samples of the
-  // batch.
-  const auto logits = predict(run, golden, numbers);
-  const auto row = golden.at("eval_logits_row0").get<std::vector<double>>();
-  double scale = 0;
-  for (double v : row) scale = std::max(scale, std::fabs(v));
-  const double low_logit = !is_low ? 0 : has_masks ? kLowLogitWithBatchNorm : kLowLogit;
-  for (size_t i = 0; i < row.size(); ++i)
-    compare.near("logit " + std::to_string(i) + " of the evaluation", logits[i], row[i], 0,
-                 std::max({least_logit, 20 * drift, low_logit}) * scale);
-  const int64_t n = golden.at("batch"), classes = golden.at("classes");
-  int correct = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const float* sample = logits.data() + i * classes;
-    correct += std::max_element(sample, sample + classes) - sample ==
-               numbers.hash(2500, static_cast<uint32_t>(i)) % static_cast<uint32_t>(classes);
-  }
-  if (!is_low) compare.near("samples right in the evaluation", correct, golden.at("eval_correct"), 0);
   return compare;
 }
 

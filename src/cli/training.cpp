@@ -129,6 +129,7 @@ class Run {
     is_first_ = folder_.trace().empty();
     if (job_.leads()) remove_stale_temporaries(folder_.path, folder_.names());
     report_.start(summary(), steps_done(), sums_);
+    trace_.start(steps_done());
     const StopSignals signals;
     while (position_.epoch < options_.epochs) {
       if (!train_epoch()) return stop();
@@ -189,12 +190,12 @@ class Run {
       troika_metrics metrics = TROIKA_METRICS_INIT;
       const troika_status status =
           call(troika_trainer_train_batches, trainer_.get(), train_loader_.get(),
-               trace_.limit(until_checkpoint, steps_done() - first_step_), &metrics);
+               trace_.limit(until_checkpoint, steps_done()), &metrics);
       if (has_diverged_)
         fail_diverged(formatted("loss is not a number in epoch %lld, at step %lld of %lld",
                                 static_cast<long long>(position_.epoch + 1),
                                 static_cast<long long>(position_.batch + 1), static_cast<long long>(steps_per_epoch_)));
-      trace_.save(trainer_, steps_done() - first_step_, status);
+      trace_.save(trainer_, steps_done(), status);
       if (status == TROIKA_END_OF_DATA) break;
       if (status == TROIKA_STOPPED) {
         count_untold(metrics);

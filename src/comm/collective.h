@@ -25,8 +25,8 @@ struct Collective {
   // Of all_gather and reduce_scatter: who owns which bytes, the same on all ranks. Borrowed until
   // the wait.
   const std::vector<OwnedBytes>* pieces = nullptr;
-  // Of an all_reduce of f32: the elements are values of bf16, and the caller rounds the sums to bf16.
-  // So either may travel in 16 bits.
+  // For an all_reduce of f32: the elements are values of bf16, and the caller rounds the sums to
+  // bf16. So either may travel in 16 bits.
   bool is_bf16 = false;
 
   static Collective all_reduce(DType dtype, int64_t count, bool is_bf16 = false) {

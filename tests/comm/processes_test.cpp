@@ -83,7 +83,7 @@ const std::vector<Division>& divisions() {
                                             {{0, 1, 2, 3}, {0, 0, 1, 1}},
                                             {{0, 1, 2, 3, 4, 5}, {0, 0, 1, 1, 2, 2}},
                                             {{0, 0, 1, 1, 2, 2, 3, 3}, {0, 0, 1, 1}},
-                                            // sums of all processes at once: three ranks are no node of the tree
+                                            // at once: three ranks are no node of the tree
                                             {{0, 1, 2, 3, 4, 5}, {0, 0, 0, 1, 1, 1}},
                                             {{0, 1, 2, 3}, {0, 1, 0, 1}}};
   return all;

@@ -1,6 +1,6 @@
-// NCCL for GPUs in software, whose ranks are threads of one process, or of several processes if
-// EMULATED_NCCL_FOLDER names a folder for their data: its C functions, their checks,
-// and groups of calls. The stand-in is stricter than the real NCCL:
+// NCCL for GPUs in software: its C functions, their checks, and groups of calls. The ranks are
+// threads of one process, or of several if EMULATED_NCCL_FOLDER names a folder for their data. The
+// stand-in is stricter than the real NCCL:
 // - The communicator's GPU must be current.
 // - Ranks that disagree get an error. The real NCCL hangs or moves wrong data.
 //
@@ -8,14 +8,17 @@
 #include <nccl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <thread>
 #include <utility>
 
 #include "core/text.h"
 #include "creations.h"
 #include "gpu.h"
 #include "nccl_clique.h"
+#include "streams.h"
 
 namespace emulated_gpu::nccl {
 namespace {
@@ -145,6 +148,21 @@ ncclResult_t call(ncclComm_t handle, const Operation& operation, cudaStream_t st
   return end_group();
 }
 
+// Runs what is on the GPUs, as long as the process runs: another process may wait for a rank whose
+// thread waits for something else.
+void keep_running() {
+  static const bool is_started = [] {
+    std::thread([] {
+      while (true) {
+        run_some();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    }).detach();
+    return true;
+  }();
+  static_cast<void>(is_started);
+}
+
 ncclResult_t join(ncclComm_t* handle, int size, const ncclUniqueId& id, int own_rank, bool is_blocking) {
   if (!handle) return refuse(fail(ncclInvalidArgument, "the place for the communicator is null"));
   *handle = nullptr;
@@ -157,6 +175,7 @@ ncclResult_t join(ncclComm_t* handle, int size, const ncclUniqueId& id, int own_
     Registry& registry = Registry::get();
     const std::string name(id.internal, sizeof id.internal);
     const bool is_wire = name.starts_with(kWire);
+    if (is_wire) keep_running();
     if (is_wire && is_blocking) return refuse(fail(ncclInvalidUsage, "ranks of several processes may not block"));
     const auto found = registry.cliques.find(name);
     if (!is_wire && found == registry.cliques.end())

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <utility>
 
 #include "core/text.h"
 #include "gpu.h"
@@ -169,10 +170,12 @@ bool Clique::is_complete(const Rank& rank, Meeting& meeting) {
   return meeting.is_complete();
 }
 
-// All ranks of a collective have ended the one before when they arrive at this one.
-void Clique::end(const Rank& rank, const Meeting& meeting) {
-  const auto [from, to, turn] = meeting.key;
-  if (wire && from < 0 && turn > 0) wire->forget({from, to, turn - 1}, static_cast<size_t>(rank.rank));
+// All ranks have ended the launch before when they arrive at this one.
+void Clique::end(const Rank& rank, const std::vector<std::shared_ptr<Meeting>>& meetings) {
+  if (!wire) return;
+  for (const MeetingKey& key : std::exchange(sent, {})) wire->forget(key, static_cast<size_t>(rank.rank));
+  for (const auto& meeting : meetings)
+    if (std::get<0>(meeting->key) < 0) sent.push_back(meeting->key);
 }
 
 Rank::Rank(std::shared_ptr<Clique> own_clique, int own_rank, int own_device, bool blocks)
@@ -365,9 +368,9 @@ void Launch::run() {
         Meeting& meeting = **m;
         if (meeting.is_done || !meeting.is_complete()) continue;
         move_data(meeting.operations);
-        rank.clique->end(rank, meeting);
         meeting.is_done = true;
       }
+      rank.clique->end(rank, rank.meetings);
       rank.meetings.clear();
       rank.in_flight = nullptr;
     }

@@ -62,8 +62,8 @@ struct Clique {
   std::shared_ptr<Meeting> meet(Rank& rank, const Operation& operation);
   // Takes what has arrived on the wire. Returns whether all operations are there.
   bool is_complete(const Rank& rank, Meeting& meeting);
-  // The data have moved.
-  void end(const Rank& rank, const Meeting& meeting);
+  // The data of a launch have moved.
+  void end(const Rank& rank, const std::vector<std::shared_ptr<Meeting>>& meetings);
   bool has_all();
 
   const int number;
@@ -73,6 +73,7 @@ struct Clique {
   bool is_broken = false;  // a rank has left before all had joined
   size_t finalized = 0;    // the number of finalized ranks
   std::map<MeetingKey, std::shared_ptr<Meeting>> open;
+  std::vector<MeetingKey> sent;  // the collectives of the last launch, on the wire
 };
 
 // One communicator handle. Callers do not hold the mutex, except if a comment here says so.

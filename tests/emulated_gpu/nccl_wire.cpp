@@ -1,6 +1,7 @@
 // Writing under another name first, so that nobody reads a part.
 #include "nccl_wire.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>

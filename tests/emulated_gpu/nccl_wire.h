@@ -26,7 +26,8 @@ class Wire {
   bool have_joined(int size, std::string& fault) const;
 
   void send(const MeetingKey& key, size_t index, const Operation& operation) const;
-  // Fills in what rank `index` has sent, with `data` as its memory. Returns false if it has not come.
+  // Fills in what rank `index` has sent, with `data` as its memory. Returns false if the rank has
+  // not come.
   bool receive(const MeetingKey& key, size_t index, Operation& operation, std::string& description,
                std::vector<std::byte>& data) const;
   // Removes what no rank reads any more.

@@ -13,10 +13,10 @@ from jobs import Job, run_alone, run_tests
 DATA = [f"data={os.environ['TROIKA_DATA']}"] if "TROIKA_DATA" in os.environ else []
 SMALL = [*DATA, "gpus=1", "batch=13", "batches=3", "train=64", "test=9", "test_batch=4"]
 ONE_GPU = ["gpu=0"] if "--one-gpu" in sys.argv else []
-# (devices of all processes, options of the host, divisions of the devices over processes, transport)
+# (devices of all processes, options of the host, devices of each process, transport)
 CASES = [
     (2, "", ["1,1"], "nccl"),
-    (3, "optimizer=2", ["1,1,1"], "nccl"),
+    (3, "optimizer=2 to rounding", ["1,1,1"], "nccl"),
     (2, "zero=1 average=90 clip=1", ["1,1"], "nccl"),
     (2, "mesh=1x1x2", ["1,1"], "nccl"),
     (2, "mesh=1x2x1 micro=2", ["1,1"], "nccl"),
@@ -45,21 +45,37 @@ class GpuJob(Job):
                          lambda rank: {"NCCL_HOSTID": f"machine{rank}", "NCCL_SOCKET_IFNAME": "lo"})
 
 
+def losses_of(output):
+    return [float.fromhex(line.split()[2]) for line in output.splitlines() if " loss " in line]
+
+
+def is_same(output, expected, is_rounded):
+    """NCCL adds more than two ranks in an order that depends on an element's place in its bucket."""
+    if not is_rounded:
+        return output == expected
+    losses = losses_of(expected)
+    return bool(losses) and len(losses_of(output)) == len(losses) and all(
+        abs(a - b) < 1e-5 * b for a, b in zip(losses_of(output), losses))
+
+
 def compare(devices, options, divisions, transport, folder):
-    arguments = [*SMALL, *ONE_GPU, *options.split(), f"save={folder}/state"]
+    arguments = [*options.split(), *SMALL, *ONE_GPU, f"save={folder}/state"]
     expected = run_alone([f"devices={devices}", *arguments])
     for division in divisions:
-        for rank, output in enumerate(GpuJob(arguments, folder, division.split(","), transport).outputs()):
-            assert output == expected, f"rank {rank} of [{division}] printed {output!r}, one process {expected!r}"
+        outputs = GpuJob(arguments, folder, division.split(","), transport).outputs()
+        for rank, output in enumerate(outputs):
+            assert is_same(output, expected, "to rounding" in options), \
+                f"rank {rank} of [{division}] printed {output!r}, one process {expected!r}"
+            assert output == outputs[0], f"rank {rank} of [{division}] printed {output!r}, rank 0 {outputs[0]!r}"
 
 
 def loses_a_process(transport, folder):
-    arguments = [*SMALL, *ONE_GPU, "batches=100000", "deadline=20000"]
+    arguments = ["batches=100000", "deadline=20000", *SMALL, *ONE_GPU]
     job = GpuJob(arguments + ["victim=1", "at=training", "after=300000"], folder, [1, 1, 1], transport)
     outputs = job.outputs()
     assert job.processes[1].returncode == -signal.SIGKILL, outputs
     for rank in (0, 2):
-        assert "COMM" in outputs[rank] and "rank 1" in outputs[rank], outputs[rank]
+        assert "COMM" in outputs[rank] and any(name in outputs[rank] for name in ("rank 1", "process 1")), outputs[rank]
         assert len(outputs[rank].splitlines()) == 1, outputs[rank]
 
 

@@ -43,8 +43,8 @@ class OnGpu : public Communicator {
   void start(int slot, const Collective& collective, void* data) override { own().start(slot, collective, data); }
   void progress() override { own().progress(); }
   void wait(int slot, Deadline deadline) override { own().wait(slot, deadline); }
-  // Aborts every rank of this process. NCCL reports late, or never, that this rank has gone, and the others would
-  // wait for it until their deadline.
+  // Aborts every rank of this process. NCCL reports late, or never, that this rank has gone. The
+  // others would wait for this rank until their deadline.
   void abort(const std::string& reason) override {
     for (size_t i = 0; i < group_->ranks.size(); ++i) {
       const ContextGuard guard(*group_->members[i].device->context());
@@ -59,7 +59,8 @@ class OnGpu : public Communicator {
   const size_t index_;
 };
 
-// One thread per member: joining is collective. `processes`: null if this process has all members.
+// One thread per member: joining is collective. `processes`: null if this process has all
+// members.
 std::vector<std::unique_ptr<Communicator>> create_nccl(std::vector<GpuMember> members, size_t size, const ncclUniqueId& id,
                                                        const std::shared_ptr<const Exchange>& processes) {
   const Deadline deadline = std::chrono::steady_clock::now() + kTimeToJoin;

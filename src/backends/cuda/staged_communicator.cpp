@@ -18,7 +18,8 @@ size_t bytes_of(const Collective& collective) {
   return bytes;
 }
 
-// Calls f(begin, bytes) for the bytes that the rank passes to the others, or for those that it gets.
+// Calls f(begin, bytes) for the bytes that the rank passes to the others, or for the bytes of its
+// result.
 template <typename F>
 void for_each_range(const Collective& collective, int rank, bool is_result, F f) {
   if (!collective.pieces) return f(size_t{0}, bytes_of(collective));

@@ -111,7 +111,7 @@ class MpiLink : public Link {
   std::vector<int> mpi_ranks_;  // of each process
   int most_tag_ = 0;
 
-  // Of the thread alone.
+  // Used by the thread alone:
   Operations active_;
   std::map<std::pair<int, uint64_t>, int> sent_tags_, received_tags_;  // by process and tag
   std::vector<int> numbers_;                                          // given to each process

@@ -23,7 +23,7 @@ struct Rank {
   cudaStream_t stream;
   // While joining: set if another rank of the process cannot join, so that no rank waits for it.
   const std::atomic<bool>* is_given_up = nullptr;
-  // Of the processes, if the group's ranks are in several: says why a process is lost.
+  // If the group's ranks are in several processes: says why a process is lost.
   std::shared_ptr<const Exchange> processes = nullptr;
 };
 

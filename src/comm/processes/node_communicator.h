@@ -16,9 +16,10 @@
 
 namespace troika {
 
-// Each rank of a machine gets the machine's sum of a piece of the data, sums the piece with the ranks
-// of the other machines that have the same piece, and passes the result to its machine. So a machine
-// sends the data once, whatever the number of its processes is. The ranks compute meanwhile.
+// Each rank of a machine gets the machine's sum of a piece of the data. Ranks of other machines
+// have the same piece, with which the rank sums its own. Then the machine's ranks pass their pieces
+// to each other. So a machine sends the data once, whatever the number of its processes is. The
+// ranks compute meanwhile.
 //
 // Each step has a thread, which takes the slots in the order in which they were started. One thread
 // for all steps could wait for a rank that waits for a later step of this one.

@@ -71,9 +71,9 @@ class ProcessTransport : public Transport {
 
   int node_of(int rank) const { return nodes_[static_cast<size_t>(owners_[static_cast<size_t>(rank)])]; }
 
-  // Returns the ranks of each machine, if sums go within the machines first: there are several, with
-  // several processes each, and a machine's sum is a node of the tree of the whole sum, so that the
-  // bits are the same. Otherwise returns nothing.
+  // Returns the ranks of each machine, if sums go within the machines first: there are several
+  // machines with several processes each. A machine's sum must be a node of the tree of the whole
+  // sum, so that the bits are the same. Otherwise returns nothing.
   std::vector<std::vector<int>> machines_of(const std::vector<int>& group) const {
     std::vector<std::vector<int>> machines;
     if (nodes_.empty()) return machines;
