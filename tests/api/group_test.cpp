@@ -50,7 +50,7 @@ TEST_F(GroupApi, refuses_options) {
   refuse([](auto& o) { o.node = -1; }, "options.node is -1");
   refuse([](auto& o) { o.deadline_ms = 0; }, "options.deadline_ms is 0, need 1 to 2147483647");
   refuse([](auto& o) { o.connect_timeout_ms = 0; }, "options.connect_timeout_ms is 0, need 1 to 2147483647");
-  refuse([](auto& o) { o.processes = 2; }, "rendezvous is empty, need tcp://host:port or file:///folder/name");
+  refuse([](auto& o) { o.processes = 2; }, "rendezvous is empty, need tcp://host:port, file:///folder/name or mpi://");
   refuse([](auto& o) { o.processes = 2, o.rendezvous = "file://relative"; }, "rendezvous is 'file://relative', need tcp://");
   refuse([](auto& o) { o.processes = 2, o.rendezvous = "tcp://0.0.0.0:0"; }, "and there is no secret");
   expect_refused(troika_group_create(context_, nullptr, nullptr, &error_), TROIKA_ERROR_INVALID_ARGUMENT,

@@ -134,7 +134,7 @@ TEST_F(ProcessGroups, RefuseOptions) {
   };
   EXPECT_THROWS(Status::invalid_argument, "group: rank is 2, need 0 to 1", join([](GroupOptions& o) { o.rank = 2; }));
   EXPECT_THROWS(Status::invalid_argument, "group: size is 0, need 1 to 4096", join([](GroupOptions& o) { o.size = 0; }));
-  EXPECT_THROWS(Status::invalid_argument, "rendezvous is 'there', need tcp://host:port or file:///folder/name",
+  EXPECT_THROWS(Status::invalid_argument, "rendezvous is 'there', need tcp://host:port, file:///folder/name or mpi://",
                 join([](GroupOptions& o) { o.rendezvous = "there"; }));
   EXPECT_THROWS(Status::invalid_argument, "'127.0.0.1:70000' is no host:port",
                 join([](GroupOptions& o) { o.rendezvous = "tcp://127.0.0.1:70000"; }));
