@@ -25,9 +25,9 @@ SharedLink::~SharedLink() {
   }
 }
 
+// Every caller waits until the others have been told: its host may end the process next.
 void SharedLink::abort(const std::string& reason) noexcept {
-  if (is_aborted_.exchange(true)) return;
-  link_->abort(reason);
+  if (!is_aborted_.exchange(true)) link_->abort(reason);
   exchange_->abort(reason);
 }
 
