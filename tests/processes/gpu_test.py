@@ -31,7 +31,7 @@ CASES = [
     (4, "gpu=0 mesh=2x2x1 micro=2", ["2,2", "1,3"], ""),
     (4, "gpu=0 mesh=2x1x2", ["2,2", "1,1,2"], ""),
 ]
-# NCCL's order of adding differs from that of replicas on one GPU for more than two.
+# With more than two ranks, NCCL adds in another order than replicas on one GPU do.
 if ONE_GPU:
     CASES = [case for case in CASES if case[3] != "nccl" or case[0] == 2]
 
