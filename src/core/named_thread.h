@@ -13,7 +13,9 @@
 #include <utility>
 
 #include "core/block_signals.h"
+#include "core/error.h"
 #include "core/float_environment.h"
+#include "core/text.h"
 
 namespace troika {
 
@@ -48,6 +50,17 @@ std::thread named_thread(const std::string& name, Body body) {
   if (start->has_memory) return thread;
   thread.join();
   throw std::system_error(std::make_error_code(std::errc::not_enough_memory));
+}
+
+// The same for an object that cannot exist without the thread: OUT_OF_MEMORY, beginning with
+// `what`.
+template <typename Body>
+std::thread require_thread(const std::string& name, const std::string& what, Body body) {
+  try {
+    return named_thread(name, std::move(body));
+  } catch (const std::system_error& e) {
+    throw Error(Status::out_of_memory, text(what, ": its thread cannot be started: ", e.what()));
+  }
 }
 
 }  // namespace troika

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include "core/build.h"
 #include "core/error.h"
@@ -51,11 +50,7 @@ Socket Hub::own_end() {
 }
 
 void Hub::start() {
-  try {
-    thread_ = named_thread("troika hub", [this] { run(); });
-  } catch (const std::system_error& e) {
-    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
-  }
+  thread_ = require_thread("troika hub", "group", [this] { run(); });
 }
 
 void Hub::run() {

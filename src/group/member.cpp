@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <system_error>
 #include <utility>
 
 #include "core/build.h"
@@ -44,11 +43,7 @@ Roster read_roster(Unpacker& frame) {
 
 Member::Member(std::unique_ptr<Connection> to_hub)
     : generation_(fork_generation()), connection_(std::move(to_hub)), sent_(steady_clock::now()) {
-  try {
-    thread_ = named_thread("troika group", [this] { run(); });
-  } catch (const std::system_error& e) {
-    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
-  }
+  thread_ = require_thread("troika group", "group", [this] { run(); });
 }
 
 Member::~Member() {

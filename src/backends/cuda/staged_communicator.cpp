@@ -2,7 +2,6 @@
 #include "backends/cuda/staged_communicator.h"
 
 #include <algorithm>
-#include <system_error>
 
 #include "backends/cuda/check.h"
 #include "core/named_thread.h"
@@ -32,11 +31,7 @@ void for_each_range(const Collective& collective, int rank, bool is_result, F f)
 
 StagedCommunicator::StagedCommunicator(std::shared_ptr<CudaDevice> device, std::unique_ptr<Communicator> host)
     : device_(std::move(device)), host_(std::move(host)), side_(create_urgent_stream(device_->context(), name())) {
-  try {
-    thread_ = named_thread("troika staging", [this] { run(); });
-  } catch (const std::system_error& e) {
-    throw Error(Status::out_of_memory, text(name(), ": its thread cannot be started: ", e.what()));
-  }
+  thread_ = require_thread("troika staging", name(), [this] { run(); });
 }
 
 StagedCommunicator::~StagedCommunicator() {

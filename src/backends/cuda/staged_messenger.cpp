@@ -2,7 +2,6 @@
 #include "backends/cuda/staged_messenger.h"
 
 #include <algorithm>
-#include <system_error>
 
 #include "backends/cuda/check.h"
 #include "core/named_thread.h"
@@ -12,11 +11,7 @@ namespace troika::cuda {
 
 StagedMessenger::StagedMessenger(std::shared_ptr<CudaDevice> device, std::unique_ptr<Messenger> host)
     : device_(std::move(device)), host_(std::move(host)) {
-  try {
-    thread_ = named_thread("troika staging", [this] { run(); });
-  } catch (const std::system_error& e) {
-    throw Error(Status::out_of_memory, text(name(), ": its thread cannot be started: ", e.what()));
-  }
+  thread_ = require_thread("troika staging", name(), [this] { run(); });
 }
 
 StagedMessenger::~StagedMessenger() {

@@ -15,7 +15,6 @@
 #include <deque>
 #include <mutex>
 #include <set>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -208,10 +207,10 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
   }
   connect_all(exchange.all_gather("the addresses of Gloo", own.bytes(), settings.deadline));
   try {
-    thread_ = named_thread("troika messages", [this] { run(); });
-  } catch (const std::system_error& e) {
+    thread_ = require_thread("troika messages", "group", [this] { run(); });
+  } catch (...) {
     close();
-    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
+    throw;
   }
 }
 

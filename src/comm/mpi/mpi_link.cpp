@@ -8,7 +8,6 @@
 #include <list>
 #include <map>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -151,11 +150,7 @@ MpiBuffer::~MpiBuffer() {
 
 MpiLink::MpiLink(Exchange& exchange, const LinkSettings& settings) {
   connect(exchange, settings.deadline);
-  try {
-    thread_ = named_thread("troika mpi", [this] { run(); });
-  } catch (const std::system_error& e) {
-    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
-  }
+  thread_ = require_thread("troika mpi", "group", [this] { run(); });
 }
 
 void MpiLink::connect(Exchange& exchange, Deadline deadline) {

@@ -1,8 +1,7 @@
 // The steps of a sum, and the thread between them.
 #include "comm/processes/node_communicator.h"
 
-#include <system_error>
-
+#include "comm/processes/process_parts.h"
 #include "core/error.h"
 #include "core/named_thread.h"
 #include "core/split.h"
@@ -11,13 +10,10 @@
 namespace troika {
 namespace {
 
-// Smaller sums are made in one or two messages by the whole group. docs/performance.md has the
-// measurements.
-constexpr size_t kLeastBytes = 32 * 1024;
-
+// Smaller sums take one message between each two processes, so they are made by the whole group.
 bool is_by_node(const Collective& collective) {
   return collective.kind == CollectiveKind::all_reduce && collective.dtype == DType::f32 &&
-         static_cast<size_t>(collective.count) * sizeof(float) > kLeastBytes;
+         static_cast<size_t>(collective.count) * sizeof(float) > kMostWhole;
 }
 
 // The slots of the ends within a machine: two for each slot of the group.
@@ -29,10 +25,10 @@ int gather_slot(int slot) { return 2 * slot + 1; }
 NodeCommunicator::NodeCommunicator(Ends ends) : ends_of_(std::move(ends)) {
   try {
     for (size_t step = 0; step < threads_.size(); ++step)
-      threads_[step] = named_thread("troika nodes", [this, step] { run(step); });
-  } catch (const std::system_error& e) {
+      threads_[step] = require_thread("troika nodes", "group", [this, step] { run(step); });
+  } catch (...) {
     join();
-    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
+    throw;
   }
 }
 

@@ -8,8 +8,7 @@
 namespace troika {
 namespace {
 
-constexpr int64_t kLine = 64;             // bytes of a cache line, at which slices meet
-constexpr size_t kMostWhole = 32 * 1024;  // bytes of a bucket that more than two processes send whole
+constexpr int64_t kLine = 64;  // bytes of a cache line, at which slices meet
 
 bool has_all(const std::vector<size_t>& positions, size_t first, size_t end) {
   for (size_t at = first; at < end; ++at)

@@ -8,6 +8,8 @@
 
 namespace troika {
 
+constexpr size_t kMostWhole = 32 * 1024;  // bytes of a bucket that more than two processes send whole
+
 // A node of the tree of a sum (comm/pairwise_sum.h).
 struct SumNode {
   size_t first, width;

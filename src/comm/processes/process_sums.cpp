@@ -2,7 +2,6 @@
 #include "comm/processes/process_sums.h"
 
 #include <algorithm>
-#include <system_error>
 
 #include "core/error.h"
 #include "core/named_thread.h"
@@ -54,11 +53,11 @@ ProcessSums::ProcessSums(std::shared_ptr<SharedLink> link, int id, const std::ve
                          const std::vector<int>& owners)
     : link_(std::move(link)), id_(static_cast<uint64_t>(id)), parts_(group, owners, link_->process()) {
   try {
-    combiner_ = named_thread("troika sums", [this] { run(true); });
-    if (parts_.size() > 2) completer_ = named_thread("troika sums", [this] { run(false); });
-  } catch (const std::system_error& e) {
+    combiner_ = require_thread("troika sums", "group", [this] { run(true); });
+    if (parts_.size() > 2) completer_ = require_thread("troika sums", "group", [this] { run(false); });
+  } catch (...) {
     join();
-    throw Error(Status::out_of_memory, text("group: its thread cannot be started: ", e.what()));
+    throw;
   }
 }
 
