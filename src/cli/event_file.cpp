@@ -15,8 +15,9 @@
 
 #include "cli/client.h"
 #include "cli/crc32c.h"
-#include "cli/machine.h"
 #include "cli/text.h"
+#include "cli/unix_time.h"
+#include "core/machine.h"
 
 namespace troika::cli {
 namespace {

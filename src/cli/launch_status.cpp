@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "cli/machine.h"
 #include "cli/status_file.h"
+#include "cli/unix_time.h"
 
 namespace troika::cli {
 

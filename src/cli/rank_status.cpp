@@ -10,8 +10,8 @@
 
 #include "cli/client.h"
 #include "cli/files.h"
-#include "cli/machine.h"
 #include "cli/text.h"
+#include "core/machine.h"
 
 namespace troika::cli {
 namespace {

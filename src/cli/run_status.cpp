@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "cli/machine.h"
+#include "cli/unix_time.h"
 
 namespace troika::cli {
 namespace {

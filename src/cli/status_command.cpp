@@ -7,8 +7,8 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/job_status.h"
-#include "cli/machine.h"
 #include "cli/text.h"
+#include "cli/unix_time.h"
 
 namespace troika::cli {
 namespace {

@@ -1,19 +1,9 @@
-// This machine: its name and its clock.
+// The time of day, which processes of all machines share.
 #pragma once
 
-#include <unistd.h>
-
 #include <chrono>
-#include <climits>
-#include <string>
 
 namespace troika::cli {
-
-inline std::string host_name() {
-  char name[HOST_NAME_MAX + 1] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
-}
 
 // Returns the seconds since 1970.
 inline double unix_seconds() {

@@ -12,7 +12,6 @@ namespace troika {
 namespace {
 
 constexpr int kMostProcesses = 4096;
-const std::string kTcp = "tcp://";
 
 // Returns the same for processes of one machine. The identifier of the boot differs between
 // machines whose names are equal.
@@ -37,7 +36,7 @@ const GroupOptions& checked(const GroupOptions& o) {
 // number it passes on then.
 std::string place_of(const GroupOptions& o, Deadline deadline) {
   if (!o.bootstrap) return o.rendezvous;
-  return o.rank == 0 ? kTcp + "127.0.0.1:0" : o.bootstrap->broadcast("", deadline);
+  return o.rank == 0 ? text(kTcp, "127.0.0.1:0") : o.bootstrap->broadcast("", deadline);
 }
 
 }  // namespace
@@ -50,7 +49,7 @@ ProcessGroup::ProcessGroup(const GroupOptions& options, const Log& log)
   if (size() > 1) rendezvous.emplace(place_of(options_, deadline), options_.interface);
   if (rank() == 0) {
     Socket socket = rendezvous ? rendezvous->listen(!options_.secret.empty()) : Socket();
-    if (rendezvous && options_.bootstrap) options_.bootstrap->broadcast(kTcp + to_string(socket.own_address()), deadline);
+    if (rendezvous && options_.bootstrap) options_.bootstrap->broadcast(text(kTcp, to_string(socket.own_address())), deadline);
     hub_ = std::make_unique<Hub>(std::move(socket), size(), options_.secret, deadline, log);
     member_ = std::make_shared<Member>(std::make_unique<Connection>(hub_->own_end()));
     hub_->start();

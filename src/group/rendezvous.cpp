@@ -13,7 +13,7 @@
 namespace troika {
 namespace {
 
-constexpr std::string_view kTcp = "tcp://", kFile = "file://";
+constexpr std::string_view kFile = "file://";
 constexpr const char* kWhat = "group: rendezvous";
 
 }  // namespace

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "group/address.h"
 #include "group/socket.h"
 
 namespace troika {
+
+constexpr std::string_view kTcp = "tcp://";  // begins an address
 
 // "tcp://host:port": the address of rank 0. "file:///folder/name": a file in a folder that all
 // processes see, into which rank 0 writes its address.
