@@ -80,7 +80,7 @@ std::string default_rates() {
   return listed(rates, "and");
 }
 
-const Optimizer& find(const std::string& name) {
+const Optimizer& find_optimizer(const std::string& name) {
   const auto found = std::find_if(std::begin(kOptimizers), std::end(kOptimizers),
                                   [&name](const Optimizer& optimizer) { return name == optimizer.name; });
   if (found == std::end(kOptimizers)) refuse_value("--optimizer", name, names_of_optimizers());
@@ -123,7 +123,7 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
 }
 
 void complete_optimizer(OptimizerOptions& options) {
-  const Optimizer& optimizer = find(options.name);
+  const Optimizer& optimizer = find_optimizer(options.name);
   if (std::isnan(options.learning_rate)) options.learning_rate = optimizer.learning_rate;
   check_number("--lr", options.learning_rate);
   check_part("--momentum", options.momentum);
@@ -172,7 +172,7 @@ void set_groups(const OptimizerOptions& options, troika_trainer_options& out, Pa
 
 void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups) {
   if (!options.train_only.empty()) set_groups(options, out, groups);
-  out.optimizer = static_cast<int32_t>(&find(options.name) - kOptimizers) + 1;
+  out.optimizer = static_cast<int32_t>(&find_optimizer(options.name) - kOptimizers) + 1;
   out.learning_rate = options.learning_rate;
   out.momentum = options.momentum;
   out.weight_decay = options.weight_decay;

@@ -18,8 +18,6 @@
 namespace troika::cli {
 namespace {
 
-constexpr int kMostDevices = 4096;
-
 struct PlanOptions {
   std::string model, memory = "141GB", precision = "f32", layer_schedule = "1f1b";
   OptimizerOptions optimizer;

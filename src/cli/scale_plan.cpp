@@ -12,8 +12,6 @@
 namespace troika::cli {
 namespace {
 
-constexpr int kMostDevices = 4096;
-
 troika_plan_result estimate(const Model& model, troika_plan_options plan, int devices, int64_t samples) {
   plan.devices = devices;
   plan.batch = samples * devices;

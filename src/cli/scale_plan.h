@@ -6,6 +6,8 @@
 
 namespace troika::cli {
 
+constexpr int kMostDevices = 4096;  // of a plan
+
 struct ScaleOptions {
   int nodes = 0;  // 0: no such plan
   int devices_per_node = 8;

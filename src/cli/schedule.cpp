@@ -28,7 +28,7 @@ constexpr Schedule kSchedules[] = {
     {"plateau", TROIKA_SCHEDULE_PLATEAU, Schedule::none},
 };
 
-const Schedule& find(const std::string& name) {
+const Schedule& find_schedule(const std::string& name) {
   const auto found = std::find_if(std::begin(kSchedules), std::end(kSchedules),
                                   [&name](const Schedule& schedule) { return name == schedule.name; });
   if (found == std::end(kSchedules))
@@ -56,7 +56,9 @@ std::vector<double> parse_milestones(const std::string& text) {
 
 }  // namespace
 
-bool ends_with_period(const ScheduleOptions& options) { return find(options.name).period == Schedule::whole_run; }
+bool ends_with_period(const ScheduleOptions& options) {
+  return find_schedule(options.name).period == Schedule::whole_run;
+}
 
 void add_schedule_options(const Command& command, ScheduleOptions& options) {
   command.option("--schedule", options.name,
@@ -75,7 +77,7 @@ void add_schedule_options(const Command& command, ScheduleOptions& options) {
 }
 
 void complete_schedule(ScheduleOptions& options, int epochs) {
-  const Schedule& schedule = find(options.name);
+  const Schedule& schedule = find_schedule(options.name);
   for (const auto& [option, value] : {std::pair{"--gamma", options.gamma}, {"--lr-min", options.minimum}})
     if (!(value >= 0 && value < 1e30)) refuse_value(option, value, "a number of at least 0");
   if (!(options.power > 0)) refuse_value("--power", options.power, "a number above 0");
@@ -93,7 +95,7 @@ void complete_schedule(ScheduleOptions& options, int epochs) {
 
 void set_schedule(const ScheduleOptions& options, int64_t steps_per_epoch, troika_trainer_options& out,
                   std::vector<int64_t>& milestones) {
-  const Schedule& schedule = find(options.name);
+  const Schedule& schedule = find_schedule(options.name);
   const auto steps_of = [steps_per_epoch](double epochs) {
     return static_cast<int64_t>(std::llround(epochs * static_cast<double>(steps_per_epoch)));
   };

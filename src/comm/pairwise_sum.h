@@ -13,12 +13,15 @@ namespace troika {
 // exist.
 constexpr int64_t kSumBlock = 1024;  // elements that stay in the first-level cache
 constexpr int kMostSumDepth = 16;    // of pairs of pairs
+// Bytes of a cache line. Slices of ranks meet at lines, so that two ranks never write to the same
+// one.
+constexpr int64_t kCacheLine = 64;
 
 // Summands by position. A summand may already be the sum of a node that begins at its position.
 struct Summands {
-  const void* const* data;       // null: belongs to a node that begins earlier
-  const size_t* widths;          // of the nodes; null: 1 each
-  size_t n;                      // positions
+  const void* const* data;  // null: belongs to a node that begins earlier
+  const size_t* widths;     // of the nodes; null: 1 each
+  size_t n;                 // positions
   size_t width_at(size_t position) const { return widths ? widths[position] : 1; }
 };
 
@@ -38,8 +41,7 @@ const T* sum_block(const Summands& summands, size_t first, size_t width, int64_t
 // Calls write(sum, at, m) for each block of elements [begin, end) of a node's sum.
 template <typename T, typename Write>
 void sum_node(const Summands& summands, size_t first, size_t width, int64_t begin, int64_t end, Write write) {
-  constexpr size_t kLine = 64;  // bytes of a cache line
-  alignas(kLine) T sums[kMostSumDepth * kSumBlock];
+  alignas(kCacheLine) T sums[kMostSumDepth * kSumBlock];
   for (int64_t at = begin; at < end; at += kSumBlock) {
     const int64_t m = std::min(kSumBlock, end - at);
     write(sum_block(summands, first, width, at, m, sums), at, m);

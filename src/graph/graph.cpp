@@ -8,6 +8,8 @@ namespace troika {
 
 std::ostream& operator<<(std::ostream& out, const OpDef* op) { return out << (op ? name_of(*op) : "no op"); }
 
+std::string print_type(const TensorType& type) { return text(name_of(type.dtype), type.shape); }
+
 ValueId Graph::add_value(std::string name, TensorType type, Role role) {
   values_.push_back({std::move(name), std::move(type), role});
   return static_cast<ValueId>(values_.size() - 1);

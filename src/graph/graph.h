@@ -23,6 +23,7 @@ struct TensorType {
   bool operator==(const TensorType&) const = default;
   size_t bytes() const { return static_cast<size_t>(shape.elements()) * size_of(dtype); }
 };
+std::string print_type(const TensorType& type);  // "f32[1,28,28]"
 
 // The role of a value in the step. Activations and inputs are stored in the arena; all others are
 // state, which outlives a step. The host feeds a step:

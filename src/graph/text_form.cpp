@@ -23,8 +23,6 @@ constexpr const char* kRoleNames[] = {"activation", "input",     "samples", "tar
 constexpr const char* kReportNames[] = {"value",     "loss",          "correct",    "batch_results",
                                         "is_finite", "gradient_norm", "loss_scale", "input_gradient"};
 
-std::string print_type(const TensorType& type) { return text(name_of(type.dtype), type.shape); }
-
 class Parser : TextReader {
  public:
   explicit Parser(const std::string& source) : TextReader(source, "graph text") {}

@@ -1,6 +1,7 @@
 // The frames between the members of a group and its hub.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -23,6 +24,8 @@ enum class FrameKind : int64_t {
   beat,
   bye,
 };
+
+constexpr std::chrono::milliseconds kBeat{1000};  // the longest time between two frames
 
 inline Packer begin_frame(FrameKind kind) {
   Packer frame;

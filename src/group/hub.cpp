@@ -18,9 +18,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kTimeToProve{10};  // for a connection that has not said who it is
-constexpr milliseconds kBeat{1000};               // between two frames to a member
-constexpr milliseconds kTimeToLeave{1000};        // for the last frames
+constexpr std::chrono::seconds kTimeToProve{10};     // for a connection that has not said who it is
+constexpr milliseconds kTimeToLeave{1000};           // for the last frames
 constexpr int64_t kLongestRound = int64_t{1} << 40;  // in ms: a deadline must not overflow
 constexpr size_t kMostStrangers = 256;               // connections that have not said who they are
 
@@ -154,7 +153,8 @@ void Hub::greet(Peer& peer, Unpacker& frame) {
     return refuse(text("rank ", rank, " has library ", version, ", commit ", commit, "; rank 0 has ",
                        TROIKA_VERSION_STRING, ", commit ", build_commit()));
   if (is_complete_ || members_[static_cast<size_t>(rank)])
-    return refuse(text("rank ", rank, " has joined already; another process has the same rank, or an earlier run is alive"));
+    return refuse(
+        text("rank ", rank, " has joined already; another process has the same rank, or an earlier run is alive"));
   const auto index = static_cast<size_t>(rank);
   peer.rank = static_cast<int>(rank);
   members_[index] = &peer;
@@ -184,8 +184,7 @@ void Hub::say(const Peer& peer, Unpacker& frame) {
   const std::string what = frame.text();
   const int64_t milliseconds = std::clamp<int64_t>(frame.number(), 0, kLongestRound);
   try {
-    const std::vector<std::string> messages =
-        rounds_.add({lane, round}, peer.rank, what, frame.text(), milliseconds);
+    const std::vector<std::string> messages = rounds_.add({lane, round}, peer.rank, what, frame.text(), milliseconds);
     if (messages.empty()) return;
     Packer result = begin_frame(FrameKind::round);
     result.number(lane).number(round);
@@ -259,8 +258,9 @@ void Hub::lose(const Peer& peer) {
   members_[static_cast<size_t>(peer.rank)] = nullptr;
   if (!is_complete_) {
     --joined_;  // another process may join in its place
-    log_.write(LogTopic::comm, LogLevel::warning, text("group: ", print_process(peer.rank),
-                                                       " was lost before all had joined: it ", peer.connection.reason()));
+    log_.write(
+        LogTopic::comm, LogLevel::warning,
+        text("group: ", print_process(peer.rank), " was lost before all had joined: it ", peer.connection.reason()));
     return;
   }
   if (!peer.has_left) return fail(-1, text(print_process(peer.rank), " is lost: it ", peer.connection.reason()));

@@ -20,10 +20,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-constexpr milliseconds kBeat{1000};
 // The hub notices what is late at the deadline. A member that hears nothing gives up later.
 constexpr milliseconds kGrace{2000};
-constexpr milliseconds kTimeToLeave{500};
+constexpr milliseconds kTimeForBye{500};
 constexpr milliseconds kTimeToPass{1000};  // a reason on to all processes
 
 Roster read_roster(Unpacker& frame) {
@@ -77,7 +76,8 @@ Roster Member::join(int rank, int size, const std::string& machine, Deadline dea
            .number(getpid()));
   changed_.wait_until(lock, deadline + kGrace, [&] { return !roster_.empty() || !failure_.empty(); });
   if (!failure_.empty()) throw_failure(failure_);
-  if (roster_.empty()) throw_failure("rank 0 did not say before the deadline (connect_timeout_ms) that all have joined");
+  if (roster_.empty())
+    throw_failure("rank 0 did not say before the deadline (connect_timeout_ms) that all have joined");
   return roster_;
 }
 
@@ -182,8 +182,7 @@ void Member::send(const Packer& frame) {
 void Member::run() {
   std::string reason;
   try {
-    while (wait()) {
-    }
+    while (wait()) {}
     std::lock_guard lock(mutex_);
     reason = text("rank 0 is lost: it ", connection_->reason());
   } catch (const std::exception&) {  // there is no memory for a longer text either
@@ -197,7 +196,7 @@ void Member::run() {
   } catch (const std::exception&) {  // waits end at their deadlines
   }
   std::unique_lock lock(mutex_);
-  const Deadline deadline = steady_clock::now() + kTimeToLeave;
+  const Deadline deadline = steady_clock::now() + kTimeForBye;
   while (connection_->wants_to_send() && steady_clock::now() < deadline) {
     connection_->flush();
     std::this_thread::sleep_for(milliseconds(1));

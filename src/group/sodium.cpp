@@ -11,19 +11,19 @@
 namespace troika {
 namespace {
 
-constexpr const char* kFile = "libsodium.so.23";
+constexpr const char* kSodiumFile = "libsodium.so.23";
 
 Sodium open() {
-  void* const handle = dlopen(kFile, RTLD_NOW | RTLD_LOCAL);
+  void* const handle = dlopen(kSodiumFile, RTLD_NOW | RTLD_LOCAL);
   if (!handle) {
     const char* const said = dlerror();
-    throw Error(Status::unsupported, text("a group of processes needs libsodium: ", said ? said : kFile));
+    throw Error(Status::unsupported, text("a group of processes needs libsodium: ", said ? said : kSodiumFile));
   }
   Sodium sodium{};
   auto find = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
     if (!function)
-      throw Error(Status::unsupported, text(kFile, " has no function ", name, ", need version 1.0.14 or later"));
+      throw Error(Status::unsupported, text(kSodiumFile, " has no function ", name, ", need version 1.0.14 or later"));
   };
   find(sodium.init, "sodium_init");
   find(sodium.random, "randombytes_buf");
@@ -35,7 +35,7 @@ Sodium open() {
   find(sodium.push, "crypto_secretstream_xchacha20poly1305_push");
   find(sodium.init_pull, "crypto_secretstream_xchacha20poly1305_init_pull");
   find(sodium.pull, "crypto_secretstream_xchacha20poly1305_pull");
-  if (sodium.init() < 0) throw Error(Status::unsupported, text(kFile, " cannot be initialized"));
+  if (sodium.init() < 0) throw Error(Status::unsupported, text(kSodiumFile, " cannot be initialized"));
   return sodium;
 }
 

@@ -25,8 +25,6 @@ TensorType sample_type(const Model& model, const Layer& layer) {
   return {type.dtype, without_batch(type.shape)};
 }
 
-std::string print_type(const TensorType& type) { return text(name_of(type.dtype), type.shape); }
-
 [[noreturn]] void refuse(Status status, const std::string& message) { throw Error(status, message); }
 
 class ModelParser : TextReader {

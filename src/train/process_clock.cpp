@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-constexpr int kRounds = 16;
+constexpr int kClockRounds = 16;
 
 int64_t nanoseconds_of(Clock::time_point moment) { return nanoseconds(moment.time_since_epoch()).count(); }
 
@@ -32,7 +32,7 @@ ProcessClock compare_clocks(const Peers& peers, const char* what) {
   ClockDifference difference;
   RoundTimes own;  // of the last round
   // Each round passes on the moments of the round before.
-  for (int round = 0; round <= kRounds; ++round) {
+  for (int round = 0; round <= kClockRounds; ++round) {
     Packer message;
     message.number(nanoseconds_of(own.said)).number(nanoseconds_of(own.heard)).text(machine);
     const RoundTimes before = own;

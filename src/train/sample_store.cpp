@@ -10,7 +10,7 @@
 namespace troika {
 namespace {
 
-constexpr int64_t kChunkBytes = 16 << 20;  // read at once
+constexpr int64_t kKeptChunkBytes = 16 << 20;  // read at once
 constexpr int64_t kByteValues = 256;
 
 TensorType targets_type(const Dataset& dataset) {
@@ -69,7 +69,7 @@ Buffer SampleStore::upload(const void* data, size_t bytes, const char* what) {
 // Copies inputs or targets, one chunk after another.
 Buffer SampleStore::upload_read(const Dataset& dataset, bool reads_inputs, size_t row_bytes, const char* what) {
   Buffer buffer = device_.allocate(static_cast<size_t>(size_) * row_bytes, what);
-  const int64_t chunk = std::clamp<int64_t>(kChunkBytes / static_cast<int64_t>(row_bytes), 1, size_);
+  const int64_t chunk = std::clamp<int64_t>(kKeptChunkBytes / static_cast<int64_t>(row_bytes), 1, size_);
   std::vector<int64_t> indices(static_cast<size_t>(chunk));
   std::vector<std::byte> rows(static_cast<size_t>(chunk) * row_bytes);  // of inputs, labels or values
   auto* const values = reinterpret_cast<float*>(rows.data());

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
 #include "core/deadline.h"
 #include "group/frames.h"
@@ -23,8 +24,12 @@ std::string error_after(const Packer& frame) {
   Member member(std::make_unique<Connection>(std::move(own)));
   const int64_t lane = member.open_lane();
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  send_frame(theirs, std::move(begin_frame(FrameKind::roster).text("host").number(1).number(0).number(0)));
+  std::thread hub([&hub = theirs] {  // a hub answers a member that has said who it is
+    for (std::byte byte; hub.receive(&byte, 1) != 1;) std::this_thread::yield();
+    send_frame(hub, std::move(begin_frame(FrameKind::roster).text("host").number(1).number(0).number(0)));
+  });
   member.join(0, 1, "machine", deadline);
+  hub.join();
   send_frame(theirs, frame);
   try {
     member.hear(lane, deadline);

@@ -4,11 +4,11 @@
 namespace troika::cpu {
 namespace {
 
-struct Numbers {
+struct AdagradNumbers {
   float rate, decay, factor, eps;
 };
 
-TROIKA_VECTORIZE void adagrad_range(float* p, const float* g, float* s, int64_t n, const Numbers& a) {
+TROIKA_VECTORIZE void adagrad_range(float* p, const float* g, float* s, int64_t n, const AdagradNumbers& a) {
   for (int64_t i = 0; i < n; ++i) {
     const float d = g[i] * a.factor + a.decay * p[i];
     s[i] += d * d;
@@ -20,7 +20,7 @@ TROIKA_VECTORIZE void adagrad_range(float* p, const float* g, float* s, int64_t 
 
 KernelChoice select_adagrad_update(const CpuDevice&, const KernelRequest& request) {
   return update_choice(request, "cpu:adagrad_update", [](const UpdateStep& s) {
-    return [a = Numbers{s.rate, s.decay, s.factor, s.own[0]}](const UpdatePiece& x) {
+    return [a = AdagradNumbers{s.rate, s.decay, s.factor, s.own[0]}](const UpdatePiece& x) {
       adagrad_range(x.parameter, x.gradient, x.slots[0], x.n, a);
     };
   });

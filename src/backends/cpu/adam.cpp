@@ -4,13 +4,13 @@
 namespace troika::cpu {
 namespace {
 
-struct Numbers {
+struct AdamNumbers {
   float decay, factor, beta1, beta2, eps;
   float rate;   // over the bias correction of the mean
   float scale;  // 1 over the root of the bias correction of the square
 };
 
-TROIKA_VECTORIZE void adam_range(float* p, const float* g, float* m, float* v, int64_t n, const Numbers& a) {
+TROIKA_VECTORIZE void adam_range(float* p, const float* g, float* m, float* v, int64_t n, const AdamNumbers& a) {
   for (int64_t i = 0; i < n; ++i) {
     const float d = g[i] * a.factor + a.decay * p[i];
     m[i] = a.beta1 * m[i] + (1 - a.beta1) * d;
@@ -23,13 +23,13 @@ TROIKA_VECTORIZE void adam_range(float* p, const float* g, float* m, float* v, i
 
 KernelChoice select_adam_update(const CpuDevice&, const KernelRequest& request) {
   return update_choice(request, "cpu:adam_update", [](const UpdateStep& s) {
-    const Numbers a{s.decay,
-                    s.factor,
-                    s.own[0],
-                    s.own[1],
-                    s.own[2],
-                    static_cast<float>(static_cast<double>(s.rate) / s.correction(0)),
-                    static_cast<float>(1 / std::sqrt(s.correction(1)))};
+    const AdamNumbers a{s.decay,
+                        s.factor,
+                        s.own[0],
+                        s.own[1],
+                        s.own[2],
+                        static_cast<float>(static_cast<double>(s.rate) / s.correction(0)),
+                        static_cast<float>(1 / std::sqrt(s.correction(1)))};
     return [a](const UpdatePiece& x) { adam_range(x.parameter, x.gradient, x.slots[0], x.slots[1], x.n, a); };
   });
 }

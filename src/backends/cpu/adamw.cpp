@@ -4,14 +4,14 @@
 namespace troika::cpu {
 namespace {
 
-struct Numbers {
+struct AdamwNumbers {
   float kept;  // of a parameter, after weight decay
   float factor, beta1, beta2, eps;
   float rate;   // over the bias correction of the mean
   float scale;  // 1 over the root of the bias correction of the square
 };
 
-TROIKA_VECTORIZE void adamw_range(float* p, const float* g, float* m, float* v, int64_t n, const Numbers& a) {
+TROIKA_VECTORIZE void adamw_range(float* p, const float* g, float* m, float* v, int64_t n, const AdamwNumbers& a) {
   for (int64_t i = 0; i < n; ++i) {
     const float d = g[i] * a.factor;
     m[i] = a.beta1 * m[i] + (1 - a.beta1) * d;
@@ -24,13 +24,13 @@ TROIKA_VECTORIZE void adamw_range(float* p, const float* g, float* m, float* v, 
 
 KernelChoice select_adamw_update(const CpuDevice&, const KernelRequest& request) {
   return update_choice(request, "cpu:adamw_update", [](const UpdateStep& s) {
-    const Numbers a{1 - s.rate * s.decay,
-                    s.factor,
-                    s.own[0],
-                    s.own[1],
-                    s.own[2],
-                    static_cast<float>(static_cast<double>(s.rate) / s.correction(0)),
-                    static_cast<float>(1 / std::sqrt(s.correction(1)))};
+    const AdamwNumbers a{1 - s.rate * s.decay,
+                         s.factor,
+                         s.own[0],
+                         s.own[1],
+                         s.own[2],
+                         static_cast<float>(static_cast<double>(s.rate) / s.correction(0)),
+                         static_cast<float>(1 / std::sqrt(s.correction(1)))};
     return [a](const UpdatePiece& x) { adamw_range(x.parameter, x.gradient, x.slots[0], x.slots[1], x.n, a); };
   });
 }

@@ -7,7 +7,7 @@
 namespace troika::cpu {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // floats a thread at least
+constexpr int64_t kElementwiseGrain = 16384;  // floats a thread at least
 
 TROIKA_VECTORIZE void relu_range(const float* x, float* y, int64_t begin, int64_t end) {
   for (int64_t i = begin; i < end; ++i) y[i] = x[i] < 0 ? 0.0f : x[i];
@@ -50,11 +50,11 @@ TROIKA_VECTORIZE void add_relu_range(const float* a, const float* b, float* y, i
 }  // namespace
 
 void relu_in_place(float* y, int64_t n) {
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range(y, y, begin, end); });
+  parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { relu_range(y, y, begin, end); });
 }
 
 void relu_in_place_bf16(uint16_t* y, int64_t n) {
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range_bf16(y, begin, end); });
+  parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { relu_range_bf16(y, begin, end); });
 }
 
 namespace {
@@ -71,7 +71,7 @@ KernelChoice select_relu(const CpuDevice&, const KernelRequest& request) {
   auto body = [n](void* const* in, void* const* out, void*) {
     const auto* x = static_cast<const float*>(in[0]);
     auto* y = static_cast<float*>(out[0]);
-    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { relu_range(x, y, begin, end); });
+    parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { relu_range(x, y, begin, end); });
   };
   KernelChoice choice = uniform_choice(request, layout, "cpu:relu", make_kernel(body));
   choice.may_share = {{0, 0}};
@@ -85,7 +85,7 @@ KernelChoice select_relu_gradient(const CpuDevice&, const KernelRequest& request
   const auto n = static_cast<int64_t>(bytes_in(type, layout) / size_of(dtype));
   const uint16_t least = dtype == DType::bf16 ? 0xff80 : 0xfc00;
   auto body = [=](void* const* in, void* const* out, void*) {
-    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) {
       if (dtype == DType::f32)
         relu_gradient_range(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]),
                             static_cast<float*>(out[0]), begin, end);
@@ -105,7 +105,7 @@ KernelChoice select_gelu(const CpuDevice&, const KernelRequest& request) {
   auto body = [n](void* const* in, void* const* out, void*) {
     const auto* x = static_cast<const float*>(in[0]);
     auto* y = static_cast<float*>(out[0]);
-    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { gelu_range(x, y, begin, end); });
+    parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { gelu_range(x, y, begin, end); });
   };
   KernelChoice choice = uniform_choice(request, layout, "cpu:gelu", make_kernel(body));
   choice.may_share = {{0, 0}};
@@ -118,7 +118,7 @@ KernelChoice select_gelu_gradient(const CpuDevice&, const KernelRequest& request
   auto body = [n](void* const* in, void* const* out, void*) {
     const auto *x = static_cast<const float*>(in[0]), *dy = static_cast<const float*>(in[1]);
     auto* dx = static_cast<float*>(out[0]);
-    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { gelu_gradient_range(x, dy, dx, begin, end); });
+    parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) { gelu_gradient_range(x, dy, dx, begin, end); });
   };
   KernelChoice choice = uniform_choice(request, layout, "cpu:gelu_gradient", make_kernel(body));
   choice.may_share = {{0, 1}, {0, 0}};
@@ -133,7 +133,7 @@ KernelChoice select_add(const CpuDevice&, const KernelRequest& request) {
   auto body = [n, relu](void* const* in, void* const* out, void*) {
     const auto *a = static_cast<const float*>(in[0]), *b = static_cast<const float*>(in[1]);
     auto* y = static_cast<float*>(out[0]);
-    parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
+    parallel_for(n, kElementwiseGrain, [&](int64_t begin, int64_t end) {
       if (relu)
         add_relu_range(a, b, y, begin, end);
       else

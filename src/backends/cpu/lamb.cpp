@@ -5,18 +5,18 @@
 namespace troika::cpu {
 namespace {
 
-struct Numbers {
+struct LambNumbers {
   float rate, decay, factor, beta1, beta2, eps;
   float mean_scale, square_scale;  // 1 over the bias corrections, of the square its root
 
-  explicit Numbers(const UpdateStep& s)
+  explicit LambNumbers(const UpdateStep& s)
       : rate(s.rate), decay(s.decay), factor(s.factor), beta1(s.own[0]), beta2(s.own[1]), eps(s.own[2]) {
     mean_scale = static_cast<float>(1 / s.correction(0));
     square_scale = static_cast<float>(1 / std::sqrt(s.correction(1)));
   }
 };
 
-TROIKA_VECTORIZE void moments_range(const float* g, float* m, float* v, int64_t n, const Numbers& a) {
+TROIKA_VECTORIZE void moments_range(const float* g, float* m, float* v, int64_t n, const LambNumbers& a) {
   for (int64_t i = 0; i < n; ++i) {
     const float d = g[i] * a.factor;
     m[i] = a.beta1 * m[i] + (1 - a.beta1) * d;
@@ -26,7 +26,7 @@ TROIKA_VECTORIZE void moments_range(const float* g, float* m, float* v, int64_t 
 
 // r of [0, n) to `r`.
 TROIKA_VECTORIZE void direction_range(const float* p, const float* m, const float* v, float* r, int64_t n,
-                                      const Numbers& a) {
+                                      const LambNumbers& a) {
   for (int64_t i = 0; i < n; ++i)
     r[i] = m[i] * a.mean_scale / (std::sqrt(v[i]) * a.square_scale + a.eps) + a.decay * p[i];
 }
@@ -37,7 +37,7 @@ TROIKA_VECTORIZE void step_range(float* p, const float* r, int64_t n, float rate
 
 // Calls visit(begin, r, n) for parts of the piece, with the direction r of each.
 template <typename Visit>
-void visit_directions(const UpdatePiece& x, const Numbers& a, Visit visit) {
+void visit_directions(const UpdatePiece& x, const LambNumbers& a, Visit visit) {
   constexpr int64_t kPart = 1024;
   float r[kPart];
   for (int64_t begin = 0; begin < x.n; begin += kPart) {
@@ -51,7 +51,7 @@ void visit_directions(const UpdatePiece& x, const Numbers& a, Visit visit) {
 
 KernelChoice select_lamb_moments(const CpuDevice&, const KernelRequest& request) {
   return norms_choice(request, "cpu:lamb_moments", [](const UpdateStep& s) {
-    return [a = Numbers(s)](const UpdatePiece& x) {
+    return [a = LambNumbers(s)](const UpdatePiece& x) {
       moments_range(x.gradient, x.slots[0], x.slots[1], x.n, a);
       double squares = 0;
       visit_directions(x, a, [&squares](int64_t, const float* r, int64_t n) { squares += square_sum(r, n); });
@@ -62,7 +62,7 @@ KernelChoice select_lamb_moments(const CpuDevice&, const KernelRequest& request)
 
 KernelChoice select_lamb_update(const CpuDevice&, const KernelRequest& request) {
   return update_choice(request, "cpu:lamb_update", [](const UpdateStep& s) {
-    return [a = Numbers(s)](const UpdatePiece& x) {
+    return [a = LambNumbers(s)](const UpdatePiece& x) {
       if (!x.norms) moments_range(x.gradient, x.slots[0], x.slots[1], x.n, a);
       const float rate = a.rate * ratio_of(x.norms);
       visit_directions(

@@ -15,7 +15,7 @@
 namespace troika::cpu {
 namespace {
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kLowPrecisionGrain = 16384;
 
 TROIKA_VECTORIZE void widen_bf16(const uint16_t* in, float* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = float_of_bf16(in[i]);
@@ -46,7 +46,8 @@ template <typename From, typename To>
 void convert_range(const void* source, void* target, int64_t n, void (*convert_run)(const From*, To*, int64_t)) {
   const auto* in = static_cast<const From*>(source);
   auto* out = static_cast<To*>(target);
-  parallel_for(n, kGrain, [&](int64_t begin, int64_t end) { convert_run(in + begin, out + begin, end - begin); });
+  parallel_for(n, kLowPrecisionGrain,
+               [&](int64_t begin, int64_t end) { convert_run(in + begin, out + begin, end - begin); });
 }
 
 bool is_low_layout(const LayoutPtr& layout) { return dynamic_cast<const LowLayout*>(layout.get()) != nullptr; }

@@ -4,11 +4,11 @@
 namespace troika::cpu {
 namespace {
 
-struct Numbers {
+struct RmspropNumbers {
   float rate, decay, factor, alpha, eps, momentum;
 };
 
-TROIKA_VECTORIZE void plain_range(float* p, const float* g, float* v, int64_t n, const Numbers& a) {
+TROIKA_VECTORIZE void plain_range(float* p, const float* g, float* v, int64_t n, const RmspropNumbers& a) {
   for (int64_t i = 0; i < n; ++i) {
     const float d = g[i] * a.factor + a.decay * p[i];
     v[i] = a.alpha * v[i] + (1 - a.alpha) * d * d;
@@ -16,7 +16,7 @@ TROIKA_VECTORIZE void plain_range(float* p, const float* g, float* v, int64_t n,
   }
 }
 
-TROIKA_VECTORIZE void momentum_range(float* p, const float* g, float* v, float* m, int64_t n, const Numbers& a) {
+TROIKA_VECTORIZE void momentum_range(float* p, const float* g, float* v, float* m, int64_t n, const RmspropNumbers& a) {
   for (int64_t i = 0; i < n; ++i) {
     const float d = g[i] * a.factor + a.decay * p[i];
     v[i] = a.alpha * v[i] + (1 - a.alpha) * d * d;
@@ -29,7 +29,7 @@ TROIKA_VECTORIZE void momentum_range(float* p, const float* g, float* v, float* 
 
 KernelChoice select_rmsprop_update(const CpuDevice&, const KernelRequest& request) {
   return update_choice(request, "cpu:rmsprop_update", [](const UpdateStep& s) {
-    return [a = Numbers{s.rate, s.decay, s.factor, s.own[0], s.own[1], s.own[2]}](const UpdatePiece& x) {
+    return [a = RmspropNumbers{s.rate, s.decay, s.factor, s.own[0], s.own[1], s.own[2]}](const UpdatePiece& x) {
       if (x.slots[1])
         momentum_range(x.parameter, x.gradient, x.slots[0], x.slots[1], x.n, a);
       else

@@ -6,15 +6,15 @@
 namespace troika::cpu {
 namespace {
 
-constexpr int64_t kLanes = 16;
+constexpr int64_t kSumLanes = 16;
 
 }  // namespace
 
 TROIKA_VECTORIZE double square_sum(const float* v, int64_t n) {
-  double lane[kLanes] = {};
+  double lane[kSumLanes] = {};
   int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    for (int64_t l = 0; l < kLanes; ++l) {
+  for (; i + kSumLanes <= n; i += kSumLanes)
+    for (int64_t l = 0; l < kSumLanes; ++l) {
       const auto d = static_cast<double>(v[i + l]);
       lane[l] += d * d;
     }
@@ -23,7 +23,7 @@ TROIKA_VECTORIZE double square_sum(const float* v, int64_t n) {
     lane[l] += d * d;
   }
   double sum = 0;
-  for (int64_t l = 0; l < kLanes; ++l) sum += lane[l];
+  for (int64_t l = 0; l < kSumLanes; ++l) sum += lane[l];
   return sum;
 }
 

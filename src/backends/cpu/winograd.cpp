@@ -14,7 +14,7 @@ typedef float Lanes4 __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float Lanes8 __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float Lanes16 __attribute__((vector_size(64), aligned(4), may_alias));
 
-constexpr int64_t kLanes = 8;
+constexpr int64_t kTileLanes = 8;
 
 [[gnu::always_inline]] inline Lanes8& at(float* p) { return *reinterpret_cast<Lanes8*>(p); }
 [[gnu::always_inline]] inline const Lanes8& at(const float* p) { return *reinterpret_cast<const Lanes8*>(p); }
@@ -119,13 +119,13 @@ template <int kRows>
 TROIKA_VECTORIZE void transform_input(const TiledImage& image, const float* x, int64_t slice, Range tiles, float* v) {
   for (int64_t tile = tiles.begin; tile < tiles.end; ++tile, v += kSlice) {
     const Corner corner = corner_of(image, tile);
-    for (int64_t channel = 0; channel < kSlice; channel += kLanes) {
+    for (int64_t channel = 0; channel < kSlice; channel += kTileLanes) {
       const float *rows[6], *columns[6];
       find_rows<6>(image, x + plane_of(image, corner.n, slice * kSlice + channel), corner, rows);
-      float half[6][6][kLanes];
+      float half[6][6][kTileLanes];
       for (int64_t j = 0; j < 6; ++j) {
         if (corner.x + j >= 0 && corner.x + j < image.width)
-          input_points(rows, j * image.block, half[0][j], 6 * kLanes);
+          input_points(rows, j * image.block, half[0][j], 6 * kTileLanes);
         else
           for (int64_t i = 0; i < 6; ++i) at(half[i][j]) = Lanes8{};
       }
@@ -142,15 +142,15 @@ TROIKA_VECTORIZE void transform_output_gradient(const TiledImage& image, const f
   for (int64_t c = 0; c < kSlice; ++c) sums[c] = 0;
   for (int64_t tile = tiles.begin; tile < tiles.end; ++tile, z += kSlice) {
     const Corner corner = corner_of(image, tile);
-    for (int64_t channel = 0; channel < kSlice; channel += kLanes) {
+    for (int64_t channel = 0; channel < kSlice; channel += kTileLanes) {
       const float *rows[4], *columns[4];
       find_rows<4>(image, dy + plane_of(image, corner.n, slice * kSlice + channel), corner, rows);
       Lanes8 sum = {};
-      float half[6][4][kLanes];
+      float half[6][4][kTileLanes];
       for (int64_t j = 0; j < 4; ++j) {
         const int64_t offset = j * image.block;
         if (corner.x + j < image.width) {
-          output_gradient_points(rows, offset, half[0][j], 4 * kLanes);
+          output_gradient_points(rows, offset, half[0][j], 4 * kTileLanes);
           for (const float* row : rows) sum += at(row + offset);
         } else {
           for (int64_t i = 0; i < 6; ++i) at(half[i][j]) = Lanes8{};
@@ -172,10 +172,11 @@ TROIKA_VECTORIZE void transform_output(const TiledImage& image, const float* m, 
     const Corner corner = corner_of(image, tile);
     const int64_t height = std::min<int64_t>(4, image.height - corner.y),
                   width = std::min<int64_t>(4, image.width - corner.x);
-    for (int64_t channel = 0; channel < kSlice; channel += kLanes) {
-      float half[4][6][kLanes], whole[4][4][kLanes];
-      for (int64_t j = 0; j < 6; ++j) outputs(m + j * kTilesPoint + channel, 6 * kTilesPoint, half[0][j], 6 * kLanes);
-      for (int64_t i = 0; i < 4; ++i) outputs(half[i][0], kLanes, whole[i][0], kLanes);
+    for (int64_t channel = 0; channel < kSlice; channel += kTileLanes) {
+      float half[4][6][kTileLanes], whole[4][4][kTileLanes];
+      for (int64_t j = 0; j < 6; ++j)
+        outputs(m + j * kTilesPoint + channel, 6 * kTilesPoint, half[0][j], 6 * kTileLanes);
+      for (int64_t i = 0; i < 4; ++i) outputs(half[i][0], kTileLanes, whole[i][0], kTileLanes);
       const Lanes8 addend = bias ? at(bias + slice * kSlice + channel) : Lanes8{};
       float* const pixels =
           y + plane_of(image, corner.n, slice * kSlice + channel) + (corner.y * image.width + corner.x) * image.block;
@@ -190,19 +191,20 @@ TROIKA_VECTORIZE void transform_output(const TiledImage& image, const float* m, 
 
 TROIKA_VECTORIZE void transform_weights(const float* weight, float* u) {
   constexpr int64_t kTap = kSlice * kSlice;
-  for (int64_t i = 0; i < kTap; i += kLanes) {
-    float half[6][3][kLanes];
-    for (int64_t j = 0; j < 3; ++j) weight_points(weight + j * kTap + i, 3 * kTap, half[0][j], 3 * kLanes);
-    for (int64_t k = 0; k < 6; ++k) weight_points(half[k][0], kLanes, u + k * 6 * kSlabPoint + i, kSlabPoint);
+  for (int64_t i = 0; i < kTap; i += kTileLanes) {
+    float half[6][3][kTileLanes];
+    for (int64_t j = 0; j < 3; ++j) weight_points(weight + j * kTap + i, 3 * kTap, half[0][j], 3 * kTileLanes);
+    for (int64_t k = 0; k < 6; ++k) weight_points(half[k][0], kTileLanes, u + k * 6 * kSlabPoint + i, kSlabPoint);
   }
 }
 
 TROIKA_VECTORIZE void transform_weight_gradient(const float* s, float* dweight) {
   constexpr int64_t kTap = kSlice * kSlice;
-  for (int64_t i = 0; i < kTap; i += kLanes) {
-    float half[3][6][kLanes];
-    for (int64_t j = 0; j < 6; ++j) weight_gradients(s + j * kBlockPoint + i, 6 * kBlockPoint, half[0][j], 6 * kLanes);
-    for (int64_t k = 0; k < 3; ++k) weight_gradients(half[k][0], kLanes, dweight + k * 3 * kTap + i, kTap);
+  for (int64_t i = 0; i < kTap; i += kTileLanes) {
+    float half[3][6][kTileLanes];
+    for (int64_t j = 0; j < 6; ++j)
+      weight_gradients(s + j * kBlockPoint + i, 6 * kBlockPoint, half[0][j], 6 * kTileLanes);
+    for (int64_t k = 0; k < 3; ++k) weight_gradients(half[k][0], kTileLanes, dweight + k * 3 * kTap + i, kTap);
   }
 }
 

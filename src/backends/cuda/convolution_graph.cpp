@@ -17,7 +17,7 @@ using Dims = std::vector<int64_t>;
 
 constexpr int64_t kAlignment = 16;  // of addresses, in bytes; allocations have 64
 
-fe::DataType_t type_of(DType dtype) {
+fe::DataType_t dnn_type_of(DType dtype) {
   switch (dtype) {
     case DType::f32: return fe::DataType_t::FLOAT;
     case DType::bf16: return fe::DataType_t::BFLOAT16;
@@ -47,7 +47,7 @@ Image x_of(const Convolution& v) {
 std::shared_ptr<Tensor_attributes> add_tensor(Graph& graph, int64_t id, DType dtype, const Image& image) {
   return graph.tensor(Tensor_attributes()
                           .set_uid(id)
-                          .set_data_type(type_of(dtype))
+                          .set_data_type(dnn_type_of(dtype))
                           .set_alignment(kAlignment)
                           .set_dim(image.dims)
                           .set_stride(image.strides));
@@ -56,7 +56,7 @@ std::shared_ptr<Tensor_attributes> add_tensor(Graph& graph, int64_t id, DType dt
 void make_output(const std::shared_ptr<Tensor_attributes>& tensor, int64_t id, DType dtype, const Image& image) {
   tensor->set_output(true)
       .set_uid(id)
-      .set_data_type(type_of(dtype))
+      .set_data_type(dnn_type_of(dtype))
       .set_alignment(kAlignment)
       .set_dim(image.dims)
       .set_stride(image.strides);

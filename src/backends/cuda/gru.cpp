@@ -5,7 +5,7 @@
 namespace troika::cuda {
 namespace {
 
-constexpr size_t kStates = 1;  // h
+constexpr size_t kGruStates = 1;  // h
 
 struct Gru {
   RecurrentSizes s;
@@ -32,7 +32,7 @@ struct Gru {
                 .bias_ih = a.in<float>(recurrent::bias_ih),
                 .bias_hh = a.in<float>(recurrent::bias_hh),
                 .before = h,
-                .gates = a.out<float>(recurrent::gates(kStates)),
+                .gates = a.out<float>(recurrent::gates(kGruStates)),
                 .y = a.out<float>(recurrent::y),
                 .last_h = a.out<float>(recurrent::last_states)},
                stream);
@@ -61,11 +61,11 @@ struct GruGradient {
     float* const of_h = made.state ? a.out<float>(made.states_at) : scratch_at(a, dh);
     for (int64_t step = s.steps; step-- > 0;) {
       gru_step_gradient(step_of(s, step),
-                        {.gates = a.in<float>(recurrent_gradient::gates(kStates)),
-                         .y = a.in<float>(recurrent_gradient::y(kStates)),
+                        {.gates = a.in<float>(recurrent_gradient::gates(kGruStates)),
+                         .y = a.in<float>(recurrent_gradient::y(kGruStates)),
                          .first_h = a.in<float>(recurrent_gradient::first_states),
-                         .dy = a.in<float>(recurrent_gradient::dy(kStates)),
-                         .dh = step == s.steps - 1 ? a.in<float>(recurrent_gradient::dlast_states(kStates)) : of_h,
+                         .dy = a.in<float>(recurrent_gradient::dy(kGruStates)),
+                         .dh = step == s.steps - 1 ? a.in<float>(recurrent_gradient::dlast_states(kGruStates)) : of_h,
                          .dinput = of_input,
                          .dstate = of_state,
                          .dstate_now = now,
@@ -73,7 +73,7 @@ struct GruGradient {
                         stream);
       if (step > 0 || made.state) products.of_state(a, now, of_h, stream);
     }
-    products.of_sequence(a, a.in<float>(recurrent_gradient::y(kStates)), of_input, of_state, stream);
+    products.of_sequence(a, a.in<float>(recurrent_gradient::y(kGruStates)), of_input, of_state, stream);
   }
 };
 

@@ -5,7 +5,7 @@
 namespace troika::cuda {
 namespace {
 
-constexpr size_t kStates = 2;  // h and c
+constexpr size_t kLstmStates = 2;  // h and c
 
 struct Lstm {
   RecurrentSizes s;
@@ -19,7 +19,7 @@ struct Lstm {
         sums(scratch.take_floats(s.batch * s.rows)) {}
 
   void operator()(const Arguments& a, cudaStream_t stream) const {
-    float* const gates = a.out<float>(recurrent::gates(kStates));
+    float* const gates = a.out<float>(recurrent::gates(kLstmStates));
     products.of_input(a, gates, stream);
     for (int64_t step = 0; step < s.steps; ++step) {
       const float* const h = step > 0 ? a.out<float>(recurrent::last_states) : a.in<float>(recurrent::first_states);
@@ -32,7 +32,7 @@ struct Lstm {
            .bias_hh = a.in<float>(recurrent::bias_hh),
            .c_before = step > 0 ? a.out<float>(recurrent::last_states + 1) : a.in<float>(recurrent::first_states + 1),
            .gates = gates,
-           .c = a.out<float>(recurrent::every_c(kStates)),
+           .c = a.out<float>(recurrent::every_c(kLstmStates)),
            .y = a.out<float>(recurrent::y),
            .last_c = a.out<float>(recurrent::last_states + 1),
            .last_h = a.out<float>(recurrent::last_states)},
@@ -63,19 +63,19 @@ struct LstmGradient {
     for (int64_t step = s.steps; step-- > 0;) {
       const bool is_last = step == s.steps - 1;
       lstm_step_gradient(step_of(s, step),
-                         {.gates = a.in<float>(recurrent_gradient::gates(kStates)),
-                          .c = a.in<float>(recurrent_gradient::every_c(kStates)),
+                         {.gates = a.in<float>(recurrent_gradient::gates(kLstmStates)),
+                          .c = a.in<float>(recurrent_gradient::every_c(kLstmStates)),
                           .first_c = a.in<float>(recurrent_gradient::first_states + 1),
-                          .dy = a.in<float>(recurrent_gradient::dy(kStates)),
-                          .dh = is_last ? a.in<float>(recurrent_gradient::dlast_states(kStates)) : of_h,
-                          .dc = is_last ? a.in<float>(recurrent_gradient::dlast_states(kStates) + 1) : of_c,
+                          .dy = a.in<float>(recurrent_gradient::dy(kLstmStates)),
+                          .dh = is_last ? a.in<float>(recurrent_gradient::dlast_states(kLstmStates)) : of_h,
+                          .dc = is_last ? a.in<float>(recurrent_gradient::dlast_states(kLstmStates) + 1) : of_c,
                           .dsums = of_sums,
                           .dsums_now = now,
                           .dc_before = of_c},
                          stream);
       if (step > 0 || made.state) products.of_state(a, now, of_h, stream);
     }
-    products.of_sequence(a, a.in<float>(recurrent_gradient::y(kStates)), of_sums, of_sums, stream);
+    products.of_sequence(a, a.in<float>(recurrent_gradient::y(kLstmStates)), of_sums, of_sums, stream);
   }
 };
 

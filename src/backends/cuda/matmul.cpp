@@ -10,9 +10,9 @@ namespace {
 
 constexpr const char* kWhat = "a matrix product";
 constexpr uint64_t kMostWorkspace = 32 << 20;
-constexpr uint32_t kAlignment = 16;  // of addresses, in bytes; allocations have 64
+constexpr uint32_t kMatrixAlignment = 16;  // of addresses, in bytes; allocations have 64
 
-cudaDataType_t type_of(DType dtype) {
+cudaDataType_t blas_type_of(DType dtype) {
   switch (dtype) {
     case DType::f32: return CUDA_R_32F;
     case DType::bf16: return CUDA_R_16BF;
@@ -47,8 +47,8 @@ void set(const MatmulPreference& preference, cublasLtMatmulPreferenceAttributes_
 // A row-major matrix is a column-major one with rows and columns exchanged.
 MatrixLayout make_layout(DType dtype, int64_t rows, int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
-  check(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), static_cast<uint64_t>(columns), static_cast<uint64_t>(rows),
-                                   columns),
+  check(cublasLtMatrixLayoutCreate(&layout, blas_type_of(dtype), static_cast<uint64_t>(columns),
+                                   static_cast<uint64_t>(rows), columns),
         kWhat);
   return MatrixLayout(layout);
 }
@@ -87,9 +87,10 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
   set(made->operation_, CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(made->operation_, CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p.epilogue));
   if (made->has_vector_) {
-    set(made->operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(type_of(p.out)));
+    set(made->operation_, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, static_cast<int32_t>(blas_type_of(p.out)));
     // The choice looks at the address for its alignment alone.
-    set(made->operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER, reinterpret_cast<const void*>(uintptr_t{kAlignment}));
+    set(made->operation_, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+        reinterpret_cast<const void*>(uintptr_t{kMatrixAlignment}));
   }
   made->a_ = p.transpose_a ? make_layout(p.in, p.k, p.m) : make_layout(p.in, p.m, p.k);
   made->b_ = p.transpose_b ? make_layout(p.in, p.n, p.k) : make_layout(p.in, p.k, p.n);
@@ -99,7 +100,7 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
   for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    set(preference, attribute, kAlignment);
+    set(preference, attribute, kMatrixAlignment);
   // Partial sums stay f32.
   const uint32_t schemes =
       p.out == DType::f32 ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;

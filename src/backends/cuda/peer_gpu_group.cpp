@@ -11,7 +11,7 @@ namespace troika::cuda {
 namespace {
 
 constexpr size_t kScratchBytes = size_t{8} << 20;  // a rank's; larger slices are summed in parts
-constexpr size_t kAlignment = 256;                 // of each of the others' parts in it
+constexpr size_t kPartAlignment = 256;             // of each of the others' parts in it
 
 }  // namespace
 
@@ -41,7 +41,7 @@ GpuGroup::Stage PeerGpuGroup::launch(const Slot& slot, int rank) {
 // Other ranks read their own pieces of the owner's buffer meanwhile, none this one.
 void PeerGpuGroup::sum(const Slot& slot, const OwnedBytes& piece) {
   const int rank = piece.owner;
-  const size_t most = kScratchBytes / static_cast<size_t>(size() - 1) / kAlignment * kAlignment;
+  const size_t most = kScratchBytes / static_cast<size_t>(size() - 1) / kPartAlignment * kPartAlignment;
   for (size_t begin = piece.begin; begin < piece.end; begin += most) {
     const size_t bytes = std::min(most, piece.end - begin);
     std::byte* scratch = scratch_[static_cast<size_t>(rank)].get();

@@ -12,8 +12,6 @@
 namespace troika {
 namespace {
 
-constexpr int64_t kLine = 64;  // bytes of a cache line: slices meet at lines, so that ranks never write the same one
-
 constexpr int64_t kMostSmall = 64;  // elements of a sum that one rank computes alone
 
 // Sums column [begin, end) of `n` buffers in pairs, then pairs of pairs. Writes the sum into each
@@ -151,7 +149,7 @@ class LocalCommunicator : public Communicator {
   // No other rank reads or writes this rank's slice.
   void reduce(const LocalGroup::Slot& slot) const {
     with_sum_type(slot.collective.dtype, [&](auto zero) {
-      constexpr int64_t kElements = kLine / static_cast<int64_t>(sizeof zero);
+      constexpr int64_t kElements = kCacheLine / static_cast<int64_t>(sizeof zero);
       const int64_t count = slot.collective.count, lines = (count + kElements - 1) / kElements;
       const Range range = balanced_split(lines, group_->size_, rank_);
       reduce(slot, {range.begin * kElements, std::min(range.end * kElements, count)});

@@ -12,7 +12,7 @@
 namespace troika::mpi {
 namespace {
 
-constexpr size_t kMostBytes = 1024;
+constexpr size_t kMostMessageBytes = 1024;
 
 // Waits for a collective of all processes, which may write into `buffer` as long as it is not done.
 template <typename Buffer>
@@ -32,7 +32,8 @@ class MpiBootstrap : public Bootstrap {
     Name& own = names->back();
     check(MPI_Get_processor_name(own.data(), &length), "MPI_Get_processor_name");
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Iallgather(own.data(), own.size(), MPI_BYTE, names->data(), own.size(), MPI_BYTE, all_.communicator, &request),
+    check(MPI_Iallgather(own.data(), own.size(), MPI_BYTE, names->data(), own.size(), MPI_BYTE, all_.communicator,
+                         &request),
           "MPI_Iallgather");
     finish(request, names, "another process did not come", deadline);
     is_one_machine_ = std::all_of(names->begin(), names->end(), [&](const Name& name) { return name == own; });
@@ -43,12 +44,14 @@ class MpiBootstrap : public Bootstrap {
   bool is_one_machine() const override { return is_one_machine_; }
 
   std::string broadcast(const std::string& message, Deadline deadline) override {
-    if (message.size() > kMostBytes)
-      throw Error(Status::internal, text("mpi: a message has ", message.size(), " bytes, need at most ", kMostBytes));
-    auto bytes = std::make_unique<std::array<char, kMostBytes + 1>>();
+    if (message.size() > kMostMessageBytes)
+      throw Error(Status::internal,
+                  text("mpi: a message has ", message.size(), " bytes, need at most ", kMostMessageBytes));
+    auto bytes = std::make_unique<std::array<char, kMostMessageBytes + 1>>();
     message.copy(bytes->data(), message.size());
     MPI_Request request = MPI_REQUEST_NULL;
-    check(MPI_Ibcast(bytes->data(), static_cast<int>(bytes->size()), MPI_BYTE, 0, all_.communicator, &request), "MPI_Ibcast");
+    check(MPI_Ibcast(bytes->data(), static_cast<int>(bytes->size()), MPI_BYTE, 0, all_.communicator, &request),
+          "MPI_Ibcast");
     finish(request, bytes, "rank 0 did not say its address", deadline);
     return bytes->data();
   }

@@ -17,7 +17,7 @@
 namespace troika::mpi {
 namespace {
 
-constexpr std::chrono::microseconds kPause{100};  // between two questions
+constexpr std::chrono::microseconds kAnswerPause{100};  // between two questions
 constexpr std::chrono::seconds kTimeToEnd{10};
 
 std::atomic<bool> ends_at_exit = false;
@@ -47,13 +47,15 @@ bool has_launcher() {
 void begin() {
   int is_initialized = 0, level = MPI_THREAD_SINGLE;
   MPI_Initialized(&is_initialized);
-  if (is_initialized && !is_running()) throw Error(Status::unsupported, "group: transport 'mpi': MPI has been finalized");
+  if (is_initialized && !is_running())
+    throw Error(Status::unsupported, "group: transport 'mpi': MPI has been finalized");
   if (is_initialized) {
     MPI_Query_thread(&level);
   } else {
     if (!has_launcher())
-      throw Error(Status::unsupported, "group: transport 'mpi': the process was not started by mpirun or srun, and the"
-                                       " host has not initialized MPI");
+      throw Error(Status::unsupported,
+                  "group: transport 'mpi': the process was not started by mpirun or srun, and the"
+                  " host has not initialized MPI");
     // Open MPI opens parts of itself, which need its symbols.
     Dl_info info{};
     if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &info) && info.dli_fname)
@@ -105,8 +107,9 @@ MPI_Comm duplicate(MPI_Comm communicator, Deadline deadline) {
   check(MPI_Comm_idup(communicator, &copy, &request), "MPI_Comm_idup");
   if (!wait(request, deadline)) {
     forget_end();
-    throw Error(Status::comm, "group: transport 'mpi': another process of MPI_COMM_WORLD did not create its group"
-                              " before the deadline");
+    throw Error(Status::comm,
+                "group: transport 'mpi': another process of MPI_COMM_WORLD did not create its group"
+                " before the deadline");
   }
   check(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   return copy;
@@ -118,7 +121,7 @@ bool wait(MPI_Request& request, Deadline deadline) {
     check(MPI_Test(&request, &is_done, MPI_STATUS_IGNORE), "MPI_Test");
     if (is_done) return true;
     if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kAnswerPause);
   }
 }
 

@@ -11,8 +11,8 @@
 namespace troika {
 namespace {
 
-constexpr int kRankBits = 12, kSlotBits = 24;
-constexpr std::chrono::seconds kTimeToLeave{5};
+constexpr int kRankBits = 12, kNumberBits = 24;
+constexpr std::chrono::seconds kTimeToSend{5};
 
 // The sender's copy of a message, or the receiver's.
 struct Parcel {
@@ -48,7 +48,8 @@ class ProcessMessenger : public Messenger {
   int size() const override { return static_cast<int>(processes_.size()); }
 
   void reserve(int from, int slot, size_t bytes) override {
-    if (const int local = local_ranks_[static_cast<size_t>(from)]; local >= 0) return local_->reserve(local, slot, bytes);
+    if (const int local = local_ranks_[static_cast<size_t>(from)]; local >= 0)
+      return local_->reserve(local, slot, bytes);
     received_[{from, slot}].make_room(*link_, processes_[static_cast<size_t>(from)], bytes);
   }
 
@@ -82,7 +83,7 @@ class ProcessMessenger : public Messenger {
 
  private:
   uint64_t tag(int from, int to, int slot) const {
-    return ((id_ << kRankBits | static_cast<uint64_t>(from)) << kRankBits | static_cast<uint64_t>(to)) << kSlotBits |
+    return ((id_ << kRankBits | static_cast<uint64_t>(from)) << kRankBits | static_cast<uint64_t>(to)) << kNumberBits |
            static_cast<uint64_t>(slot);
   }
   [[noreturn]] void throw_late(const std::string& what) const {
@@ -90,7 +91,7 @@ class ProcessMessenger : public Messenger {
   }
   static void parcel_end(const Parcel& parcel) {
     try {
-      parcel.buffer->wait_sent(std::chrono::steady_clock::now() + kTimeToLeave);
+      parcel.buffer->wait_sent(std::chrono::steady_clock::now() + kTimeToSend);
     } catch (const Error&) {  // the group was aborted
     }
   }

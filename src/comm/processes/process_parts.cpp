@@ -5,10 +5,10 @@
 #include <bit>
 #include <functional>
 
+#include "comm/pairwise_sum.h"
+
 namespace troika {
 namespace {
-
-constexpr int64_t kLine = 64;  // bytes of a cache line, at which slices meet
 
 bool has_all(const std::vector<size_t>& positions, size_t first, size_t end) {
   for (size_t at = first; at < end; ++at)
@@ -50,7 +50,7 @@ bool ProcessParts::is_whole(const Collective& collective) const {
 
 Range ProcessParts::slice_of(const Collective& collective, size_t part) const {
   if (is_whole(collective)) return {0, collective.count};
-  const int64_t elements = kLine / static_cast<int64_t>(size_of(collective.dtype));
+  const int64_t elements = kCacheLine / static_cast<int64_t>(size_of(collective.dtype));
   const int64_t lines = (collective.count + elements - 1) / elements;
   const Range range = balanced_split(lines, static_cast<int64_t>(parts_.size()), static_cast<int64_t>(part));
   return {std::min(range.begin * elements, collective.count), std::min(range.end * elements, collective.count)};

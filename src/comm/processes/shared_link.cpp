@@ -4,7 +4,7 @@
 namespace troika {
 namespace {
 
-constexpr std::chrono::seconds kTimeToLeave{10};
+constexpr std::chrono::seconds kTimeToEnd{10};
 
 }  // namespace
 
@@ -20,7 +20,7 @@ SharedLink::~SharedLink() {
   exchange_->on_failure(nullptr);
   if (is_aborted_) return;
   try {
-    exchange_->all_gather(end_, "", std::chrono::steady_clock::now() + kTimeToLeave);
+    exchange_->all_gather(end_, "", std::chrono::steady_clock::now() + kTimeToEnd);
   } catch (const std::exception&) {  // another process is lost, or keeps its trainer
   }
 }
