@@ -33,7 +33,7 @@ SANITIZED_SHARDS = 2
 SHARDED = ("unit", "conformance", "equivalence")
 
 # TROIKA_TEST_PART=2/4 runs the second quarter of these suites under a sanitizer. They are the
-# longest, and the normal run has all of their tests.
+# longest, and the normal run has all of their tests. The suite `training` heeds it in any run.
 PARTED = ("conformance", "equivalence")
 
 # Threads of OpenMP sleep while they wait. On a loaded machine a thread that spins takes the core of

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/atomic_file.h"
+#include "core/split.h"
 #include "core/text.h"
 #include "core/utf8.h"
 
@@ -98,18 +99,33 @@ void SafetensorsReader::read(const TensorEntry& entry, void* destination, uint64
   source_->read(header_.data_offset + entry.begin, destination, size);
 }
 
-void SafetensorsReader::check_sum() const {
+int64_t SafetensorsReader::data_bytes() const {
+  return header_.entries.empty() ? 0 : static_cast<int64_t>(header_.entries.back().end);
+}
+
+void SafetensorsReader::check_sum() const { check_sums({sum_part(1, 0)}); }
+
+uint32_t SafetensorsReader::sum_part(int64_t parts, int64_t part) const {
+  uLong sum = ::crc32(0, nullptr, 0);
+  if (!header_.metadata.contains(kSumKey)) return static_cast<uint32_t>(sum);
+  const Range range = balanced_split(data_bytes(), parts, part);
+  std::string storage;
+  for (uint64_t at = static_cast<uint64_t>(range.begin), end = static_cast<uint64_t>(range.end); at < end;) {
+    const uint64_t size = std::min(end - at, kSumChunkBytes);
+    const std::string_view chunk = source_->view(header_.data_offset + at, size, storage);
+    sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(chunk.data()), chunk.size());
+    at += size;
+  }
+  return static_cast<uint32_t>(sum);
+}
+
+void SafetensorsReader::check_sums(const std::vector<uint32_t>& sums) const {
   const auto wanted = header_.metadata.find(kSumKey);
   if (wanted == header_.metadata.end()) return;
-  const uint64_t data_bytes = header_.entries.empty() ? 0 : header_.entries.back().end;
-  std::string storage;
+  const auto parts = static_cast<int64_t>(sums.size());
   uLong sum = ::crc32(0, nullptr, 0);
-  for (uint64_t done = 0; done < data_bytes;) {
-    const uint64_t size = std::min(data_bytes - done, kSumChunkBytes);
-    const std::string_view chunk = source_->view(header_.data_offset + done, size, storage);
-    sum = ::crc32_z(sum, reinterpret_cast<const unsigned char*>(chunk.data()), chunk.size());
-    done += size;
-  }
+  for (int64_t part = 0; part < parts; ++part)
+    sum = ::crc32_combine(sum, sums[static_cast<size_t>(part)], balanced_split(data_bytes(), parts, part).size());
   if (print_sum(sum) != wanted->second)
     throw Error(Status::corrupt,
                 text(label(), ": its data has the CRC-32 ", print_sum(sum), ", metadata '", kSumKey, "' is '",

@@ -49,11 +49,16 @@ class SafetensorsReader {
   // Reads all data once, and throws CORRUPT if their sum differs from the sum in the metadata. A
   // file without a sum passes.
   void check_sum() const;
+  // The same by several readers of one file: each sums a part, and all check the sums of all parts.
+  uint32_t sum_part(int64_t parts, int64_t part) const;
+  void check_sums(const std::vector<uint32_t>& sums) const;
 
   // Returns "weights file 'w.safetensors'", for messages.
   const std::string& label() const { return source_->label(); }
 
  private:
+  int64_t data_bytes() const;
+
   std::unique_ptr<const ByteSource> source_;
   SafetensorsHeader header_;
   std::unordered_map<std::string_view, const TensorEntry*> by_name_;  // into header_

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 
+#include "core/packed.h"
 #include "core/text.h"
 #include "core/utf8.h"
 #include "train/weights_file.h"
@@ -181,8 +183,12 @@ class CheckpointReader {
     return state;
   }
 
-  // Fills in the file's values for the model's entries and the optimizer's slots. MISMATCH unless
-  // the file has all of them and no others.
+  // The sum of the file's data, of which each process reads a part.
+  uint32_t sum_part(int64_t parts, int64_t part) const { return reader_.sum_part(parts, part); }
+  void check_sums(const std::vector<uint32_t>& sums) const { reader_.check_sums(sums); }
+
+  // Fills in the file's values for the model's entries, and for the slots that this process's ranks
+  // hold. MISMATCH unless the file has those of all ranks and no others.
   void read_values(std::vector<std::vector<std::byte>>& values, HostSlots& slots) const {
     LoadReport report;
     values = read_parameters(reader_, *trainer_.model(), kModelPrefix, report);
@@ -195,7 +201,7 @@ class CheckpointReader {
       }
     if (report.missing.empty() && report.mismatching.empty() && known != reader_.entries().size())
       for (const TensorEntry& entry : reader_.entries())
-        if (!is_expected(entry.name, slots)) report.unexpected.push_back(entry.name);
+        if (!is_expected(entry.name)) report.unexpected.push_back(entry.name);
     if (!report.missing.empty() || !report.mismatching.empty() || !report.unexpected.empty())
       throw Error(Status::mismatch, text(label_, " does not fit the trainer of model '", trainer_.model()->name(),
                                          "': ", summarize(report)));
@@ -324,6 +330,7 @@ class CheckpointReader {
       report.mismatching.push_back(
           text(entry->name, ": file ", entry->dtype, " ", entry->shape, ", model F32 ", shape));
     } else {
+      if (!trainer_.state().holds(Role::optimizer_state, name)) return true;
       std::vector<float>& values = slots[name];
       values.resize(static_cast<size_t>(shape.elements()));
       reader_.read(*entry, values.data(), values.size() * sizeof(float));
@@ -332,12 +339,19 @@ class CheckpointReader {
     return false;
   }
 
-  bool is_expected(const std::string& name, const HostSlots& slots) const {
+  bool is_expected(const std::string& name) const {
     const auto after = [&name](std::string_view prefix) {
       return name.starts_with(prefix) ? name.substr(prefix.size()) : std::string();
     };
-    return trainer_.model()->parameters()->contains(after(kModelPrefix)) || slots.count(after(kOptimizerPrefix)) ||
-           slots.count(name);
+    return trainer_.model()->parameters()->contains(after(kModelPrefix)) || is_slot(after(kOptimizerPrefix)) ||
+           is_slot(name);
+  }
+
+  bool is_slot(const std::string& wanted) const {
+    for (const std::string& slot : trainer_.options().slots())
+      for (const std::string& name : trainer_.trainable())
+        if (slot_name(slot, name) == wanted) return true;
+    return false;
   }
 
   const Trainer& trainer_;
@@ -426,12 +440,25 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
   TrainingState state;
   std::vector<std::vector<std::byte>> values;
   HostSlots slots;
-  trainer.peers().run_in_all("loading a training state", [&] {
-    const CheckpointReader reader(trainer, path);
-    state = reader.read_state();
-    reader.read_values(values, slots);
+  const char* const what = "loading a training state";
+  std::optional<CheckpointReader> reader;
+  Packer own_sum;
+  trainer.peers().run_in_all(what, [&] {
+    reader.emplace(trainer, path);
+    state = reader->read_state();
+    own_sum.number(reader->sum_part(trainer.peers().size(), trainer.peers().rank()));
+  });
+  std::vector<uint32_t> sums;
+  for (const std::string& sum : trainer.peers().all_gather(what, own_sum.bytes()))
+    sums.push_back(static_cast<uint32_t>(Unpacker(sum).number()));
+  trainer.peers().run_in_all(what, [&] {
+    reader->check_sums(sums);
+    reader->read_values(values, slots);
+    if (!trainer.ranks().is_whole()) trainer.runner().allocate_state();
   });
   trainer.restore(state, std::move(slots), values);
+  // Slots of other processes are read from their devices, so that the values go there at once.
+  if (!trainer.ranks().is_whole()) trainer.sync().upload();
 }
 
 void save_average(Trainer& trainer, const std::string& path) {

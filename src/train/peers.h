@@ -96,7 +96,9 @@ class Peers {
       if (is_first()) write();
     });
   }
-  bool is_first() const { return !exist() || exchange_->rank() == 0; }
+  bool is_first() const { return rank() == 0; }
+  int rank() const { return exist() ? exchange_->rank() : 0; }
+  int size() const { return exist() ? exchange_->size() : 1; }
   // Passes a message to all processes, and returns those of all, by rank. Collective. COMM.
   std::vector<std::string> all_gather(const char* what, const std::string& message) const {
     return exist() ? exchange_->all_gather(what, message, deadline()) : std::vector<std::string>{message};

@@ -52,6 +52,20 @@ std::string parameter_of(Role role, const std::string& name) {
 
 }  // namespace
 
+bool ShardedState::holds_part(Role role, const std::string& parameter, int share, int part) const {
+  const int rank = layout_.ranks().rank_of(share, part);
+  const int owner = role == Role::optimizer_state ? table_of(rank).find(parameter).owner : -1;
+  return ranks_.holds(rank) && (owner < 0 || share == owner);
+}
+
+bool ShardedState::holds(Role role, const std::string& name) const {
+  const std::string parameter = parameter_of(role, name);
+  for (int part : layout_.holders_of(parameter))
+    for (int share = 0; share < layout_.ranks().shares(); ++share)
+      if (holds_part(role, parameter, share, part)) return true;
+  return false;
+}
+
 void ShardedState::write(Role role, const std::string& name, const void* data) {
   const std::string parameter = parameter_of(role, name);
   const TensorType& type = store_.entry(store_.index_of(parameter)).type;
@@ -65,10 +79,9 @@ void ShardedState::write(Role role, const std::string& name, const void* data) {
       source = own.data();
     }
     for (int share = 0; share < layout_.ranks().shares(); ++share) {
+      if (!holds_part(role, parameter, share, part)) continue;
       const int rank = layout_.ranks().rank_of(share, part);
-      const int owner = role == Role::optimizer_state ? table_of(rank).find(parameter).owner : -1;
-      if (ranks_.holds(rank) && (owner < 0 || share == owner))
-        ranks_.at(rank).state().upload(table_of(rank), role, name, source);
+      ranks_.at(rank).state().upload(table_of(rank), role, name, source);
     }
   }
 }

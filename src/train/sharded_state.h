@@ -37,6 +37,8 @@ class ShardedState {
   // part of it. `read` takes each part from the first rank that has the part, a local one if
   // possible. Collective if a process lacks a part of the model.
   void write(Role role, const std::string& name, const void* data);
+  // Whether `write` changes a local rank.
+  bool holds(Role role, const std::string& name) const;
   void read(Role role, const std::string& name, void* data) const;
   // Reads the value as the rank has it. A parameter that is cut by channel is read whole.
   void read_from(int rank, Role role, const std::string& name, void* data) const;
@@ -50,6 +52,8 @@ class ShardedState {
   void check_replicas() const;
 
  private:
+  // Whether a local rank has the value's part as that share.
+  bool holds_part(Role role, const std::string& parameter, int share, int part) const;
   void read_part(int part, Role role, const std::string& name, void* data, size_t bytes) const;
   bool every_process_holds(int part) const;
   void check_shares(const Location& location, int part, const std::string& what) const;

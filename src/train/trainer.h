@@ -81,8 +81,8 @@ class Trainer : public ParameterOwner {
   TrainingState training_state() const { return run_->stepper.state(); }
   const std::vector<std::string>& trainable() const { return layout().trainable(); }  // in the model's order
   HostSlots read_slots() const { return run_->sync.read_slots(); }
-  // Takes over a state. Its slots are those of this trainer; `values` are by entry of the model's
-  // store.
+  // Takes over a state. Its slots are those that the local ranks hold; `values` are by entry of the
+  // model's store.
   void restore(const TrainingState& state, HostSlots slots, const std::vector<std::vector<std::byte>>& values);
   void refresh_store();  // brings the model's host copies up to date, from within a call of this trainer
 

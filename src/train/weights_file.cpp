@@ -84,7 +84,6 @@ void save_model(Model& model, const std::function<void(const SafetensorsWriter&)
 
 std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
                                                     const std::string& prefix, LoadReport& report) {
-  reader.check_sum();
   const ParameterStore& store = *model.parameters();
   std::vector<std::vector<std::byte>> values(store.size());
   for (size_t i = 0; i < store.size(); ++i) {
@@ -108,6 +107,7 @@ void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptio
   ParameterStore& store = *model.parameters();
   const bool is_state = options.strip_prefix.empty() && is_training_state(reader);
   const std::string names_prefix = is_state ? kModelPrefix : options.strip_prefix;
+  reader.check_sum();
   auto values = read_parameters(reader, model, names_prefix, report);
   for (const TensorEntry& entry : reader.entries())
     if (!(is_state && (entry.name.starts_with(kOptimizerPrefix) || entry.name.starts_with("momentum/"))) &&

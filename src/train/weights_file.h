@@ -50,8 +50,8 @@ bool is_training_state(const SafetensorsReader& reader);
 void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& prefix);
 
 // Returns the file's values for the model's entries, by entry; an empty vector if the file lacks
-// the entry. Fills the report. Throws CORRUPT if the data are not what was written. Only names that
-// begin with `prefix` are read; other names are ignored.
+// the entry. Fills the report. The caller checks the sum. Only names that begin with `prefix` are
+// read; other names are ignored.
 std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
                                                     const std::string& prefix, LoadReport& report);
 

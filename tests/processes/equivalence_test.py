@@ -75,6 +75,21 @@ def goes_on_with_another_number_of_processes(folder):
             assert "state " in output and state_of(output) == expected, f"[{first}], then [{second}]: {output}"
 
 
+def reads_only_what_it_needs(folder):
+    """All parameters, the slots of its ranks, and its part of the data for the sum."""
+    adam = ["model=mlp", "optimizer=2", "zero=1", "batches=2"]
+    Job([*adam, f"save={folder}/state"], 4, folder, ["1"] * 4).outputs()
+    with open(f"{folder}/state", "rb") as file:
+        saved = file.read()
+    outputs = Job([*adam, "counts=1", f"load={folder}/state", f"again={folder}/again"], 4, folder, ["1"] * 4).outputs()
+    with open(f"{folder}/again", "rb") as file:
+        assert file.read() == saved, "a state that is saved right after loading is another one"
+    parameters = len(saved) / 3  # Adam has two slots
+    read = sum(int(output.split("read ")[1].split()[0]) for output in outputs)
+    needed = 4 * parameters + 2 * parameters + len(saved)
+    assert needed < read < 1.05 * needed, f"all read {read} bytes of a file of {len(saved)}, needed {needed:.0f}"
+
+
 def main():
     tests = [(f"{devices}_devices {options} [{' | '.join(divisions)}]",
               lambda folder, d=devices, o=options, v=divisions: compare(d, o, v, folder))
@@ -82,6 +97,7 @@ def main():
     tests += [(f"{devices}_devices {options} [{division}] on machines [{machines}]",
                lambda folder, d=devices, o=options, v=division, m=machines: compare(d, o, [v], folder, m))
               for devices, options, division, machines in MACHINES]
+    tests.append(("reads_only_what_it_needs", reads_only_what_it_needs))
     tests.append(("goes_on_with_another_number_of_processes", goes_on_with_another_number_of_processes))
     return run_tests(tests)
 

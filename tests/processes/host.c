@@ -4,6 +4,7 @@
  *     host NAME=VALUE...
  *
  * model=d2l_lenet devices=1 mesh=0x1x1 batch=64 batches=4 micro=1 shards=0 save=PATH load=PATH ...
+ * With load=, counts=1 prints the bytes that the process reads, and again=PATH saves at once.
  * gpus=1: the devices are GPUs; gpu=0: all are replicas on that one.
  *
  * With victim=RANK, that process ends or stops itself: by=KILL, STOP, TERM or exit, at=PHASE, and
@@ -42,6 +43,15 @@ static void check(troika_status status, const char *call) {
   exit(3);
 }
 #define CHECK(call) check(call, #call)
+
+/* Bytes that the process has read from files and sockets. */
+static long long bytes_read(void) {
+  long long bytes = -1;
+  FILE *file = fopen("/proc/self/io", "r");
+  if (!file || fscanf(file, "rchar: %lld", &bytes) != 1) bytes = -1;
+  if (file) fclose(file);
+  return bytes;
+}
 
 static void end_here(int signal_number) {
   const char *by = argument("by", "KILL");
@@ -193,8 +203,11 @@ int main(int argc, char **argv) {
 
   if ((path = argument("load", NULL))) {
     troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
+    long long before = bytes_read();
     CHECK(troika_trainer_load(trainer, path, &position, &error));
+    if (number("counts", 0)) printf("read %lld\n", bytes_read() - before);
     CHECK(troika_loader_seek(loader, &position, &error));
+    if ((path = argument("again", NULL))) CHECK(troika_trainer_save(trainer, path, &error));
   }
   enter("training");
   for (i = 0; i < number("rounds", 0); ++i) {
