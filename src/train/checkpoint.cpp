@@ -183,6 +183,13 @@ class CheckpointReader {
     return state;
   }
 
+  // Files of the same identity have the same bytes, if the bytes are those that were written.
+  std::string identity() const {
+    std::string sums;
+    for (const char* key : {kSumKey, kHeaderSumKey})
+      if (const std::string* sum = find(key)) sums += *sum + ' ';
+    return sums;
+  }
   // The sum of the file's data, of which each process reads a part.
   uint32_t sum_part(int64_t parts, int64_t part) const { return reader_.sum_part(parts, part); }
   void check_sums(const std::vector<uint32_t>& sums) const { reader_.check_sums(sums); }
@@ -442,16 +449,25 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
   HostSlots slots;
   const char* const what = "loading a training state";
   std::optional<CheckpointReader> reader;
-  Packer own_sum;
+  Packer own;
   trainer.peers().run_in_all(what, [&] {
     reader.emplace(trainer, path);
     state = reader->read_state();
-    own_sum.number(reader->sum_part(trainer.peers().size(), trainer.peers().rank()));
+    own.text(reader->identity()).number(reader->sum_part(trainer.peers().size(), trainer.peers().rank()));
   });
   std::vector<uint32_t> sums;
-  for (const std::string& sum : trainer.peers().all_gather(what, own_sum.bytes()))
-    sums.push_back(static_cast<uint32_t>(Unpacker(sum).number()));
+  std::vector<std::string> identities;
+  for (const std::string& theirs : trainer.peers().all_gather(what, own.bytes())) {
+    Unpacker fields(theirs);
+    identities.push_back(fields.text());
+    sums.push_back(static_cast<uint32_t>(fields.number()));
+  }
   trainer.peers().run_in_all(what, [&] {
+    for (size_t rank = 1; rank < identities.size(); ++rank)
+      if (identities[rank] != identities[0])
+        throw Error(Status::mismatch,
+                    text("training state '", printable(path), "': rank ", rank,
+                         " has another file of this name than rank 0, need the same in all processes"));
     reader->check_sums(sums);
     reader->read_values(values, slots);
     if (!trainer.ranks().is_whole()) trainer.runner().allocate_state();
