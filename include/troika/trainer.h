@@ -521,9 +521,13 @@ TROIKA_API(troika_status) troika_trainer_save_average(troika_trainer trainer, co
  * its next batch has samples in another order, a step refuses that batch with INVALID_ARGUMENT.
  * With NULL the caller is responsible for the order.
  *
- * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format, or the checksum of its data), MISMATCH
- * (the message names the first difference), OUT_OF_MEMORY, BUSY, COMM, DETACHED. One thread per
- * trainer at a time.
+ * In a group of processes the call is collective, and the path names the same file in all. Each
+ * process reads the parameters, the optimizer state of its own devices, and a part of the data for
+ * the checksum. An error of one process is returned in all, and nothing changes.
+ *
+ * Errors: NOT_FOUND (no such file), IO, CORRUPT (its format, or the checksum of its data),
+ * OUT_OF_MEMORY, BUSY, COMM, DETACHED. MISMATCH: the message names the first difference, or the
+ * rank with another file. One thread per trainer at a time.
  */
 TROIKA_API(troika_status) troika_trainer_load(troika_trainer trainer, const char *path,
                                               troika_loader_position *out_position,
