@@ -1,9 +1,27 @@
 // Trainers of a group of two processes, as threads of one program: what the processes compare
 // before each batch, and errors of one of them.
 #include "api/group_process.h"
+#include "state/safetensors.h"
 
 namespace troika::test {
 namespace {
+
+// Writes the file again as versions wrote it that had no sums.
+void remove_sums(const std::string& path) {
+  SafetensorsWriter writer;
+  {
+    const SafetensorsReader reader(path);
+    for (const auto& [key, value] : reader.metadata())
+      if (key != kSumKey && key != kHeaderSumKey) writer.set_metadata(key, value);
+    for (const TensorEntry& entry : reader.entries()) {
+      std::vector<char> data(entry.bytes());
+      reader.read(entry, data.data(), data.size());
+      writer.add(entry.name, entry.dtype, entry.shape,
+                 [data](void* to, uint64_t size) { std::copy_n(data.data(), size, static_cast<char*>(to)); });
+    }
+  }
+  writer.write(path);
+}
 
 // A refused step changes nothing: both processes go on, and end with the same weights.
 TEST_F(GroupTrainers, CompareLearningRates) {
@@ -29,6 +47,24 @@ TEST_F(GroupTrainers, CompareSettings) {
     if (p.rank() == 0)
       p.expect_ok(troika_trainer_set_option(p.trainer_, -1, TROIKA_OPTION_MOMENTUM, 0.5, &p.error_));
     p.expect_refused(p.step(), TROIKA_ERROR_MISMATCH, "rank 1 has other settings than rank 0");
+  });
+}
+
+// Files of earlier versions have no sums, which say that files differ. The steps say so later.
+TEST_F(GroupTrainers, CompareStepsDone) {
+  const TempDirectory folder;
+  const std::string files[] = {(folder.path() / "first").string(), (folder.path() / "second").string()};
+  run([&](GroupProcess& p) {
+    p.attach();
+    p.load();
+    for (const std::string& file : files) {
+      p.expect_ok(p.step());
+      p.expect_ok(troika_trainer_save(p.trainer_, file.c_str(), &p.error_));
+    }
+    const std::string& own = files[p.rank()];
+    remove_sums(own);
+    p.expect_ok(troika_trainer_load(p.trainer_, own.c_str(), nullptr, &p.error_));
+    p.expect_refused(p.step(), TROIKA_ERROR_MISMATCH, "rank 1 has done 2 steps, rank 0 has done 1");
   });
 }
 

@@ -65,6 +65,27 @@ TEST(SafetensorsWriter, SumsItsDataSoThatAnyFlippedBitIsFound) {
   }
 }
 
+// More parts than bytes, too: some are empty.
+TEST(SafetensorsReader, ChecksTheSumsOfParts) {
+  TempDirectory directory;
+  const std::string path = (directory.path() / "w").string();
+  SafetensorsWriter writer;
+  writer.add("six", "F32", Shape{6}, kSix.data());
+  writer.sum_data();
+  writer.write(path);
+  const SafetensorsReader reader(path);
+  for (const int64_t parts : {1, 2, 3, 5, 24, 31}) {
+    std::vector<uint32_t> sums;
+    for (int64_t part = 0; part < parts; ++part) sums.push_back(reader.sum_part(parts, part));
+    reader.check_sums(sums);
+    for (size_t part = 0; part < sums.size(); ++part) {
+      std::vector<uint32_t> bad = sums;
+      bad[part] ^= 1;
+      EXPECT_THROWS(Status::corrupt, "its data has the CRC-32", reader.check_sums(bad));
+    }
+  }
+}
+
 TEST(SafetensorsReader, TakesAFileWithoutASumAsItIs) {
   TempDirectory directory;
   const std::string path = (directory.path() / "w").string();
