@@ -47,7 +47,7 @@ namespace {
 constexpr const char* kCreate = "troika_context_create";
 
 template <typename... Parts>
-[[noreturn]] void refuse(const Parts&... parts) {
+[[noreturn]] void refuse_options(const Parts&... parts) {
   throw Error(Status::invalid_argument, text(kCreate, ": ", parts...));
 }
 
@@ -57,16 +57,18 @@ LogLevels read_topics(const char* field, const std::string& list, LogLevels leve
   constexpr std::string_view kLevels[] = {"error", "warning", "info", "debug"};
   const auto level_of = [&](const std::string& name) {
     const auto found = std::ranges::find(kLevels, name);
-    if (found == std::end(kLevels)) refuse(field, ": there is no level '", name, "', there are ", join(kLevels, ", "));
+    if (found == std::end(kLevels))
+      refuse_options(field, ": there is no level '", name, "', there are ", join(kLevels, ", "));
     return static_cast<LogLevel>(found - std::begin(kLevels) + 1);
   };
   if (takes_one && list.find('=') == std::string::npos) return all_topics(level_of(list));
   for (const std::string& part : FieldCheck(text(kCreate, ": ")).names(field, list.c_str())) {
     const size_t equals = part.find('=');
-    if (equals == std::string::npos) refuse(field, ": '", part, "' needs a topic and a level, such as plan=debug");
+    if (equals == std::string::npos)
+      refuse_options(field, ": '", part, "' needs a topic and a level, such as plan=debug");
     const auto topic = std::ranges::find(kLogTopics, part.substr(0, equals));
     if (topic == std::end(kLogTopics))
-      refuse(field, ": there is no topic '", part.substr(0, equals), "', there are ", join(kLogTopics, ", "));
+      refuse_options(field, ": there is no topic '", part.substr(0, equals), "', there are ", join(kLogTopics, ", "));
     levels[static_cast<size_t>(topic - std::begin(kLogTopics))] = level_of(part.substr(equals + 1));
   }
   return levels;
@@ -77,7 +79,7 @@ LogLevels read_levels(const troika_context_options& o) {
   const std::string named = o.use_environment ? log_levels() : "";
   if (o.log_level != TROIKA_UNSET) {
     if (o.log_level < TROIKA_LOG_ERROR || o.log_level > TROIKA_LOG_DEBUG)
-      refuse("options.log_level is ", o.log_level, ", need TROIKA_LOG_ERROR to TROIKA_LOG_DEBUG");
+      refuse_options("options.log_level is ", o.log_level, ", need TROIKA_LOG_ERROR to TROIKA_LOG_DEBUG");
     levels = all_topics(static_cast<LogLevel>(o.log_level));
   } else if (!named.empty()) {
     levels = read_topics("TROIKA_LOG", named, levels, true);
@@ -89,7 +91,7 @@ LogLevels read_levels(const troika_context_options& o) {
 std::string read_folder(const char* field, const char* given, const char* variable, const std::string& named) {
   const std::string folder = given ? given : named;
   if (!folder.empty() && folder[0] != '/')
-    refuse(given ? field : variable, " is '", printable(folder), "', needs an absolute path");
+    refuse_options(given ? field : variable, " is '", printable(folder), "', needs an absolute path");
   return folder;
 }
 
@@ -114,15 +116,16 @@ troika_status troika_context_create(const troika_context_options* options, troik
     watch_process();
     const auto o = read_options(options);
     if (o.use_environment != 0 && o.use_environment != 1)
-      refuse("options.use_environment is ", o.use_environment, ", need 0 or 1");
+      refuse_options("options.use_environment is ", o.use_environment, ", need 0 or 1");
     ContextOptions settings;
     if (o.cpu_threads != TROIKA_UNSET) {
-      if (o.cpu_threads < 1) refuse("options.cpu_threads is ", o.cpu_threads, ", need at least 1 or TROIKA_UNSET");
+      if (o.cpu_threads < 1)
+        refuse_options("options.cpu_threads is ", o.cpu_threads, ", need at least 1 or TROIKA_UNSET");
       settings.cpu_threads = o.cpu_threads;
     }
     if (o.predict_threads != TROIKA_UNSET) {
       if (o.predict_threads < 1)
-        refuse("options.predict_threads is ", o.predict_threads, ", need at least 1 or TROIKA_UNSET");
+        refuse_options("options.predict_threads is ", o.predict_threads, ", need at least 1 or TROIKA_UNSET");
       settings.predict_threads = o.predict_threads;
     }
     settings.seed = o.seed;
