@@ -12,6 +12,7 @@ import sys
 import time
 
 from jobs import HOST, TIME_LIMIT_S, Skip, run_alone, run_tests
+from slurm import SlurmCluster
 
 TROIKA = pathlib.Path(sys.argv[2]).resolve()
 TRAIN = ["--limit-train", "3000", "--limit-test", "301", "--batch", "60", "--threads", "1"]
@@ -32,6 +33,11 @@ def expect_two(output):
     assert sorted(lines) == sorted(expected * 2), output
 
 
+def expect_same_files(first, second):
+    for name in ("weights.safetensors", "checkpoint.safetensors"):
+        assert (first / name).read_bytes() == (second / name).read_bytes(), name
+
+
 def test_troika_run(_):
     expect_two(run(TROIKA, "run", "--processes", "2", "--", HOST))
 
@@ -50,17 +56,20 @@ def test_variables_of_torchrun(_):
     expect_two("".join(process.communicate(timeout=TIME_LIMIT_S)[0] for process in processes))
 
 
-def test_slurm(_):
-    if not shutil.which("srun"):
-        raise Skip("there is no srun; Debian has it in slurm-client")
-    expect_two(run("srun", "-n", "2", HOST))
+def test_slurm(folder):
+    """Two steps of one cluster, and `troika train`, whose files are those of one process with two devices."""
+    with SlurmCluster(folder) as cluster:
+        for _ in range(2):
+            expect_two(run("srun", "--ntasks=2", HOST, **cluster.environment))
+        run(TROIKA, "train", "--devices", "cpu:0,cpu:1", *TRAIN, "--epochs", "1", "--out", folder / "one")
+        run("srun", "--ntasks=2", TROIKA, "train", *TRAIN, "--epochs", "1", "--out", folder / "two", **cluster.environment)
+        expect_same_files(folder / "one", folder / "two")
 
 
 def test_train_in_processes(folder):
     run(TROIKA, "train", "--devices", "cpu:0,cpu:1", *TRAIN, "--epochs", "2", "--out", folder / "one")
     run(TROIKA, "train", "--processes", "2", *TRAIN, "--epochs", "2", "--out", folder / "two")
-    for name in ("weights.safetensors", "checkpoint.safetensors"):
-        assert (folder / "one" / name).read_bytes() == (folder / "two" / name).read_bytes(), name
+    expect_same_files(folder / "one", folder / "two")
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(folder):
@@ -76,8 +85,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(folder):
     os.kill(int(children[-1]), signal.SIGKILL)
     output = launcher.communicate(timeout=TIME_LIMIT_S)[0]
     assert launcher.returncode == 0 and "starting again, attempt 2 of 2" in output, output
-    for name in ("weights.safetensors", "checkpoint.safetensors"):
-        assert (folder / "whole" / name).read_bytes() == (killed / name).read_bytes(), name
+    expect_same_files(folder / "whole", killed)
 
 
 if __name__ == "__main__":
