@@ -5,6 +5,7 @@
 
 #include "core/address_space.h"
 #include "core/text.h"
+#include "train/row_exchange.h"
 
 namespace troika {
 
@@ -72,12 +73,14 @@ void Pieces::backward(const TensorType& type, const float* gradient) {
     for (float& number : scaled) number *= scale;
     gradient = scaled.data();
   }
+  const bool gathers = options_.has_input_gradient && are_rows_elsewhere(attached_);
+  const int64_t rows = gathers ? samples_ : rows_;
   const Shape whole = model_.input_shape();
   Shape shape = whole;
   if (options_.has_input_gradient) {
-    input_gradient.resize(static_cast<size_t>(rows_ * whole.elements()));
+    input_gradient.resize(static_cast<size_t>(rows * whole.elements()));
     shape = runner.input_gradient_shape().value_or(whole);
-    reported.resize(static_cast<size_t>(rows_ * shape.elements()));
+    reported.resize(static_cast<size_t>(rows * shape.elements()));
   }
   if (passes_ > 0) runner.prepare_sums();
   require_address_space(kRoomOfLibraries);
@@ -91,6 +94,7 @@ void Pieces::backward(const TensorType& type, const float* gradient) {
   if (options_.has_input_gradient) {
     piece.input_gradient = reported.data();
     piece.input_gradient_elements = shape.elements();
+    piece.first_input_gradient = gathers ? 0 : first_;
   }
   stepper_.run_pass(view, passes_, gradient || piece.input_gradient ? Results::own : Results::none, piece);
   ++passes_;
@@ -99,6 +103,10 @@ void Pieces::backward(const TensorType& type, const float* gradient) {
     input_gradient.swap(reported);
   else
     copy_cropped(reported, shape, whole, input_gradient);
+  if (gathers) {
+    gather_rows(attached_, 0, samples_, whole.elements(), input_gradient);
+    keep_own_rows(view, whole.elements(), input_gradient);
+  }
   for (float& number : input_gradient) number /= scale;
   input_gradient_ = std::move(input_gradient);
 }

@@ -4,43 +4,30 @@
 #include <algorithm>
 
 #include "train/agreement.h"
+#include "train/row_exchange.h"
 
 namespace troika {
 namespace {
 
-// Passes the output for the rows of each share, of a batch of n, from the process with the share's
-// last layers to all.
+// Gathers the output for a batch of n, which the last layers make.
 void gather_output(const Trainer& trainer, int64_t n, std::vector<float>& output) {
-  const RankMap& map = trainer.layout().ranks();
-  const int64_t bytes = trainer.model()->output_shape().elements() * static_cast<int64_t>(sizeof(float));
-  std::vector<OwnedBytes> pieces;
-  for (int share = 0; share < map.shares(); ++share) {
-    const Range rows = balanced_split(n, map.shares(), share);
-    const int last = map.rank_of(share, map.part_at(map.positions() - 1, 0));
-    pieces.push_back({static_cast<size_t>(rows.begin * bytes), static_cast<size_t>(rows.end * bytes),
-                      trainer.ranks().process_of(last)});
-  }
-  trainer.ranks().all_gather(pieces, output.data());
+  gather_rows(trainer.attached(), trainer.layout().ranks().positions() - 1, n,
+              trainer.model()->output_shape().elements(), output);
 }
-
-// Whether another process may compute the last layers of this process's rows.
-bool is_output_elsewhere(const Trainer& trainer) { return trainer.peers().exist() && trainer.state().is_scattered(); }
 
 }  // namespace
 
 void make_room(const Trainer& trainer, BatchView& view, std::vector<float>& output) {
-  const bool is_elsewhere = is_output_elsewhere(trainer);
+  const bool is_elsewhere = are_rows_elsewhere(trainer.attached());
   const int64_t rows = is_elsewhere ? view.n : view.rows;
   output.resize(static_cast<size_t>(rows * trainer.model()->output_shape().elements()));
   view.first_output = is_elsewhere ? 0 : view.first;
 }
 
-void gather_rows(const Trainer& trainer, const BatchView& view, std::vector<float>& output) {
-  if (!is_output_elsewhere(trainer)) return;
+void gather_own_rows(const Trainer& trainer, const BatchView& view, std::vector<float>& output) {
+  if (!are_rows_elsewhere(trainer.attached())) return;
   gather_output(trainer, view.n, output);
-  const int64_t elements = trainer.model()->output_shape().elements();
-  output.erase(output.begin(), output.begin() + view.first * elements);
-  output.resize(static_cast<size_t>(view.rows * elements));
+  keep_own_rows(view, trainer.model()->output_shape().elements(), output);
 }
 
 void predict_rows(Trainer& trainer, const BatchView& view, Rows wants) {

@@ -10,7 +10,7 @@ enum class Rows { own, all };  // those of this process, or of all processes
 // The output for this process's rows of a batch, of which another process may compute the last
 // layers: then there is room for the whole batch until the rows are gathered. Collective.
 void make_room(const Trainer& trainer, BatchView& view, std::vector<float>& output);
-void gather_rows(const Trainer& trainer, const BatchView& view, std::vector<float>& output);
+void gather_own_rows(const Trainer& trainer, const BatchView& view, std::vector<float>& output);
 
 // Writes the network's output for the rows to `view.output`. Plans are prepared. Collective.
 void predict_rows(Trainer& trainer, const BatchView& view, Rows wants = Rows::own);

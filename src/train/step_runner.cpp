@@ -127,17 +127,17 @@ std::optional<Shape> StepRunner::input_gradient_shape() const {
 }
 
 void StepRunner::add_piece(RunArguments& a, const StepPiece& piece, const BatchView& batch, int rank) const {
-  const int64_t row = layout_.samples_of(Mode::train, batch.n, rank).begin - batch.first;
+  const Range range = layout_.samples_of(Mode::train, batch.n, rank);
   a.piece = piece.piece;
   a.adds_gradients = piece.adds_gradients;
   if (piece.output_gradient) {
-    a.target = piece.output_gradient + row * output_elements_;
-    a.target_bytes =
-        static_cast<size_t>(layout_.samples_of(Mode::train, batch.n, rank).size() * output_elements_) * sizeof(float);
+    a.target = piece.output_gradient + (range.begin - batch.first) * output_elements_;
+    a.target_bytes = static_cast<size_t>(range.size() * output_elements_) * sizeof(float);
   }
   const bool leads = layout_.ranks().channel_of(rank) == 0;
   if (piece.input_gradient && leads)
-    a.input_gradient = piece.input_gradient + row * piece.input_gradient_elements;
+    a.input_gradient =
+        piece.input_gradient + (range.begin - piece.first_input_gradient) * piece.input_gradient_elements;
 }
 
 void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,

@@ -33,6 +33,7 @@ struct StepPiece {
   const float* output_gradient = nullptr;
   float* input_gradient = nullptr;
   int64_t input_gradient_elements = 0;  // of a row
+  int64_t first_input_gradient = 0;     // the row of the batch that comes first
 };
 
 class StepRunner {

@@ -170,9 +170,6 @@ bool Trainer::forward(const Batch& batch, const ForwardOptions& options, StepRes
   const auto check = [&] {
     view = options.has_own_loss ? checks_.check_samples(batch) : checks_.check(batch);
     if (options.has_input_gradient) checks_.require_real_inputs();
-    if (options.has_input_gradient && state().is_scattered())
-      throw Error(Status::unsupported, "forward: input_gradient needs the first layers in every process; put the"
-                                       " devices of a share into one process");
     if (batch.origin) run_->stepper.check_order(*batch.origin);
   };
   const auto takes_stop = [&] { return take_stop_request(); };
@@ -182,7 +179,7 @@ bool Trainer::forward(const Batch& batch, const ForwardOptions& options, StepRes
   model_->parameters()->mark_newer(this);
   result = run_->pieces.forward(view, origin_of(batch), options, wants_results,
                                 output ? output->data() : nullptr);
-  if (output) gather_rows(*this, view, *output);
+  if (output) gather_own_rows(*this, view, *output);
   result.seconds = stopwatch.seconds();
   return true;
 }

@@ -26,6 +26,7 @@ class Trainer : public ParameterOwner {
   const std::shared_ptr<Model>& model() const { return model_; }
   const std::vector<DeviceId>& devices() const { return local_.devices; }
   const TrainerOptions& options() const { return run_->options; }
+  const Attachment& attached() const { return run_->attached; }
   const StepLayout& layout() const { return run_->attached.layout; }
   const LocalRanks& ranks() const { return run_->attached.ranks; }
   const ShardedState& state() const { return run_->attached.state; }

@@ -38,13 +38,18 @@ class GroupProcess : public ApiTest {
   void attach(const std::function<void(troika_trainer_options&)>& change = [](troika_trainer_options&) {},
               int32_t device_count = 2) {
     make_model();
-    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
-    options.momentum = 0.9;
-    options.group = group_;
-    options.deadline_ms = 20'000;
-    change(options);
-    const troika_device devices[] = {kCpu0, kCpu1};
-    expect_ok(troika_model_attach(model_, devices, device_count, &options, &trainer_, &error_));
+    attach_model(change, device_count);
+  }
+  // A network with several layers, and a loader of 21 images in batches of 7.
+  void attach_lenet(const std::function<void(troika_trainer_options&)>& change, int32_t device_count) {
+    expect_ok(troika_model_create(context_, "d2l_lenet", nullptr, &model_, &error_));
+    attach_model(change, device_count);
+    const int64_t image[] = {1, 28, 28};
+    expect_ok(troika_dataset_create_synthetic(context_, image, 3, 21, 10, 1, &dataset_, &error_));
+    troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+    options.batch = 7;
+    expect_ok(troika_loader_create(dataset_, &options, &loader_, &error_));
+    expect_ok(troika_trainer_divide_loader(trainer_, loader_, &error_));
   }
   // A loader that reads this process's rows.
   void load(int64_t n = 24, int32_t batch = 8) {
@@ -71,6 +76,16 @@ class GroupProcess : public ApiTest {
   troika_group group_ = nullptr;
 
  private:
+  void attach_model(const std::function<void(troika_trainer_options&)>& change, int32_t device_count) {
+    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+    options.momentum = 0.9;
+    options.group = group_;
+    options.deadline_ms = 20'000;
+    change(options);
+    const troika_device devices[] = {kCpu0, kCpu1, {TROIKA_DEVICE_CPU, 2}};
+    expect_ok(troika_model_attach(model_, devices, device_count, &options, &trainer_, &error_));
+  }
+
   const int rank_;
 };
 

@@ -1,6 +1,12 @@
 // Trainers of a group of two processes, as threads of one program: what the processes compare
 // before each batch, and errors of one of them.
+#include <array>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
 #include "api/group_process.h"
+#include "core/text.h"
 #include "state/safetensors.h"
 
 namespace troika::test {
@@ -184,11 +190,6 @@ TEST_F(GroupTrainers, PassTheOutputOfSplitLayersToAll) {
       outputs[p.rank()].resize(static_cast<size_t>(info.size_bytes) / sizeof(float));
       p.expect_ok(troika_tensor_to_host(output, outputs[p.rank()].data(), info.size_bytes, &p.error_));
       troika_tensor_destroy(output);
-      if (split == 0) return;
-      troika_forward_options options = TROIKA_FORWARD_OPTIONS_INIT;
-      options.input_gradient = 1;
-      p.expect_refused(troika_trainer_forward(p.trainer_, p.next(), &options, nullptr, nullptr, &p.error_),
-                       TROIKA_ERROR_UNSUPPORTED, "input_gradient needs the first layers in every process");
     });
     if (split == 0) {  // each process has its rows
       all = outputs[0];
@@ -199,6 +200,76 @@ TEST_F(GroupTrainers, PassTheOutputOfSplitLayersToAll) {
     }
   }
   EXPECT_EQ(all.size(), 8u * 3u);
+}
+
+// The gradients of the inputs of two passes, for the rows of a process: with the trainer's loss, and
+// with the caller's own. Then an update.
+std::array<std::vector<float>, 2> input_gradients(GroupProcess& p) {
+  std::array<std::vector<float>, 2> gradients;
+  for (const bool has_own_loss : {false, true}) {
+    troika_forward_options options = TROIKA_FORWARD_OPTIONS_INIT;
+    options.input_gradient = 1;
+    options.own_loss = has_own_loss;
+    const troika_batch batch = p.next();
+    troika_tensor output = nullptr;
+    p.expect_ok(troika_trainer_forward(p.trainer_, batch, &options, &output, nullptr, &p.error_));
+    p.expect_ok(troika_trainer_backward(p.trainer_, has_own_loss ? output : nullptr, &p.error_));
+    troika_tensor_info rows = TROIKA_TENSOR_INFO_INIT;
+    p.expect_ok(troika_tensor_describe(output, &rows, &p.error_));
+    std::vector<float>& gradient = gradients[has_own_loss];
+    gradient.assign(static_cast<size_t>(rows.dims[0]) * 28 * 28, std::numeric_limits<float>::quiet_NaN());
+    p.expect_ok(troika_trainer_get_input_gradient(
+        p.trainer_, gradient.data(), static_cast<int64_t>(gradient.size() * sizeof(float)), &p.error_));
+    troika_tensor_destroy(output);
+  }
+  p.expect_ok(troika_trainer_apply(p.trainer_, nullptr, &p.error_));
+  p.expect_ok(troika_trainer_check_replicas(p.trainer_, &p.error_));
+  return gradients;
+}
+
+void expect_near(const float* found, const std::vector<float>& expected, size_t first, size_t n) {
+  ASSERT_LE(first + n, expected.size());
+  float largest = 0;
+  for (const float number : expected) largest = std::max(largest, std::abs(number));
+  ASSERT_GT(largest, 0);
+  for (size_t i = 0; i < n; ++i) ASSERT_NEAR(found[i], expected[first + i], 1e-5f * largest) << "number " << i;
+}
+
+// The first layers are on devices of one process, and both see the gradients of their rows.
+TEST_F(GroupTrainers, PassTheGradientOfTheInputsToAll) {
+  struct Division {
+    troika_mesh mesh;
+    std::array<int32_t, 2> devices;  // of each process
+  };
+  const auto run_on = [&](const Division& division) {
+    std::array<std::array<std::vector<float>, 2>, 2> gradients;  // by process and pass
+    run([&](GroupProcess& p) {
+      p.attach_lenet([&](troika_trainer_options& options) { options.mesh = division.mesh; },
+                     division.devices[static_cast<size_t>(p.rank())]);
+      gradients[static_cast<size_t>(p.rank())] = input_gradients(p);
+    });
+    return gradients;
+  };
+  std::array<std::vector<float>, 2> whole;
+  const auto halves = run_on({{2, 1, 1, 0}, {1, 1}});  // each process has half of the rows
+  for (size_t pass = 0; pass < 2; ++pass) {
+    whole[pass] = halves[0][pass];
+    whole[pass].insert(whole[pass].end(), halves[1][pass].begin(), halves[1][pass].end());
+    ASSERT_EQ(whole[pass].size(), 7u * 28 * 28);
+  }
+  for (const Division& division :
+       {Division{{1, 2, 1, 0}, {1, 1}}, Division{{1, 4, 1, 0}, {1, 3}}, Division{{2, 2, 1, 0}, {1, 3}},
+        Division{{2, 2, 1, 0}, {3, 1}}, Division{{1, 2, 2, 0}, {1, 3}}, Division{{1, 1, 2, 0}, {1, 1}}}) {
+    SCOPED_TRACE(text(division.mesh.data, 'x', division.mesh.layer, 'x', division.mesh.channel, " on ",
+                      division.devices[0], " and ", division.devices[1]));
+    const auto gradients = run_on(division);
+    for (size_t pass = 0; pass < 2; ++pass) {
+      const auto& [first, second] = std::tie(gradients[0][pass], gradients[1][pass]);
+      EXPECT_GE(first.size() + second.size(), whole[pass].size());
+      expect_near(first.data(), whole[pass], 0, first.size());
+      expect_near(second.data(), whole[pass], whole[pass].size() - second.size(), second.size());
+    }
+  }
 }
 
 TEST_F(GroupTrainers, StopTogether) {
