@@ -36,7 +36,8 @@ typedef struct troika_group_options {
   /** The network interface ("eth0") or the address of this machine that other machines reach. NULL
    *  (default): loopback, or for rank 0 the host of `rendezvous`. Copied. */
   const char *network;
-  /** "gloo" or "mpi"; NULL (default): NCCL between GPUs, Gloo for the rest. Copied. */
+  /** "gloo", "mpi" or "nccl"; NULL (default): NCCL between GPUs; for the rest, shared memory within
+   *  a machine and Gloo between machines. Copied. */
   const char *transport;
   /** All processes prove to each other that they know it, before they exchange anything else. NULL
    *  (default): TROIKA_SECRET, or the contents of the file TROIKA_SECRET_FILE, if `rank` is not

@@ -576,6 +576,9 @@ TROIKA_API(troika_status) troika_trainer_memory(troika_trainer trainer, int32_t 
  * rules for the buffer are those of `troika_model_print`. Returns STOPPED, with nothing written, if
  * a stop is requested while the plan is compiled.
  *
+ * In a group the processes agree on the layouts of parameters with the first batch: before that,
+ * NOT_INITIALIZED.
+ *
  * Errors: INVALID_ARGUMENT (a batch below 1 or one that no step would take, a capacity below 0),
  * OUT_OF_MEMORY, UNSUPPORTED (an op that a device has no kernel for), BUSY, COMM, DETACHED. One
  * thread per trainer at a time.

@@ -11,8 +11,9 @@
 
 namespace troika {
 
-class Exchange;    // group/exchange.h
-class SharedLink;  // comm/processes/shared_link.h
+class Exchange;       // group/exchange.h
+class SharedLink;     // comm/processes/shared_link.h
+class MachineMemory;  // comm/processes/machine_memory.h
 class Transport;
 
 // A rank of the world that this process holds, and the device that computes for the rank.
@@ -28,11 +29,13 @@ struct World {
   bool needs_fixed_order = false;
 
   // ---- of several processes; empty: this process holds all ranks ----
-  std::vector<int> owners = {};                  // by rank: the process that holds the rank
-  std::vector<int> nodes = {};                   // by process: its machine
-  std::shared_ptr<SharedLink> link = nullptr;    // between the processes
-  std::shared_ptr<Exchange> exchange = nullptr;  // of all processes
-  bool takes_vendor_sums = true;                 // such as NCCL's, if sums may be added in any order
+  std::vector<int> owners = {};                     // by rank: the process that holds the rank
+  std::vector<int> nodes = {};                      // by process: its machine
+  std::shared_ptr<SharedLink> link = nullptr;       // between the processes
+  std::shared_ptr<MachineMemory> memory = nullptr;  // of processes of one machine; null: each has its own
+  std::shared_ptr<Exchange> exchange = nullptr;     // of all processes
+  Deadline deadline = Deadline::max();              // for creating the transport's groups
+  bool takes_vendor_sums = true;                    // such as NCCL's, if sums may be added in any order
   // Of the same ranks, for data in host memory.
   std::shared_ptr<Transport> host = nullptr;
   bool is_whole() const { return owners.empty(); }

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
+#include <set>
 
-#include "comm/local/local_transport.h"
 #include "comm/links.h"
+#include "comm/local/local_transport.h"
+#include "comm/processes/memory_communicator.h"
+#include "comm/processes/memory_exchange.h"
 #include "comm/processes/process_transport.h"
 #include "comm/processes/shared_link.h"
 #include "core/text.h"
@@ -17,6 +21,12 @@ const TransportDef process_transport{"processes", connects_processes,
                                      [](const World& world) -> std::unique_ptr<Transport> {
                                        return create_process_transport(world, local_transport.create(world));
                                      }};
+
+std::vector<int> all_of(const Exchange& exchange) {
+  std::vector<int> processes(static_cast<size_t>(exchange.size()));
+  std::iota(processes.begin(), processes.end(), 0);
+  return processes;
+}
 
 constexpr const TransportDef* kTransports[] = {&local_transport, &process_transport};
 
@@ -50,6 +60,26 @@ std::shared_ptr<SharedLink> connect_processes(const std::string& link, const std
 
 std::unique_ptr<Communicator> create_host_communicator(const std::shared_ptr<SharedLink>& link) {
   return create_process_communicator(link);
+}
+
+std::unique_ptr<Communicator> create_host_communicator(const std::shared_ptr<SharedLink>& link, Exchange& exchange,
+                                                       const std::shared_ptr<MachineMemory>& memory,
+                                                       Deadline deadline) {
+  const std::vector<int> processes = all_of(exchange);
+  if (!memory || !memory->reaches(processes)) return create_process_communicator(link);
+  auto ends = MemoryCommunicator::create(memory, link, exchange, processes, processes, deadline);
+  return std::move(ends[static_cast<size_t>(exchange.rank())]);
+}
+
+std::shared_ptr<MachineMemory> share_memory(Exchange& exchange, const std::vector<int>& nodes, Deadline deadline) {
+  const std::set<int> machines(nodes.begin(), nodes.end());
+  return machines.size() < nodes.size() ? std::make_shared<MachineMemory>(exchange, nodes, deadline) : nullptr;
+}
+
+std::shared_ptr<Exchange> exchange_in_memory(std::shared_ptr<Exchange> exchange,
+                                             const std::shared_ptr<MachineMemory>& memory, Deadline deadline) {
+  if (!memory || !memory->reaches(all_of(*exchange))) return exchange;
+  return std::make_shared<MemoryExchange>(std::move(exchange), memory, deadline);
 }
 
 std::unique_ptr<Messenger> create_host_messenger(const std::shared_ptr<SharedLink>& link) {

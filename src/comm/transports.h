@@ -26,8 +26,19 @@ std::shared_ptr<SharedLink> connect_processes(const std::string& link, const std
                                               std::shared_ptr<Exchange> exchange, const LinkSettings& settings,
                                               const char* end);
 
-// Return this process's end of a group with one rank per process, for data in host memory.
+// Finds the processes of each machine that share memory. `nodes`: by process, its machine. Returns
+// null if no machine has several processes. Collective. COMM.
+std::shared_ptr<MachineMemory> share_memory(Exchange& exchange, const std::vector<int>& nodes, Deadline deadline);
+// Returns an exchange whose messages pass in memory, or the same if not all processes share memory.
+// Collective. COMM.
+std::shared_ptr<Exchange> exchange_in_memory(std::shared_ptr<Exchange> exchange,
+                                             const std::shared_ptr<MachineMemory>& memory, Deadline deadline);
+
+// Return this process's end of a group with one rank per process, for data in host memory. With
+// memory that all processes share, data pass there; collective then.
 std::unique_ptr<Communicator> create_host_communicator(const std::shared_ptr<SharedLink>& link);
+std::unique_ptr<Communicator> create_host_communicator(const std::shared_ptr<SharedLink>& link, Exchange& exchange,
+                                                       const std::shared_ptr<MachineMemory>& memory, Deadline deadline);
 std::unique_ptr<Messenger> create_host_messenger(const std::shared_ptr<SharedLink>& link);
 
 }  // namespace troika

@@ -64,6 +64,9 @@ class Device {
 
   // OUT_OF_MEMORY naming device, bytes and `purpose`.
   virtual Buffer allocate(size_t bytes, const std::string& purpose) = 0;
+  // The same for memory that other processes of the machine read and write, if the device's share
+  // says so.
+  virtual Buffer allocate_shared(size_t bytes, const std::string& purpose) { return allocate(bytes, purpose); }
   // Both come after the launches so far. After the first returns, the source may change; when the
   // second returns, the bytes are there.
   virtual void copy_from_host(void* destination, const void* source, size_t bytes) = 0;
@@ -122,7 +125,8 @@ class BorrowedThread {
 // A replica's share of its device: its part of the CPU's cores.
 struct DeviceShare {
   int threads = 1;
-  std::vector<int> cores;  // to pin the worker to; empty: not pinned
+  std::vector<int> cores;      // to pin the worker to; empty: not pinned
+  bool shares_memory = false;  // with other processes
 };
 
 struct TransportDef;  // comm/transport.h

@@ -17,7 +17,9 @@ class Exchange {
  public:
   Exchange(std::shared_ptr<Member> member, int rank, int size)
       : member_(std::move(member)), rank_(rank), size_(size), lane_(member_->open_lane()) {}
-  virtual ~Exchange() { member_->close_lane(lane_); }
+  virtual ~Exchange() {
+    if (member_) member_->close_lane(lane_);
+  }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
@@ -48,8 +50,12 @@ class Exchange {
   // Makes all calls of this exchange fail in every process. Any thread.
   virtual void abort(const std::string& reason) noexcept { member_->abort(lane_, reason); }
 
+ protected:
+  // For an exchange that passes its messages in another way.
+  Exchange(int rank, int size) : rank_(rank), size_(size), lane_(-1) {}
+
  private:
-  const std::shared_ptr<Member> member_;
+  const std::shared_ptr<Member> member_;  // null: the messages pass in another way
   const int rank_, size_;
   const int64_t lane_;
 };

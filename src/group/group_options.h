@@ -16,12 +16,14 @@ struct GroupOptions {
   // The network interface, or the address, that this process listens at; empty: loopback for a
   // file, the host of a tcp:// rendezvous, and the way to that host for other ranks.
   std::string interface;
-  std::string transport;  // "gloo", "mpi" or "nccl"; empty: chosen by the devices
+  std::string transport;                 // "gloo", "mpi" or "nccl"; empty: chosen by the devices
   std::shared_ptr<Bootstrap> bootstrap;  // of "mpi://"; null for the others
-  std::string secret;     // all processes have the same; needed beyond loopback
+  std::string secret;                    // all processes have the same; needed beyond loopback
   int64_t connect_timeout_ms = 60'000;
   int64_t deadline_ms = 120'000;  // of each collective
 
+  // Whether the processes of a machine pass data in memory: unless the host names a link.
+  bool uses_memory() const { return transport.empty() || transport == "nccl"; }
   // The link for data in host memory, which NCCL does not carry.
   std::string link_name() const { return transport.empty() || transport == "nccl" ? "gloo" : transport; }
 };

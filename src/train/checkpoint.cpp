@@ -470,11 +470,8 @@ void load_checkpoint(Trainer& trainer, const std::string& path) {
                          " has another file of this name than rank 0, need the same in all processes"));
     reader->check_sums(sums);
     reader->read_values(values, slots);
-    if (!trainer.ranks().is_whole()) trainer.runner().allocate_state();
   });
   trainer.restore(state, std::move(slots), values);
-  // Slots of other processes are read from their devices, so that the values go there at once.
-  if (!trainer.ranks().is_whole()) trainer.sync().upload();
 }
 
 void save_average(Trainer& trainer, const std::string& path) {

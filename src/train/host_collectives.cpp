@@ -51,7 +51,8 @@ void narrow(const std::vector<float>& wide, DType dtype, void* data) {
 }
 
 void check_sum(const char* what, DType dtype) {
-  if (is_half(dtype) || dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64) return;
+  if (is_half(dtype) || dtype == DType::f32 || dtype == DType::f64 || dtype == DType::i32 || dtype == DType::i64)
+    return;
   throw Error(Status::unsupported,
               text(what, ": the tensor is ", name_of(dtype), ", sums are of f32, f64, i32, i64, f16 or bf16"));
 }
@@ -69,6 +70,7 @@ void require_axis(const char* what, const TensorType& type) {
 
 struct HostCollectives::Connection {
   std::shared_ptr<SharedLink> link;
+  std::shared_ptr<Exchange> exchange;  // as fast as can be
   std::unique_ptr<Communicator> communicator;
   std::unique_ptr<Messenger> messenger;
 };
@@ -100,11 +102,16 @@ void HostCollectives::attempt(F f) {
 // Two processes may send each other a message first, while the others make another call: the first
 // call of each process connects, whatever it is.
 void HostCollectives::connect() {
-  if (!connection_ && group_.size() > 1) attempt([&] {
+  if (!connection_ && group_.size() > 1)
+    attempt([&] {
       auto connected = std::make_unique<Connection>();
       connected->link = connect_processes(group_.options().link_name(), plugin_folder_, exchange_,
                                           {group_.options().interface, deadline()}, "the end of a group");
-      connected->communicator = create_host_communicator(connected->link);
+      std::vector<int> nodes;
+      for (int process = 0; process < group_.size(); ++process) nodes.push_back(group_.process(process).node);
+      const auto memory = group_.options().uses_memory() ? share_memory(*exchange_, nodes, deadline()) : nullptr;
+      connected->exchange = exchange_in_memory(exchange_, memory, deadline());
+      connected->communicator = create_host_communicator(connected->link, *exchange_, memory, deadline());
       connected->communicator->reserve(1);
       connected->messenger = create_host_messenger(connected->link);
       connection_ = std::move(connected);
@@ -113,7 +120,8 @@ void HostCollectives::connect() {
 
 std::vector<std::string> HostCollectives::agree(const char* what, const std::string& own) {
   connect();
-  return exchange_->all_gather(what, own, deadline());
+  Exchange& exchange = connection_ ? *connection_->exchange : *exchange_;
+  return exchange.all_gather(what, own, deadline());
 }
 
 void HostCollectives::agree_on_type(const char* what, const TensorType& type, int root) {
@@ -129,8 +137,8 @@ void HostCollectives::agree_on_type(const char* what, const TensorType& type, in
       first = theirs;
     }
     if (theirs != first)
-      throw Error(Status::mismatch,
-                  text(what, ": the tensor of rank ", rank, " is ", print(theirs), ", that of rank 0 is ", print(first)));
+      throw Error(Status::mismatch, text(what, ": the tensor of rank ", rank, " is ", print(theirs),
+                                         ", that of rank 0 is ", print(first)));
     if (their_root != first_root)
       throw Error(Status::mismatch,
                   text(what, ": root is ", their_root, " in rank ", rank, ", and ", first_root, " in rank 0"));
@@ -265,7 +273,8 @@ void HostCollectives::receive(int from, const TensorType& type, void* data) {
       messenger.receive(from, data_slot, theirs == type ? data : others.data(), theirs.bytes(), deadline());
   });
   if (theirs != type)
-    throw Error(Status::mismatch, text("receive: rank ", from, " has sent ", print(theirs), ", the tensor is ", print(type)));
+    throw Error(Status::mismatch,
+                text("receive: rank ", from, " has sent ", print(theirs), ", the tensor is ", print(type)));
 }
 
 }  // namespace troika

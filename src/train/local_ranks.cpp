@@ -39,6 +39,7 @@ LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const 
     if (layout.spec().logical_shards > 0) share.threads = 1;
     if (layout.ranks().channels() > 1) share.threads = std::max(1, context.cpu_threads() / n);
     if (local.threads > 0) share.threads = local.threads;
+    share.shares_memory = local.memory != nullptr;
     opened.push_back(context.backends().open(local.devices[static_cast<size_t>(i)], share));
   }
   for (size_t i = 0; i < opened.size(); ++i) {
@@ -86,6 +87,10 @@ void LocalRanks::all_gather(const std::vector<OwnedBytes>& pieces, void* data) c
   }
 }
 
+std::vector<std::string> LocalRanks::gather_texts(const char* what, const std::string& own) const {
+  return exchange_->all_gather(what, own, std::chrono::steady_clock::now() + deadline_);
+}
+
 void LocalRanks::rethrow(const std::exception_ptr& error) const {
   const std::string reason = exchange_ ? exchange_->failure() : "";
   try {
@@ -104,7 +109,15 @@ void LocalRanks::abort(const std::string& reason) const {
 void LocalRanks::connect(const Context& context, const LocalDevices& local,
                          const std::vector<std::shared_ptr<Device>>& devices, const StepLayout& layout) {
   const RankMap& map = layout.ranks();
-  World world{map.size(), {}, layout.spec().logical_shards > 0, local.owners, local.nodes, local.link, local.exchange,
+  World world{map.size(),
+              {},
+              layout.spec().logical_shards > 0,
+              local.owners,
+              local.nodes,
+              local.link,
+              local.memory,
+              local.exchange,
+              std::chrono::steady_clock::now() + deadline_,
               local.takes_vendor_sums};
   for (size_t i = 0; i < ranks_.size(); ++i) world.local.push_back({ranks_[i].rank, devices[i]});
   if (!world.is_whole()) world.host = create_host_transport(world);

@@ -20,9 +20,10 @@ struct LocalDevices {
   // ---- of several processes; null and empty: this process holds the whole world ----
   std::shared_ptr<Exchange> exchange;
   std::shared_ptr<SharedLink> link;
-  std::vector<int> owners;  // by rank: the process that holds the rank
-  std::vector<int> nodes;   // by process: its machine
-  bool takes_vendor_sums = true;  // World::takes_vendor_sums
+  std::shared_ptr<MachineMemory> memory;  // null: each process has its own
+  std::vector<int> owners;                // by rank: the process that holds the rank
+  std::vector<int> nodes;                 // by process: its machine
+  bool takes_vendor_sums = true;          // World::takes_vendor_sums
 
   // This process holds the whole world: rank i is on devices[i].
   LocalDevices(std::vector<DeviceId> all);
@@ -70,6 +71,8 @@ class LocalRanks {
   // Passes pieces of host memory from their owners, which are processes, to all processes.
   // Collective. COMM.
   void all_gather(const std::vector<OwnedBytes>& pieces, void* data) const;
+  // Passes a text to all processes, and returns those of all, by process. Collective. COMM.
+  std::vector<std::string> gather_texts(const char* what, const std::string& own) const;
   // Passes `bytes` of a process to all.
   void broadcast(int process, void* data, size_t bytes) const { all_gather({{0, bytes, process}}, data); }
   void abort(const std::string& reason) const;  // ends the groups of all ranks

@@ -63,6 +63,12 @@ void Replica::allocate_state(const StateTable& state) {
   buckets_ = &state.buckets();
 }
 
+void Replica::release() {
+  plans_.clear();
+  traced_plan_ = nullptr;
+  state_.release();
+}
+
 void Replica::share_state(const StateTable& state, const Replica& owner) {
   state_.share(owner.state_);
   buckets_ = &state.buckets();

@@ -63,6 +63,7 @@ class Replica {
   StateMemory& state() { return state_; }
   const StateMemory& state() const { return state_; }
   void allocate_state(const StateTable& state);  // of a table that is placed
+  void release();                                // plans and state, before any run
   // Uses the memory of another replica on the same device, which has it for longer.
   void share_state(const StateTable& state, const Replica& owner);
 

@@ -7,19 +7,47 @@
 #include <set>
 
 #include "core/text.h"
+#include "train/layout_agreement.h"
 #include "train/state_slice.h"
 
 namespace troika {
 
 ShardedState::ShardedState(const StepLayout& layout, const LocalRanks& ranks, const ParameterStore& store)
-    : layout_(layout), ranks_(ranks), store_(store) {
+    : layout_(layout), ranks_(ranks), store_(store), has_agreed_(ranks.is_whole()) {
   for (int part = 0; part < layout.ranks().parts(); ++part) {
     tables_.push_back(layout.make_state_table(part));
-    // Buckets have the same bytes in all processes, whatever layouts their kernels prefer.
-    if (!ranks.is_whole()) tables_.back().place();
     are_everywhere_.push_back(every_process_holds(part));
   }
 }
+
+// ---- layouts ----
+
+bool ShardedState::agree_on_layouts() {
+  agree_on_plain_layouts();  // of parts without a plan: no local rank has them, or any sample
+  if (have_same_layouts(ranks_, layout_.ranks(), tables_)) return true;
+  for (const auto& [rank, replica] : ranks_) replica->release();
+  for (int part = 0; part < layout_.ranks().parts(); ++part) {
+    tables_[static_cast<size_t>(part)] = layout_.make_state_table(part);
+    tables_[static_cast<size_t>(part)].place();
+  }
+  return false;
+}
+
+void ShardedState::agree_on_plain_layouts() {
+  if (has_agreed_) return;
+  for (StateTable& table : tables_)
+    if (!table.is_placed()) table.place();
+  has_agreed_ = true;
+}
+
+void ShardedState::require_agreement(const char* what) const {
+  if (!has_agreed_)
+    throw Error(Status::not_initialized, text(what,
+                                              ": the processes of a group agree on the layouts of a model with"
+                                              " their first batch; train, evaluate or predict together first"));
+}
+
+// ---- memory ----
 
 bool ShardedState::is_allocated() const {
   return std::all_of(ranks_.begin(), ranks_.end(),
@@ -37,6 +65,7 @@ void ShardedState::pack() {
 
 void ShardedState::share(const ShardedState& owner) {
   tables_ = owner.tables_;
+  has_agreed_ = owner.has_agreed_;
   for (const auto& [rank, replica] : ranks_) replica->share_state(table_of(rank), owner.ranks_.at(rank));
 }
 

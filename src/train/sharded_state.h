@@ -23,6 +23,21 @@ class ShardedState {
   bool is_scattered() const {
     return std::find(are_everywhere_.begin(), are_everywhere_.end(), false) != are_everywhere_.end();
   }
+  bool is_split() const { return !ranks_.is_whole(); }  // over processes
+
+  // ---- layouts: the same in all processes ----
+  // Whether they are: always if this process holds the whole world, else after one of the calls
+  // that follow.
+  bool has_agreed() const { return has_agreed_; }
+  // Compares the layouts that the first plans have decided. Returns false if processes differ:
+  // then the state is released, all layouts are plain, and the plans must be compiled again.
+  // Collective. COMM.
+  bool agree_on_layouts();
+  // Before any plan: all layouts are plain. All processes call it.
+  void agree_on_plain_layouts();
+  // NOT_INITIALIZED before the processes have agreed: `what` is a call of one process alone.
+  void require_agreement(const char* what) const;
+
   // Whether every rank has memory for its state. A rank may lack it after a plan ran out of memory.
   bool is_allocated() const;
   void allocate();  // on the replicas that have no memory for their state yet
@@ -63,8 +78,9 @@ class ShardedState {
   const StepLayout& layout_;
   const LocalRanks& ranks_;
   const ParameterStore& store_;
-  std::vector<StateTable> tables_;  // by part
+  std::vector<StateTable> tables_;    // by part
   std::vector<bool> are_everywhere_;  // by part: each process holds the part
+  bool has_agreed_;
 };
 
 }  // namespace troika

@@ -14,8 +14,8 @@ constexpr size_t kMostAdded = size_t{1} << 30;  // bytes per launch: kernels cou
 }  // namespace
 
 void StateMemory::allocate(const StateTable& state, int share) {
-  Buffer parameters = device_.allocate(state.segment_bytes(Segment::parameters), "memory for parameters");
-  Buffer gradients = device_.allocate(state.segment_bytes(Segment::gradients), "memory for gradients");
+  Buffer parameters = device_.allocate_shared(state.segment_bytes(Segment::parameters), "memory for parameters");
+  Buffer gradients = device_.allocate_shared(state.segment_bytes(Segment::gradients), "memory for gradients");
   Buffer optimizer = device_.allocate(state.segment_bytes(Segment::optimizer, share), "memory for optimizer state");
   parameters_ = std::move(parameters);
   gradients_ = std::move(gradients);
@@ -23,6 +23,11 @@ void StateMemory::allocate(const StateTable& state, int share) {
   bases_.parameters = parameters_.get();
   bases_.gradients = gradients_.get();
   bases_.optimizer = optimizer_.get();
+}
+
+void StateMemory::release() {
+  for (Buffer* buffer : {&parameters_, &gradients_, &optimizer_}) *buffer = no_buffer();
+  bases_.parameters = bases_.gradients = bases_.optimizer = nullptr;
 }
 
 void StateMemory::share(const StateMemory& owner) {

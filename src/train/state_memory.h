@@ -20,6 +20,7 @@ class StateMemory : public PackedState {
 
   // The memory is zeroed. The table is placed; `share` is the rank's share of the samples.
   void allocate(const StateTable& state, int share);
+  void release();
   // Uses the memory of another one on the same device, which must outlive this.
   void share(const StateMemory& owner);
   bool is_allocated() const { return bases_.parameters != nullptr; }

@@ -33,6 +33,7 @@ void StateSync::upload() {
   if (!averages_are_started_) start_averages();
   for (const auto& [name, values] : host_slots_) state_.write(Role::optimizer_state, name, values.data());
   host_slots_.clear();
+  slots_are_restored_ = false;
 }
 
 // Averages start with the values of the parameters.
@@ -94,7 +95,12 @@ void StateSync::pull() {
   uploaded_version_ = store.version();
 }
 
-HostSlots StateSync::read_slots() const {
+HostSlots StateSync::read_slots() {
+  if (slots_are_restored_ && state_.is_split()) {
+    state_.agree_on_plain_layouts();
+    state_.allocate();
+    upload();
+  }
   const ParameterStore& store = *model_.parameters();
   HostSlots slots;
   for (const std::string& slot : layout_.spec().slots())

@@ -33,7 +33,10 @@ class StateSync {
   // A step has begun: the devices hold the newest values.
   void mark_stepped() { buffers_are_shared_ = layout_.ranks().shares() == 1; }
   // Restored values, which the next upload copies.
-  void restore_slots(HostSlots slots) { host_slots_ = std::move(slots); }
+  void restore_slots(HostSlots slots) {
+    host_slots_ = std::move(slots);
+    slots_are_restored_ = true;
+  }
   void restore_loss_scale(std::array<float, 2> loss_scale);
   void restore_updates(const std::vector<int64_t>& updates);
 
@@ -45,7 +48,9 @@ class StateSync {
 
   // ---- to the host ----
   void pull();  // into the model's store, all
-  HostSlots read_slots() const;
+  // Slots of other processes are read from their devices. Collective if a process lacks a part of
+  // the model.
+  HostSlots read_slots();
   // Whether the devices have the store's values, or newer ones.
   bool is_uploaded() const { return state_.is_allocated() && uploaded_version_ == model_.parameters()->version(); }
 
@@ -60,7 +65,8 @@ class StateSync {
   bool loss_scale_is_uploaded_ = true;
   std::vector<int64_t> updates_;
   bool updates_are_uploaded_ = true;
-  HostSlots host_slots_;  // to upload
+  HostSlots host_slots_;             // to upload
+  bool slots_are_restored_ = false;  // and not uploaded: each process has those of its ranks
   bool averages_are_started_ = false;
   std::map<std::string, std::vector<float>> set_aside_;  // parameters, while their averages are in use
   bool buffers_are_shared_ = true;

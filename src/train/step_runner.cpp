@@ -28,10 +28,25 @@ void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active, const 
   if (n > largest_batch_)
     for (const LocalRank& local : ranks_) local.replica->drop_samples();
   largest_batch_ = std::max(largest_batch_, n);
+  compile_plans(mode, n, active, form, interruption);
+  if (!state_.has_agreed() && !state_.agree_on_layouts()) {
+    log_.write(LogTopic::plan, LogLevel::info, "processes prefer different layouts of parameters: all are plain");
+    compile_plans(mode, n, active, form, interruption);
+  }
+  state_.allocate();
+  require_address_space(kRoomOfLibraries);  // for the run, of which no rank has begun yet
+}
+
+void StepRunner::compile_plans(Mode mode, int64_t n, const ActiveRanks& active, const PlanForm& form,
+                               const Interruption& interruption) {
   for (int rank : active.ranks) {
     Replica& replica = ranks_.at(rank);
-    const PlanKey key{mode, layout_.samples_of(mode, n, rank, active.is_alone).size(), mode == Mode::train ? n : 0,
-                      active.is_alone, form.output, form.step};
+    const PlanKey key{mode,
+                      layout_.samples_of(mode, n, rank, active.is_alone).size(),
+                      mode == Mode::train ? n : 0,
+                      active.is_alone,
+                      form.output,
+                      form.step};
     if (replica.use(key)) continue;
     CompileRequest request = layout_.request(mode, n, rank, active.is_alone);
     request.output = form.output;
@@ -42,8 +57,6 @@ void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active, const 
     log_.write(LogTopic::plan, LogLevel::info,
                text("compiled plan ", replica.current_plan().name, ", arena ", replica.arena_bytes(), " bytes"));
   }
-  state_.allocate();
-  require_address_space(kRoomOfLibraries);  // for the run, of which no rank has begun yet
 }
 
 // Returns the factor of the loss's gradient, for plans that are fed one.

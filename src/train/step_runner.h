@@ -46,8 +46,6 @@ class StepRunner {
   // earlier plans stay. The plans of an update are for no batch: `n` is 0. OUT_OF_MEMORY also if
   // the process's limit leaves libraries too little for the run.
   void prepare(Mode mode, int64_t n, const ActiveRanks& active, const PlanForm& form = {});
-  // Allocates the state before any plan is prepared. The table is placed. OUT_OF_MEMORY.
-  void allocate_state() { state_.allocate(); }
   // Runs the prepared plans. If one rank fails, all ranks are ended, and the first error is thrown.
   void run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
            Results wants = Results::own, const StepPiece& piece = {});
@@ -67,6 +65,8 @@ class StepRunner {
   const RunResults& results() const { return ranks_.at(reporter_).results(); }
 
  private:
+  void compile_plans(Mode mode, int64_t n, const ActiveRanks& active, const PlanForm& form,
+                     const Interruption& interruption);
   template <typename Start>
   void run_each(const ActiveRanks& active, Start start);
   RunArguments arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,

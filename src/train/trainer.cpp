@@ -239,6 +239,7 @@ void Trainer::set_frozen(int group, bool is_frozen) {
 std::string Trainer::explain(int64_t batch) {
   check_usable();
   if (batch < 1) throw Error(Status::invalid_argument, text("explain: batch is ", batch, ", needs at least 1"));
+  state().require_agreement("explain");
   prepare(Mode::train, batch, ranks().all());
   return print_plans(ranks());
 }

@@ -81,7 +81,7 @@ class Trainer : public ParameterOwner {
   // ---- training state ----
   TrainingState training_state() const { return run_->stepper.state(); }
   const std::vector<std::string>& trainable() const { return layout().trainable(); }  // in the model's order
-  HostSlots read_slots() const { return run_->sync.read_slots(); }
+  HostSlots read_slots() { return run_->sync.read_slots(); }
   // Takes over a state. Its slots are those that the local ranks hold; `values` are by entry of the
   // model's store.
   void restore(const TrainingState& state, HostSlots slots, const std::vector<std::vector<std::byte>>& values);

@@ -24,7 +24,7 @@ bool TrainingRun::is_frozen(int group) const {
 }
 
 std::unique_ptr<TrainingRun> TrainingRun::with_frozen(const Context& context, Model& model, const LocalDevices& local,
-                                                      int group, bool is_frozen) const {
+                                                      int group, bool is_frozen) {
   TrainerOptions changed = options;
   changed.groups[static_cast<size_t>(group)].is_frozen = is_frozen;
   auto next = std::make_unique<TrainingRun>(context, model, local, changed);

@@ -20,7 +20,7 @@ struct TrainingRun {
   // Returns a run that goes on from this one, with the group frozen or thawed. Parameters that both
   // runs train keep their slots. The model's store has the newest values.
   std::unique_ptr<TrainingRun> with_frozen(const Context& context, Model& model, const LocalDevices& local, int group,
-                                           bool is_frozen) const;
+                                           bool is_frozen);
 
   const TrainerOptions options;
   Attachment attached;

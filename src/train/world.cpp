@@ -62,8 +62,9 @@ Fields fields_of(const Context& context, const Model& model, const TrainerOption
       {"the number of groups", text(o.groups.size())},
   };
   for (size_t group = 0; group < o.groups.size(); ++group)
-    fields.emplace_back(text("group ", group), text(o.groups[group].pattern, o.groups[group].is_frozen ? ", frozen, " : ", ",
-                                                    print_settings(o, o.groups[group].settings)));
+    fields.emplace_back(text("group ", group),
+                        text(o.groups[group].pattern, o.groups[group].is_frozen ? ", frozen, " : ", ",
+                             print_settings(o, o.groups[group].settings)));
   return fields;
 }
 
@@ -124,8 +125,7 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
     std::vector<Offer> all;
     for (const std::string& message : exchange->all_gather("attaching a model", own.encode(), deadline))
       all.push_back(Offer::decode(message));
-    for (int rank = 1; rank < group.size(); ++rank)
-      compare(all[static_cast<size_t>(rank)].fields, all[0].fields, rank);
+    for (int rank = 1; rank < group.size(); ++rank) compare(all[static_cast<size_t>(rank)].fields, all[0].fields, rank);
 
     // Channels and layers are split among neighbours.
     std::vector<int> order(static_cast<size_t>(group.size()));
@@ -139,8 +139,8 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
         if (process == group.rank()) held.push_back(static_cast<int>(owners.size()));
         owners.push_back(process);
         if (device.kind != kind)
-          throw Error(Status::mismatch, text("troika_model_attach: rank ", process, " has ", device, ", rank ", group.rank(),
-                                             " has ", devices[0], "; need devices of one kind"));
+          throw Error(Status::mismatch, text("troika_model_attach: rank ", process, " has ", device, ", rank ",
+                                             group.rank(), " has ", devices[0], "; need devices of one kind"));
       }
     const int world_size = static_cast<int>(owners.size());
     LocalDevices local(world_size, std::move(held), std::move(devices));
@@ -155,7 +155,8 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
     }
     local.link = connect_processes(group.options().link_name(), context.plugin_folder(), exchange,
                                    {group.options().interface, deadline}, "the end of a trainer");
-    local.exchange = std::move(exchange);
+    if (group.options().uses_memory()) local.memory = share_memory(*exchange, local.nodes, deadline);
+    local.exchange = exchange_in_memory(exchange, local.memory, deadline);
     return local;
   } catch (const std::exception& e) {
     exchange->abort(e.what());

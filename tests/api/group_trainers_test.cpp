@@ -50,8 +50,7 @@ TEST_F(GroupTrainers, CompareSettings) {
   run([&](GroupProcess& p) {
     p.attach();
     p.load();
-    if (p.rank() == 0)
-      p.expect_ok(troika_trainer_set_option(p.trainer_, -1, TROIKA_OPTION_MOMENTUM, 0.5, &p.error_));
+    if (p.rank() == 0) p.expect_ok(troika_trainer_set_option(p.trainer_, -1, TROIKA_OPTION_MOMENTUM, 0.5, &p.error_));
     p.expect_refused(p.step(), TROIKA_ERROR_MISMATCH, "rank 1 has other settings than rank 0");
   });
 }
@@ -140,7 +139,8 @@ TEST_F(GroupTrainers, ShareTheErrorOfALoad) {
     p.expect_ok(troika_trainer_save(p.trainer_, file.c_str(), &p.error_));
     const std::vector<float> before = p.weights();
     const std::string path = p.rank() == 1 ? file + ".lost" : file;
-    p.expect_refused(troika_trainer_load(p.trainer_, path.c_str(), nullptr, &p.error_), TROIKA_ERROR_NOT_FOUND, "state.lost");
+    p.expect_refused(troika_trainer_load(p.trainer_, path.c_str(), nullptr, &p.error_), TROIKA_ERROR_NOT_FOUND,
+                     "state.lost");
     EXPECT_EQ(p.weights(), before);
     p.expect_ok(p.step());
     p.expect_ok(troika_trainer_load(p.trainer_, file.c_str(), nullptr, &p.error_));
@@ -202,8 +202,8 @@ TEST_F(GroupTrainers, PassTheOutputOfSplitLayersToAll) {
   EXPECT_EQ(all.size(), 8u * 3u);
 }
 
-// The gradients of the inputs of two passes, for the rows of a process: with the trainer's loss, and
-// with the caller's own. Then an update.
+// The gradients of the inputs of two passes, for the rows of a process: with the trainer's loss,
+// and with the caller's own. Then an update.
 std::array<std::vector<float>, 2> input_gradients(GroupProcess& p) {
   std::array<std::vector<float>, 2> gradients;
   for (const bool has_own_loss : {false, true}) {
@@ -218,8 +218,8 @@ std::array<std::vector<float>, 2> input_gradients(GroupProcess& p) {
     p.expect_ok(troika_tensor_describe(output, &rows, &p.error_));
     std::vector<float>& gradient = gradients[has_own_loss];
     gradient.assign(static_cast<size_t>(rows.dims[0]) * 28 * 28, std::numeric_limits<float>::quiet_NaN());
-    p.expect_ok(troika_trainer_get_input_gradient(
-        p.trainer_, gradient.data(), static_cast<int64_t>(gradient.size() * sizeof(float)), &p.error_));
+    p.expect_ok(troika_trainer_get_input_gradient(p.trainer_, gradient.data(),
+                                                  static_cast<int64_t>(gradient.size() * sizeof(float)), &p.error_));
     troika_tensor_destroy(output);
   }
   p.expect_ok(troika_trainer_apply(p.trainer_, nullptr, &p.error_));
@@ -288,7 +288,8 @@ TEST_F(GroupTrainers, EndWhenOneMakesAnotherCall) {
     p.attach();
     p.load();
     troika_metrics metrics = TROIKA_METRICS_INIT;
-    const troika_status status = p.rank() == 0 ? p.step() : troika_trainer_evaluate(p.trainer_, p.loader_, &metrics, &p.error_);
+    const troika_status status =
+        p.rank() == 0 ? p.step() : troika_trainer_evaluate(p.trainer_, p.loader_, &metrics, &p.error_);
     p.expect_refused(status, TROIKA_ERROR_COMM, "calls");
   });
 }

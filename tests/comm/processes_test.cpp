@@ -1,5 +1,5 @@
-// Groups whose ranks are in several processes, over Gloo: the same bits as on threads, deadlines
-// and aborts. The processes are threads here, each with its own end of the link.
+// Groups whose ranks are in several processes, over Gloo and in shared memory: the same bits as on
+// threads, deadlines and aborts. The processes are threads here, each with its own end of the link.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,6 +10,8 @@
 #include "comm/processes/process_transport.h"
 #include "comm/transports.h"
 #include "core/float16.h"
+#include "core/shared_memory.h"
+#include "core/text.h"
 #include "group/processes.h"
 
 namespace troika {
@@ -20,17 +22,23 @@ struct Division {
   std::vector<int> owners, nodes = {};
 };
 
+enum class Way { link, memory };  // of data between processes of a machine
+constexpr Way kWays[] = {Way::link, Way::memory};
+const char* name_of(Way way) { return way == Way::link ? "over the link" : "in memory"; }
+
 // A world whose ranks are divided over processes.
 class WorldOfProcesses {
  public:
-  explicit WorldOfProcesses(const Division& division)
+  explicit WorldOfProcesses(const Division& division, Way way = Way::link)
       : processes_(*std::max_element(division.owners.begin(), division.owners.end()) + 1),
         transports_(static_cast<size_t>(processes_)) {
     groups_ = join_group(group_options(processes_, folder_));
     on_every_process(processes_, [&](int process) {
       World world{static_cast<int>(division.owners.size()), {}, false, division.owners, division.nodes};
-      world.link = connect_processes("gloo", TROIKA_PLUGIN_FOLDER, groups_[static_cast<size_t>(process)]->create_exchange(),
-                                     {"", in(20s)}, "the end of a test");
+      world.exchange = groups_[static_cast<size_t>(process)]->create_exchange();
+      world.link = connect_processes("gloo", TROIKA_PLUGIN_FOLDER, world.exchange, {"", in(20s)}, "the end of a test");
+      if (world.nodes.empty()) world.nodes.resize(static_cast<size_t>(processes_));
+      if (way == Way::memory) world.memory = share_memory(*world.exchange, world.nodes, in(20s));
       transports_[static_cast<size_t>(process)] = create_process_transport(world, local_transport.create(world));
     });
   }
@@ -106,12 +114,14 @@ void expect_the_bits_of_threads(const Body& body) {
       return [&](Communicator& own) { results[static_cast<size_t>(own.rank())] = body(own); };
     };
     expect_no_errors(on_every_rank(static_cast<int>(n), 8, on_ranks(expected)));
-    WorldOfProcesses world(division);
-    const auto ends = world.communicators(all_ranks(n), 8);
-    expect_no_errors(on_every_rank(ends, on_ranks(found)));
-    for (size_t rank = 0; rank < n; ++rank)
-      EXPECT_TRUE(expected[rank] == found[rank]) << "rank " << rank << " of " << join(division.owners, " ") << " on machines "
-                                                << join(division.nodes, " ");
+    for (const Way way : kWays) {
+      WorldOfProcesses world(division, way);
+      const auto ends = world.communicators(all_ranks(n), 8);
+      expect_no_errors(on_every_rank(ends, on_ranks(found)));
+      for (size_t rank = 0; rank < n; ++rank)
+        EXPECT_TRUE(expected[rank] == found[rank]) << "rank " << rank << " of " << join(division.owners, " ")
+                                                  << " on machines " << join(division.nodes, " ") << ", " << name_of(way);
+    }
   }
 }
 
@@ -212,8 +222,32 @@ TEST(Processes, AgreeOnFlags) {
   });
 }
 
+// A block that other processes can map is used in place; some ranks have one.
+TEST(Processes, SumDataThatProcessesShare) {
+  expect_the_bits_of_threads([](Communicator& own) {
+    constexpr size_t kFirst = 12;  // the data begin within the block
+    const std::vector<float> first = numbers(own.rank(), 5'000, 3);
+    const SharedMemory block((first.size() + kFirst) * sizeof(float));
+    std::vector<float> elsewhere(first.size());
+    float* const data = own.rank() % 3 == 1 ? elsewhere.data() : reinterpret_cast<float*>(block.data()) + kFirst;
+    std::vector<float> found;
+    for (int round = 0; round < 3; ++round) {
+      std::copy(first.begin(), first.end(), data);
+      own.start(0, Collective::all_reduce(DType::f32, 5'000), data);
+      own.wait(0, in(20s));
+      found.insert(found.end(), data, data + 5'000);
+    }
+    // The block ends when no rank reads it any more.
+    int32_t flag = 1;
+    own.start(1, Collective::all_of(), &flag);
+    own.wait(1, in(20s));
+    return found;
+  });
+}
+
 TEST(Processes, HaveSeveralGroupsOfSomeRanks) {
-  WorldOfProcesses world({{0, 0, 1, 1}});
+  for (const Way way : kWays) {
+  WorldOfProcesses world({{0, 0, 1, 1}}, way);
   const auto across = world.communicators({0, 2}, 1), others = world.communicators({3, 1}, 1),
              within = world.communicators({0, 1}, 1), all = world.communicators({0, 1, 2, 3}, 1);
   std::vector<float> sums(8);
@@ -232,7 +266,8 @@ TEST(Processes, HaveSeveralGroupsOfSomeRanks) {
   sum(*within[0], 5, sums[4]);
   sum(*within[1], 6, sums[5]);
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(sums, (std::vector<float>{3, 3, 7, 7, 11, 11, 0, 0}));
+  EXPECT_EQ(sums, (std::vector<float>{3, 3, 7, 7, 11, 11, 0, 0})) << name_of(way);
+  }
 }
 
 TEST(Processes, PassMessages) {
@@ -276,8 +311,45 @@ TEST(Processes, EndAtTheDeadlineAndNameTheProcess) {
   ends[0]->abort("the test ends");
 }
 
+TEST(Processes, EndAtTheDeadlineInMemory) {
+  WorldOfProcesses world({{0, 1, 2}}, Way::memory);
+  const auto ends = world.communicators({0, 1, 2}, 2);
+  const auto errors = on_every_rank(ends, [](Communicator& own) {
+    float x = 0;
+    if (own.rank() == 1) return;
+    own.start(0, Collective::all_reduce(DType::f32, 1), &x);
+    own.wait(0, in(200ms));
+  });
+  for (size_t rank : {0u, 2u})
+    EXPECT_EQ(errors[rank], text("comm: all_reduce 0: rank ", rank,
+                                 " of 3 waited past the deadline; process 1 has not sent its part"));
+  // It has started, and does not do its part.
+  const auto others = on_every_rank(ends, [](Communicator& own) {
+    std::vector<float> x(1000);
+    own.start(1, Collective::all_reduce(DType::f32, 1000), x.data());
+    if (own.rank() != 1) own.wait(1, in(200ms));
+  });
+  for (size_t rank : {0u, 2u})
+    EXPECT_EQ(others[rank], text("comm: all_reduce 1: rank ", rank,
+                                 " of 3 waited past the deadline; process 1 has not done its part"));
+  ends[0]->abort("the test ends");
+}
+
+TEST(Processes, RefuseOtherCollectivesInMemory) {
+  WorldOfProcesses world({{0, 1}}, Way::memory);
+  const auto ends = world.communicators({0, 1}, 1);
+  const auto errors = on_every_rank(ends, [](Communicator& own) {
+    std::vector<float> x(1000);
+    own.start(0, Collective::all_reduce(DType::f32, own.rank() == 0 ? 1000 : 900), x.data());
+    own.wait(0, in(5s));
+  });
+  EXPECT_NE(errors[0].find("rank 0 starts all_reduce of 1000 f32, others all_reduce of 900 f32"), std::string::npos) << errors[0];
+  ends[0]->abort("the test ends");
+}
+
 TEST(Processes, LearnOfAnAbort) {
-  WorldOfProcesses world({{0, 1, 2}});
+  for (const Way way : kWays) {
+  WorldOfProcesses world({{0, 1, 2}}, way);
   const auto ends = world.communicators({0, 1, 2}, 1);
   const auto begin = Clock::now();
   const auto errors = on_every_rank(ends, [](Communicator& own) {
@@ -287,7 +359,8 @@ TEST(Processes, LearnOfAnAbort) {
     own.wait(0, in(20s));
   });
   for (int rank : {0, 2}) EXPECT_NE(errors[static_cast<size_t>(rank)].find("its data are gone"), std::string::npos) << errors[static_cast<size_t>(rank)];
-  EXPECT_LT(Clock::now() - begin, 5s);
+  EXPECT_LT(Clock::now() - begin, 5s) << name_of(way);
+  }
 }
 
 }  // namespace

@@ -48,14 +48,16 @@ MACHINES = [
 
 
 def compare(devices, options, divisions, folder, machines=None):
+    """In the memory of the machine, and the first division also over Gloo."""
     arguments = [*options.split(), f"save={folder}/state"]
     expected = run_alone([f"devices={devices}", *arguments])
-    for division in divisions:
+    for division, transport in [(each, "") for each in divisions] + [(divisions[0], "gloo")]:
         counts = division.split(",")
         job = Job(arguments, len(counts), folder, counts,
-                  of_rank=lambda rank: {"TROIKA_NODE": machines.split(",")[rank]} if machines else {})
+                  of_rank=lambda rank: {"TROIKA_NODE": machines.split(",")[rank]} if machines else {},
+                  environment={"TROIKA_TRANSPORT": transport} if transport else None)
         for rank, output in enumerate(job.outputs()):
-            assert output == expected, f"rank {rank} of [{division}] printed {output!r}, one process {expected!r}"
+            assert output == expected, f"rank {rank} of [{division}] {transport} printed {output!r}, one process {expected!r}"
 
 
 def state_of(output):

@@ -25,7 +25,7 @@ PHASES = {  # microseconds after the phase has begun
 WAYS = ("KILL", "STOP", "TERM", "exit")
 
 
-def end_one(size, victim, way, phase, after, folder):
+def end_one(size, victim, way, phase, after, transport, folder):
     """Returns how long the others took, and what they said."""
     arguments = [f"victim={victim}", f"by={way}", f"at={phase}", f"after={after}", f"deadline={DEADLINE_S * 1000}",
                  f"connect={DEADLINE_S * 1000}", "batches=400", "rounds=3", "batch=64", "train=30000",
@@ -35,7 +35,7 @@ def end_one(size, victim, way, phase, after, folder):
         arguments = [a for a in arguments if a not in ("batches=400", "rounds=3")]
     if phase == "checkpoint":
         arguments = [a for a in arguments if a != "evaluations=100"]
-    job = Job(arguments, size, folder)
+    job = Job(arguments, size, folder, environment={"TROIKA_TRANSPORT": transport} if transport else None)
     others = [process for rank, process in enumerate(job.processes) if rank != victim]
     try:
         ended = None
@@ -71,10 +71,10 @@ def names(line, victim):
 
 def check(case, folder):
     """Runs a case, and returns its line."""
-    size, victim, way, phase, after = case
-    name = f"{size}_processes rank_{victim} {way} {phase.replace(' ', '_')}+{after}us"
+    size, victim, way, phase, after, transport = case
+    name = f"{size}_processes rank_{victim} {way} {phase.replace(' ', '_')}+{after}us {transport or 'memory'}"
     try:
-        took, said, statuses = end_one(size, victim, way, phase, after, folder)
+        took, said, statuses = end_one(size, victim, way, phase, after, transport, folder)
         limit = DEADLINE_S + MARGIN_S
         assert took <= limit, f"the others took {took:.1f} s, may take {limit}"
         for line, status in zip(said, statuses):
@@ -86,9 +86,10 @@ def check(case, folder):
 
 
 def main():
-    cases = [(size, victim, way, phase, after)
+    cases = [(size, victim, way, phase, after, transport)
              for size in (2, 3, 4) for victim in sorted({0, size // 2, size - 1}) for way in WAYS
-             for phase, times in PHASES.items() for after in times]
+             for phase, times in PHASES.items() for after in times
+             for transport in ("", "gloo") if transport == "" or (size == 3 and phase in ("training", "between steps"))]
     failed = 0
     # Most of the time is spent waiting for deadlines.
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:

@@ -4,6 +4,7 @@
  *     host NAME=VALUE...
  *
  * model=d2l_lenet devices=1 mesh=0x1x1 batch=64 batches=4 micro=1 shards=0 save=PATH load=PATH ...
+ * rounds=N trains on N batches, one per call; times=1 prints the seconds of each.
  * With load=, counts=1 prints the bytes that the process reads, and again=PATH saves at once.
  * gpus=1: the devices are GPUs; gpu=0: all are replicas on that one.
  *
@@ -51,6 +52,12 @@ static long long bytes_read(void) {
   if (!file || fscanf(file, "rchar: %lld", &bytes) != 1) bytes = -1;
   if (file) fclose(file);
   return bytes;
+}
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void end_here(int signal_number) {
@@ -211,7 +218,9 @@ int main(int argc, char **argv) {
   }
   enter("training");
   for (i = 0; i < number("rounds", 0); ++i) {
+    double began = seconds();
     CHECK(troika_trainer_train_batches(trainer, loader, 1, &metrics, &error));
+    if (number("times", 0)) printf("step %.6f\n", seconds() - began);
     enter("between steps");
   }
   if (number("batches", 6) > 0) {

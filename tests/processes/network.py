@@ -31,6 +31,52 @@ class Link:
         self.packets = self.bytes = 0  # that have arrived
 
 
+def ip(*arguments):
+    return subprocess.run(["ip", *arguments], check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+
+
+class SlowCable:
+    """Two machines 10.77.0.1 and 10.77.0.2, connected by the kernel at a rate. No process relays. Use it in a `with` statement."""
+
+    def __init__(self, bits_per_s):
+        self.bits_per_s = bits_per_s
+        self.names = [f"troika{os.getpid()}-{i}" for i in range(2)]
+
+    def address(self, machine):
+        return f"10.77.0.{machine + 1}"
+
+    def command(self, machine, *command):
+        return ["ip", "netns", "exec", self.names[machine], *map(str, command)]
+
+    def bytes_sent(self):
+        """By both machines."""
+        counts = [ip("netns", "exec", name, "cat", "/sys/class/net/net0/statistics/tx_bytes") for name in self.names]
+        return sum(map(int, counts))
+
+    def __enter__(self):
+        if os.geteuid() != 0 or not shutil.which("ip"):
+            raise Skip("network namespaces need root and iproute2")
+        try:
+            for name in self.names:
+                ip("netns", "add", name)
+            ip("link", "add", "net0", "netns", self.names[0], "type", "veth", "peer", "name", "net0", "netns", self.names[1])
+            for machine, name in enumerate(self.names):
+                ip("-n", name, "link", "set", "lo", "up")
+                ip("-n", name, "link", "set", "net0", "up")
+                ip("-n", name, "address", "add", f"{self.address(machine)}/24", "dev", "net0")
+                subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", "net0", "root", "tbf", "rate",
+                                f"{self.bits_per_s:.0f}bit", "burst", "32kb", "latency", "400ms"], check=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        except (OSError, subprocess.CalledProcessError) as reason:
+            self.__exit__()
+            raise Skip(f"this machine cannot slow down a cable: {reason}") from reason
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "delete", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+
+
 class Network:
     """Machines 10.77.0.1, 10.77.0.2 ... Use it in a `with` statement."""
 
@@ -50,6 +96,9 @@ class Network:
     def command(self, machine, *command):
         return ["ip", "netns", "exec", self.names[machine], *map(str, command)]
 
+    def bytes_sent(self):
+        return sum(link.bytes for link in self.links)
+
     def __enter__(self):
         if os.geteuid() != 0 or not shutil.which("ip") or not os.path.exists("/dev/net/tun"):
             raise Skip("network namespaces need root, iproute2 and /dev/net/tun")
@@ -63,9 +112,6 @@ class Network:
         return self
 
     def add(self, machine, name):
-        def ip(*arguments):
-            subprocess.run(["ip", *arguments], check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-
         ip("netns", "add", name)
         device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
         self.devices.append(device)

@@ -18,6 +18,7 @@
 #include "backends/cpu/threads.h"
 #include "backends/kernel_list.h"
 #include "core/address_space.h"
+#include "core/shared_memory.h"
 
 namespace troika::cpu {
 
@@ -58,6 +59,17 @@ Buffer CpuDevice::allocate(size_t bytes, const std::string& purpose) {
   }
   throw Error(Status::out_of_memory,
               text("device ", id(), ": ", purpose, " needs ", bytes, " bytes, which are not free"));
+}
+
+Buffer CpuDevice::allocate_shared(size_t bytes, const std::string& purpose) {
+  if (!share_.shares_memory || bytes == 0) return allocate(bytes, purpose);
+  std::shared_ptr<SharedMemory> memory;
+  try {
+    memory = std::make_shared<SharedMemory>(bytes);
+  } catch (const std::exception&) {  // the system has no such memory, or no more files
+    return allocate(bytes, purpose);
+  }
+  return Buffer(memory->data(), [memory](std::byte*) {});
 }
 
 void CpuDevice::copy_from_host(void* destination, const void* source, size_t bytes) {

@@ -12,6 +12,7 @@ class CpuDevice : public Device {
 
   DeviceId id() const override { return {DeviceKind::cpu, index_}; }
   Buffer allocate(size_t bytes, const std::string& purpose) override;
+  Buffer allocate_shared(size_t bytes, const std::string& purpose) override;
   void copy_from_host(void* destination, const void* source, size_t bytes) override;
   void copy_to_host(void* destination, const void* source, size_t bytes) override;
   void copy(void* destination, const void* source, size_t bytes) override;

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "comm/processes/memory_communicator.h"
 #include "comm/processes/node_communicator.h"
 #include "comm/processes/process_messages.h"
 #include "comm/processes/process_sums.h"
@@ -28,15 +29,20 @@ class ProcessTransport : public Transport {
       : owners_(world.owners),
         nodes_(world.nodes),
         local_(std::move(local)),
-        link_(world.link) {}
+        link_(world.link),
+        exchange_(world.exchange),
+        memory_(world.memory),
+        deadline_(world.deadline) {}
 
   std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<int>& group) override {
+    if (shares_memory(group)) return MemoryCommunicator::create(memory_, link_, *exchange_, group, owners_, deadline_);
     auto all = create_sums(group);
     const std::vector<std::vector<int>> machines = machines_of(group);
     if (machines.empty()) return all;
     const size_t width = machines[0].size();
     std::vector<std::unique_ptr<Communicator>> within, between(group.size());
-    for (const std::vector<int>& machine : machines) std::ranges::move(create_sums(machine), std::back_inserter(within));
+    for (const std::vector<int>& machine : machines)
+      std::ranges::move(create_sums(machine), std::back_inserter(within));
     for (size_t place = 0; place < width; ++place) {
       std::vector<int> ranks;
       for (const std::vector<int>& machine : machines) ranks.push_back(machine[place]);
@@ -69,6 +75,18 @@ class ProcessTransport : public Transport {
     return ProcessSums::create_communicators(link_, id, group, owners_);
   }
 
+  // Whether the group's ranks are in several processes that share memory.
+  bool shares_memory(const std::vector<int>& group) const {
+    const std::vector<int> processes = processes_of(group);
+    return processes.size() > 1 && memory_ && memory_->reaches(processes);
+  }
+
+  std::vector<int> processes_of(const std::vector<int>& group) const {
+    std::set<int> processes;
+    for (int rank : group) processes.insert(owners_[static_cast<size_t>(rank)]);
+    return {processes.begin(), processes.end()};
+  }
+
   int node_of(int rank) const { return nodes_[static_cast<size_t>(owners_[static_cast<size_t>(rank)])]; }
 
   // Returns the ranks of each machine, if sums go within the machines first: there are several
@@ -88,9 +106,7 @@ class ProcessTransport : public Transport {
     const size_t width = machines[0].size();
     if (machines.size() < 2 || !std::has_single_bit(width)) return {};
     for (const std::vector<int>& machine : machines) {
-      std::set<int> processes;
-      for (int rank : machine) processes.insert(owners_[static_cast<size_t>(rank)]);
-      if (machine.size() != width || processes.size() < 2) return {};
+      if (machine.size() != width || processes_of(machine).size() < 2) return {};
     }
     return machines;
   }
@@ -105,6 +121,9 @@ class ProcessTransport : public Transport {
   const std::vector<int> owners_, nodes_;
   const std::unique_ptr<Transport> local_;
   const std::shared_ptr<SharedLink> link_;
+  const std::shared_ptr<Exchange> exchange_;
+  const std::shared_ptr<MachineMemory> memory_;  // null: each process has its own
+  const Deadline deadline_;
   int next_id_ = kFirstGroup;  // of groups: the same in all processes
 };
 

@@ -1,6 +1,8 @@
 // The end of a link.
 #include "comm/processes/shared_link.h"
 
+#include "core/text.h"
+
 namespace troika {
 namespace {
 
@@ -10,10 +12,7 @@ constexpr std::chrono::seconds kTimeToEnd{10};
 
 SharedLink::SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link> link, const char* end)
     : exchange_(std::move(exchange)), link_(std::move(link)), end_(end) {
-  exchange_->on_failure([this](const std::string& reason) {
-    is_aborted_ = true;
-    link_->abort(reason);
-  });
+  exchange_->on_failure([this](const std::string& reason) { fail(reason); });
 }
 
 SharedLink::~SharedLink() {
@@ -27,8 +26,24 @@ SharedLink::~SharedLink() {
 
 // Every caller waits until the others have been told: its host may end the process next.
 void SharedLink::abort(const std::string& reason) noexcept {
-  if (!is_aborted_.exchange(true)) link_->abort(reason);
+  fail(reason);
   exchange_->abort(reason);
+}
+
+void SharedLink::fail(const std::string& reason) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_aborted_) return;
+    store_reason(reason_, reason);
+    is_aborted_ = true;
+  }
+  link_->abort(reason);
+}
+
+std::string SharedLink::failure() const {
+  if (!is_aborted_) return "";
+  const std::lock_guard lock(mutex_);
+  return reason_;
 }
 
 }  // namespace troika

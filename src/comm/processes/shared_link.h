@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "comm/link.h"
@@ -24,12 +25,18 @@ class SharedLink {
   }
   // In every process. Any thread.
   void abort(const std::string& reason) noexcept;
+  // Returns why the link cannot be used any more; empty if it can. Any thread.
+  std::string failure() const;
 
  private:
+  void fail(const std::string& reason) noexcept;
+
   const std::shared_ptr<Exchange> exchange_;
   const std::unique_ptr<Link> link_;
   const char* const end_;
-  std::atomic<bool> is_aborted_ = false;
+  std::atomic<bool> is_aborted_ = false;  // set when the reason is there
+  mutable std::mutex mutex_;
+  std::string reason_;  // guarded by the mutex
 };
 
 }  // namespace troika

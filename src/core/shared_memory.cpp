@@ -1,0 +1,123 @@
+// Files in memory, and their maps.
+#include "core/shared_memory.h"
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <new>
+
+#include "core/error.h"
+#include "core/text.h"
+
+#ifdef __linux__
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#endif
+
+namespace troika {
+
+#ifdef __linux__
+
+namespace {
+
+// Blocks by address. Never destroyed: a block may end after all globals.
+struct Blocks {
+  std::mutex mutex;
+  std::map<const std::byte*, const SharedMemory*> by_address;
+  std::atomic<int64_t> made{0};
+
+  static Blocks& get() {
+    static Blocks& blocks = *new Blocks;
+    return blocks;
+  }
+};
+
+std::byte* map_file(int file, size_t begin, size_t bytes) {
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, static_cast<off_t>(begin));
+  if (memory == MAP_FAILED) return nullptr;
+  madvise(memory, bytes, MADV_DONTFORK);  // a child would write into its parent's memory
+  return static_cast<std::byte*>(memory);
+}
+
+}  // namespace
+
+bool SharedMemory::is_supported() { return true; }
+
+SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
+  Blocks& blocks = Blocks::get();
+  block_ = ++blocks.made;
+  file_ = memfd_create("troika", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes)) == 0 &&
+      // Memory that shrinks would end the processes that have mapped it.
+      fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
+    data_ = map_file(file_, 0, bytes);
+  try {
+    if (!data_) throw std::bad_alloc();
+    const std::lock_guard lock(blocks.mutex);
+    blocks.by_address[data_] = this;
+  } catch (...) {
+    if (data_) munmap(data_, bytes_);
+    if (file_ >= 0) close(file_);
+    throw;
+  }
+}
+
+SharedMemory::~SharedMemory() {
+  {
+    Blocks& blocks = Blocks::get();
+    const std::lock_guard lock(blocks.mutex);
+    blocks.by_address.erase(data_);
+  }
+  munmap(data_, bytes_);
+  close(file_);
+}
+
+SharedPlace SharedMemory::place() const { return {getpid(), file_, block_, 0, static_cast<int64_t>(bytes_)}; }
+
+std::optional<SharedPlace> SharedMemory::find(const void* address) {
+  Blocks& blocks = Blocks::get();
+  const auto* const byte = static_cast<const std::byte*>(address);
+  const std::lock_guard lock(blocks.mutex);
+  auto found = blocks.by_address.upper_bound(byte);
+  if (found == blocks.by_address.begin()) return std::nullopt;
+  const SharedMemory& memory = *(--found)->second;
+  if (byte >= memory.data_ + memory.bytes_) return std::nullopt;
+  SharedPlace place = memory.place();
+  place.offset = byte - memory.data_;
+  return place;
+}
+
+ForeignMemory::ForeignMemory(const SharedPlace& place, size_t begin, size_t bytes) : bytes_(bytes) {
+  const std::string path = text("/proc/", place.process, "/fd/", place.file);
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file >= 0) data_ = map_file(file, begin, bytes);
+  const int reason = errno;
+  if (file >= 0) close(file);
+  if (!data_)
+    throw Error(Status::comm, text("memory of the system's process ", place.process, ": ", std::strerror(reason)));
+}
+
+ForeignMemory::~ForeignMemory() { munmap(data_, bytes_); }
+
+#else
+
+bool SharedMemory::is_supported() { return false; }
+SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
+  throw Error(Status::unsupported, "memory that processes share: this system has none");
+}
+SharedMemory::~SharedMemory() = default;
+SharedPlace SharedMemory::place() const { return {}; }
+std::optional<SharedPlace> SharedMemory::find(const void*) { return std::nullopt; }
+ForeignMemory::ForeignMemory(const SharedPlace&, size_t, size_t bytes) : bytes_(bytes) {
+  throw Error(Status::unsupported, "memory that processes share: this system has none");
+}
+ForeignMemory::~ForeignMemory() = default;
+
+#endif
+
+}  // namespace troika

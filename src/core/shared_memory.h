@@ -1,0 +1,60 @@
+// Memory that other processes of the machine can map: a file without a name.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace troika {
+
+// Where a block of shared memory is, for another process: the process that made the block passes
+// the place on.
+struct SharedPlace {
+  int64_t process = 0;  // the system's number of the process that has the block
+  int64_t file = -1;    // the block's file there
+  int64_t block = 0;    // no two blocks of a process have the same number
+  int64_t offset = 0;   // of a byte within the block
+  int64_t bytes = 0;    // of the block
+};
+
+// A block, zeroed. Only memory that is touched takes memory. A forked child does not have it.
+class SharedMemory {
+ public:
+  // Whether this system has such memory.
+  static bool is_supported();
+  // std::bad_alloc. UNSUPPORTED on another system.
+  explicit SharedMemory(size_t bytes);
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+  SharedPlace place() const;
+  // Returns the place of a byte that one of this process's blocks has. Any thread.
+  static std::optional<SharedPlace> find(const void* address);
+
+ private:
+  const size_t bytes_;
+  int file_ = -1;
+  int64_t block_ = 0;
+  std::byte* data_ = nullptr;
+};
+
+// A range of another process's block, mapped into this process.
+class ForeignMemory {
+ public:
+  // Maps `bytes` from `begin` on, which are pages. COMM with the system's reason, if the system
+  // forbids it, or if the process is not there.
+  ForeignMemory(const SharedPlace& place, size_t begin, size_t bytes);
+  ~ForeignMemory();
+  ForeignMemory(const ForeignMemory&) = delete;
+  ForeignMemory& operator=(const ForeignMemory&) = delete;
+
+  std::byte* data() const { return data_; }
+
+ private:
+  const size_t bytes_;
+  std::byte* data_ = nullptr;
+};
+
+}  // namespace troika
