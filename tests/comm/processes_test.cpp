@@ -36,6 +36,7 @@ class WorldOfProcesses {
     on_every_process(processes_, [&](int process) {
       World world{static_cast<int>(division.owners.size()), {}, false, division.owners, division.nodes};
       world.exchange = groups_[static_cast<size_t>(process)]->create_exchange();
+      world.deadline = in(20s);
       world.link = connect_processes("gloo", TROIKA_PLUGIN_FOLDER, world.exchange, {"", in(20s)}, "the end of a test");
       if (world.nodes.empty()) world.nodes.resize(static_cast<size_t>(processes_));
       if (way == Way::memory) world.memory = share_memory(*world.exchange, world.nodes, in(20s));

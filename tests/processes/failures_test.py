@@ -48,7 +48,8 @@ def end_one(size, victim, way, phase, after, transport, folder):
             ended = ended or time.monotonic()
         took = time.monotonic() - (ended or limit)
         left = [rank for rank, process in enumerate(job.processes) if rank != victim and process.poll() is None]
-        assert ended, "the victim did not end"
+        said = [process.communicate()[0] for process in others] if not ended else []
+        assert ended, f"the victim did not end; the others said {said}"
         assert not left, f"ranks {left} are still running"
         said = [process.communicate()[0].strip().splitlines()[-1:] for process in others]
         return took, [line[0] if line else "" for line in said], [process.returncode for process in others]

@@ -70,7 +70,7 @@ def compare(devices, options, divisions, transport, folder):
 
 
 def loses_a_process(transport, folder):
-    arguments = ["batches=100000", "deadline=20000", *SMALL, *ONE_GPU]
+    arguments = ["batches=100000", "train=50000", "deadline=20000", *SMALL, *ONE_GPU]
     job = GpuJob(arguments + ["victim=1", "at=training", "after=300000"], folder, [1, 1, 1], transport)
     outputs = job.outputs()
     assert job.processes[1].returncode == -signal.SIGKILL, outputs

@@ -51,7 +51,7 @@ class MemoryCommunicator : public Communicator {
     std::atomic<int64_t> completed;  // the clock's count when the last of them was done
   };
 
-  // What the ends of a process share.
+  // The ends of a process share it.
   struct Group {
     std::shared_ptr<MachineMemory> memory;
     std::shared_ptr<SharedLink> link;
