@@ -67,8 +67,8 @@ std::unique_ptr<Communicator> create_host_communicator(const std::shared_ptr<Sha
                                                        Deadline deadline) {
   const std::vector<int> processes = all_of(exchange);
   if (!memory || !memory->reaches(processes)) return create_process_communicator(link);
-  auto ends = MemoryCommunicator::create(memory, link, exchange, processes, processes, deadline);
-  return std::move(ends[static_cast<size_t>(exchange.rank())]);
+  auto ends = MemoryCommunicator::create(link, exchange, processes, processes, deadline);
+  return ends.empty() ? create_process_communicator(link) : std::move(ends[static_cast<size_t>(exchange.rank())]);
 }
 
 std::shared_ptr<MachineMemory> share_memory(Exchange& exchange, const std::vector<int>& nodes, Deadline deadline) {
@@ -79,7 +79,7 @@ std::shared_ptr<MachineMemory> share_memory(Exchange& exchange, const std::vecto
 std::shared_ptr<Exchange> exchange_in_memory(std::shared_ptr<Exchange> exchange,
                                              const std::shared_ptr<MachineMemory>& memory, Deadline deadline) {
   if (!memory || !memory->reaches(all_of(*exchange))) return exchange;
-  return std::make_shared<MemoryExchange>(std::move(exchange), memory, deadline);
+  return MemoryExchange::create(std::move(exchange), deadline);
 }
 
 std::unique_ptr<Messenger> create_host_messenger(const std::shared_ptr<SharedLink>& link) {

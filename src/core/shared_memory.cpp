@@ -1,10 +1,8 @@
 // Files in memory, and their maps.
 #include "core/shared_memory.h"
 
-#include <atomic>
 #include <map>
 #include <mutex>
-#include <new>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -12,6 +10,8 @@
 #ifdef __linux__
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,13 +28,34 @@ namespace {
 struct Blocks {
   std::mutex mutex;
   std::map<const std::byte*, const SharedMemory*> by_address;
-  std::atomic<int64_t> made{0};
 
   static Blocks& get() {
     static Blocks& blocks = *new Blocks;
     return blocks;
   }
 };
+
+// Memory that shrinks would end the processes that have mapped it.
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+[[noreturn]] void throw_lack(size_t bytes, const char* reason) {
+  throw Error(Status::out_of_memory, text("memory that processes share: ", bytes, " bytes: ", reason));
+}
+
+// The system ends a process that makes a larger file than its limit allows (ulimit -f).
+void require_room(size_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur)
+    throw_lack(bytes, "the process's limit of file sizes (ulimit -f) is smaller");
+}
+
+// Whether a file is the block, and not another file of the same number in a process of the same
+// number.
+bool is_block(int file, const SharedPlace& place) {
+  struct stat status = {};
+  return fcntl(file, F_GET_SEALS) == kSeals && fstat(file, &status) == 0 &&
+         static_cast<int64_t>(status.st_ino) == place.block && status.st_size == place.bytes;
+}
 
 std::byte* map_file(int file, size_t begin, size_t bytes) {
   void* const memory =
@@ -49,15 +70,16 @@ std::byte* map_file(int file, size_t begin, size_t bytes) {
 bool SharedMemory::is_supported() { return true; }
 
 SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
-  Blocks& blocks = Blocks::get();
-  block_ = ++blocks.made;
-  file_ = memfd_create("troika", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes)) == 0 &&
-      // Memory that shrinks would end the processes that have mapped it.
-      fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0)
-    data_ = map_file(file_, 0, bytes);
   try {
-    if (!data_) throw std::bad_alloc();
+    require_room(bytes);
+    file_ = memfd_create("troika", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    struct stat status = {};
+    if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes)) == 0 && fcntl(file_, F_ADD_SEALS, kSeals) == 0 &&
+        fstat(file_, &status) == 0)
+      data_ = map_file(file_, 0, bytes);
+    if (!data_) throw_lack(bytes, std::strerror(errno));
+    block_ = static_cast<int64_t>(status.st_ino);
+    Blocks& blocks = Blocks::get();
     const std::lock_guard lock(blocks.mutex);
     blocks.by_address[data_] = this;
   } catch (...) {
@@ -94,12 +116,11 @@ std::optional<SharedPlace> SharedMemory::find(const void* address) {
 
 ForeignMemory::ForeignMemory(const SharedPlace& place, size_t begin, size_t bytes) : bytes_(bytes) {
   const std::string path = text("/proc/", place.process, "/fd/", place.file);
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file >= 0) data_ = map_file(file, begin, bytes);
-  const int reason = errno;
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  const char* reason = file < 0 ? std::strerror(errno) : "another file has the place of the block";
+  if (file >= 0 && is_block(file, place) && !(data_ = map_file(file, begin, bytes))) reason = std::strerror(errno);
   if (file >= 0) close(file);
-  if (!data_)
-    throw Error(Status::comm, text("memory of the system's process ", place.process, ": ", std::strerror(reason)));
+  if (!data_) throw Error(Status::comm, text("memory of the system's process ", place.process, ": ", reason));
 }
 
 ForeignMemory::~ForeignMemory() { munmap(data_, bytes_); }

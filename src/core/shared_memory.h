@@ -12,17 +12,17 @@ namespace troika {
 struct SharedPlace {
   int64_t process = 0;  // the system's number of the process that has the block
   int64_t file = -1;    // the block's file there
-  int64_t block = 0;    // no two blocks of a process have the same number
+  int64_t block = 0;    // the file's number in the system, which no other file has
   int64_t offset = 0;   // of a byte within the block
   int64_t bytes = 0;    // of the block
 };
 
-// A block, zeroed. Only memory that is touched takes memory. A forked child does not have it.
+// A block, zeroed. Only memory that is touched takes memory. It is not mapped in a forked child.
 class SharedMemory {
  public:
   // Whether this system has such memory.
   static bool is_supported();
-  // std::bad_alloc. UNSUPPORTED on another system.
+  // OUT_OF_MEMORY with the system's reason. UNSUPPORTED on another system.
   explicit SharedMemory(size_t bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;
@@ -36,7 +36,7 @@ class SharedMemory {
  private:
   const size_t bytes_;
   int file_ = -1;
-  int64_t block_ = 0;
+  int64_t block_ = -1;
   std::byte* data_ = nullptr;
 };
 
@@ -44,7 +44,7 @@ class SharedMemory {
 class ForeignMemory {
  public:
   // Maps `bytes` from `begin` on, which are pages. COMM with the system's reason, if the system
-  // forbids it, or if the process is not there.
+  // forbids it, or if the process is not there or has another file of this number.
   ForeignMemory(const SharedPlace& place, size_t begin, size_t bytes);
   ~ForeignMemory();
   ForeignMemory(const ForeignMemory&) = delete;

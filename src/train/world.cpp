@@ -121,7 +121,8 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
   std::shared_ptr<Exchange> exchange = group.create_exchange();
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(group.options().deadline_ms);
   try {
-    const Offer own{devices, fields_of(context, model, options)};
+    Offer own{devices, fields_of(context, model, options)};
+    own.fields.emplace_back("the group's transport", group.options().transport);
     std::vector<Offer> all;
     for (const std::string& message : exchange->all_gather("attaching a model", own.encode(), deadline))
       all.push_back(Offer::decode(message));

@@ -72,6 +72,15 @@ def test_train_in_processes(folder):
     expect_same_files(folder / "one", folder / "two")
 
 
+def test_processes_without_shared_memory(folder):
+    """Under a limit of file sizes the processes use Gloo."""
+    small = ["--synthetic", "400", "--epochs", "1", "--threads", "1"]
+    for name, limit in (("free", "unlimited"), ("limited", "4000")):
+        run("bash", "-c", f'ulimit -f {limit}; exec "$@"', "bash", TROIKA, "train", "--processes", "2", *small, "--out",
+            folder / name)
+    expect_same_files(folder / "free", folder / "limited")
+
+
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(folder):
     run(TROIKA, "train", "--processes", "2", *TRAIN, "--epochs", "8", "--out", folder / "whole")
     killed = folder / "killed"

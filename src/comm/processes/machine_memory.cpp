@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <random>
 
 #include "core/error.h"
@@ -32,26 +31,29 @@ SharedPlace unpack_place(const std::string& bytes) {
   return place;
 }
 
+std::unique_ptr<SharedMemory> try_shared_memory(size_t bytes) {
+  try {
+    return std::make_unique<SharedMemory>(bytes);
+  } catch (const std::exception&) {  // the system has none, or a limit is reached
+    return nullptr;
+  }
+}
+
 // A process may be in a container with other numbers of processes, or may not be allowed to map. So
 // each process shows random numbers, which the others look for.
 MachineMemory::MachineMemory(Exchange& exchange, std::vector<int> nodes, Deadline deadline) : nodes_(std::move(nodes)) {
-  std::optional<SharedMemory> own;
+  const std::unique_ptr<SharedMemory> own = try_shared_memory(kProof);
   std::string offer;
-  if (SharedMemory::is_supported()) {
-    try {
-      own.emplace(kProof);
-      std::random_device random;
-      Proof proof;
-      std::generate(proof.begin(), proof.end(), std::ref(random));
-      std::memcpy(own->data(), proof.data(), sizeof proof);
-      offer =
-          Packer().text(pack(own->place())).text({reinterpret_cast<const char*>(proof.data()), sizeof proof}).bytes();
-    } catch (const std::exception&) {  // there is no memory, or no file: the link does without
-    }
+  if (own) {
+    std::random_device random;
+    Proof proof;
+    std::generate(proof.begin(), proof.end(), std::ref(random));
+    std::memcpy(own->data(), proof.data(), sizeof proof);
+    offer = Packer().text(pack(own->place())).text({reinterpret_cast<const char*>(proof.data()), sizeof proof}).bytes();
   }
   const std::vector<std::string> offers = exchange.all_gather("the memory of a machine", offer, deadline);
   const auto own_rank = static_cast<size_t>(exchange.rank());
-  bool reaches_all = own.has_value();
+  bool reaches_all = own != nullptr;
   for (size_t process = 0; process < offers.size() && reaches_all; ++process) {
     if (process == own_rank || nodes_[process] != nodes_[own_rank]) continue;
     try {
@@ -76,7 +78,7 @@ bool MachineMemory::reaches(const std::vector<int>& processes) const {
   });
 }
 
-std::byte* MachineMemory::address(int process, const SharedPlace& place) {
+std::byte* ForeignBlocks::address(int process, const SharedPlace& place) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<ForeignMemory>& block = blocks_[{process, place.block}];
   try {

@@ -13,7 +13,7 @@
 namespace troika {
 namespace {
 
-constexpr int kMostSlots = 1 << 16;
+constexpr int kMostSlots = 1 << 14;
 constexpr size_t kLine = 64;             // bytes: what different ranks write is on different lines
 constexpr size_t kLeastBlock = 1 << 20;  // bytes of a block of copies
 // A rank that sleeps looks so often whether another process is lost.
@@ -47,28 +47,23 @@ MemoryCommunicator::RankPart& MemoryCommunicator::Group::part(int slot, size_t r
   return *reinterpret_cast<RankPart*>(reinterpret_cast<std::byte*>(&head(slot)) + kLine + rank * 2 * kLine);
 }
 
-std::vector<std::unique_ptr<Communicator>> MemoryCommunicator::create(const std::shared_ptr<MachineMemory>& memory,
-                                                                      const std::shared_ptr<SharedLink>& link,
+std::vector<std::unique_ptr<Communicator>> MemoryCommunicator::create(const std::shared_ptr<SharedLink>& link,
                                                                       Exchange& exchange, const std::vector<int>& group,
                                                                       const std::vector<int>& owners,
                                                                       Deadline deadline) {
   const auto made = std::make_shared<Group>();
-  made->memory = memory;
   made->link = link;
   for (int rank : group) made->processes.push_back(owners[static_cast<size_t>(rank)]);
   const int maker = made->processes.front();
-  std::string place;
-  if (exchange.rank() == maker) {
-    made->own = std::make_unique<SharedMemory>(kLine + size_t{kMostSlots} * bytes_of_slot(group.size()));
-    place = pack(made->own->place());
-  }
-  const std::vector<std::string> all = exchange.all_gather("the memory of a group", place, deadline);
+  if (exchange.rank() == maker) made->own = try_shared_memory(kLine + size_t{kMostSlots} * bytes_of_slot(group.size()));
+  const std::string own_place = made->own ? pack(made->own->place()) : "";
+  const std::vector<std::string> all = exchange.all_gather("the memory of a group", own_place, deadline);
+  const std::string& place = all[static_cast<size_t>(maker)];
+  if (place.empty()) return {};
   std::vector<std::unique_ptr<Communicator>> ends(group.size());
   for (size_t rank = 0; rank < group.size(); ++rank) {
     if (made->processes[rank] != exchange.rank()) continue;
-    if (!made->base)
-      made->base =
-          made->own ? made->own->data() : memory->address(maker, unpack_place(all[static_cast<size_t>(maker)]));
+    if (!made->base) made->base = made->own ? made->own->data() : made->blocks.address(maker, unpack_place(place));
     ends[rank] = std::unique_ptr<Communicator>(new MemoryCommunicator(made, static_cast<int>(rank)));
   }
   return ends;
@@ -126,8 +121,9 @@ void MemoryCommunicator::abort(const std::string& reason) {
 
 void MemoryCommunicator::reserve(int slots) {
   if (slots > kMostSlots)
-    throw Error(Status::unsupported, text("a plan has ", slots, " collectives of a group of processes, at most ",
-                                          kMostSlots, " are possible"));
+    throw Error(Status::unsupported,
+                text("a plan has ", slots, " collectives of a group of processes, memory has room for ", kMostSlots,
+                     "; set the group's transport to gloo"));
   if (slots_.size() < static_cast<size_t>(slots)) slots_.resize(static_cast<size_t>(slots));
   data_.resize(group_->processes.size());
 }
@@ -166,7 +162,7 @@ RankData MemoryCommunicator::find_data(int index) {
     theirs.dtype = part.dtype;
     check_agreement(index, rank_, slot.collective, theirs);
     data_[rank] = static_cast<int>(rank) == rank_ ? (slot.copy.is_used ? slot.copy.data : slot.data)
-                                                  : group_->memory->address(group_->processes[rank], part.place);
+                                                  : group_->blocks.address(group_->processes[rank], part.place);
   }
   return {data_.data(), data_.size()};
 }

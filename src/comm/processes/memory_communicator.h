@@ -20,10 +20,9 @@ namespace troika {
 class MemoryCommunicator : public Communicator {
  public:
   // Returns the ends of the group's ranks that this process holds; null for the others. `owners`:
-  // the process of each world rank; all can map each other's memory. Collective over all processes
-  // of the exchange, with and without members. COMM.
-  static std::vector<std::unique_ptr<Communicator>> create(const std::shared_ptr<MachineMemory>& memory,
-                                                           const std::shared_ptr<SharedLink>& link, Exchange& exchange,
+  // the process of each world rank; all can map each other's memory. Returns none if the memory
+  // cannot be had. Collective over all processes of the exchange, with and without members. COMM.
+  static std::vector<std::unique_ptr<Communicator>> create(const std::shared_ptr<SharedLink>& link, Exchange& exchange,
                                                            const std::vector<int>& group,
                                                            const std::vector<int>& owners, Deadline deadline);
 
@@ -53,7 +52,7 @@ class MemoryCommunicator : public Communicator {
 
   // The ends of a process share it.
   struct Group {
-    std::shared_ptr<MachineMemory> memory;
+    mutable ForeignBlocks blocks;
     std::shared_ptr<SharedLink> link;
     std::unique_ptr<SharedMemory> own;  // the group's memory, if this process made it
     std::byte* base = nullptr;          // of it

@@ -20,16 +20,15 @@ uint64_t count_of(uint64_t word) { return word & (kHub - 1); }
 
 }  // namespace
 
-MemoryExchange::MemoryExchange(std::shared_ptr<Exchange> hub, std::shared_ptr<MachineMemory> memory, Deadline deadline)
-    : Exchange(hub->rank(), hub->size()), hub_(std::move(hub)), memory_(std::move(memory)) {
-  std::string place;
-  if (rank() == 0) {
-    own_ =
-        std::make_unique<SharedMemory>(kHead + 2 * (sizeof(Arrivals) + static_cast<size_t>(size()) * sizeof(Message)));
-    place = pack(own_->place());
-  }
-  const std::vector<std::string> all = hub_->all_gather("the memory of rounds", place, deadline);
-  base_ = own_ ? own_->data() : memory_->address(0, unpack_place(all[0]));
+std::shared_ptr<Exchange> MemoryExchange::create(std::shared_ptr<Exchange> hub, Deadline deadline) {
+  const std::shared_ptr<MemoryExchange> made(new MemoryExchange(hub));
+  const size_t bytes = kHead + 2 * (sizeof(Arrivals) + static_cast<size_t>(hub->size()) * sizeof(Message));
+  if (hub->rank() == 0) made->own_ = try_shared_memory(bytes);
+  const std::string place = made->own_ ? pack(made->own_->place()) : "";
+  const std::vector<std::string> all = hub->all_gather("the memory of rounds", place, deadline);
+  if (all[0].empty()) return hub;
+  made->base_ = made->own_ ? made->own_->data() : made->blocks_.address(0, unpack_place(all[0]));
+  return made;
 }
 
 MemoryExchange::Arrivals& MemoryExchange::arrivals() const {

@@ -16,8 +16,9 @@ namespace troika {
 // comes late. The hub's errors name who is late, and who has left the group.
 class MemoryExchange : public Exchange {
  public:
-  // All processes of `hub` can map each other's memory. Collective over the hub. COMM.
-  MemoryExchange(std::shared_ptr<Exchange> hub, std::shared_ptr<MachineMemory> memory, Deadline deadline);
+  // All processes of `hub` can map each other's memory. Returns the hub if the memory cannot be
+  // had. Collective over the hub. COMM.
+  static std::shared_ptr<Exchange> create(std::shared_ptr<Exchange> hub, Deadline deadline);
 
   std::vector<std::string> all_gather(const std::string& what, const std::string& message, Deadline deadline) override {
     begin(what, message, deadline);
@@ -30,9 +31,13 @@ class MemoryExchange : public Exchange {
   void abort(const std::string& reason) noexcept override { hub_->abort(reason); }
 
  private:
+  explicit MemoryExchange(std::shared_ptr<Exchange> hub) : Exchange(hub->rank(), hub->size()), hub_(std::move(hub)) {}
+
   static constexpr size_t kRoom = 512;  // bytes of a usual message, with the name of its call
 
   // ---- in shared memory, zeroed at first; of rounds with even or with odd numbers ----
+  // A round's place is free two rounds later: no process ends a round before all have ended the
+  // round before. So each `begin` needs its `end`.
   struct Arrivals {
     std::atomic<uint64_t> word;  // the round, whether it passes through the hub, who has come
     char padding[64 - sizeof(uint64_t)];
@@ -49,7 +54,7 @@ class MemoryExchange : public Exchange {
   bool pass_to_hub() const;
 
   const std::shared_ptr<Exchange> hub_;
-  const std::shared_ptr<MachineMemory> memory_;
+  ForeignBlocks blocks_;
   std::unique_ptr<SharedMemory> own_;  // the memory, if this process made it
   std::byte* base_ = nullptr;
   const uint32_t generation_ = fork_generation();

@@ -35,7 +35,9 @@ class ProcessTransport : public Transport {
         deadline_(world.deadline) {}
 
   std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<int>& group) override {
-    if (shares_memory(group)) return MemoryCommunicator::create(memory_, link_, *exchange_, group, owners_, deadline_);
+    if (shares_memory(group))
+      if (auto ends = MemoryCommunicator::create(link_, *exchange_, group, owners_, deadline_); !ends.empty())
+        return ends;
     auto all = create_sums(group);
     const std::vector<std::vector<int>> machines = machines_of(group);
     if (machines.empty()) return all;
