@@ -1,9 +1,9 @@
 // troika_model_attach.
 #include "api/context_handle.h"
 #include "api/model_handle.h"
+#include "api/structs.h"
 #include "api/tensor_handle.h"
 #include "api/trainer_fields.h"
-#include "api/structs.h"
 #include "api/trainer_handle.h"
 #include "train/world.h"
 
@@ -38,6 +38,7 @@ troika_status troika_model_attach(troika_model model, const troika_device* devic
       devices_of_all = join_world(*object->context, attached->group->group, *object->model, ids, settings);
     }
     const std::shared_ptr<Exchange> exchange = devices_of_all.exchange;
+    const std::shared_ptr<SharedLink> link = devices_of_all.link;  // its end would wait for the other processes
     try {
       attached->trainer =
           std::make_shared<Trainer>(object->context, object->model, std::move(devices_of_all), std::move(settings));

@@ -9,6 +9,8 @@
 namespace troika {
 namespace {
 
+constexpr int64_t kMostSmall = 64;  // elements of a sum that one rank computes alone
+
 // Writes the sum of elements [begin, end) into the data of each rank, or only of `owner`.
 template <typename T>
 void sum_slice(const RankData& data, int64_t begin, int64_t end, int owner = -1) {

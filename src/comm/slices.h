@@ -1,14 +1,11 @@
 // The part of a collective that one rank does, on data of all ranks that it can reach.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 
 #include "comm/collective.h"
 
 namespace troika {
-
-constexpr int64_t kMostSmall = 64;  // elements of a sum that one rank computes alone
 
 // The data of each rank of a group, at an address of this process.
 struct RankData {
@@ -28,29 +25,5 @@ void do_slice(const Collective& collective, const RankData& data, int rank);
 
 // The parts of all ranks of an all_reduce.
 void sum_whole(const Collective& collective, const RankData& data);
-
-// The slots that a rank has started and not yet waited for. All are between two numbers.
-class OpenSlots {
- public:
-  void add(int slot) {
-    end_ = std::max(end_, slot + 1);
-    begin_ = std::min(begin_, slot);
-  }
-  void remove(int slot) {
-    if (slot == begin_) ++begin_;
-    if (begin_ >= end_) *this = OpenSlots();
-  }
-  // Calls f(slot) for each of the slots, and perhaps for others, until f returns true. Returns
-  // whether it did.
-  template <typename F>
-  bool any(F f) const {
-    for (int slot = begin_; slot < end_; ++slot)
-      if (f(slot)) return true;
-    return false;
-  }
-
- private:
-  int begin_ = 1 << 30, end_ = 0;
-};
 
 }  // namespace troika

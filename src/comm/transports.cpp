@@ -8,6 +8,7 @@
 
 #include "comm/links.h"
 #include "comm/local/local_transport.h"
+#include "comm/processes/machine_memory.h"
 #include "comm/processes/memory_communicator.h"
 #include "comm/processes/memory_exchange.h"
 #include "comm/processes/process_transport.h"

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "core/error.h"
+#include "core/packed.h"
 #include "core/text.h"
 
 #ifdef __linux__
@@ -19,6 +20,28 @@
 #endif
 
 namespace troika {
+
+std::string SharedPlace::encode() const {
+  Packer message;
+  for (int64_t number : {process, file, block, offset, bytes}) message.number(number);
+  return message.bytes();
+}
+
+SharedPlace SharedPlace::decode(const std::string& message) {
+  Unpacker numbers(message);
+  SharedPlace place;
+  for (int64_t* number : {&place.process, &place.file, &place.block, &place.offset, &place.bytes})
+    *number = numbers.number();
+  return place;
+}
+
+std::unique_ptr<SharedMemory> SharedMemory::try_create(size_t bytes) {
+  try {
+    return std::make_unique<SharedMemory>(bytes);
+  } catch (const std::exception&) {  // the system has none, or a limit is reached
+    return nullptr;
+  }
+}
 
 #ifdef __linux__
 
@@ -57,17 +80,14 @@ bool is_block(int file, const SharedPlace& place) {
          static_cast<int64_t>(status.st_ino) == place.block && status.st_size == place.bytes;
 }
 
-std::byte* map_file(int file, size_t begin, size_t bytes) {
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, static_cast<off_t>(begin));
+std::byte* map_file(int file, size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   if (memory == MAP_FAILED) return nullptr;
   madvise(memory, bytes, MADV_DONTFORK);  // a child would write into its parent's memory
   return static_cast<std::byte*>(memory);
 }
 
 }  // namespace
-
-bool SharedMemory::is_supported() { return true; }
 
 SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
   try {
@@ -76,7 +96,7 @@ SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
     struct stat status = {};
     if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes)) == 0 && fcntl(file_, F_ADD_SEALS, kSeals) == 0 &&
         fstat(file_, &status) == 0)
-      data_ = map_file(file_, 0, bytes);
+      data_ = map_file(file_, bytes);
     if (!data_) throw_lack(bytes, std::strerror(errno));
     block_ = static_cast<int64_t>(status.st_ino);
     Blocks& blocks = Blocks::get();
@@ -114,11 +134,11 @@ std::optional<SharedPlace> SharedMemory::find(const void* address) {
   return place;
 }
 
-ForeignMemory::ForeignMemory(const SharedPlace& place, size_t begin, size_t bytes) : bytes_(bytes) {
+ForeignMemory::ForeignMemory(const SharedPlace& place) : bytes_(static_cast<size_t>(place.bytes)) {
   const std::string path = text("/proc/", place.process, "/fd/", place.file);
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   const char* reason = file < 0 ? std::strerror(errno) : "another file has the place of the block";
-  if (file >= 0 && is_block(file, place) && !(data_ = map_file(file, begin, bytes))) reason = std::strerror(errno);
+  if (file >= 0 && is_block(file, place) && !(data_ = map_file(file, bytes_))) reason = std::strerror(errno);
   if (file >= 0) close(file);
   if (!data_) throw Error(Status::comm, text("memory of the system's process ", place.process, ": ", reason));
 }
@@ -127,14 +147,13 @@ ForeignMemory::~ForeignMemory() { munmap(data_, bytes_); }
 
 #else
 
-bool SharedMemory::is_supported() { return false; }
 SharedMemory::SharedMemory(size_t bytes) : bytes_(bytes) {
   throw Error(Status::unsupported, "memory that processes share: this system has none");
 }
 SharedMemory::~SharedMemory() = default;
 SharedPlace SharedMemory::place() const { return {}; }
 std::optional<SharedPlace> SharedMemory::find(const void*) { return std::nullopt; }
-ForeignMemory::ForeignMemory(const SharedPlace&, size_t, size_t bytes) : bytes_(bytes) {
+ForeignMemory::ForeignMemory(const SharedPlace&) : bytes_(0) {
   throw Error(Status::unsupported, "memory that processes share: this system has none");
 }
 ForeignMemory::~ForeignMemory() = default;

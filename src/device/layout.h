@@ -14,6 +14,8 @@ class Layout {
   virtual size_t bytes() const = 0;
   virtual bool equals(const Layout& other) const = 0;
   virtual std::string name() const = 0;  // for printed plans: "aBcd16b"
+  // Whether layouts of a type are equal if their names are, also in other processes.
+  virtual bool is_known_by_name() const { return true; }
 };
 
 using LayoutPtr = std::shared_ptr<const Layout>;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/local/ranks.h"
+#include "comm/processes/machine_memory.h"
 #include "comm/processes/memory_exchange.h"
 #include "comm/transports.h"
 #include "group/processes.h"

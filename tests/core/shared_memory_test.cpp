@@ -37,14 +37,14 @@ TEST(SharedMemory, IsFoundByItsAddresses) {
 
 TEST(SharedMemory, IsMappedAgain) {
   const SharedMemory block(8192);
-  const ForeignMemory other(block.place(), 4096, 4096);
-  other.data()[5] = std::byte{42};
+  const ForeignMemory other(SharedPlace::decode(block.place().encode()));
+  other.data()[4101] = std::byte{42};
   EXPECT_EQ(block.data()[4101], std::byte{42});
 }
 
 TEST(SharedMemory, NamesAProcessThatIsNotThere) {
   SharedPlace place = SharedMemory(4096).place();  // whose file is closed
-  EXPECT_THROWS(Status::comm, "memory of the system's process", ForeignMemory(place, 0, 4096));
+  EXPECT_THROWS(Status::comm, "memory of the system's process", ForeignMemory(place));
 }
 
 // Another process may have a file of the same number.
@@ -52,9 +52,9 @@ TEST(SharedMemory, RefusesAnotherFile) {
   const SharedMemory block(4096), other(4096);
   SharedPlace place = block.place();
   place.file = other.place().file;
-  EXPECT_THROWS(Status::comm, "another file has the place of the block", ForeignMemory(place, 0, 4096));
+  EXPECT_THROWS(Status::comm, "another file has the place of the block", ForeignMemory(place));
   place.file = STDIN_FILENO;
-  EXPECT_THROWS(Status::comm, "memory of the system's process", ForeignMemory(place, 0, 4096));
+  EXPECT_THROWS(Status::comm, "memory of the system's process", ForeignMemory(place));
 }
 
 // Without a check the system would end the process.

@@ -35,20 +35,25 @@ int64_t available_bytes() {
   return static_cast<int64_t>(sysconf(_SC_PAGESIZE)) * sysconf(_SC_AVPHYS_PAGES);
 }
 
+// Whether there is memory for a block. The system promises more than it has.
+bool has_room(size_t bytes) {
+  constexpr size_t kHuge = 64 << 20;
+  return bytes < kHuge || bytes < static_cast<size_t>(available_bytes());
+}
+
 }  // namespace
 
 // Large blocks come from the system, zeroed and not yet in memory: an arena takes memory as a step
 // first touches it. Their size stands in a page before them.
 Buffer CpuDevice::allocate(size_t bytes, const std::string& purpose) {
-  constexpr size_t kPage = 4096, kLarge = 1 << 20, kHuge = 64 << 20, kMost = size_t{1} << 62;
+  constexpr size_t kPage = 4096, kLarge = 1 << 20, kMost = size_t{1} << 62;
   const size_t rounded = (std::min(bytes, kMost) + kPage) / kPage * kPage;
   void* memory = nullptr;
   if (rounded < kLarge) {
     memory = std::aligned_alloc(kPage, rounded);
     if (memory)
       return Buffer(static_cast<std::byte*>(std::memset(memory, 0, rounded)), [](std::byte* p) { std::free(p); });
-  } else if (rounded < kHuge ||
-             rounded < static_cast<size_t>(available_bytes())) {  // the system promises more than it has
+  } else if (has_room(rounded)) {
     memory = mmap(nullptr, rounded + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED) {
       *static_cast<size_t*>(memory) = rounded + kPage;
@@ -62,13 +67,9 @@ Buffer CpuDevice::allocate(size_t bytes, const std::string& purpose) {
 }
 
 Buffer CpuDevice::allocate_shared(size_t bytes, const std::string& purpose) {
-  if (!share_.shares_memory || bytes == 0) return allocate(bytes, purpose);
   std::shared_ptr<SharedMemory> memory;
-  try {
-    memory = std::make_shared<SharedMemory>(bytes);
-  } catch (const std::exception&) {  // the system has no such memory, or no more files
-    return allocate(bytes, purpose);
-  }
+  if (share_.shares_memory && bytes > 0 && has_room(bytes)) memory = SharedMemory::try_create(bytes);
+  if (!memory) return allocate(bytes, purpose);
   return Buffer(memory->data(), [memory](std::byte*) {});
 }
 

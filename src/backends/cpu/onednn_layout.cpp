@@ -63,8 +63,10 @@ LayoutPtr in_f32(const LayoutPtr& layout) {
   return low ? low->wide() : layout;
 }
 
+bool OnednnLayout::is_known_by_name() const { return is_plain_format(desc_); }
+
 std::string OnednnLayout::name() const {
-  if (!is_plain_format(desc_)) return "opaque";
+  if (!is_known_by_name()) return "opaque";
   const Blocking b = blocking_of(desc_);
   // oneDNN's own notation: dimensions from the largest stride down, upper case if blocked, then the
   // blocks.

@@ -20,6 +20,7 @@ class OnednnLayout : public Layout {
     return o && o->desc_ == desc_;
   }
   std::string name() const override;
+  bool is_known_by_name() const override;
 
  private:
   Desc desc_;
@@ -36,6 +37,7 @@ class LowLayout final : public Layout {
     return low && low->wide_->equals(*wide_);
   }
   std::string name() const override { return wide_->name(); }
+  bool is_known_by_name() const override { return wide_->is_known_by_name(); }
 
  private:
   const LayoutPtr wide_;

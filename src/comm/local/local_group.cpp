@@ -1,6 +1,7 @@
 // Collectives among threads: slices summed in a fixed order.
 #include "comm/local/local_group.h"
 
+#include "comm/open_slots.h"
 #include "comm/slices.h"
 #include "core/error.h"
 #include "core/text.h"

@@ -6,8 +6,6 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "core/packed.h"
-#include "core/split.h"
 #include "core/text.h"
 
 namespace troika {
@@ -55,15 +53,17 @@ std::vector<std::unique_ptr<Communicator>> MemoryCommunicator::create(const std:
   made->link = link;
   for (int rank : group) made->processes.push_back(owners[static_cast<size_t>(rank)]);
   const int maker = made->processes.front();
-  if (exchange.rank() == maker) made->own = try_shared_memory(kLine + size_t{kMostSlots} * bytes_of_slot(group.size()));
-  const std::string own_place = made->own ? pack(made->own->place()) : "";
+  if (exchange.rank() == maker)
+    made->own = SharedMemory::try_create(kLine + size_t{kMostSlots} * bytes_of_slot(group.size()));
+  const std::string own_place = made->own ? made->own->place().encode() : "";
   const std::vector<std::string> all = exchange.all_gather("the memory of a group", own_place, deadline);
   const std::string& place = all[static_cast<size_t>(maker)];
   if (place.empty()) return {};
   std::vector<std::unique_ptr<Communicator>> ends(group.size());
   for (size_t rank = 0; rank < group.size(); ++rank) {
     if (made->processes[rank] != exchange.rank()) continue;
-    if (!made->base) made->base = made->own ? made->own->data() : made->blocks.address(maker, unpack_place(place));
+    if (!made->base)
+      made->base = made->own ? made->own->data() : made->blocks.address(maker, SharedPlace::decode(place));
     ends[rank] = std::unique_ptr<Communicator>(new MemoryCommunicator(made, static_cast<int>(rank)));
   }
   return ends;
@@ -180,10 +180,6 @@ bool MemoryCommunicator::can_do(int index) const {
   return !slot.is_slice_done && group_->head(index).started == all_of_round(slot);
 }
 
-bool MemoryCommunicator::can_do_any() const {
-  return open_.any([&](int index) { return can_do(index); });
-}
-
 bool MemoryCommunicator::do_slot(int index) {
   if (!can_do(index)) return false;
   Slot& slot = slots_[static_cast<size_t>(index)];
@@ -230,9 +226,8 @@ void MemoryCommunicator::throw_late(int index) const {
   std::string who = "no process is late";
   for (size_t rank = group_->processes.size(); rank-- > 0;) {
     const RankPart& part = group_->part(index, rank);
-    if ((all_started ? part.done : part.started) < slot.round)
-      who =
-          text("process ", group_->processes[rank], all_started ? " has not done its part" : " has not sent its part");
+    if ((all_started ? part.done : part.started) >= slot.round) continue;
+    who = text("process ", group_->processes[rank], all_started ? " has not done its part" : " has not sent its part");
   }
   throw Error(Status::comm, text(name_of(slot.collective.kind), ' ', index, ": rank ", rank_, " of ", size(),
                                  " waited past the deadline; ", who));

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "comm/communicator.h"
-#include "comm/processes/machine_memory.h"
+#include "comm/open_slots.h"
+#include "comm/processes/foreign_blocks.h"
 #include "comm/processes/shared_link.h"
 #include "comm/slices.h"
 #include "core/shared_signal.h"
+#include "group/exchange.h"
 
 namespace troika {
 
@@ -87,7 +89,6 @@ class MemoryCommunicator : public Communicator {
   void make_room(Copy& copy, size_t bytes);
   void finish(int slot, int slices);
   bool can_do(int slot) const;
-  bool can_do_any() const;
   bool do_slot(int slot);
   bool do_open_slots();
   RankData find_data(int slot);

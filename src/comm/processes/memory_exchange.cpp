@@ -23,11 +23,11 @@ uint64_t count_of(uint64_t word) { return word & (kHub - 1); }
 std::shared_ptr<Exchange> MemoryExchange::create(std::shared_ptr<Exchange> hub, Deadline deadline) {
   const std::shared_ptr<MemoryExchange> made(new MemoryExchange(hub));
   const size_t bytes = kHead + 2 * (sizeof(Arrivals) + static_cast<size_t>(hub->size()) * sizeof(Message));
-  if (hub->rank() == 0) made->own_ = try_shared_memory(bytes);
-  const std::string place = made->own_ ? pack(made->own_->place()) : "";
+  if (hub->rank() == 0) made->own_ = SharedMemory::try_create(bytes);
+  const std::string place = made->own_ ? made->own_->place().encode() : "";
   const std::vector<std::string> all = hub->all_gather("the memory of rounds", place, deadline);
   if (all[0].empty()) return hub;
-  made->base_ = made->own_ ? made->own_->data() : made->blocks_.address(0, unpack_place(all[0]));
+  made->base_ = made->own_ ? made->own_->data() : made->blocks_.address(0, SharedPlace::decode(all[0]));
   return made;
 }
 

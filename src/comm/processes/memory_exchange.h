@@ -1,11 +1,12 @@
 // Rounds of messages among the processes of one machine, in the memory that they share.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "comm/processes/machine_memory.h"
+#include "comm/processes/foreign_blocks.h"
 #include "core/process_state.h"
 #include "core/shared_signal.h"
 #include "group/exchange.h"

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "comm/processes/machine_memory.h"
 #include "comm/processes/memory_communicator.h"
 #include "comm/processes/node_communicator.h"
 #include "comm/processes/process_messages.h"

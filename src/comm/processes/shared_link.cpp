@@ -1,8 +1,6 @@
 // The end of a link.
 #include "comm/processes/shared_link.h"
 
-#include <exception>
-
 #include "core/text.h"
 
 namespace troika {
@@ -19,7 +17,7 @@ SharedLink::SharedLink(std::shared_ptr<Exchange> exchange, std::unique_ptr<Link>
 
 SharedLink::~SharedLink() {
   exchange_->on_failure(nullptr);
-  if (is_aborted_ || std::uncaught_exceptions() > 0) return;  // after an error nobody waits
+  if (is_aborted_) return;
   try {
     exchange_->all_gather(end_, "", std::chrono::steady_clock::now() + kTimeToEnd);
   } catch (const std::exception&) {  // another process is lost, or keeps its trainer
