@@ -99,11 +99,22 @@ void HostCollectives::attempt(F f) {
   }
 }
 
+void HostCollectives::compare_transports() {
+  const auto name = [](const std::string& transport) { return transport.empty() ? "not set" : transport; };
+  const std::vector<std::string> all =
+      exchange_->all_gather("connecting a group", group_.options().transport, deadline());
+  for (size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all[0])
+      throw Error(Status::mismatch, text("the group's transport of rank ", rank, " is '", name(all[rank]),
+                                         "', rank 0 has '", name(all[0]), "'"));
+}
+
 // Two processes may send each other a message first, while the others make another call: the first
 // call of each process connects, whatever it is.
 void HostCollectives::connect() {
   if (!connection_ && group_.size() > 1)
     attempt([&] {
+      compare_transports();
       auto connected = std::make_unique<Connection>();
       connected->link = connect_processes(group_.options().link_name(), plugin_folder_, exchange_,
                                           {group_.options().interface, deadline()}, "the end of a group");

@@ -39,6 +39,7 @@ class HostCollectives {
  private:
   struct Connection;
   void connect();
+  void compare_transports();
   std::vector<std::string> agree(const char* what, const std::string& own);
   void agree_on_type(const char* what, const TensorType& type, int root);
   void check_peer(const char* what, int process) const;

@@ -9,13 +9,14 @@
 namespace troika {
 namespace {
 
-// The name of a layout of which nothing else is known (backends/cpu/onednn_layout.cpp).
-constexpr const char* kOpaque = " opaque ";
+constexpr const char* kUnknown = "unknown";  // differs from all layouts
 
 std::string print_layouts(const StateTable& table) {
   std::string lines;
-  for (const StateEntry& entry : table.entries())
+  for (const StateEntry& entry : table.entries()) {
+    if (entry.layout && !entry.layout->is_known_by_name()) return kUnknown;
     lines += text(entry.name, ' ', layout_name(entry.layout), ' ', entry.offset, ' ', entry.bytes, '\n');
+  }
   return lines;
 }
 
@@ -36,7 +37,7 @@ bool have_same_layouts(const LocalRanks& ranks, const RankMap& map, const std::v
     for (std::string& known : first) {
       const std::string layouts = theirs.text();
       if (known.empty()) known = layouts;
-      are_same = are_same && (layouts.empty() || (layouts == known && layouts.find(kOpaque) == std::string::npos));
+      are_same = are_same && (layouts.empty() || (layouts == known && layouts != kUnknown));
     }
   }
   return are_same;

@@ -122,7 +122,8 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(group.options().deadline_ms);
   try {
     Offer own{devices, fields_of(context, model, options)};
-    own.fields.emplace_back("the group's transport", group.options().transport);
+    const std::string& transport = group.options().transport;
+    own.fields.emplace_back("the group's transport", transport.empty() ? "not set" : transport);
     std::vector<Offer> all;
     for (const std::string& message : exchange->all_gather("attaching a model", own.encode(), deadline))
       all.push_back(Offer::decode(message));
@@ -148,7 +149,6 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
     if (group.size() == 1) return local;
     local.owners = std::move(owners);
     for (int process = 0; process < group.size(); ++process) local.nodes.push_back(group.process(process).node);
-    const std::string& transport = group.options().transport;
     local.takes_vendor_sums = transport.empty() || transport == "nccl";
     for (const Offer& offer : all) {  // NCCL takes each device of a process once
       for (DeviceId device : offer.devices)

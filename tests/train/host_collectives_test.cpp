@@ -6,6 +6,7 @@
 #include <random>
 
 #include "core/float16.h"
+#include "core/text.h"
 #include "group/processes.h"
 #include "support/test_seed.h"
 #include "support/throws.h"
@@ -17,8 +18,10 @@ using Collectives = std::vector<std::unique_ptr<HostCollectives>>;
 
 class HostCollectivesTest : public testing::TestWithParam<int> {
  protected:
-  void join(int size) {
-    groups_ = join_group(group_options(size, folder_));
+  std::vector<GroupOptions> options_of(int size) const { return group_options(size, folder_); }
+  void join(int size) { join(options_of(size)); }
+  void join(const std::vector<GroupOptions>& options) {
+    groups_ = join_group(options);
     for (const auto& group : groups_)
       collectives_.push_back(std::make_unique<HostCollectives>(*group, TROIKA_PLUGIN_FOLDER));
   }
@@ -85,7 +88,8 @@ TEST_P(HostCollectivesTest, SumWholeNumbersExactly) {
   const int64_t n = size();
   for (int64_t i = 0; i < 101; ++i) {
     ASSERT_EQ(wide.back()[static_cast<size_t>(i)], n * (int64_t{1} << 53) + i * n * (n + 1) / 2);
-    ASSERT_EQ(real.back()[static_cast<size_t>(i)], static_cast<double>(n * i) + 0.25 * static_cast<double>(n * (n - 1)));
+    ASSERT_EQ(real.back()[static_cast<size_t>(i)],
+              static_cast<double>(n * i) + 0.25 * static_cast<double>(n * (n - 1)));
   }
 }
 
@@ -152,13 +156,15 @@ TEST_P(HostCollectivesTest, ScatterSums) {
       ASSERT_EQ(shape, (Shape{rows.size(), kWidth}));
       for (int64_t i = 0; i < rows.size() * kWidth; ++i) {
         double expected = 0;
-        for (const auto& one : given) expected += static_cast<double>(one[static_cast<size_t>(rows.begin * kWidth + i)]);
+        for (const auto& one : given)
+          expected += static_cast<double>(one[static_cast<size_t>(rows.begin * kWidth + i)]);
         double found = 0;
         if (dtype == DType::f32) found = static_cast<double>(reinterpret_cast<const float*>(part.data())[i]);
         if (dtype == DType::f64) found = reinterpret_cast<const double*>(part.data())[i];
         if (dtype == DType::bf16)
           found = static_cast<double>(float_of_bf16(reinterpret_cast<const uint16_t*>(part.data())[i]));
-        ASSERT_NEAR(found, expected, dtype == DType::bf16 ? 0.05 * size() : 1e-5) << static_cast<int>(dtype) << " at " << i;
+        ASSERT_NEAR(found, expected, dtype == DType::bf16 ? 0.05 * size() : 1e-5)
+            << static_cast<int>(dtype) << " at " << i;
       }
     });
   }
@@ -206,10 +212,12 @@ TEST_P(SeveralHostCollectives, RefuseDataThatDoNotFit) {
     Shape shape;
     EXPECT_THROWS(Status::mismatch, "only axis 0 may differ",
                   of(rank).all_gather({DType::f32, rank == last ? Shape{3, 4} : Shape{4, 3}}, data.data(), shape));
-    EXPECT_THROWS(Status::unsupported, "all_reduce: the tensor is u8", of(rank).all_reduce({DType::u8, {12}}, data.data()));
+    EXPECT_THROWS(Status::unsupported, "all_reduce: the tensor is u8",
+                  of(rank).all_reduce({DType::u8, {12}}, data.data()));
     EXPECT_THROWS(Status::invalid_argument, "broadcast: root is " + std::to_string(size()),
                   of(rank).broadcast(size(), {DType::f32, {12}}, data.data()));
-    EXPECT_THROWS(Status::invalid_argument, "this process itself", of(rank).send(rank, {DType::f32, {12}}, data.data()));
+    EXPECT_THROWS(Status::invalid_argument, "this process itself",
+                  of(rank).send(rank, {DType::f32, {12}}, data.data()));
     // A message that does not fit is lost, and the next one arrives.
     if (rank == 0) {
       of(0).send(last, {DType::f32, {12}}, data.data());
@@ -224,6 +232,16 @@ TEST_P(SeveralHostCollectives, RefuseDataThatDoNotFit) {
     }
     of(rank).all_reduce({DType::f32, {12}}, data.data());  // the group works
     EXPECT_EQ(data[3], static_cast<float>(size()));
+  });
+}
+
+TEST_P(SeveralHostCollectives, RefuseOtherTransports) {
+  std::vector<GroupOptions> options = options_of(GetParam());
+  options.back().transport = "mpi";
+  join(options);
+  on_every_process(size(), [&](int rank) {
+    EXPECT_THROWS(Status::comm, text("transport of rank ", size() - 1, " is 'mpi', rank 0 has 'not set'"),
+                  of(rank).barrier());
   });
 }
 
