@@ -272,6 +272,19 @@ TEST_F(GroupTrainers, PassTheGradientOfTheInputsToAll) {
   }
 }
 
+TEST_F(GroupTrainers, ExplainAPlanOnceTheyHaveAgreedOnLayouts) {
+  run([&](GroupProcess& p) {
+    p.attach();
+    p.load();
+    int64_t size = 0;
+    p.expect_refused(troika_trainer_explain(p.trainer_, 8, nullptr, 0, &size, &p.error_), TROIKA_ERROR_NOT_INITIALIZED,
+                     "agree on the layouts of a model with their first batch");
+    p.expect_ok(p.step());
+    p.expect_ok(troika_trainer_explain(p.trainer_, 8, nullptr, 0, &size, &p.error_));  // by each process alone
+    EXPECT_GT(size, 0);
+  });
+}
+
 TEST_F(GroupTrainers, StopTogether) {
   run([&](GroupProcess& p) {
     p.attach();

@@ -77,6 +77,16 @@ def goes_on_with_another_number_of_processes(folder):
             assert "state " in output and state_of(output) == expected, f"[{first}], then [{second}]: {output}"
 
 
+def agrees_on_layouts(folder):
+    """Processes whose kernels prefer other layouts, as they have other numbers of rows, take plain ones."""
+    for batch, are_plain in ((8, False), (3, True)):
+        arguments = ["model=mlp", f"batch={batch}", f"save={folder}/state"]
+        expected = run_alone(["devices=2", *arguments]).splitlines()
+        for output in Job(arguments, 2, folder, ["1", "1"], environment={"LOG": "1"}).outputs():
+            assert ("all are plain" in output) == are_plain, f"batch {batch}: {output}"
+            assert all(line in output.splitlines() for line in expected), f"batch {batch}: {output}, expected {expected}"
+
+
 def reads_only_what_it_needs(folder):
     """All parameters, the slots of its ranks, and its part of the data for the sum."""
     adam = ["model=mlp", "optimizer=2", "zero=1", "batches=2"]
@@ -101,6 +111,7 @@ def main():
     tests += [(f"{devices}_devices {options} [{division}] on machines [{machines}]",
                lambda folder, d=devices, o=options, v=division, m=machines: compare(d, o, [v], folder, m))
               for devices, options, division, machines in MACHINES]
+    tests.append(("agrees_on_layouts", agrees_on_layouts))
     tests.append(("reads_only_what_it_needs", reads_only_what_it_needs))
     tests.append(("goes_on_with_another_number_of_processes", goes_on_with_another_number_of_processes))
     return run_tests(tests)

@@ -35,18 +35,37 @@ def ip(*arguments):
     return subprocess.run(["ip", *arguments], check=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
 
 
-class SlowCable:
-    """Two machines 10.77.0.1 and 10.77.0.2, connected by the kernel at a rate. No process relays. Use it in a `with` statement."""
+class Machines:
+    """Network namespaces with the addresses 10.77.0.1, 10.77.0.2 ... of their interfaces."""
 
-    def __init__(self, bits_per_s):
-        self.bits_per_s = bits_per_s
-        self.names = [f"troika{os.getpid()}-{i}" for i in range(2)]
+    def __init__(self, count):
+        self.names = [f"troika{os.getpid()}-{i}" for i in range(count)]
 
     def address(self, machine):
         return f"10.77.0.{machine + 1}"
 
     def command(self, machine, *command):
         return ["ip", "netns", "exec", self.names[machine], *map(str, command)]
+
+    def bring_up(self, machine, *options):
+        """The interface is there. `options` are of `ip link set`."""
+        name = self.names[machine]
+        ip("-n", name, "link", "set", "lo", "up")
+        ip("-n", name, "link", "set", "net0", *options, "up")
+        ip("-n", name, "address", "add", f"{self.address(machine)}/24", "dev", "net0")
+
+    def remove(self):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "delete", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           check=False)
+
+
+class SlowCable(Machines):
+    """Two machines, connected by the kernel at a rate: no process relays. Use it in a `with` statement."""
+
+    def __init__(self, bits_per_s):
+        super().__init__(2)
+        self.bits_per_s = bits_per_s
 
     def bytes_sent(self):
         """By both machines."""
@@ -59,45 +78,34 @@ class SlowCable:
         try:
             for name in self.names:
                 ip("netns", "add", name)
-            ip("link", "add", "net0", "netns", self.names[0], "type", "veth", "peer", "name", "net0", "netns", self.names[1])
+            first, second = self.names
+            ip("link", "add", "net0", "netns", first, "type", "veth", "peer", "name", "net0", "netns", second)
             for machine, name in enumerate(self.names):
-                ip("-n", name, "link", "set", "lo", "up")
-                ip("-n", name, "link", "set", "net0", "up")
-                ip("-n", name, "address", "add", f"{self.address(machine)}/24", "dev", "net0")
+                self.bring_up(machine)
                 subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", "net0", "root", "tbf", "rate",
                                 f"{self.bits_per_s:.0f}bit", "burst", "32kb", "latency", "400ms"], check=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except (OSError, subprocess.CalledProcessError) as reason:
-            self.__exit__()
+            self.remove()
             raise Skip(f"this machine cannot slow down a cable: {reason}") from reason
         return self
 
     def __exit__(self, *_):
-        for name in self.names:
-            subprocess.run(["ip", "netns", "delete", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        self.remove()
 
 
-class Network:
-    """Machines 10.77.0.1, 10.77.0.2 ... Use it in a `with` statement."""
+class Network(Machines):
+    """Machines whose packets a relay passes on. Use it in a `with` statement."""
 
     def __init__(self, machines, delay_s=0.0, loss=0.0, bits_per_s=None):
+        super().__init__(machines)
         self.delay_s, self.loss, self.bits_per_s = delay_s, loss, bits_per_s
         self.is_cut = False
-        self.names = [f"troika{os.getpid()}-{i}" for i in range(machines)]
         self.links = [Link() for _ in range(machines)]
         self.devices = []
         self.ends = False
         self.random = random.Random(1)
         self.thread = threading.Thread(target=self.relay)
-
-    def address(self, machine):
-        return f"10.77.0.{machine + 1}"
-
-    def command(self, machine, *command):
-        return ["ip", "netns", "exec", self.names[machine], *map(str, command)]
-
-    def bytes_sent(self):
-        return sum(link.bytes for link in self.links)
 
     def __enter__(self):
         if os.geteuid() != 0 or not shutil.which("ip") or not os.path.exists("/dev/net/tun"):
@@ -118,15 +126,12 @@ class Network:
         interface = f"tr{os.getpid() % 100000}n{machine}"
         fcntl.ioctl(device, TUNSETIFF, struct.pack("16sH", interface.encode(), IFF_TUN | IFF_NO_PI))
         ip("link", "set", interface, "netns", name, "name", "net0")
-        ip("-n", name, "link", "set", "lo", "up")
-        ip("-n", name, "link", "set", "net0", "mtu", str(MTU), "up")
-        ip("-n", name, "address", "add", f"{self.address(machine)}/24", "dev", "net0")
+        self.bring_up(machine, "mtu", str(MTU))
 
     def remove(self):
         for device in self.devices:
             os.close(device)
-        for name in self.names:
-            subprocess.run(["ip", "netns", "delete", name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        super().remove()
 
     def __exit__(self, *_):
         self.ends = True
