@@ -39,6 +39,10 @@ void look_at(WatchedRank& rank) {
   } else if (rank.status.process.is_here()) {
     rank.life = rank.status.process.is_running() ? Life::alive : Life::ended;
     if (rank.life == Life::ended) rank.status.state = "lost";
+    if (rank.status.process.is_suspended()) {
+      rank.status.state = "suspended";
+      rank.status.message = "a signal (SIGSTOP) or a debugger has suspended it; the others wait";
+    }
   }
 }
 
@@ -112,7 +116,7 @@ void JobStatus::read_nodes(const std::filesystem::path& folder) {
 }
 
 std::string JobStatus::state() const {
-  for (const char* state : {"lost", "killed", "failed", "stopped"})
+  for (const char* state : {"lost", "killed", "failed", "suspended", "stopped"})
     for (const WatchedRank& rank : ranks_)
       if (rank.status.state == state) return state;
   const auto is_on = [](const WatchedRank& rank) { return rank.status.state != "done"; };
@@ -124,7 +128,7 @@ const WatchedRank* JobStatus::slowest() const {
   const WatchedRank* slowest = nullptr;
   double waits = 0;
   for (const WatchedRank& rank : ranks_) {
-    if (std::isnan(rank.status.own_seconds())) return nullptr;
+    if (std::isnan(rank.status.own_seconds()) || rank.status.state == "suspended") return nullptr;
     waits += rank.status.wait_seconds;
     if (!slowest || rank.status.own_seconds() > slowest->status.own_seconds()) slowest = &rank;
   }

@@ -25,11 +25,12 @@ class JobStatus {
 
   const std::vector<WatchedRank>& ranks() const { return ranks_; }
 
-  // The state that matters most: lost, killed, failed, stopped, done, or that of the first rank.
+  // The state that matters most: lost, killed, failed, suspended, stopped, done, or that of
+  // the first rank.
   std::string state() const;
 
   // The process that the others wait for: it works longest between two waits for others. NULL:
-  // processes have not measured it, or nobody waits.
+  // processes have not measured it, nobody waits, or a process is suspended.
   const WatchedRank* slowest() const;
 
  private:

@@ -71,6 +71,11 @@ bool ProcessName::is_running() const {
   return start_of(stat) == began && !stat.empty() && stat.front() != "Z";  // Z: it has ended, and nobody has noticed
 }
 
+bool ProcessName::is_suspended() const {
+  const std::vector<std::string> stat = stat_of(id);
+  return start_of(stat) == began && !stat.empty() && (stat.front() == "T" || stat.front() == "t");
+}
+
 std::string print_status(const RankStatus& status) {
   Json out;
   visit_status(status, [&](const char* name, const auto& field) { out[name] = field; });  // NaN becomes null

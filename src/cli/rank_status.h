@@ -23,8 +23,9 @@ struct ProcessName {
   static ProcessName of_this_process();
   static ProcessName of_child(int64_t id);  // a process of this machine
 
-  bool is_here() const;     // on this machine
-  bool is_running() const;  // of this machine
+  bool is_here() const;       // on this machine
+  bool is_running() const;    // of this machine
+  bool is_suspended() const;  // by SIGSTOP or a debugger
 };
 
 struct RankStatus {

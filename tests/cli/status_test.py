@@ -109,6 +109,21 @@ def the_process_that_others_wait_for_is_the_slowest(folder):
         kill(process)
 
 
+def a_suspended_process_is_the_one_that_others_wait_for(folder):
+    out = folder / "run"
+    process = start_long_run(*LONG, "--processes", 2, "--epochs", 100, "--out", out)
+    try:
+        found = int(wait_for(out, have_figures, process).rows[1]["process"])
+        os.kill(found, signal.SIGSTOP)
+        shown = wait_for(out, lambda shown: shown.state == "suspended", process)
+        assert shown.alive == 2 and [row["state"] for row in shown.rows] == ["training", "suspended"], shown.text
+        assert shown.rest == ["rank 1: a signal (SIGSTOP) or a debugger has suspended it; the others wait"], shown.text
+        os.kill(found, signal.SIGCONT)
+        wait_for(out, have_figures, process)
+    finally:
+        kill(process)
+
+
 def a_job_that_has_ended_is_done(folder):
     out, logs = folder / "run", folder / "logs"
     run("run", "--processes", 2, "--log-dir", logs, "--", TOOL, "train", *SMALL, "--epochs", 2, "--out", out,
