@@ -113,6 +113,11 @@ ChildProcess::~ChildProcess() {
   if (!has_ended_) ::waitpid(id_, nullptr, 0);
 }
 
+void ChildProcess::terminate() {
+  send(SIGTERM);
+  send(SIGCONT);
+}
+
 void ChildProcess::send(int signal) {
   if (has_group()) ::kill(-id_, signal);
 }

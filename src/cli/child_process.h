@@ -59,6 +59,7 @@ class ChildProcess {
   pid_t id() const { return id_; }
 
   void send(int signal);  // to the group
+  void terminate();       // by SIGTERM, which a suspended process takes too
 
   // Whether the group has processes. This process must be a subreaper, so that they are its
   // children when their parents have ended.

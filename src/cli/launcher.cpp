@@ -267,7 +267,7 @@ void Launcher::decide() {
   if (are_ending && !is_past(attempt_.decide_at)) return;
   attempt_.decide_at.reset();
   attempt_.were_told = true;
-  for (const auto& process : processes_) process->send(SIGTERM);
+  for (const auto& process : processes_) process->terminate();
   kill_within(options_.grace);
 }
 

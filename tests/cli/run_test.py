@@ -353,6 +353,17 @@ def a_failure_ends_the_others_by_sigterm(folder):
         assert len(failure_lines(errors)) == 1, errors
 
 
+def a_suspended_process_ends_without_the_grace(folder):
+    os.mkfifo(folder / "go")
+    program = shell(f"{READY} [ $RANK = 0 ] && read line < {folder}/go && exit 9; kill -STOP $$; while :; do sleep 1000; done")
+    with Launched("--processes", 2, "--grace", 1000, *program) as launched:
+        launched.lines_until("[0] ready 0", "[1] ready 1")
+        wait_until(lambda: children_in_state(launched, "T") == 1, "a suspended process")
+        (folder / "go").write_text("go\n")
+        _, errors = launched.end(9)
+        assert len(failure_lines(errors)) == 1, errors
+
+
 def a_process_that_ignores_sigterm_is_killed_after_the_grace(folder):
     os.mkfifo(folder / "go")
     program = shell(f"trap '' TERM; {READY} [ $RANK = 0 ] && read line < {folder}/go && exit 9; while :; do sleep 1000; done")
