@@ -4,7 +4,18 @@
 
 # Packages that a build needs, on Debian 12, Ubuntu 22.04 and 24.04.
 build_packages=(g++ dpkg-dev ninja-build pkg-config libdnnl-dev zlib1g-dev nlohmann-json3-dev libcli11-dev libsodium-dev libgloo-dev dataset-fashion-mnist)
+# The tests of bindings and docs need a compiler per language, packages that users of Python have,
+# and a browser.
+binding_packages=(rustc cargo golang-go mono-mcs mono-runtime libmono-system-core4.0-cil libmono-system-windows-forms4.0-cil
+                  xvfb xauth cmake python3-numpy python3-torch python3-torchvision python3-nbclient python3-ipykernel chromium)
+# Packages that build Debian packages; bindings/packages/debian/control has the same list.
+debian_packages=(debhelper dh-python lintian python3-all python3-setuptools libopenmpi-dev mono-mcs)
+# A compiler for Windows, and what it needs.
+windows_packages=(g++-mingw-w64-x86-64-posix libz-mingw-w64-dev mingw-w64-tools)
 minimum_meson=1.1
+
+# Else ccache keeps nothing that is compiled with a precompiled header.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 
 say() { printf '== %s\n' "$*"; }
 
@@ -37,6 +48,16 @@ ensure_packages() {
     fail "apt-get could not install: ${missing[*]}"
   fi
   rm -f "$log"
+}
+
+# Installs those packages of a list that the distribution has. Tests that need others are skipped.
+ensure_optional_packages() {
+  local package known=()
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue
+    if [ -n "$(apt-cache show "$package" 2>/dev/null)" ]; then known+=("$package"); else say "there is no package $package"; fi
+  done
+  [ ${#known[@]} -eq 0 ] || (ensure_packages "${known[@]}") || say "the tests that need these are skipped"
 }
 
 # Whether version $1 is at least version $2.
@@ -82,6 +103,26 @@ ensure_cuda_headers() {
         'nvidia-cudnn-frontend>=1.32,<2' || { say "pip could not install them; the CUDA plug-in is not built"; return 0; }
   fi
   cuda_options=(-Dcudnn_frontend_path="$folder/include")
+}
+
+# ensure_arm64_root DIR: unpacks the libraries that arm64 programs need.
+ensure_arm64_root() {
+  [ -f "$1/complete" ] && return
+  say "unpacking libraries of arm64 into $1"
+  rm -rf "$1"
+  python3 bindings/packages/sysroot.py arm64 "$1" libdnnl-dev zlib1g-dev libsodium-dev libgloo-dev libgtest-dev \
+    nlohmann-json3-dev libcli11-dev "libstdc++-$(aarch64-linux-gnu-gcc -dumpversion)-dev" ||
+    fail "the libraries of arm64 could not be unpacked"
+  touch "$1/complete"
+}
+
+# Collects the libraries that a compiler for Windows needs in build/windows-root.
+ensure_windows_root() {
+  [ -f build/windows-root/lib/libdnnl.dll.a ] && return
+  say "collecting libraries for Windows in build/windows-root"
+  ensure_packages python3-venv
+  [ -x build/packaging/bin/python ] || python3 -m venv build/packaging
+  build/packaging/bin/python bindings/packages/windows_root.py build/windows-root || fail "the libraries for Windows cannot be had"
 }
 
 # configure_build DIR [MESON OPTION...]: sets up a build folder, once. Later calls only change the

@@ -9,9 +9,10 @@ import tokenize
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
 COLUMNS = 100
 LONGEST_SENTENCE = 30  # words; writers aim at 25
-C_FILES = (".h", ".c", ".cpp", ".cu", ".cuh", ".def")
+C_FILES = (".h", ".hpp", ".c", ".cpp", ".cu", ".cuh", ".def", ".rs", ".go", ".cs")
 # Texts that are not the project's own English.
-NOT_READ = ("tests/golden/", "tests/english_test.py", "docs/decisions/plain-english.md")
+# The comments of generated files are those of the headers.
+NOT_READ = ("tests/golden/", "bindings/csharp/Troika/Generated/", "tests/english_test.py", "docs/decisions/plain-english.md")
 
 COUNTED = (r"(?:one|once|twice|\d+|bytes|times|images|samples|steps|launches|threads|files|calls|words|"
            r"buckets|slots|streams|communicators|kernels)")
@@ -25,7 +26,7 @@ WORDS = [
     (r"\b(?:lies?|lying|lain)\b", "is, is stored in"),
     (r"\bbut for\b", "except"),
     (r"\b(?:gives|gave|giving|give back|gives back)\b(?! up\b)", "returns, computes, passes"),
-    (r"\b(?:tells?|telling)\b", "reports, says"),
+    (r"\b(?:tells?|telling)\b(?! returns\b)", "reports, says"),
     (r"\bhardly\b", "almost no, at most"),
     (rf"\b{COUNTED} an? {OWNER}\b", "per"),
     (r"(?<!\bplace )(?<!\bpoint )(?<!\bfrom )(?<!\bto )(?<!\bof )(?<!\band )(?<!\bshows )(?<!\bsays )"

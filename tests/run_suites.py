@@ -11,6 +11,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -27,14 +28,23 @@ SANITIZED = ("unit", "conformance", "equivalence", "interface_hosts")
 # tests.
 THREAD_FILTER = "-Cases/Gradients.*"
 
-# The number of concurrent processes of a GoogleTest program under a sanitizer, each with its share
-# of the tests. Most tests use only one core.
+# Runs programs that are compiled for another processor, as in
+# TROIKA_EMULATOR='qemu-aarch64-static -L build/arm64-root'.
+EMULATOR = shlex.split(os.environ.get("TROIKA_EMULATOR", ""))
+
+# The number of concurrent processes of a GoogleTest program under a sanitizer or an emulator, each
+# with its share of the tests. Most tests use only one core.
 SANITIZED_SHARDS = 2
 SHARDED = ("unit", "conformance", "equivalence")
 
-# TROIKA_TEST_PART=2/4 runs the second quarter of these suites under a sanitizer. They are the
-# longest, and the normal run has all of their tests. The suite `training` heeds it in any run.
-PARTED = ("conformance", "equivalence")
+# TROIKA_TEST_PART=2/4 runs the second quarter of these suites under a sanitizer or an emulator.
+# They are the longest, and the normal run has all of their tests. The suite `training` heeds it in
+# any run.
+PARTED = ("conformance", "equivalence", *(["unit"] if EMULATOR else []))
+
+# A normal run with TROIKA_TEST_PART=1/2 has every other suite of these groups: a language of the
+# bindings, or a test of the docs, takes a minute.
+PARTED_GROUPS = ("bindings", "docs")
 
 # Threads of OpenMP sleep while they wait. On a loaded machine a thread that spins takes the core of
 # the thread that it waits for: the conformance suite took 356 s there, and takes 31 s now.
@@ -46,8 +56,15 @@ SANITIZER_OPTIONS = {
                     + os.path.join(os.path.dirname(os.path.abspath(__file__)), "thread_sanitizer.txt"),
 }
 
-def command_prefix(sanitize):
-    """Disables address randomisation, which breaks ThreadSanitizer on newer kernels."""
+def is_slow(sanitize):
+    """Whether programs run some ten times slower than they are."""
+    return sanitize != "none" or bool(EMULATOR)
+
+
+def command_prefix(sanitize, command, folder):
+    """The emulator of programs in the build folder. For ThreadSanitizer, fixed addresses: newer kernels move too much."""
+    if EMULATOR and os.path.abspath(command[0]).startswith(os.path.abspath(folder) + os.sep):
+        return EMULATOR
     prefix = ["setarch", platform.machine(), "-R"]
     if sanitize == "thread":
         try:
@@ -146,6 +163,8 @@ def run_share(test, folder, sanitize, share, shares):
         os.remove(report_path)
     environment = {**WAITING, **os.environ, **SANITIZER_OPTIONS, "GTEST_BRIEF": "1", **dict(test.get("env") or {}),
                    "GTEST_OUTPUT": f"json:{report_path}", "GTEST_COLOR": "no"}
+    if test["cmd"][0].endswith(".exe"):  # its paths have other roots
+        environment["GTEST_OUTPUT"] = f"json:{os.path.basename(report_path)}"
     if shares > 1:
         environment |= {"GTEST_TOTAL_SHARDS": str(shares), "GTEST_SHARD_INDEX": str(share)}
     if sanitize == "thread":
@@ -153,7 +172,7 @@ def run_share(test, folder, sanitize, share, shares):
     if environment.get("TROIKA_PYTHON") and os.path.basename(test["cmd"][0]).startswith("python"):
         test["cmd"][0] = environment["TROIKA_PYTHON"]  # this Python has numpy and safetensors
     try:
-        status, output = run_program(command_prefix(sanitize) + test["cmd"],
+        status, output = run_program(command_prefix(sanitize, test["cmd"], folder) + test["cmd"],
                                      test.get("time_limit_s", TIME_LIMIT_S[sanitize]),
                                      report_path.replace("report-", "log-").replace(".json", ".txt"), env=environment,
                                      cwd=test.get("workdir") or folder)  # as meson does
@@ -173,10 +192,10 @@ def run_share(test, folder, sanitize, share, shares):
     return counts, output
 
 
-def part_of(test, sanitize):
-    """Returns the part of a suite's tests to run, from 1 on, and the number of parts."""
+def given_part():
+    """Returns the part that TROIKA_TEST_PART names, from 1 on, and the number of parts."""
     given = os.environ.get("TROIKA_TEST_PART", "")
-    if not given or sanitize == "none" or test["name"] not in PARTED:
+    if not given:
         return 1, 1
     match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", given)
     if not match or int(match[1]) > int(match[2]):
@@ -184,9 +203,27 @@ def part_of(test, sanitize):
     return int(match[1]), int(match[2])
 
 
+def part_of(test, sanitize):
+    """Returns the part of a suite's tests to run, from 1 on, and the number of parts."""
+    return given_part() if is_slow(sanitize) and test["name"] in PARTED else (1, 1)
+
+
+def without_other_parts(tests):
+    """Leaves out the suites of PARTED_GROUPS that belong to another part."""
+    part, parts = given_part()
+    seen, left = {group: 0 for group in PARTED_GROUPS}, []
+    for test in tests:
+        groups = test["groups"] & set(PARTED_GROUPS)
+        if all(seen[group] % parts == part - 1 for group in groups):
+            left.append(test)
+        for group in groups:
+            seen[group] += 1
+    return left
+
+
 def run_suite(test, folder, sanitize):
     """Runs a program. Returns its counts and the first and last lines of each share's output."""
-    shares = test.get("shares") or (SANITIZED_SHARDS if sanitize != "none" and test["name"] in SHARDED else 1)
+    shares = test.get("shares") or (SANITIZED_SHARDS if is_slow(sanitize) and test["name"] in SHARDED else 1)
     part, parts = part_of(test, sanitize)
     mine = range((part - 1) * shares, part * shares)
     with concurrent.futures.ThreadPoolExecutor(shares) as pool:
@@ -220,6 +257,8 @@ def main():
         tests = [test for test in tests if test["name"] in names or test["groups"] & set(names)]
     elif sanitize != "none":
         tests = [test for test in tests if test["name"] in SANITIZED]
+    else:
+        tests = without_other_parts(tests)
     total = Counts()
     for test in tests:
         began = time.monotonic()

@@ -188,7 +188,7 @@ def describe_structs(files, described):
         })
 
 
-def ask_compiler(described, compiler, folder):
+def ask_compiler(described, compiler, emulator, folder):
     """Adds values, sizes and offsets, as a program prints them."""
     values = [value for enum in described["enums"] for value in enum["values"]] + described["constants"]
     questions = [f"(long long){value['name']}" for value in values]
@@ -203,7 +203,7 @@ def ask_compiler(described, compiler, folder):
     source.write_text(f"#include <stdio.h>\n#include <troika/troika.h>\nint main(void) {{\n{lines}  return 0;\n}}\n",
                       encoding="utf-8")
     subprocess.run([*compiler, f"-I{ROOT / 'include'}", str(source), "-o", str(folder / "layout")], check=True)
-    answers = iter(subprocess.run([str(folder / "layout")], check=True, capture_output=True, text=True).stdout.split())
+    answers = iter(subprocess.run([*emulator, str(folder / "layout")], check=True, capture_output=True, text=True).stdout.split())
     for value in values:
         value["value"] = int(next(answers))
     for struct in described["structs"]:
@@ -214,7 +214,7 @@ def ask_compiler(described, compiler, folder):
                 field["count"] = count
 
 
-def describe(compiler):
+def describe(compiler, emulator):
     described = {name: [] for name in ("constants", "enums", "handles", "aliases", "callbacks", "structs", "functions")}
     with tempfile.TemporaryDirectory(prefix="troika-interface-") as temporary:
         folder = pathlib.Path(temporary)
@@ -225,7 +225,7 @@ def describe(compiler):
         for file in headers:
             describe_members(file, docs, described)
         describe_structs(files, described)
-        ask_compiler(described, compiler, folder)
+        ask_compiler(described, compiler, emulator, folder)
     version = {value["name"]: value["value"] for value in described["constants"]}
     return {"version": ".".join(str(version[f"TROIKA_VERSION_{part}"]) for part in ("MAJOR", "MINOR", "PATCH")), **described}
 
@@ -234,8 +234,9 @@ def main():
     parser = argparse.ArgumentParser(description="Describes the C interface as JSON.")
     parser.add_argument("--check", action="store_true", help="compare with the file, and write nothing")
     parser.add_argument("--cc", default="cc", help="C compiler (cc)")
+    parser.add_argument("--emulator", default="", help="runs programs of the compiler, if it is another processor's")
     arguments = parser.parse_args()
-    text = json.dumps(describe(shlex.split(arguments.cc)), indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(describe(shlex.split(arguments.cc), shlex.split(arguments.emulator)), indent=1, ensure_ascii=False) + "\n"
     if not arguments.check:
         OUTPUT.write_text(text, encoding="utf-8")
     elif not OUTPUT.exists() or OUTPUT.read_text(encoding="utf-8") != text:

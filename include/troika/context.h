@@ -31,7 +31,8 @@ typedef void(TROIKA_CALL *troika_log_function)(int32_t level, const char *topic,
 typedef struct troika_context_options {
   uint32_t struct_size;    /**< sizeof(troika_context_options). */
   /** CPU threads for all CPU devices together: at least 1, at most 8 for each core of the process,
-   *  or 64 if that is more; unset: one for each core. */
+   *  or 64 if that is more; unset: one for each core. If it is unset, trainers with a group divide
+   *  the cores of a machine: each process takes an equal share. */
   int32_t cpu_threads;
   /** Seed of parameter initialisation and of dropout, unless the caller names another. */
   uint64_t seed;

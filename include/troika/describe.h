@@ -131,8 +131,8 @@ TROIKA_API(troika_status) troika_model_to_json(troika_model model, char *buffer,
 /** Description of a trainer. Filled by `troika_trainer_describe`. */
 typedef struct troika_trainer_info {
   uint32_t struct_size;     /**< Set by the caller to sizeof(troika_trainer_info). */
-  int32_t device_count;     /**< Devices, and replicas. */
-  troika_mesh mesh;         /**< How the devices share the work; no part is 0. */
+  int32_t device_count;     /**< Devices, and replicas, of this process. */
+  troika_mesh mesh;         /**< How the devices of all processes share the work; no part is 0. */
   int64_t step;             /**< Steps done, also those before a training state was loaded. */
   double learning_rate;     /**< The rate of the next step, with schedule. */
   double loss_scale;        /**< The scale of the next step; 1 without. */
@@ -154,9 +154,9 @@ TROIKA_API(troika_status) troika_trainer_describe(troika_trainer trainer,
                                                   troika_error *error);
 
 /**
- * Copies the trainer's devices, in the order of replicas, into `devices`, which has room for
- * `device_capacity` of them. If `out_device_count` is not NULL, it receives their number. An array
- * that is too small, or NULL with capacity 0, is no error.
+ * Copies the trainer's devices of this process, in the order of replicas, into `devices`, which has
+ * room for `device_capacity` of them. If `out_device_count` is not NULL, it receives their number.
+ * An array that is too small, or NULL with capacity 0, is no error.
  *
  * Errors: INVALID_ARGUMENT (a capacity below 0), BUSY. One thread per trainer at a time.
  */
@@ -173,7 +173,8 @@ TROIKA_API(troika_status) troika_trainer_get_devices(troika_trainer trainer, tro
  *
  * These fields stay unset, because that is their value: settings that the optimizer does not have,
  * `ignore_index`, `layer_cuts`, `recompute_layers`, and the fields with which a group follows the
- * trainer.
+ * trainer. `group` is always NULL: the handle is the caller's. Set it again to attach another model
+ * with the same processes.
  *
  * Errors: BUSY. One thread per trainer at a time.
  */

@@ -84,8 +84,8 @@ TROIKA_API(void) troika_group_info_init(troika_group_info *info, uint32_t struct
  *
  * Owned: destroy `*out_group` with `troika_group_destroy`. Errors: INVALID_ARGUMENT, naming the
  * option or the variable. COMM, naming the ranks that have not joined, or the reason why rank 0
- * cannot be reached. IO (the file of a secret), UNSUPPORTED (libsodium is missing), OUT_OF_MEMORY.
- * Any thread.
+ * cannot be reached. IO (the file of a secret), OUT_OF_MEMORY. UNSUPPORTED if libsodium is missing,
+ * or on Windows if there are several processes. Any thread.
  *
  *     troika_group group = NULL;
  *     troika_error error;

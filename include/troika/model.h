@@ -535,6 +535,14 @@ TROIKA_API(troika_status) troika_model_describe_parameter(troika_model model, in
                                                           troika_error *error);
 
 /**
+ * Returns the index of the parameter or buffer with that name in `*out_index`, for
+ * `troika_model_describe_parameter`. Errors: NOT_FOUND (no such name; the message names the
+ * nearest), BUSY. Reads the model.
+ */
+TROIKA_API(troika_status) troika_model_find_parameter(troika_model model, const char *name,
+                                                      int32_t *out_index, troika_error *error);
+
+/**
  * Copies a parameter or buffer, row-major, into `data` in host memory, `size_bytes` long: f32, or
  * i64 for num_batches_tracked.
  *

@@ -316,7 +316,15 @@ typedef struct troika_trainer_options {
   /** 1: a step with a gradient that is not finite changes no parameter and returns STEP_SKIPPED, in
    *  any precision and without loss scaling too. 0 (default): only loss scaling skips steps. */
   int32_t skip_not_finite;
-  int32_t reserved; /**< 0. */
+  /** 1: between processes, an update may wait until the next step is about to read its parameters.
+   *  So sums of gradients also travel during the next forward pass, which hides a network that is
+   *  as slow as the devices. The bits are the same. Calls that read parameters, or that evaluate,
+   *  run the last update first. If a process is lost meanwhile, parameters may lack that update.
+   *  Updates of the first three steps with a size of batch are not late; the third is measured.
+   *  Needs a mesh that splits by data alone. Excludes `max_gradient_norm`, loss scaling,
+   *  `skip_not_finite` and `shard_optimizer`. No effect on GPUs, and between processes that share
+   *  memory. Default 0: a step ends with its update. */
+  int32_t late_updates;
   /** Attaches the devices of all processes of the group as one list: `devices` are those of this
    *  process, and `mesh` is over all. The processes of a machine are neighbours in the list.
    *  Collective, as all calls of the trainer that compute, read or write state: each process passes

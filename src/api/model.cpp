@@ -341,6 +341,15 @@ troika_status troika_model_describe_parameter(troika_model model, int32_t index,
   });
 }
 
+troika_status troika_model_find_parameter(troika_model model, const char* name, int32_t* out_index,
+                                          troika_error* error) {
+  const char* function = "troika_model_find_parameter";
+  return with_model<Together>(model, function, error, [&](Model& m) {
+    required(out_index, function, "out_index");
+    *out_index = static_cast<int32_t>(m.parameters()->index_of(name_argument(name, function)));
+  });
+}
+
 troika_status troika_model_get_parameter(troika_model model, const char* name, void* data, int64_t size_bytes,
                                          troika_error* error) {
   const char* function = "troika_model_get_parameter";

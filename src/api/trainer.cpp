@@ -290,7 +290,7 @@ troika_status troika_trainer_memory(troika_trainer trainer, int32_t replica, tro
     info.plans = static_cast<int32_t>(r.plan_count());
     info.arena_bytes = static_cast<int64_t>(r.arena_bytes());
     info.parameter_bytes = static_cast<int64_t>(state.segment_bytes(Segment::parameters));
-    info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients) + r.state().set_aside_bytes());
+    info.gradient_bytes = static_cast<int64_t>(state.segment_bytes(Segment::gradients) + r.set_aside_bytes());
     info.optimizer_bytes =
         static_cast<int64_t>(state.segment_bytes(Segment::optimizer, t.layout().ranks().share_of(replica)));
     info.sample_bytes = static_cast<int64_t>(r.sample_bytes());

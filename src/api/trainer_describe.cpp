@@ -139,6 +139,7 @@ JsonText json_of(const troika_trainer_options& o, const GroupObject* group) {
   json.add("label_smoothing", o.label_smoothing);
   json.add("ignore_index", o.ignore_index == TROIKA_UNSET ? JsonText() : json_text(o.ignore_index));
   json.add("skip_not_finite", o.skip_not_finite);
+  json.add("late_updates", o.late_updates);
   json.add("group", group ? JsonObject().add("rank", group->group.rank()).add("size", group->group.size()).text()
                           : JsonText());
   return json.text();

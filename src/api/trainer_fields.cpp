@@ -162,7 +162,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("shard_optimizer", o.shard_optimizer, 0, 1);
   check.integer("samples_on_host", o.samples_on_host, 0, 1);
   check.integer("skip_not_finite", o.skip_not_finite, 0, 1);
-  check.integer("reserved", o.reserved, 0, 0);
+  check.integer("late_updates", o.late_updates, 0, 1);
   check.integer("launches_in_turn", o.launches_in_turn, 0, 1);
   check.real("label_smoothing", o.label_smoothing, 0, 1);
   check.integer("ignore_index", o.ignore_index, INT32_MIN, INT32_MAX);
@@ -209,6 +209,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.keeps_samples = o.samples_on_host == 0;
   if (o.launches_in_turn == 1) options.least_beside = std::numeric_limits<double>::infinity();
   options.compresses_gradients = o.gradient_compression == TROIKA_COMPRESSION_BF16;
+  options.updates_late = o.late_updates == 1;
   check.pointer("groups", o.groups, "group_count", o.group_count);
   const auto* bytes = reinterpret_cast<const unsigned char*>(o.groups);
   for (int32_t i = 0; i < o.group_count; ++i) {

@@ -106,6 +106,7 @@ CommandLine::CommandLine(const std::string& name, const std::string& description
     : app_(std::make_unique<CLI::App>(description, name)) {
   app_->set_version_flag("--version", std::move(version));
   app_->require_subcommand(1);
+  app_->allow_windows_style_options(false);  // /file is a path on every system
   app_->footer("Each command explains its options: " + name + " train --help");
 }
 
@@ -115,10 +116,14 @@ Command CommandLine::add_command(const char* name, const char* description) {
   return Command(app_->add_subcommand(name, description), this);
 }
 
-int CommandLine::run(int argc, const char* const* argv) {
-  words_.assign(argv + 1, argv + argc);
+int CommandLine::run(const std::vector<std::string>& words) {
+  std::vector<const char*> pointers;
+  for (const std::string& word : words) pointers.push_back(word.c_str());
+  const char* const* const argv = pointers.data();
+  const int argc = static_cast<int>(words.size());
   const std::string see_help = "see '" + app_->get_name() + " --help'";
   if (argc < 2) throw Failure("no command; " + see_help);
+  words_.assign(words.begin() + 1, words.end());
   if (argv[1][0] != '-' && !has_command(*app_, argv[1]))
     throw Failure(std::string("there is no command '") + argv[1] + "'; " + see_help);
   int own = argc;  // arguments that CLI11 reads

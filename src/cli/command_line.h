@@ -74,9 +74,10 @@ class CommandLine {
 
   Command add_command(const char* name, const char* description);
 
-  // Reads the command line and runs its command, or shows help or the version. Returns the exit
-  // status. Throws Failure if the command line is wrong, and the errors of the command.
-  int run(int argc, const char* const* argv);
+  // Reads the command line, which begins with the program. Runs its command, or shows help or the
+  // version. Returns the exit status. Throws Failure if the command line is wrong, and the errors
+  // of the command.
+  int run(const std::vector<std::string>& words);
 
  private:
   friend class Command;

@@ -10,6 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/files.h"
 #include "cli/text.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -56,7 +57,7 @@ Samples open_synthetic(const Context& context, const DataOptions& options, Split
 std::string images_file(const std::filesystem::path& directory, Split split) {
   const std::filesystem::path plain =
       directory / (split == Split::train ? "train-images-idx3-ubyte" : "t10k-images-idx3-ubyte");
-  return std::filesystem::exists(plain) ? plain.string() : plain.string() + ".gz";
+  return std::filesystem::exists(plain) ? text_of(plain) : text_of(plain) + ".gz";
 }
 
 Samples open_directory(const Context& context, const DataOptions& options, Split split) {
@@ -69,7 +70,7 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
   call(troika_dataset_open_directory, context.get(), directory.c_str(), split == Split::train ? "train" : "test",
        &transforms, samples.dataset.out());
   samples.info = describe(samples.dataset);
-  if (samples.info.n == 0) throw Failure("'" + images_file(directory, split) + "' is empty; need at least 1 image");
+  if (samples.info.n == 0) throw Failure("'" + images_file(path_of(directory), split) + "' is empty; need at least 1 image");
   return samples;
 }
 
@@ -81,7 +82,7 @@ constexpr const char* kTextModel = "char_lstm";
 Samples open_text(const Context& context, const DataOptions& options, Split split) {
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.resize > 0) throw Failure("--resize is for images, '" + options.directory + "' is a text");
-  const std::string text = read_file(options.directory);
+  const std::string text = read_file(path_of(options.directory));
   const auto size = static_cast<int64_t>(text.size()), cut = size - size / 10, steps = int64_t{options.steps};
   const int64_t begin = split == Split::train ? 0 : cut, end = split == Split::train ? cut : size;
   if (end - begin <= steps)
@@ -101,7 +102,7 @@ Samples open_text(const Context& context, const DataOptions& options, Split spli
 
 }  // namespace
 
-bool DataOptions::is_text() const { return synthetic == 0 && std::filesystem::is_regular_file(directory); }
+bool DataOptions::is_text() const { return synthetic == 0 && std::filesystem::is_regular_file(path_of(directory)); }
 
 std::string DataOptions::resolved_directory() const {
   if (!directory.empty()) return directory;

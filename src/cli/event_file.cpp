@@ -6,18 +6,18 @@
 // https://protobuf.dev/programming-guides/encoding.
 #include "cli/event_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cmath>
 #include <cstring>
 
 #include "cli/client.h"
 #include "cli/crc32c.h"
+#include "cli/process_name.h"
 #include "cli/text.h"
 #include "cli/unix_time.h"
+#include "core/file_system.h"
 #include "core/machine.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -96,17 +96,19 @@ std::string record_of(std::string_view data) {
 
 // TensorBoard reads the files of a folder in the order of their names.
 std::string new_name() {
-  return formatted("events.out.tfevents.%010lld.%s.%d", static_cast<long long>(unix_seconds()), host_name().c_str(),
-                   static_cast<int>(::getpid()));
+  return formatted("events.out.tfevents.%010lld.%s.%lld", static_cast<long long>(unix_seconds()), host_name().c_str(),
+                   static_cast<long long>(ProcessName::of_this_process().id));
 }
+
+const FileSystem& files() { return FileSystem::real(); }
 
 }  // namespace
 
-EventFile::EventFile(const std::filesystem::path& folder) : path_((folder / new_name()).string()) {
+EventFile::EventFile(const std::filesystem::path& folder) : path_(text_of(folder / new_name())) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) throw Failure("cannot make the folder '" + folder.string() + "': " + error.message());
-  file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (error) throw Failure("cannot make the folder '" + text_of(folder) + "': " + error.message());
+  file_ = Descriptor(files().open(FileSystem::kCurrentDirectory, path_.c_str(), Opening::created, 0666));
   if (!file_.is_open()) throw Failure("cannot write '" + path_ + "': " + std::strerror(errno));
   std::string content;
   put_bytes(content, event::file_version, kVersion);
@@ -148,7 +150,7 @@ void EventFile::write_event(int64_t step, std::string_view content) {
   data += content;
   const std::string record = record_of(data);
   for (std::string_view rest = record; !rest.empty();) {
-    const ssize_t count = ::write(file_.get(), rest.data(), rest.size());
+    const ssize_t count = files().write(file_.get(), rest.data(), rest.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
       error_ = count < 0 ? errno : EIO;

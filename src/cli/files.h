@@ -19,21 +19,4 @@ void write_file(const std::filesystem::path& path, std::string_view contents);
 // `names`: `.NAME.tmp.PID.RANDOM`, or `.NAME.tmp.PID` from earlier versions of the tool.
 void remove_stale_temporaries(const std::filesystem::path& folder, const std::vector<std::string>& names);
 
-// Keeps other processes out of a folder: a lock on the file `.lock` in the folder, which ends with
-// the process in any case. The file stays: removing it would race with the next process that locks
-// it.
-class FolderLock {
- public:
-  FolderLock() = default;
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
-  bool is_taken() const { return file_ >= 0; }
-  void take(const std::filesystem::path& folder);  // throws Failure if another process has it
-
- private:
-  int file_ = -1;
-};
-
 }  // namespace troika::cli

@@ -1,14 +1,14 @@
 // Puts together what processes and launchers have written, and looks whether processes still run.
 #include "cli/job_status.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "cli/client.h"
 #include "cli/node_status.h"
 #include "cli/text.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -18,7 +18,7 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder,
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(status_folder(folder), error)) {
-    const std::string found = entry.path().filename().string();
+    const std::string found = text_of(entry.path().filename());
     if (found.starts_with(name + "-") && found.ends_with(".json")) files.push_back(entry.path());
   }
   return files;
@@ -26,10 +26,10 @@ std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder,
 
 // Returns when the file was written, in seconds since 1970; 0: there is none.
 double time_of(const std::filesystem::path& file) {
-  struct stat state {};
-  return ::stat(file.c_str(), &state) == 0
-             ? static_cast<double>(state.st_mtim.tv_sec) + 1e-9 * static_cast<double>(state.st_mtim.tv_nsec)
-             : 0;
+  std::error_code error;
+  const auto written = std::filesystem::last_write_time(file, error);
+  if (error) return 0;
+  return std::chrono::duration<double>(std::filesystem::file_time_type::clock::to_sys(written).time_since_epoch()).count();
 }
 
 // A process that runs no more and has not said why is lost.
@@ -67,11 +67,11 @@ void add_launched(WatchedRank& rank, const LaunchedProcess& launched) {
 }  // namespace
 
 JobStatus::JobStatus(const std::filesystem::path& folder) {
-  if (!std::filesystem::is_directory(folder)) throw Failure("there is no folder '" + folder.string() + "'");
+  if (!std::filesystem::is_directory(folder)) throw Failure("there is no folder '" + text_of(folder) + "'");
   read_ranks(folder);
   read_nodes(folder);
   if (ranks_.empty())
-    throw Failure("'" + folder.string() +
+    throw Failure("'" + text_of(folder) +
                   "' has no status of a job; give the folder of troika train --out, or of troika run --log-dir");
 }
 

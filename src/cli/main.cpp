@@ -1,14 +1,12 @@
 // The `troika` program: runs one command, and prints one line if something fails.
-#include <unistd.h>
-
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <new>
 
 #include "cli/client.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/program_start.h"
 
 namespace {
 
@@ -20,21 +18,11 @@ int fail(std::string message) {
   return 1;
 }
 
-// OpenMP's threads spin between two pieces of work. This costs nothing on an idle machine, and
-// makes training a hundred times slower next to another busy process. OpenMP reads its settings
-// once, when it is loaded, so the program starts again with this setting. A setting of the user's
-// stays.
-void let_threads_sleep(char** argv) {
-  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
-  // returns if it cannot: go on without it
-  if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0) execv("/proc/self/exe", argv);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace troika::cli;
-  let_threads_sleep(argv);
+  const std::vector<std::string> words = start_program(argc, argv);
   try {
     CommandLine line("troika", "Trains neural networks on several devices at once.",
                      [] { return std::string(troika_build_info()); });
@@ -46,7 +34,7 @@ int main(int argc, char** argv) {
     add_plan_command(line);
     add_run_command(line);
     add_status_command(line);
-    const int status = line.run(argc, argv);
+    const int status = line.run(words);
     if (!std::cout.flush()) return fail("cannot write to standard output");
     return status;
   } catch (const std::bad_alloc&) {

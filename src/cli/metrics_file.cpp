@@ -8,6 +8,7 @@
 #include "cli/client.h"
 #include "cli/files.h"
 #include "cli/text.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -33,13 +34,13 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_
   std::vector<EpochMetrics> rows;
   const std::vector<std::string> lines = split(read_file(path), '\n');
   if (lines.front() != kHeader && lines.front() != std::string(kHeader) + kPerplexities)
-    throw Failure("'" + path.string() + "' does not begin with the columns of metrics.csv; move it away to go on");
+    throw Failure("'" + text_of(path) + "' does not begin with the columns of metrics.csv; move it away to go on");
   const size_t columns = split(lines.front(), ',').size();
   for (size_t i = 1; i < lines.size(); ++i) {
     if (lines[i].empty()) continue;
     const std::vector<std::string> cells = split(lines[i], ',');
     if (cells.size() != columns)
-      throw Failure(formatted("'%s' line %zu has %zu columns, need %zu; move the file away to go on", path.c_str(),
+      throw Failure(formatted("'%s' line %zu has %zu columns, need %zu; move the file away to go on", text_of(path).c_str(),
                               i + 1, cells.size(), columns));
     EpochMetrics row;
     row.epoch = std::atoll(cells[0].c_str());

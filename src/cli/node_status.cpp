@@ -6,6 +6,7 @@
 #include "cli/client.h"
 #include "cli/files.h"
 #include "cli/text.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -59,7 +60,7 @@ NodeStatus read_node_status(const std::filesystem::path& file) {
                     [&](const char* name, auto& field) { printed.at(name).get_to(field); });
     if (status.processes > 0 && status.processes <= kMostRanks) return status;
   } catch (const Json::exception&) {}
-  throw Failure("'" + file.string() + "' is not the status of a launcher; remove the file");
+  throw Failure("'" + text_of(file) + "' is not the status of a launcher; remove the file");
 }
 
 }  // namespace troika::cli

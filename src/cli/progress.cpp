@@ -1,9 +1,6 @@
 // Draws the bar and prints the lines of a training run.
 #include "cli/progress.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -11,17 +8,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/client.h"
+#include "cli/terminal.h"
 #include "cli/text.h"
 
 namespace troika::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-int terminal_columns() {
-  winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
 
 void print_json(const Json& line) {
   std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
@@ -39,7 +32,7 @@ std::string rate(double images_per_second) {
 }  // namespace
 
 ProgressMode parse_progress(const std::string& text) {
-  if (text == "auto") return ::isatty(STDERR_FILENO) ? ProgressMode::bar : ProgressMode::plain;
+  if (text == "auto") return is_on_terminal() ? ProgressMode::bar : ProgressMode::plain;
   if (text == "bar") return ProgressMode::bar;
   if (text == "plain") return ProgressMode::plain;
   if (text == "json") return ProgressMode::json;

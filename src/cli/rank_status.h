@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <string>
 
+#include "cli/process_name.h"
+
 namespace troika::cli {
 
 constexpr int kMostRanks = 1 << 20;  // of a job
@@ -13,20 +15,6 @@ constexpr int kMostRanks = 1 << 20;  // of a job
 // A folder that a job writes has the folder `status`, with a file per rank.
 std::filesystem::path status_folder(const std::filesystem::path& of);
 std::filesystem::path rank_status_file(const std::filesystem::path& of, int rank);
-
-// A process of this or another machine. Processes that had the same number differ in `began`.
-struct ProcessName {
-  std::string host;
-  int64_t id = 0;
-  int64_t began = 0;  // field 22 of /proc/PID/stat
-
-  static ProcessName of_this_process();
-  static ProcessName of_child(int64_t id);  // a process of this machine
-
-  bool is_here() const;       // on this machine
-  bool is_running() const;    // of this machine
-  bool is_suspended() const;  // by SIGSTOP or a debugger
-};
 
 struct RankStatus {
   int rank = 0, processes = 1;

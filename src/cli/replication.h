@@ -1,5 +1,5 @@
-// The options --sync-batch-norm, --shard-optimizer and --compress-gradients: what replicas share
-// apart from the batch.
+// The options --sync-batch-norm, --shard-optimizer, --compress-gradients and --late-updates: what
+// replicas share apart from the batch.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace troika::cli {
 
 struct ReplicationOptions {
-  bool sync_batch_norm = false, shard_optimizer = false;
+  bool sync_batch_norm = false, shard_optimizer = false, late_updates = false;
   std::string compression = "none";
 };
 
@@ -28,11 +28,14 @@ inline void add_replication_options(const Command& command, ReplicationOptions& 
       "--shard-optimizer", options.shard_optimizer,
       "Each parameter's optimizer state is on only one device, which updates the parameter for all (ZeRO level 1)");
   command.option("--compress-gradients", options.compression, kCompressionHelp);
+  command.flag("--late-updates", options.late_updates,
+               "Between processes, sums of gradients also travel during the next step's forward pass: for slow networks");
 }
 
 inline void set_replication(const ReplicationOptions& options, troika_trainer_options& out) {
   out.sync_batch_norm = options.sync_batch_norm;
   out.shard_optimizer = options.shard_optimizer;
+  out.late_updates = options.late_updates;
   out.gradient_compression = parse_compression(options.compression);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/job_status.h"
 #include "cli/text.h"
 #include "cli/unix_time.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -64,7 +65,7 @@ void print_table(const std::vector<Row>& rows) {
 }
 
 int status(const std::string& folder) {
-  const JobStatus job(folder);
+  const JobStatus job(path_of(folder));
   const double now = unix_seconds();
   const auto alive =
       std::count_if(job.ranks().begin(), job.ranks().end(), [](auto& rank) { return rank.life == Life::alive; });

@@ -5,6 +5,7 @@
 
 #include "core/atomic_file.h"
 #include "core/error.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -19,7 +20,7 @@ class UnsyncedFiles : public FileSystem {
 
 void write_news(const std::filesystem::path& path, const std::string& text) {
   try {
-    write_file_atomically("status file", path.string(), text, UnsyncedFiles());
+    write_file_atomically("status file", text_of(path), text, UnsyncedFiles());
   } catch (const Error&) {}
 }
 

@@ -6,19 +6,20 @@ namespace {
 
 volatile std::sig_atomic_t noted_signal = 0;
 
-extern "C" void note_signal(int signal) { noted_signal = signal; }
+// Interrupted system calls go on: std::signal asks for that on every system of the tool.
+extern "C" void note_signal(int signal) {
+  std::signal(signal, SIG_DFL);
+  noted_signal = signal;
+}
 
 }  // namespace
 
 StopSignals::StopSignals() {
-  struct sigaction action {};
-  action.sa_handler = note_signal;
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
-  for (int i = 0; i < 2; ++i) ::sigaction(kSignals[i], &action, &before_[i]);
+  for (int i = 0; i < 2; ++i) before_[i] = std::signal(kSignals[i], note_signal);
 }
 
 StopSignals::~StopSignals() {
-  for (int i = 0; i < 2; ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+  for (int i = 0; i < 2; ++i) std::signal(kSignals[i], before_[i]);
 }
 
 bool StopSignals::stop_requested() { return noted_signal != 0; }

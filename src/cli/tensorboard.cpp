@@ -3,6 +3,8 @@
 
 #include <filesystem>
 
+#include "core/path.h"
+
 namespace troika::cli {
 
 void add_tensorboard_options(const Command& command, TensorBoardOptions& options) {
@@ -13,11 +15,11 @@ void add_tensorboard_options(const Command& command, TensorBoardOptions& options
 
 void complete_tensorboard(TensorBoardOptions& options) {
   if (options.every < 0) refuse_value("--tensorboard-every", options.every, "at least 1, or 0 for epoch ends only");
-  if (!options.folder.empty()) options.folder = std::filesystem::absolute(options.folder).string();
+  if (!options.folder.empty()) options.folder = text_of(std::filesystem::absolute(path_of(options.folder)));
 }
 
 TensorBoard::TensorBoard(const TensorBoardOptions& options, int64_t step, const EpochSums& sums)
-    : every_(options.every), file_(options.folder), shown_(sums), sums_(sums), step_(step) {
+    : every_(options.every), file_(path_of(options.folder)), shown_(sums), sums_(sums), step_(step) {
   if (step > 0) file_.restart(step + 1);
   file_.check();
 }

@@ -8,8 +8,14 @@
 
 namespace troika::cli {
 
+#ifdef __MINGW32__
+#define TROIKA_PRINTF gnu_printf  // as the compiler's own printf, not as that of Windows
+#else
+#define TROIKA_PRINTF printf
+#endif
+
 // printf into a string.
-[[gnu::format(printf, 1, 2)]] std::string formatted(const char* format, ...);
+[[gnu::format(TROIKA_PRINTF, 1, 2)]] std::string formatted(const char* format, ...);
 
 // 60000 -> "60,000".
 std::string with_commas(int64_t number);

@@ -9,10 +9,12 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/folder_lock.h"
 #include "cli/processes.h"
 #include "cli/precision.h"
 #include "cli/text.h"
 #include "cli/training.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -68,6 +70,7 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("recompute-layers", options.recompute.layers);
   visit("activation-budget", options.recompute.budget_bytes);
   visit("shard-optimizer", options.replication.shard_optimizer);
+  visit("late-updates", options.replication.late_updates);
   visit("tensorboard", options.tensorboard.folder);
   visit("tensorboard-every", options.tensorboard.every);
 }
@@ -146,7 +149,7 @@ class SavedObject {
   static std::string printed(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
   [[noreturn]] void fail(const std::string& why) const {
-    throw Failure("'" + file_.string() + "' " + why + "; mend it, or begin a new run with --out");
+    throw Failure("'" + text_of(file_) + "' " + why + "; mend it, or begin a new run with --out");
   }
 
   const Json& object_;
@@ -170,7 +173,7 @@ EpochSums parse_sums(const SavedObject& source) {
 // run.json.
 RunRecord read_run(const Command& command, TrainOptions& options, const RunFolder& folder) {
   if (!std::filesystem::exists(folder.options()))
-    throw Failure("'" + folder.path.string() + "' is not a run folder: it has no run.json; begin one with --out");
+    throw Failure("'" + text_of(folder.path) + "' is not a run folder: it has no run.json; begin one with --out");
   const std::filesystem::path file = folder.options();
   Json parsed = Json::parse(read_file(file), nullptr, false);  // a text that is not JSON is not an object either
   add_newer_options(parsed);
@@ -219,23 +222,23 @@ void complete(TrainOptions& options) {
   check_recompute(options.recompute);
   complete_tensorboard(options.tensorboard);
   if (options.data.synthetic == 0)
-    options.data.directory = std::filesystem::absolute(options.data.resolved_directory()).string();
+    options.data.directory = text_of(std::filesystem::absolute(path_of(options.data.resolved_directory())));
 }
 
 // Locks the folder for this process if no other process trains in it, and refuses to destroy an
 // earlier run.
 void claim(FolderLock& lock, const RunFolder& folder, bool is_resumed) {
   lock.take(folder.path);
-  const std::string name = folder.path.string();
+  const std::string name = text_of(folder.path);
   const std::filesystem::path trace = folder.trace();
   if (is_resumed && !trace.empty() && trace != folder.checkpoint())
-    throw Failure("'" + name + "' has " + trace.filename().string() + " but no " +
-                  folder.checkpoint().filename().string() +
+    throw Failure("'" + name + "' has " + text_of(trace.filename()) + " but no " +
+                  text_of(folder.checkpoint().filename()) +
                   " to go on from; put it back, or begin a new run with --out");
   if (is_resumed || trace.empty()) return;
   if (std::filesystem::exists(folder.options()))
     throw Failure("'" + name + "' holds a run already; go on with --resume " + name + ", or give another --out");
-  throw Failure("'" + name + "' holds " + trace.filename().string() + " already; give another --out");
+  throw Failure("'" + name + "' holds " + text_of(trace.filename()) + " already; give another --out");
 }
 
 // A launcher that starts a job again means that the job goes on.
@@ -246,7 +249,7 @@ bool is_started_again() {
 
 int train(const Command& command, TrainArguments& arguments) {
   if (arguments.processes != 1) return run_in_processes(command, arguments.processes);
-  if (is_started_again() && std::filesystem::exists(RunFolder{arguments.out}.checkpoint()))
+  if (is_started_again() && std::filesystem::exists(RunFolder{path_of(arguments.out)}.checkpoint()))
     arguments.resume = std::exchange(arguments.out, "");
   if (arguments.out.empty() && arguments.resume.empty())
     throw Failure("no folder for the run; give --out RUN, or --resume RUN to go on");
@@ -254,7 +257,7 @@ int train(const Command& command, TrainArguments& arguments) {
   const ProgressOptions progress{parse_progress(arguments.progress), arguments.progress_seconds};
   TrainOptions& options = arguments.options;
   const bool is_resumed = !arguments.resume.empty();
-  const RunFolder folder{is_resumed ? arguments.resume : arguments.out};
+  const RunFolder folder{path_of(is_resumed ? arguments.resume : arguments.out)};
   const Job job;
   FolderLock lock;
   if (job.leads() && std::filesystem::exists(folder.options())) claim(lock, folder, is_resumed);
@@ -265,7 +268,7 @@ int train(const Command& command, TrainArguments& arguments) {
     if (!job.leads()) return;
     std::error_code error;
     std::filesystem::create_directories(folder.path, error);
-    if (error) throw Failure("cannot make the folder '" + folder.path.string() + "': " + error.message());
+    if (error) throw Failure("cannot make the folder '" + text_of(folder.path) + "': " + error.message());
     if (!lock.is_taken()) claim(lock, folder, is_resumed);
     write_run(options, folder, record);
   });

@@ -16,6 +16,7 @@
 #include "cli/step_trace.h"
 #include "cli/stop_signals.h"
 #include "cli/text.h"
+#include "core/path.h"
 
 namespace troika::cli {
 namespace {
@@ -121,8 +122,8 @@ class Run {
   int train_epochs() {
     if (position_.epoch >= options_.epochs) {
       report_.done(formatted("nothing to do: '%s' is trained to epoch %lld, --epochs is %d; give more to go on",
-                             folder_.path.c_str(), static_cast<long long>(position_.epoch), options_.epochs),
-                   folder_.weights().string());
+                             text_of(folder_.path).c_str(), static_cast<long long>(position_.epoch), options_.epochs),
+                   text_of(folder_.weights()));
       return 0;
     }
     save_({describe_data(), last_stop_});
@@ -146,8 +147,8 @@ class Run {
       accuracy = formatted("; test accuracy %.4f", rows_.back().test_accuracy);
     report_.done(formatted("trained to epoch %lld in %s", static_cast<long long>(position_.epoch),
                            as_clock(report_.seconds()).c_str()) +
-                     accuracy + "; weights in " + folder_.weights().string(),
-                 folder_.weights().string());
+                     accuracy + "; weights in " + text_of(folder_.weights()),
+                 text_of(folder_.weights()));
     return 0;
   }
 
@@ -276,11 +277,11 @@ class Run {
   // is, or newer.
   void write_folder() {
     const bool is_first = std::exchange(is_first_, false);
-    if (is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
+    if (is_first) call(troika_trainer_save, trainer_.get(), text_of(folder_.checkpoint()).c_str());
     write_results();
     if (options_.optimizer.average_decay > 0)
-      call(troika_trainer_save_average, trainer_.get(), folder_.average().c_str());
-    if (!is_first) call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
+      call(troika_trainer_save_average, trainer_.get(), text_of(folder_.average()).c_str());
+    if (!is_first) call(troika_trainer_save, trainer_.get(), text_of(folder_.checkpoint()).c_str());
   }
 
   void write_results() {
@@ -291,11 +292,11 @@ class Run {
     }
     write_metrics(folder_.metrics(), rows_, train_.is_text());
     write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
-    call(troika_model_save, model_.get(), folder_.weights().c_str());
+    call(troika_model_save, model_.get(), text_of(folder_.weights()).c_str());
   }
 
   void load_checkpoint() {
-    const std::string file = folder_.checkpoint().string();
+    const std::string file = text_of(folder_.checkpoint());
     try {
       call(troika_trainer_load, trainer_.get(), file.c_str(), &position_);
     } catch (const Failure& failure) {
@@ -311,7 +312,7 @@ class Run {
 
   // Saves the checkpoint, and the sums that the epoch's row will need in run.json.
   void save_inside_epoch() {
-    call(troika_trainer_save, trainer_.get(), folder_.checkpoint().c_str());
+    call(troika_trainer_save, trainer_.get(), text_of(folder_.checkpoint()).c_str());
     last_stop_ = {};
     if (sums_.is_whole) last_stop_ = sums_, last_stop_.step = steps_done();
     save_({describe_data(), last_stop_});
@@ -320,15 +321,15 @@ class Run {
   // A run whose loss is not finite leaves the files of earlier epochs as they are.
   [[noreturn]] void fail_diverged(const std::string& found) const {
     throw Failure(found + "; lower --lr, or give --warmup, in a new run" +
-                  (folder_.trace().empty() ? "" : " ('" + folder_.path.string() + "' keeps what it saved before)"));
+                  (folder_.trace().empty() ? "" : " ('" + text_of(folder_.path) + "' keeps what it saved before)"));
   }
 
   int stop() {
     save_inside_epoch();
     report_.stopped(formatted("stopped in epoch %lld after %lld of %lld steps; go on with: troika train --resume %s",
                               static_cast<long long>(position_.epoch + 1), static_cast<long long>(position_.batch),
-                              static_cast<long long>(steps_per_epoch_), folder_.path.c_str()),
-                    folder_.checkpoint().string());
+                              static_cast<long long>(steps_per_epoch_), text_of(folder_.path).c_str()),
+                    text_of(folder_.checkpoint()));
     return StopSignals::exit_status();
   }
 

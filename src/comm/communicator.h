@@ -36,6 +36,9 @@ class Communicator {
   // and slot.
   virtual void wait(int slot, Deadline deadline) = 0;
 
+  // Whether a collective ends without any further call of any rank, once all ranks have started it.
+  virtual bool completes_alone() const { return false; }
+
   // Makes every rank's waits fail with `reason`. From any thread; the group cannot be used
   // afterwards.
   virtual void abort(const std::string& reason) = 0;

@@ -1,8 +1,6 @@
 // The order of system calls that makes a file atomic and durable: see AtomicFile.
 #include "core/atomic_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <random>
 
 #include "core/error.h"
+#include "core/path.h"
 #include "core/text.h"
 #include "core/utf8.h"
 
@@ -61,20 +60,21 @@ AtomicFile::~AtomicFile() { discard(); }
 void AtomicFile::find_place(const std::string& path) {
   if (path.empty()) throw Error(Status::invalid_argument, text(label_, ": the path is empty, need the name of a file"));
   int error = 0;
-  const std::filesystem::path target = follow_links(path, error);
+  const std::filesystem::path target = follow_links(path_of(path), error);
   if (error != 0) fail("cannot find its place", error);
-  directory_name_ = target.has_parent_path() ? target.parent_path().string() : ".";
-  name_ = target.filename().string();
+  directory_name_ = target.has_parent_path() ? text_of(target.parent_path()) : ".";
+  name_ = text_of(target.filename());
 
-  struct stat previous {};
-  if (::stat(target.c_str(), &previous) == 0) {
-    if (S_ISDIR(previous.st_mode)) throw Error(Status::io, text(label_, ": is a directory, need the name of a file"));
-    if (!S_ISREG(previous.st_mode)) throw Error(Status::io, text(label_, ": exists and is not a regular file"));
+  std::error_code ignored;
+  const std::filesystem::file_status previous = std::filesystem::status(target, ignored);
+  if (std::filesystem::exists(previous)) {
+    if (is_directory(previous)) throw Error(Status::io, text(label_, ": is a directory, need the name of a file"));
+    if (!is_regular_file(previous)) throw Error(Status::io, text(label_, ": exists and is not a regular file"));
     has_previous_ = true;
-    mode_ = previous.st_mode & 0777;
+    mode_ = static_cast<mode_t>(previous.permissions()) & 0777;
   }
   do {
-    directory_ = file_system_.open(AT_FDCWD, directory_name_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    directory_ = file_system_.open(FileSystem::kCurrentDirectory, directory_name_.c_str(), Opening::directory, 0);
   } while (directory_ < 0 && errno == EINTR);
   if (directory_ < 0) fail_in_directory("cannot open", errno);
 }
@@ -83,7 +83,7 @@ void AtomicFile::create() {
   constexpr int kAttempts = 100;
   for (int attempt = 1; file_ < 0; ++attempt) {
     std::string name = temporary_name(name_);
-    file_ = file_system_.open(directory_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_);
+    file_ = file_system_.open(directory_, name.c_str(), Opening::created, mode_);
     if (file_ >= 0) temporary_name_ = std::move(name);
     if (file_ < 0 && errno != EINTR && (errno != EEXIST || attempt == kAttempts))
       fail_in_directory("cannot create a file in", errno);

@@ -4,9 +4,11 @@
 
 #include <pthread.h>
 
+#include <condition_variable>
 #include <cstdlib>
-#include <latch>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -32,22 +34,31 @@ inline bool set_up_thread_memory() {
 // are no more threads, or no memory for one.
 template <typename Body>
 std::thread named_thread(const std::string& name, Body body) {
+  // No latch: on Windows, waits of GCC's library on atomics miss wakes.
   struct Start {
-    std::latch is_decided{1};
-    bool has_memory = false;
+    std::mutex mutex;
+    std::condition_variable is_decided;
+    std::optional<bool> has_memory;
   };
   const BlockSignals blocked;
   const auto start = std::make_shared<Start>();  // the thread may use it last
   std::thread thread([name = name.substr(0, 15), body = std::move(body), start]() mutable {
-    const bool runs = start->has_memory = set_up_thread_memory();
-    start->is_decided.count_down();
+    const bool runs = set_up_thread_memory();
+    {
+      const std::lock_guard lock(start->mutex);
+      start->has_memory = runs;
+    }
+    start->is_decided.notify_one();
     if (!runs) return;
     pthread_setname_np(pthread_self(), name.c_str());
     const DefaultFloatEnvironment environment;
     body();
   });
-  start->is_decided.wait();
-  if (start->has_memory) return thread;
+  {
+    std::unique_lock lock(start->mutex);
+    start->is_decided.wait(lock, [&] { return start->has_memory.has_value(); });
+  }
+  if (*start->has_memory) return thread;
   thread.join();
   throw std::system_error(std::make_error_code(std::errc::not_enough_memory));
 }

@@ -1,9 +1,6 @@
 // Handlers of fork and exit.
 #include "core/process_state.h"
 
-#include <execinfo.h>
-#include <pthread.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -11,6 +8,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/process_hooks.h"
 
 namespace troika {
 namespace {
@@ -36,10 +34,8 @@ void begin_exit() {
 void watch_process() {
   static std::once_flag once;
   std::call_once(once, [] {
-    pthread_atfork(nullptr, nullptr, [] { ++generation; });
-    // The C library loads libgcc_s when a thread first ends early. If that fails, the process ends.
-    void* frame = nullptr;
-    backtrace(&frame, 1);
+    call_in_forked_children([] { ++generation; });
+    prepare_ends_of_threads();
     std::atexit(begin_exit);
   });
 }

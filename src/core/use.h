@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <thread>
 
 namespace troika {
 
@@ -49,7 +50,11 @@ class Use {
   }
   // Waits for the end of a brief use. Returns 0, which is what the end leaves.
   int32_t after_brief_use() const {
+#ifdef _WIN32  // waits of GCC's library on atomics miss wakes there
+    while (calls_.load(std::memory_order_relaxed) == kBriefly) std::this_thread::yield();
+#else
     calls_.wait(kBriefly, std::memory_order_relaxed);
+#endif
     return 0;
   }
 

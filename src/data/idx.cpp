@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/file_system.h"
+#include "core/path.h"
 #include "core/text.h"
 
 namespace troika {
@@ -33,16 +35,16 @@ class IdxFile {
  public:
   explicit IdxFile(const std::string& path) : path_(path) {
     std::error_code code;
-    const auto status = std::filesystem::status(path, code);
+    const auto status = std::filesystem::status(path_of(path), code);
     if (status.type() == std::filesystem::file_type::not_found) fail(Status::not_found, "there is no such file");
     if (code) fail(Status::io, code.message());
     if (!std::filesystem::is_regular_file(status)) fail(Status::io, "is not a regular file");
-    const auto size = std::filesystem::file_size(path, code);
+    const auto size = std::filesystem::file_size(path_of(path), code);
     if (code) fail(Status::io, code.message());
     file_bytes_ = static_cast<int64_t>(std::min<uintmax_t>(size, uintmax_t{1} << 50));
 
     errno = 0;
-    file_.reset(std::fopen(path.c_str(), "rbe"));
+    file_.reset(open_stream(path));
     if (!file_) {
       if (errno == ENOMEM) throw std::bad_alloc();
       fail(errno == ENOENT ? Status::not_found : Status::io, std::strerror(errno));

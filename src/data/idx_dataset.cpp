@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "core/path.h"
 #include "core/text.h"
 #include "data/byte_values.h"
 
@@ -98,11 +99,11 @@ std::shared_ptr<const Dataset> open_idx_directory(const std::string& directory, 
     throw Error(Status::invalid_argument, text("split is '", split, "', need 'train' or 'test'"));
   const std::string prefix = split == "train" ? "train" : "t10k";
   const auto find = [&](const std::string& name) {
-    const std::string plain = (std::filesystem::path(directory) / name).string();
+    const std::string plain = text_of(path_of(directory) / name);
     const std::string gzipped = plain + ".gz";
     std::error_code ignored;  // a file that cannot be examined counts as missing
     for (const std::string& path : {plain, gzipped})
-      if (std::filesystem::exists(path, ignored)) return path;
+      if (std::filesystem::exists(path_of(path), ignored)) return path;
     throw Error(Status::not_found, text("split '", split, "': there is neither '", plain, "' nor '", gzipped, "'"));
   };
   const std::string images = find(prefix + "-images-idx3-ubyte");

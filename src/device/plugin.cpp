@@ -1,49 +1,53 @@
 // The search for a plug-in, and the checks before it is used.
 #include "device/plugin.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
+#include <algorithm>
 
+#include "core/dynamic_library.h"
+#include "core/path.h"
 #include "core/text.h"
 
 namespace troika {
 namespace {
 
-// Returns the folder of the file with this function: of libtroika.so, or of a program that contains
-// the library.
-std::string own_folder() {
-  Dl_info info{};
-  if (!dladdr(reinterpret_cast<void*>(&load_plugin), &info) || !info.dli_fname) return "";
-  const std::string path = info.dli_fname;
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
+#ifdef _WIN32
+constexpr const char *kPrefix = "troika_", *kSuffix = ".dll";
+#else
+constexpr const char *kPrefix = "libtroika_", *kSuffix = ".so";
+#endif
+constexpr const char* kSubfolder = "troika-1";
 
+// The folder of the library, or of a program that contains the library, comes before the installed
+// one.
 std::vector<std::string> folders(const std::string& named) {
   std::vector<std::string> found;
   if (!named.empty()) found.push_back(named);
-  if (const std::string own = own_folder(); !own.empty() && own[0] == '/') found.push_back(own + "/troika-1");
-  const std::string installed = TROIKA_LIBDIR "/troika-1";
+  const std::filesystem::path own = path_of(folder_of_code(reinterpret_cast<const void*>(&load_plugin)));
+  if (own.is_absolute()) found.push_back(text_of(own / kSubfolder));
+#ifndef _WIN32  // a tree that is installed there has no fixed place
+  const std::string installed = text(TROIKA_LIBDIR "/", kSubfolder);
   if (std::find(found.begin(), found.end(), installed) == found.end()) found.push_back(installed);
+#endif
   return found;
 }
 
 }  // namespace
 
 LoadedPlugin load_plugin(const std::string& name, const std::string& folder) {
-  const std::string file = text("libtroika_", name, ".so");
+  const std::string file = text(kPrefix, name, kSuffix);
   const std::vector<std::string> searched = folders(folder);
   LoadedPlugin loaded;
   for (const std::string& searched_folder : searched) {
-    loaded.path = text(searched_folder, '/', file);
-    if (access(loaded.path.c_str(), F_OK) != 0) continue;
-    void* library = dlopen(loaded.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    loaded.path = text_of(path_of(searched_folder) / file);
+    std::error_code ignored;
+    if (!std::filesystem::exists(path_of(loaded.path), ignored)) continue;
+    std::string reason;
+    void* const library = open_library(loaded.path, reason);
     if (!library) {
-      const char* said = dlerror();
-      loaded.reason = text("plug-in ", loaded.path, " does not load: ", said ? said : "no reason given");
+      loaded.reason = text("plug-in ", loaded.path, " does not load: ", reason);
       return loaded;
     }
-    const auto entry = reinterpret_cast<const Plugin* (*)()>(dlsym(library, "troika_plugin"));
+    const auto entry = reinterpret_cast<const Plugin* (*)()>(find_function(library, "troika_plugin"));
     const Plugin* plugin = entry ? entry() : nullptr;
     if (!plugin) {
       loaded.reason = text("plug-in ", loaded.path, " has no function troika_plugin");

@@ -37,7 +37,7 @@ void verify_structure(const Graph& graph) {
     throw Error(Status::internal, text("graph '", graph.name(), "': ", node.op, " '", node.name, "': ", what));
   };
   // Inputs and state exist from the start. A gradient exists from the node that makes it, if there
-  // is one.
+  // is one. A late node reads the gradient of the step before.
   std::vector<bool> exists(n), is_made(n);
   for (size_t id = 0; id < n; ++id) exists[id] = graph.values()[id].role != Role::activation;
   for (const Node& node : graph.nodes())
@@ -47,7 +47,8 @@ void verify_structure(const Graph& graph) {
     for (ValueId id : node.inputs) {
       if (id == kNoValue) continue;
       if (id >= n) fail(node, text("input %", id, " is out of range"));
-      if (!exists[id]) fail(node, text("reads %", id, " before it is made"));
+      const bool is_earlier = graph.values()[id].role == Role::gradient && node.attributes.flag("late");
+      if (!exists[id] && !is_earlier) fail(node, text("reads %", id, " before it is made"));
     }
     for (ValueId id : node.outputs) {
       if (id >= n) fail(node, text("output %", id, " is out of range"));

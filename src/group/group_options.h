@@ -28,4 +28,7 @@ struct GroupOptions {
   std::string link_name() const { return transport.empty() || transport == "nccl" ? "gloo" : transport; }
 };
 
+// Returns the options. INVALID_ARGUMENT naming the one that is wrong.
+const GroupOptions& checked(const GroupOptions& options);
+
 }  // namespace troika

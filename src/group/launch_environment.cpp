@@ -1,14 +1,14 @@
 // Launchers and their variables.
 #include "group/launch_environment.h"
 
-#include <unistd.h>
-
 #include <charconv>
 #include <fstream>
 #include <sstream>
 #include <vector>
 
 #include "core/error.h"
+#include "core/machine.h"
+#include "core/path.h"
 #include "core/text.h"
 #include "core/utf8.h"
 
@@ -44,7 +44,7 @@ class Reader {
 
 // Processes of one machine meet in a file that only this user's job knows.
 std::string file_of_job(const std::string& job) {
-  std::string name = text("/tmp/troika-", getuid(), "-");
+  std::string name = text("/tmp/troika-", user_id(), "-");
   for (char c : job) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return "file://" + name;
 }
@@ -88,7 +88,7 @@ std::string read_secret(const Reader& reader) {
   if (reader.has("TROIKA_SECRET")) return reader.text_of("TROIKA_SECRET");
   if (!reader.has("TROIKA_SECRET_FILE")) return "";
   const std::string path = reader.text_of("TROIKA_SECRET_FILE");
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(path_of(path), std::ios::binary);
   std::ostringstream bytes;
   bytes << file.rdbuf();
   std::string secret = bytes.str();

@@ -13,6 +13,8 @@
 #include "core/named_thread.h"
 #include "core/process_state.h"
 #include "core/text.h"
+#include "group/connection.h"
+#include "group/frames.h"
 
 namespace troika {
 namespace {
@@ -41,7 +43,7 @@ Roster read_roster(Unpacker& frame) {
 }  // namespace
 
 Member::Member(std::unique_ptr<Connection> to_hub)
-    : generation_(fork_generation()), connection_(std::move(to_hub)), sent_(steady_clock::now()) {
+    : generation_(fork_generation()), connection_(std::move(to_hub)), sent_(steady_clock::now()), waker_(std::make_unique<Waker>()) {
   thread_ = require_thread("troika group", "group", [this] { run(); });
 }
 
@@ -58,7 +60,7 @@ Member::~Member() {
     } catch (const std::exception&) {  // without memory: the end of the connection says so, too
     }
   }
-  waker_.wake();
+  waker_->wake();
   thread_.join();
 }
 
@@ -82,22 +84,6 @@ Roster Member::join(int rank, int size, const std::string& machine, Deadline dea
 }
 
 // ---- lanes ----
-
-void Member::throw_failure(const std::string& reason) const {
-  throw Error(Status::comm, text("group: rank ", rank_, ": ", reason));
-}
-
-int64_t Member::open_lane() {
-  std::lock_guard lock(mutex_);
-  lanes_[next_lane_];  // another process may have made it fail already
-  return next_lane_++;
-}
-
-void Member::close_lane(int64_t lane) {
-  const std::lock_guard calling(calling_);
-  const std::lock_guard lock(mutex_);
-  lanes_.erase(lane);
-}
 
 void Member::on_failure(int64_t lane, Failed failed) {
   const std::lock_guard calling(calling_);
@@ -165,7 +151,7 @@ void Member::abort(int64_t lane, const std::string& reason) noexcept {
     send(begin_frame(FrameKind::abort).number(lane).text(text("rank ", rank_, " failed: ", reason)));
   } catch (const std::exception&) {
     connection_->end("out of memory");
-    waker_.wake();
+    waker_->wake();
   }
   changed_.wait_for(lock, kTimeToPass, has_failed);
 }
@@ -174,7 +160,7 @@ void Member::abort(int64_t lane, const std::string& reason) noexcept {
 void Member::send(const Packer& frame) {
   sent_ = steady_clock::now();
   connection_->send(frame.bytes());
-  if (connection_->wants_to_send()) waker_.wake();
+  if (connection_->wants_to_send()) waker_->wake();
 }
 
 // ---- the thread ----
@@ -206,14 +192,14 @@ void Member::run() {
 
 // Returns false when the thread ends.
 bool Member::wait() {
-  pollfd ends[] = {{waker_.get(), POLLIN, 0}, {-1, POLLIN, 0}};
+  pollfd ends[] = {{waker_->get(), POLLIN, 0}, {-1, POLLIN, 0}};
   {
     std::lock_guard lock(mutex_);
     ends[1].fd = connection_->socket().get();
     if (connection_->wants_to_send()) ends[1].events |= POLLOUT;
   }
   poll(ends, std::size(ends), static_cast<int>(kBeat.count()));
-  if (ends[0].revents) waker_.clear();
+  if (ends[0].revents) waker_->clear();
   {
     std::lock_guard lock(mutex_);
     if (ends_) return false;

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "core/deadline.h"
-#include "group/connection.h"
-#include "group/frames.h"
+#include "core/packed.h"
 #include "group/process_info.h"
 
 namespace troika {
+
+class Connection;
+class Waker;
 
 // Any thread may call it. Each lane is used by one thread at a time.
 class Member {
@@ -79,7 +81,7 @@ class Member {
 
   std::mutex calling_;  // while `failed` functions are called; locked before mutex_
   std::vector<std::pair<int64_t, std::string>> to_call_;
-  Waker waker_;
+  std::unique_ptr<Waker> waker_;
   std::thread thread_;
 };
 

@@ -6,30 +6,16 @@
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/text.h"
+#include "group/hub.h"
 #include "group/hub_connection.h"
 
 namespace troika {
 namespace {
 
-constexpr int kMostProcesses = 4096;
-
 // Returns the same for processes of one machine. The identifier of the boot differs between
 // machines whose names are equal.
 std::string machine_of(int node) {
   return node >= 0 ? text("node ", node) : text(host_name(), ' ', boot_id());
-}
-
-const GroupOptions& checked(const GroupOptions& o) {
-  auto refuse = [](const std::string& reason) { throw Error(Status::invalid_argument, "group: " + reason); };
-  if (o.size < 1 || o.size > kMostProcesses) refuse(text("size is ", o.size, ", need 1 to ", kMostProcesses));
-  if (o.rank < 0 || o.rank >= o.size) refuse(text("rank is ", o.rank, ", need 0 to ", o.size - 1));
-  if (o.connect_timeout_ms < 1) refuse(text("connect_timeout_ms is ", o.connect_timeout_ms, ", need at least 1"));
-  if (o.deadline_ms < 1) refuse(text("deadline_ms is ", o.deadline_ms, ", need at least 1"));
-  if (o.size > 1 && o.rendezvous.empty())
-    refuse("rendezvous is empty, need tcp://host:port, file:///folder/name or mpi://");
-  if (o.bootstrap && !o.bootstrap->is_one_machine() && o.interface.empty())
-    refuse("rendezvous is mpi:// and the processes are on several machines, need a network (TROIKA_INTERFACE)");
-  return o;
 }
 
 // Returns the place at which the processes meet. Rank 0 of a launcher listens at a free port, whose
@@ -63,9 +49,6 @@ ProcessGroup::ProcessGroup(const GroupOptions& options, const Log& log)
             text("group: rank ", rank(), " of ", size(), " processes on ", nodes_, nodes_ == 1 ? " node" : " nodes"));
 }
 
-int ProcessGroup::processes_of_node(int node) const {
-  return static_cast<int>(
-      std::count_if(roster_.begin(), roster_.end(), [&](const ProcessInfo& process) { return process.node == node; }));
-}
+ProcessGroup::~ProcessGroup() = default;
 
 }  // namespace troika

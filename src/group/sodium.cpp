@@ -1,27 +1,28 @@
 // Opening libsodium.
 #include "group/sodium.h"
 
-#include <dlfcn.h>
-
 #include <type_traits>
 
+#include "core/dynamic_library.h"
 #include "core/error.h"
 #include "core/text.h"
 
 namespace troika {
 namespace {
 
+#ifdef _WIN32
+constexpr const char* kSodiumFile = "libsodium-23.dll";
+#else
 constexpr const char* kSodiumFile = "libsodium.so.23";
+#endif
 
 Sodium open() {
-  void* const handle = dlopen(kSodiumFile, RTLD_NOW | RTLD_LOCAL);
-  if (!handle) {
-    const char* const said = dlerror();
-    throw Error(Status::unsupported, text("a group of processes needs libsodium: ", said ? said : kSodiumFile));
-  }
+  std::string reason;
+  void* const library = open_library(kSodiumFile, reason);
+  if (!library) throw Error(Status::unsupported, text("a group of processes needs libsodium: ", reason));
   Sodium sodium{};
   auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(find_function(library, name));
     if (!function)
       throw Error(Status::unsupported, text(kSodiumFile, " has no function ", name, ", need version 1.0.14 or later"));
   };

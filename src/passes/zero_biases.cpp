@@ -30,10 +30,13 @@ void zero_biases(Graph& graph) {
   }
   if (sizes.empty()) return;
   zeros.attributes = {{"value", 0.0}, {"sizes", sizes}};
-  // Before the first sum over ranks, but not in a forward pass that ends with a pause.
+  // As late as possible: until the backward pass, gradients of the step before may be in use.
+  const auto reads_zeros = [&](const Node& node) {
+    return std::find_first_of(node.inputs.begin(), node.inputs.end(), zeros.outputs.begin(), zeros.outputs.end()) !=
+           node.inputs.end();
+  };
   std::vector<Node>& nodes = graph.nodes();
-  const auto pause = std::find_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.op == &pause_op; });
-  nodes.insert(pause == nodes.end() ? nodes.begin() : pause + 1, std::move(zeros));
+  nodes.insert(std::find_if(nodes.begin(), nodes.end(), reads_zeros), std::move(zeros));
 }
 
 }  // namespace troika

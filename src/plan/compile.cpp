@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/text.h"
+#include "parallel/late_updates.h"
 #include "parallel/rank_map.h"
 #include "passes/passes.h"
 #include "passes/precision.h"
@@ -267,25 +268,30 @@ Graph build_graph(const CompileRequest& r, const Log& log) {
   }
   if (r.results.places > 0 && has_passes && !r.form.has_own_loss)
     passes.run("batch_results", [&](Graph& g) { insert_batch_results(g, r.results); });
-  if (r.local_batch == 0 || !has_passes) return graph;
-  if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
-  if (trains && r.spec.fuse) {
-    // If few activations are kept, the sum is kept instead of its terms.
-    if (!r.spec.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
-    passes.run("zero_biases", zero_biases);
-    passes.run("absorb_biases", absorb_biases);
+  if (r.local_batch > 0 && has_passes) {
+    if (r.spec.allow_tf32) passes.run("allow_tf32", allow_tf32);
+    if (trains && r.spec.fuse) {
+      // If few activations are kept, the sum is kept instead of its terms.
+      if (!r.spec.recompute.is_on()) passes.run("fuse_adds", fuse_adds);
+      passes.run("zero_biases", zero_biases);
+      passes.run("absorb_biases", absorb_biases);
+    }
+    // With recompute, each copy of a cast stays near its reader and need not be kept. With late
+    // updates, one node would wait for all of them.
+    if (r.spec.compute != DType::f32 && r.spec.fuse && !r.spec.recompute.is_on() && !r.spec.updates_late)
+      passes.run("fuse_casts", fuse_casts);
+    if (trains && r.runs_beside && std::isfinite(r.spec.least_beside))
+      passes.run("run_beside", [&](Graph& g) { run_beside(g, r.spec.least_beside); });
+    passes.run("dead_code", remove_dead_code);
   }
-  // With recompute, each copy of a cast stays near its reader and need not be kept.
-  if (r.spec.compute != DType::f32 && r.spec.fuse && !r.spec.recompute.is_on()) passes.run("fuse_casts", fuse_casts);
-  if (trains && r.runs_beside && std::isfinite(r.spec.least_beside))
-    passes.run("run_beside", [&](Graph& g) { run_beside(g, r.spec.least_beside); });
-  passes.run("dead_code", remove_dead_code);
+  if (!r.sum_order.empty()) passes.run("delay_updates", [&](Graph& g) { delay_updates(g, r.sum_order); });
   return graph;
 }
 
 Plan compile(const CompileRequest& r, Device& device, StateTable& state, const Log& log) {
   Plan plan = lower(build_graph(r, log), device, state, r.interruption);
   plan.compresses_gradients = r.spec.compresses_gradients;
+  plan.is_late = !r.sum_order.empty();
   static constexpr const char* kModes[] = {"train", "evaluate", "predict"};
   plan.name = text(kModes[static_cast<int>(r.mode)], " batch ", r.local_batch,
                    r.global_batch > 0 ? text(" of ", r.global_batch) : "", " on ", device.id());

@@ -56,6 +56,7 @@ struct CompileRequest {
   std::vector<std::string> trainable;      // of the whole model
   std::vector<std::string> own_trainable;  // those of this rank's layers, as buckets and groups
   std::vector<Bucket> buckets;
+  std::vector<size_t> sum_order;    // if updates are late: of the buckets; empty: they are not
   std::vector<UpdateGroup> groups;  // groups that this rank updates
   CountedGradients counted_gradients;
   std::vector<std::string> split_norms;  // see OptimizerStep

@@ -34,10 +34,16 @@ class Lowering {
       stored_[id] = {new_block(value.type, nullptr), nullptr};
       draft_.add_input(value, stored_[id].place);
     }
+    for (const Node& node : graph_.nodes())
+      if (is_late_sum(node)) add_in_flight(node);  // since the step before
     for (const Node& node : graph_.nodes()) {
       interruption_.check("compiling a plan");
+      draft_.set_late(node.attributes.flag("late") && !is_late_sum(node));
       lower_node(node);
+      if (node.attributes.flag("late"))
+        for (ValueId id : node.inputs) reordered_.erase(id);  // the value has changed, and a first run skips late nodes
     }
+    draft_.set_late(false);
     for (const auto& [id, report] : graph_.outputs)
       draft_.add_output(report, graph_.type(id), stored_as(id, nullptr, "output").place);
     wait_for_rest();
@@ -123,7 +129,7 @@ class Lowering {
         const auto bucket = static_cast<size_t>(node.attributes.integer("bucket"));
         draft_.add_bucket(bucket);
         draft_.add_step({PlanStep::start_all_reduce, bucket});
-        for (ValueId id : node.inputs) in_flight_[graph_.value(id).name] = bucket;
+        if (!is_late_sum(node)) add_in_flight(node);
         return;
       }
       case CollectiveOp::gather_bucket: {
@@ -142,6 +148,13 @@ class Lowering {
       case CollectiveOp::copy: return;  // a view
       case CollectiveOp::pause: return lower_pause();
     }
+  }
+
+  static bool is_late_sum(const Node& node) { return node.op == &all_reduce_op && node.attributes.flag("late"); }
+
+  void add_in_flight(const Node& sum) {
+    for (ValueId id : sum.inputs)
+      in_flight_[graph_.value(id).name] = static_cast<size_t>(sum.attributes.integer("bucket"));
   }
 
   // Before the pause, everything arrives, and the outputs that are there become plain for the host.

@@ -59,7 +59,7 @@ std::string print_plan(const Plan& plan) {
     if (step.kind == PlanStep::start_all_reduce) {
       out << "  start all_reduce bucket " << step.index << '\n';
     } else if (step.kind == PlanStep::wait_all_reduce) {
-      out << "  wait all_reduce bucket " << step.index << '\n';
+      out << (step.is_late ? "  late wait all_reduce bucket " : "  wait all_reduce bucket ") << step.index << '\n';
     } else if (step.kind == PlanStep::start_all_gather) {
       out << "  start all_gather bucket " << step.index << '\n';
     } else if (step.kind == PlanStep::wait_all_gather) {
@@ -84,7 +84,7 @@ std::string print_plan(const Plan& plan) {
           << '\n';
     } else {
       const Launch& l = plan.launches[step.index];
-      out << (l.is_beside ? "  beside " : "  ") << l.op << " '" << l.layer << "' by " << l.kernel_name << " ("
+      out << (l.is_beside ? "  beside " : step.is_late ? "  late " : "  ") << l.op << " '" << l.layer << "' by " << l.kernel_name << " ("
           << l.layouts << ") " << print_locations(l.inputs) << " -> " << print_locations(l.outputs);
       if (l.scratch.bytes) out << " scratch " << print_location(l.scratch);
       out << '\n';

@@ -42,6 +42,7 @@ struct PlanStep {
     pause  // the run ends here, and another run goes on from here
   } kind;
   size_t index;  // into launches, messages, sums or exchanges, or the bucket
+  bool is_late = false;  // belongs to the update by the gradients of the step before
 };
 
 const char* name_of(PlanStep::Kind kind);  // "start_all_reduce"
@@ -104,6 +105,7 @@ struct Plan {
   std::vector<ChannelExchange> exchanges;
   std::vector<BucketSlots> bucket_slots;    // by bucket
   bool compresses_gradients = false;        // before and after their sum they are rounded to bf16
+  bool is_late = false;                     // updates by the gradients of the step before (parallel/late_updates.h)
   std::array<int, kSummingGroups> slots{};  // number that each group needs, by RankGroup
   std::vector<PlanStep> steps;
   std::vector<RecordedRun> recorded;  // in order; empty: launches run one by one

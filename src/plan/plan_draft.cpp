@@ -42,13 +42,13 @@ void PlanDraft::add_launch(const std::string& op, const std::string& layer, Kern
   launch.kernel = std::move(choice.kernel);
   launch.operations = operations;
   launch.is_beside = is_beside;
-  plan_.steps.push_back({PlanStep::launch, plan_.launches.size()});
+  add_step({PlanStep::launch, plan_.launches.size()});
   plan_.launches.push_back(std::move(launch));
   arguments_.push_back({std::move(inputs), std::move(outputs), scratch, std::move(choice.may_share)});
 }
 
 void PlanDraft::add_message(PlanStep::Kind kind, Message message, const Place& place) {
-  plan_.steps.push_back({kind, plan_.messages.size()});
+  add_step({kind, plan_.messages.size()});
   plan_.messages.push_back(std::move(message));
   message_places_.push_back(place);
   keep(place);
@@ -78,7 +78,7 @@ void PlanDraft::add_bucket(size_t bucket) {
 
 size_t PlanDraft::add_sum(GroupSum sum, const Place& from, const Place& to, bool in_background) {
   const size_t index = plan_.sums.size();
-  plan_.steps.push_back({PlanStep::start_group_sum, index});
+  add_step({PlanStep::start_group_sum, index});
   sum.slot = in_background ? kBackgroundSlot : kSmallSlot;
   need_slot(sum.group, sum.slot);
   plan_.sums.push_back(sum);
@@ -90,12 +90,12 @@ size_t PlanDraft::add_sum(GroupSum sum, const Place& from, const Place& to, bool
 }
 
 void PlanDraft::add_wait(size_t sum) {
-  plan_.steps.push_back({PlanStep::wait_group_sum, sum});
+  add_step({PlanStep::wait_group_sum, sum});
   keep(sum_places_[sum].second);
 }
 
 void PlanDraft::add_exchange(PlanStep::Kind kind, ChannelExchange exchange, const Place& from, const Place& to) {
-  plan_.steps.push_back({kind, plan_.exchanges.size()});
+  add_step({kind, plan_.exchanges.size()});
   exchange.slot = kSmallSlot;
   need_slot(RankGroup::channel, exchange.slot);
   plan_.exchanges.push_back(std::move(exchange));

@@ -30,7 +30,12 @@ class PlanDraft {
   void add_launch(const std::string& op, const std::string& layer, KernelChoice choice, std::vector<Place> inputs,
                   std::vector<Place> outputs, double operations, bool is_beside);
   // Steps that are not launches read and write before the next launch.
-  void add_step(PlanStep step) { plan_.steps.push_back(step); }
+  void add_step(PlanStep step) {
+    step.is_late = is_late_;
+    plan_.steps.push_back(step);
+  }
+  // Whether the steps that follow belong to a late update.
+  void set_late(bool is_late) { is_late_ = is_late; }
   void add_message(PlanStep::Kind kind, Message message, const Place& place);
   // Starts the sum, and returns its index. Unless the sum runs in the background, its wait follows
   // at once.
@@ -61,6 +66,7 @@ class PlanDraft {
   Location locate(const Place& place, const StateTable& state) const;
 
   Plan plan_;
+  bool is_late_ = false;
   Arena arena_;
   std::vector<Arguments> arguments_;  // one per launch
   std::vector<Place> message_places_, input_places_, output_places_;

@@ -6,6 +6,26 @@
 #include "core/text.h"
 
 namespace troika {
+namespace {
+
+// Late updates run one by one, after the step whose gradients they take.
+void check_late_updates(const StepSpec& spec, int parts, const std::string& options_name) {
+  if (!spec.updates_late) return;
+  const auto refuse = [&](const std::string& other, const char* why) {
+    throw Error(Status::invalid_argument,
+                text(options_name, "late_updates is 1 and ", other, ", ", why, "; set only one of them"));
+  };
+  if (parts > 1)
+    throw Error(Status::unsupported,
+                text(options_name, "late_updates is 1, needs a mesh that splits by data alone, not ", name_of(spec.mesh)));
+  constexpr const char* kNeedsAll = "which needs all gradients before any update";
+  if (spec.conditioning.max_norm > 0) refuse(text("max_gradient_norm is ", spec.conditioning.max_norm), kNeedsAll);
+  if (spec.conditioning.is_scaled) refuse("losses are scaled", kNeedsAll);
+  if (spec.conditioning.skips_not_finite) refuse("skip_not_finite is 1", kNeedsAll);
+  if (spec.shards_optimizer) refuse("shard_optimizer is 1", "which sends parameters after each update");
+}
+
+}  // namespace
 
 StepLayout::StepLayout(const Graph& model, StepSpec spec, int devices, const std::string& options_name, Purpose purpose)
     : model_(model), spec_(std::move(spec)), purpose_(purpose) {
@@ -38,6 +58,7 @@ void StepLayout::check_mesh(const std::string& options_name) {
 }
 
 void StepLayout::check_combinations(const std::string& options_name) const {
+  check_late_updates(spec_, ranks_.parts(), options_name);
   if (spec_.logical_shards == 0) return;
   if (spec_.syncs_statistics)
     throw Error(Status::invalid_argument,

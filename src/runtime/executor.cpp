@@ -105,6 +105,12 @@ std::optional<std::chrono::steady_clock::time_point> find_arrival(const Plan& pl
 
 }  // namespace
 
+void wait_for_late_sums(const Plan& plan, const RankGroups& groups, Deadline deadline) {
+  for (const PlanStep& step : plan.steps)
+    if (step.is_late && step.kind == PlanStep::wait_all_reduce)
+      groups.of(RankGroup::data)->wait(plan.bucket_slots[step.index].reduce, deadline);
+}
+
 std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, const Bases& bases,
                                             const std::vector<BucketRange>& buckets, const RankGroups& groups,
                                             Deadline deadline, std::vector<TraceEvent>* trace, Piece piece) {
@@ -117,6 +123,7 @@ std::chrono::steady_clock::duration execute(const Plan& plan, Device& device, co
   for (size_t i = first; i < last; ++i) {
     require_no_exit();
     const PlanStep& step = plan.steps[i];
+    if (step.is_late ? piece == Piece::without_update : piece == Piece::update) continue;
     if (!trace && recorded != plan.recorded.end() && recorded->first == i) {
       recorded->recording->run();
       groups.progress();

@@ -38,7 +38,12 @@ enum class Piece {
   all,
   forward,   // up to the pause
   backward,  // from the pause on
+  without_update,  // all except the late update
+  update,          // the late update alone
 };
+
+// Waits for all sums that the late update reads. COMM.
+void wait_for_late_sums(const Plan& plan, const RankGroups& groups, Deadline deadline);
 
 // Runs the plan on the calling thread, the device's worker. Appends events to `trace` unless it is
 // null; nothing is allocated if `trace` has room for plan.steps.size() of them. Returns the time

@@ -23,7 +23,8 @@ Worker::Worker(std::shared_ptr<Device> device) : device_(std::move(device)) {
   changed_.wait(lock, [&] { return is_ready_; });
 }
 
-Worker::~Worker() {
+void Worker::end() {
+  if (!thread_.joinable()) return;
   {
     std::lock_guard lock(mutex_);
     is_ending_ = true;

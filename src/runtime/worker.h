@@ -16,9 +16,12 @@ namespace troika {
 class Worker {
  public:
   explicit Worker(std::shared_ptr<Device> device);
-  ~Worker();  // waits for the job in progress
+  ~Worker() { end(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
+
+  // Ends the thread, after the job in progress. No job may follow.
+  void end();
 
   // Passes a job to the thread. The job is borrowed until wait returns. Nothing is allocated.
   void start(const std::function<void()>& job);

@@ -1,9 +1,6 @@
 // Reading files and memory.
 #include "state/byte_source.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -36,22 +33,21 @@ FileSource::FileSource(const std::string& path, std::string_view what, const Fil
 }
 
 void FileSource::open(const std::string& path) {
-  // O_NONBLOCK: opening a FIFO must not wait for a writer.
   do {
-    file_ = file_system_.open(AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    file_ = file_system_.open(FileSystem::kCurrentDirectory, path.c_str(), Opening::existing, 0);
   } while (file_ < 0 && errno == EINTR);
   if (file_ < 0) {
     const bool is_missing = errno == ENOENT || errno == ENOTDIR;
     throw Error(is_missing ? Status::not_found : Status::io,
                 text(label(), ": cannot open: ", system_error_text(errno)));
   }
-  struct stat status {};
-  if (::fstat(file_, &status) != 0)
+  FileStatus status;
+  if (status_of(file_, status) != 0)
     throw Error(Status::io, text(label(), ": cannot ask for its size: ", system_error_text(errno)));
-  if (!S_ISREG(status.st_mode))
-    throw Error(Status::io, text(label(), S_ISDIR(status.st_mode) ? ": is a directory" : ": is not a regular file",
+  if (!status.is_regular)
+    throw Error(Status::io, text(label(), status.is_directory ? ": is a directory" : ": is not a regular file",
                                  ", need a safetensors file"));
-  size_ = static_cast<uint64_t>(status.st_size);
+  size_ = status.size;
 }
 
 FileSource::~FileSource() { (void)file_system_.close(file_); }

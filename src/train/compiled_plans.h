@@ -17,6 +17,7 @@ struct PlanKey {
   bool is_alone = false;      // the replica computes the whole batch: nothing is summed over ranks
   ValueId output = kNoValue;  // of the model, to predict; kNoValue: its own output
   StepForm form = {};         // of training
+  bool is_late = false;       // updates by the gradients of the step before
   bool operator==(const PlanKey&) const = default;
 };
 

@@ -3,11 +3,10 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "core/log.h"
-#include "core/split.h"
 #include "device/backend.h"
+#include "train/cpu_share.h"
 #include "train/thread_budget.h"
 
 namespace troika {
@@ -31,10 +30,9 @@ class Context {
   const BackendRegistry& backends() const { return *backends_; }
   const std::string& plugin_folder() const { return plugin_folder_; }
 
-  // Returns the threads and cores of CPU device number `index`, if `count` devices are attached
-  // together.
-  DeviceShare cpu_share(int index, int count) const;
-  int cpu_threads() const { return cpu_threads_; }          // of all CPU devices together
+  const CpuShare& cpus() const { return cpus_; }            // of a process that has the machine alone
+  const CpuClaim& cpu_claim() const { return cpu_claim_; }  // of a process in a group
+  int cpu_threads() const { return cpus_.threads; }         // of all CPU devices together
   int predict_threads() const { return predict_threads_; }  // of one prediction; 0: as many as its work is worth
   // Of predictions with several threads.
   ThreadBudget& thread_budget() const { return *thread_budget_; }
@@ -42,10 +40,10 @@ class Context {
  private:
   Log log_;
   uint64_t seed_;
-  int cpu_threads_ = 1;
   int predict_threads_ = 0;
   std::unique_ptr<ThreadBudget> thread_budget_;
-  std::vector<int> cpu_cores_;  // that the process may use
+  const CpuClaim cpu_claim_;
+  const CpuShare cpus_;
   std::unique_ptr<BackendRegistry> backends_;
   const std::string plugin_folder_;
 };

@@ -32,12 +32,13 @@ LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const 
       process_(local.exchange ? local.exchange->rank() : 0),
       deadline_(deadline) {
   const int n = static_cast<int>(local.devices.size());
+  const CpuShare& cpus = local.cpus ? *local.cpus : context.cpus();
   std::vector<std::shared_ptr<Device>> opened;
   for (int i = 0; i < n; ++i) {
-    DeviceShare share = context.cpu_share(i, n);
+    DeviceShare share = cpus.of_device(i, n);
     // Sums within kernels may depend on the number of threads.
     if (layout.spec().logical_shards > 0) share.threads = 1;
-    if (layout.ranks().channels() > 1) share.threads = std::max(1, context.cpu_threads() / n);
+    if (layout.ranks().channels() > 1) share.threads = std::max(1, cpus.threads / n);
     if (local.threads > 0) share.threads = local.threads;
     share.shares_memory = local.memory != nullptr;
     opened.push_back(context.backends().open(local.devices[static_cast<size_t>(i)], share));
@@ -48,6 +49,12 @@ LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const 
     all_.ranks.push_back(local.ranks[i]);
   }
   if (connects && local.world_size > 1) connect(context, local, opened, layout);
+}
+
+// After a failure, sums may still arrive in the gradients of all local ranks, until the last rank
+// has left the group.
+LocalRanks::~LocalRanks() {
+  for (const LocalRank& local : ranks_) local.replica->disconnect();
 }
 
 const LocalRank* LocalRanks::find(int rank) const {

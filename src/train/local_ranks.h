@@ -4,6 +4,7 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct LocalDevices {
   std::vector<int> owners;                // by rank: the process that holds the rank
   std::vector<int> nodes;                 // by process: its machine
   bool takes_vendor_sums = true;          // World::takes_vendor_sums
+  std::optional<CpuShare> cpus;           // of this process; none: those of the context
 
   // This process holds the whole world: rank i is on devices[i].
   LocalDevices(std::vector<DeviceId> all);
@@ -52,6 +54,8 @@ class LocalRanks {
   // Opens the devices. `connects`: the ranks get the ends of their groups.
   LocalRanks(const Context& context, const LocalDevices& local, const StepLayout& layout, bool connects,
              bool collects_trace, std::chrono::milliseconds deadline);
+
+  ~LocalRanks();
 
   std::vector<LocalRank>::const_iterator begin() const { return ranks_.begin(); }
   std::vector<LocalRank>::const_iterator end() const { return ranks_.end(); }

@@ -16,19 +16,19 @@ Replica::Replica(int rank, std::shared_ptr<Device> device, bool collect_trace, b
       device_(std::move(device)),
       arena_(no_buffer()),
       samples_(*device_),
+      posted_(*device_, groups_),
       collects_trace_(collect_trace),
       runs_on_callers_(runs_on_callers && device_->runs_on_any_thread()),
       job_([this] { run(); }),
       collect_job_([this] {
-        guarded([&] {
-          if (posted_[turn_].plan) take_results(posted_[turn_]);
-        });
+        guarded([&] { posted_.collect(arguments_.deadline, results_); });
       }),
       keep_job_([this] { samples_.add(std::exchange(dataset_to_keep_, nullptr), parts_read(current_plan())); }),
       state_(*device_, worker_, bases_),
       worker_(device_) {}
 
 bool Replica::use(const PlanKey& key) {
+  if (owes_update_ && plans_.current().key != key) finish_update();
   is_idle_ = key.mode == Mode::predict && key.local_batch == 0;
   return is_idle_ || plans_.use(key);
 }
@@ -41,14 +41,7 @@ void Replica::prepare(const PlanKey& key, const CompileRequest& request, StateTa
     if (!state_.is_allocated()) allocate_state(state);
     grow_arena(plan->arena_bytes);
     bind(*plan, bases_);
-    if (posted_[0].plan || posted_[1].plan)
-      throw Error(Status::internal, text("replica ", rank_, ": a plan is compiled before results have been read"));
-    if (plan->result_numbers.bytes > posted_bytes_ || !posted_[0].readback) {
-      auto first = device_->create_readback(plan->result_numbers.bytes);
-      posted_[1].readback = device_->create_readback(plan->result_numbers.bytes);
-      posted_[0].readback = std::move(first);
-      posted_bytes_ = plan->result_numbers.bytes;
-    }
+    posted_.make_room(*plan);
     fed_numbers_.resize(std::max(fed_numbers_.size(), plan->fed_numbers.bytes));
     groups_.reserve(*plan);
   });
@@ -158,32 +151,59 @@ void Replica::run() {
     const bool begins = arguments_.piece != Piece::backward;
     if (begins && current.runs == 1 && plan.recorded.empty() && records()) record(plan, *device_);
     if (arguments_.samples && samples_.current()) gather(current);
+    if (plan.is_late) delay_update();
     feed(plan, bases_, *device_, arguments_, fed_numbers_);
 
     if (begins) trace_.clear();
     if (arguments_.adds_gradients) state_.set_gradients_aside();
     waited_ = execute(plan, *device_, bases_, *buckets_, groups_, arguments_.deadline,
-                      collects_trace_ ? &trace_ : nullptr, arguments_.piece);
+                      collects_trace_ || arguments_.is_measured ? &trace_ : nullptr, arguments_.piece);
+    owes_update_ = plan.is_late;
+    if (arguments_.is_measured) times_ = measure_step(plan, trace_, *buckets_);
     if (arguments_.adds_gradients) state_.add_gradients_set_aside();
     if (collects_trace_) traced_plan_ = &plan;
     if (arguments_.piece != Piece::forward) ++current.runs;
 
-    Posted& earlier = posted_[turn_];
-    if (arguments_.wants != Results::earlier) earlier.plan = nullptr;
-    if (arguments_.wants == Results::none) return;
-    turn_ = 1 - turn_;
-    Posted& own = posted_[turn_];
-    post_results(plan, own);
-    if (arguments_.wants == Results::earlier) {
-      if (earlier.plan) take_results(earlier);
-      return;
-    }
-    take_results(own);
+    posted_.post(plan, bases_, arguments_.wants, arguments_.deadline, results_);
+    if (arguments_.wants != Results::own) return;
     // The caller has left, and may have freed the memory, if the run missed its deadline.
-    if (!runs_on_callers_ && std::chrono::steady_clock::now() >= arguments_.deadline) throw_late();
+    if (!runs_on_callers_ && std::chrono::steady_clock::now() >= arguments_.deadline) posted_.throw_late();
     if (arguments_.output) copy_rows(plan, bases_, *device_, Report::value, arguments_.output);
     if (arguments_.input_gradient) copy_rows(plan, bases_, *device_, Report::input_gradient, arguments_.input_gradient);
   });
+}
+
+// The run makes the update of the step before, with the settings of that step.
+void Replica::delay_update() {
+  late_settings_.swap(settings_);
+  settings_ = *arguments_.settings;
+  update_time_ = arguments_.deadline - std::chrono::steady_clock::now();
+  if (std::exchange(owes_update_, false))  // a run that fails may have made a part of the update
+    arguments_.settings = &late_settings_;
+  else
+    arguments_.piece = Piece::without_update;
+}
+
+void Replica::finish_update() {
+  if (!std::exchange(owes_update_, false)) return;
+  const Deadline deadline = std::chrono::steady_clock::now() + update_time_;
+  bool are_there = false;  // all sums
+  const auto update = [&] {
+    const Plan& plan = current_plan();
+    wait_for_late_sums(plan, groups_, deadline);
+    are_there = true;
+    RunArguments numbers;
+    numbers.settings = &settings_;
+    feed(plan, bases_, *device_, numbers, fed_numbers_);
+    execute(plan, *device_, bases_, *buckets_, groups_, deadline, nullptr, Piece::update);
+  };
+  try {
+    worker_.run([&] { guarded(update); });
+  } catch (const Error& e) {
+    // Without the sums, parameters stay those before the update. The groups have ended, so that the
+    // next step fails.
+    if (are_there || e.status() != Status::comm) throw;
+  }
 }
 
 // Gathers from the store what feed copies from the host: the whole batch, or its micro-batches.
@@ -197,32 +217,6 @@ void Replica::gather(CompiledPlan& entry) {
   }
   store.set_place(*arguments_.samples);
   for (const auto& kernel : entry.gathers) kernel->run();
-}
-
-void Replica::post_results(const Plan& plan, Posted& posted) {
-  posted.plan = &plan;
-  posted.readback->post(bases_.address(plan.result_numbers), plan.result_numbers.bytes);
-}
-
-void Replica::take_results(Posted& posted) {
-  await(posted);
-  results_ = read_results(*std::exchange(posted.plan, nullptr), posted.readback->data());
-}
-
-void Replica::throw_late() const {
-  throw Error(Status::comm, text("device ", device_->id(), ": its work did not end before the deadline"));
-}
-
-void Replica::await(Posted& posted) {
-  constexpr int kSpins = 2000;  // a step takes from tens of microseconds to seconds: look often first, then sleep
-  for (int looks = 0; !posted.readback->is_there(); ++looks) {
-    groups_.check();  // throws if another rank is lost
-    if (std::chrono::steady_clock::now() >= arguments_.deadline) throw_late();
-    if (looks < kSpins)
-      std::this_thread::yield();
-    else
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
 }
 
 }  // namespace troika

@@ -10,8 +10,10 @@
 #include "runtime/worker.h"
 #include "train/compiled_plans.h"
 #include "train/kept_samples.h"
+#include "train/posted_results.h"
 #include "train/run_arguments.h"
 #include "train/state_memory.h"
+#include "train/step_times.h"
 
 namespace troika {
 
@@ -59,14 +61,30 @@ class Replica {
   // The time of the last run in which the replica waited for other ranks.
   std::chrono::steady_clock::duration waited() const { return waited_; }
   bool is_idle() const { return is_idle_; }
+  // The times of the last run that was measured.
+  const StepTimes& times() const { return times_; }
 
-  StateMemory& state() { return state_; }
-  const StateMemory& state() const { return state_; }
+  // Runs the update that a late plan has left to its next run. Waits for sums that other ranks have
+  // started, for as long as the run before might have taken. If another rank is lost, so is the
+  // update, and the groups end.
+  void finish_update();
+  bool has_state() const { return state_.is_allocated(); }
+  // With all updates of the runs so far.
+  StateMemory& state() {
+    finish_update();
+    return state_;
+  }
+  size_t set_aside_bytes() const { return state_.set_aside_bytes(); }
   void allocate_state(const StateTable& state);  // of a table that is placed
   void release();                                // plans and state, before any run
   // Uses the memory of another replica on the same device, which has it for longer.
   void share_state(const StateTable& state, const Replica& owner);
 
+  // Ends the worker, and leaves the groups. No run may follow.
+  void disconnect() {
+    worker_.end();
+    groups_ = RankGroups();
+  }
   // Ends this rank's groups. From any thread.
   void abort(const std::string& reason) { groups_.abort(reason); }
 
@@ -76,21 +94,12 @@ class Replica {
   const Plan* traced_plan() const { return traced_plan_; }
 
  private:
-  // The results of a run, on their way to the host.
-  struct Posted {
-    std::unique_ptr<Readback> readback;
-    const Plan* plan = nullptr;  // null: no results are on their way
-  };
-
   template <typename Work>
   void guarded(Work work);
   void run();
+  void delay_update();
   void gather(CompiledPlan& entry);
   void grow_arena(size_t bytes);
-  void post_results(const Plan& plan, Posted& posted);
-  void await(Posted& posted);
-  [[noreturn]] void throw_late() const;
-  void take_results(Posted& posted);
 
   const int rank_;
   std::shared_ptr<Device> device_;
@@ -104,12 +113,14 @@ class Replica {
   KeptSamples samples_;                             // its current store is the run's; none if the plan reads no samples
   std::shared_ptr<const Dataset> dataset_to_keep_;  // for the job in progress
   std::vector<std::byte> fed_numbers_;              // laid out as the plan's `fed_numbers`
-  Posted posted_[2];                                // of this run and of the run before, in turn
-  size_t turn_ = 0;                                 // posted_[turn_] belongs to the last run
-  size_t posted_bytes_ = 0;                         // capacity of each
+  PostedResults posted_;
   RunArguments arguments_;
   RunResults results_;
   std::chrono::steady_clock::duration waited_{0};
+  StepTimes times_;
+  bool owes_update_ = false;                            // of the current plan, which is late
+  std::vector<float> settings_, late_settings_;         // of the last late step, and of the one before
+  std::chrono::steady_clock::duration update_time_{0};  // that the update may take
   const bool collects_trace_, runs_on_callers_;
   std::vector<TraceEvent> trace_;
   const Plan* traced_plan_ = nullptr;

@@ -32,6 +32,7 @@ struct RunArguments {
   Results wants = Results::own;
   Piece piece = Piece::all;
   bool adds_gradients = false;      // to those that are there
+  bool is_measured = false;         // the times of the step are wanted
   float* output = nullptr;          // receives the network's output for these samples, row-major
   float* input_gradient = nullptr;  // receives the gradient of these samples, as the plan reports it
 };

@@ -51,12 +51,12 @@ void ShardedState::require_agreement(const char* what) const {
 
 bool ShardedState::is_allocated() const {
   return std::all_of(ranks_.begin(), ranks_.end(),
-                     [](const LocalRank& local) { return local.replica->state().is_allocated(); });
+                     [](const LocalRank& local) { return local.replica->has_state(); });
 }
 
 void ShardedState::allocate() {
   for (const auto& [rank, replica] : ranks_)
-    if (!replica->state().is_allocated()) replica->allocate_state(table_of(rank));
+    if (!replica->has_state()) replica->allocate_state(table_of(rank));
 }
 
 void ShardedState::pack() {

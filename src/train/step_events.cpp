@@ -21,6 +21,15 @@ class RankEvents {
   RankEvents(const Trainer& trainer, int rank, const Plan& plan, std::vector<StepEvent>& events)
       : trainer_(trainer), rank_(rank), plan_(plan), events_(events) {}
 
+  void add(const std::vector<TraceEvent>& events) {
+    if (events.empty()) return;
+    began_ = events.front().begin;
+    for (const TraceEvent& event : events) add(event);
+    // Collectives whose wait is in the next step go on.
+    for (const auto& [started, begin] : started_) add_collective(started, begin, events.back().end, events.back().end);
+  }
+
+ private:
   void add(const TraceEvent& e) {
     const size_t index = e.step.index;
     switch (e.step.kind) {
@@ -39,7 +48,6 @@ class RankEvents {
     }
   }
 
- private:
   using Started = std::pair<PlanStep::Kind, size_t>;  // a start, and its index
 
   StepEvent& add(StepEvent::Kind kind, std::string name, const TraceEvent& e) {
@@ -58,16 +66,21 @@ class RankEvents {
     started_[{e.step.kind, e.step.index}] = e.begin;
   }
 
+  // A collective that the step before has started has gone on since this step began.
   void add_wait(const TraceEvent& e, PlanStep::Kind start) {
-    const Exchanged exchanged = exchanged_by({start, e.step.index});
-    add(StepEvent::wait, "wait for " + exchanged.name, e).bytes = exchanged.bytes;
+    add(StepEvent::wait, "wait for " + exchanged_by({start, e.step.index}).name, e).bytes =
+        exchanged_by({start, e.step.index}).bytes;
     const auto started = started_.find({start, e.step.index});
-    if (started == started_.end()) return;
-    StepEvent& event = add(StepEvent::collective, exchanged.name, e);
-    event.begin = started->second;
-    event.end = std::clamp(e.arrival, event.begin, e.end);
+    add_collective({start, e.step.index}, started == started_.end() ? began_ : started->second, e.arrival, e.end);
+    if (started != started_.end()) started_.erase(started);
+  }
+
+  void add_collective(const Started& started, std::chrono::steady_clock::time_point begin,
+                      std::chrono::steady_clock::time_point arrival, std::chrono::steady_clock::time_point last) {
+    const Exchanged exchanged = exchanged_by({started.first, started.second});
+    StepEvent event{StepEvent::collective, rank_, exchanged.name, begin, std::clamp(arrival, begin, last)};
     event.bytes = exchanged.bytes;
-    started_.erase(started);
+    events_.push_back(event);
   }
 
   // The rank waits for its result at once.
@@ -117,6 +130,7 @@ class RankEvents {
   const int rank_;
   const Plan& plan_;
   std::vector<StepEvent>& events_;
+  std::chrono::steady_clock::time_point began_;  // the step
   std::map<Started, std::chrono::steady_clock::time_point> started_;  // that no wait has ended
 };
 
@@ -139,7 +153,7 @@ std::vector<StepEvent> require_events(const Trainer& trainer) {
   for (const auto& [rank, replica] : trainer.ranks()) {
     if (!replica->traced_plan()) continue;
     RankEvents of_rank(trainer, rank, *replica->traced_plan(), events);
-    for (const TraceEvent& event : replica->trace()) of_rank.add(event);
+    of_rank.add(replica->trace());
   }
   if (events.empty()) throw_no_trace();
   return events;

@@ -17,6 +17,7 @@ StepRunner::StepRunner(const StepLayout& layout, const LocalRanks& ranks, Sharde
       state_(state),
       log_(log),
       deadline_(deadline),
+      sum_orders_(layout, ranks, log),
       sample_bytes_(sample_bytes),
       output_elements_(output_elements) {}
 
@@ -39,6 +40,8 @@ void StepRunner::prepare(Mode mode, int64_t n, const ActiveRanks& active, const 
 
 void StepRunner::compile_plans(Mode mode, int64_t n, const ActiveRanks& active, const PlanForm& form,
                                const Interruption& interruption) {
+  const bool is_step = mode == Mode::train && form.step.part == StepForm::whole;
+  const std::vector<size_t>& sum_order = sum_orders_.find(is_step && !active.is_alone ? n : 0);
   for (int rank : active.ranks) {
     Replica& replica = ranks_.at(rank);
     const PlanKey key{mode,
@@ -46,10 +49,13 @@ void StepRunner::compile_plans(Mode mode, int64_t n, const ActiveRanks& active, 
                       mode == Mode::train ? n : 0,
                       active.is_alone,
                       form.output,
-                      form.step};
+                      form.step,
+                      !sum_order.empty()};
     if (replica.use(key)) continue;
     CompileRequest request = layout_.request(mode, n, rank, active.is_alone);
     request.output = form.output;
+    request.sum_order = sum_order;
+    request.spec.updates_late = is_step && sum_orders_.are_possible();
     request.form = form.step;
     request.runs_beside = replica.records();
     request.interruption = interruption;
@@ -156,15 +162,19 @@ void StepRunner::add_piece(RunArguments& a, const StepPiece& piece, const BatchV
 void StepRunner::run(Mode mode, const ActiveRanks& active, const BatchView& batch, const StepNumbers& numbers,
                      Results wants, const StepPiece& piece) {
   holds_forward_ = false;
+  const bool is_step = mode == Mode::train && piece.piece == Piece::all && batch.n > 0;
+  const bool is_measured = is_step && sum_orders_.measures_next(batch.n);
   run_each(active, [&](int rank, Replica& replica, Deadline deadline) {
     RunArguments a = arguments_of(mode, active, batch, numbers, rank);
     a.label_weight = label_weight(batch, piece);
     if (piece.piece != Piece::all) add_piece(a, piece, batch, rank);
     a.deadline = deadline;
     a.wants = wants;
+    a.is_measured = is_measured;
     replica.start(a);
   });
   holds_forward_ = piece.piece == Piece::forward;
+  if (is_measured) sum_orders_.choose(batch.n);
 }
 
 void StepRunner::collect() {

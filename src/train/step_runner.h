@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "train/batch_view.h"
 #include "train/sharded_state.h"
+#include "train/sum_orders.h"
 
 namespace troika {
 
@@ -79,6 +80,7 @@ class StepRunner {
   ShardedState& state_;
   const Log& log_;
   const std::chrono::milliseconds deadline_;
+  SumOrders sum_orders_;           // of late updates
   const size_t sample_bytes_;      // of a sample
   const int64_t output_elements_;  // of a sample
   int64_t largest_batch_ = 0;      // that plans were made for

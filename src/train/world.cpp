@@ -49,6 +49,7 @@ Fields fields_of(const Context& context, const Model& model, const TrainerOption
       {"sync_batch_norm", text(o.syncs_statistics)},
       {"shard_optimizer", text(o.shards_optimizer)},
       {"compress_gradients", text(o.compresses_gradients)},
+      {"late_updates", text(o.updates_late)},
       {"fuse", text(o.fuse)},
       {"decay_one_axis", text(o.decays_one_axis)},
       {"average_decay", std::to_string(o.average_decay)},
@@ -92,12 +93,15 @@ void compare(const Fields& theirs, const Fields& first, int rank) {
 // The message of a process that attaches a model.
 struct Offer {
   std::vector<DeviceId> devices;
+  CpuClaim cpus;
   Fields fields;
 
   std::string encode() const {
     Packer message;
     message.number(static_cast<int64_t>(devices.size()));
     for (DeviceId device : devices) message.text(to_string(device));
+    message.number(cpus.threads).number(static_cast<int64_t>(cpus.cores.size()));
+    for (int core : cpus.cores) message.number(core);
     for (const auto& [name, value] : fields) message.text(name).text(value);
     return message.bytes();
   }
@@ -106,6 +110,9 @@ struct Offer {
     Offer offer;
     for (int64_t devices = message.number(); devices > 0; --devices)
       offer.devices.push_back(parse_device(message.text()));
+    offer.cpus.threads = static_cast<int>(message.number());
+    for (int64_t cores = message.number(); cores > 0; --cores)
+      offer.cpus.cores.push_back(static_cast<int>(message.number()));
     while (!message.is_at_end()) {
       std::string name = message.text();
       offer.fields.emplace_back(std::move(name), message.text());
@@ -114,6 +121,18 @@ struct Offer {
   }
 };
 
+// Returns what this process gets of the cores of its machine.
+CpuShare share_of(const ProcessGroup& group, const std::vector<Offer>& all) {
+  std::vector<CpuClaim> neighbours;
+  size_t own = 0;
+  for (int process = 0; process < group.size(); ++process) {
+    if (group.process(process).node != group.own().node) continue;
+    if (process == group.rank()) own = neighbours.size();
+    neighbours.push_back(all[static_cast<size_t>(process)].cpus);
+  }
+  return divide_cores(neighbours, own);
+}
+
 }  // namespace
 
 LocalDevices join_world(const Context& context, const ProcessGroup& group, const Model& model,
@@ -121,7 +140,7 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
   std::shared_ptr<Exchange> exchange = group.create_exchange();
   const Deadline deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(group.options().deadline_ms);
   try {
-    Offer own{devices, fields_of(context, model, options)};
+    Offer own{devices, context.cpu_claim(), fields_of(context, model, options)};
     const std::string& transport = group.options().transport;
     own.fields.emplace_back("the group's transport", transport.empty() ? "not set" : transport);
     std::vector<Offer> all;
@@ -148,6 +167,7 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
     LocalDevices local(world_size, std::move(held), std::move(devices));
     if (group.size() == 1) return local;
     local.owners = std::move(owners);
+    local.cpus = share_of(group, all);
     for (int process = 0; process < group.size(); ++process) local.nodes.push_back(group.process(process).node);
     local.takes_vendor_sums = transport.empty() || transport == "nccl";
     for (const Offer& offer : all) {  // NCCL takes each device of a process once

@@ -69,9 +69,9 @@ TEST_F(ContextApi, refuses_topics_and_folders_that_are_none) {
 
 TEST_F(ContextApi, reads_its_environment_only_if_it_is_asked_to) {
   const EnvironmentGuard folder("TROIKA_BACKEND_DIR"), levels("TROIKA_LOG"), dump("TROIKA_DUMP");
-  ::setenv("TROIKA_BACKEND_DIR", "nowhere", 1);
-  ::setenv("TROIKA_LOG", "nothing", 1);
-  ::setenv("TROIKA_DUMP", "fuse", 1);
+  set_variable("TROIKA_BACKEND_DIR", "nowhere");
+  set_variable("TROIKA_LOG", "nothing");
+  set_variable("TROIKA_DUMP", "fuse");
   std::vector<std::string> lines;
   troika_context_options options = TROIKA_CONTEXT_OPTIONS_INIT;
   options.log = [](int32_t, const char* topic, const char* line, void* user) {
@@ -102,10 +102,10 @@ TEST_F(ContextApi, reads_its_environment_only_if_it_is_asked_to) {
   troika_context context = nullptr;
   expect_refused(troika_context_create(&options, &context, &error_), kInvalid,
                  "TROIKA_LOG: there is no level 'nothing'");
-  ::setenv("TROIKA_LOG", "comm=debug,plan=debug", 1);
+  set_variable("TROIKA_LOG", "comm=debug,plan=debug");
   expect_refused(troika_context_create(&options, &context, &error_), kInvalid,
                  "TROIKA_BACKEND_DIR is 'nowhere', needs an absolute path");
-  ::setenv("TROIKA_BACKEND_DIR", "/nowhere", 1);
+  set_variable("TROIKA_BACKEND_DIR", "/nowhere");
   const auto all = lines_of(options);
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line.starts_with("plan: pass rebatch"); }));
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](auto& line) { return line == "plan: graph \"mlp\" {"; }));
@@ -149,7 +149,9 @@ TEST_F(ContextApi, describes_its_backends) {
   text.resize(4096);
   expect_ok(troika_context_describe_backends(context, text.data(), 4096, nullptr, &error_));
   troika_context_destroy(context);
+#ifndef _WIN32
   EXPECT_NE(text.find(", Gloo "), std::string::npos) << text;
+#endif
   expect_refused(troika_context_describe_backends(context_, nullptr, -1, nullptr, &error_), kInvalid, "buffer of -1");
 }
 
@@ -246,14 +248,14 @@ TEST_F(FileApi, refuses_what_cannot_be_inspected) {
   expect_refused(troika_file_inspect(nullptr, buffer, 64, &size, &error_), kInvalid,
                  "troika_file_inspect: argument 'path' is NULL");
   expect_refused(troika_file_inspect("", buffer, 64, &size, &error_), TROIKA_ERROR_NOT_FOUND, "file ''");
-  expect_refused(troika_file_inspect((folder.path() / "none\nnone").c_str(), buffer, 64, &size, &error_),
+  expect_refused(troika_file_inspect((folder.path() / "none\nnone").string().c_str(), buffer, 64, &size, &error_),
                  TROIKA_ERROR_NOT_FOUND, "none");
-  expect_refused(troika_file_inspect(folder.path().c_str(), buffer, 64, &size, &error_), TROIKA_ERROR_IO,
+  expect_refused(troika_file_inspect(folder.path().string().c_str(), buffer, 64, &size, &error_), TROIKA_ERROR_IO,
                  "is a directory");
   expect_refused(troika_file_inspect("/dev/null", buffer, 64, &size, &error_), TROIKA_ERROR_IO,
                  "is not a regular file");
   std::ofstream(folder.path() / "text") << "some text that is not a header";
-  expect_refused(troika_file_inspect((folder.path() / "text").c_str(), buffer, 64, &size, &error_),
+  expect_refused(troika_file_inspect((folder.path() / "text").string().c_str(), buffer, 64, &size, &error_),
                  TROIKA_ERROR_CORRUPT, "text");
   EXPECT_STREQ(buffer, "before");
   EXPECT_EQ(size, 77);
@@ -261,7 +263,7 @@ TEST_F(FileApi, refuses_what_cannot_be_inspected) {
 
 TEST_F(FileApi, gives_the_text_in_two_calls) {
   const TempDirectory folder;
-  const std::string path = folder.path() / "weights";
+  const std::string path = (folder.path() / "weights").string();
   make_model();
   expect_ok(troika_model_initialize_default(model_, 1, &error_));
   expect_ok(troika_model_save(model_, path.c_str(), &error_));

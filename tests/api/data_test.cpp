@@ -260,7 +260,7 @@ TEST_F(DataApi, opens_a_directory_and_says_where_it_looked) {
   const std::string path = directory.path().string();
   EXPECT_EQ(troika_dataset_open_directory(context_, path.c_str(), "train", nullptr, &dataset_, &error_),
             TROIKA_ERROR_NOT_FOUND);
-  EXPECT_NE(std::string(error_.message).find(path + "/train-images-idx3-ubyte.gz"), std::string::npos);
+  EXPECT_NE(std::string(error_.message).find((directory.path() / "train-images-idx3-ubyte.gz").string()), std::string::npos);
   test::write_gzipped(directory.path() / "train-images-idx3-ubyte.gz", test::idx_bytes({3, 4, 4}));
   test::write_plain(directory.path() / "train-labels-idx1-ubyte", test::idx_bytes({3}));
   EXPECT_EQ(troika_dataset_open_directory(context_, path.c_str(), "train", nullptr, &dataset_, &error_), TROIKA_OK);

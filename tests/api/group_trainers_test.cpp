@@ -29,6 +29,20 @@ void remove_sums(const std::string& path) {
   writer.write(path);
 }
 
+TEST_F(GroupTrainers, DescribeTheDevicesOfTheirProcess) {
+  run([&](GroupProcess& p) {
+    p.attach([](troika_trainer_options&) {}, 3);
+    troika_trainer_info info = TROIKA_TRAINER_INFO_INIT;
+    p.expect_ok(troika_trainer_describe(p.trainer_, &info, &p.error_));
+    EXPECT_EQ(info.device_count, 3);
+    EXPECT_EQ(info.mesh.data, 6);
+    troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+    p.expect_ok(troika_trainer_get_options(p.trainer_, &options, &p.error_));
+    EXPECT_EQ(options.group, nullptr);
+    EXPECT_EQ(options.mesh.data, 6);
+  });
+}
+
 // A refused step changes nothing: both processes go on, and end with the same weights.
 TEST_F(GroupTrainers, CompareLearningRates) {
   std::vector<float> weights[2];

@@ -71,9 +71,10 @@ TEST_F(Lifetime, leaves_no_thread_and_no_file_open) {
   const auto threads = [] { return entries_in("/proc/self/task"); };
   const int threads_before = threads(), files_before = entries_in("/proc/self/fd");
   for (int i = 0; i < 5; ++i) run();
-  for (int wait = 0; wait < 200 && threads() != threads_before; ++wait)
+  for (int wait = 0; wait < 200 && threads() > threads_before; ++wait)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  EXPECT_EQ(threads(), threads_before);
+  // A thread that has ended may still be counted before, for a moment. Five runs would leave five.
+  EXPECT_LE(threads(), threads_before);
   EXPECT_EQ(entries_in("/proc/self/fd"), files_before);
 }
 

@@ -12,7 +12,7 @@ class ModelFilesApi : public ApiTest {};
 
 TEST_F(ModelFilesApi, saves_and_loads_or_says_why_not) {
   const TempDirectory folder;
-  const std::string path = folder.path() / "weights";
+  const std::string path = (folder.path() / "weights").string();
   make_model();
   expect_refused(troika_model_save(model_, path.c_str(), &error_), TROIKA_ERROR_NOT_INITIALIZED,
                  "parameter 'fc.weight' has no value yet");

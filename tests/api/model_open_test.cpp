@@ -193,7 +193,7 @@ TEST_F(ModelOpenApi, keeps_the_default_initialiser) {
 
 TEST_F(ModelOpenApi, files_and_memory_hold_the_same_bytes) {
   const TempDirectory folder;
-  const std::string path = folder.path() / "model.safetensors";
+  const std::string path = (folder.path() / "model.safetensors").string();
   make_image_net();
   const Bytes bytes = save(model_);
   expect_ok(troika_model_save(model_, path.c_str(), &error_));
@@ -249,7 +249,7 @@ TEST_F(ModelOpenApi, refuses_arguments) {
 
 TEST_F(ModelOpenApi, opens_training_states_and_averages) {
   const TempDirectory folder;
-  const std::string state = folder.path() / "state", average = folder.path() / "average";
+  const std::string state = (folder.path() / "state").string(), average = (folder.path() / "average").string();
   make_model();
   make_loader();
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;

@@ -332,6 +332,17 @@ TEST_F(ModelApi, parameters_are_read_and_written_by_name_and_size) {
   expect_ok(troika_model_describe_parameter(model_, 1, &info, &error_));
   EXPECT_STREQ(info.name, "fc.bias");
   EXPECT_EQ(info.is_initialized, 1);
+  int32_t found = -1;
+  expect_ok(troika_model_find_parameter(model_, "fc.bias", &found, &error_));
+  EXPECT_EQ(found, 1);
+  expect_refused(troika_model_find_parameter(model_, "fc.bia", &found, &error_), TROIKA_ERROR_NOT_FOUND,
+                 "the nearest name is 'fc.bias'");
+  EXPECT_EQ(found, 1);
+  expect_refused(troika_model_find_parameter(model_, nullptr, &found, &error_), kInvalid, "argument 'name' is NULL");
+  expect_refused(troika_model_find_parameter(model_, "fc.bias", nullptr, &error_), kInvalid,
+                 "argument 'out_index' is NULL");
+  expect_refused(troika_model_find_parameter(nullptr, "fc.bias", &found, &error_), kInvalid,
+                 "argument 'model' is NULL");
   expect_ok(troika_model_count_parameters(model_, nullptr, nullptr, &error_));
   expect_refused(troika_model_count_parameters(nullptr, nullptr, nullptr, &error_), kInvalid,
                  "argument 'model' is NULL");

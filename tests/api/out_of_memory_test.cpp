@@ -86,6 +86,9 @@ void keep_parameters(Result& result, Calls& calls, troika_model model) {
   for (int32_t i = 0; i < entries; ++i) {
     troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
     calls("describe_parameter", [&](troika_error* e) { return troika_model_describe_parameter(model, i, &info, e); });
+    int32_t index = 0;
+    calls("find_parameter",
+          [&](troika_error* e) { return troika_model_find_parameter(model, info.name, &index, e); });
     int64_t bytes = info.dtype == TROIKA_DTYPE_F32 ? 4 : 8;
     for (int32_t axis = 0; axis < info.rank; ++axis) bytes *= info.dims[axis];
     std::string data(static_cast<size_t>(bytes), '\0');

@@ -130,7 +130,7 @@ TEST_F(PiecesApi, backward_needs_the_activations) {
   expect_ok(troika_trainer_explain(trainer_, 40, nullptr, 0, &size, &error_));
   expect_gone("explain");
   TempDirectory folder;
-  const std::string path = folder.path() / "state";
+  const std::string path = (folder.path() / "state").string();
   expect_ok(troika_trainer_save(trainer_, path.c_str(), &error_));
   expect_ok(troika_trainer_load(trainer_, path.c_str(), nullptr, &error_));
   expect_gone("load");
@@ -168,7 +168,7 @@ TEST_F(PiecesApi, gradients_stay_until_they_are_applied) {
   expect_ok(troika_trainer_step(trainer_, batch_, nullptr, &error_));
   expect_refused(apply(), TROIKA_ERROR_NOT_INITIALIZED, "no backward pass");
   TempDirectory folder;
-  const std::string path = folder.path() / "state";
+  const std::string path = (folder.path() / "state").string();
   expect_ok(troika_trainer_save(trainer_, path.c_str(), &error_));
   expect_ok(forward());
   expect_ok(backward());
@@ -359,7 +359,7 @@ TEST_F(PiecesApi, an_update_moves_the_position_of_the_loader) {
   make_all();
   make_loader(10, 2);
   TempDirectory folder;
-  const std::string path = folder.path() / "state";
+  const std::string path = (folder.path() / "state").string();
   troika_batch batch = nullptr;
   troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
   for (int i = 0; i < 3; ++i) {

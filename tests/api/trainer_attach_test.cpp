@@ -132,6 +132,15 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   refuse(at + "shard_optimizer is -1, need 0 to 1", [](auto& o) { o.shard_optimizer = -1; });
   refuse(at + "samples_on_host is 2, need 0 to 1", [](auto& o) { o.samples_on_host = 2; });
   refuse(at + "launches_in_turn is 2, need 0 to 1", [](auto& o) { o.launches_in_turn = 2; });
+  refuse(at + "late_updates is 2, need 0 to 1", [](auto& o) { o.late_updates = 2; });
+  refuse(at + "late_updates is 1 and max_gradient_norm is 2, which needs all gradients before any update; set only one",
+         [](auto& o) { o.late_updates = 1, o.max_gradient_norm = 2; });
+  refuse(at + "late_updates is 1 and losses are scaled, which needs all gradients before any update; set only one",
+         [](auto& o) { o.late_updates = 1, o.loss_scale = 8; });
+  refuse(at + "late_updates is 1 and skip_not_finite is 1, which needs all gradients before any update; set only one",
+         [](auto& o) { o.late_updates = 1, o.skip_not_finite = 1; });
+  refuse(at + "late_updates is 1 and shard_optimizer is 1, which sends parameters after each update; set only one",
+         [](auto& o) { o.late_updates = 1, o.shard_optimizer = 1; });
   refuse(at + "gradient_compression is 3, need TROIKA_COMPRESSION_NONE", [](auto& o) { o.gradient_compression = 3; });
   refuse(at + "recompute_segments is -1, need 0 to 2147483647", [](auto& o) { o.recompute_segments = -1; });
   refuse(at + "activation_budget_bytes is -5, need at least 0", [](auto& o) { o.activation_budget_bytes = -5; });
@@ -207,7 +216,7 @@ TEST_F(AttachApi, answers_detached_after_the_model_was_attached_again) {
   troika_model model = garbage<troika_model>();
   float values[48];
   const TempDirectory folder;
-  const std::string path = folder.path() / "state";
+  const std::string path = (folder.path() / "state").string();
   const auto refuse = [&](troika_status status) {
     expect_refused(status, TROIKA_ERROR_DETACHED, "model 'net' was attached again");
   };

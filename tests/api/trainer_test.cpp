@@ -32,7 +32,7 @@ class TrainerApi : public ApiTest {
   // Returns everything that a step could change (parameters, momentum, step and rates) as the bytes
   // of a saved state.
   std::string state() {
-    const std::string path = folder_.path() / "state";
+    const std::string path = (folder_.path() / "state").string();
     EXPECT_EQ(troika_trainer_save(trainer_, path.c_str(), &error_), TROIKA_OK) << error_.message;
     int64_t size = 0;
     EXPECT_EQ(troika_file_inspect(path.c_str(), nullptr, 0, &size, &error_), TROIKA_OK);
@@ -298,7 +298,7 @@ TEST_F(TrainerApi, refuses_an_epoch_that_has_no_batch) {
 TEST_F(TrainerApi, saves_a_state_whose_parameters_a_model_loads) {
   make_trainer();
   expect_ok(step());
-  const std::string path = folder_.path() / "state";
+  const std::string path = (folder_.path() / "state").string();
   expect_ok(troika_trainer_save(trainer_, path.c_str(), &error_));
   const std::vector<float> expected = weights();
   expect_ok(step());
@@ -385,7 +385,7 @@ TEST_F(TrainerApi, sets_options_of_the_trainer_and_of_its_groups) {
   expect_ok(troika_trainer_get_learning_rate(trainer_, -1, &value, &error_));
   EXPECT_NEAR(value, 0.01, 1e-12);  // the second metric was not better
   expect_refused(troika_trainer_report_metric(trainer_, NAN, &error_), kInvalid, "metric: is not a number");
-  const std::string average = folder_.path() / "average";
+  const std::string average = (folder_.path() / "average").string();
   expect_ok(troika_trainer_save_average(trainer_, average.c_str(), &error_));
   expect_refused(troika_trainer_save_average(trainer_, nullptr, &error_), kInvalid, "argument 'path' is NULL");
 }

@@ -230,8 +230,8 @@ TEST_F(TrainerTrace, NeedsItsOption) {
                  "set collect_trace");
 }
 
+#ifndef _WIN32  // there are no groups of several processes
 // ---- two processes ----
-
 class GroupTraces : public GroupTrainers {
  protected:
   std::string file() const { return (folder_.path() / "step.json").string(); }
@@ -317,6 +317,7 @@ TEST_F(GroupTraces, ShareTheirErrors) {
   });
   EXPECT_TRUE(std::filesystem::exists(file()));
 }
+#endif
 
 }  // namespace
 }  // namespace troika::test

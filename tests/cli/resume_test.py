@@ -7,14 +7,15 @@ names are sentences; each gets a separate folder.
 import csv
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
 import time
 
-from tool import (LONG, RUN_FILES, SMALL, TIME_LIMIT_S, contents_of, figures_of, refuse, rows_of, run, run_tests,
-                  same_files, start_long_run, stop_long_run, wait_for_epoch)
+from tool import (IS_WINDOWS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, Skip, contents_of, figures_of, refuse, rows_of,
+                  run, run_tests, same_files, start_long_run, stop_long_run, wait_for_epoch)
 
 ANYWHERE = SMALL[:SMALL.index("--devices")]  # SMALL without devices
 
@@ -197,7 +198,8 @@ def a_run_of_an_earlier_version_has_the_defaults_of_newer_options(folder):
     newer = ["precision", "classes", "max-gradient-norm", "micro-batches", "logical-shards", "save-every", "mesh",
              "layer-schedule", "layer-chunks", "layer-cuts", "recompute-segments", "recompute-layers", "activation-budget",
              "optimizer", "beta1", "beta2", "eps", "alpha", "trust", "skip-decay-one-axis", "average-decay", "lr-min",
-             "power", "rise", "milestones", "patience", "train-only", "tensorboard", "tensorboard-every"]
+             "power", "rise", "milestones", "patience", "train-only", "tensorboard", "tensorboard-every",
+             "late-updates"]
     (out / "run.json").write_text(json.dumps({key: options[key] for key in options if key not in newer}))
     assert refuse("train", "--resume", out, "--epochs", 2, "--micro-batches", 2) == \
         "troika: --micro-batches 2 contradicts the run, which has 1; leave it out, or begin a new run with --out"
@@ -274,6 +276,8 @@ def save_every_saves_inside_an_epoch(folder):
 
 
 def sigterm_saves_a_checkpoint_and_exits_with_143(folder):
+    if IS_WINDOWS:
+        raise Skip("Windows has no SIGTERM")
     out = folder / "run"
     last = stop_long_run(start_long_run(*LONG, "--epochs", 50, "--out", out), epoch=None, by=signal.SIGTERM)
     assert last["event"] == "stopped" and (out / "checkpoint.safetensors").exists(), last
@@ -308,7 +312,8 @@ def ctrl_c_saves_a_checkpoint_in_the_middle_of_an_epoch(folder):
     run("train", *LONG, "--epochs", 3, "--out", whole, "--progress", "off")
     last = stop_long_run(start_long_run(*LONG, "--epochs", 3, "--out", stopped))
     assert last["event"] == "stopped" and f"troika train --resume {stopped}" in last["message"], last
-    assert last["checkpoint"] == str(stopped / "checkpoint.safetensors") and "weights" not in last, last
+    assert pathlib.Path(last["checkpoint"].replace("\\", "/")) == stopped / "checkpoint.safetensors", last
+    assert "weights" not in last, last
     # It depends on chance at which batch the run stops, and whether it stops twice in one epoch.
     stop_long_run(start_long_run("--resume", stopped), epoch=None)
     copy = folder / "copy"
@@ -337,6 +342,8 @@ def a_part_that_is_not_known_leaves_its_cells_empty(whole, stopped):
 
 
 def leftovers_of_killed_processes_are_removed(folder):
+    if IS_WINDOWS:
+        raise Skip("the test has no number of a process of Windows")
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     gone = subprocess.Popen(["true"])

@@ -17,7 +17,7 @@ import threading
 import time
 import types
 
-from tool import LONG, SMALL, TIME_LIMIT_S, TOOL, refuse, run, run_tests, start_long_run
+from tool import LONG, SMALL, TIME_LIMIT_S, TOOL, need_processes, refuse, run, run_tests, start_long_run
 
 # Each process has one device.
 SMALL = [word.replace("cpu:0,cpu:1", "cpu:0") for word in SMALL]
@@ -60,6 +60,7 @@ def kill(process):
 
 
 def a_running_job_shows_each_process(folder):
+    need_processes()
     out = folder / "run"
     process = start_long_run(*LONG, "--processes", 2, "--epochs", 100, "--out", out)
     try:
@@ -89,6 +90,7 @@ def slow_down(process, is_over):
 
 
 def the_process_that_others_wait_for_is_the_slowest(folder):
+    need_processes()
     out = folder / "run"
     process = start_long_run(*LONG, "--processes", 2, "--epochs", 100, "--out", out)
     is_over = threading.Event()
@@ -110,6 +112,7 @@ def the_process_that_others_wait_for_is_the_slowest(folder):
 
 
 def a_suspended_process_is_the_one_that_others_wait_for(folder):
+    need_processes()
     out = folder / "run"
     process = start_long_run(*LONG, "--processes", 2, "--epochs", 100, "--out", out)
     try:
@@ -125,6 +128,7 @@ def a_suspended_process_is_the_one_that_others_wait_for(folder):
 
 
 def a_job_that_has_ended_is_done(folder):
+    need_processes()
     out, logs = folder / "run", folder / "logs"
     run("run", "--processes", 2, "--log-dir", logs, "--", TOOL, "train", *SMALL, "--epochs", 2, "--out", out,
         "--progress", "off")
@@ -136,6 +140,7 @@ def a_job_that_has_ended_is_done(folder):
 
 
 def a_process_that_died_without_a_word_is_lost(folder):
+    need_processes()
     out = folder / "run"
     process = start_long_run(*LONG, "--processes", 2, "--epochs", 100, "--out", out)
     try:
@@ -152,6 +157,7 @@ def a_process_that_died_without_a_word_is_lost(folder):
 
 
 def a_launcher_knows_how_its_processes_ended(folder):
+    need_processes()
     logs = folder / "logs"
     program = "import os, signal, sys\nif os.environ['RANK'] == '1': os.kill(os.getpid(), signal.SIGKILL)\n" \
               "signal.pause()"
@@ -167,6 +173,7 @@ def a_launcher_knows_how_its_processes_ended(folder):
 
 
 def any_program_shows_its_last_line(folder):
+    need_processes()
     logs = folder / "logs"
     with subprocess.Popen([TOOL, "run", "--processes", "2", "--log-dir", str(logs), "--", "sh", "-c",
                            "echo ready; exec sleep 1000"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as process:
@@ -183,6 +190,7 @@ def any_program_shows_its_last_line(folder):
 
 
 def a_resumed_job_shows_only_its_own_processes(folder):
+    need_processes()
     out = folder / "run"
     run("train", *SMALL, "--processes", 2, "--epochs", 1, "--out", out, "--progress", "off")
     run("train", "--resume", out, "--epochs", 2, "--progress", "off")

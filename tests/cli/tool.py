@@ -14,6 +14,8 @@ import time
 import traceback
 
 TOOL = os.environ.get("TROIKA_TOOL", "build/troika")
+# tests/windows/troika, which runs the tool for Windows under Wine.
+IS_WINDOWS = pathlib.Path(TOOL).parent.name == "windows"
 TIME_LIMIT_S = 300
 RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors", "run.json",
              ".lock", "status"}
@@ -29,10 +31,10 @@ LONG = ["--model", "d2l_lenet", "--synthetic", "6000", "--batch", "50", "--lr", 
         "3", "--devices", "cpu:0,cpu:1", "--threads", "2"]
 
 
-def run(*arguments, status=0):
+def run(*arguments, status=0, environment=None):
     """Runs the program and returns its stdout. Fails if the exit status is not `status`."""
     finished = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, timeout=TIME_LIMIT_S,
-                              stdin=subprocess.DEVNULL, check=False)
+                              stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})}, check=False)
     assert finished.returncode == status, \
         f"{' '.join(map(str, arguments))}: exit status {finished.returncode}, stderr: {finished.stderr}"
     return finished.stdout
@@ -45,7 +47,7 @@ def refuse(*arguments):
     assert finished.returncode == 1, f"exit status {finished.returncode}, stderr: {finished.stderr}"
     lines = finished.stderr.splitlines()
     assert len(lines) == 1 and lines[0].startswith("troika: "), f"stderr: {finished.stderr}"
-    return lines[0]
+    return lines[0].replace("Z:\\", "/").replace("\\", "/") if IS_WINDOWS else lines[0]
 
 
 def rows_of(folder, columns=COLUMNS):
@@ -111,6 +113,12 @@ def write_idx(folder, train_labels, test_labels):
 
 class Skip(Exception):
     """Raised by a test that cannot run here. The text is the reason."""
+
+
+def need_processes():
+    """Skips a test of several processes if the system has none."""
+    if IS_WINDOWS:
+        raise Skip("on Windows a job has one process")
 
 
 def run_tests(names):

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import xml.etree.ElementTree
 
-from tool import (COLUMNS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, figures_of, refuse, rows_of,
+from tool import (COLUMNS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, figures_of, need_processes, refuse, rows_of,
                   run, run_tests, same_files, start_long_run, write_idx)
 
 
@@ -165,6 +165,7 @@ def a_trace_has_the_tenth_step_of_all_ranks(folder):
 
 
 def a_trace_has_all_processes(folder):
+    need_processes()
     one_device = ["cpu:0" if word == "cpu:0,cpu:1" else word for word in SMALL]
     base = [*one_device, "--epochs", 1, "--progress", "off"]
     expected = {(0, "rank 0"): KINDS, (1, "rank 1"): KINDS}
@@ -176,7 +177,24 @@ def a_trace_has_all_processes(folder):
     assert trace_of(folder / "c.json") == (6, expected)  # 3 first steps, one window, and one more step
 
 
+def a_trace_has_sums_that_go_on_into_the_next_step(folder):
+    need_processes()
+    training = [TOOL, "train", "--model", "mlp", "--synthetic", 80, "--batch", 8, "--devices", "cpu:0", "--bucket-bytes", 0,
+                "--late-updates", "--epochs", 1, "--progress", "off", "--out", folder / "run", "--trace", folder / "step.json"]
+    run("run", "--processes", 2, "--", *training, environment={"TROIKA_TRANSPORT": "gloo"})
+    events = [event for event in json.loads((folder / "step.json").read_text())["traceEvents"] if event["ph"] == "X"]
+    for process in (0, 1):
+        own = [event for event in events if event["pid"] == process]
+        begin, end = min(event["ts"] for event in own), max(event["ts"] + event["dur"] for event in own)
+        sums = [event for event in own if event["cat"] == "collective" and "bucket" in event["name"]]
+        buckets = {event["name"] for event in sums}
+        assert buckets and len(sums) == 2 * len(buckets), sums  # of the step before, and of this one
+        assert sum(event["ts"] == begin for event in sums) == len(buckets), sums
+        assert sum(event["ts"] + event["dur"] >= end - 1 for event in sums) == len(buckets), (sums, end)
+
+
 def a_trace_has_one_clock_for_processes_with_clocks_of_their_own(folder):
+    need_processes()
     own_clock = ["unshare", "--time", "--monotonic", "5000", "--fork", "--"]
     if subprocess.run([*own_clock, "true"], capture_output=True, check=False).returncode != 0:
         raise Skip("no clocks of processes here")

@@ -182,7 +182,7 @@ TEST(AtomicFileFaults, KeepsThePreviousFileOnAFullDisk) {
   for (const int allocate_error : {0, EOPNOTSUPP}) {  // without reservation, writing fails
     const int status = in_child([&] {
       if (::unshare(CLONE_NEWNS) != 0 || ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-          ::mount("none", directory.path().c_str(), "tmpfs", 0, "size=64k") != 0)
+          ::mount("none", directory.path().string().c_str(), "tmpfs", 0, "size=64k") != 0)
         ::_exit(20);
       const fs::path path = directory.path() / "w";
       write_whole(path, kOld);

@@ -107,7 +107,7 @@ TEST(AtomicFile, KeepsTheModeOfThePreviousFileWhateverTheUmask) {
   const Umask umask(0077);
   for (mode_t mode : {0600u, 0640u, 0664u, 0400u}) {
     save(directory.path() / "w", "old");
-    ASSERT_EQ(::chmod((directory.path() / "w").c_str(), mode), 0);
+    ASSERT_EQ(::chmod((directory.path() / "w").string().c_str(), mode), 0);
     save(directory.path() / "w", "new");
     EXPECT_EQ(mode_of(directory.path() / "w"), mode);
   }
@@ -171,7 +171,7 @@ TEST(AtomicFile, RefusesAPathThatIsADirectory) {
 
 TEST(AtomicFile, RefusesAFifoAndADevice) {
   TempDirectory directory;
-  ASSERT_EQ(::mkfifo((directory.path() / "pipe").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo((directory.path() / "pipe").string().c_str(), 0600), 0);
   for (const fs::path& path : {directory.path() / "pipe", fs::path("/dev/full")}) {
     const auto error = error_of([&] { save(path, "x"); });
     ASSERT_TRUE(error);

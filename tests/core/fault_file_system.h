@@ -1,11 +1,14 @@
 // A file system whose k-th call fails, ends the process, or transfers less than requested.
 #pragma once
 
+#ifndef _WIN32
 #include <signal.h>
 #include <unistd.h>
+#endif
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +36,8 @@ class FaultFileSystem : public FileSystem {
 
   const std::vector<std::string>& calls() const { return calls_; }
 
-  int open(int directory, const char* name, int flags, mode_t mode) const override {
-    return run("open", [&] { return FileSystem::open(directory, name, flags, mode); });
+  int open(int directory, const char* name, Opening opening, mode_t mode) const override {
+    return run("open", [&] { return FileSystem::open(directory, name, opening, mode); });
   }
   ssize_t pread(int file, void* data, size_t size, uint64_t offset) const override {
     return run("pread", [&] { return FileSystem::pread(file, data, std::min(size, largest_transfer), offset); });
@@ -78,7 +81,7 @@ class FaultFileSystem : public FileSystem {
     interrupted_ = false;
     const size_t index = calls_.size();
     calls_.push_back(name);
-    if (fault_ == Fault::die && index == at_) ::kill(::getpid(), SIGKILL);
+    if (fault_ == Fault::die && index == at_) end_process();
     const bool cleans_up = name == "unlink" || name == "close";
     if ((fault_ == Fault::fail && index == at_) ||
         (fault_ == Fault::fail_from_here && index >= at_ && (index == at_ || !cleans_up))) {
@@ -86,8 +89,16 @@ class FaultFileSystem : public FileSystem {
       return -1;
     }
     const auto result = call();
-    if (fault_ == Fault::die_halfway && index == at_) ::kill(::getpid(), SIGKILL);
+    if (fault_ == Fault::die_halfway && index == at_) end_process();
     return result;
+  }
+
+  static void end_process() {
+#ifdef _WIN32
+    std::abort();
+#else
+    ::kill(::getpid(), SIGKILL);
+#endif
   }
 
   Fault fault_ = Fault::none;

@@ -36,7 +36,7 @@ inline std::string write_plain(const std::filesystem::path& path, const std::str
 }
 
 inline std::string write_gzipped(const std::filesystem::path& path, const std::string& bytes) {
-  gzFile file = gzopen(path.c_str(), "wb");
+  gzFile file = gzopen(path.string().c_str(), "wb");
   EXPECT_EQ(gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())), static_cast<int>(bytes.size()));
   EXPECT_EQ(gzclose(file), Z_OK);
   return path.string();

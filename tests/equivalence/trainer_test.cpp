@@ -180,7 +180,7 @@ TEST(Evaluate, LeavesTheStateBitForBit) {
   const auto batches = make_batches(4, 16);
   trainer.step(batches[0], result);
   trainer.step(batches[1], result);
-  save_checkpoint(trainer, directory.path() / "before");
+  save_checkpoint(trainer, (directory.path() / "before").string());
   const Trained before = look_at(trainer);
   Loader loader(std::make_shared<ArrayDataset>(Shape{1, 8, 7}, batches[2].inputs, batches[2].labels),
                 {.batch = 7, .prefetch = 0});
@@ -189,7 +189,7 @@ TEST(Evaluate, LeavesTheStateBitForBit) {
   trainer.evaluate(loader, &trainer.devices()[1], metrics);
   std::vector<float> output;
   predict(trainer, batches[2], output);
-  save_checkpoint(trainer, directory.path() / "after");
+  save_checkpoint(trainer, (directory.path() / "after").string());
   EXPECT_TRUE(look_at(trainer) == before);
   EXPECT_EQ(contents(directory.path() / "before"), contents(directory.path() / "after"));
 
@@ -249,11 +249,11 @@ TEST(Checkpoints, ResumeBitForBitAtTheSameCountAndCloselyAtAnother) {
     Trainer trainer(test_context(), dropout_net(), test_devices(4), options);
     StepResult result;
     for (const Batch& batch : head) trainer.step(batch, result);
-    save_checkpoint(trainer, directory.path() / "state");
+    save_checkpoint(trainer, (directory.path() / "state").string());
   }
   for (int n : {4, 2, kMostTestDevices}) {
     Trainer trainer(test_context(), dropout_net(), test_devices(n), options);
-    load_checkpoint(trainer, directory.path() / "state");
+    load_checkpoint(trainer, (directory.path() / "state").string());
     StepResult result;
     for (size_t i = 3; i < 6; ++i) trainer.step(batches[i], result);
     const Trained resumed = look_at(trainer);

@@ -44,11 +44,11 @@ TEST(Trap, MeanAndSumCannotBeMixedUpThroughACheckpoint) {
   Trainer mean(test_context(), conv_net(), test_devices(2), momentum_options());
   StepResult result;
   mean.step(make_batches(1, 3)[0], result);
-  save_checkpoint(mean, directory.path() / "state");
+  save_checkpoint(mean, (directory.path() / "state").string());
   TrainerOptions options = momentum_options();
   options.reduction = Reduction::sum;
   Trainer sum(test_context(), conv_net(), test_devices(2), options);
-  EXPECT_THROWS(Status::mismatch, "reduction", load_checkpoint(sum, directory.path() / "state"));
+  EXPECT_THROWS(Status::mismatch, "reduction", load_checkpoint(sum, (directory.path() / "state").string()));
 }
 
 // darknet: BatchNorm statistics were missing in the list of synchronised arrays. Here everything in
@@ -58,11 +58,11 @@ TEST(Trap, NothingOfTheRegistryIsForgotten) {
   Trainer trainer(test_context(), batch_norm_net(), test_devices(3), momentum_options());
   StepResult result;
   for (const Batch& batch : make_batches(3, 16)) trainer.step(batch, result);
-  save_checkpoint(trainer, directory.path() / "state");
+  save_checkpoint(trainer, (directory.path() / "state").string());
   const Trained saved = look_at(trainer);
   const auto model = batch_norm_net();
   Trainer other(test_context(), model, test_devices(2), momentum_options());
-  load_checkpoint(other, directory.path() / "state");
+  load_checkpoint(other, (directory.path() / "state").string());
   EXPECT_TRUE(parameters_of(*model, false) == saved.parameters);
   EXPECT_TRUE(parameters_of(*model, true) == saved.buffers);
   EXPECT_EQ(saved.buffers.size(), 6u);
@@ -140,9 +140,9 @@ TEST(Trap, OptimizerStateOfManyDevicesLoadsOnOne) {
   StepResult result;
   many.step(batches[0], result);
   many.step(batches[1], result);
-  save_checkpoint(many, directory.path() / "state");
+  save_checkpoint(many, (directory.path() / "state").string());
   Trainer one(test_context(), conv_net(), test_devices(1), momentum_options());
-  load_checkpoint(one, directory.path() / "state");
+  load_checkpoint(one, (directory.path() / "state").string());
   one.step(batches[2], result);
   one.step(batches[3], result);
   const Trained whole = train(conv_net(), test_devices(1), momentum_options(), batches), found = look_at(one);

@@ -2,11 +2,10 @@
 #include "group/launch_environment.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
-
 #include <fstream>
 #include <map>
 
+#include "core/machine.h"
 #include "core/text.h"
 #include "support/temp_directory.h"
 #include "support/throws.h"
@@ -66,7 +65,7 @@ TEST(LaunchEnvironment, KnowsOpenMpiAndPmi) {
                                                   {"OMPI_COMM_WORLD_SIZE", "2"},
                                                   {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"},
                                                   {"PMIX_NAMESPACE", "3434/1"}};
-  expect(read(variables), 1, 2, text("file:///tmp/troika-", getuid(), "-3434_1"));
+  expect(read(variables), 1, 2, text("file:///tmp/troika-", user_id(), "-3434_1"));
   variables["OMPI_COMM_WORLD_LOCAL_SIZE"] = "1";
   expect(read(variables), 1, 2, "mpi://");
   variables["TROIKA_RENDEZVOUS"] = "tcp://b:2";
@@ -83,7 +82,7 @@ TEST(LaunchEnvironment, KnowsSlurm) {
   variables["SLURM_STEP_NODELIST"] = "host-a,host-b";
   expect(read(variables), 1, 4, "tcp://host-a:15539");
   variables["SLURM_STEP_NUM_NODES"] = "1";
-  expect(read(variables), 1, 4, text("file:///tmp/troika-", getuid(), "-slurm77_0"));
+  expect(read(variables), 1, 4, text("file:///tmp/troika-", user_id(), "-slurm77_0"));
   // A shell of an allocation runs no task of a step.
   variables.erase("SLURM_STEP_ID");
   expect(read(variables), 0, 1, "");
@@ -91,7 +90,7 @@ TEST(LaunchEnvironment, KnowsSlurm) {
 
 TEST(LaunchEnvironment, ReadsTheFileOfASecret) {
   const TempDirectory folder;
-  const std::string path = folder.path() / "secret";
+  const std::string path = (folder.path() / "secret").string();
   EXPECT_THROWS(Status::io, "cannot be read, or is empty", read({{"TROIKA_SECRET_FILE", path}}));
   std::ofstream(path) << "of all processes\n";
   EXPECT_EQ(read({{"TROIKA_SECRET_FILE", path}}).secret, "of all processes");

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "core/deadline.h"
+#include "group/connection.h"
 #include "group/frames.h"
 
 namespace troika {

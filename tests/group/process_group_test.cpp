@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "group/processes.h"
+#include "group/socket.h"
 #include "support/throws.h"
 
 namespace troika {

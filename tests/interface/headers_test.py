@@ -11,9 +11,10 @@ import os
 import pathlib
 import re
 import shlex
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from scripts import run, run_tests, tests_of  # pylint: disable=wrong-import-position
 
 LIBRARY = pathlib.Path(sys.argv[1]).resolve()
 SOURCE_ROOT = pathlib.Path(sys.argv[2]).resolve()
@@ -25,14 +26,6 @@ CC = shlex.split(os.environ.get("CC", "cc"))
 CXX = shlex.split(os.environ.get("CXX", "c++"))
 STRICT = ["-pedantic", "-Wall", "-Wextra", "-Werror"]
 ALLOWED_LIBRARIES = re.compile(r"(libc|libm|libstdc\+\+|libgcc_s|ld-linux\S*|libdnnl|libz)\.so\.\d+")
-
-
-def run(*command, **settings):
-    """Runs a command and returns its output. Fails if the command fails."""
-    finished = subprocess.run([str(part) for part in command], text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False, **settings)
-    assert finished.returncode == 0, f"{shlex.join(map(str, command))}: exit status {finished.returncode}: {finished.stdout}"
-    return finished.stdout
 
 
 def declarations():
@@ -161,7 +154,7 @@ def test_program_outside_the_tree_builds_against_the_install(folder):
     installed = folder / "installed"
     run(*meson, "install", "-C", BUILD, "--no-rebuild", "--destdir", installed)
     description = next(installed.rglob("troika.pc"))
-    environment = {**os.environ, "PKG_CONFIG_LIBDIR": str(description.parent), "PKG_CONFIG_SYSROOT_DIR": str(installed)}
+    environment = {"PKG_CONFIG_LIBDIR": str(description.parent), "PKG_CONFIG_SYSROOT_DIR": str(installed)}
     flags = shlex.split(run("pkg-config", "--cflags", "--libs", "troika", env=environment))
     assert not any(str(SOURCE_ROOT) in flag or str(BUILD) in flag for flag in flags if str(installed) not in flag), flags
     assert run("pkg-config", "--modversion", "troika", env=environment).strip() == "1.1.0"
@@ -172,7 +165,7 @@ def test_program_outside_the_tree_builds_against_the_install(folder):
     # The loader finds the libraries that libtroika needs. The program's build does not find them.
     run(*CC, "-std=c99", *STRICT, "main_flow.c", "-o", "main_flow", *flags, "-Wl,--allow-shlib-undefined", cwd=outside)
     output = run("./main_flow", cwd=outside,
-                 env={**os.environ, "LD_LIBRARY_PATH": str(next(installed.rglob("libtroika.so")).parent)})
+                 env={"LD_LIBRARY_PATH": str(next(installed.rglob("libtroika.so")).parent)})
     lines = output.splitlines()
     assert len(lines) == 3 and all(re.fullmatch(r"epoch \d: loss \d\.\d{3}, accuracy \d\.\d{3}", line) for line in lines), output
     assert float(lines[-1].split()[-1]) > 0.9, f"the network has not learned: {output}"
@@ -191,20 +184,9 @@ def test_readme_shows_what_there_is(_):
 
 
 def main():
-    failed = False
-    tests = [(f"{name}_compiles_alone", lambda folder, name=name: test_header_compiles_alone(name, folder))
-             for name in HEADERS]
-    tests += [(name[5:], test) for name, test in globals().items()
-              if name.startswith("test_") and test is not test_header_compiles_alone]
-    for name, test in tests:
-        with tempfile.TemporaryDirectory(prefix="troika-interface-") as folder:
-            try:
-                test(pathlib.Path(folder))
-                print(f"ok {name}", flush=True)
-            except Exception as error:  # pylint: disable=broad-except
-                failed = True
-                print(f"not ok {name} {' '.join(str(error).split())}", flush=True)
-    sys.exit(1 if failed else 0)
+    tests = tests_of(globals())
+    alone = tests.pop("header_compiles_alone")
+    run_tests({f"{name}_compiles_alone": lambda folder, name=name: alone(name, folder) for name in HEADERS} | tests)
 
 
 if __name__ == "__main__":

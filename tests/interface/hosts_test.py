@@ -9,9 +9,10 @@ import os
 import pathlib
 import shlex
 import shutil
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from scripts import Skipped, run, run_tests, tests_of  # pylint: disable=wrong-import-position
 
 LIBRARY = pathlib.Path(sys.argv[1]).resolve()
 SOURCE_ROOT = pathlib.Path(sys.argv[2]).resolve()
@@ -23,18 +24,6 @@ CXX = shlex.split(os.environ.get("CXX", "c++"))
 VALGRIND_ENVIRONMENT = {"DNNL_MAX_CPU_ISA": "SSE41", "OMP_NUM_THREADS": "1"}
 VALGRIND = ["valgrind", "--quiet", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite,indirect",
             "--errors-for-leak-kinds=definite,indirect"]
-
-
-class Skipped(Exception):
-    """A test that this machine cannot run."""
-
-
-def run(*command, **settings):
-    """Runs a command and returns its output. Fails if the command fails."""
-    finished = subprocess.run([str(part) for part in command], text=True, stdin=subprocess.DEVNULL, errors="replace",
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False, **settings)
-    assert finished.returncode == 0, f"{shlex.join(map(str, command))}: exit status {finished.returncode}: {finished.stdout}"
-    return finished.stdout
 
 
 def build(name, folder):
@@ -51,12 +40,12 @@ def run_c(folder, *prefix, **environment):
     """Trains in one process. Another process loads the weights and must predict the same bits."""
     program = build("embedder.c", folder)
     for part in ("train", "predict"):
-        output = run(*prefix, program, part, cwd=folder, env={**os.environ, **environment})
+        output = run(*prefix, program, part, cwd=folder, env=environment)
         assert output == "ok\n", output
 
 
 def run_cpp(folder, *prefix, **environment):
-    output = run(*prefix, build("embedder.cpp", folder), cwd=folder, env={**os.environ, **environment})
+    output = run(*prefix, build("embedder.cpp", folder), cwd=folder, env=environment)
     assert output == "ok\n", output
 
 
@@ -85,20 +74,5 @@ def test_cpp_host_under_valgrind(folder):
     run_cpp(folder, *VALGRIND, **VALGRIND_ENVIRONMENT)
 
 
-def main():
-    failed = False
-    for name, test in [(name[5:], test) for name, test in globals().items() if name.startswith("test_")]:
-        with tempfile.TemporaryDirectory(prefix="troika-hosts-") as folder:
-            try:
-                test(pathlib.Path(folder))
-                print(f"ok {name}", flush=True)
-            except Skipped as reason:
-                print(f"skip {name} {reason}", flush=True)
-            except Exception as error:  # pylint: disable=broad-except
-                failed = True
-                print(f"not ok {name} {' '.join(str(error).split())}", flush=True)
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(tests_of(globals()))

@@ -17,9 +17,10 @@ import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from scripts import run, run_tests, tests_of  # pylint: disable=wrong-import-position
 
 LIBRARY = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(sys.argv[2]).resolve()
@@ -30,14 +31,6 @@ CC = shlex.split(os.environ.get("CC", "cc"))
 CXX = shlex.split(os.environ.get("CXX", "c++"))
 SANITIZE = ["-fsanitize=address", "-g1"]
 UNSUPPORTED = -4
-
-
-def run(*command, **settings):
-    """Runs a command and returns its output. Fails if the command fails."""
-    finished = subprocess.run([str(part) for part in command], text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300, check=False, **settings)
-    assert finished.returncode == 0, f"{shlex.join(map(str, command))}: exit status {finished.returncode}: {finished.stdout}"
-    return finished.stdout
 
 
 def sized_structs():
@@ -109,9 +102,9 @@ def build_host(folder, header, includes, library):
 
 def run_host(program, *arguments):
     """Runs a host and returns its structs as {name: (size in the host, bytes filled)}."""
-    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0", "OMP_WAIT_POLICY": "passive",
+    # LD_LIBRARY_PATH would hide the library that the host was linked with.
+    environment = {"ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0", "OMP_WAIT_POLICY": "passive", "LD_LIBRARY_PATH": None,
                    "LSAN_OPTIONS": f"suppressions={program.parent / 'leaks'}"}
-    environment.pop("LD_LIBRARY_PATH", None)  # it would hide the library that the host was linked with
     (program.parent / "leaks").write_text("leak:libgomp\nleak:libdnnl\n", encoding="utf-8")
     output = run(program, *arguments, cwd=program.parent, env=environment)
     lines = [line.split() for line in output.splitlines() if line.startswith("troika_")]
@@ -143,18 +136,5 @@ def test_a_new_host_runs_on_this_library(folder):
     assert all(size == structs[name] + GROWTH and filled == structs[name] for name, (size, filled) in found.items()), found
 
 
-def main():
-    failed = False
-    for name, test in [(name[5:], test) for name, test in globals().items() if name.startswith("test_")]:
-        with tempfile.TemporaryDirectory(prefix="troika-versions-") as folder:
-            try:
-                test(pathlib.Path(folder))
-                print(f"ok {name}", flush=True)
-            except Exception as error:  # pylint: disable=broad-except
-                failed = True
-                print(f"not ok {name} {' '.join(str(error).split())[:2000]}", flush=True)
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(tests_of(globals()))

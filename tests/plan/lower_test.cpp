@@ -302,6 +302,28 @@ graph "net" {
   EXPECT_EQ(plan.find("wait all_reduce", first + 1), std::string::npos) << plan;
 }
 
+// The sum of the step before is awaited before its update; that of this step is not.
+TEST(Lower, WaitsForTheLateSumOfTheStepBefore) {
+  EXPECT_EQ(plan_text(R"(
+graph "net" {
+  %0 : f32[1, 4] settings "settings"
+  %1 : f32[4] parameter "a"
+  () = sgd_update(%0, _, _, _, _, %1, %2) "sgd" {late=1, row=0, slots=0}
+  (%2 : f32[4] gradient "a") = fill() "a" {shape=[4], value=0.0}
+  () = all_reduce(%2) "bucket0" {bucket=0, late=1}
+  return
+})",
+                      {}, {entry("a", {4}, 0)}),
+            R"(
+plan net: 2 launches, 0.000 GFLOP, arena 0.0 MiB
+  feed settings -> arena+0:16
+  late wait all_reduce bucket 0
+  late sgd_update 'sgd' by fake (plain, plain, plain -> ) arena+0:16 _ _ _ _ parameters+0:16 gradients+0:16 -> 
+  fill 'a' by fake ( -> plain)  -> gradients+0:16
+  start all_reduce bucket 0
+)");
+}
+
 // ---- memory ----
 
 std::string chain(const char* nodes) {

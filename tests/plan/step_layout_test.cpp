@@ -67,7 +67,8 @@ std::string text_of(const StepSpec& step) {
               ", schedule ", static_cast<int>(step.pipeline_schedule), ", chunks ", step.pipeline_chunks, ", cuts {",
               join(step.layer_cuts, ", "), "}, recompute ", step.recompute.segments, " {",
               join(step.recompute.layers, ", "), "} budget ", step.recompute.budget_bytes, ", sync ",
-              step.syncs_statistics, ", sharded ", step.shards_optimizer, ", compressed ", step.compresses_gradients);
+              step.syncs_statistics, ", sharded ", step.shards_optimizer, ", compressed ", step.compresses_gradients,
+              ", late ", step.updates_late);
 }
 
 using Below = std::function<int(int)>;  // Returns a number from 0 to n - 1
@@ -128,6 +129,7 @@ Draw draw_step(std::mt19937& random) {
   step.syncs_statistics = below(4) == 0;
   step.shards_optimizer = below(2) == 0;
   step.compresses_gradients = below(4) == 0;
+  step.updates_late = below(8) == 0;
   step.fuse = below(4) != 0;
   step.allow_tf32 = below(4) == 0;
   step.bucket_bytes = int64_t{1} << below(16);

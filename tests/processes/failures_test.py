@@ -25,13 +25,13 @@ PHASES = {  # microseconds after the phase has begun
 WAYS = ("KILL", "STOP", "TERM", "exit")
 
 
-def end_one(size, victim, way, phase, after, transport, folder):
+def end_one(size, victim, way, phase, after, transport, late, folder):
     """Returns how long the others took, and what they said."""
     arguments = [f"victim={victim}", f"by={way}", f"at={phase}", f"after={after}", f"deadline={DEADLINE_S * 1000}",
                  f"connect={DEADLINE_S * 1000}", "batches=400", "rounds=3", "batch=64", "train=30000",
-                 "evaluations=100", "saves=200", f"save={folder}/state"]
+                 "evaluations=100", "saves=200", f"save={folder}/state", f"late={late}"]
     if phase in ("evaluation", "checkpoint"):
-        arguments += ["batches=1", "rounds=0"]
+        arguments += ["batches=5" if late else "batches=1", "rounds=0"]
         arguments = [a for a in arguments if a not in ("batches=400", "rounds=3")]
     if phase == "checkpoint":
         arguments = [a for a in arguments if a != "evaluations=100"]
@@ -44,8 +44,12 @@ def end_one(size, victim, way, phase, after, transport, folder):
             if ended is None and (job.processes[victim].poll() is not None or is_stopped(job.processes[victim])):
                 ended = time.monotonic()
             time.sleep(0.01)
-        if job.processes[victim].poll() is not None or is_stopped(job.processes[victim]):
-            ended = ended or time.monotonic()
+        # Its memory may be gone, which the others notice, a moment before the process has ended.
+        moment = time.monotonic() + 1
+        while ended is None and time.monotonic() < moment:
+            if job.processes[victim].poll() is not None or is_stopped(job.processes[victim]):
+                ended = time.monotonic()
+            time.sleep(0.01)
         took = time.monotonic() - (ended or limit)
         left = [rank for rank, process in enumerate(job.processes) if rank != victim and process.poll() is None]
         said = [process.communicate()[0] for process in others] if not ended else []
@@ -72,10 +76,10 @@ def names(line, victim):
 
 def check(case, folder):
     """Runs a case, and returns its line."""
-    size, victim, way, phase, after, transport = case
-    name = f"{size}_processes rank_{victim} {way} {phase.replace(' ', '_')}+{after}us {transport or 'memory'}"
+    size, victim, way, phase, after, transport, late = case
+    name = f"{size}_processes rank_{victim} {way} {phase.replace(' ', '_')}+{after}us {transport or 'memory'}{' late' if late else ''}"
     try:
-        took, said, statuses = end_one(size, victim, way, phase, after, transport, folder)
+        took, said, statuses = end_one(size, victim, way, phase, after, transport, late, folder)
         limit = DEADLINE_S + MARGIN_S
         assert took <= limit, f"the others took {took:.1f} s, may take {limit}"
         for line, status in zip(said, statuses):
@@ -87,10 +91,14 @@ def check(case, folder):
 
 
 def main():
-    cases = [(size, victim, way, phase, after, transport)
+    cases = [(size, victim, way, phase, after, transport, 0)
              for size in (2, 3, 4) for victim in sorted({0, size // 2, size - 1}) for way in WAYS
              for phase, times in PHASES.items() for after in times
              for transport in ("", "gloo") if transport == "" or (size == 3 and phase in ("training", "between steps"))]
+    # A late update waits for a process that is lost since the step before.
+    cases += [(size, victim, way, phase, after, "gloo", 1)
+              for size in (2, 3) for victim in range(size) for way in ("KILL", "STOP")
+              for phase, after in (("training", 150_000), ("evaluation", 60_000), ("checkpoint", 15_000))]
     failed = 0
     # Most of the time is spent waiting for deadlines.
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:

@@ -4,9 +4,9 @@
 Prints one line per test: `ok NAME` or `not ok NAME reason`.
 """
 import pathlib
-import sys
 
-from jobs import Job, run_tests
+from jobs import Job
+from scripts import run_tests
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 # A file with BatchNorm needs as many devices as it has shards, so not more processes.
@@ -27,9 +27,9 @@ def follow(name, processes, folder):
 
 
 def main():
-    return run_tests([(f"{name} [{processes} processes]", lambda folder, n=name, p=processes: follow(n, p, folder))
-                      for name, counts in CASES for processes in counts])
+    run_tests({f"{name} [{processes} processes]": lambda folder, n=name, p=processes: follow(n, p, folder)
+               for name, counts in CASES for processes in counts})
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 
-from jobs import Job, run_alone, run_tests
+from jobs import Job, run_alone
+from scripts import run_tests
 
 DATA = [f"data={os.environ['TROIKA_DATA']}"] if "TROIKA_DATA" in os.environ else []
 SMALL = [*DATA, "gpus=1", "batch=13", "batches=3", "train=64", "test=9", "test_batch=4"]
@@ -85,8 +86,8 @@ def main():
              for devices, options, divisions, transport in CASES]
     tests += [(f"loses_a_process {transport}", lambda folder, t=transport: loses_a_process(t, folder))
               for transport in ("nccl", "gloo")]
-    return run_tests(tests)
+    run_tests(dict(tests))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -204,6 +204,8 @@ int main(int argc, char **argv) {
   options.average_decay = number("average", 0) / 100.0;
   options.gradient_compression = number("compression", TROIKA_COMPRESSION_NONE);
   options.max_gradient_norm = number("clip", 0);
+  options.late_updates = number("late", 0);
+  options.warmup_steps = number("warmup", 0);
   options.deadline_ms = number("deadline", 60000);
   enter("attach");
   CHECK(troika_model_attach(model, devices, count, &options, &trainer, &error));
@@ -221,6 +223,16 @@ int main(int argc, char **argv) {
     double began = seconds();
     CHECK(troika_trainer_train_batches(trainer, loader, 1, &metrics, &error));
     if (number("times", 0)) printf("step %.6f\n", seconds() - began);
+    if (number("peek", 0) && i % 2) {
+      static float values[1 << 20];
+      troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
+      int64_t size = sizeof values[0];
+      int axis;
+      CHECK(troika_model_describe_parameter(model, 0, &info, &error));
+      for (axis = 0; axis < info.rank; ++axis) size *= info.dims[axis];
+      CHECK(troika_model_get_parameter(model, info.name, values, size, &error));
+      printf("parameter %llx\n", digest(values, (size_t)size));
+    }
     enter("between steps");
   }
   if (number("batches", 6) > 0) {

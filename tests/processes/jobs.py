@@ -5,6 +5,8 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))  # for scripts.py
+
 HOST = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else None
 TIME_LIMIT_S = 120
 
@@ -47,23 +49,3 @@ def run_alone(arguments):
                               timeout=TIME_LIMIT_S, check=False)
     assert finished.returncode == 0, finished.stdout
     return finished.stdout
-
-
-class Skip(Exception):
-    """A test that this machine cannot run."""
-
-
-def run_tests(tests):
-    """Runs pairs of a name and a function of a folder. Prints a line for each, and returns the exit status."""
-    failed = 0
-    for name, test in tests:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                test(pathlib.Path(folder))
-                print(f"ok {name}", flush=True)
-            except Skip as reason:
-                print(f"skip {name} {reason}", flush=True)
-            except Exception as reason:  # pylint: disable=broad-except
-                print(f"not ok {name} {reason}".replace("\n", " / "), flush=True)
-                failed = 1
-    return failed

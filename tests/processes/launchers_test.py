@@ -11,7 +11,8 @@ import subprocess
 import sys
 import time
 
-from jobs import HOST, TIME_LIMIT_S, Skip, run_alone, run_tests
+from jobs import HOST, TIME_LIMIT_S, run_alone
+from scripts import Skipped, run_tests, tests_of
 from slurm import SlurmCluster
 
 TROIKA = pathlib.Path(sys.argv[2]).resolve()
@@ -44,7 +45,7 @@ def test_troika_run(_):
 
 def test_mpirun(_):
     if not shutil.which("mpirun"):
-        raise Skip("there is no mpirun; Debian has it in openmpi-bin")
+        raise Skipped("there is no mpirun; Debian has it in openmpi-bin")
     expect_two(run("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2", HOST))
 
 
@@ -98,4 +99,4 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(run_tests([(name[5:], test) for name, test in globals().items() if name.startswith("test_")]))
+    run_tests(tests_of(globals()))

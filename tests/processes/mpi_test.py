@@ -6,9 +6,9 @@ Prints one line per test: `ok NAME`, `skip NAME reason` or `not ok NAME reason`.
 import os
 import shutil
 import subprocess
-import sys
 
-from jobs import HOST, TIME_LIMIT_S, Skip, run_alone, run_tests
+from jobs import HOST, TIME_LIMIT_S, run_alone
+from scripts import Skipped, run_tests
 
 # (devices of all processes, options of the host, devices of each process)
 CASES = [
@@ -26,14 +26,14 @@ CASES = [
 
 def run(size, arguments, program=HOST, mpirun=(), **variables):
     if not shutil.which("mpirun"):
-        raise Skip("there is no mpirun; Debian has it in openmpi-bin")
+        raise Skipped("there is no mpirun; Debian has it in openmpi-bin")
     command = ["mpirun", "--allow-run-as-root", "--oversubscribe", *mpirun, "-np", size, program, *arguments]
     environment = {**os.environ, "TROIKA_TRANSPORT": "mpi", "TROIKA_RENDEZVOUS": "mpi://", "OMP_WAIT_POLICY": "passive",
                    **variables}
     finished = subprocess.run(list(map(str, command)), env=environment, text=True, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIME_LIMIT_S, check=False)
     if "no plug-in libtroika_mpi.so" in finished.stdout:
-        raise Skip("the library was built without MPI")
+        raise Skipped("the library was built without MPI")
     return finished
 
 
@@ -56,7 +56,7 @@ def refuses_a_process_without_launcher(_):
     variables = {**os.environ, "TROIKA_RANK": "0", "TROIKA_WORLD_SIZE": "2", "TROIKA_RENDEZVOUS": "mpi://"}
     finished = subprocess.run([HOST], env=variables, text=True, stdout=subprocess.PIPE, timeout=TIME_LIMIT_S, check=False)
     if "no plug-in libtroika_mpi.so" in finished.stdout:
-        raise Skip("the library was built without MPI")
+        raise Skipped("the library was built without MPI")
     assert finished.returncode == 3 and len(finished.stdout.splitlines()) == 1, finished.stdout
     assert "UNSUPPORTED: group: transport 'mpi': the process was not started by mpirun" in finished.stdout, finished.stdout
 
@@ -78,8 +78,8 @@ def main():
              for devices, options, division in CASES]
     tests += [(test.__name__, test) for test in (loses_a_process, refuses_a_process_without_launcher,
                                                 refuses_a_part_of_the_processes)]
-    return run_tests(tests)
+    run_tests(dict(tests))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -5,16 +5,20 @@ sockets, and no module of the kernel is needed to delay or lose them.
 """
 import collections
 import fcntl
+import json
 import os
+import pathlib
 import random
 import select
 import shutil
 import struct
 import subprocess
+import sys
 import threading
 import time
 
-from jobs import Skip
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from scripts import Skipped  # pylint: disable=wrong-import-position
 
 TUNSETIFF = 0x400454CA
 IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
@@ -68,13 +72,15 @@ class SlowCable(Machines):
         self.bits_per_s = bits_per_s
 
     def bytes_sent(self):
-        """By both machines."""
-        counts = [ip("netns", "exec", name, "cat", "/sys/class/net/net0/statistics/tx_bytes") for name in self.names]
-        return sum(map(int, counts))
+        """By both machines, with the headers of packets. The kernel cuts data into packets on their way, so that the
+        counts of the devices lack most headers."""
+        queues = [subprocess.run(["tc", "-n", name, "-s", "-j", "qdisc", "show", "dev", "net0"], check=True, text=True,
+                                 stdout=subprocess.PIPE).stdout for name in self.names]
+        return sum(json.loads(queue)[0]["bytes"] for queue in queues)
 
     def __enter__(self):
         if os.geteuid() != 0 or not shutil.which("ip"):
-            raise Skip("network namespaces need root and iproute2")
+            raise Skipped("network namespaces need root and iproute2")
         try:
             for name in self.names:
                 ip("netns", "add", name)
@@ -83,11 +89,11 @@ class SlowCable(Machines):
             for machine, name in enumerate(self.names):
                 self.bring_up(machine)
                 subprocess.run(["tc", "-n", name, "qdisc", "add", "dev", "net0", "root", "tbf", "rate",
-                                f"{self.bits_per_s:.0f}bit", "burst", "32kb", "latency", "400ms"], check=True,
+                                f"{self.bits_per_s:.0f}bit", "burst", "128kb", "latency", "400ms"], check=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except (OSError, subprocess.CalledProcessError) as reason:
             self.remove()
-            raise Skip(f"this machine cannot slow down a cable: {reason}") from reason
+            raise Skipped(f"this machine cannot slow down a cable: {reason}") from reason
         return self
 
     def __exit__(self, *_):
@@ -109,13 +115,13 @@ class Network(Machines):
 
     def __enter__(self):
         if os.geteuid() != 0 or not shutil.which("ip") or not os.path.exists("/dev/net/tun"):
-            raise Skip("network namespaces need root, iproute2 and /dev/net/tun")
+            raise Skipped("network namespaces need root, iproute2 and /dev/net/tun")
         try:
             for machine, name in enumerate(self.names):
                 self.add(machine, name)
         except (OSError, subprocess.CalledProcessError) as reason:
             self.remove()
-            raise Skip(f"this machine forbids network namespaces: {reason}") from reason
+            raise Skipped(f"this machine forbids network namespaces: {reason}") from reason
         self.thread.start()
         return self
 

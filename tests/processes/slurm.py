@@ -7,7 +7,8 @@ import socket
 import subprocess
 import time
 
-from jobs import TIME_LIMIT_S, Skip
+from jobs import TIME_LIMIT_S
+from scripts import Skipped
 
 SETTINGS = """\
 ClusterName=troika
@@ -50,7 +51,7 @@ class SlurmCluster:
     def __init__(self, folder):
         for program in ("munged", "slurmctld", "slurmd", "srun"):
             if not shutil.which(program):
-                raise Skip(f"there is no {program}; Debian has it in slurm-wlm and munge")
+                raise Skipped(f"there is no {program}; Debian has it in slurm-wlm and munge")
         self.folder = pathlib.Path(folder)
         self.daemons = []
         self.environment = {"SLURM_CONF": str(self.folder / "slurm.conf")}
@@ -91,9 +92,9 @@ class SlurmCluster:
             ended = [daemon.args[0] for daemon in self.daemons if daemon.poll() is not None]
             if ended:
                 log = (self.folder / f"{ended[0]}.log").read_text(errors="replace").splitlines()
-                raise Skip(f"{ended[0]} does not start on this machine: {(log or ['no message'])[-1]}")
+                raise Skipped(f"{ended[0]} does not start on this machine: {(log or ['no message'])[-1]}")
             time.sleep(0.1)
-        raise Skip(f"the node of the cluster is not idle after {TIME_LIMIT_S} s")
+        raise Skipped(f"the node of the cluster is not idle after {TIME_LIMIT_S} s")
 
     def __exit__(self, *_):
         for daemon in reversed(self.daemons):

@@ -76,6 +76,7 @@ TEST(Worker, TellsAtTheDeadlineThatItsJobHasNotEnded) {
   worker.wait(in(10s));
 }
 
+#ifndef _WIN32
 TEST(Worker, RunsNoSignalHandlersOfTheHost) {
   Worker worker(device());
   sigset_t blocked;
@@ -84,6 +85,7 @@ TEST(Worker, RunsNoSignalHandlersOfTheHost) {
   pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
   EXPECT_EQ(sigismember(&blocked, SIGINT), 0) << "the host's own mask is as it was";
 }
+#endif
 
 class BrokenDevice : public FakeDevice {
   void enter_thread() override { throw Error(Status::device_unavailable, "device cpu:0 is gone"); }

@@ -65,7 +65,7 @@ TEST_F(FileInspect, AnswersNotFoundIoCorruptAndInvalidArgument) {
   int64_t size = -1;
   const auto inspect = [&](const char* path) { return troika_file_inspect(path, buffer, 100, &size, &error_); };
   EXPECT_EQ(inspect((path_ + "x").c_str()), TROIKA_ERROR_NOT_FOUND);
-  EXPECT_EQ(inspect(directory_.path().c_str()), TROIKA_ERROR_IO);
+  EXPECT_EQ(inspect(directory_.path().string().c_str()), TROIKA_ERROR_IO);
   write_whole(path_, "not a safetensors file");
   EXPECT_EQ(inspect(path_.c_str()), TROIKA_ERROR_CORRUPT);
   EXPECT_NE(std::string(error_.message).find("is this a safetensors file?"), std::string::npos);

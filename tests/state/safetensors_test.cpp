@@ -12,6 +12,7 @@
 #include "state/file_helpers.h"
 #include "support/temp_directory.h"
 #include "support/throws.h"
+#include "support/wine.h"
 
 namespace troika {
 namespace {
@@ -207,6 +208,7 @@ TEST(SafetensorsWriter, RefusesAHeaderAboveTheFormatsLimitAndWritesNothing) {  /
 }
 
 TEST(SafetensorsWriter, SavesOntoTheFileThatAReaderHasOpen) {  // serialize_to_file_same_path_with_active_mmap
+  if (test::is_wine()) GTEST_SKIP() << "Wine does not rename onto a file that is open";
   TempDirectory directory;
   const std::string path = (directory.path() / "w").string();
   SafetensorsWriter first;
@@ -345,16 +347,18 @@ TEST(SafetensorsReader, RefusesPathsThatAreNoFile) {
     return std::string(error->what()).substr(label.size());
   };
   const fs::path& root = directory.path();
-  ASSERT_EQ(::mkfifo((root / "pipe").c_str(), 0600), 0);
   write_whole(root / "empty", "");
   EXPECT_EQ(refusal(root, Status::io), "is a directory, need a safetensors file");
+#ifndef _WIN32
+  ASSERT_EQ(::mkfifo((root / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(refusal(root / "pipe", Status::io), "is not a regular file, need a safetensors file");
   EXPECT_EQ(refusal("/dev/zero", Status::io), "is not a regular file, need a safetensors file");
+  EXPECT_EQ(refusal(root / "empty/no", Status::not_found), "cannot open: Not a directory (20)");
+  EXPECT_EQ(refusal(root / std::string(300, 'x'), Status::io), "cannot open: File name too long (36)");
+#endif
   EXPECT_EQ(refusal(root / "empty", Status::corrupt), "is 0 bytes, a safetensors file has at least 8");
   EXPECT_EQ(refusal(root / "no", Status::not_found), "cannot open: No such file or directory (2)");
-  EXPECT_EQ(refusal(root / "empty/no", Status::not_found), "cannot open: Not a directory (20)");
   EXPECT_EQ(refusal("", Status::not_found), "cannot open: No such file or directory (2)");
-  EXPECT_EQ(refusal(root / std::string(300, 'x'), Status::io), "cannot open: File name too long (36)");
 }
 
 TEST(SafetensorsReader, BooksNoMemoryForAHeaderThatTheFileDoesNotHold) {

@@ -7,16 +7,25 @@
 
 namespace troika {
 
+// Null removes the variable.
+inline void set_variable(const char* name, const char* value) {
+#ifdef _WIN32
+  ::_putenv_s(name, value ? value : "");
+#else
+  if (value)
+    ::setenv(name, value, 1);
+  else
+    ::unsetenv(name);
+#endif
+}
+
 class EnvironmentGuard {
  public:
   explicit EnvironmentGuard(const char* name) : name_(name) {
     if (const char* value = std::getenv(name)) before_ = value;
   }
   ~EnvironmentGuard() {
-    if (before_)
-      ::setenv(name_, before_->c_str(), 1);
-    else
-      ::unsetenv(name_);
+    set_variable(name_, before_ ? before_->c_str() : nullptr);
   }
   EnvironmentGuard(const EnvironmentGuard&) = delete;
   EnvironmentGuard& operator=(const EnvironmentGuard&) = delete;

@@ -1,9 +1,8 @@
 // A directory that lives as long as one test.
 #pragma once
 
-#include <stdlib.h>
-
 #include <filesystem>
+#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -12,9 +11,9 @@ namespace troika {
 class TempDirectory {
  public:
   TempDirectory() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "troika-test-XXXXXX").string();
-    if (!::mkdtemp(pattern.data())) throw std::runtime_error("mkdtemp: cannot make " + pattern);
-    path_ = pattern;
+    std::random_device random;
+    path_ = std::filesystem::temp_directory_path() / ("troika-test-" + std::to_string(random()));
+    if (!std::filesystem::create_directory(path_)) throw std::runtime_error("there is already a " + path_.string());
   }
   ~TempDirectory() {
     std::error_code ignored;

@@ -2,10 +2,11 @@
 #include "train/context.h"
 
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <set>
+
+#include "core/cpu_cores.h"
 
 namespace troika {
 namespace {
@@ -16,14 +17,11 @@ ContextOptions with_threads(int threads) {
   return options;
 }
 
-int cores() {
-  cpu_set_t set;
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
+int cores() { return static_cast<int>(allowed_cores().size()); }
 
 TEST(CpuShare, GivesEveryThreadToOneDevice) {
-  for (int threads : {1, 2, 7, 64}) EXPECT_EQ(Context(with_threads(threads)).cpu_share(0, 1).threads, threads);
-  EXPECT_EQ(Context({}).cpu_share(0, 1).threads, cores());
+  for (int threads : {1, 2, 7, 64}) EXPECT_EQ(Context(with_threads(threads)).cpus().of_device(0, 1).threads, threads);
+  EXPECT_EQ(Context({}).cpus().of_device(0, 1).threads, cores());
 }
 
 TEST(CpuShare, SumsUpAndGivesEachDeviceAtLeastOneThread) {
@@ -32,7 +30,7 @@ TEST(CpuShare, SumsUpAndGivesEachDeviceAtLeastOneThread) {
       const Context context(with_threads(threads));
       int sum = 0, least = INT32_MAX, most = 0;
       for (int i = 0; i < count; ++i) {
-        const int share = context.cpu_share(i, count).threads;
+        const int share = context.cpus().of_device(i, count).threads;
         sum += share;
         least = std::min(least, share);
         most = std::max(most, share);
@@ -50,7 +48,7 @@ TEST(CpuShare, PinsDevicesToCoresOfTheirOwnOrNotAtAll) {
       std::set<int> seen;
       size_t pinned = 0;
       for (int i = 0; i < count; ++i) {
-        const DeviceShare share = context.cpu_share(i, count);
+        const DeviceShare share = context.cpus().of_device(i, count);
         EXPECT_TRUE(share.cores.empty() || static_cast<int>(share.cores.size()) == share.threads);
         pinned += share.cores.size();
         seen.insert(share.cores.begin(), share.cores.end());

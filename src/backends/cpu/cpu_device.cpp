@@ -1,15 +1,11 @@
 // Memory, threads and kernel choice of a CPU device.
 #include "backends/cpu/cpu_device.h"
 
-#include <sched.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <mutex>
+#include <new>
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/kernels.h"
@@ -18,7 +14,10 @@
 #include "backends/cpu/threads.h"
 #include "backends/kernel_list.h"
 #include "core/address_space.h"
+#include "core/cpu_cores.h"
+#include "core/machine.h"
 #include "core/shared_memory.h"
+#include "core/system_memory.h"
 
 namespace troika::cpu {
 
@@ -27,18 +26,10 @@ CpuDevice::CpuDevice(int index, DeviceShare share)
 
 namespace {
 
-// Memory that a program can still take without pushing out others.
-int64_t available_bytes() {
-  std::ifstream memory("/proc/meminfo");
-  for (std::string line; std::getline(memory, line);)
-    if (line.rfind("MemAvailable:", 0) == 0) return std::atoll(line.c_str() + 13) * 1024;
-  return static_cast<int64_t>(sysconf(_SC_PAGESIZE)) * sysconf(_SC_AVPHYS_PAGES);
-}
-
 // Whether there is memory for a block. The system promises more than it has.
 bool has_room(size_t bytes) {
   constexpr size_t kHuge = 64 << 20;
-  return bytes < kHuge || bytes < static_cast<size_t>(available_bytes());
+  return bytes < kHuge || bytes < static_cast<size_t>(available_memory());
 }
 
 }  // namespace
@@ -50,15 +41,16 @@ Buffer CpuDevice::allocate(size_t bytes, const std::string& purpose) {
   const size_t rounded = (std::min(bytes, kMost) + kPage) / kPage * kPage;
   void* memory = nullptr;
   if (rounded < kLarge) {
-    memory = std::aligned_alloc(kPage, rounded);
+    memory = ::operator new(rounded, std::align_val_t(kPage), std::nothrow);
     if (memory)
-      return Buffer(static_cast<std::byte*>(std::memset(memory, 0, rounded)), [](std::byte* p) { std::free(p); });
+      return Buffer(static_cast<std::byte*>(std::memset(memory, 0, rounded)),
+                    [](std::byte* p) { ::operator delete(p, std::align_val_t(kPage)); });
   } else if (has_room(rounded)) {
-    memory = mmap(nullptr, rounded + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED) {
+    memory = map_memory(rounded + kPage);
+    if (memory) {
       *static_cast<size_t*>(memory) = rounded + kPage;
       return Buffer(static_cast<std::byte*>(memory) + kPage, [](std::byte* p) {
-        if (p) munmap(p - kPage, *reinterpret_cast<size_t*>(p - kPage));
+        if (p) unmap_memory(p - kPage, *reinterpret_cast<size_t*>(p - kPage));
       });
     }
   }
@@ -156,17 +148,10 @@ class CpuBackend : public Backend {
 
   DeviceInfo describe(int) const override {
     DeviceInfo info;
-    info.name = "CPU";
+    info.name = processor_name();
     info.cores = cores();
-    std::ifstream cpus("/proc/cpuinfo");
-    for (std::string line; std::getline(cpus, line);)
-      if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos) {
-        info.name = line.substr(line.find(": ") + 2);
-        break;
-      }
-    const int64_t page = sysconf(_SC_PAGESIZE);
-    info.memory_bytes = page * sysconf(_SC_PHYS_PAGES);
-    info.free_bytes = available_bytes();
+    info.memory_bytes = total_memory();
+    info.free_bytes = available_memory();
     return info;
   }
 
@@ -175,11 +160,7 @@ class CpuBackend : public Backend {
   }
 
  private:
-  static int cores() {
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) return CPU_COUNT(&set);
-    return std::max(1, static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)));
-  }
+  static int cores() { return static_cast<int>(allowed_cores().size()); }
 };
 
 }  // namespace

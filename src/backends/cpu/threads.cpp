@@ -2,35 +2,51 @@
 // ourselves could bring a second.
 #include "backends/cpu/threads.h"
 
-#include <dlfcn.h>
-#include <sched.h>
-
 #include <algorithm>
 
 #include "core/address_space.h"
+#include "core/cpu_cores.h"
+#include "core/dynamic_library.h"
 #include "core/named_thread.h"
 #include "core/split.h"
 
 namespace troika::cpu {
 namespace {
 
-// libgomp's entry points, which LLVM's and Intel's runtimes have as well.
+template <typename Function>
+void find(Function& function, const char* name) {
+  function = reinterpret_cast<Function>(find_loaded_function(name));
+}
+
+// The runtime's entry points.
 struct OpenMP {
   void (*set_num_threads)(int) = nullptr;
   int (*thread_num)() = nullptr;
   int (*num_threads)() = nullptr;
   int (*max_threads)() = nullptr;
+  // libgomp's, which LLVM's and Intel's runtimes have as well.
   void (*parallel)(void (*)(void*), void*, unsigned threads, unsigned flags) = nullptr;
+  // Microsoft's: the number of threads of the next team, and its start.
+  void (*set_next_threads)(int) = nullptr;
+  void (*fork)(int is_parallel, int arguments, void (*)(void*), ...) = nullptr;
 
   OpenMP() {
-    set_num_threads = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
-    thread_num = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_thread_num"));
-    max_threads = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
-    num_threads = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_num_threads"));
-    parallel =
-        reinterpret_cast<void (*)(void (*)(void*), void*, unsigned, unsigned)>(dlsym(RTLD_DEFAULT, "GOMP_parallel"));
+    find(set_num_threads, "omp_set_num_threads");
+    find(thread_num, "omp_get_thread_num");
+    find(max_threads, "omp_get_max_threads");
+    find(num_threads, "omp_get_num_threads");
+    find(parallel, "GOMP_parallel");
+    find(set_next_threads, "_vcomp_set_num_threads");
+    find(fork, "_vcomp_fork");
   }
-  bool usable() const { return set_num_threads && thread_num && num_threads && max_threads && parallel; }
+  bool usable() const {
+    return set_num_threads && thread_num && num_threads && max_threads && (parallel || (set_next_threads && fork));
+  }
+  void run(void (*body)(void*), void* data, int threads) const {
+    if (parallel) return parallel(body, data, static_cast<unsigned>(threads), 0);
+    set_next_threads(threads);
+    fork(1, 1, body, data);
+  }
 };
 
 // Under the thread sanitizer every device computes on one thread: it cannot see the runtime's
@@ -68,12 +84,7 @@ void run_piece(void* data) {
 }  // namespace
 
 void enter_team(int threads, const std::vector<int>& cores) {
-  if (!cores.empty()) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (int core : cores) CPU_SET(core, &set);
-    sched_setaffinity(0, sizeof set, &set);  // only a matter of speed: a refusal is no error
-  }
+  if (!cores.empty()) pin_thread(cores);
   t_team_size = kMayFork && openmp().usable() ? std::max(threads, 1) : 1;
   if (!openmp().usable()) return;
   openmp().set_num_threads(t_team_size);
@@ -102,7 +113,7 @@ void run_parallel(int64_t n, int64_t grain, void (*body)(void*, int64_t, int64_t
     return;
   }
   Work work{n, pieces, body, user};
-  openmp().parallel(run_piece, &work, static_cast<unsigned>(pieces), 0);
+  openmp().run(run_piece, &work, pieces);
 }
 
 }  // namespace troika::cpu

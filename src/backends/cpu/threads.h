@@ -30,9 +30,9 @@ void parallel_for(int64_t n, int64_t grain, Body&& body) {
 }
 
 // Kernels' inner functions, compiled for several instruction sets and chosen when the library is
-// loaded.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
-    !defined(__SANITIZE_THREAD__)
+// loaded. The loader of Windows cannot choose.
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define TROIKA_VECTORIZE __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), optimize("O3")))
 // For functions that are written anew for "arch=x86-64-v4" and "arch=x86-64-v3": widest_vectors()
 // chooses among them.

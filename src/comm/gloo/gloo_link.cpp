@@ -68,7 +68,7 @@ class GlooBuffer : public LinkBuffer {
 
   GlooLink& link_;
   const int process_;
-  const std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+  const std::unique_ptr<gloo::transport::UnboundBuffer> out_, in_;
 };
 
 // A message to send or to receive.
@@ -92,20 +92,26 @@ class GlooLink : public Link {
   }
   void abort(const std::string& reason) override;
 
-  gloo::transport::Context& context() { return *context_; }
+  std::unique_ptr<gloo::transport::UnboundBuffer> create(int from, int to, void* data, size_t bytes) const {
+    return context(from, to).createUnboundBuffer(data, bytes);
+  }
+  int process() const { return up_->rank; }
   void add(GlooBuffer& buffer);
   void remove(GlooBuffer& buffer);
   void post(const Operation& operation);
   void require_usable() const;
 
  private:
+  gloo::transport::Context& context(int from, int to) const { return from < to ? *up_ : *down_; }
   void connect(int peer, const std::string& addresses);
   void connect_all(const std::vector<std::string>& addresses);
   void close();
   void run();
 
   std::shared_ptr<gloo::transport::Device> device_;
-  std::shared_ptr<gloo::transport::Context> context_;
+  // Messages to higher ranks, and to lower ones. A receiver announces each message that it waits
+  // for, and the announcement must not queue up after data in its direction.
+  std::shared_ptr<gloo::transport::Context> up_, down_;
   std::atomic<bool> is_aborted_ = false;
   mutable std::mutex mutex_;  // guards what follows
   std::set<GlooBuffer*> buffers_;
@@ -120,7 +126,10 @@ class GlooLink : public Link {
 // ---- buffers ----
 
 GlooBuffer::GlooBuffer(GlooLink& link, int process, void* data, size_t bytes)
-    : link_(link), process_(process), buffer_(link.context().createUnboundBuffer(data, bytes)) {
+    : link_(link),
+      process_(process),
+      out_(link.create(link.process(), process, data, bytes)),
+      in_(link.create(process, link.process(), data, bytes)) {
   link_.add(*this);
 }
 
@@ -148,22 +157,22 @@ void GlooBuffer::receive(uint64_t tag, size_t offset, size_t bytes) { link_.post
 // On the link's thread.
 void GlooBuffer::begin(bool sends, uint64_t tag, size_t offset, size_t bytes) {
   guarded(Deadline::max(), [&] {
-    sends ? buffer_->send(process_, tag, offset, bytes) : buffer_->recv(process_, tag, offset, bytes);
+    sends ? out_->send(process_, tag, offset, bytes) : in_->recv(process_, tag, offset, bytes);
     return true;
   });
 }
 
 bool GlooBuffer::wait_sent(Deadline deadline) {
-  return guarded(deadline, [&] { return buffer_->waitSend(nullptr, time_to(deadline)); });
+  return guarded(deadline, [&] { return out_->waitSend(nullptr, time_to(deadline)); });
 }
 
 bool GlooBuffer::wait_received(Deadline deadline) {
-  return guarded(deadline, [&] { return buffer_->waitRecv(nullptr, time_to(deadline)); });
+  return guarded(deadline, [&] { return in_->waitRecv(nullptr, time_to(deadline)); });
 }
 
 void GlooBuffer::end_waits() {
-  buffer_->abortWaitSend();
-  buffer_->abortWaitRecv();
+  out_->abortWaitSend();
+  in_->abortWaitRecv();
 }
 
 // ---- the link ----
@@ -195,13 +204,16 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
   Packer own;
   try {
     device_ = create_device(attributes);
-    context_ = device_->createContext(rank, size);
-    context_->setTimeout(std::max(time_to(settings.deadline) / kTimeoutsToConnect, milliseconds(1)));
-    for (int peer = 0; peer < size; ++peer) {
-      std::vector<char> address;
-      if (peer != rank) address = context_->createPair(peer)->address().bytes();
-      own.text({address.data(), address.size()});
+    for (auto* context : {&up_, &down_}) {
+      *context = device_->createContext(rank, size);
+      (*context)->setTimeout(std::max(time_to(settings.deadline) / kTimeoutsToConnect, milliseconds(1)));
     }
+    for (int peer = 0; peer < size; ++peer)
+      for (const auto& context : {up_, down_}) {
+        std::vector<char> address;
+        if (peer != rank) address = context->createPair(peer)->address().bytes();
+        own.text({address.data(), address.size()});
+      }
   } catch (const std::exception& e) {
     throw Error(Status::comm, text("Gloo at ", attributes.hostname, ": ", reason_of(e)));
   }
@@ -215,7 +227,7 @@ GlooLink::GlooLink(Exchange& exchange, const LinkSettings& settings) {
 }
 
 void GlooLink::connect_all(const std::vector<std::string>& addresses) {
-  const int rank = context_->rank, size = context_->size;
+  const int rank = up_->rank, size = up_->size;
   // All at once: if one process does not come, the pairs of the others connect all the same.
   std::vector<std::exception_ptr> errors(static_cast<size_t>(size));
   std::vector<std::thread> threads;
@@ -243,10 +255,12 @@ void GlooLink::connect_all(const std::vector<std::string>& addresses) {
 // `addresses`: of the peer's ends for each process.
 void GlooLink::connect(int peer, const std::string& addresses) {
   Unpacker ends(addresses);
-  std::string address;
-  for (int i = 0; i <= context_->rank; ++i) address = ends.text();
+  for (int i = 0; i < 2 * up_->rank; ++i) ends.text();
   try {
-    context_->getPair(peer)->connect({address.begin(), address.end()});
+    for (const auto& context : {up_, down_}) {
+      const std::string address = ends.text();
+      context->getPair(peer)->connect({address.begin(), address.end()});
+    }
   } catch (const std::exception& e) {
     throw Error(Status::comm, text("process ", peer, ": Gloo cannot connect: ", reason_of(e)));
   }
@@ -294,9 +308,10 @@ void GlooLink::post(const Operation& operation) {
 }
 
 void GlooLink::close() {
-  for (int peer = 0; peer < context_->size; ++peer)
-    if (peer != context_->rank)
-      if (auto& pair = context_->getPair(peer)) pair->close();
+  for (const auto& context : {up_, down_})
+    for (int peer = 0; peer < context->size; ++peer)
+      if (peer != context->rank)
+        if (auto& pair = context->getPair(peer)) pair->close();
 }
 
 void GlooLink::add(GlooBuffer& buffer) {

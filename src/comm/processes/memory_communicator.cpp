@@ -21,10 +21,15 @@ size_t bytes_of(const Collective& collective) {
   return static_cast<size_t>(collective.count) * size_of(collective.dtype);
 }
 
+// An empty tensor has no address, which memcpy does not take.
+void copy_bytes(std::byte* to, const std::byte* from, size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
 // Copies the pieces that the rank owns, or those of the others.
 void copy_pieces(const Collective& collective, int rank, bool owned, const std::byte* from, std::byte* to) {
   for (const OwnedBytes& piece : *collective.pieces)
-    if ((piece.owner == rank) == owned) std::memcpy(to + piece.begin, from + piece.begin, piece.end - piece.begin);
+    if ((piece.owner == rank) == owned) copy_bytes(to + piece.begin, from + piece.begin, piece.end - piece.begin);
 }
 
 }  // namespace
@@ -94,7 +99,7 @@ SharedPlace MemoryCommunicator::copy_in(Slot& slot) {
   if (c.kind == CollectiveKind::all_gather)
     copy_pieces(c, rank_, true, slot.data, slot.copy.data);
   else
-    std::memcpy(slot.copy.data, slot.data, bytes);
+    copy_bytes(slot.copy.data, slot.data, bytes);
   return SharedMemory::find(slot.copy.data).value();
 }
 
@@ -104,7 +109,7 @@ void MemoryCommunicator::copy_out(const Slot& slot) const {
   if (c.pieces)
     copy_pieces(c, rank_, c.kind == CollectiveKind::reduce_scatter, slot.copy.data, slot.data);
   else
-    std::memcpy(slot.data, slot.copy.data, bytes_of(c));
+    copy_bytes(slot.data, slot.copy.data, bytes_of(c));
 }
 
 // ---- rounds ----
@@ -169,7 +174,7 @@ RankData MemoryCommunicator::find_data(int index) {
 
 void MemoryCommunicator::finish(int index, int slices) {
   SlotHead& head = group_->head(index);
-  head.completed = std::chrono::steady_clock::now().time_since_epoch().count();
+  head.completed = std::chrono::system_clock::now().time_since_epoch().count();
   group_->part(index, static_cast<size_t>(rank_)).done = slots_[static_cast<size_t>(index)].round;
   if (head.done.fetch_add(slices) + slices == all_of_round(slots_[static_cast<size_t>(index)]))
     group_->signal().notify_all();
@@ -234,7 +239,9 @@ void MemoryCommunicator::throw_late(int index) const {
 }
 
 std::optional<std::chrono::steady_clock::time_point> MemoryCommunicator::arrival(int slot) const {
-  return std::chrono::steady_clock::time_point(std::chrono::steady_clock::duration(group_->head(slot).completed));
+  const std::chrono::system_clock::duration completed(group_->head(slot).completed);
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - completed;
+  return std::chrono::steady_clock::now() - age;
 }
 
 }  // namespace troika

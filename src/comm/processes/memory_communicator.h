@@ -49,7 +49,9 @@ class MemoryCommunicator : public Communicator {
   struct SlotHead {
     std::atomic<int64_t> started;    // by all ranks; all have started round k at k * size
     std::atomic<int64_t> done;       // slices; round k is complete at k * size
-    std::atomic<int64_t> completed;  // the clock's count when the last of them was done
+    // When the last of them was done, by the system's clock: containers have steady clocks of their
+    // own.
+    std::atomic<int64_t> completed;
   };
 
   // The ends of a process share it.

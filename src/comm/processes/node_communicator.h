@@ -40,6 +40,7 @@ class NodeCommunicator : public Communicator {
   void start(int slot, const Collective& collective, void* data) override;
   void progress() override;
   void wait(int slot, Deadline deadline) override;
+  bool completes_alone() const override { return true; }
   void abort(const std::string& reason) override;
   std::optional<std::chrono::steady_clock::time_point> arrival(int slot) const override;
 

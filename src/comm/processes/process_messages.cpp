@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text.h"

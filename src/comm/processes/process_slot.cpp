@@ -66,6 +66,7 @@ void ProcessSlot::wait_received(Lanes& lanes, const WaitsFor& waits_for) {
 }
 
 void ProcessSlot::copy(size_t from, size_t to, size_t begin, size_t end) const {
+  if (begin == end) return;  // an empty tensor has no address
   std::memcpy(static_cast<std::byte*>(data_[to]) + begin, static_cast<const std::byte*>(data_[from]) + begin,
               end - begin);
 }

@@ -29,6 +29,7 @@ class ProcessCommunicator : public Communicator {
     sums_->check_usable(local_);
   }
   void wait(int slot, Deadline deadline) override { sums_->wait(slot, local_, deadline); }
+  bool completes_alone() const override { return true; }  // the group has threads
   void abort(const std::string& reason) override { sums_->abort(reason); }
   std::optional<std::chrono::steady_clock::time_point> arrival(int slot) const override {
     return sums_->slots_[static_cast<size_t>(slot)]->completed;

@@ -1,0 +1,1 @@
+"""Writes the declarations of the bindings from interface.json: one module per language."""

@@ -1,0 +1,3 @@
+module troika
+
+go 1.19

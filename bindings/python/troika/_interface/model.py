@@ -1,0 +1,330 @@
+"""Declarations of model.h. Written by bindings/generate.py from the C headers; do not edit.
+
+Structs and functions have their C names. `MEANINGS` says how Python sees each field of a struct.
+"""
+# pylint: disable=invalid-name,too-many-lines,line-too-long
+
+from __future__ import annotations
+
+import ctypes
+import enum
+import typing
+
+from troika._interface.context import troika_context
+from troika._interface.device import troika_device
+from troika._interface.status import troika_error
+from troika._interface.tensor import Dtype, troika_tensor
+
+
+class Initializer(enum.IntEnum):
+    """Kinds of initialiser. Fans are PyTorch's: for a shape [o, i, k...], fan_in = i * product of
+    k, and fan_out = o * product of k. Initialisers that use them need rank 2 or above.
+    """
+
+    # a everywhere.
+    CONSTANT = 1
+    # Mean 0, standard deviation a.
+    NORMAL = 2
+    # Between -a and a.
+    UNIFORM = 3
+    # Normal, std sqrt(2 / fan_in) (He et al. 2015).
+    KAIMING_NORMAL = 4
+    # Uniform, bound sqrt(6 / fan_in).
+    KAIMING_UNIFORM = 5
+    # Normal, std sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+    XAVIER_NORMAL = 6
+    # Uniform, bound sqrt(6 / (fan_in + fan_out)).
+    XAVIER_UNIFORM = 7
+
+
+class troika_model(ctypes.c_void_p):
+    """A network of named layers. Counted. A model and the trainers that it is attached to share
+    parameters.
+    """
+
+
+class troika_conv2d_options(ctypes.Structure):
+    """Options of a 2-d convolution. Begin with TROIKA_CONV2D_OPTIONS_INIT. Arrays are {height,
+    width}.
+    """
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("no_bias", ctypes.c_int32),
+        ("out_channels", ctypes.c_int64),
+        ("kernel", ctypes.c_int64 * 2),
+        ("stride", ctypes.c_int64 * 2),
+        ("padding", ctypes.c_int64 * 2),
+        ("dilation", ctypes.c_int64 * 2),
+        ("groups", ctypes.c_int64),
+    ]
+
+
+class troika_load_options(ctypes.Structure):
+    """Options of troika_model_load. Begin with TROIKA_LOAD_OPTIONS_INIT."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("allow_partial", ctypes.c_int32),
+        ("strip_prefix", ctypes.c_char_p),
+    ]
+
+
+class troika_load_report(ctypes.Structure):
+    """Report on loading. Filled by troika_model_load."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("loaded", ctypes.c_int32),
+        ("missing", ctypes.c_int32),
+        ("unexpected", ctypes.c_int32),
+        ("mismatching", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("names", ctypes.c_char * 4096),
+    ]
+
+
+class troika_model_options(ctypes.Structure):
+    """Options of troika_model_create. Begin with TROIKA_MODEL_OPTIONS_INIT. A field that is unset
+    takes the model's own default.
+    """
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("reserved", ctypes.c_int32),
+        ("classes", ctypes.c_int64),
+        ("input_channels", ctypes.c_int64),
+        ("input_height", ctypes.c_int64),
+        ("input_width", ctypes.c_int64),
+        ("hidden", ctypes.c_int64),
+        ("steps", ctypes.c_int64),
+    ]
+
+
+class troika_parameter_info(ctypes.Structure):
+    """Description of a parameter or buffer. Filled by troika_model_describe_parameter."""
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("dtype", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("is_buffer", ctypes.c_int32),
+        ("is_initialized", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("dims", ctypes.c_int64 * 8),
+        ("name", ctypes.c_char * 256),
+    ]
+
+
+class troika_pool2d_options(ctypes.Structure):
+    """Options of max and average pooling. Begin with TROIKA_POOL2D_OPTIONS_INIT. Arrays are
+    {height, width}.
+    """
+
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("exclude_padding", ctypes.c_int32),
+        ("kernel", ctypes.c_int64 * 2),
+        ("stride", ctypes.c_int64 * 2),
+        ("padding", ctypes.c_int64 * 2),
+    ]
+
+
+class Conv2dOptions(typing.TypedDict, total=False):
+    """Options of a 2-d convolution. Begin with TROIKA_CONV2D_OPTIONS_INIT. Arrays are {height,
+    width}.
+    """
+
+    # 1: without a bias; 0 (default): with.
+    no_bias: bool
+    # Must be set.
+    out_channels: int
+    # Must be set.
+    kernel: tuple[int, int] | int
+    # Default 1.
+    stride: tuple[int, int] | int
+    # Zeros added on each side; default 0.
+    padding: tuple[int, int] | int
+    # Default 1.
+    dilation: tuple[int, int] | int
+    # Default 1; divides both channel counts.
+    groups: int
+
+
+class LoadOptions(typing.TypedDict, total=False):
+    """Options of troika_model_load. Begin with TROIKA_LOAD_OPTIONS_INIT."""
+
+    # 0 (default): names that differ are MISMATCH. 1: loads the names that are in both. Shapes and
+    # dtypes must always agree.
+    allow_partial: bool
+    # Removed from the beginning of every name in the file, such as "module."; NULL: none.
+    strip_prefix: str
+
+
+class LoadReport(typing.NamedTuple):
+    """Report on loading. Filled by troika_model_load."""
+
+    # Parameters and buffers that took a value.
+    loaded: int
+    # In the model, not in the file; num_batches_tracked is never missing.
+    missing: int
+    # In the file, not in the model.
+    unexpected: int
+    # In both, with another shape or dtype.
+    mismatching: int
+    # The first missing, unexpected and mismatching names, in whole lines, one line per name:
+    # "missing fc.bias", "unexpected x", "mismatching x: file F32 [9], model F32 [5]". If not all
+    # fit, the last line is "... and N more".
+    names: str
+
+
+class ModelOptions(typing.TypedDict, total=False):
+    """Options of troika_model_create. Begin with TROIKA_MODEL_OPTIONS_INIT. A field that is unset
+    takes the model's own default.
+    """
+
+    # Outputs of the last layer. Default 10 (d2l_*, mlp), 1000 (resnet*) or 256 (char_lstm: also the
+    # words of its embedding).
+    classes: int
+    # Default 1 (d2l_*, mlp) or 3 (resnet*).
+    input_channels: int
+    # Default 28 (d2l_*, mlp) or 224 (resnet*).
+    input_height: int
+    # Default: input_height if that is set, else as its default.
+    input_width: int
+    # Units of the hidden layer; default 256 (mlp) or 128 (char_lstm).
+    hidden: int
+    # char_lstm: tokens of a sample, default 64.
+    steps: int
+
+
+class ParameterInfo(typing.NamedTuple):
+    """Description of a parameter or buffer. Filled by troika_model_describe_parameter."""
+
+    # TROIKA_DTYPE_F32, or TROIKA_DTYPE_I64 for num_batches_tracked.
+    dtype: Dtype
+    # 1: a buffer that no optimizer updates (running statistics).
+    is_buffer: bool
+    # 1: it has a value.
+    is_initialized: bool
+    # Sizes; 0 beyond rank.
+    dims: tuple[int, ...]
+    # "conv1.weight".
+    name: str
+
+
+class Pool2dOptions(typing.TypedDict, total=False):
+    """Options of max and average pooling. Begin with TROIKA_POOL2D_OPTIONS_INIT. Arrays are
+    {height, width}.
+    """
+
+    # Average pooling: 1 leaves the padding out of the mean. 0 (default, as in PyTorch): it counts.
+    exclude_padding: bool
+    # Must be set.
+    kernel: tuple[int, int] | int
+    # Unset: the kernel.
+    stride: tuple[int, int] | int
+    # At most half the kernel; default 0.
+    padding: tuple[int, int] | int
+
+
+# By struct and field: the kind of a field (bindings/generator/interface.py), and what it refers to.
+MEANINGS: dict[type, dict[str, tuple[str, typing.Any]]] = {
+    troika_conv2d_options: {
+        "no_bias": ("flag", None),
+        "out_channels": ("number", None),
+        "kernel": ("numbers", 2),
+        "stride": ("numbers", 2),
+        "padding": ("numbers", 2),
+        "dilation": ("numbers", 2),
+        "groups": ("number", None),
+    },
+    troika_load_options: {
+        "allow_partial": ("flag", None),
+        "strip_prefix": ("text", None),
+    },
+    troika_load_report: {
+        "loaded": ("number", None),
+        "missing": ("number", None),
+        "unexpected": ("number", None),
+        "mismatching": ("number", None),
+        "names": ("buffer", None),
+    },
+    troika_model_options: {
+        "classes": ("number", None),
+        "input_channels": ("number", None),
+        "input_height": ("number", None),
+        "input_width": ("number", None),
+        "hidden": ("number", None),
+        "steps": ("number", None),
+    },
+    troika_parameter_info: {
+        "dtype": ("enum", Dtype),
+        "is_buffer": ("flag", None),
+        "is_initialized": ("flag", None),
+        "dims": ("part", 'rank'),
+        "name": ("buffer", None),
+    },
+    troika_pool2d_options: {
+        "exclude_padding": ("flag", None),
+        "kernel": ("numbers", 2),
+        "stride": ("numbers", 2),
+        "padding": ("numbers", 2),
+    },
+}
+
+# The named tuple of each struct that the library fills.
+RESULTS: dict[type, type] = {
+    troika_load_report: LoadReport,
+    troika_parameter_info: ParameterInfo,
+}
+
+
+# The type of the result, and of each parameter.
+FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
+    "troika_model_add_input": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_typed_input": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_embedding": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_conv2d_options_init": (None, [ctypes.POINTER(troika_conv2d_options), ctypes.c_uint32]),
+    "troika_model_add_conv2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(troika_conv2d_options), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_linear": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_linear_per_position": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_batch_norm2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_double, ctypes.c_double, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_relu": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_gelu": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_pool2d_options_init": (None, [ctypes.POINTER(troika_pool2d_options), ctypes.c_uint32]),
+    "troika_model_add_max_pool2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(troika_pool2d_options), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_avg_pool2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(troika_pool2d_options), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_adaptive_avg_pool2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_flatten": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_sum": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_dropout": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_double, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_lstm": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_gru": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_add_select_step": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_set_output": (ctypes.c_int32, [troika_model, ctypes.c_int64, ctypes.POINTER(troika_error)]),
+    "troika_model_initialize": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int32, ctypes.c_double, ctypes.c_uint64, ctypes.POINTER(troika_error)]),
+    "troika_model_initialize_default": (ctypes.c_int32, [troika_model, ctypes.c_uint64, ctypes.POINTER(troika_error)]),
+    "troika_parameter_info_init": (None, [ctypes.POINTER(troika_parameter_info), ctypes.c_uint32]),
+    "troika_model_count_parameters": (ctypes.c_int32, [troika_model, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_describe_parameter": (ctypes.c_int32, [troika_model, ctypes.c_int32, ctypes.POINTER(troika_parameter_info), ctypes.POINTER(troika_error)]),
+    "troika_model_find_parameter": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(troika_error)]),
+    "troika_model_get_parameter": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(troika_error)]),
+    "troika_model_set_parameter": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(troika_error)]),
+    "troika_model_print": (ctypes.c_int32, [troika_model, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_options_init": (None, [ctypes.POINTER(troika_model_options), ctypes.c_uint32]),
+    "troika_model_create": (ctypes.c_int32, [troika_context, ctypes.c_char_p, ctypes.POINTER(troika_model_options), ctypes.POINTER(troika_model), ctypes.POINTER(troika_error)]),
+    "troika_model_create_empty": (ctypes.c_int32, [troika_context, ctypes.c_char_p, ctypes.POINTER(troika_model), ctypes.POINTER(troika_error)]),
+    "troika_model_open": (ctypes.c_int32, [troika_context, ctypes.c_char_p, ctypes.POINTER(troika_model), ctypes.POINTER(troika_error)]),
+    "troika_model_open_memory": (ctypes.c_int32, [troika_context, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(troika_model), ctypes.POINTER(troika_error)]),
+    "troika_model_clone": (ctypes.c_int32, [troika_model, ctypes.POINTER(troika_model), ctypes.POINTER(troika_error)]),
+    "troika_model_destroy": (None, [troika_model]),
+    "troika_load_report_init": (None, [ctypes.POINTER(troika_load_report), ctypes.c_uint32]),
+    "troika_load_options_init": (None, [ctypes.POINTER(troika_load_options), ctypes.c_uint32]),
+    "troika_model_save": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.POINTER(troika_error)]),
+    "troika_model_load": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.POINTER(troika_load_options), ctypes.POINTER(troika_load_report), ctypes.POINTER(troika_error)]),
+    "troika_model_save_memory": (ctypes.c_int32, [troika_model, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
+    "troika_model_load_memory": (ctypes.c_int32, [troika_model, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(troika_load_options), ctypes.POINTER(troika_load_report), ctypes.POINTER(troika_error)]),
+    "troika_model_predict": (ctypes.c_int32, [troika_model, troika_device, troika_tensor, ctypes.POINTER(troika_tensor), ctypes.POINTER(troika_error)]),
+    "troika_model_predict_into": (ctypes.c_int32, [troika_model, troika_device, ctypes.c_void_p, ctypes.c_int64, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(troika_error)]),
+}
