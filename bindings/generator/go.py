@@ -76,6 +76,7 @@ SUMMARIES = {
     "LayerSchedule": "LayerSchedule is the order in which the micro-batches of a split by layer pass through its stages; "
                      "docs/splitting-by-layer.md draws them.",
     "Compression": "Compression says how gradients travel between replicas.",
+    "Relation": "Relation is what two numbers are compared for.",
 }
 
 # Words of names that are not simply capitalised.

@@ -16,8 +16,8 @@ BINDINGS = pathlib.Path(__file__).resolve().parents[1]
 WRITTEN = "Written by bindings/generate.py from the C headers; do not edit."
 
 # The headers, each after those that it includes. Generated code is divided as they are.
-HEADERS = ("export", "status", "context", "device", "tensor", "group", "trainer_options", "data", "model", "trainer", "plan",
-           "pending", "pieces", "describe", "file")
+HEADERS = ("export", "status", "context", "device", "tensor", "gradients", "group", "trainer_options", "data", "model",
+           "operations", "trainer", "plan", "pending", "pieces", "describe", "file")
 
 # The enums by the prefix of their constants. C does not name them.
 ENUMS = {
@@ -33,6 +33,7 @@ ENUMS = {
     "TROIKA_PRECISION_": "Precision",
     "TROIKA_LAYER_SCHEDULE_": "LayerSchedule",
     "TROIKA_COMPRESSION_": "Compression",
+    "TROIKA_RELATION_": "Relation",
     "TROIKA_": "Status",
 }
 

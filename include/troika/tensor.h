@@ -128,8 +128,8 @@ TROIKA_API(troika_status) troika_tensor_scatter(troika_tensor tensor, const troi
 
 /**
  * Sums `tensor_count` tensors of one shape and dtype element by element, in the order of the list,
- * and puts the sum into each. The result has the same bits on every device. f32, f64, i32 and i64;
- * integers wrap around.
+ * and puts the sum into each. The result has the same bits on every device. f32, f64, bf16, f16,
+ * i32, i64 and u8; sums of 16-bit numbers are rounded once, and integers wrap around.
  *
  * Errors: INVALID_ARGUMENT (shapes or dtypes differ, the same tensor twice, `tensor_count` below
  * 1), UNSUPPORTED (other dtypes), OUT_OF_MEMORY. Threads: writes every tensor of the list.

@@ -8,8 +8,10 @@
 #include <troika/device.h>
 #include <troika/export.h>
 #include <troika/file.h>
+#include <troika/gradients.h>
 #include <troika/group.h>
 #include <troika/model.h>
+#include <troika/operations.h>
 #include <troika/pending.h>
 #include <troika/pieces.h>
 #include <troika/plan.h>

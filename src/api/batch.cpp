@@ -2,6 +2,7 @@
 #include "api/dataset_checks.h"
 #include "api/structs.h"
 #include "api/tensor_handle.h"
+#include "core/numbers.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -10,20 +11,35 @@ namespace {
 
 constexpr const char* kName = "troika_batch_create";
 
+void read_labels(const Tensor& t, std::vector<int32_t>& labels) {
+  const DType dtype = t.type().dtype;
+  if (dtype == DType::i32) return t.read(labels.data());
+  const std::vector<std::byte> host = t.to_host();
+  std::vector<int64_t> wide(labels.size());
+  convert_numbers(dtype, host.data(), DType::i64, wide.data(), std::ssize(wide));
+  for (size_t i = 0; i < wide.size(); ++i) {
+    if (wide[i] < INT32_MIN || wide[i] > INT32_MAX)
+      throw Error(Status::invalid_argument, text(kName, ": label ", i, " is ", wide[i], ", needs a number of 32 bits"));
+    labels[i] = static_cast<int32_t>(wide[i]);
+  }
+}
+
 void read_targets(troika_tensor targets, Batch& batch) {
   const auto hold = object_of(targets, kName, "targets");
   const Tensor& t = *hold->tensor;
   const Shape& shape = t.type().shape;
   const int64_t n = batch.size();
-  const bool are_labels = t.type().dtype == DType::i32 && shape.rank() >= 1 && shape[0] == n;
+  const DType dtype = t.type().dtype;
+  const bool are_labels = (dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u8) && shape.rank() >= 1 &&
+                          shape[0] == n;
   const bool are_values = t.type().dtype == DType::f32 && shape.rank() == 2 && shape[0] == n;
   if (!are_labels && !are_values)
     throw Error(Status::invalid_argument, text(kName, ": targets are ", name_of(t.type().dtype), shape, ", need i32[",
-                                               n, ", ...] or f32[", n, ", k]"));
+                                               n, ", ...], i64 or u8, or f32[", n, ", k]"));
   if (are_labels) {
     batch.label_size = shape.elements(1, shape.rank());
     batch.labels.resize(static_cast<size_t>(shape.elements()));
-    t.read(batch.labels.data());
+    read_labels(t, batch.labels);
   } else {
     batch.value_size = shape[1];
     batch.values.resize(static_cast<size_t>(shape.elements()));

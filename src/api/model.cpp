@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "api/layer_options.h"
 #include "api/model_call.h"
 #include "api/structs.h"
 #include "models/addition.h"
@@ -12,49 +13,6 @@
 
 namespace troika::api {
 namespace {
-
-constexpr bool is_set(int64_t value) { return value != TROIKA_UNSET; }
-
-// Reads a flag: 0, 1 or unset.
-bool switch_field(int32_t value, bool unset, const char* function, const char* field) {
-  if (!is_set(value)) return unset;
-  if (value != 0 && value != 1) refuse(function, text(field, " is ", value, ", needs 0 or 1"));
-  return value == 1;
-}
-
-int64_t needed_field(int64_t value, const char* function, const std::string& field) {
-  if (!is_set(value)) refuse(function, text("options.", field, " is not set"));
-  return value;
-}
-
-void needed_pair(int64_t (&out)[2], const int64_t (&given)[2], const char* function, const char* field) {
-  for (int i = 0; i < 2; ++i) out[i] = needed_field(given[i], function, text(field, '[', i, ']'));
-}
-
-void optional_pair(int64_t (&out)[2], const int64_t (&given)[2], int64_t first, int64_t second) {
-  out[0] = is_set(given[0]) ? given[0] : first;
-  out[1] = is_set(given[1]) ? given[1] : second;
-}
-
-Window window_of(const troika_pool2d_options& options, const char* function) {
-  Window window{{1, 1}, {1, 1}, {0, 0}, {1, 1}};
-  needed_pair(window.kernel, options.kernel, function, "kernel");
-  optional_pair(window.stride, options.stride, window.kernel[0], window.kernel[1]);
-  optional_pair(window.padding, options.padding, 0, 0);
-  return window;
-}
-
-ConvOptions conv_options_of(const troika_conv2d_options& options, const char* function) {
-  ConvOptions conv;
-  conv.out_channels = needed_field(options.out_channels, function, "out_channels");
-  needed_pair(conv.window.kernel, options.kernel, function, "kernel");
-  optional_pair(conv.window.stride, options.stride, 1, 1);
-  optional_pair(conv.window.padding, options.padding, 0, 0);
-  optional_pair(conv.window.dilation, options.dilation, 1, 1);
-  conv.groups = is_set(options.groups) ? options.groups : 1;
-  conv.bias = !switch_field(options.no_bias, false, function, "options.no_bias");
-  return conv;
-}
 
 std::optional<int64_t> zoo_field(int64_t value, const char* function, const char* field) {
   if (!is_set(value)) return std::nullopt;

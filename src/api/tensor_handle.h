@@ -5,6 +5,7 @@
 
 #include "api/handle.h"
 #include "device/tensor.h"
+#include "eager/tape.h"
 #include "train/context.h"
 
 namespace troika::api {
@@ -12,6 +13,9 @@ namespace troika::api {
 struct TensorObject {
   std::shared_ptr<Context> context;
   std::shared_ptr<Tensor> tensor;
+  // The tape that records what is done with the tensor, and the tensor's number there.
+  std::weak_ptr<Tape> tape = {};
+  ValueId id = kNoValue;
 };
 
 inline DeviceId device_id(troika_device device) { return {static_cast<DeviceKind>(device.kind), device.index}; }
@@ -22,10 +26,10 @@ inline void check_device_kind(troika_device device, const char* function) {
                 text(function, ": device.kind is ", device.kind, ", need TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA"));
 }
 
-// Opens a device for memory only; its threads run nothing.
+// Returns the device that stores tensors.
 inline std::shared_ptr<Device> open_device(const Context& context, troika_device device, const char* function) {
   check_device_kind(device, function);
-  return context.backends().open(device_id(device), {});
+  return context.eager_device(device_id(device)).device();
 }
 
 // Returns the DType of TROIKA_DTYPE_F32 and so on.

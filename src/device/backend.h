@@ -73,6 +73,8 @@ class Device {
   virtual void copy_to_host(void* destination, const void* source, size_t bytes) = 0;
   // Waits for the copies so far.
   virtual void finish() {}
+  // Waits for the launches so far.
+  virtual void synchronize() {}
   // Copies within this device's memory, after the launches so far and before those that follow.
   // Called by the worker.
   virtual void copy(void* destination, const void* source, size_t bytes) = 0;

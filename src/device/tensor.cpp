@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/numbers.h"
 #include "core/split.h"
 #include "core/text.h"
 
@@ -23,6 +24,13 @@ std::shared_ptr<Tensor> Tensor::borrow(std::shared_ptr<Device> device, TensorTyp
   auto tensor = std::shared_ptr<Tensor>(new Tensor(std::move(device), std::move(type)));
   tensor->data_ = static_cast<std::byte*>(data);
   tensor->release_ = std::move(release);
+  return tensor;
+}
+
+std::shared_ptr<Tensor> Tensor::adopt(std::shared_ptr<Device> device, TensorType type, Buffer memory) {
+  auto tensor = std::shared_ptr<Tensor>(new Tensor(std::move(device), std::move(type)));
+  tensor->owned_ = std::move(memory);
+  tensor->data_ = tensor->owned_.get();
   return tensor;
 }
 
@@ -69,6 +77,20 @@ void add_bytes(std::vector<std::byte>& sum, const std::vector<std::byte>& addend
   }
 }
 
+// Sums 16-bit numbers in f32, and rounds once.
+void all_reduce_in_f32(const std::vector<Tensor*>& tensors) {
+  const TensorType& type = tensors[0]->type();
+  const int64_t n = type.shape.elements();
+  std::vector<float> sum(static_cast<size_t>(n)), addend(sum.size());
+  for (const Tensor* tensor : tensors) {
+    convert_numbers(type.dtype, tensor->to_host().data(), DType::f32, addend.data(), n);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += addend[i];
+  }
+  std::vector<std::byte> rounded(type.bytes());
+  convert_numbers(DType::f32, sum.data(), type.dtype, rounded.data(), n);
+  for (Tensor* tensor : tensors) tensor->write(rounded.data());
+}
+
 }  // namespace
 
 void all_reduce(const std::vector<Tensor*>& tensors) {
@@ -84,10 +106,11 @@ void all_reduce(const std::vector<Tensor*>& tensors) {
       if (tensors[i] == tensors[j])
         throw Error(Status::invalid_argument, text("all_reduce: tensors ", j, " and ", i, " are the same"));
   }
-  constexpr DType kSummed[] = {DType::f32, DType::f64, DType::i32, DType::i64};
+  constexpr DType kSummed[] = {DType::f32, DType::f64, DType::i32, DType::i64, DType::u8, DType::bf16, DType::f16};
   if (std::find(std::begin(kSummed), std::end(kSummed), type.dtype) == std::end(kSummed))
-    throw Error(Status::unsupported,
-                text("all_reduce: tensors are ", name_of(type.dtype), ", need f32, f64, i32 or i64"));
+    throw Error(Status::unsupported, text("all_reduce: tensors are ", name_of(type.dtype),
+                                          ", need f32, f64, bf16, f16, i32, i64 or u8"));
+  if (type.dtype == DType::bf16 || type.dtype == DType::f16) return all_reduce_in_f32(tensors);
   std::vector<std::byte> sum = tensors[0]->to_host();
   for (size_t i = 1; i < tensors.size(); ++i) {
     const std::vector<std::byte> addend = tensors[i]->to_host();
@@ -96,6 +119,7 @@ void all_reduce(const std::vector<Tensor*>& tensors) {
       case DType::f64: add_bytes<double>(sum, addend); break;
       case DType::i32: add_bytes<int32_t>(sum, addend); break;
       case DType::i64: add_bytes<int64_t>(sum, addend); break;
+      case DType::u8: add_bytes<uint8_t>(sum, addend); break;
       default: break;
     }
   }

@@ -16,6 +16,8 @@ class Tensor {
   // Wraps the memory of someone else. `release` is called once, when the tensor is destroyed.
   static std::shared_ptr<Tensor> borrow(std::shared_ptr<Device> device, TensorType type, void* data,
                                         std::function<void()> release);
+  // Takes memory over, of any content.
+  static std::shared_ptr<Tensor> adopt(std::shared_ptr<Device> device, TensorType type, Buffer memory);
   ~Tensor();
   Tensor(const Tensor&) = delete;
   Tensor& operator=(const Tensor&) = delete;
@@ -50,8 +52,8 @@ class Tensor {
 // Each is a copy on its device.
 std::vector<std::shared_ptr<Tensor>> scatter(const Tensor& source, const std::vector<std::shared_ptr<Device>>& devices);
 
-// Replaces each tensor by the sum of all, added in their order. One shape and dtype; f32, f64, i32
-// or i64.
+// Replaces each tensor by the sum of all, added in their order. One shape and dtype: f32, f64, i32,
+// i64, u8, or bf16 and f16, whose sums are rounded once.
 void all_reduce(const std::vector<Tensor*>& tensors);
 
 }  // namespace troika

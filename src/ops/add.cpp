@@ -1,30 +1,25 @@
-// add: a + b of one shape, with a fused ReLU.
+// add: a + b (ops/broadcast.h), with a fused ReLU if both have one shape.
 #include "core/text.h"
-#include "ops/op_def.h"
+#include "ops/broadcast.h"
 
 namespace troika {
 namespace {
 
-std::vector<TensorType> infer(const OpInputs& in) {
-  in.need_inputs(2, 2);
-  if (in.shape(0) != in.shape(1))
-    in.fail(text("inputs have shapes ", in.shape(0), " and ", in.shape(1), ", need the same"));
-  if (in.types[0] != in.types[1])
-    in.fail(text("inputs are ", name_of(in.types[0].dtype), " and ", name_of(in.types[1].dtype), ", need the same"));
-  return {in.types[0]};
-}
-
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const ValueId dz = b.through_relu(node, node.outputs[0], dy[0]);
-  return {dz, dz};
+  if (!node.attributes.flag("broadcast")) return {dz, dz};
+  std::vector<ValueId> gradients(2, kNoValue);
+  for (size_t i = 0; i < 2; ++i)
+    if (b.needs(node.inputs[i])) gradients[i] = sum_to(b, node, dz, b.type(node.inputs[i]).shape);
+  return gradients;
 }
 
 }  // namespace
 
 const OpDef add_op{.name = "add",
-                   .infer = infer,
+                   .infer = infer_pair,
                    .gradient = gradient,
-                   .traits = LayerOp{.channels = always<ChannelRule::add>,
+                   .traits = LayerOp{.channels = pair_rule,
                                      .reach = Reach::whole,
                                      .fuses_relu = true,
                                      .inference = InferenceForm{},

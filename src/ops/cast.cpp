@@ -1,16 +1,20 @@
-// cast and cast_all: the same numbers in another floating-point type, rounded to nearest even, of
-// one tensor or of many.
+// cast and cast_all: the same numbers in another type (core/numbers.h), of one tensor or of many.
 #include "core/text.h"
 #include "ops/op_def.h"
 
 namespace troika {
 namespace {
 
+// Training casts between f32, bf16 and f16.
+bool is_castable(DType dtype) {
+  return is_compute_dtype(dtype) || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u8;
+}
+
 // Returns the DType that the attribute dtype names as a number.
 DType cast_type(const OpInputs& in, const TensorType& from) {
   const auto to = static_cast<DType>(in.node.attributes.integer("dtype"));
-  if (!is_compute_dtype(from.dtype) || !is_compute_dtype(to))
-    in.fail(text("cannot make ", name_of(to), " of ", name_of(from.dtype), ", needs f32, bf16 or f16"));
+  if (!is_castable(from.dtype) || !is_castable(to))
+    in.fail(text("cannot make ", name_of(to), " of ", name_of(from.dtype), ", needs f32, bf16, f16, i32, i64 or u8"));
   return to;
 }
 
@@ -22,6 +26,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
 // The gradient has the input's type. Weight gradients are f32 already.
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
   const DType from = b.type(node.inputs[0]).dtype;
+  if (!is_compute_dtype(from) || !is_compute_dtype(b.type(dy[0]).dtype)) return {kNoValue};
   if (b.type(dy[0]).dtype == from) return {dy[0]};
   return {b.append(cast_op, node, {dy[0]}, {{"dtype", static_cast<int64_t>(from)}})};
 }

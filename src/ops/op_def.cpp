@@ -42,7 +42,8 @@ const LowPrecision& OpDef::low() const {
 }
 
 void OpInputs::fail(const std::string& message) const {
-  throw Error(Status::invalid_argument, text(node.op, " '", node.name, "': ", message));
+  const std::string name = node.name.empty() ? "" : text(" '", node.name, "'");  // an op alone has no name
+  throw Error(Status::invalid_argument, text(node.op, name, ": ", message));
 }
 
 void OpInputs::need_inputs(size_t least, size_t most) const {

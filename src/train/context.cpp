@@ -33,4 +33,11 @@ Context::Context(ContextOptions options)
   thread_budget_ = std::make_unique<ThreadBudget>(cpu_threads());
 }
 
+EagerDevice& Context::eager_device(DeviceId id) const {
+  const std::lock_guard lock(eager_mutex_);
+  auto& device = eager_devices_[{id.kind, id.index}];
+  if (!device) device = std::make_unique<EagerDevice>(backends_->open(id, {cpu_threads(), {}, false}));
+  return *device;
+}
+
 }  // namespace troika

@@ -1,11 +1,14 @@
 // The context: the log, the CPU cores and the default seed, which everything else shares.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "core/log.h"
 #include "device/backend.h"
+#include "eager/eager_device.h"
 #include "train/cpu_share.h"
 #include "train/thread_budget.h"
 
@@ -34,7 +37,10 @@ class Context {
   const CpuClaim& cpu_claim() const { return cpu_claim_; }  // of a process in a group
   int cpu_threads() const { return cpus_.threads; }         // of all CPU devices together
   int predict_threads() const { return predict_threads_; }  // of one prediction; 0: as many as its work is worth
-  // Of predictions with several threads.
+  // Returns the device that stores tensors and computes with them. DEVICE_UNAVAILABLE. Any thread.
+  EagerDevice& eager_device(DeviceId id) const;
+
+  // The threads of predictions that use several.
   ThreadBudget& thread_budget() const { return *thread_budget_; }
 
  private:
@@ -46,6 +52,8 @@ class Context {
   const CpuShare cpus_;
   std::unique_ptr<BackendRegistry> backends_;
   const std::string plugin_folder_;
+  mutable std::mutex eager_mutex_;
+  mutable std::map<std::pair<DeviceKind, int32_t>, std::unique_ptr<EagerDevice>> eager_devices_;
 };
 
 }  // namespace troika

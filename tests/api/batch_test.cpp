@@ -9,7 +9,9 @@ class BatchApi : public ApiTest {};
 TEST_F(BatchApi, needs_matching_tensors) {
   troika_tensor inputs = make_tensor(TROIKA_DTYPE_F32, {2, 4}), labels = make_tensor(TROIKA_DTYPE_I32, {2}),
                 values = make_tensor(TROIKA_DTYPE_F32, {2, 3}), three = make_tensor(TROIKA_DTYPE_I32, {3}),
-                flat = make_tensor(TROIKA_DTYPE_F32, {2}), wide = make_tensor(TROIKA_DTYPE_I64, {2});
+                flat = make_tensor(TROIKA_DTYPE_F32, {2});
+  const int64_t too_wide[] = {1, int64_t{1} << 40};
+  troika_tensor wide = make_tensor(TROIKA_DTYPE_I64, {2}, too_wide);
   troika_batch batch = garbage<troika_batch>();
   const auto refuse = [&](troika_tensor x, troika_tensor t, const std::string& message) {
     expect_refused(troika_batch_create(x, t, &batch, &error_), kInvalid, message);
@@ -21,8 +23,8 @@ TEST_F(BatchApi, needs_matching_tensors) {
   refuse(cast<troika_tensor>(context_), labels, "'inputs' is not a live handle");
   refuse(labels, labels, "inputs are i32[2], need f32[n, ...]");
   refuse(flat, labels, "inputs are f32[2], need f32[n, ...]");
-  refuse(inputs, three, "targets are i32[3], need i32[2, ...] or f32[2, k]");
-  refuse(inputs, wide, "targets are i64[2]");
+  refuse(inputs, three, "targets are i32[3], need i32[2, ...], i64 or u8, or f32[2, k]");
+  refuse(inputs, wide, "label 1 is 1099511627776, needs a number of 32 bits");
   refuse(inputs, flat, "targets are f32[2]");
   expect_refused(troika_batch_create(inputs, labels, nullptr, &error_), kInvalid, "argument 'out_batch' is NULL");
   expect_ok(troika_batch_create(inputs, values, &batch, &error_));

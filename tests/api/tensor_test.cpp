@@ -137,10 +137,10 @@ TEST_F(TensorApi, scatters_evenly_or_leaves_nothing) {
 TEST_F(TensorApi, sums_only_what_is_alike) {
   const int64_t ones[] = {1, 2};
   troika_tensor a = make(TROIKA_DTYPE_I64, {2}, ones), b = make(TROIKA_DTYPE_I64, {2}, ones),
-                other = make(TROIKA_DTYPE_I64, {3}), bytes = make(TROIKA_DTYPE_U8, {2}),
-                more = make(TROIKA_DTYPE_U8, {2});
+                other = make(TROIKA_DTYPE_I64, {3}), bytes = make(TROIKA_DTYPE_I8, {2}),
+                more = make(TROIKA_DTYPE_I8, {2});
   troika_tensor both[] = {a, b}, twice[] = {a, a}, shapes[] = {a, other}, dtypes[] = {a, bytes},
-                unsigneds[] = {bytes, more}, none[] = {a, nullptr};
+                bytes_only[] = {bytes, more}, none[] = {a, nullptr};
   expect_ok(troika_tensor_all_reduce(both, 2, &error_));
   int64_t sum[2] = {};
   expect_ok(troika_tensor_to_host(b, sum, sizeof sum, &error_));
@@ -148,8 +148,8 @@ TEST_F(TensorApi, sums_only_what_is_alike) {
   expect_refused(troika_tensor_all_reduce(twice, 2, &error_), kInvalid, "all_reduce");
   expect_refused(troika_tensor_all_reduce(shapes, 2, &error_), kInvalid, "all_reduce");
   expect_refused(troika_tensor_all_reduce(dtypes, 2, &error_), kInvalid, "all_reduce");
-  expect_refused(troika_tensor_all_reduce(unsigneds, 2, &error_), TROIKA_ERROR_UNSUPPORTED,
-                 "u8, need f32, f64, i32 or i64");
+  expect_refused(troika_tensor_all_reduce(bytes_only, 2, &error_), TROIKA_ERROR_UNSUPPORTED,
+                 "i8, need f32, f64, bf16, f16, i32, i64 or u8");
   expect_refused(troika_tensor_all_reduce(none, 2, &error_), kInvalid, "argument 'tensors[i]' is NULL");
   expect_refused(troika_tensor_all_reduce(nullptr, 2, &error_), kInvalid, "argument 'tensors' is NULL");
   expect_refused(troika_tensor_all_reduce(both, 0, &error_), kInvalid, "tensor_count is 0");

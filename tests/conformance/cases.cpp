@@ -427,6 +427,7 @@ const std::vector<Case>& all_cases() {
     add_channels(c);
     add_recurrent(c);
     add_sequence_cases(c);
+    add_tensor_cases(c);
     add_low_precision(c);
     return c;
   }();

@@ -26,6 +26,7 @@ inline TensorType f32(Shape shape) { return {DType::f32, std::move(shape)}; }
 void add_update_cases(std::vector<Case>& cases);  // all_cases() includes these cases
 void add_sample_cases(std::vector<Case>& cases);
 void add_sequence_cases(std::vector<Case>& cases);
+void add_tensor_cases(std::vector<Case>& cases);
 const std::vector<Case>& all_cases();
 std::string name_of(const Case& c);  // "conv2d f32[1, 1, 28, 28] ... {kernel=[3, 3] ...}"
 

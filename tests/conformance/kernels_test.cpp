@@ -92,7 +92,8 @@ bool is_exact(const Graph& graph, const Node& node) {  // choices and copies, no
       "relu",         "relu_gradient",  "max_pool2d",        "add",           "fill",           "cast",
       "crop",         "slice_channels", "join_channels",     "part_channels", "split_steps",    "join_steps",
       "check_finite", "round_bf16",     "update_loss_scale", "sample_order",  "gather_samples", "cast_all",
-      "fill_all",     "count_updates",  "embedding"};
+      "fill_all",     "count_updates",  "embedding",      "abs",               "abs_gradient",  "argmax",
+      "compare",      "expand",         "transpose"};
   const bool rounds_twice = node.op == &add_op && graph.type(node.outputs[0]).dtype != DType::f32;
   return exact.count(node.op->name) != 0 && !rounds_twice;
 }

@@ -101,15 +101,26 @@ TEST(AllReduce, ReplacesEveryTensorByTheSumInTheirOrder) {
   for (const auto& tensor : {a, b, c}) EXPECT_EQ(values_of<float>(*tensor), (std::vector<float>{0, 9}));
 }
 
-TEST(AllReduce, SumsEveryDTypeButBytes) {
+TEST(AllReduce, SumsEveryDTypeWithArithmetic) {
   const auto f64 = tensor_of<double>(DType::f64, {0.5}), f64_b = tensor_of<double>(DType::f64, {0.25});
   all_reduce({f64.get(), f64_b.get()});
   EXPECT_EQ(values_of<double>(*f64_b), std::vector<double>{0.75});
   const auto i64 = tensor_of<int64_t>(DType::i64, {int64_t{1} << 40}), i64_b = tensor_of<int64_t>(DType::i64, {5});
   all_reduce({i64.get(), i64_b.get()});
   EXPECT_EQ(values_of<int64_t>(*i64), std::vector<int64_t>{(int64_t{1} << 40) + 5});
-  const auto u8 = tensor_of<uint8_t>(DType::u8, {1}), u8_b = tensor_of<uint8_t>(DType::u8, {1});
-  EXPECT_THROWS(Status::unsupported, "all_reduce: tensors are u8", (all_reduce({u8.get(), u8_b.get()}), 0));
+  const auto u8 = tensor_of<uint8_t>(DType::u8, {200, 1}), u8_b = tensor_of<uint8_t>(DType::u8, {100, 2});
+  all_reduce({u8.get(), u8_b.get()});
+  EXPECT_EQ(values_of<uint8_t>(*u8), (std::vector<uint8_t>{44, 3}));
+  // 256 + 1 + 1 in bf16: each sum of two would be rounded back to 256.
+  const auto a = tensor_of<uint16_t>(DType::bf16, {0x4380}), b = tensor_of<uint16_t>(DType::bf16, {0x3f80}),
+             c = tensor_of<uint16_t>(DType::bf16, {0x3f80});
+  all_reduce({a.get(), b.get(), c.get()});
+  EXPECT_EQ(values_of<uint16_t>(*c), std::vector<uint16_t>{0x4381});
+  const auto half = tensor_of<uint16_t>(DType::f16, {0x3c00}), half_b = tensor_of<uint16_t>(DType::f16, {0xc000});
+  all_reduce({half.get(), half_b.get()});
+  EXPECT_EQ(values_of<uint16_t>(*half), std::vector<uint16_t>{0xbc00});
+  const auto i8 = tensor_of<int8_t>(DType::i8, {1}), i8_b = tensor_of<int8_t>(DType::i8, {1});
+  EXPECT_THROWS(Status::unsupported, "all_reduce: tensors are i8", (all_reduce({i8.get(), i8_b.get()}), 0));
 }
 
 TEST(AllReduce, WrapsIntegersAround) {

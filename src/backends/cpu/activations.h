@@ -1,9 +1,10 @@
-// tanh, the logistic function and GELU, in operations that the compiler vectorises; off by a few
-// units of the last place.
+// The exponential function, the logarithm, tanh, the logistic function and GELU, in operations that
+// the compiler vectorises; off by a few units of the last place.
 #pragma once
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 
 namespace troika::cpu {
 
@@ -29,6 +30,37 @@ constexpr float kRounder = 12582912;  // 1.5 * 2^23: adding it rounds to a whole
   const float shifted = x * kLog2e + kRounder;
   const float n = shifted - kRounder;
   return exp_of_parts(shifted, (x - n * kLn2High) - n * kLn2Low);
+}
+
+// e^x for every x: 0 and infinity beyond the numbers that f32 has.
+[[gnu::always_inline]] inline float exp_of_any_lane(float x) {
+  const float root = exp_lane(0.5f * x);
+  return root * root;
+}
+
+// The natural logarithm, by the polynomial of Cephes (Moshier). -infinity at 0, NaN below; infinity
+// and NaN stay.
+[[gnu::always_inline]] inline float log_lane(float x) {
+  constexpr float kLeastNormal = 1.17549435e-38f, kSubnormalFactor = 8388608;  // 2^23
+  const bool is_subnormal = x < kLeastNormal;
+  const int32_t bits = std::bit_cast<int32_t>(is_subnormal ? x * kSubnormalFactor : x);
+  // x = m 2^e, with m from sqrt(1/2) to sqrt(2)
+  const int32_t shifted = bits - 0x3f3504f3;
+  const float e = static_cast<float>(shifted >> 23) - (is_subnormal ? 23.0f : 0.0f);
+  const float m = std::bit_cast<float>((shifted & 0x007fffff) + 0x3f3504f3) - 1, z = m * m;
+  float p = 7.0376836292e-2f;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  const float y = ((p * m * z + e * kLn2Low) - 0.5f * z + m) + e * kLn2High;
+  const float not_above = x == 0 ? -std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN();
+  const float above = x < std::numeric_limits<float>::infinity() ? y : x;
+  return x > 0 ? above : not_above;
 }
 
 [[gnu::always_inline]] inline float sigmoid_lane(float x) { return 1 / (1 + exp_lane(-x)); }

@@ -94,6 +94,10 @@ KernelChoice select_conv2d_input_gradient(const CpuDevice& device, const KernelR
   return onednn_choice(device, request, pd, {DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST}, {DNNL_ARG_DIFF_SRC});
 }
 
+KernelChoice select_conv_transpose2d(const CpuDevice& device, const KernelRequest& request) {
+  return select_conv2d_input_gradient(device, request);
+}
+
 KernelChoice select_conv2d_weight_gradient(const CpuDevice& device, const KernelRequest& request) {
   const Node& node = request.node;
   const TensorType &x = request.graph.type(node.inputs[0]), &dy = request.graph.type(node.inputs[1]);

@@ -73,7 +73,7 @@ void CpuDevice::copy_to_host(void* destination, const void* source, size_t bytes
 }
 void CpuDevice::copy(void* destination, const void* source, size_t bytes) { std::memcpy(destination, source, bytes); }
 void CpuDevice::enter_thread() { enter_team(share_.threads, share_.cores); }
-int CpuDevice::borrow_thread() { return limit_team(1); }
+int CpuDevice::borrow_thread() { return limit_team(std::max(1, share_.threads)); }
 void CpuDevice::return_thread(int earlier) { limit_team(earlier); }
 
 namespace {

@@ -1,6 +1,7 @@
 // relu, gelu, their gradients, add and fill: flat loops over whatever layout their inputs share,
 // padding included (it stays 0).
 #include "backends/cpu/activations.h"
+#include "backends/cpu/arithmetic.h"
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
 
@@ -126,6 +127,8 @@ KernelChoice select_gelu_gradient(const CpuDevice&, const KernelRequest& request
 }
 
 KernelChoice select_add(const CpuDevice&, const KernelRequest& request) {
+  if (request.graph.type(request.node.inputs[0]) != request.graph.type(request.node.inputs[1]))
+    return select_broadcast_add(request);
   // A blocked side wins: the plain one is reordered to it.
   const LayoutPtr layout = request.input_layouts[0] ? request.input_layouts[0] : request.input_layouts[1];
   const int64_t n = floats_in(request, request.node.inputs[0], layout);

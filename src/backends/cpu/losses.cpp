@@ -1,4 +1,5 @@
-// cross_entropy and mean_squared_error with their gradients: small, plain, accumulated in double.
+// cross_entropy, label_losses and mean_squared_error with their gradients: small, plain,
+// accumulated in double.
 #include <algorithm>
 #include <cmath>
 
@@ -81,6 +82,41 @@ class CrossEntropy {
 
 constexpr int64_t kRunLabels = 64;  // whose losses are added up before those of other runs, whatever the team
 
+// The gradient of the logits: a factor per label times (probability - what it should be).
+class LabelGradient {
+ public:
+  explicit LabelGradient(const KernelRequest& request)
+      : rows_(request.graph.type(request.node.inputs[loss::x]).shape),
+        form_(LabelSettings::of(request.node.attributes)) {
+    const double share = form_.smoothing / static_cast<double>(rows_.classes);
+    other_ = static_cast<float>(share);
+    own_ = static_cast<float>(1 - form_.smoothing + share);
+  }
+
+  template <typename FactorOf>
+  void write(void* const* in, float* dx, FactorOf factor_of) const {
+    const auto* probabilities = static_cast<const float*>(in[loss::x]);
+    const auto* labels = static_cast<const int32_t*>(in[loss::target]);
+    const int64_t classes = rows_.classes, step = rows_.inner;
+    parallel_for(rows_.labels(), kRunLabels, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i / step * classes * step + i % step;
+        const bool counts = labels[i] != form_.ignored;
+        const float factor = factor_of(i);
+        for (int64_t c = 0; c < classes; ++c) {
+          const int64_t at = first + c * step;
+          dx[at] = counts ? factor * (probabilities[at] - (labels[i] == c ? own_ : other_)) : 0.0f;
+        }
+      }
+    });
+  }
+
+ private:
+  const ClassRows rows_;
+  const LabelSettings form_;
+  float own_, other_;
+};
+
 }  // namespace
 
 // logits -> loss, correct, probabilities.
@@ -111,29 +147,41 @@ KernelChoice select_cross_entropy(const CpuDevice&, const KernelRequest& request
 }
 
 KernelChoice select_cross_entropy_gradient(const CpuDevice&, const KernelRequest& request) {
-  const ClassRows rows(request.graph.type(request.node.inputs[loss::x]).shape);
-  const auto form = LabelSettings::of(request.node.attributes);
-  const double share = form.smoothing / static_cast<double>(rows.classes);
-  const auto other = static_cast<float>(share), own = static_cast<float>(1 - form.smoothing + share);
+  const LabelGradient gradient(request);
   const GradientFactor factor_of(request, request.node.attributes.real("scale"));
   auto body = [=](void* const* in, void* const* out, void*) {
-    const auto* probabilities = static_cast<const float*>(in[loss::x]);
-    const auto* labels = static_cast<const int32_t*>(in[loss::target]);
-    auto* dx = static_cast<float*>(out[0]);
     const float factor = factor_of.read(in);
-    const int64_t classes = rows.classes, step = rows.inner;
-    parallel_for(rows.labels(), kRunLabels, [&](int64_t begin, int64_t end) {
+    gradient.write(in, static_cast<float*>(out[0]), [factor](int64_t) { return factor; });
+  };
+  KernelChoice choice = uniform_choice(request, nullptr, "cpu:cross_entropy_gradient", make_kernel(body));
+  choice.may_share = {{0, 0}};
+  return choice;
+}
+
+// logits -> losses, probabilities.
+KernelChoice select_label_losses(const CpuDevice&, const KernelRequest& request) {
+  const CrossEntropy cross_entropy(request);
+  auto body = [=](void* const* in, void* const* out, void*) {
+    parallel_for(cross_entropy.labels(), kRunLabels, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        const int64_t first = i / step * classes * step + i % step;
-        const bool counts = labels[i] != form.ignored;
-        for (int64_t c = 0; c < classes; ++c) {
-          const int64_t at = first + c * step;
-          dx[at] = counts ? factor * (probabilities[at] - (labels[i] == c ? own : other)) : 0.0f;
-        }
+        CrossEntropy::Sums sums;
+        cross_entropy.add(i, static_cast<const float*>(in[loss::x]), static_cast<const int32_t*>(in[loss::target]),
+                          static_cast<float*>(out[1]), sums);
+        static_cast<float*>(out[0])[i] = static_cast<float>(sums.loss);
       }
     });
   };
-  KernelChoice choice = uniform_choice(request, nullptr, "cpu:cross_entropy_gradient", make_kernel(body));
+  return uniform_choice(request, nullptr, "cpu:label_losses", make_kernel(body));
+}
+
+// probabilities, labels, gradients of the losses -> dx.
+KernelChoice select_label_losses_gradient(const CpuDevice&, const KernelRequest& request) {
+  const LabelGradient gradient(request);
+  auto body = [=](void* const* in, void* const* out, void*) {
+    const auto* of_losses = static_cast<const float*>(in[2]);
+    gradient.write(in, static_cast<float*>(out[0]), [=](int64_t i) { return of_losses[i]; });
+  };
+  KernelChoice choice = uniform_choice(request, nullptr, "cpu:label_losses_gradient", make_kernel(body));
   choice.may_share = {{0, 0}};
   return choice;
 }

@@ -9,6 +9,7 @@
 #include "backends/cpu/reorder.h"
 #include "backends/cpu/threads.h"
 #include "core/float16.h"
+#include "core/numbers.h"
 #include "core/text.h"
 #include "device/scratch.h"
 
@@ -140,7 +141,10 @@ void convert(DType from, const void* source, DType to, void* target, int64_t n) 
   else if (from == DType::f32 && to == DType::f16)
     convert_range(source, target, n, round_to_f16);
   else
-    throw Error(Status::internal, text("the CPU cannot cast ", name_of(from), " to ", name_of(to)));
+    parallel_for(n, kLowPrecisionGrain, [&](int64_t begin, int64_t end) {
+      convert_numbers(from, static_cast<const std::byte*>(source) + static_cast<size_t>(begin) * size_of(from), to,
+                      static_cast<std::byte*>(target) + static_cast<size_t>(begin) * size_of(to), end - begin);
+    });
 }
 
 bool has_low_operand(const KernelRequest& request) {
@@ -245,7 +249,8 @@ KernelChoice select_cast(const CpuDevice& device, const KernelRequest& request) 
   const TensorType &from = request.graph.type(request.node.inputs[0]),
                    &to = request.graph.type(request.node.outputs[0]);
   const LayoutPtr wide = in_f32(request.input_layouts[0]);
-  if (!orders_image(from, wide)) return select_cast_all(device, request);
+  if (!is_compute_dtype(from.dtype) || !is_compute_dtype(to.dtype) || !orders_image(from, wide))
+    return select_cast_all(device, request);
   const auto elements = static_cast<int64_t>(wide->bytes() / sizeof(float));
   auto body = [from = from.dtype, to = to.dtype, elements](void* const* in, void* const* out, void*) {
     convert(from, in[0], to, out[0], elements);

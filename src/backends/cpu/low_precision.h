@@ -27,7 +27,7 @@ KernelChoice select_low_reorder(const CpuDevice& device, const TensorType& type,
 // Widens [0, n) of 16-bit numbers on the calling thread alone.
 void widen(DType from, const void* source, float* target, int64_t n);
 
-// [0, n) from one type to the other; either may be f32.
+// [0, n) from one type to the other (core/numbers.h).
 void convert(DType from, const void* source, DType to, void* target, int64_t n);
 
 }  // namespace troika::cpu

@@ -69,6 +69,11 @@ inline auto linear_backward_weights(const dnnl::engine& engine, const dnnl::prim
   return TROIKA_ONEDNN_PD_HINT(inner_product_backward_weights, hint, x, dweight, dbias, dy);
 }
 
+inline auto matmul_forward(const dnnl::engine& engine, const dnnl::primitive_attr& attr, const Desc& a, const Desc& b,
+                           const Desc& y) {
+  return TROIKA_ONEDNN_PD(matmul, a, b, y);
+}
+
 struct PoolSettings {
   dnnl::algorithm algorithm;
   Desc x, y;

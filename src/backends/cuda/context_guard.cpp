@@ -55,13 +55,17 @@ PrimaryContext::PrimaryContext(int index) {
 
 PrimaryContext::~PrimaryContext() { Driver::get().release(device_); }
 
-ContextGuard::ContextGuard(const PrimaryContext& context) {
+void push_context(const PrimaryContext& context) {
   check_driver(Driver::get().push(context.handle()), "cuCtxPushCurrent");
 }
 
-ContextGuard::~ContextGuard() {
+void pop_context() {
   CUcontext context = nullptr;
   Driver::get().pop(&context);
 }
+
+ContextGuard::ContextGuard(const PrimaryContext& context) { push_context(context); }
+
+ContextGuard::~ContextGuard() { pop_context(); }
 
 }  // namespace troika::cuda

@@ -28,6 +28,10 @@ class PrimaryContext {
 
 using ContextPtr = std::shared_ptr<const PrimaryContext>;
 
+// Makes the context current on the calling thread, and puts back what was current before.
+void push_context(const PrimaryContext& context);
+void pop_context();
+
 // The runtime's cudaSetDevice would create a context on the GPU that it restores, even if the host
 // had never used that GPU. The driver's stack of contexts does not.
 class ContextGuard {

@@ -125,6 +125,10 @@ KernelChoice select_conv2d_input_gradient(CudaDevice& device, const KernelReques
   return choice;
 }
 
+KernelChoice select_conv_transpose2d(CudaDevice& device, const KernelRequest& request) {
+  return select_conv2d_input_gradient(device, request);
+}
+
 KernelChoice select_conv2d_weight_gradient(CudaDevice& device, const KernelRequest& request) {
   const TensorType &x = input_type(request, 0), &dy = input_type(request, 1);
   const Convolution v = Convolution::of(request.node, x.shape, dy.shape);

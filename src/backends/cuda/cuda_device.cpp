@@ -64,6 +64,11 @@ void CudaDevice::finish() {
   staging_->finish();
 }
 
+void CudaDevice::synchronize() {
+  const ContextGuard guard(*context_);
+  check(cudaStreamSynchronize(stream()), text("device ", id()));
+}
+
 void CudaDevice::copy(void* destination, const void* source, size_t bytes) {
   check_launch(cudaMemcpyAsync(destination, source, bytes, cudaMemcpyDeviceToDevice, stream()));
 }
@@ -71,6 +76,16 @@ void CudaDevice::copy(void* destination, const void* source, size_t bytes) {
 // The worker's thread is ours, so its current device may stay as it is set.
 void CudaDevice::enter_thread() {
   if (!is_plan_only()) check(cudaSetDevice(index_), text("device ", id()));
+}
+
+// Another thread's current device is the host's.
+int CudaDevice::borrow_thread() {
+  if (!is_plan_only()) push_context(*context_);
+  return 0;
+}
+
+void CudaDevice::return_thread(int) {
+  if (!is_plan_only()) pop_context();
 }
 
 std::unique_ptr<Readback> CudaDevice::create_readback(size_t capacity) {

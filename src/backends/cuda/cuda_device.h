@@ -29,8 +29,11 @@ class CudaDevice : public Device, public std::enable_shared_from_this<CudaDevice
   void copy_from_host(void* destination, const void* source, size_t bytes) override;
   void copy_to_host(void* destination, const void* source, size_t bytes) override;
   void finish() override;
+  void synchronize() override;
   void copy(void* destination, const void* source, size_t bytes) override;
   void enter_thread() override;
+  int borrow_thread() override;
+  void return_thread(int earlier) override;
   std::unique_ptr<Readback> create_readback(size_t capacity) override;
   bool runs_ahead() const override { return true; }
   size_t room_for_samples() const override;

@@ -1,45 +1,13 @@
 // relu, gelu, their gradients, add, cast and fill: flat loops over images in any layout, 16 bytes
 // per thread at a time.
+#include "backends/cuda/arithmetic.h"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/maps.cuh"
 
 namespace troika::cuda {
 namespace {
-
-// Elements of which neither type has more than 16 bytes.
-template <typename From, typename To>
-constexpr int kCommonPack = kPack<From> < kPack<To> ? kPack<From> : kPack<To>;
-
-// y = f(x), element by element; y may be x. Elements that do not fill a pack come last.
-template <typename From, typename To, typename F>
-__global__ void __launch_bounds__(kThreads) map_kernel(const From* x, To* y, int64_t n, F f) {
-  constexpr int kN = kCommonPack<From, To>;
-  const int64_t first = first_index(), step = index_step(), packs = n / kN;
-  for (int64_t i = first; i < packs; i += step) {
-    const auto a = reinterpret_cast<const Pack<From, kN>*>(x)[i];
-    Pack<To, kN> result;
-#pragma unroll
-    for (int k = 0; k < kN; ++k) result.v[k] = f(a.v[k]);
-    reinterpret_cast<Pack<To, kN>*>(y)[i] = result;
-  }
-  for (int64_t i = packs * kN + first; i < n; i += step) y[i] = f(x[i]);
-}
-
-// y = f(a, b), the same way; y may be a or b.
-template <typename T, typename F>
-__global__ void __launch_bounds__(kThreads) map_pair_kernel(const T* a, const T* b, T* y, int64_t n, F f) {
-  constexpr int kN = kPack<T>;
-  const int64_t first = first_index(), step = index_step(), packs = n / kN;
-  for (int64_t i = first; i < packs; i += step) {
-    const auto p = reinterpret_cast<const Pack<T, kN>*>(a)[i], q = reinterpret_cast<const Pack<T, kN>*>(b)[i];
-    Pack<T, kN> result;
-#pragma unroll
-    for (int k = 0; k < kN; ++k) result.v[k] = f(p.v[k], q.v[k]);
-    reinterpret_cast<Pack<T, kN>*>(y)[i] = result;
-  }
-  for (int64_t i = packs * kN + first; i < n; i += step) y[i] = f(a[i], b[i]);
-}
 
 struct Rows {
   static constexpr int kMost = 128;
@@ -112,21 +80,6 @@ struct Cast {
   }
 };
 
-template <typename From, typename To, typename F>
-std::unique_ptr<Kernel> make_map(const CudaDevice& device, int64_t n, F f) {
-  return make_kernel(device, [n, f](const Arguments& a, cudaStream_t stream) {
-    const unsigned blocks = blocks_for(n / kCommonPack<From, To>);
-    map_kernel<<<blocks, kThreads, 0, stream>>>(a.in<From>(0), a.out<To>(0), n, f);
-  });
-}
-
-template <typename T, typename F>
-std::unique_ptr<Kernel> make_map_pair(const CudaDevice& device, int64_t n, F f) {
-  return make_kernel(device, [n, f](const Arguments& a, cudaStream_t stream) {
-    map_pair_kernel<<<blocks_for(n / kPack<T>), kThreads, 0, stream>>>(a.in<T>(0), a.in<T>(1), a.out<T>(0), n, f);
-  });
-}
-
 constexpr int kCastPack = 4;
 constexpr int64_t kMostCastBlocks = 128;  // for a tensor
 
@@ -156,6 +109,67 @@ __global__ void __launch_bounds__(kThreads) casts_kernel(const __grid_constant__
   }
   const int64_t rest = count / kCastPack * kCastPack + first_index();
   if (rest < count) to[rest] = from_float<T>(to_float(from[rest]));
+}
+
+// Converts numbers as core/numbers.h says.
+template <typename T>
+constexpr bool kIsInteger = std::is_integral_v<T>;
+
+template <typename To, typename From>
+__device__ To number_as(From x) {
+  if constexpr (kIsInteger<From> && kIsInteger<To>) {
+    const auto wide = static_cast<int64_t>(x);
+    if constexpr (sizeof(To) == sizeof(int64_t)) return wide;
+    constexpr int64_t kLeast = std::is_signed_v<To> ? INT32_MIN : 0, kMost = std::is_signed_v<To> ? INT32_MAX : 255;
+    return static_cast<To>(wide < kLeast ? kLeast : wide > kMost ? kMost : wide);
+  } else if constexpr (kIsInteger<From>) {
+    return from_float<To>(static_cast<float>(x));
+  } else {
+    const float v = to_float(x);
+    constexpr float kAbove = sizeof(To) == 8 ? 9223372036854775808.0f : sizeof(To) == 4 ? 2147483648.0f : 255.0f;
+    if (v != v) return 0;
+    if (v >= kAbove) return sizeof(To) == 8 ? To(INT64_MAX) : sizeof(To) == 4 ? To(INT32_MAX) : To(255);
+    if constexpr (!std::is_signed_v<To>) {
+      if (v <= 0) return 0;
+    } else if (v <= -kAbove) {
+      return sizeof(To) == 8 ? To(INT64_MIN) : To(INT32_MIN);
+    }
+    return static_cast<To>(v);
+  }
+}
+
+template <typename From, typename To>
+__global__ void __launch_bounds__(kThreads) convert_kernel(const From* __restrict__ x, To* __restrict__ y, int64_t n) {
+  for (int64_t i = first_index(); i < n; i += index_step()) y[i] = number_as<To>(x[i]);
+}
+
+// Calls f with a value of any type that cast knows.
+template <typename F>
+auto with_any_type(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::i32: return f(int32_t{});
+    case DType::i64: return f(int64_t{});
+    case DType::u8: return f(uint8_t{});
+    default: return with_type(dtype, f);
+  }
+}
+
+KernelChoice choose_integer_cast(CudaDevice& device, const KernelRequest& request) {
+  const int64_t n = output_type(request, 0).shape.elements();
+  const DType from = input_type(request, 0).dtype, to = output_type(request, 0).dtype;
+  auto kernel = with_any_type(from, [&](auto source) {
+    return with_any_type(to, [&](auto target) -> std::unique_ptr<Kernel> {
+      using S = decltype(source);
+      using T = decltype(target);
+      if constexpr (kIsInteger<S> || kIsInteger<T>)
+        return make_kernel(device, [n](const Arguments& a, cudaStream_t stream) {
+          convert_kernel<S, T><<<blocks_for(n), kThreads, 0, stream>>>(a.in<S>(0), a.out<T>(0), n);
+        });
+      else
+        throw Error(Status::internal, "a cast between floating-point types came the wrong way");
+    });
+  });
+  return plain_choice(request, text("cuda:own:", name_of(from), "_to_", name_of(to)), std::move(kernel));
 }
 
 }  // namespace
@@ -211,6 +225,7 @@ KernelChoice select_gelu_gradient(CudaDevice& device, const KernelRequest& reque
 }
 
 KernelChoice select_add(CudaDevice& device, const KernelRequest& request) {
+  if (input_type(request, 0) != input_type(request, 1)) return select_broadcast_add(device, request);
   const TensorType& type = output_type(request, 0);
   auto kernel = with_type(type.dtype, [&](auto zero) {
     return make_map_pair<decltype(zero)>(device, type.shape.elements(), Add{request.node.attributes.flag("relu")});
@@ -250,6 +265,7 @@ KernelChoice select_cast_all(CudaDevice& device, const KernelRequest& request) {
 KernelChoice select_cast(CudaDevice& device, const KernelRequest& request) {
   const int64_t n = output_type(request, 0).shape.elements();
   const DType from = input_type(request, 0).dtype, to = output_type(request, 0).dtype;
+  if (!is_compute_dtype(from) || !is_compute_dtype(to)) return choose_integer_cast(device, request);
   auto kernel = with_type(from, [&](auto source) {
     return with_type(to, [&](auto target) {
       return make_map<decltype(source), decltype(target)>(device, n, Cast<decltype(target)>{});

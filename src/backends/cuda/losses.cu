@@ -1,4 +1,5 @@
-// cross_entropy and mean_squared_error with their gradients, in f32; sums in f64, in a fixed order.
+// cross_entropy, label_losses and mean_squared_error with their gradients, in f32; sums in f64, in
+// a fixed order.
 #include "backends/cuda/block_sum.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -63,11 +64,12 @@ template <int kLanes>
 constexpr int kRows = kRowThreads<kLanes> / kLanes;
 constexpr int64_t kShortRow = 64;  // classes
 
-// logits -> probabilities, and a loss and a number of correct labels per block.
+// logits -> probabilities, and a loss and a number of correct labels per block; if `each` is not
+// null, the loss of each label instead.
 template <int kLanes>
 __global__ void __launch_bounds__(kRowThreads<kLanes>)
     cross_entropy_kernel(const float* __restrict__ logits, const int32_t* labels, float* __restrict__ probabilities,
-                         const __grid_constant__ Labels form, double* losses, int64_t* corrects) {
+                         const __grid_constant__ Labels form, double* losses, int64_t* corrects, float* each) {
   __shared__ double loss_slots[kRowThreads<kLanes>];
   __shared__ int64_t correct_slots[kRowThreads<kLanes>];
   const int lane = threadIdx.x % kLanes;
@@ -116,13 +118,18 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
     for (int64_t c = lane; c < classes; c += kLanes)
       probabilities[first_logit + c * apart] = expf(x[c * apart] - most) * scale;
     const int32_t label = labels[row];
-    if (lane == 0 && form.counts(label)) {
+    if (lane != 0) continue;
+    double of_label = 0;
+    if (form.counts(label)) {
       const double own = log(sum) - (static_cast<double>(x[label * apart]) - most);
       const double mean = log(sum) - sum_of_logits / static_cast<double>(classes);
-      loss += form.smoothing > 0 ? (1 - form.smoothing) * own + form.smoothing * mean : own;
+      of_label = form.smoothing > 0 ? (1 - form.smoothing) * own + form.smoothing * mean : own;
       correct += best == label && !isnan(sum);
     }
+    loss += of_label;
+    if (each) each[row] = static_cast<float>(of_label);
   }
+  if (each) return;
   loss = block_sum(loss, loss_slots);
   correct = block_sum(correct, correct_slots);
   if (threadIdx.x == 0) {
@@ -133,8 +140,11 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
 
 // The factor of a gradient. Pointers are null if there is no loss scale, or no weight of a label.
 struct Factor {
-  const float *loss_scale, *label_weight;
-  float scale;
+  const float *loss_scale = nullptr, *label_weight = nullptr;
+  float scale = 1;
+  const float* each = nullptr;  // the factors of labels that have their own
+
+  explicit Factor(const float* of_labels) : each(of_labels) {}
 
   Factor(const Arguments& a, float s)
       : loss_scale(a.inputs.size() > loss::loss_scale ? a.in<float>(loss::loss_scale) : nullptr),
@@ -159,8 +169,10 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t i = first_index(); i < form.count * form.classes; i += index_step()) {
     const int64_t run = is_last ? i : i / form.inner;
     const int64_t row = run / form.classes, c = run - row * form.classes;
-    const int32_t label = labels[is_last ? row : row * form.inner + i % form.inner];
-    dx[i] = form.counts(label) ? s * (probabilities[i] - (label == c ? form.own : form.other)) : 0.0f;
+    const int64_t place = is_last ? row : row * form.inner + i % form.inner;
+    const int32_t label = labels[place];
+    const float f = factor.each ? factor.each[place] : s;
+    dx[i] = form.counts(label) ? f * (probabilities[i] - (label == c ? form.own : form.other)) : 0.0f;
   }
 }
 
@@ -193,12 +205,32 @@ KernelChoice choose_cross_entropy(CudaDevice& device, const KernelRequest& reque
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
     int64_t* corrects = blocks == 1 ? a.out<int64_t>(1) : reinterpret_cast<int64_t*>(losses + blocks);
     cross_entropy_kernel<kLanes><<<blocks, kRowThreads<kLanes>, 0, stream>>>(
-        a.in<float>(loss::x), a.in<int32_t>(loss::target), a.out<float>(loss::probabilities), form, losses, corrects);
+        a.in<float>(loss::x), a.in<int32_t>(loss::target), a.out<float>(loss::probabilities), form, losses, corrects,
+        nullptr);
     if (blocks > 1)
       sum_parts_kernel<<<1, kThreads, 0, stream>>>(losses, corrects, blocks, a.out<double>(0), a.out<int64_t>(1));
   });
   KernelChoice choice = plain_choice(request, std::move(name), std::move(kernel));
   if (blocks > 1) choice.scratch_bytes = blocks * (sizeof(double) + sizeof(int64_t));
+  return choice;
+}
+
+// factor_of(arguments) returns the Factor.
+template <typename FactorOf>
+KernelChoice choose_label_gradient(CudaDevice& device, const KernelRequest& request, FactorOf factor_of) {
+  const Labels form(request);
+  const unsigned blocks = blocks_for(form.count * form.classes);
+  auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
+    const Factor factor = factor_of(a);
+    if (form.inner == 1)
+      cross_entropy_gradient_kernel<true><<<blocks, kThreads, 0, stream>>>(
+          a.in<float>(loss::x), a.in<int32_t>(loss::target), factor, a.out<float>(0), form);
+    else
+      cross_entropy_gradient_kernel<false><<<blocks, kThreads, 0, stream>>>(
+          a.in<float>(loss::x), a.in<int32_t>(loss::target), factor, a.out<float>(0), form);
+  });
+  KernelChoice choice = plain_choice(request, text("cuda:own:", request.node.op), std::move(kernel));
+  choice.may_share = {{0, 0}};
   return choice;
 }
 
@@ -212,21 +244,32 @@ KernelChoice select_cross_entropy(CudaDevice& device, const KernelRequest& reque
 }
 
 KernelChoice select_cross_entropy_gradient(CudaDevice& device, const KernelRequest& request) {
-  const Labels form(request);
   const auto scale = static_cast<float>(request.node.attributes.real("scale"));
-  const unsigned blocks = blocks_for(form.count * form.classes);
+  return choose_label_gradient(device, request, [scale](const Arguments& a) { return Factor(a, scale); });
+}
+
+// logits -> losses, probabilities.
+KernelChoice select_label_losses(CudaDevice& device, const KernelRequest& request) {
+  const Labels form(request);
+  auto launch = [form](auto lanes, const Arguments& a, cudaStream_t stream) {
+    constexpr int kLanes = decltype(lanes)::value;
+    cross_entropy_kernel<kLanes>
+        <<<blocks_for(form.count, kRows<kLanes>, kMostParts), kRowThreads<kLanes>, 0, stream>>>(
+            a.in<float>(loss::x), a.in<int32_t>(loss::target), a.out<float>(1), form, nullptr, nullptr,
+            a.out<float>(0));
+  };
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
-    const Factor factor(a, scale);
-    if (form.inner == 1)
-      cross_entropy_gradient_kernel<true><<<blocks, kThreads, 0, stream>>>(
-          a.in<float>(loss::x), a.in<int32_t>(loss::target), factor, a.out<float>(0), form);
+    if (form.classes <= kShortRow)
+      launch(std::integral_constant<int, 4>{}, a, stream);
     else
-      cross_entropy_gradient_kernel<false><<<blocks, kThreads, 0, stream>>>(
-          a.in<float>(loss::x), a.in<int32_t>(loss::target), factor, a.out<float>(0), form);
+      launch(std::integral_constant<int, 32>{}, a, stream);
   });
-  KernelChoice choice = plain_choice(request, "cuda:own:cross_entropy_gradient", std::move(kernel));
-  choice.may_share = {{0, 0}};
-  return choice;
+  return plain_choice(request, "cuda:own:label_losses", std::move(kernel));
+}
+
+// probabilities, labels, gradients of the losses -> dx.
+KernelChoice select_label_losses_gradient(CudaDevice& device, const KernelRequest& request) {
+  return choose_label_gradient(device, request, [](const Arguments& a) { return Factor(a.in<float>(2)); });
 }
 
 // outputs [n, ...], targets [n, ...] -> loss.

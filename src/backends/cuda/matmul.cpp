@@ -10,7 +10,6 @@ namespace {
 
 constexpr const char* kWhat = "a matrix product";
 constexpr uint64_t kMostWorkspace = 32 << 20;
-constexpr uint32_t kMatrixAlignment = 16;  // of addresses, in bytes; allocations have 64
 
 cudaDataType_t blas_type_of(DType dtype) {
   switch (dtype) {
@@ -100,7 +99,7 @@ std::unique_ptr<Matmul> Matmul::create(const CudaDevice& device, const Product& 
   set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, kMostWorkspace);
   for (auto attribute : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    set(preference, attribute, kMatrixAlignment);
+    set(preference, attribute, p.alignment);
   // Partial sums stay f32.
   const uint32_t schemes =
       p.out == DType::f32 ? CUBLASLT_REDUCTION_SCHEME_MASK : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;

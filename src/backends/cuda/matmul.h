@@ -10,6 +10,8 @@
 
 namespace troika::cuda {
 
+constexpr uint32_t kMatrixAlignment = 16;  // of addresses, in bytes; allocations have 64
+
 // d[m, n] = a[m, k] b[k, n]. If transposed, a is stored as [k, m] and b as [n, k].
 struct Product {
   int64_t m, n, k;
@@ -23,6 +25,7 @@ struct Product {
     add_bias,  // d[i, j] += vector[j]
     sum_a,     // vector[i] = the sum over k of a[i, k]
   } epilogue = Epilogue::none;
+  uint32_t alignment = kMatrixAlignment;  // that the matrices have at least
 };
 
 class Matmul {

@@ -1,4 +1,4 @@
-// conv2d and its gradients: one loop nest that visits every product,
+// conv2d, its gradients and conv_transpose2d: one loop nest that visits every product,
 // y[n, k, i, j] += x[n, c, h, w] * weight[k, c', p, q].
 #include "conformance/reference/reference.h"
 #include "ops/window.h"
@@ -61,6 +61,7 @@ void add_convolution_references(ReferenceTable& table) {
   table["conv2d"] = conv2d;
   table["conv2d_input_gradient"] = conv2d_input_gradient;
   table["conv2d_weight_gradient"] = conv2d_weight_gradient;
+  table["conv_transpose2d"] = conv2d_input_gradient;  // by definition
 }
 
 }  // namespace troika

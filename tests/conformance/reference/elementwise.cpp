@@ -1,4 +1,4 @@
-// relu, gelu, add, reshape, cast, crop, dropout, fill, sample_order and gather_samples.
+// relu, gelu, reshape, cast, crop, dropout, fill, sample_order and gather_samples.
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -27,13 +27,6 @@ void gelu_gradient(const Node&, const ReferenceInputs& in, const ReferenceOutput
   for (int64_t i = 0; i < in[0]->elements(); ++i) {
     const double x = (*in[0])[i], density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
     (*out[0])[i] = (*in[1])[i] * (normal_distribution(x) + x * density);
-  }
-}
-
-void add(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  for (int64_t i = 0; i < in[0]->elements(); ++i) {
-    const double sum = (*in[0])[i] + (*in[1])[i];
-    (*out[0])[i] = node.attributes.flag("relu") && sum < 0 ? 0 : sum;
   }
 }
 
@@ -179,7 +172,6 @@ void add_elementwise_references(ReferenceTable& table) {
   table["relu_gradient"] = relu_gradient;
   table["gelu"] = gelu;
   table["gelu_gradient"] = gelu_gradient;
-  table["add"] = add;
   table["reshape"] = reshape;
   table["cast"] = table["cast_all"] = cast;
   table["crop"] = crop;

@@ -1,4 +1,4 @@
-// cross_entropy and mean_squared_error, and their gradients; own_loss.
+// cross_entropy, label_losses and mean_squared_error, and their gradients; own_loss.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,9 @@ double smoothing_of(const Node& node) {
   return node.attributes.has("smoothing") ? node.attributes.real("smoothing") : 0;
 }
 
-void cross_entropy(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+// Adds a label's loss with add(label's place, loss, whether its class has the largest logit).
+template <typename Add>
+void each_label(const Node& node, const ReferenceInputs& in, Array& probabilities, Add add) {
   const Array &x = *in[0], &labels = *in[1];
   const Logits logits(x.shape);
   const int64_t classes = logits.classes;
@@ -35,16 +37,28 @@ void cross_entropy(const Node& node, const ReferenceInputs& in, const ReferenceO
     double sum = 0;
     for (double logit : row) sum += std::exp(logit - most);
     for (int64_t c = 0; c < classes; ++c)
-      (*out[2])[logits.at(n, c)] = std::exp(row[static_cast<size_t>(c)] - most) / sum;
+      probabilities[logits.at(n, c)] = std::exp(row[static_cast<size_t>(c)] - most) / sum;
     const auto label = static_cast<int64_t>(labels[n]);
     if (is_ignored(node, label)) continue;
+    double loss = 0;
     for (int64_t c = 0; c < classes; ++c) {
       const double target = (label == c ? 1 - smoothing : 0) + smoothing / static_cast<double>(classes);
-      (*out[0])[0] += target * (std::log(sum) + most - row[static_cast<size_t>(c)]);
+      loss += target * (std::log(sum) + most - row[static_cast<size_t>(c)]);
     }
     // The first of equal logits counts as the maximum.
-    (*out[1])[0] += std::max_element(row.begin(), row.end()) - row.begin() == label;
+    add(n, loss, std::max_element(row.begin(), row.end()) - row.begin() == label);
   }
+}
+
+void cross_entropy(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  each_label(node, in, *out[2], [&](int64_t, double loss, bool is_correct) {
+    (*out[0])[0] += loss;
+    (*out[1])[0] += is_correct;
+  });
+}
+
+void label_losses(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  each_label(node, in, *out[1], [&](int64_t label, double loss, bool) { (*out[0])[label] = loss; });
 }
 
 // Returns the attribute `scale`, times the loss scale and the weight of a label, if the node has
@@ -56,7 +70,9 @@ double scale_of(const Node& node, const ReferenceInputs& in) {
   return scale;
 }
 
-void cross_entropy_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+// factor_of(label's place) returns the number that multiplies a label's gradients.
+template <typename FactorOf>
+void label_gradients(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out, FactorOf factor_of) {
   const Array &probabilities = *in[0], &labels = *in[1];
   const Logits logits(probabilities.shape);
   const double smoothing = smoothing_of(node);
@@ -65,8 +81,16 @@ void cross_entropy_gradient(const Node& node, const ReferenceInputs& in, const R
       const auto label = static_cast<int64_t>(labels[n]);
       const double target = (label == c ? 1 - smoothing : 0) + smoothing / static_cast<double>(logits.classes);
       const int64_t at = logits.at(n, c);
-      (*out[0])[at] = is_ignored(node, label) ? 0 : scale_of(node, in) * (probabilities[at] - target);
+      (*out[0])[at] = is_ignored(node, label) ? 0 : factor_of(n) * (probabilities[at] - target);
     }
+}
+
+void cross_entropy_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  label_gradients(node, in, out, [&](int64_t) { return scale_of(node, in); });
+}
+
+void label_losses_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  label_gradients(node, in, out, [&](int64_t label) { return (*in[2])[label]; });
 }
 
 // Returns the number of values per sample.
@@ -99,6 +123,8 @@ void add_loss_references(ReferenceTable& table) {
   table["batch_results"] = batch_results;
   table["cross_entropy"] = cross_entropy;
   table["cross_entropy_gradient"] = cross_entropy_gradient;
+  table["label_losses"] = label_losses;
+  table["label_losses_gradient"] = label_losses_gradient;
   table["mean_squared_error"] = mean_squared_error;
   table["own_loss"] = own_loss;
   table["mean_squared_error_gradient"] = mean_squared_error_gradient;

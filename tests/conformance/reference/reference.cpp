@@ -16,6 +16,9 @@ const ReferenceTable& reference_kernels() {
     add_batch_norm_references(t);
     add_pooling_references(t);
     add_elementwise_references(t);
+    add_pointwise_references(t);
+    add_arithmetic_references(t);
+    add_row_references(t);
     add_loss_references(t);
     add_recurrent_references(t);
     add_optimizer_references(t);

@@ -103,6 +103,35 @@ constexpr const char* to_string(Initializer value) noexcept {
   return "?";
 }
 
+/** Relations of Tensor::compare. */
+enum class Relation : std::int32_t {
+  /** a == b */
+  equal = TROIKA_RELATION_EQUAL,
+  /** a != b; the only relation that holds with NaN */
+  not_equal = TROIKA_RELATION_NOT_EQUAL,
+  /** a < b */
+  less = TROIKA_RELATION_LESS,
+  /** a <= b */
+  less_or_equal = TROIKA_RELATION_LESS_OR_EQUAL,
+  /** a > b */
+  greater = TROIKA_RELATION_GREATER,
+  /** a >= b */
+  greater_or_equal = TROIKA_RELATION_GREATER_OR_EQUAL,
+};
+
+/** Returns the name of an enumerator, such as "equal"; "?" for others. */
+constexpr const char* to_string(Relation value) noexcept {
+  switch (value) {
+    case Relation::equal: return "equal";
+    case Relation::not_equal: return "not_equal";
+    case Relation::less: return "less";
+    case Relation::less_or_equal: return "less_or_equal";
+    case Relation::greater: return "greater";
+    case Relation::greater_or_equal: return "greater_or_equal";
+  }
+  return "?";
+}
+
 /** Statuses. */
 enum class Status : std::int32_t {
   /** Success. */

@@ -56,6 +56,28 @@ namespace Troika
         XavierUniform = 7,
     }
 
+    /// <summary>Relations of Tensor.Compare.</summary>
+    public enum Relation
+    {
+        /// <summary>a == b</summary>
+        Equal = 1,
+
+        /// <summary>a != b; the only relation that holds with NaN</summary>
+        NotEqual = 2,
+
+        /// <summary>a &lt; b</summary>
+        Less = 3,
+
+        /// <summary>a &lt;= b</summary>
+        LessOrEqual = 4,
+
+        /// <summary>a &gt; b</summary>
+        Greater = 5,
+
+        /// <summary>a &gt;= b</summary>
+        GreaterOrEqual = 6,
+    }
+
     /// <summary>Statuses.</summary>
     public enum Status
     {

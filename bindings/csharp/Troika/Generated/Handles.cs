@@ -31,6 +31,13 @@ namespace Troika.Native
         protected override void Destroy(IntPtr value) => NativeMethods.troika_batch_destroy(value);
     }
 
+    /// <summary>A record of operations. It holds the tensors that it has recorded until it is
+    /// destroyed.</summary>
+    internal sealed class GradientsHandle : NativeHandle
+    {
+        protected override void Destroy(IntPtr value) => NativeMethods.troika_gradients_destroy(value);
+    }
+
     /// <summary>The processes of a job. Counted: trainers keep their group alive.</summary>
     internal sealed class GroupHandle : NativeHandle
     {

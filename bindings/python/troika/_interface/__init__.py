@@ -9,10 +9,12 @@ from troika._interface import status
 from troika._interface import context
 from troika._interface import device
 from troika._interface import tensor
+from troika._interface import gradients
 from troika._interface import group
 from troika._interface import trainer_options
 from troika._interface import data
 from troika._interface import model
+from troika._interface import operations
 from troika._interface import trainer
 from troika._interface import plan
 from troika._interface import pending
@@ -24,10 +26,12 @@ from troika._interface.status import *  # pylint: disable=wildcard-import
 from troika._interface.context import *  # pylint: disable=wildcard-import
 from troika._interface.device import *  # pylint: disable=wildcard-import
 from troika._interface.tensor import *  # pylint: disable=wildcard-import
+from troika._interface.gradients import *  # pylint: disable=wildcard-import
 from troika._interface.group import *  # pylint: disable=wildcard-import
 from troika._interface.trainer_options import *  # pylint: disable=wildcard-import
 from troika._interface.data import *  # pylint: disable=wildcard-import
 from troika._interface.model import *  # pylint: disable=wildcard-import
+from troika._interface.operations import *  # pylint: disable=wildcard-import
 from troika._interface.trainer import *  # pylint: disable=wildcard-import
 from troika._interface.plan import *  # pylint: disable=wildcard-import
 from troika._interface.pending import *  # pylint: disable=wildcard-import
@@ -41,10 +45,12 @@ MEANINGS = {
     **context.MEANINGS,
     **device.MEANINGS,
     **tensor.MEANINGS,
+    **gradients.MEANINGS,
     **group.MEANINGS,
     **trainer_options.MEANINGS,
     **data.MEANINGS,
     **model.MEANINGS,
+    **operations.MEANINGS,
     **trainer.MEANINGS,
     **plan.MEANINGS,
     **pending.MEANINGS,
@@ -59,10 +65,12 @@ RESULTS = {
     **context.RESULTS,
     **device.RESULTS,
     **tensor.RESULTS,
+    **gradients.RESULTS,
     **group.RESULTS,
     **trainer_options.RESULTS,
     **data.RESULTS,
     **model.RESULTS,
+    **operations.RESULTS,
     **trainer.RESULTS,
     **plan.RESULTS,
     **pending.RESULTS,
@@ -77,10 +85,12 @@ FUNCTIONS = {
     **context.FUNCTIONS,
     **device.FUNCTIONS,
     **tensor.FUNCTIONS,
+    **gradients.FUNCTIONS,
     **group.FUNCTIONS,
     **trainer_options.FUNCTIONS,
     **data.FUNCTIONS,
     **model.FUNCTIONS,
+    **operations.FUNCTIONS,
     **trainer.FUNCTIONS,
     **plan.FUNCTIONS,
     **pending.FUNCTIONS,
