@@ -34,7 +34,7 @@ int64_t find_classes(const Model& model, const std::string& path) {
 }
 
 // Creates the model with --classes outputs, or as many as its weights file has.
-Model create_model(const Context& context, const EvaluateOptions& options, troika_dataset_info info) {
+Model create_evaluated(const Context& context, const EvaluateOptions& options, troika_dataset_info info) {
   const int64_t labels = info.classes;
   info.classes = options.data.resolved_classes(labels);
   Model model = create_model_for(context, options.model, info);
@@ -52,7 +52,7 @@ int evaluate(const EvaluateOptions& options) {
   const Context context = create_context(options.threads);
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
   const Samples test = open_samples(context, options.data, Split::test);
-  const Model model = create_model(context, options, test.info);
+  const Model model = create_evaluated(context, options, test.info);
   call(troika_model_load, model.get(), options.weights.c_str(), static_cast<const troika_load_options*>(nullptr),
        static_cast<troika_load_report*>(nullptr));
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;

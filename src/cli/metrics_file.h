@@ -19,6 +19,8 @@ struct EpochMetrics {
   double images_per_second = NAN, seconds = NAN;  // of training, without the evaluation
   double learning_rate = NAN;                     // of the epoch's last step
   double test_images_per_second = NAN;            // not in metrics.csv
+
+  bool is_evaluated() const { return !std::isnan(test_loss); }
 };
 
 // Reads the rows of the first `epochs` epochs; later rows belong to work that a crash has lost. A

@@ -99,7 +99,8 @@ void check_part(const std::string& option, double value) {
 }  // namespace
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options) {
-  command.option("--optimizer", options.name, names_of_optimizers());
+  command.option("--optimizer", options.name,
+                 names_of_optimizers() + (options.name.empty() ? "; if it is not given: adam, or sgd with --lr or --momentum" : ""));
   // A command with a rate of its own shows that rate.
   const bool has_rate = !std::isnan(options.learning_rate);
   command.option("--lr", options.learning_rate,
@@ -123,6 +124,10 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
 }
 
 void complete_optimizer(OptimizerOptions& options) {
+  // Most people who choose a rate or momentum by themselves mean SGD. Without a choice, a run should
+  // learn from its first epoch on, whatever the model.
+  if (options.name.empty())
+    options.name = std::isnan(options.learning_rate) && options.momentum == 0 && !options.nesterov ? "adam" : "sgd";
   const Optimizer& optimizer = find_optimizer(options.name);
   if (std::isnan(options.learning_rate)) options.learning_rate = optimizer.learning_rate;
   check_number("--lr", options.learning_rate);

@@ -1,6 +1,5 @@
 // `troika plan`: a table of what a training step takes on each mesh of devices, which need not
 // exist.
-#include <charconv>
 #include <iostream>
 #include <memory>
 
@@ -19,33 +18,16 @@ namespace troika::cli {
 namespace {
 
 struct PlanOptions {
-  std::string model, memory = "141GB", precision = "f32", layer_schedule = "1f1b";
+  std::string model, precision = "f32", layer_schedule = "1f1b";
   OptimizerOptions optimizer;
   ReplicationOptions replication;
   RecomputeOptions recompute;
   ScaleOptions scale;
   std::string link = "450";
   int devices = 1, batch = 256, micro_batches = 1, layer_chunks = 1, size = 0;
-  int64_t bucket_bytes = 1048576;
+  int64_t bucket_bytes = 1048576, memory = 141000000000;
   double tflops = 0, memory_bandwidth = 4800, latency = 2;
 };
-
-// "80GB", "80GiB", "512MB" or bytes.
-int64_t parse_bytes(const std::string& text) {
-  constexpr struct {
-    const char* name;
-    double bytes;
-  } kUnits[] = {{"", 1},      {"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
-                {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1024.0 * (1 << 30)}};
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec == std::errc())
-    for (const auto& unit : kUnits)
-      if (std::string(read.ptr, end) == unit.name && number * unit.bytes >= 1 && number * unit.bytes < 1e18)
-        return static_cast<int64_t>(number * unit.bytes);
-  refuse_value("--memory", text, "bytes, such as 80GB, 80GiB or 512MB");
-}
 
 // Returns three digits and a unit: 2.75 GB.
 std::string scaled(double number, const std::vector<const char*>& units) {
@@ -90,6 +72,7 @@ troika_plan_options read_options(const PlanOptions& options, const troika_traine
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
+  if (options.memory < 1) refuse_value("--memory", options.memory, "at least 1");
   need("--tflops", options.tflops, 0);
   need("--memory-bandwidth", options.memory_bandwidth, 1e-3);
   need("--latency", options.latency, 0);
@@ -99,7 +82,7 @@ troika_plan_options read_options(const PlanOptions& options, const troika_traine
   out.devices = options.devices;
   out.batch = options.batch;
   out.trainer = &step;
-  out.memory_bytes = parse_bytes(options.memory);
+  out.memory_bytes = options.memory;
   if (options.tflops > 0) out.operations_per_second = 1e12 * options.tflops;
   out.memory_bandwidth = 1e9 * options.memory_bandwidth;
   out.link_bandwidth = parse_rate("--link", options.link);
@@ -142,8 +125,7 @@ int plan(PlanOptions& options) {
   const Context context = create_context();
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   if (options.size > 0) model_options.input_height = model_options.input_width = options.size;
-  Model model;
-  call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
+  const Model model = create_model(context, options.model, model_options);
 
   if (options.scale.nodes > 0) {
     std::cout << formatted("%s, batch %d in %s, %d %s\n", options.model.c_str(), options.batch,
@@ -167,13 +149,13 @@ int plan(PlanOptions& options) {
     const troika_status status = troika_plan_estimate(model.get(), &plan_options, &mesh, &found, &error);
     if (status == TROIKA_ERROR_INVALID_ARGUMENT || status == TROIKA_ERROR_UNSUPPORTED ||
         status == TROIKA_ERROR_OUT_OF_MEMORY) {  // nothing fits the activation budget
-      std::cout << row(name_of(mesh), {}, error.message);
+      std::cout << row(name_of(mesh), {}, in_words_of_tool(error.message));
       continue;
     }
     check(status, error);
     std::cout << row_of(found, fits ? &chosen : nullptr);
   }
-  if (!fits) throw Failure(none_fits.message);
+  if (!fits) throw Failure(in_words_of_tool(none_fits.message));
   return 0;
 }
 
@@ -186,7 +168,7 @@ void add_plan_command(CommandLine& line) {
   command.option("--model", options->model, kModelHelp);
   command.require("--model");
   command.option("--devices", options->devices, "Number of devices to plan for");
-  command.option("--memory", options->memory, "Memory of each device, such as 80GB", "BYTES");
+  command.bytes("--memory", options->memory, "Memory of each device, such as 80GB");
   command.option("--batch", options->batch, "Samples per step, over all devices together");
   command.option("--precision", options->precision, kPrecisionHelp);
   add_optimizer_options(command, options->optimizer);
@@ -204,7 +186,7 @@ void add_plan_command(CommandLine& line) {
   command.option("--link,--intra", options->link,
                  "Rate at which a device sends within its node, while it receives as much, such as 450GB/s", "GB/S");
   command.option("--latency", options->latency, "Microseconds until a message's first byte arrives", "US");
-  command.option("--bucket-bytes", options->bucket_bytes, "Gradients are all-reduced in buckets of about this size");
+  command.bytes("--bucket-bytes", options->bucket_bytes, "Gradients are all-reduced in buckets of about this size");
   add_scale_options(command, options->scale);
   command.action([options] { return plan(*options); });
 }

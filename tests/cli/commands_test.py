@@ -46,7 +46,80 @@ def an_unknown_command_is_one_line(folder):
 
 
 def an_unknown_option_is_one_line(folder):
-    assert "troika train --help" in refuse("train", "--synthetic", 100, "--out", folder / "run", "--fast")
+    assert refuse("train", "--synthetic", 100, "--out", folder / "run", "--fast") == \
+        "troika: train has no option '--fast'; see 'troika train --help'"
+
+
+def a_mistyped_word_is_guessed(folder):
+    for words, typed, meant in ((["train", "--epoch", 3], "--epoch", "--epochs"),
+                                (["train", "--batchsize=3"], "--batchsize", "--batch"),
+                                (["train", "--limit-trian", 3], "--limit-trian", "--limit-train"),
+                                (["bench", "--modle", "mlp"], "--modle", "--model"),
+                                (["plan", "--model", "mlp", "--recompute-segment", 2], "--recompute-segment", "--recompute-segments")):
+        assert refuse(*words) == f"troika: {words[0]} has no option '{typed}'; did you mean '{meant}'; see 'troika {words[0]} --help'"
+    assert refuse("trian") == "troika: there is no command 'trian'; did you mean 'train'; see 'troika --help'"
+    assert refuse("plan", "--model", "mlp", "mlp") == "troika: plan takes no argument 'mlp'; see 'troika plan --help'"
+    for typed, meant in (("ResNet50", "resnet50"), ("lenet", "d2l_lenet"), ("resnet-18", "resnet18")):
+        for command in (["train", "--out", folder / "run", "--synthetic", 10], ["bench"], ["plan"]):
+            line = refuse(*command, "--model", typed)
+            assert line.startswith(f"troika: --model is '{typed}'; did you mean '{meant}'; there are d2l_lenet, "), line
+    assert not (folder / "run").exists()
+
+
+def help_is_a_command_and_v_an_option(folder):
+    assert run("help") == run("--help")
+    assert run("help", "train") == run("train", "--help")
+    assert run("-v") == run("--version")
+
+
+def errors_of_the_library_name_options_of_the_tool(folder):
+    base = ["bench", "--model", "d2l_lenet", "--batch", 8]
+    assert refuse(*base, "--layer-chunks", 2) == "troika: --layer-chunks is 2; give 1, or --layer-schedule interleaved"
+    assert refuse(*base, "--layer-cuts", "fc1") == \
+        "troika: --layer-cuts is 'fc1', --mesh is not given; give a --mesh that splits by layer, such as 1x2x1"
+    for options in (["--logical-shards", 3], ["--logical-shards", 2, "--micro-batches", 2], ["--recompute-layers", "conv9"]):
+        line = refuse(*base, *options)
+        assert re.search(r"--[a-z]+-[a-z]+", line) and not re.search(r"[a-z]_[a-z]+ is|options\.|TROIKA_", line), line
+
+
+def sizes_have_units(folder):
+    base = ["bench", "--model", "d2l_resnet18", "--batch", 4, "--steps", 1, "--windows", 1]
+    assert "--activation-budget is 1000; allow more" in refuse(*base, "--activation-budget", "1kB")
+    run(*base, "--activation-budget", "20MB")
+    for command, option in ((base, "--activation-budget"), (["plan", "--model", "mlp"], "--memory"),
+                            (["train", "--model", "mlp", "--out", folder / "run"], "--bucket-bytes")):
+        assert refuse(*command, option, "3XB") == f"troika: {option} is '3XB'; give bytes, such as 80GB, 80GiB or 512MB"
+
+
+def batches_that_batch_norm_cannot_normalise_are_refused_at_the_start(folder):
+    base = ["train", "--model", "d2l_resnet18_stem7", "--synthetic", 257, "--progress", "off", "--threads", 1, "--epochs", 1]
+    for options, rest in ((["--batch", 64], "; give --drop-last, or --batch 65"),
+                          (["--batch", 32, "--devices", "cpu:0,cpu:1", "--limit-train", 130], "; give --drop-last, or --batch 33"),
+                          (["--batch", 4, "--devices", "cpu:0,cpu:1,cpu:2", "--limit-train", 12], "; give at least 6")):
+        line = refuse(*base, *options, "--out", folder / "run")
+        assert "batch_norm2d 'layer4.0.bn1'" in line and line.endswith(rest), line
+    assert not (folder / "run").exists()
+    short = [*base, "--limit-train", 17, "--limit-test", 4, "--batch", 8]
+    run(*short, "--drop-last", "--out", folder / "dropped")
+    assert rows_of(folder / "dropped")[0]["step"] == "2"
+    run(*short[:-1], 5, "--out", folder / "near")  # batches of 5, 5, 5 and 2
+    assert rows_of(folder / "near")[0]["step"] == "4"
+    run("train", "--resume", folder / "dropped", "--epochs", 2, "--progress", "off")
+    assert rows_of(folder / "dropped")[1]["step"] == "4"
+    line = refuse("train", "--model", "mlp", "--synthetic", 100, "--batch", 101, "--drop-last", "--out", folder / "none")
+    assert line == "troika: --drop-last leaves no step: there are 100 training samples, --batch is 101; give less", line
+
+
+def options_that_do_less_than_they_say_are_reported(folder):
+    text = run("train", "--model", "mlp", "--synthetic", 100, "--epochs", 1, "--warmup", 1000, "--lr", 0.1, "--limit-train", 1000,
+               "--limit-test", 500, "--out", folder / "run")
+    assert "; 1 step of 100 an epoch\n" in text, text
+    assert [line for line in text.splitlines() if line.startswith("warning: ")] == [
+        "warning: --batch is 256, there are 100 training samples: each step has all of them",
+        "warning: --warmup is 1000 steps, the run has 1: the rate does not reach --lr 0.1",
+        "warning: --limit-train is 1000, there are 100 samples",
+        "warning: --limit-test is 500, there are 20 samples"], text
+    assert "warning" not in run("train", *SMALL, "--epochs", 1, "--out", folder / "small")
 
 
 def an_unknown_model_lists_the_names(folder):
@@ -216,8 +289,8 @@ def bench_computes_activations_again(folder):
     assert again[0] > convolutions and again[1] > norms, again
     assert launches("--recompute-layers", "*.bn1") == (convolutions, norms + 8)
     assert launches("--activation-budget", 10 << 20) > (convolutions, norms)
-    assert "activation_budget_bytes is 1000; allow more" in refuse(*base, "--activation-budget", 1000)
-    assert "recompute_layers 'conv9': no layer of model 'd2l_resnet18'" in refuse(*base, "--recompute-layers", "conv9")
+    assert "--activation-budget is 1000; allow more" in refuse(*base, "--activation-budget", 1000)
+    assert "--recompute-layers 'conv9': no layer of model 'd2l_resnet18'" in refuse(*base, "--recompute-layers", "conv9")
 
 
 def bench_takes_the_mesh_that_is_planned(folder):
@@ -228,7 +301,7 @@ def bench_takes_the_mesh_that_is_planned(folder):
                           (["--model", "mlp", "--batch", 4, "--logical-shards", 2], "2x1x1")):  # only splits by data allow shards
         text = run(*base, *options)
         assert f" cpu:0,cpu:1 as {mesh}: " in text, text
-    assert "works on no mesh of 2 devices; mesh 2x1x1: logical_shards is 3, need a power of 2" in \
+    assert "works on no mesh of 2 devices; mesh 2x1x1: --logical-shards is 3, need a power of 2" in \
         refuse(*base, "--model", "mlp", "--logical-shards", 3)
     assert refuse(*base, "--model", "mlp", "--layer-cuts", "fc2") == \
         "troika: --mesh auto cuts between layers by itself; leave out --layer-cuts"

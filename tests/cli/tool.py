@@ -1,6 +1,7 @@
 """Runs the `troika` program (TROIKA_TOOL, or build/troika) as a user does, and reads its files."""
 
 import csv
+import inspect
 import json
 import os
 import pathlib
@@ -124,7 +125,7 @@ def need_processes():
 def run_tests(names):
     """Runs the functions in `names` whose only parameter is `folder`, in order. Ends the program."""
     tests = [value for value in names.values()
-             if callable(value) and getattr(value, "__module__", "") == "__main__"
+             if inspect.isfunction(value) and value.__module__ == "__main__"
              and value.__code__.co_varnames[:value.__code__.co_argcount] == ("folder",)]
     failed = 0
     for test in tests:

@@ -126,10 +126,37 @@ def each_optimizer_has_a_rate_that_fits(folder):
         assert float(rows[0]["learning_rate"]) == rate, rows
         assert float(rows[-1]["test_loss"]) < 2.5, (name, rows)  # guessing ten classes: 2.30
     run("train", "--resume", folder / "adam", "--epochs", 3, "--lr", 0.001, "--progress", "off")
-    line = refuse("train", "--resume", folder / "adam", "--epochs", 4, "--lr", 0.1)
-    assert "--lr 0.1 contradicts the run, which has 0.001; " in line, line
     run(*base, "--optimizer", "adam", "--lr", 0.0005, "--epochs", 1, "--out", folder / "given")
     assert json.loads((folder / "given" / "run.json").read_text())["lr"] == 0.0005
+
+
+def a_run_without_a_recipe_learns_in_its_first_epoch(folder):
+    data = pathlib.Path("/usr/share/datasets/fashion-mnist")
+    if not data.is_dir():
+        raise Skip(f"{data} is not there")
+    run("train", "--out", folder / "run", "--epochs", 1, "--limit-train", 5000, "--limit-test", 2000, "--progress", "off")
+    assert float(rows_of(folder / "run")[0]["test_accuracy"]) > 0.25, rows_of(folder / "run")  # guessing: 0.1
+    for given, name in (([], "adam"), (["--lr", 0.2], "sgd"), (["--momentum", 0.9], "sgd"), (["--optimizer", "sgd"], "sgd")):
+        out = folder / "-".join(map(str, ["mlp", *given]))
+        run("train", "--model", "mlp", "--synthetic", 100, "--epochs", 1, *given, "--out", out, "--progress", "off")
+        assert json.loads((out / "run.json").read_text())["optimizer"] == name, given
+
+
+def log_every_prints_loss_and_rates_of_the_steps_since(folder):
+    out = folder / "run"
+    text = run("train", *SMALL, "--epochs", 2, "--out", out, "--log-every", 3)
+    lines = [line for line in text.splitlines() if "  step " in line]
+    assert [line.split("  ")[1] for line in lines] == ["step 3/8", "step 6/8", "step 1/8", "step 4/8", "step 7/8"], text
+    for line in lines:
+        assert re.fullmatch(r"epoch [12]/2  step \d/8  loss \d\.\d{4}  lr 0\.0\d+  [\d,]+ img/s", line), line
+    every = [json.loads(line) for line in run("train", *SMALL, "--epochs", 1, "--out", folder / "json", "--log-every", 1,
+                                              "--progress", "json").splitlines()]
+    steps = [event for event in every if event["event"] == "step"]
+    assert [event["step"] for event in steps] == list(range(1, 9)), steps
+    # The epoch's loss is the mean over its samples: 7 batches of 64 and one of 52.
+    mean = sum(event["loss"] * (64 if event["step"] < 8 else 52) for event in steps) / 500
+    assert abs(mean - float(rows_of(folder / "json")[0]["loss"])) < 1e-5, (mean, rows_of(folder / "json"))
+    assert "--log-every is -1" in refuse("train", *SMALL, "--out", folder / "none", "--log-every", -1)
 
 
 def trace_of(file):

@@ -1,0 +1,40 @@
+// What a run trains: devices, samples, a model and its trainer.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/data_source.h"
+#include "cli/job.h"
+#include "cli/train_options.h"
+
+namespace troika::cli {
+
+// Made in this order, once, at the start of a run.
+struct TrainingSetup {
+  // Throws Failure for options that do not fit the data, the devices or the model. With `--mesh
+  // auto` chooses the mesh and writes it to `options`.
+  TrainingSetup(TrainOptions& options, const Job& job);
+
+  // Describes the part of the data that a resumed run must find again.
+  std::string describe_data() const;
+
+  // Evaluates on the test samples. STOPPED if a progress callback asks for it.
+  troika_status evaluate(troika_metrics& metrics) const;
+
+  // Options that do less than they say, one line each.
+  std::vector<std::string> warnings(const TrainOptions& options) const;
+
+  Context context;
+  std::vector<troika_device> devices, eval_devices;  // eval_devices empty: all of devices
+  Samples train, test;
+  Model model;
+  Loader train_loader, test_loader;
+  Trainer trainer;
+  int64_t steps_per_epoch = 0;
+
+ private:
+  void check_batches(const TrainOptions& options, const Job& job) const;
+};
+
+}  // namespace troika::cli
