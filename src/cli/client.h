@@ -17,7 +17,8 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws the library's message, in the tool's words, if a call failed. Returns informative statuses.
+// Throws the library's message, in the tool's words, if a call failed. Returns informative
+// statuses.
 inline troika_status check(troika_status status, const troika_error& error) {
   if (status < 0) throw Failure(in_words_of_tool(error.message));
   return status;

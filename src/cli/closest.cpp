@@ -25,7 +25,8 @@ size_t edits_between(const std::string& a, const std::string& b) {
         least = i + j;
         continue;
       }
-      least = std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      least =
+          std::min({table[i - 1][j] + 1, table[i][j - 1] + 1, table[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         least = std::min(least, table[i - 2][j - 2] + 1);
     }

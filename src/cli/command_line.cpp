@@ -98,8 +98,7 @@ void Command::argument(const char* name, std::string& value, const std::string& 
   app_->add_option(name, value, help)->required()->type_name(unit);
 }
 
-void Command::optional_argument(const char* name, std::string& value, const std::string& help,
-                                const char* unit) const {
+void Command::optional_argument(const char* name, std::string& value, const std::string& help, const char* unit) const {
   app_->add_option(name, value, help)->type_name(unit);
 }
 
@@ -171,7 +170,8 @@ std::string CommandLine::explain(const std::string& error) const {
   if (chosen.empty()) return error;
   const CLI::App& command = *chosen.front();
   const std::vector<std::string> unknown = command.remaining();
-  const auto option = std::find_if(unknown.begin(), unknown.end(), [](const std::string& word) { return word.starts_with("-"); });
+  const auto option =
+      std::find_if(unknown.begin(), unknown.end(), [](const std::string& word) { return word.starts_with("-"); });
   if (option == unknown.end())
     return unknown.empty() ? error : command.get_name() + " takes no argument '" + unknown.front() + "'";
   const std::string name = option->substr(0, option->find('='));

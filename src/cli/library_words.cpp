@@ -58,7 +58,8 @@ std::string translated(std::string_view word) {
   const std::string_view name = is_field ? word.substr(kOptions.size()) : word;
   // A plain word such as "mesh" is a word of English, unless it is a field.
   const bool is_name = is_field || name.find('_') != std::string_view::npos || name.starts_with("mesh.");
-  const auto found = std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& pair) { return pair.first == name; });
+  const auto found =
+      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& pair) { return pair.first == name; });
   return std::string(is_name && found != std::end(kNames) ? found->second : word);
 }
 

@@ -12,7 +12,7 @@ constexpr int kAnyWidth = 0;  // as columns: lines may have any width
 int width_of(const std::string& text);
 
 // Joins the pieces, and leaves out pieces from the end of `order` until they fit: the index that
-// comes first in `order` is the last to go. What is still too wide is cut.
+// comes first in `order` is the last to go. A line that is still too wide is cut.
 std::string fitted(const std::vector<std::string>& pieces, const std::vector<size_t>& order, int columns);
 
 // Breaks the text into lines at spaces, and words that are wider than a line anywhere.

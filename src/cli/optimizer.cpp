@@ -124,8 +124,8 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
 }
 
 void complete_optimizer(OptimizerOptions& options) {
-  // Most people who choose a rate or momentum by themselves mean SGD. Without a choice, a run should
-  // learn from its first epoch on, whatever the model.
+  // Most people who choose a rate or momentum by themselves mean SGD. Without a choice, a run
+  // should learn from its first epoch on, whatever the model.
   if (options.name.empty())
     options.name = std::isnan(options.learning_rate) && options.momentum == 0 && !options.nesterov ? "adam" : "sgd";
   const Optimizer& optimizer = find_optimizer(options.name);

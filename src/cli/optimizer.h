@@ -26,8 +26,8 @@ struct ParameterGroups {
 };
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options);
-// Refuses values that the library would refuse by its own names. Fills in the optimizer (adam, or sgd
-// if a rate or momentum is given) and the learning rate, if they are not given.
+// Refuses values that the library would refuse by its own names. Fills in the optimizer (adam, or
+// sgd if a rate or momentum is given) and the learning rate, if they are not given.
 void complete_optimizer(OptimizerOptions& options);
 // Both must outlive the use of `out`.
 void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups);

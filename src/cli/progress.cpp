@@ -110,8 +110,7 @@ void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t tot
       formatted("epoch %lld/%lld %-5s ", static_cast<long long>(epoch), static_cast<long long>(epochs_), phase);
   const std::vector<std::string> pieces = {
       formatted(" %lld/%lld", static_cast<long long>(done), static_cast<long long>(total)),
-      formatted("  loss %.4f", loss),
-      formatted("  %s %s/s", with_commas(std::llround(rate)).c_str(), sample_name()),
+      formatted("  loss %.4f", loss), formatted("  %s %s/s", with_commas(std::llround(rate)).c_str(), sample_name()),
       "  ETA " + as_clock(eta_seconds)};
   if (mode_ == ProgressMode::bar)
     draw_bar(head, pieces, done, total);
@@ -129,8 +128,8 @@ void Progress::draw_bar(const std::string& head, const std::vector<std::string>&
   if (room >= 5) {
     const int width = std::min(room, 40);
     const int filled = total > 0 ? static_cast<int>(done * width / total) : width;
-    line[1] = "[" + std::string(static_cast<size_t>(filled), '=') + std::string(static_cast<size_t>(width - filled), ' ') +
-              "]";
+    line[1] = "[" + std::string(static_cast<size_t>(filled), '=') +
+              std::string(static_cast<size_t>(width - filled), ' ') + "]";
   }
   draw(fitted(line, order, columns));
 }

@@ -33,10 +33,10 @@ void RunReport::train(int64_t epoch, const EpochSums& sums, const troika_progres
 void RunReport::log_step(int64_t epoch, const EpochSums& sums, const troika_progress& batch) {
   if (line_steps_ > 0 && step_ % line_steps_ == 0 && sums.labels > logged_.labels) {
     const auto labels = static_cast<double>(sums.labels - logged_.labels);
-    progress_.step(epoch, batch.batch, steps_per_epoch_,
-                   {(sums.loss - logged_.loss) / labels,
-                    static_cast<double>(sums.samples - logged_.samples) / (sums.seconds - logged_.seconds),
-                    batch.learning_rate});
+    progress_.step(
+        epoch, batch.batch, steps_per_epoch_,
+        {(sums.loss - logged_.loss) / labels,
+         static_cast<double>(sums.samples - logged_.samples) / (sums.seconds - logged_.seconds), batch.learning_rate});
     logged_ = sums;
   }
   if (batch.batch == steps_per_epoch_) logged_ = {};

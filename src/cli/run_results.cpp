@@ -5,6 +5,7 @@
 
 #include "cli/device_list.h"
 #include "cli/files.h"
+#include "cli/text.h"
 #include "core/path.h"
 
 namespace troika::cli {
@@ -33,8 +34,19 @@ void RunResults::write_results(const std::vector<EpochMetrics>& rows) const {
     return;
   }
   write_metrics(folder_.metrics(), rows, setup_.train.is_text());
-  write_charts(folder_.path, options_.model + " on " + format_devices(setup_.devices), rows);
+  write_charts(folder_.path, titles(), rows);
   call(troika_model_save, setup_.model.get(), text_of(folder_.weights()).c_str());
+}
+
+std::vector<std::string> RunResults::titles() const {
+  const size_t count = setup_.devices.size() * static_cast<size_t>(job_.size());
+  const std::string mesh = !options_.mesh.mesh.empty() ? " as " + options_.mesh.mesh
+                           : count > 1                 ? formatted(" as %zux1x1", count)
+                                                       : "";
+  const std::string others = job_.is_alone() ? "" : formatted(" of each of %d processes", job_.size());
+  const auto title = [&](const std::string& devices) { return options_.model + " on " + devices + others + mesh; };
+  return {title(format_devices(setup_.devices)), title(short_devices(setup_.devices)),
+          title(formatted("%zu devices", setup_.devices.size()))};
 }
 
 void RunResults::save_checkpoint() const {

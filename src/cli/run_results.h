@@ -31,6 +31,7 @@ class RunResults {
   troika_loader_position load_checkpoint() const;
 
  private:
+  std::vector<std::string> titles() const;  // of charts, from long to short
   void write_results(const std::vector<EpochMetrics>& rows) const;
 
   const RunFolder& folder_;

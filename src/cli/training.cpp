@@ -152,13 +152,12 @@ class Run {
       before_call_ = sums_;
       call_began_ = Clock::now();
       troika_metrics metrics = TROIKA_METRICS_INIT;
-      const troika_status status =
-          call(troika_trainer_train_batches, setup_.trainer.get(), setup_.train_loader.get(),
-               trace_.limit(until_checkpoint, steps_done()), &metrics);
+      const troika_status status = call(troika_trainer_train_batches, setup_.trainer.get(), setup_.train_loader.get(),
+                                        trace_.limit(until_checkpoint, steps_done()), &metrics);
       if (has_diverged_)
-        fail_diverged(formatted("loss is not a number in epoch %lld, at step %lld of %lld",
-                                static_cast<long long>(position_.epoch + 1),
-                                static_cast<long long>(position_.batch + 1), static_cast<long long>(setup_.steps_per_epoch)));
+        fail_diverged(formatted(
+            "loss is not a number in epoch %lld, at step %lld of %lld", static_cast<long long>(position_.epoch + 1),
+            static_cast<long long>(position_.batch + 1), static_cast<long long>(setup_.steps_per_epoch)));
       trace_.save(setup_.trainer, steps_done(), status);
       if (status == TROIKA_END_OF_DATA) break;
       if (status == TROIKA_STOPPED) {

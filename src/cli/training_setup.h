@@ -1,4 +1,4 @@
-// What a run trains: devices, samples, a model and its trainer.
+// The devices, samples, model and trainer of a run.
 #pragma once
 
 #include <string>

@@ -4,12 +4,25 @@ Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests 
 names are sentences; each gets a separate folder.
 """
 
+import json
 import os
+import pathlib
+import pickle
 import re
 import struct
 import subprocess
+import sys
+import zipfile
 
 from tool import (Skip, SMALL, TIME_LIMIT_S, TOOL, refuse, rows_of, run, run_tests)
+
+
+def python_with(*modules):
+    """Returns a Python that has these modules, or skips the test."""
+    for python in (os.environ.get("TROIKA_PYTHON"), sys.executable, "/usr/bin/python3"):
+        if python and subprocess.run([python, "-c", f"import {', '.join(modules)}"], capture_output=True, check=False).returncode == 0:
+            return python
+    raise Skip(f"no Python has {' and '.join(modules)}")
 
 
 def help_names_every_command(folder):
@@ -247,6 +260,65 @@ def evaluate_agrees_with_the_last_row(folder):
     of_checkpoint = run("evaluate", "--weights", out / "checkpoint.safetensors", "--model", "mlp", "--synthetic", 500,
                         "--device", "cpu:0")
     assert of_checkpoint.split("  ")[:3] == text.split("  ")[:3], (of_checkpoint, text)
+
+
+def evaluate_takes_a_run_as_it_is(folder):
+    out = folder / "run"
+    run("train", "--model", "mlp", "--synthetic", 200, "--resize", 20, "--mean", 0.3, "--std", 0.5, "--limit-test", 30, "--lr", 0.1,
+        "--batch", 16, "--epochs", 2, "--average-decay", 0.5, "--out", out, "--progress", "off")
+    row = rows_of(out)[-1]
+    expected = f"loss {float(row['test_loss']):.4f}  accuracy {float(row['test_accuracy']):.4f}  30 samples"
+    assert run("evaluate", out).startswith(expected)
+    assert run("evaluate", "--weights", out).startswith(expected)
+    assert not run("evaluate", out, "--weights", out / "weights.safetensors").startswith(expected), "the averages differ"
+    assert "  20 samples" in run("evaluate", out, "--limit-test", 20)
+    finished = subprocess.run([TOOL, "evaluate", "--weights", out / "average.safetensors", "--model", "mlp", "--synthetic", "200",
+                               "--resize", "20"], text=True, capture_output=True, timeout=TIME_LIMIT_S, check=True)
+    assert finished.stderr == f"troika: note: the run of these weights has --mean 0.3 --std 0.5; " \
+        f"evaluate it as it is with: troika evaluate {out}\n", finished.stderr
+    assert refuse("evaluate") == "troika: no weights; give the folder of a run, or --weights FILE and --model NAME"
+    assert "is not a run folder: it has no run.json" in refuse("evaluate", folder)
+    (out / "average.safetensors").unlink()
+    assert "has no average.safetensors yet" in refuse("evaluate", out)
+
+
+def weights_with_a_prefix_are_stripped(folder):
+    out, file = folder / "run", folder / "wrapped.safetensors"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    data = (out / "weights.safetensors").read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = {f"module.{name}": value for name, value in json.loads(data[8:8 + size]).items() if name != "__metadata__"}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size:])
+    base = ["evaluate", "--weights", file, "--model", "mlp", "--synthetic", 500]
+    assert "every name in it begins with 'module.', which --strip-prefix can remove" in refuse(*base)
+    assert run(*base, "--strip-prefix", "module.").split("  ")[:3] == run("evaluate", out).split("  ")[:3]
+
+
+def files_of_torch_save_are_refused_with_the_way_to_convert_them(folder):
+    with zipfile.ZipFile(folder / "zip.pt", "w") as archive:
+        archive.writestr("archive/data.pkl", b"x")
+    (folder / "old.pth").write_bytes(pickle.dumps({"fc.weight": [1, 2]}, protocol=2))
+    for name in ("zip.pt", "old.pth"):
+        file = folder / name
+        for command in (["inspect", file], ["evaluate", "--weights", file, "--model", "mlp", "--synthetic", 100]):
+            assert refuse(*command) == f"troika: '{file}' is a file of torch.save, need .safetensors; convert it with: " \
+                f"docs/tools/pt-to-safetensors {file}"
+
+
+def the_script_converts_files_of_torch_save(folder):
+    python = python_with("torch", "safetensors")
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    script = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tools" / "pt-to-safetensors"
+    write = f"import torch, safetensors.torch as s; d = s.load_file({str(out / 'weights.safetensors')!r}); " \
+            f"torch.save(d, {str(folder / 'a.pt')!r}); torch.save({{'epoch': 3, 'state_dict': d}}, {str(folder / 'b.pt')!r})"
+    subprocess.run([python, "-c", write], timeout=TIME_LIMIT_S, check=True)
+    for name in ("a", "b"):
+        subprocess.run([python, script, folder / f"{name}.pt"], timeout=TIME_LIMIT_S, check=True)
+        told = run("evaluate", "--weights", folder / f"{name}.safetensors", "--model", "mlp", "--synthetic", 500)
+        assert told.split("  ")[:3] == run("evaluate", out).split("  ")[:3], told
 
 
 def evaluate_refuses_weights_of_another_model(folder):

@@ -49,6 +49,37 @@ def charts_are_well_formed(folder):
         assert {"train", "test", "epoch"} <= set(texts), texts
 
 
+def charts_have_room_for_any_list_of_devices(folder):
+    svg = "{http://www.w3.org/2000/svg}"
+    eight = [f"cpu:{i}" for i in range(8)]
+    for name, devices, mesh, title in (("one", ["cpu:0"], [], "mlp on cpu:0"),
+                                       ("two", ["cpu:0", "cpu:1"], [], "mlp on cpu:0,cpu:1 as 2x1x1"),
+                                       ("eight", eight, ["--mesh", "2x2x2"], "mlp on cpu:0..7 as 2x2x2"),
+                                       ("sixteen", eight + eight, [], "mlp on cpu:0..7,cpu:0..7 as 16x1x1"),
+                                       ("mixed", 4 * eight[::-2], [], "mlp on 16 devices as 16x1x1")):
+        out = folder / name
+        run("train", "--model", "mlp", "--synthetic", 64, "--batch", 32, "--epochs", 2, "--devices", ",".join(devices), *mesh,
+            "--lr", 0.1, "--out", out, "--progress", "off")
+        best = max(rows_of(out), key=lambda row: float(row["test_accuracy"]))
+        least = min(rows_of(out), key=lambda row: float(row["test_loss"]))
+        for file, note in (("accuracy.svg", f"best test accuracy {float(best['test_accuracy']):.4f} in epoch {best['epoch']}"),
+                           ("loss.svg", f"lowest test loss {float(least['test_loss']):.4f} in epoch {least['epoch']}")):
+            root = xml.etree.ElementTree.parse(out / file).getroot()
+            texts = {element.text: element.attrib for element in root.iter(f"{svg}text")}
+            assert title in texts and note in texts, (name, list(texts))
+            # In wide fonts a bold letter of the title takes up to 11 pixels of the picture's 720.
+            assert float(texts[title]["x"]) + 11 * len(title) <= 720, title
+            assert float(texts["train"]["y"]) - float(texts[title]["y"]) >= 20, texts  # the legend is below the title
+            assert float(texts["train"]["x"]) > float(texts[note]["x"]) + 7.6 * len(note), texts
+
+
+def the_axis_of_accuracy_does_not_magnify_noise(folder):
+    run("train", "--model", "mlp", "--synthetic", 200, "--batch", 50, "--epochs", 3, "--lr", 0, "--out", folder / "run", "--progress", "off")
+    ticks = [element.text for element in xml.etree.ElementTree.parse(folder / "run" / "accuracy.svg").getroot().iter(
+        "{http://www.w3.org/2000/svg}text") if element.attrib.get("class") == "tick" and "." in element.text]
+    assert float(ticks[-1]) - float(ticks[0]) >= 0.2 and float(ticks[0]) >= 0, ticks
+
+
 def the_bar_tells_what_the_run_still_needs(folder):
     finished = subprocess.run([TOOL, "train", *SMALL, "--epochs", "2", "--out", str(folder / "run"), "--progress", "bar"],
                               text=True, capture_output=True, timeout=TIME_LIMIT_S, check=True)
