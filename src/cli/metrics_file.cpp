@@ -1,6 +1,7 @@
 // Reads and writes metrics.csv, and draws its charts.
 #include "cli/metrics_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr const char* kHeader =
     "epoch,step,loss,train_accuracy,test_loss,test_accuracy,images_per_second,seconds,learning_rate";
+constexpr const char* kTime = ",training_seconds";  // follows, except in files of earlier versions
 constexpr const char* kPerplexities = ",train_perplexity,test_perplexity";  // may follow
 
 // An empty cell is an unknown figure.
@@ -42,7 +44,9 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_
   if (!std::filesystem::exists(path)) return {};
   std::vector<EpochMetrics> rows;
   const std::vector<std::string> lines = split(read_file(path), '\n');
-  if (lines.front() != kHeader && lines.front() != std::string(kHeader) + kPerplexities)
+  const std::string old = kHeader, now = old + kTime;
+  const std::string known[] = {now, now + kPerplexities, old, old + kPerplexities};
+  if (std::find(std::begin(known), std::end(known), lines.front()) == std::end(known))
     throw Failure("'" + text_of(path) + "' does not begin with the columns of metrics.csv; move it away to go on");
   const size_t columns = split(lines.front(), ',').size();
   for (size_t i = 1; i < lines.size(); ++i) {
@@ -64,12 +68,14 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_
 }
 
 void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows, bool has_perplexity) {
-  std::string out = std::string(kHeader) + (has_perplexity ? kPerplexities : "") + "\n";
+  std::string out = std::string(kHeader) + kTime + (has_perplexity ? kPerplexities : "") + "\n";
+  double seconds = 0;  // of training so far
   for (const EpochMetrics& row : rows) {
+    seconds += std::round(row.seconds * 1e3) / 1e3;  // as it is written, so that a resumed run writes the same
     out += formatted("%lld,%lld,", static_cast<long long>(row.epoch), static_cast<long long>(row.step));
     out += as_cell(row.loss, 6) + "," + as_cell(row.train_accuracy, 6) + "," + as_cell(row.test_loss, 6) + "," +
            as_cell(row.test_accuracy, 6) + "," + as_cell(row.images_per_second, 1) + "," + as_cell(row.seconds, 3) +
-           "," + formatted("%.9g", row.learning_rate);
+           "," + formatted("%.9g", row.learning_rate) + "," + as_cell(seconds, 3);
     if (has_perplexity) out += "," + perplexity_cell(row.loss) + "," + perplexity_cell(row.test_loss);
     out += "\n";
   }

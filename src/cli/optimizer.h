@@ -16,7 +16,9 @@ struct OptimizerOptions {
   double momentum = 0, weight_decay = 0, max_gradient_norm = 0, average_decay = 0;
   double beta1 = -1, beta2 = -1, eps = -1, alpha = -1, trust = -1;  // below 0: the optimizer's default
   bool nesterov = false, skip_decay_one_axis = false;
-  std::string train_only;  // patterns of parameters' names, separated by commas; empty: all
+  // Patterns of parameters' names, separated by commas.
+  std::string train_only, freeze;  // train_only empty: all
+  std::string rates;               // rates of their own: PATTERN=RATE
 };
 
 // Memory for the groups in a trainer's options.
@@ -49,6 +51,8 @@ void visit_optimizer(OptimizerOptions& options, Visitor&& visit) {
   visit("skip-decay-one-axis", options.skip_decay_one_axis);
   visit("average-decay", options.average_decay);
   visit("train-only", options.train_only);
+  visit("freeze", options.freeze);
+  visit("lr-of", options.rates);
 }
 
 }  // namespace troika::cli

@@ -138,7 +138,7 @@ int plan(PlanOptions& options) {
   const bool fits = troika_plan_choose(model.get(), &plan_options, &chosen, &none_fits) == TROIKA_OK;
   if (!fits && none_fits.status != TROIKA_ERROR_NOT_FOUND) check(none_fits.status, none_fits);
 
-  std::cout << formatted("%s, batch %d in %s, %d %s of %s\n", options.model.c_str(), options.batch,
+  std::cout << formatted("%s, batch %d in %s, %d %s of %s; bytes of the device that needs most in all\n", options.model.c_str(), options.batch,
                          options.precision.c_str(), options.devices, options.devices == 1 ? "device" : "devices",
                          as_bytes(plan_options.memory_bytes).c_str());
   std::cout << row("mesh", {"parameters", "gradients", "optimizer", "activations", "total", "sent", "bubble", "time"},

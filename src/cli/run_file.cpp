@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/closest.h"
 #include "cli/command_line.h"
 #include "cli/files.h"
 #include "cli/text.h"
@@ -144,6 +145,22 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
   saved.read("dataset", record.data);
   if (saved.has("last_stop")) record.last_stop = parse_sums(saved.inner("last_stop"));
   return record;
+}
+
+void read_config(const Command& command, TrainOptions& options, const std::filesystem::path& file) {
+  const Json parsed = Json::parse(read_file(file), nullptr, false);
+  const SavedObject saved(parsed, file);
+  std::vector<std::string> names = {"dataset", "last_stop"};  // of the run, not of its options
+  const auto read = [&](const char* name, auto& field) {
+    names.emplace_back(name);
+    if (saved.has(name) && !command.was_given((std::string("--") + name).c_str())) saved.read(name, field);
+  };
+  visit_fixed(options, read);
+  visit_movable(options, read);
+  for (const auto& entry : parsed.items())
+    if (std::find(names.begin(), names.end(), entry.key()) == names.end())
+      throw Failure("'" + text_of(file) + "' has '" + entry.key() + "', train has no such option" +
+                    did_you_mean(entry.key(), names));
 }
 
 TrainOptions read_run_options(const RunFolder& folder) {

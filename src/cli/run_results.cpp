@@ -22,9 +22,22 @@ void RunResults::write(const std::vector<EpochMetrics>& rows) {
   const bool is_first = std::exchange(is_first_, false);
   if (is_first) save_checkpoint();
   write_results(rows);
+  if (best_epoch(rows, setup_.train.is_text()) == &rows.back()) save_weights(folder_.best_weights());
   if (options_.optimizer.average_decay > 0)
     call(troika_trainer_save_average, setup_.trainer.get(), text_of(folder_.average()).c_str());
   if (!is_first) save_checkpoint();
+}
+
+// The weights that the evaluation used.
+void RunResults::save_weights(const std::filesystem::path& file) const {
+  if (options_.optimizer.average_decay > 0) {
+    call(troika_trainer_save_average, setup_.trainer.get(), text_of(file).c_str());
+  } else if (job_.leads()) {
+    call(troika_model_save, setup_.model.get(), text_of(file).c_str());
+  } else {
+    int64_t size = 0;  // takes part in reading values that only some processes hold
+    call(troika_model_save_memory, setup_.model.get(), static_cast<void*>(nullptr), int64_t{0}, &size);
+  }
 }
 
 void RunResults::write_results(const std::vector<EpochMetrics>& rows) const {

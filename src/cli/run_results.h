@@ -25,6 +25,7 @@ class RunResults {
   void write(const std::vector<EpochMetrics>& rows);
 
   void save_checkpoint() const;
+  void save_weights(const std::filesystem::path& file) const;
 
   // Moves the trainer and the loader to the checkpoint. Returns the place of the next step. Throws
   // Failure if the checkpoint is of another run.

@@ -18,7 +18,7 @@ namespace {
 
 struct TrainArguments {
   TrainOptions options;
-  std::string out, resume, progress = "auto";
+  std::string out, resume, config, progress = "auto";
   int processes = 1;
   double progress_seconds = 60;
 };
@@ -27,6 +27,8 @@ struct TrainArguments {
 void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
+  check_end(options.end);
+  if (!options.weights.empty()) options.weights = text_of(std::filesystem::absolute(path_of(options.weights)));
   complete_optimizer(options.optimizer);
   complete_schedule(options.schedule, options.epochs);
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
@@ -75,6 +77,7 @@ int train(const Command& command, TrainArguments& arguments) {
   if (job.leads() && std::filesystem::exists(folder.options())) claim(lock, folder, is_resumed);
   RunRecord begun;
   if (is_resumed) begun = read_run(command, options, folder);
+  if (!is_resumed && !arguments.config.empty()) read_config(command, options, path_of(arguments.config));
   complete(options);
   const ProgressOptions progress{parse_progress(arguments.progress), arguments.progress_seconds, options.log_every};
   return run_training(options, folder, progress, job, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {
@@ -104,6 +107,13 @@ void add_train_command(CommandLine& line) {
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");
   command.option("--resume", arguments->resume, "Goes on with the run in this folder", "RUN");
   command.exclude("--out", "--resume");
+  command.option("--config", arguments->config, "Begins with the options in this run.json; others may be given too", "FILE");
+  command.exclude("--config", "--resume");
+  command.option("--weights", options.weights, "Begins from this .safetensors file; layers that do not fit begin anew", "FILE");
+  command.option("--strip-prefix", options.strip_prefix, "Left out of the names in the weights file, such as module.",
+                 "PREFIX");
+  command.need("--strip-prefix", "--weights");
+  add_end_options(command, options.end);
   add_optimizer_options(command, options.optimizer);
   command.option("--seed", options.seed, "Seed of initial parameters, dropout and the order of samples");
   add_schedule_options(command, options.schedule);

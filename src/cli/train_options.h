@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cli/data_source.h"
+#include "cli/epoch_history.h"
 #include "cli/mesh.h"
 #include "cli/optimizer.h"
 #include "cli/recompute.h"
@@ -24,12 +25,15 @@ struct TrainOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   uint64_t seed = 0;
+  // Only the start of the run has these.
+  std::string weights, strip_prefix;  // a file to begin from; empty: initial parameters by the seed
   // How the run is computed: may change on resuming.
   std::string devices = "cpu:0", eval_devices = "all", precision = "f32";
   int epochs = 10;
   int64_t bucket_bytes = 1048576;
   int threads = 0;
   int64_t save_every = 0;  // steps; above 0: a checkpoint also inside an epoch
+  EndOptions end;
   int64_t log_every = 0;   // steps; above 0: a line with loss and rate
   MeshOptions mesh;
   RecomputeOptions recompute;
@@ -67,6 +71,9 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("data", options.data.directory);
   visit("devices", options.devices);
   visit("epochs", options.epochs);
+  visit_end(options.end, visit);
+  visit("weights", options.weights);
+  visit("strip-prefix", options.strip_prefix);
   visit("eval-devices", options.eval_devices);
   visit("bucket-bytes", options.bucket_bytes);
   visit("threads", options.threads);

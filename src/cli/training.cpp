@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/device_list.h"
+#include "cli/epoch_history.h"
 #include "cli/run_report.h"
 #include "cli/run_results.h"
 #include "cli/step_trace.h"
@@ -21,6 +22,23 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
+// Returns the last line of a run, without its files. `reason`: to end early.
+std::string describe_end(const std::vector<EpochMetrics>& rows, double seconds, const TrainingSetup& setup,
+                         const std::string& reason) {
+  const EpochMetrics& last = rows.back();
+  std::string line =
+      formatted("trained to epoch %lld in %s", static_cast<long long>(last.epoch), as_clock(seconds).c_str());
+  const double training = training_seconds(rows, rows.size() - 1);
+  if (!std::isnan(training)) line += formatted(" (%.1f s an epoch)", training / static_cast<double>(rows.size()));
+  line += " on " + short_devices(setup.devices);
+  if (!reason.empty()) line += ": " + reason;
+  if (last.is_evaluated()) line += formatted("; test accuracy %.4f", last.test_accuracy);
+  const EpochMetrics* const best = best_epoch(rows, setup.train.is_text());
+  if (best && best != &last)
+    line += formatted(", best %.4f in epoch %lld", best->test_accuracy, static_cast<long long>(best->epoch));
+  return line;
+}
+
 // One run: everything that lives from its first step to its last step.
 class Run {
  public:
@@ -32,7 +50,7 @@ class Run {
         save_(save),
         trace_(options.trace),
         report_(progress, options.tensorboard, job, folder_.path, options.epochs),
-        setup_(options, job),
+        setup_(options, job, !std::filesystem::exists(folder_.checkpoint())),
         results_(folder_, options, setup_, job) {
     call(troika_loader_tell, setup_.train_loader.get(), &position_);
     call(troika_trainer_set_progress, setup_.trainer.get(), &Run::on_batch, static_cast<void*>(this), nullptr);
@@ -71,10 +89,8 @@ class Run {
   int train_epochs() {
     const bool lacks_evaluation =
         position_.batch == 0 && !rows_.empty() && rows_.back().epoch == position_.epoch && !rows_.back().is_evaluated();
-    if (position_.epoch >= options_.epochs && !lacks_evaluation) {
-      report_.done(formatted("nothing to do: '%s' is trained to epoch %lld, --epochs is %d; give more to go on",
-                             text_of(folder_.path).c_str(), static_cast<long long>(position_.epoch), options_.epochs),
-                   text_of(folder_.weights()));
+    if (has_ended() && !lacks_evaluation) {
+      report_.done(describe_nothing(), text_of(folder_.weights()));
       return 0;
     }
     save_({setup_.describe_data(), last_stop_});
@@ -86,14 +102,16 @@ class Run {
       evaluate(rows_.back());
       if (finish_epoch()) return stop();
     }
-    while (position_.epoch < options_.epochs) {
+    while (!has_ended()) {
       if (!train_epoch()) return stop();
       rows_.push_back(make_row());
       sums_ = {};
       evaluate(rows_.back());
       if (finish_epoch()) return stop();
     }
-    report_.done(describe_end(), text_of(folder_.weights()));
+    report_.done(
+        describe_end(rows_, report_.seconds(), setup_, early_end()) + "; weights in " + text_of(folder_.weights()),
+        text_of(folder_.weights()));
     return 0;
   }
 
@@ -104,19 +122,25 @@ class Run {
     // If all devices evaluate, all processes are stopped in the evaluation.
     const bool all_know = job_.is_alone() || setup_.eval_devices.empty();
     if (!rows_.back().is_evaluated() && all_know) return true;
-    if (!StopSignals::stop_requested() || position_.epoch >= options_.epochs) return false;
+    if (!StopSignals::stop_requested() || has_ended()) return false;
     if (job_.is_alone()) return true;
     call(troika_trainer_request_stop, setup_.trainer.get());  // all processes stop at the next batch
     return false;
   }
 
-  std::string describe_end() const {
-    std::string accuracy;
-    if (!rows_.empty() && rows_.back().is_evaluated())
-      accuracy = formatted("; test accuracy %.4f", rows_.back().test_accuracy);
-    return formatted("trained to epoch %lld in %s", static_cast<long long>(position_.epoch),
-                     as_clock(report_.seconds()).c_str()) +
-           accuracy + "; weights in " + text_of(folder_.weights());
+  // The reason to end before all epochs are done. Empty: there is none.
+  std::string early_end() const {
+    return position_.batch == 0 ? reason_to_end(rows_, setup_.train.is_text(), options_.end) : "";
+  }
+
+  bool has_ended() const { return position_.epoch >= options_.epochs || !early_end().empty(); }
+
+  std::string describe_nothing() const {
+    const std::string begin =
+        "nothing to do: '" + text_of(folder_.path) + "' is trained to epoch " + std::to_string(position_.epoch);
+    if (position_.epoch >= options_.epochs)
+      return begin + formatted(", --epochs is %d; give more to go on", options_.epochs);
+    return begin + ", and " + early_end() + "; give another --target-accuracy or --early-stop to go on";
   }
 
   int64_t steps_done() const { return position_.epoch * setup_.steps_per_epoch + position_.batch; }

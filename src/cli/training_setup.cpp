@@ -9,6 +9,7 @@
 #include "cli/device_list.h"
 #include "cli/precision.h"
 #include "cli/text.h"
+#include "cli/weights.h"
 
 namespace troika::cli {
 namespace {
@@ -49,7 +50,7 @@ std::string counted(int64_t number) { return with_commas(number); }
 
 }  // namespace
 
-TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job)
+TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
     : context(create_context(threads_of_process(options.threads), options.seed)),
       devices(parse_devices(context, "--devices", options.devices)) {
   if (job.is_alone()) check_mesh(options.mesh, devices.size());
@@ -63,6 +64,7 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job)
     throw Failure(formatted("--drop-last leaves no step: there are %s training samples, --batch is %d; give less",
                             counted(train.info.n).c_str(), options.batch));
   model = create_model_for(context, options.model, train.info);
+  if (begins && !options.weights.empty()) begin_from_weights(options);
   train_loader = create_loader(train, options.batch, true, options.seed, options.drop_last);
   test_loader = create_loader(test, options.batch, false, 0);
   troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
@@ -76,6 +78,19 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job)
   check_batches(options, job);
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &attach_options,
        trainer.out());
+}
+
+// A file for another number of classes is loaded into a model that has as many. All of it but the
+// last layer is copied.
+void TrainingSetup::begin_from_weights(const TrainOptions& options) {
+  check_weights_file(options.weights);
+  const int64_t classes = classes_in_file(model, options.weights, options.strip_prefix);
+  if (classes == 0 || classes == train.info.classes) return load_weights(model, options.weights, options.strip_prefix);
+  troika_dataset_info info = train.info;
+  info.classes = classes;
+  const Model whole = create_model_for(context, options.model, info);
+  load_weights(whole, options.weights, options.strip_prefix);
+  begun_anew = copy_weights(whole, model);
 }
 
 std::string TrainingSetup::describe_data() const {
@@ -92,6 +107,11 @@ troika_status TrainingSetup::evaluate(troika_metrics& metrics) const {
 std::vector<std::string> TrainingSetup::warnings(const TrainOptions& options) const {
   std::vector<std::string> lines;
   const int64_t steps = steps_per_epoch * options.epochs;
+  std::string names;
+  for (const std::string& name : begun_anew) names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty())
+    lines.push_back(formatted("'%s' has another number of classes: these begin anew: ", options.weights.c_str()) +
+                    names);
   if (options.batch > train.info.n)
     lines.push_back(formatted("--batch is %d, there are %s training samples: each step has all of them", options.batch,
                               counted(train.info.n).c_str()));

@@ -14,7 +14,8 @@ namespace troika::cli {
 struct TrainingSetup {
   // Throws Failure for options that do not fit the data, the devices or the model. With `--mesh
   // auto` chooses the mesh and writes it to `options`.
-  TrainingSetup(TrainOptions& options, const Job& job);
+  // `begins`: there is no checkpoint to go on from, so --weights counts.
+  TrainingSetup(TrainOptions& options, const Job& job, bool begins);
 
   // Describes the part of the data that a resumed run must find again.
   std::string describe_data() const;
@@ -32,8 +33,10 @@ struct TrainingSetup {
   Loader train_loader, test_loader;
   Trainer trainer;
   int64_t steps_per_epoch = 0;
+  std::vector<std::string> begun_anew;  // parameters that --weights does not fit
 
  private:
+  void begin_from_weights(const TrainOptions& options);
   void check_batches(const TrainOptions& options, const Job& job) const;
 };
 

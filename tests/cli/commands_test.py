@@ -18,10 +18,15 @@ from tool import (Skip, SMALL, TIME_LIMIT_S, TOOL, refuse, rows_of, run, run_tes
 
 
 def python_with(*modules):
-    """Returns a Python that has these modules, or skips the test."""
-    for python in (os.environ.get("TROIKA_PYTHON"), sys.executable, "/usr/bin/python3"):
-        if python and subprocess.run([python, "-c", f"import {', '.join(modules)}"], capture_output=True, check=False).returncode == 0:
-            return python
+    """Returns a Python that has these modules, or skips the test. One may have them all by the packages of another."""
+    pythons = [python for python in (os.environ.get("TROIKA_PYTHON"), sys.executable, "/usr/bin/python3") if python]
+    folders = [subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True, capture_output=True,
+                              check=False).stdout.strip() for python in pythons]
+    for python in pythons:
+        for more in ("", *folders):
+            environment = {**os.environ, "PYTHONPATH": more}
+            if subprocess.run([python, "-c", f"import {', '.join(modules)}"], capture_output=True, env=environment, check=False).returncode == 0:
+                return python, environment
     raise Skip(f"no Python has {' and '.join(modules)}")
 
 
@@ -308,15 +313,15 @@ def files_of_torch_save_are_refused_with_the_way_to_convert_them(folder):
 
 
 def the_script_converts_files_of_torch_save(folder):
-    python = python_with("torch", "safetensors")
+    python, environment = python_with("torch", "safetensors.torch")
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     script = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tools" / "pt-to-safetensors"
     write = f"import torch, safetensors.torch as s; d = s.load_file({str(out / 'weights.safetensors')!r}); " \
             f"torch.save(d, {str(folder / 'a.pt')!r}); torch.save({{'epoch': 3, 'state_dict': d}}, {str(folder / 'b.pt')!r})"
-    subprocess.run([python, "-c", write], timeout=TIME_LIMIT_S, check=True)
+    subprocess.run([python, "-c", write], timeout=TIME_LIMIT_S, env=environment, capture_output=True, check=True)
     for name in ("a", "b"):
-        subprocess.run([python, script, folder / f"{name}.pt"], timeout=TIME_LIMIT_S, check=True)
+        subprocess.run([python, script, folder / f"{name}.pt"], timeout=TIME_LIMIT_S, env=environment, capture_output=True, check=True)
         told = run("evaluate", "--weights", folder / f"{name}.safetensors", "--model", "mlp", "--synthetic", 500)
         assert told.split("  ")[:3] == run("evaluate", out).split("  ")[:3], told
 
@@ -393,14 +398,14 @@ def bench_profiles_each_launch(folder):
 PLAN = ["plan", "--model", "d2l_lenet", "--batch", 64, "--micro-batches", 4, "--momentum", 0.9, "--tflops", 0.1,
         "--memory-bandwidth", 20, "--link", 10, "--latency", 5]
 PLAN_TABLE = """\
-d2l_lenet, batch 64 in f32, 4 devices of 2.00 MB
+d2l_lenet, batch 64 in f32, 4 devices of 2.00 MB; bytes of the device that needs most in all
 mesh        parameters   gradients   optimizer activations       total        sent      bubble        time
-4x1x1           516 kB      516 kB      516 kB     2.14 MB     3.69 MB      774 kB       0.0 %     2.69 ms  does not fit
+4x1x1           516 kB      516 kB      516 kB     2.14 MB     3.69 MB      774 kB       0.0 %     2.68 ms  does not fit
 2x2x1           516 kB      516 kB      516 kB     2.04 MB     3.59 MB      884 kB      44.9 %     3.95 ms  does not fit
 2x1x2           259 kB      259 kB      259 kB     1.31 MB     2.09 MB      810 kB       0.0 %     3.07 ms  does not fit
 1x4x1            896 B       896 B       896 B     4.60 MB     4.60 MB      942 kB      69.6 %     6.76 ms  does not fit
 1x2x2           258 kB      258 kB      258 kB     1.28 MB     2.05 MB     1.54 MB      45.4 %     5.10 ms  does not fit
-1x1x4           134 kB      134 kB      134 kB     1.21 MB     1.61 MB     1.66 MB       0.0 %     3.41 ms  <- fastest that fits
+1x1x4           134 kB      134 kB      134 kB     1.21 MB     1.61 MB     1.66 MB       0.0 %     3.27 ms  <- fastest that fits
 """
 
 
@@ -409,6 +414,13 @@ def plan_prints_a_row_for_each_mesh(folder):
     assert text == PLAN_TABLE, text
     marked = [line for line in run(*PLAN, "--devices", 4).splitlines() if line.endswith("<- fastest that fits")]
     assert len(marked) == 1 and marked[0].startswith("4x1x1 "), marked
+
+
+def plan_for_thousands_of_devices_splits_by_data(folder):
+    """As people did: 2,048 GPUs, 40 images each. A ring of 2,048 devices would take 4,094 latencies for each bucket."""
+    lines = run("plan", "--model", "d2l_lenet", "--devices", 2048, "--batch", 81920, "--precision", "bf16").splitlines()
+    (fastest,) = [line for line in lines if line.endswith("<- fastest that fits")]
+    assert fastest.startswith("2048x1x1 "), fastest
 
 
 def plan_says_why_a_mesh_cannot_work(folder):

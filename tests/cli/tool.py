@@ -18,10 +18,10 @@ TOOL = os.environ.get("TROIKA_TOOL", "build/troika")
 # tests/windows/troika, which runs the tool for Windows under Wine.
 IS_WINDOWS = pathlib.Path(TOOL).parent.name == "windows"
 TIME_LIMIT_S = 300
-RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors", "run.json",
-             ".lock", "status"}
+RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "weights.best.safetensors",
+             "checkpoint.safetensors", "run.json", ".lock", "status"}
 COLUMNS = ["epoch", "step", "loss", "train_accuracy", "test_loss", "test_accuracy", "images_per_second", "seconds",
-           "learning_rate"]
+           "learning_rate", "training_seconds"]
 
 # A small run with everything that a resume must restore: momentum, a schedule, and a smaller last
 # batch.
@@ -61,7 +61,7 @@ def rows_of(folder, columns=COLUMNS):
 
 def figures_of(folder):
     """Returns the rows of metrics.csv without the columns that depend on time."""
-    columns = [key for key in COLUMNS if key not in ("images_per_second", "seconds")]
+    columns = [key for key in COLUMNS if key not in ("images_per_second", "seconds", "training_seconds")]
     return [{key: row[key] for key in columns} for row in rows_of(folder)]
 
 
