@@ -46,8 +46,6 @@ std::vector<troika_device> parse_eval_devices(const Context& context, const Trai
   return found;
 }
 
-std::string counted(int64_t number) { return with_commas(number); }
-
 }  // namespace
 
 TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
@@ -62,7 +60,7 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
   train.info.classes = options.data.resolved_classes(std::max(train.info.classes, test.info.classes));
   if (options.drop_last && train.info.n < options.batch)
     throw Failure(formatted("--drop-last leaves no step: there are %s training samples, --batch is %d; give less",
-                            counted(train.info.n).c_str(), options.batch));
+                            with_commas(train.info.n).c_str(), options.batch));
   model = create_model_for(context, options.model, train.info);
   if (begins && !options.weights.empty()) begin_from_weights(options);
   train_loader = create_loader(train, options.batch, true, options.seed, options.drop_last);
@@ -114,7 +112,7 @@ std::vector<std::string> TrainingSetup::warnings(const TrainOptions& options) co
                     names);
   if (options.batch > train.info.n)
     lines.push_back(formatted("--batch is %d, there are %s training samples: each step has all of them", options.batch,
-                              counted(train.info.n).c_str()));
+                              with_commas(train.info.n).c_str()));
   if (options.schedule.warmup_steps > steps)
     lines.push_back(formatted("--warmup is %lld steps, the run has %lld: the rate does not reach --lr %g",
                               static_cast<long long>(options.schedule.warmup_steps), static_cast<long long>(steps),
@@ -123,7 +121,7 @@ std::vector<std::string> TrainingSetup::warnings(const TrainOptions& options) co
                                                {"--limit-test", options.data.limit_test, &test}})
     if (limit > samples->info.n)
       lines.push_back(formatted("%s is %lld, there are %s samples", option, static_cast<long long>(limit),
-                                counted(samples->info.n).c_str()));
+                                with_commas(samples->info.n).c_str()));
   return lines;
 }
 
@@ -145,7 +143,7 @@ void TrainingSetup::check_batches(const TrainOptions& options, const Job& job) c
   throw Failure(
       formatted("the last batch of an epoch has %lld of the %s samples, a part of it 1, batch_norm2d '%s' needs 2; "
                 "give --drop-last",
-                static_cast<long long>(last), counted(train.info.n).c_str(), layer.c_str()) +
+                static_cast<long long>(last), with_commas(train.info.n).c_str(), layer.c_str()) +
       (other > 0 ? formatted(", or --batch %lld", static_cast<long long>(other)) : ""));
 }
 

@@ -22,7 +22,7 @@ int32_t count_entries(const Model& model) {
   return entries;
 }
 
-int64_t bytes_of(const troika_parameter_info& info) {
+int64_t size_of_entry(const troika_parameter_info& info) {
   int64_t bytes = info.dtype == TROIKA_DTYPE_I64 ? 8 : 4;
   for (int32_t axis = 0; axis < info.rank; ++axis) bytes *= info.dims[axis];
   return bytes;
@@ -67,7 +67,7 @@ std::vector<std::string> copy_weights(const Model& from, const Model& to) {
       others.emplace_back(wanted.name);
       continue;
     }
-    value.resize(static_cast<size_t>(bytes_of(wanted)));
+    value.resize(static_cast<size_t>(size_of_entry(wanted)));
     const auto size = static_cast<int64_t>(value.size());
     call(troika_model_get_parameter, from.get(), wanted.name, static_cast<void*>(value.data()), size);
     call(troika_model_set_parameter, to.get(), wanted.name, static_cast<const void*>(value.data()), size);

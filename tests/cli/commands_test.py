@@ -32,7 +32,7 @@ def python_with(*modules):
 
 def help_names_every_command(folder):
     text = run("--help")
-    for command in ("devices", "train", "evaluate", "inspect", "bench", "plan", "run", "status"):
+    for command in ("devices", "train", "evaluate", "predict", "compare", "model", "inspect", "bench", "plan", "run", "status"):
         assert command in text, command
         assert "--help" in run(command, "--help")
 
@@ -40,7 +40,7 @@ def help_names_every_command(folder):
 def help_lists_every_model(folder):
     names = refuse("train", "--model", "none", "--synthetic", 10, "--out", folder / "run").split("it has ")[1].split(", ")
     assert "resnet34" in names and "resnet50" in names, names
-    for command in ("train", "evaluate", "bench", "plan"):
+    for command in ("train", "evaluate", "predict", "model", "bench", "plan"):
         text = " ".join(run(command, "--help").split())
         assert f"{', '.join(names[:-1])} or {names[-1]}" in text, text
 
