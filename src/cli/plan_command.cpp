@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 
+#include "cli/auto_mesh.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/data_source.h"
@@ -21,6 +22,7 @@ struct PlanOptions {
   std::string model, precision = "f32", layer_schedule = "1f1b";
   OptimizerOptions optimizer;
   ReplicationOptions replication;
+  bool cpu = false;
   RecomputeOptions recompute;
   ScaleOptions scale;
   std::string link = "450";
@@ -118,11 +120,24 @@ std::string row_of(const troika_plan_result& plan, const troika_plan_result* cho
                          : "does not fit");
 }
 
-int plan(PlanOptions& options) {
+// Plans for CPU devices of this machine, as --mesh auto does. Figures that are given stay.
+void plan_for_cpus(const Command& command, const Context& context, troika_plan_options& plan) {
+  const troika_plan_options given = plan;
+  const std::vector<troika_device> devices(static_cast<size_t>(plan.devices), troika_device{TROIKA_DEVICE_CPU, 0});
+  set_machine(context, 0, devices, plan);
+  if (command.was_given("--memory")) plan.memory_bytes = given.memory_bytes;
+  if (command.was_given("--tflops")) plan.operations_per_second = given.operations_per_second;
+  if (command.was_given("--memory-bandwidth")) plan.memory_bandwidth = given.memory_bandwidth;
+  if (command.was_given("--link")) plan.link_bandwidth = given.link_bandwidth;
+  if (command.was_given("--latency")) plan.link_latency = given.link_latency;
+}
+
+int plan(const Command& command, PlanOptions& options) {
   ParameterGroups groups;
   const troika_trainer_options step = read_step(options, groups);
-  const troika_plan_options plan_options = read_options(options, step);
+  troika_plan_options plan_options = read_options(options, step);
   const Context context = create_context();
+  if (options.cpu) plan_for_cpus(command, context, plan_options);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   if (options.size > 0) model_options.input_height = model_options.input_width = options.size;
   const Model model = create_model(context, options.model, model_options);
@@ -138,9 +153,9 @@ int plan(PlanOptions& options) {
   const bool fits = troika_plan_choose(model.get(), &plan_options, &chosen, &none_fits) == TROIKA_OK;
   if (!fits && none_fits.status != TROIKA_ERROR_NOT_FOUND) check(none_fits.status, none_fits);
 
-  std::cout << formatted("%s, batch %d in %s, %d %s of %s; bytes of the device that needs most in all\n", options.model.c_str(), options.batch,
-                         options.precision.c_str(), options.devices, options.devices == 1 ? "device" : "devices",
-                         as_bytes(plan_options.memory_bytes).c_str());
+  std::cout << formatted("%s, batch %d in %s, %d %s of %s; bytes of the device that needs most in all\n",
+                         options.model.c_str(), options.batch, options.precision.c_str(), options.devices,
+                         options.devices == 1 ? "device" : "devices", as_bytes(plan_options.memory_bytes).c_str());
   std::cout << row("mesh", {"parameters", "gradients", "optimizer", "activations", "total", "sent", "bubble", "time"},
                    "");
   for (const troika_mesh& mesh : meshes_of(plan_options.devices)) {
@@ -168,6 +183,8 @@ void add_plan_command(CommandLine& line) {
   command.option("--model", options->model, kModelHelp);
   command.require("--model");
   command.option("--devices", options->devices, "Number of devices to plan for");
+  command.flag("--cpu", options->cpu,
+               "Plans for CPU devices of this machine: their cores, and the memory that their kernels need");
   command.bytes("--memory", options->memory, "Memory of each device, such as 80GB");
   command.option("--batch", options->batch, "Samples per step, over all devices together");
   command.option("--precision", options->precision, kPrecisionHelp);
@@ -188,7 +205,7 @@ void add_plan_command(CommandLine& line) {
   command.option("--latency", options->latency, "Microseconds until a message's first byte arrives", "US");
   command.bytes("--bucket-bytes", options->bucket_bytes, "Gradients are all-reduced in buckets of about this size");
   add_scale_options(command, options->scale);
-  command.action([options] { return plan(*options); });
+  command.action([command, options] { return plan(command, *options); });
 }
 
 }  // namespace troika::cli

@@ -423,6 +423,19 @@ def plan_for_thousands_of_devices_splits_by_data(folder):
     assert fastest.startswith("2048x1x1 "), fastest
 
 
+def plan_knows_the_memory_of_cpus(folder):
+    """Within 1.3 of the arena that a trainer takes: scratch of kernels is more than the activations of few samples."""
+    for model, batch, devices in (("d2l_resnet18", 32, 4), ("d2l_resnet18", 16, 1), ("d2l_lenet", 256, 2), ("mlp", 64, 1)):
+        listed = ",".join(f"cpu:{i}" for i in range(devices))
+        told = run("bench", "--model", model, "--batch", batch, "--devices", listed, "--steps", 1, "--windows", 1)
+        arena = float(re.search(r"arena ([\d.]+) MiB", told)[1]) * 2 ** 20
+        text = run("plan", "--cpu", "--model", model, "--batch", batch, "--devices", devices)
+        line = next(line for line in text.splitlines() if line.startswith(f"{devices}x1x1 "))
+        number, unit = re.findall(r"([\d.]+) ([kMG]?B)\b", line)[3]
+        planned = float(number) * {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
+        assert 1 / 1.3 < planned / arena < 1.3 or abs(planned - arena) < 2 ** 19, (model, batch, devices, planned, arena)
+
+
 def plan_says_why_a_mesh_cannot_work(folder):
     lines = run("plan", "--model", "mlp", "--devices", 11).splitlines()
     assert "1x11x1      model 'mlp' has 4 layers, cannot be cut into 11 stages" in lines, lines
