@@ -13,6 +13,8 @@ namespace troika::cli {
 struct EndOptions {
   double target_accuracy = 0;  // above 0: the run ends when the test has it
   int early_stop = 0;          // above 0: epochs without a better test after which the run ends
+
+  bool is_on() const { return target_accuracy > 0 || early_stop > 0; }
 };
 
 void add_end_options(const Command& command, EndOptions& options);

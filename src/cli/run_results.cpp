@@ -22,7 +22,8 @@ void RunResults::write(const std::vector<EpochMetrics>& rows) {
   const bool is_first = std::exchange(is_first_, false);
   if (is_first) save_checkpoint();
   write_results(rows);
-  if (best_epoch(rows, setup_.train.is_text()) == &rows.back()) save_weights(folder_.best_weights());
+  // Processes that share no folder may not know the epochs of earlier processes.
+  if (job_.decide(best_epoch(rows, setup_.train.is_text()) == &rows.back())) save_weights(folder_.best_weights());
   if (options_.optimizer.average_decay > 0)
     call(troika_trainer_save_average, setup_.trainer.get(), text_of(folder_.average()).c_str());
   if (!is_first) save_checkpoint();

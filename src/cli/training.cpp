@@ -89,6 +89,7 @@ class Run {
   int train_epochs() {
     const bool lacks_evaluation =
         position_.batch == 0 && !rows_.empty() && rows_.back().epoch == position_.epoch && !rows_.back().is_evaluated();
+    look_for_end();
     if (has_ended() && !lacks_evaluation) {
       report_.done(describe_nothing(), text_of(folder_.weights()));
       return 0;
@@ -110,7 +111,7 @@ class Run {
       if (finish_epoch()) return stop();
     }
     report_.done(
-        describe_end(rows_, report_.seconds(), setup_, early_end()) + "; weights in " + text_of(folder_.weights()),
+        describe_end(rows_, report_.seconds(), setup_, early_end_) + "; weights in " + text_of(folder_.weights()),
         text_of(folder_.weights()));
     return 0;
   }
@@ -119,6 +120,7 @@ class Run {
   bool finish_epoch() {
     results_.write(rows_);
     report_.finish_epoch(rows_.back());
+    look_for_end();
     // If all devices evaluate, all processes are stopped in the evaluation.
     const bool all_know = job_.is_alone() || setup_.eval_devices.empty();
     if (!rows_.back().is_evaluated() && all_know) return true;
@@ -128,19 +130,23 @@ class Run {
     return false;
   }
 
-  // The reason to end before all epochs are done. Empty: there is none.
-  std::string early_end() const {
-    return position_.batch == 0 ? reason_to_end(rows_, setup_.train.is_text(), options_.end) : "";
+  // Finds the reason to end before all epochs are done: that of the leader.
+  void look_for_end() {
+    early_end_ = position_.batch == 0 ? reason_to_end(rows_, setup_.train.is_text(), options_.end) : "";
+    if (job_.is_alone() || !options_.end.is_on()) return;
+    const bool ends = job_.decide(!early_end_.empty());
+    if (ends && early_end_.empty()) early_end_ = "rank 0 ends the run";
+    if (!ends) early_end_.clear();
   }
 
-  bool has_ended() const { return position_.epoch >= options_.epochs || !early_end().empty(); }
+  bool has_ended() const { return position_.epoch >= options_.epochs || !early_end_.empty(); }
 
   std::string describe_nothing() const {
     const std::string begin =
         "nothing to do: '" + text_of(folder_.path) + "' is trained to epoch " + std::to_string(position_.epoch);
     if (position_.epoch >= options_.epochs)
       return begin + formatted(", --epochs is %d; give more to go on", options_.epochs);
-    return begin + ", and " + early_end() + "; give another --target-accuracy or --early-stop to go on";
+    return begin + ", and " + early_end_ + "; give another --target-accuracy or --early-stop to go on";
   }
 
   int64_t steps_done() const { return position_.epoch * setup_.steps_per_epoch + position_.batch; }
@@ -298,6 +304,7 @@ class Run {
   std::vector<EpochMetrics> rows_;
   Clock::time_point call_began_ = Clock::now();
   bool has_diverged_ = false;
+  std::string early_end_;  // empty: none
 };
 
 }  // namespace

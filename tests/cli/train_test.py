@@ -284,6 +284,16 @@ def a_run_ends_at_its_target_or_without_progress(folder):
         assert f"{option} is {value}" in refuse("train", *base, option, value, "--out", folder / "none")
 
 
+def all_processes_end_a_run_early(folder):
+    need_processes()
+    base = ["--model", "mlp", "--synthetic", 200, "--batch", 50, "--lr", 0, "--threads", 1, "--processes", 2, "--progress", "off"]
+    run("train", *base, "--epochs", 20, "--early-stop", 2, "--out", folder / "run")
+    assert len(rows_of(folder / "run")) == 3, rows_of(folder / "run")
+    assert (folder / "run" / "weights.best.safetensors").exists()
+    run("train", "--resume", folder / "run", "--processes", 2, "--epochs", 20, "--early-stop", 4, "--progress", "off")
+    assert len(rows_of(folder / "run")) == 5, rows_of(folder / "run")
+
+
 def the_best_weights_are_kept(folder):
     out = folder / "run"
     # In the second epoch rate times decay is 1: an update takes all of a parameter away.
