@@ -71,7 +71,8 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
   call(troika_dataset_open_directory, context.get(), directory.c_str(), split == Split::train ? "train" : "test",
        &transforms, samples.dataset.out());
   samples.info = describe(samples.dataset);
-  if (samples.info.n == 0) throw Failure("'" + images_file(path_of(directory), split) + "' is empty; need at least 1 image");
+  if (samples.info.n == 0)
+    throw Failure("'" + images_file(path_of(directory), split) + "' is empty; need at least 1 image");
   return samples;
 }
 

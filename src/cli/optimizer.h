@@ -11,7 +11,7 @@
 namespace troika::cli {
 
 struct OptimizerOptions {
-  std::string name = "sgd";  // empty: see complete_optimizer
+  std::string name = "sgd";    // empty: see complete_optimizer
   double learning_rate = NAN;  // not given: the optimizer's default
   double momentum = 0, weight_decay = 0, max_gradient_norm = 0, average_decay = 0;
   double beta1 = -1, beta2 = -1, eps = -1, alpha = -1, trust = -1;  // below 0: the optimizer's default

@@ -107,9 +107,11 @@ void add_train_command(CommandLine& line) {
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");
   command.option("--resume", arguments->resume, "Goes on with the run in this folder", "RUN");
   command.exclude("--out", "--resume");
-  command.option("--config", arguments->config, "Begins with the options in this run.json; others may be given too", "FILE");
+  command.option("--config", arguments->config, "Begins with the options in this run.json; others may be given too",
+                 "FILE");
   command.exclude("--config", "--resume");
-  command.option("--weights", options.weights, "Begins from this .safetensors file; layers that do not fit begin anew", "FILE");
+  command.option("--weights", options.weights, "Begins from this .safetensors file; layers that do not fit begin anew",
+                 "FILE");
   command.option("--strip-prefix", options.strip_prefix, "Left out of the names in the weights file, such as module.",
                  "PREFIX");
   command.need("--strip-prefix", "--weights");
@@ -135,10 +137,11 @@ void add_train_command(CommandLine& line) {
   command.option("--trace", options.trace,
                  "Writes the trace of the tenth step, or of the first epoch's last, for ui.perfetto.dev", "FILE");
   command.footer(
-      "The run folder gets metrics.csv, accuracy.svg, loss.svg, weights.safetensors,\n"
-      "checkpoint.safetensors, run.json and the folder status (see troika status). Ctrl-C saves a\n"
-      "checkpoint and exits with 130 (SIGTERM: 143, a closed terminal: 129); a second one ends the\n"
-      "program at once, without saving. A resumed run may have another --lr, also more --epochs.");
+      "The run folder gets metrics.csv, accuracy.svg, loss.svg, weights.safetensors and those of the\n"
+      "best epoch, weights.best.safetensors, checkpoint.safetensors, run.json and the folder status\n"
+      "(see troika status). Ctrl-C saves a checkpoint and exits with 130 (SIGTERM: 143, a closed\n"
+      "terminal: 129); a second one ends the program at once, without saving. A resumed run may have\n"
+      "another --lr, also more --epochs.");
   command.action([command, arguments] { return train(command, *arguments); });
 }
 

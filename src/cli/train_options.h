@@ -34,7 +34,7 @@ struct TrainOptions {
   int threads = 0;
   int64_t save_every = 0;  // steps; above 0: a checkpoint also inside an epoch
   EndOptions end;
-  int64_t log_every = 0;   // steps; above 0: a line with loss and rate
+  int64_t log_every = 0;  // steps; above 0: a line with loss and rate
   MeshOptions mesh;
   RecomputeOptions recompute;
   ReplicationOptions replication;
