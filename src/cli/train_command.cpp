@@ -137,11 +137,11 @@ void add_train_command(CommandLine& line) {
   command.option("--trace", options.trace,
                  "Writes the trace of the tenth step, or of the first epoch's last, for ui.perfetto.dev", "FILE");
   command.footer(
-      "The run folder gets metrics.csv, accuracy.svg, loss.svg, weights.safetensors and those of the\n"
-      "best epoch, weights.best.safetensors, checkpoint.safetensors, run.json and the folder status\n"
-      "(see troika status). Ctrl-C saves a checkpoint and exits with 130 (SIGTERM: 143, a closed\n"
-      "terminal: 129); a second one ends the program at once, without saving. A resumed run may have\n"
-      "another --lr, also more --epochs.");
+      "The run folder gets metrics.csv, accuracy.svg, loss.svg, checkpoint.safetensors, run.json and\n"
+      "the folder status (see troika status). Weights of the last epoch are in weights.safetensors,\n"
+      "those of the best one in weights.best.safetensors. Ctrl-C saves a checkpoint and exits with 130\n"
+      "(SIGTERM: 143, a closed terminal: 129); a second one ends the program at once, without saving.\n"
+      "A resumed run may have another --lr, also more --epochs.");
   command.action([command, arguments] { return train(command, *arguments); });
 }
 
