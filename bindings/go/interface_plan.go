@@ -36,8 +36,9 @@ type PlanOptions struct {
 	// Stages per device, with the interleaved schedule; default 1; 0 is 1.
 	LayerChunks int32
 	// DeviceKindCPU or DeviceKindCUDA; 0 (default): either. A mesh that Model.Attach refuses on
-	// such devices cannot work. Today both kinds take the same meshes, so the field changes
-	// nothing.
+	// such devices cannot work; today both kinds take the same meshes. With CPU, steps are
+	// compiled for CPU devices of this machine, which takes seconds. ActivationBytes is then the
+	// arena that their kernels need, with scratch.
 	DeviceKind DeviceKind
 	// Memory per device; default 141e9.
 	MemoryBytes int64
@@ -174,7 +175,8 @@ type PlanResult struct {
 	GradientBytes int64
 	// Optimizer state; with ShardOptimizer the largest share of it.
 	OptimizerBytes int64
-	// Activations and their gradients, by their lifetimes; without scratch of kernels.
+	// Activations and their gradients, by their lifetimes; without scratch of kernels, unless
+	// DeviceKind is DeviceKindCPU.
 	ActivationBytes int64
 	// The sum of the four fields above.
 	TotalBytes int64

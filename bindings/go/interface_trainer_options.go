@@ -143,7 +143,9 @@ func (o Option) String() string {
 
 // Schedule is a schedule of the learning rate: the rate of step s, which counts from 0, for the
 // base rate lr. With warm-up, a step s < WarmupSteps uses (s + 1) / WarmupSteps of the
-// scheduled rate.
+// scheduled rate. COSINE, POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is WarmupSteps,
+// and before step w their rate is lr. A run that an earlier version began goes on as it began,
+// with w = 0.
 type Schedule int32
 
 const (
@@ -151,13 +153,13 @@ const (
 	ScheduleConstant Schedule = 1
 	// lr * gamma ^ floor(s / period)
 	ScheduleStep Schedule = 2
-	// lr_min + (lr - lr_min) (1 + cos(pi s / period)) / 2; lr_min from step period on.
+	// lr_min + (lr - lr_min) (1 + cos(pi (s - w) / (period - w))) / 2; lr_min from step period on.
 	ScheduleCosine Schedule = 3
 	// lr * gamma ^ (number of milestones that are at most s)
 	ScheduleMultiStep Schedule = 4
-	// lr * gamma ^ (s / period)
+	// lr * gamma ^ ((s - w) / period)
 	ScheduleExponential Schedule = 5
-	// lr_min + (lr - lr_min) (1 - s / period) ^ power; lr_min from step period on.
+	// lr_min + (lr - lr_min) (1 - (s - w) / (period - w)) ^ power; lr_min from step period on.
 	SchedulePolynomial Schedule = 6
 	// Along half a cosine from lr / divisor up to lr at step rise * period - 1. Then along half a
 	// cosine down to lr / divisor / final_divisor at step period - 1. After that step the rate

@@ -1,7 +1,8 @@
 /** @file plan.h Planning: memory and time of a training step on a mesh of devices.
  *
- * The devices need not exist. Everything follows from the model's layers: no device is looked for,
- * and no parameter needs a value. docs/planning.md has the formulas, and says what they leave out.
+ * The devices need not exist. Everything follows from the model's layers: no parameter needs a
+ * value, and no device is looked for, except with `device_kind` TROIKA_DEVICE_CPU. The page
+ * docs/planning.md has the formulas, and says what they leave out.
  *
  * Threads: these calls read the model, which takes one call at a time; a second call gets BUSY.
  */
@@ -36,8 +37,9 @@ typedef struct troika_plan_options {
   /** Stages per device, with the interleaved schedule; default 1; 0 is 1. */
   int32_t layer_chunks;
   /** TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA; 0 (default): either. A mesh that
-   *  `troika_model_attach` refuses on such devices cannot work. Today both kinds take the same
-   *  meshes, so the field changes nothing. */
+   *  `troika_model_attach` refuses on such devices cannot work; today both kinds take the same
+   *  meshes. With CPU, steps are compiled for CPU devices of this machine, which takes seconds.
+   *  `activation_bytes` is then the arena that their kernels need, with scratch. */
   int32_t device_kind;
   int64_t memory_bytes;         /**< Memory per device; default 141e9. */
   /** Operations per second and device. TROIKA_UNSET (default): an H200's, by `precision`. */
@@ -101,7 +103,8 @@ typedef struct troika_plan_result {
   int64_t parameter_bytes; /**< Parameters and buffers. */
   int64_t gradient_bytes;  /**< Gradients of parameters. */
   int64_t optimizer_bytes; /**< Optimizer state; with `shard_optimizer` the largest share of it. */
-  /** Activations and their gradients, by their lifetimes; without scratch of kernels. */
+  /** Activations and their gradients, by their lifetimes; without scratch of kernels, unless
+   *  `device_kind` is TROIKA_DEVICE_CPU. */
   int64_t activation_bytes;
   int64_t total_bytes;     /**< The sum of the four fields above. */
   /** Sent in a step: sums of gradients and of channels, messages between layers, parameters that

@@ -3,10 +3,16 @@
 
 #include <troika/plan.h>
 
+#include <memory>
+#include <optional>
+
 #include "api/field_check.h"
 #include "api/model_handle.h"
 #include "api/structs.h"
 #include "api/trainer_fields.h"
+#include "plan/compile.h"
+#include "runtime/worker.h"
+#include "train/context.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -27,6 +33,25 @@ double operations_of_h200(int32_t precision) {
 struct Question {
   PlannedStep step;
   Machine machine;
+  bool is_for_cpus = false;  // of this machine
+};
+
+// Compiles steps for a CPU device of this machine that has its share of the context's threads.
+class CpuArena {
+ public:
+  CpuArena(const Context& context, int devices)
+      : device_(context.backends().open({DeviceKind::cpu, 0}, context.cpus().of_device(0, devices))),
+        worker_(device_) {}
+
+  size_t bytes(const CompileRequest& request, StateTable& state) {
+    size_t bytes = 0;
+    worker_.run([&] { bytes = compile(request, *device_, state, Log()).arena_bytes; });
+    return bytes;
+  }
+
+ private:
+  const std::shared_ptr<Device> device_;
+  Worker worker_;
 };
 
 // The options of a trainer that the fields of plan options describe, if there is no `trainer`.
@@ -72,6 +97,7 @@ Question read_plan_options(const troika_plan_options* given, const char* functio
   check.real("node_latency", o.node_latency, 0, 1e9);
 
   Question question;
+  question.is_for_cpus = o.device_kind == TROIKA_DEVICE_CPU;
   PlannedStep& step = question.step;
   step.batch = o.batch;
   question.machine = {o.devices,          static_cast<size_t>(o.memory_bytes),
@@ -125,7 +151,14 @@ troika_status answer(troika_model handle, const troika_plan_options* options, tr
     if (!model.is_complete())
       throw Error(Status::invalid_argument,
                   text("model '", model.name(), "': has no output yet; set it before planning"));
-    write_result(out_plan, plan_of(estimate(model.graph(), question), question.machine), function, "out_plan");
+    std::optional<CpuArena> cpu;
+    ArenaOf arena_of;
+    if (question.is_for_cpus) {
+      cpu.emplace(*object->context, question.machine.devices);
+      arena_of = [&cpu](const CompileRequest& request, StateTable& state) { return cpu->bytes(request, state); };
+    }
+    write_result(out_plan, plan_of(estimate(model.graph(), question, arena_of), question.machine), function,
+                 "out_plan");
   });
 }
 
@@ -134,13 +167,16 @@ troika_status answer(troika_model handle, const troika_plan_options* options, tr
 troika_status troika_plan_estimate(troika_model model, const troika_plan_options* options, const troika_mesh* mesh,
                                    troika_plan_result* out_plan, troika_error* error) {
   constexpr const char* kName = "troika_plan_estimate";
-  return answer(model, options, out_plan, kName, error, [&](const Graph& graph, const Question& q) {
-    return estimate_mesh(graph, q.step, q.machine, read_mesh(mesh, kName));
-  });
+  return answer(model, options, out_plan, kName, error,
+                [&](const Graph& graph, const Question& q, const ArenaOf& arena_of) {
+                  return estimate_mesh(graph, q.step, q.machine, read_mesh(mesh, kName), arena_of);
+                });
 }
 
 troika_status troika_plan_choose(troika_model model, const troika_plan_options* options, troika_plan_result* out_plan,
                                  troika_error* error) {
   return answer(model, options, out_plan, "troika_plan_choose", error,
-                [](const Graph& graph, const Question& q) { return choose_mesh(graph, q.step, q.machine); });
+                [](const Graph& graph, const Question& q, const ArenaOf& arena_of) {
+                  return choose_mesh(graph, q.step, q.machine, arena_of);
+                });
 }

@@ -18,8 +18,9 @@ troika_device_info describe(const Context& context, troika_device device) {
   return info;
 }
 
-// CPU devices share the host's cores and memory. For GPUs the defaults hold, except for memory: the
-// least of all GPUs.
+}  // namespace
+
+// For GPUs the defaults hold, except for memory: the least of all GPUs.
 void set_machine(const Context& context, int threads, const std::vector<troika_device>& devices,
                  troika_plan_options& out) {
   const auto count = static_cast<int64_t>(devices.size());
@@ -41,8 +42,6 @@ void set_machine(const Context& context, int threads, const std::vector<troika_d
   out.link_bandwidth = out.memory_bandwidth / 2;  // data are read on one side and written on the other
   out.link_latency = kCpuLatency;
 }
-
-}  // namespace
 
 void settle_mesh(MeshOptions& options, const Context& context, int threads, const Model& model,
                  const std::vector<troika_device>& devices, int batch, troika_trainer_options& trainer_options) {

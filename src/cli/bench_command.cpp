@@ -175,8 +175,7 @@ int bench(const Command& command, BenchOptions& options) {
   model_options.classes = spec.classes;
   model_options.input_channels = spec.dims[0];
   model_options.input_height = model_options.input_width = spec.dims[1];
-  Model model;
-  call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
+  const Model model = create_model(context, options.model, model_options);
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision = precision;
   trainer_options.collect_trace = options.profile || !options.trace.empty();

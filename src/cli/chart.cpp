@@ -4,15 +4,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/line_width.h"
 #include "cli/text.h"
 
 namespace troika::cli {
 namespace {
 
-constexpr double kWidth = 720, kHeight = 440;
-constexpr double kLeft = 72, kRight = 24, kTop = 56, kBottom = 64;
-constexpr size_t kMarkersUpTo = 40;  // with more points than these, only a line
-constexpr const char* kColors[] = {"#2563eb", "#e0622b", "#15803d", "#7c3aed"};
+constexpr double kWidth = 720, kHeight = 460;
+constexpr double kLeft = 72, kRight = 24, kBottom = 64;
+constexpr double kTitleAt = 32, kNoteAt = 56, kLegendRow = 20;  // baselines, and the height of a row
+// Widths of a character are those of a wide font. Text that still does not fit is squeezed.
+constexpr double kTitleCharacter = 11, kCharacter = 7.6;
+constexpr double kKey = 26, kGap = 16;  // a line in a series' colour before its name; between two names
+constexpr size_t kMarkersUpTo = 40;     // with more points than these, only a line
+constexpr const char* kColors[] = {"#2563eb", "#e0622b", "#15803d", "#7c3aed",
+                                   "#be185d", "#0e7490", "#a16207", "#4b5563"};
 
 bool is_drawn(const std::pair<double, double>& point) {
   return std::isfinite(point.first) && std::isfinite(point.second);
@@ -115,22 +121,75 @@ std::string draw_series(const Series& series, const char* color, const Axis& x, 
          markers;
 }
 
-// Draws names in their colours, above the plot at the right.
-std::string draw_legend(const Chart& chart) {
+// One text that is never wider than `room`: a longer one is squeezed.
+std::string text_within(double x, double y, double room, double character, const char* style, const std::string& text) {
+  const double width = character * width_of(text);
+  const std::string squeezed =
+      width > room ? formatted(" textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"", room) : "";
+  return text_at(x, y, "start", (style + squeezed).c_str(), text);
+}
+
+// A name of the legend, and its place.
+struct LegendEntry {
+  double x = 0, y = 0, room = 0;
+};
+
+// Places the names at the right of the note, or if there is no room in rows of their own. `bottom`
+// becomes the lowest baseline.
+std::vector<LegendEntry> place_legend(const Chart& chart, double& bottom) {
+  const double whole = kWidth - kLeft - kRight;
+  std::vector<double> widths;
+  double sum = 0;
+  for (const Series& series : chart.series) {
+    widths.push_back(std::min(whole, kKey + kCharacter * width_of(series.name)));
+    sum += widths.back() + kGap;
+  }
+  const double next_to_note = whole - kCharacter * width_of(chart.note) - (chart.note.empty() ? 0 : kGap);
+  double x = kLeft, y = kNoteAt;
+  if (sum - kGap <= next_to_note)
+    x = kWidth - kRight - sum + kGap;
+  else if (!chart.note.empty())
+    y += kLegendRow;
+  std::vector<LegendEntry> places;
+  for (const double width : widths) {
+    if (x + width > kWidth - kRight + 0.5) x = kLeft, y += kLegendRow;
+    places.push_back({x, y, width - kKey});
+    x += width + kGap;
+  }
+  bottom = y;
+  return places;
+}
+
+// Draws names after lines in their colours.
+std::string draw_legend(const Chart& chart, const std::vector<LegendEntry>& places) {
   std::string out;
-  double right = kWidth - kRight;
-  for (size_t i = chart.series.size(); i-- > 0;) {
-    const char* color = kColors[i % std::size(kColors)];
-    const double width = 6.4 * static_cast<double>(chart.series[i].name.size());  // about, at 13 pixels
-    out += text_at(right, kTop - 16, "end", "class=\"legend\"", chart.series[i].name);
-    right -= width + 8;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const LegendEntry& at = places[i];
     out += formatted(
         "  <line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" stroke-width=\"3\" "
         "stroke-linecap=\"round\"/>\n",
-        right - 18, kTop - 20, right, kTop - 20, color);
-    right -= 38;
+        at.x, at.y - 4, at.x + 18, at.y - 4, kColors[i % std::size(kColors)]);
+    out += text_within(at.x + kKey, at.y, at.room, kCharacter, "class=\"legend\"", chart.series[i].name);
   }
   return out;
+}
+
+std::string draw_title(const Chart& chart) {
+  const double room = kWidth - kLeft - kRight;
+  const auto fits = [&](const std::string& title) { return kTitleCharacter * width_of(title) <= room; };
+  const auto title = std::find_if(chart.titles.begin(), chart.titles.end(), fits);
+  if (chart.titles.empty()) return {};
+  return text_within(kLeft, kTitleAt, room, kTitleCharacter, "class=\"title\"",
+                     title == chart.titles.end() ? chart.titles.back() : *title) +
+         text_within(kLeft, kNoteAt, room, kCharacter, "class=\"label\"", chart.note);
+}
+
+// Widens the range of y, within the limits of the chart.
+Range spread(Range range, const Chart& chart) {
+  if (range.is_empty() || range.high - range.low >= chart.least_span) return range;
+  const double middle = (range.low + range.high) / 2;
+  const double low = std::clamp(middle - chart.least_span / 2, chart.lowest, chart.highest - chart.least_span);
+  return {low, low + chart.least_span};
 }
 
 }  // namespace
@@ -161,8 +220,10 @@ std::string render_svg(const Chart& chart) {
       y_range.include(point.second);
     }
   }
+  double legend_bottom = 0;
+  const std::vector<LegendEntry> legend = place_legend(chart, legend_bottom);
   const Axis x(x_range, 10, kLeft, kWidth - kRight, true);
-  const Axis y(y_range, 6, kHeight - kBottom, kTop, false);
+  const Axis y(spread(y_range, chart), 6, kHeight - kBottom, legend_bottom + 18, false);
   std::string out = formatted(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
@@ -171,11 +232,11 @@ std::string render_svg(const Chart& chart) {
       ".tick{font-size:12px;fill:#6b7280}.legend{font-size:13px;fill:#111827}</style>\n"
       "  <rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
       kWidth, kHeight, kWidth, kHeight);
-  out += text_at(kLeft, kTop - 16, "start", "class=\"title\"", chart.title);
+  out += draw_title(chart);
   out += draw_axes(chart, x, y);
   for (size_t i = 0; i < chart.series.size(); ++i)
     out += draw_series(chart.series[i], kColors[i % std::size(kColors)], x, y);
-  out += draw_legend(chart);
+  out += draw_legend(chart, legend);
   return out + "</svg>\n";
 }
 

@@ -13,8 +13,12 @@ struct Series {
 };
 
 struct Chart {
-  std::string title, x_label, y_label;
+  std::vector<std::string> titles;  // the first that fits is drawn: from long to short
+  std::string note;                 // below the title
+  std::string x_label, y_label;
   std::vector<Series> series;
+  // The axis of y covers at least so much, within these limits: noise should not fill the picture.
+  double least_span = 0, lowest = -1e300, highest = 1e300;
 };
 
 // Ticks at 1, 2 or 5 times a power of ten that cover [low, high], about `count` of them.

@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "cli/library_words.h"
+
 namespace troika::cli {
 
 // An error, in one line that says what to do; main prints it and exits with 1.
@@ -15,9 +17,10 @@ class Failure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Throws the library's message if a call failed, and returns informative statuses.
+// Throws the library's message, in the tool's words, if a call failed. Returns informative
+// statuses.
 inline troika_status check(troika_status status, const troika_error& error) {
-  if (status < 0) throw Failure(error.message);
+  if (status < 0) throw Failure(in_words_of_tool(error.message));
   return status;
 }
 

@@ -3,16 +3,29 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <string_view>
 
+#include "cli/closest.h"
+
 namespace troika::cli {
 namespace {
 
-bool has_command(const CLI::App& app, const std::string& name) {
-  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
-  return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* c) { return c->get_name() == name; });
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+// Returns the long names of all options: "--batch".
+std::vector<std::string> names_of_options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; }))
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
 }
 
 // Returns the call whose help fits the command line: "troika train --help".
@@ -69,12 +82,29 @@ template void Command::option(const char*, int64_t&, const std::string&, const c
 template void Command::option(const char*, uint64_t&, const std::string&, const char*) const;
 template void Command::option(const char*, double&, const std::string&, const char*) const;
 
+void Command::bytes(const char* names, int64_t& value, const std::string& help) const {
+  const std::string option = names;
+  app_->add_option_function<std::string>(
+          names, [option, &value](const std::string& text) { value = parse_bytes(option, text); }, help)
+      ->default_str(std::to_string(value))
+      ->type_name("BYTES");
+}
+
 void Command::flag(const char* names, bool& value, const std::string& help) const {
   app_->add_flag(names, value, help);
 }
 
 void Command::argument(const char* name, std::string& value, const std::string& help, const char* unit) const {
   app_->add_option(name, value, help)->required()->type_name(unit);
+}
+
+void Command::optional_argument(const char* name, std::string& value, const std::string& help, const char* unit) const {
+  app_->add_option(name, value, help)->type_name(unit);
+}
+
+void Command::arguments(const char* name, std::vector<std::string>& values, const std::string& help,
+                        const char* unit) const {
+  app_->add_option(name, values, help)->required()->type_name(unit);
 }
 
 void Command::rest(const char* name, std::vector<std::string>& words, const std::string& help, const char* unit) const {
@@ -102,9 +132,28 @@ const std::vector<std::string>& Command::words() const { return line_->words_; }
 
 bool Command::was_given(const char* option) const { return app_->count(option) > 0; }
 
+int64_t parse_bytes(const std::string& option, const std::string& text) {
+  constexpr struct {
+    const char* name;
+    double bytes;
+  } kUnits[] = {{"", 1},      {"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
+                {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1024.0 * (1 << 30)}};
+  const char* const end = text.data() + text.size();
+  int64_t whole = 0;
+  const auto exact = std::from_chars(text.data(), end, whole);
+  if (exact.ec == std::errc() && exact.ptr == end) return whole;
+  double number = 0;
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec == std::errc())
+    for (const auto& unit : kUnits)
+      if (std::string(read.ptr, end) == unit.name && number * unit.bytes >= 1 && number * unit.bytes < 1e18)
+        return static_cast<int64_t>(number * unit.bytes);
+  refuse_value(option, text, "bytes, such as 80GB, 80GiB or 512MB");
+}
+
 CommandLine::CommandLine(const std::string& name, const std::string& description, std::function<std::string()> version)
     : app_(std::make_unique<CLI::App>(description, name)) {
-  app_->set_version_flag("--version", std::move(version));
+  app_->set_version_flag("-v,--version", std::move(version));
   app_->require_subcommand(1);
   app_->allow_windows_style_options(false);  // /file is a path on every system
   app_->footer("Each command explains its options: " + name + " train --help");
@@ -116,7 +165,26 @@ Command CommandLine::add_command(const char* name, const char* description) {
   return Command(app_->add_subcommand(name, description), this);
 }
 
-int CommandLine::run(const std::vector<std::string>& words) {
+std::string CommandLine::explain(const std::string& error) const {
+  const auto chosen = app_->get_subcommands();
+  if (chosen.empty()) return error;
+  const CLI::App& command = *chosen.front();
+  const std::vector<std::string> unknown = command.remaining();
+  const auto option =
+      std::find_if(unknown.begin(), unknown.end(), [](const std::string& word) { return word.starts_with("-"); });
+  if (option == unknown.end())
+    return unknown.empty() ? error : command.get_name() + " takes no argument '" + unknown.front() + "'";
+  const std::string name = option->substr(0, option->find('='));
+  return command.get_name() + " has no option '" + name + "'" + did_you_mean(name, names_of_options(command));
+}
+
+int CommandLine::run(const std::vector<std::string>& given) {
+  std::vector<std::string> words = given;
+  if (words.size() > 1 && words[1] == "help") {  // help [COMMAND] is [COMMAND] --help
+    words.erase(words.begin() + 1);
+    words.resize(std::min<size_t>(words.size(), 2));
+    words.emplace_back("--help");
+  }
   std::vector<const char*> pointers;
   for (const std::string& word : words) pointers.push_back(word.c_str());
   const char* const* const argv = pointers.data();
@@ -124,8 +192,9 @@ int CommandLine::run(const std::vector<std::string>& words) {
   const std::string see_help = "see '" + app_->get_name() + " --help'";
   if (argc < 2) throw Failure("no command; " + see_help);
   words_.assign(words.begin() + 1, words.end());
-  if (argv[1][0] != '-' && !has_command(*app_, argv[1]))
-    throw Failure(std::string("there is no command '") + argv[1] + "'; " + see_help);
+  const std::vector<std::string> commands = names_of_commands(*app_);
+  if (argv[1][0] != '-' && std::find(commands.begin(), commands.end(), argv[1]) == commands.end())
+    throw Failure("there is no command '" + words[1] + "'" + did_you_mean(words[1], commands) + "; " + see_help);
   int own = argc;  // arguments that CLI11 reads
   if (const auto rest = rests_.find(argv[1]); rest != rests_.end()) {
     own = count_before_rest(*app_->get_subcommand(argv[1]), argc, argv);
@@ -136,7 +205,7 @@ int CommandLine::run(const std::vector<std::string>& words) {
     app_->parse(own, argv);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app_->exit(e);  // --help, --version
-    throw Failure(std::string(e.what()) + "; see '" + help_call(*app_) + "'");
+    throw Failure(explain(e.what()) + "; see '" + help_call(*app_) + "'");
   }
   return chosen_();
 }

@@ -34,8 +34,13 @@ class Command {
   // int, int64_t, uint64_t and double.
   template <typename T>
   void option(const char* names, T& value, const std::string& help, const char* unit = nullptr) const;
+  // Bytes, as a number or with a unit, such as 300MB. For int64_t.
+  void bytes(const char* names, int64_t& value, const std::string& help) const;
   void flag(const char* names, bool& value, const std::string& help) const;
   void argument(const char* name, std::string& value, const std::string& help, const char* unit) const;  // required
+  void optional_argument(const char* name, std::string& value, const std::string& help, const char* unit) const;
+  // Any number of arguments, at least 1.
+  void arguments(const char* name, std::vector<std::string>& values, const std::string& help, const char* unit) const;
 
   // Takes the first argument that is no option, and all arguments after it, whatever they are. A
   // `--` before it is left out.
@@ -67,6 +72,10 @@ template <typename T>
   throw Failure(line.str() + "; give " + allowed);
 }
 
+// Reads "80GB", "80GiB", "512MB" or a number of bytes, which may be below 0. Throws Failure for
+// anything else.
+int64_t parse_bytes(const std::string& option, const std::string& text);
+
 class CommandLine {
  public:
   CommandLine(const std::string& name, const std::string& description, std::function<std::string()> version);
@@ -81,6 +90,9 @@ class CommandLine {
 
  private:
   friend class Command;
+
+  // Returns what is wrong with a command line that CLI11 refuses: `error` is its message.
+  std::string explain(const std::string& error) const;
 
   std::unique_ptr<CLI::App> app_;
   Action chosen_;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <vector>
 
+#include "cli/closest.h"
 #include "cli/command_line.h"
 #include "cli/files.h"
 #include "cli/text.h"
@@ -70,7 +71,8 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
   call(troika_dataset_open_directory, context.get(), directory.c_str(), split == Split::train ? "train" : "test",
        &transforms, samples.dataset.out());
   samples.info = describe(samples.dataset);
-  if (samples.info.n == 0) throw Failure("'" + images_file(path_of(directory), split) + "' is empty; need at least 1 image");
+  if (samples.info.n == 0)
+    throw Failure("'" + images_file(path_of(directory), split) + "' is empty; need at least 1 image");
   return samples;
 }
 
@@ -161,6 +163,21 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
   return samples;
 }
 
+Model create_model(const Context& context, const std::string& name, const troika_model_options& options) {
+  std::vector<std::string> names;
+  for (int32_t i = 0; troika_zoo_name(i); ++i) names.emplace_back(troika_zoo_name(i));
+  const bool is_there = std::find(names.begin(), names.end(), name) != names.end();
+  const std::string guess = is_there ? "" : did_you_mean(name, names);
+  if (!guess.empty()) {
+    std::string all = names.front();
+    for (size_t i = 1; i < names.size(); ++i) all += ", " + names[i];
+    throw Failure("--model is '" + name + "'" + guess + "; there are " + all);
+  }
+  Model model;
+  call(troika_model_create, context.get(), name.c_str(), &options, model.out());
+  return model;
+}
+
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info) {
   const bool is_text = info.dtype == TROIKA_DTYPE_I32;
   if (is_text != (name == kTextModel))
@@ -178,15 +195,14 @@ Model create_model_for(const Context& context, const std::string& name, const tr
     options.input_height = static_cast<int32_t>(info.dims[1]);
     options.input_width = static_cast<int32_t>(info.dims[2]);
   }
-  Model model;
-  call(troika_model_create, context.get(), name.c_str(), &options, model.out());
-  return model;
+  return create_model(context, name, options);
 }
 
-Loader create_loader(const Samples& samples, int batch, bool shuffle, uint64_t seed) {
+Loader create_loader(const Samples& samples, int batch, bool shuffle, uint64_t seed, bool drops_last) {
   troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
   options.batch = batch;
   options.shuffle = shuffle ? 1 : 0;
+  options.drop_last = drops_last ? 1 : 0;
   options.seed = seed;
   Loader loader;
   call(troika_loader_create, samples.dataset.get(), &options, loader.out());

@@ -42,6 +42,17 @@ struct DataOptions {
   int64_t resolved_classes(int64_t labels) const;
 };
 
+// Calls `visit(name, field)` for what makes samples out of images and texts. Names are those
+// of the command line without the dashes.
+template <typename Visitor>
+void visit_images(DataOptions& options, Visitor&& visit) {
+  visit("synthetic", options.synthetic);
+  visit("resize", options.resize);
+  visit("steps", options.steps);
+  visit("mean", options.mean);
+  visit("std", options.std);
+}
+
 void add_data_options(const Command& command, DataOptions& options, bool with_training);
 
 // The samples of a split, with the numbers that the model needs.
@@ -56,9 +67,13 @@ enum class Split { train, test };
 
 Samples open_samples(const Context& context, const DataOptions& options, Split split);
 
+// Creates a model of the zoo. Throws Failure if --model is the name of none, with a guess.
+Model create_model(const Context& context, const std::string& name, const troika_model_options& options);
+
 // Creates the model `name` with inputs and outputs that fit the samples.
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info);
 
-Loader create_loader(const Samples& samples, int batch, bool shuffle, uint64_t seed);
+// With `drops_last` an epoch ends before a last batch that is smaller.
+Loader create_loader(const Samples& samples, int batch, bool shuffle, uint64_t seed, bool drops_last = false);
 
 }  // namespace troika::cli

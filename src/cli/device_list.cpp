@@ -52,6 +52,20 @@ std::string format_device(troika_device device) {
   return text;
 }
 
+std::string short_devices(const std::vector<troika_device>& devices) {
+  std::string out;
+  for (size_t i = 0; i < devices.size();) {
+    size_t last = i;
+    while (last + 1 < devices.size() && devices[last + 1].kind == devices[i].kind &&
+           devices[last + 1].index == devices[last].index + 1)
+      ++last;
+    out += (out.empty() ? "" : ",") + format_device(devices[i]);
+    if (last > i + 1) out += formatted("..%d", devices[last].index);
+    i = last > i + 1 ? last + 1 : i + 1;
+  }
+  return out;
+}
+
 std::string format_devices(const std::vector<troika_device>& devices) {
   std::string out;
   for (const troika_device& device : devices) out += (out.empty() ? "" : ",") + format_device(device);

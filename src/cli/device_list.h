@@ -12,6 +12,9 @@ namespace troika::cli {
 std::vector<troika_device> parse_devices(const Context& context, const std::string& option, const std::string& text);
 
 std::string format_device(troika_device device);
+// Returns the devices with runs of neighbours cut short: "cpu:0..7".
+std::string short_devices(const std::vector<troika_device>& devices);
+
 std::string format_devices(const std::vector<troika_device>& devices);
 
 }  // namespace troika::cli

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/tensor_list.h"
 #include "cli/text.h"
+#include "cli/weights.h"
 
 namespace troika::cli {
 namespace {
@@ -52,6 +53,7 @@ void add_inspect_command(CommandLine& line) {
   auto path = std::make_shared<std::string>();
   command.argument("file", *path, "A .safetensors file", "FILE");
   command.action([path] {
+    check_weights_file(*path);
     const std::string text = inspect_file(*path);
     const std::string shown = without_layers(text);
     std::cout << shown;

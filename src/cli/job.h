@@ -15,6 +15,9 @@ class Job {
   bool leads() const { return info_.rank == 0; }  // writes files and shows progress for all
   int rank() const { return info_.rank; }
   int size() const { return info_.processes; }
+  // Returns what the leader has decided. All processes of the job call it alike.
+  bool decide(bool own) const;
+
   troika_group group() const { return is_alone() ? nullptr : group_.get(); }
 
  private:

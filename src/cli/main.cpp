@@ -29,6 +29,9 @@ int main(int argc, char** argv) {
     add_devices_command(line);
     add_train_command(line);
     add_evaluate_command(line);
+    add_predict_command(line);
+    add_compare_command(line);
+    add_model_command(line);
     add_inspect_command(line);
     add_bench_command(line);
     add_plan_command(line);

@@ -58,10 +58,16 @@ void set_mesh(const MeshOptions& options, troika_trainer_options& out) {
   if (options.is_auto() && !options.layer_cuts.empty())
     throw Failure("--mesh auto cuts between layers by itself; leave out --layer-cuts");
   out.mesh = parse_mesh(options.mesh);
+  if (!options.layer_cuts.empty() && out.mesh.layer < 2)
+    throw Failure("--layer-cuts is '" + options.layer_cuts + "', --mesh " +
+                  (options.mesh.empty() ? "is not given" : "is " + options.mesh) +
+                  "; give a --mesh that splits by layer, such as 1x2x1");
   out.micro_batches = options.micro_batches;
   out.logical_shards = options.logical_shards;
   out.layer_schedule = parse_layer_schedule(options.layer_schedule);
   out.layer_chunks = options.layer_chunks;
+  if (out.layer_chunks > 1 && out.layer_schedule != TROIKA_LAYER_SCHEDULE_INTERLEAVED)
+    refuse_value("--layer-chunks", options.layer_chunks, "1, or --layer-schedule interleaved");
   out.layer_cuts = options.layer_cuts.empty() ? nullptr : options.layer_cuts.c_str();
 }
 

@@ -19,6 +19,8 @@ struct EpochMetrics {
   double images_per_second = NAN, seconds = NAN;  // of training, without the evaluation
   double learning_rate = NAN;                     // of the epoch's last step
   double test_images_per_second = NAN;            // not in metrics.csv
+
+  bool is_evaluated() const { return !std::isnan(test_loss); }
 };
 
 // Reads the rows of the first `epochs` epochs; later rows belong to work that a crash has lost. A
@@ -28,7 +30,8 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_
 // With `has_perplexity` the file also has the perplexities that follow from the losses.
 void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows, bool has_perplexity);
 
-// Writes accuracy.svg and loss.svg in `folder`.
-void write_charts(const std::filesystem::path& folder, const std::string& title, const std::vector<EpochMetrics>& rows);
+// Writes accuracy.svg and loss.svg in `folder`, with the first of the titles that fits.
+void write_charts(const std::filesystem::path& folder, const std::vector<std::string>& titles,
+                  const std::vector<EpochMetrics>& rows);
 
 }  // namespace troika::cli

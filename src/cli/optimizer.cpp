@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
+#include <cstdlib>
 
 #include "cli/text.h"
 
@@ -96,10 +96,31 @@ void check_part(const std::string& option, double value) {
   if (!(value >= 0 && value < 1)) refuse_value(option.c_str(), value, "at least 0 and below 1");
 }
 
+std::vector<std::string> parts_of(const std::string& list) {
+  return list.empty() ? std::vector<std::string>() : split(list, ',');
+}
+
+struct OwnRate {
+  std::string pattern;
+  double rate = 0;
+};
+
+OwnRate parse_rate_of(const std::string& part) {
+  const size_t at = part.find('=');
+  char* end = nullptr;
+  const double rate = at == std::string::npos ? -1 : std::strtod(part.c_str() + at + 1, &end);
+  if (at == std::string::npos || at == 0 || end == part.c_str() + at + 1 || *end != '\0' ||
+      !(rate >= 0 && rate < kLarge))
+    refuse_value("--lr-of", part, "PATTERN=RATE, such as 'fc.*=0.001'");
+  return {part.substr(0, at), rate};
+}
+
 }  // namespace
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options) {
-  command.option("--optimizer", options.name, names_of_optimizers());
+  command.option("--optimizer", options.name,
+                 names_of_optimizers() +
+                     (options.name.empty() ? "; if it is not given: adam, or sgd with --lr or --momentum" : ""));
   // A command with a rate of its own shows that rate.
   const bool has_rate = !std::isnan(options.learning_rate);
   command.option("--lr", options.learning_rate,
@@ -118,11 +139,19 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
                  "Clips the gradients of a step to this common 2-norm; 0: no clipping");
   command.option("--train-only", options.train_only,
                  "Parameters to train, such as 'fc.*'; all others are frozen. Empty: all are trained", "PATTERNS");
+  command.option("--freeze", options.freeze, "Parameters that stay as they are, such as 'conv*,bn1.*'", "PATTERNS");
+  command.option("--lr-of", options.rates,
+                 "Learning rates of some parameters, which follow the schedule too, such as 'fc.*=0.001'",
+                 "PATTERN=RATE");
   command.option("--average-decay", options.average_decay,
                  "Above 0: evaluates and saves moving averages of the parameters, which decay by this factor per step");
 }
 
 void complete_optimizer(OptimizerOptions& options) {
+  // Most people who choose a rate or momentum by themselves mean SGD. Without a choice, a run
+  // should learn from its first epoch on, whatever the model.
+  if (options.name.empty())
+    options.name = std::isnan(options.learning_rate) && options.momentum == 0 && !options.nesterov ? "adam" : "sgd";
   const Optimizer& optimizer = find_optimizer(options.name);
   if (std::isnan(options.learning_rate)) options.learning_rate = optimizer.learning_rate;
   check_number("--lr", options.learning_rate);
@@ -131,6 +160,9 @@ void complete_optimizer(OptimizerOptions& options) {
   check_number("--weight-decay", options.weight_decay);
   check_number("--max-gradient-norm", options.max_gradient_norm);
   check_part("--average-decay", options.average_decay);
+  if (!options.freeze.empty() && !options.train_only.empty())
+    throw Failure("--train-only freezes all other parameters; leave out --freeze");
+  for (const std::string& part : parts_of(options.rates)) parse_rate_of(part);
   const auto check_has = [&](const char* setting, bool is_given) {
     if (is_given && !find_setting(optimizer, setting))
       throw Failure(std::string("--optimizer ") + optimizer.name + " has no --" + setting);
@@ -154,24 +186,36 @@ void complete_optimizer(OptimizerOptions& options) {
   }
 }
 
-// One group per pattern, and one that freezes the rest: a parameter belongs to the first group that
-// matches it.
+// A parameter belongs to the first group that matches it: those that freeze come first, then those
+// with rates of their own, then those of --train-only, and last one that freezes the rest.
 void set_groups(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups) {
-  std::istringstream parts(options.train_only);
-  for (std::string pattern; std::getline(parts, pattern, ',');) groups.patterns.push_back(pattern);
-  groups.patterns.push_back("*");
-  for (const std::string& pattern : groups.patterns) {
+  struct Rule {
+    std::string pattern;
+    bool is_frozen;
+    double rate;
+  };
+  std::vector<Rule> rules;
+  for (const std::string& pattern : parts_of(options.freeze)) rules.push_back({pattern, true, -1});
+  for (const std::string& part : parts_of(options.rates)) {
+    const OwnRate own = parse_rate_of(part);
+    rules.push_back({own.pattern, false, own.rate});
+  }
+  for (const std::string& pattern : parts_of(options.train_only)) rules.push_back({pattern, false, -1});
+  if (!options.train_only.empty()) rules.push_back({"*", true, -1});
+  for (const Rule& rule : rules) groups.patterns.push_back(rule.pattern);
+  for (size_t i = 0; i < rules.size(); ++i) {
     troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;
-    group.pattern = pattern.c_str();
+    group.pattern = groups.patterns[i].c_str();
+    group.frozen = rules[i].is_frozen ? 1 : 0;
+    group.learning_rate = rules[i].rate;
     groups.groups.push_back(group);
   }
-  groups.groups.back().frozen = 1;
   out.groups = groups.groups.data();
   out.group_count = static_cast<int32_t>(groups.groups.size());
 }
 
 void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups) {
-  if (!options.train_only.empty()) set_groups(options, out, groups);
+  set_groups(options, out, groups);
   out.optimizer = static_cast<int32_t>(&find_optimizer(options.name) - kOptimizers) + 1;
   out.learning_rate = options.learning_rate;
   out.momentum = options.momentum;

@@ -11,12 +11,14 @@
 namespace troika::cli {
 
 struct OptimizerOptions {
-  std::string name = "sgd";
+  std::string name = "sgd";    // empty: see complete_optimizer
   double learning_rate = NAN;  // not given: the optimizer's default
   double momentum = 0, weight_decay = 0, max_gradient_norm = 0, average_decay = 0;
   double beta1 = -1, beta2 = -1, eps = -1, alpha = -1, trust = -1;  // below 0: the optimizer's default
   bool nesterov = false, skip_decay_one_axis = false;
-  std::string train_only;  // patterns of parameters' names, separated by commas; empty: all
+  // Patterns of parameters' names, separated by commas.
+  std::string train_only, freeze;  // train_only empty: all
+  std::string rates;               // rates of their own: PATTERN=RATE
 };
 
 // Memory for the groups in a trainer's options.
@@ -26,18 +28,17 @@ struct ParameterGroups {
 };
 
 void add_optimizer_options(const Command& command, OptimizerOptions& options);
-// Refuses values that the library would refuse by its own names, and fills in the learning rate if
-// it is not given.
+// Refuses values that the library would refuse by its own names. Fills in the optimizer (adam, or
+// sgd if a rate or momentum is given) and the learning rate, if they are not given.
 void complete_optimizer(OptimizerOptions& options);
 // Both must outlive the use of `out`.
 void set_optimizer(const OptimizerOptions& options, troika_trainer_options& out, ParameterGroups& groups);
 
-// Calls `visit(name, field)` for each option; names are those of the command line without the
-// dashes.
+// Calls `visit(name, field)` for each option except the learning rate. Names are those of the
+// command line without the dashes.
 template <typename Visitor>
 void visit_optimizer(OptimizerOptions& options, Visitor&& visit) {
   visit("optimizer", options.name);
-  visit("lr", options.learning_rate);
   visit("momentum", options.momentum);
   visit("weight-decay", options.weight_decay);
   visit("nesterov", options.nesterov);
@@ -50,6 +51,8 @@ void visit_optimizer(OptimizerOptions& options, Visitor&& visit) {
   visit("skip-decay-one-axis", options.skip_decay_one_axis);
   visit("average-decay", options.average_decay);
   visit("train-only", options.train_only);
+  visit("freeze", options.freeze);
+  visit("lr-of", options.rates);
 }
 
 }  // namespace troika::cli

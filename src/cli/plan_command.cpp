@@ -1,9 +1,9 @@
 // `troika plan`: a table of what a training step takes on each mesh of devices, which need not
 // exist.
-#include <charconv>
 #include <iostream>
 #include <memory>
 
+#include "cli/auto_mesh.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/data_source.h"
@@ -19,33 +19,17 @@ namespace troika::cli {
 namespace {
 
 struct PlanOptions {
-  std::string model, memory = "141GB", precision = "f32", layer_schedule = "1f1b";
+  std::string model, precision = "f32", layer_schedule = "1f1b";
   OptimizerOptions optimizer;
   ReplicationOptions replication;
+  bool cpu = false;
   RecomputeOptions recompute;
   ScaleOptions scale;
   std::string link = "450";
   int devices = 1, batch = 256, micro_batches = 1, layer_chunks = 1, size = 0;
-  int64_t bucket_bytes = 1048576;
+  int64_t bucket_bytes = 1048576, memory = 141000000000;
   double tflops = 0, memory_bandwidth = 4800, latency = 2;
 };
-
-// "80GB", "80GiB", "512MB" or bytes.
-int64_t parse_bytes(const std::string& text) {
-  constexpr struct {
-    const char* name;
-    double bytes;
-  } kUnits[] = {{"", 1},      {"B", 1},      {"kB", 1e3},      {"MB", 1e6},      {"GB", 1e9},
-                {"TB", 1e12}, {"KiB", 1024}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1024.0 * (1 << 30)}};
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec == std::errc())
-    for (const auto& unit : kUnits)
-      if (std::string(read.ptr, end) == unit.name && number * unit.bytes >= 1 && number * unit.bytes < 1e18)
-        return static_cast<int64_t>(number * unit.bytes);
-  refuse_value("--memory", text, "bytes, such as 80GB, 80GiB or 512MB");
-}
 
 // Returns three digits and a unit: 2.75 GB.
 std::string scaled(double number, const std::vector<const char*>& units) {
@@ -90,6 +74,7 @@ troika_plan_options read_options(const PlanOptions& options, const troika_traine
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.size < 0) refuse_value("--size", options.size, "at least 1, or 0 for the model's default");
   if (options.size > kMaxImageSize) refuse_value("--size", options.size, formatted("at most %d", kMaxImageSize));
+  if (options.memory < 1) refuse_value("--memory", options.memory, "at least 1");
   need("--tflops", options.tflops, 0);
   need("--memory-bandwidth", options.memory_bandwidth, 1e-3);
   need("--latency", options.latency, 0);
@@ -99,7 +84,7 @@ troika_plan_options read_options(const PlanOptions& options, const troika_traine
   out.devices = options.devices;
   out.batch = options.batch;
   out.trainer = &step;
-  out.memory_bytes = parse_bytes(options.memory);
+  out.memory_bytes = options.memory;
   if (options.tflops > 0) out.operations_per_second = 1e12 * options.tflops;
   out.memory_bandwidth = 1e9 * options.memory_bandwidth;
   out.link_bandwidth = parse_rate("--link", options.link);
@@ -135,15 +120,27 @@ std::string row_of(const troika_plan_result& plan, const troika_plan_result* cho
                          : "does not fit");
 }
 
-int plan(PlanOptions& options) {
+// Plans for CPU devices of this machine, as --mesh auto does. Figures that are given stay.
+void plan_for_cpus(const Command& command, const Context& context, troika_plan_options& plan) {
+  const troika_plan_options given = plan;
+  const std::vector<troika_device> devices(static_cast<size_t>(plan.devices), troika_device{TROIKA_DEVICE_CPU, 0});
+  set_machine(context, 0, devices, plan);
+  if (command.was_given("--memory")) plan.memory_bytes = given.memory_bytes;
+  if (command.was_given("--tflops")) plan.operations_per_second = given.operations_per_second;
+  if (command.was_given("--memory-bandwidth")) plan.memory_bandwidth = given.memory_bandwidth;
+  if (command.was_given("--link")) plan.link_bandwidth = given.link_bandwidth;
+  if (command.was_given("--latency")) plan.link_latency = given.link_latency;
+}
+
+int plan(const Command& command, PlanOptions& options) {
   ParameterGroups groups;
   const troika_trainer_options step = read_step(options, groups);
-  const troika_plan_options plan_options = read_options(options, step);
+  troika_plan_options plan_options = read_options(options, step);
   const Context context = create_context();
+  if (options.cpu) plan_for_cpus(command, context, plan_options);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   if (options.size > 0) model_options.input_height = model_options.input_width = options.size;
-  Model model;
-  call(troika_model_create, context.get(), options.model.c_str(), &model_options, model.out());
+  const Model model = create_model(context, options.model, model_options);
 
   if (options.scale.nodes > 0) {
     std::cout << formatted("%s, batch %d in %s, %d %s\n", options.model.c_str(), options.batch,
@@ -156,9 +153,9 @@ int plan(PlanOptions& options) {
   const bool fits = troika_plan_choose(model.get(), &plan_options, &chosen, &none_fits) == TROIKA_OK;
   if (!fits && none_fits.status != TROIKA_ERROR_NOT_FOUND) check(none_fits.status, none_fits);
 
-  std::cout << formatted("%s, batch %d in %s, %d %s of %s\n", options.model.c_str(), options.batch,
-                         options.precision.c_str(), options.devices, options.devices == 1 ? "device" : "devices",
-                         as_bytes(plan_options.memory_bytes).c_str());
+  std::cout << formatted("%s, batch %d in %s, %d %s of %s; bytes of the device that needs most in all\n",
+                         options.model.c_str(), options.batch, options.precision.c_str(), options.devices,
+                         options.devices == 1 ? "device" : "devices", as_bytes(plan_options.memory_bytes).c_str());
   std::cout << row("mesh", {"parameters", "gradients", "optimizer", "activations", "total", "sent", "bubble", "time"},
                    "");
   for (const troika_mesh& mesh : meshes_of(plan_options.devices)) {
@@ -167,13 +164,13 @@ int plan(PlanOptions& options) {
     const troika_status status = troika_plan_estimate(model.get(), &plan_options, &mesh, &found, &error);
     if (status == TROIKA_ERROR_INVALID_ARGUMENT || status == TROIKA_ERROR_UNSUPPORTED ||
         status == TROIKA_ERROR_OUT_OF_MEMORY) {  // nothing fits the activation budget
-      std::cout << row(name_of(mesh), {}, error.message);
+      std::cout << row(name_of(mesh), {}, in_words_of_tool(error.message));
       continue;
     }
     check(status, error);
     std::cout << row_of(found, fits ? &chosen : nullptr);
   }
-  if (!fits) throw Failure(none_fits.message);
+  if (!fits) throw Failure(in_words_of_tool(none_fits.message));
   return 0;
 }
 
@@ -186,7 +183,9 @@ void add_plan_command(CommandLine& line) {
   command.option("--model", options->model, kModelHelp);
   command.require("--model");
   command.option("--devices", options->devices, "Number of devices to plan for");
-  command.option("--memory", options->memory, "Memory of each device, such as 80GB", "BYTES");
+  command.flag("--cpu", options->cpu,
+               "Plans for CPU devices of this machine: their cores, and the memory that their kernels need");
+  command.bytes("--memory", options->memory, "Memory of each device, such as 80GB");
   command.option("--batch", options->batch, "Samples per step, over all devices together");
   command.option("--precision", options->precision, kPrecisionHelp);
   add_optimizer_options(command, options->optimizer);
@@ -204,9 +203,9 @@ void add_plan_command(CommandLine& line) {
   command.option("--link,--intra", options->link,
                  "Rate at which a device sends within its node, while it receives as much, such as 450GB/s", "GB/S");
   command.option("--latency", options->latency, "Microseconds until a message's first byte arrives", "US");
-  command.option("--bucket-bytes", options->bucket_bytes, "Gradients are all-reduced in buckets of about this size");
+  command.bytes("--bucket-bytes", options->bucket_bytes, "Gradients are all-reduced in buckets of about this size");
   add_scale_options(command, options->scale);
-  command.action([options] { return plan(*options); });
+  command.action([command, options] { return plan(command, *options); });
 }
 
 }  // namespace troika::cli

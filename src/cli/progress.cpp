@@ -6,8 +6,10 @@
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "cli/client.h"
+#include "cli/line_width.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 
@@ -19,6 +21,9 @@ using Json = nlohmann::ordered_json;
 void print_json(const Json& line) {
   std::cout << line.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
 }
+
+// A line for people, which a terminal shows whole.
+void print_text(const std::string& text) { std::cout << wrapped(text, output_columns()) << std::endl; }
 
 // An unknown figure is a dash.
 std::string figure(double value, int decimals = 4) {
@@ -54,13 +59,33 @@ void Progress::start(const RunSummary& summary) {
                 {"batch", summary.batch},
                 {"steps_per_epoch", summary.steps_per_epoch},
                 {"first_epoch", summary.first_epoch + 1},
-                {"epochs", summary.epochs}});
+                {"first_step", summary.first_step + 1},
+                {"epochs", summary.epochs},
+                {"warnings", summary.warnings}});
     return;
   }
-  std::cout << summary.model << " on " << summary.devices << (summary.mesh.empty() ? "" : " as ") << summary.mesh
-            << ": " << with_commas(summary.parameters) << " parameters; " << with_commas(summary.train_samples)
-            << " training and " << with_commas(summary.test_samples) << " test samples of " << summary.shape << "; "
-            << summary.steps_per_epoch << " steps of " << summary.batch << " an epoch" << std::endl;
+  print_text(summary.model + " on " + summary.devices + (summary.mesh.empty() ? "" : " as ") + summary.mesh + ": " +
+             with_commas(summary.parameters) + " parameters; " + with_commas(summary.train_samples) + " training and " +
+             with_commas(summary.test_samples) + " test samples of " + summary.shape + "; " +
+             formatted("%lld %s of %lld an epoch", static_cast<long long>(summary.steps_per_epoch),
+                       summary.steps_per_epoch == 1 ? "step" : "steps",
+                       static_cast<long long>(std::min(summary.batch, summary.train_samples))));
+  for (const std::string& warning : summary.warnings) print_text("warning: " + warning);
+  if (summary.first_epoch > 0 || summary.first_step > 0)
+    print_text(formatted("going on in epoch %lld of %lld at step %lld of %lld",
+                         static_cast<long long>(summary.first_epoch + 1), static_cast<long long>(summary.epochs),
+                         static_cast<long long>(summary.first_step + 1),
+                         static_cast<long long>(summary.steps_per_epoch)));
+  if (mode_ != ProgressMode::bar) return;
+  draw("compiling ...");
+  last_shown_ = {};  // the first batch replaces it
+}
+
+std::string Progress::answer_to_stop() const {
+  if (mode_ == ProgressMode::off) return {};
+  const std::string answer = "stopping after this step; again: stop now without saving";
+  if (!is_on_terminal()) return answer + "\n";
+  return "\r\033[K" + wrapped(answer, terminal_columns()) + "\n";
 }
 
 void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate,
@@ -83,27 +108,53 @@ void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t tot
                        {"eta_seconds", eta_seconds}});
   const std::string head =
       formatted("epoch %lld/%lld %-5s ", static_cast<long long>(epoch), static_cast<long long>(epochs_), phase);
-  const std::string tail =
-      formatted(" %lld/%lld  loss %.4f  %s %s/s  ETA %s", static_cast<long long>(done), static_cast<long long>(total),
-                loss, with_commas(std::llround(rate)).c_str(), sample_name(), as_clock(eta_seconds).c_str());
+  const std::vector<std::string> pieces = {
+      formatted(" %lld/%lld", static_cast<long long>(done), static_cast<long long>(total)),
+      formatted("  loss %.4f", loss), formatted("  %s %s/s", with_commas(std::llround(rate)).c_str(), sample_name()),
+      "  ETA " + as_clock(eta_seconds)};
   if (mode_ == ProgressMode::bar)
-    draw_bar(head, tail, done, total);
+    draw_bar(head, pieces, done, total);
   else
-    std::cout << head << tail << std::endl;
+    print_text(std::accumulate(pieces.begin(), pieces.end(), head));
 }
 
-void Progress::draw_bar(const std::string& head, const std::string& tail, int64_t done, int64_t total) {
-  const int room = terminal_columns() - static_cast<int>(head.size() + tail.size()) - 3;
-  std::string bar;
+void Progress::draw_bar(const std::string& head, const std::vector<std::string>& pieces, int64_t done, int64_t total) {
+  const int columns = terminal_columns() - 1;  // a full line would begin the next one
+  std::vector<std::string> line = {head, ""};
+  line.insert(line.end(), pieces.begin(), pieces.end());
+  std::vector<size_t> order(line.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const int room = columns - width_of(fitted(line, order, columns)) - 2;
   if (room >= 5) {
     const int width = std::min(room, 40);
     const int filled = total > 0 ? static_cast<int>(done * width / total) : width;
-    bar = "[" + std::string(static_cast<size_t>(filled), '=') + std::string(static_cast<size_t>(width - filled), ' ') +
-          "]";
+    line[1] = "[" + std::string(static_cast<size_t>(filled), '=') +
+              std::string(static_cast<size_t>(width - filled), ' ') + "]";
   }
-  std::fprintf(stderr, "\r\033[K%s%s%s", head.c_str(), bar.c_str(), tail.c_str());
+  draw(fitted(line, order, columns));
+}
+
+void Progress::draw(const std::string& line) {
+  std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   is_bar_shown_ = true;
+}
+
+void Progress::step(int64_t epoch, int64_t step, int64_t steps, const StepFigures& figures) {
+  if (mode_ == ProgressMode::off) return;
+  clear_bar();
+  if (mode_ == ProgressMode::json)
+    return print_json({{"event", "step"},
+                       {"epoch", epoch},
+                       {"step", step},
+                       {"steps", steps},
+                       {"loss", figures.loss},
+                       {"learning_rate", figures.learning_rate},
+                       {"images_per_second", figures.rate}});
+  print_text(formatted("epoch %lld/%lld  step %lld/%lld  loss %.4f  lr %.3g  %s %s/s", static_cast<long long>(epoch),
+                       static_cast<long long>(epochs_), static_cast<long long>(step), static_cast<long long>(steps),
+                       figures.loss, figures.learning_rate, with_commas(std::llround(figures.rate)).c_str(),
+                       sample_name()));
 }
 
 void Progress::epoch(const EpochMetrics& metrics, double eta_seconds) {
@@ -134,13 +185,17 @@ void Progress::epoch(const EpochMetrics& metrics, double eta_seconds) {
   if (is_text_)
     perplexity =
         "  perplexity " + figure(std::exp(metrics.loss), 2) + " test " + figure(std::exp(metrics.test_loss), 2);
-  std::cout << formatted("epoch %lld/%lld  loss %s  train %s  test %s%s  %s %s/s  %s s  ETA %s",
-                         static_cast<long long>(metrics.epoch), static_cast<long long>(epochs_),
-                         figure(metrics.loss).c_str(), figure(metrics.train_accuracy).c_str(),
-                         figure(metrics.test_accuracy).c_str(), perplexity.c_str(),
-                         rate(metrics.images_per_second).c_str(), sample_name(), figure(metrics.seconds, 1).c_str(),
-                         as_clock(eta_seconds).c_str())
-            << std::endl;
+  const std::vector<std::string> pieces = {
+      formatted("epoch %lld/%lld", static_cast<long long>(metrics.epoch), static_cast<long long>(epochs_)) + "  loss " +
+          figure(metrics.loss) + "  train " + figure(metrics.train_accuracy) + "  test " +
+          figure(metrics.test_accuracy) + perplexity,
+      "  " + rate(metrics.images_per_second) + " " + sample_name() + "/s", "  " + figure(metrics.seconds, 1) + " s",
+      "  ETA " + as_clock(eta_seconds)};
+  const int columns = output_columns();
+  if (columns == kAnyWidth || width_of(pieces.front()) <= columns)
+    std::cout << fitted(pieces, {0, 1, 2, 3}, columns) << std::endl;
+  else
+    print_text(pieces.front());
 }
 
 void Progress::done(const std::string& text, const std::string& weights, double seconds) {
@@ -158,7 +213,7 @@ void Progress::finish(const char* event, const std::string& text, const char* fi
   if (mode_ == ProgressMode::json) {
     print_json({{"event", event}, {"message", text}, {file, path}, {"seconds", seconds}});
   } else {
-    std::cout << text << std::endl;
+    print_text(text);
   }
 }
 

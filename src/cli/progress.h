@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/metrics_file.h"
 
@@ -18,6 +19,7 @@ ProgressMode parse_progress(const std::string& text);
 struct ProgressOptions {
   ProgressMode mode = ProgressMode::plain;
   double line_seconds = 60;  // between two lines while an epoch runs, without a bar
+  int64_t line_steps = 0;    // above 0: a line with loss and rates every so many steps
 };
 
 // The description of a run, shown once at its start.
@@ -25,7 +27,14 @@ struct RunSummary {
   std::string model, devices, mesh, shape;  // mesh: empty if none was chosen; shape: of a sample, such as 1x28x28
   int64_t parameters = 0, train_samples = 0, test_samples = 0;
   int64_t batch = 0, steps_per_epoch = 0, first_epoch = 0, epochs = 0;
-  bool is_text = false;  // samples are sequences; losses are shown as perplexities too
+  int64_t first_step = 0;  // of its epoch: so many steps are done
+  bool is_text = false;    // samples are sequences; losses are shown as perplexities too
+  std::vector<std::string> warnings;
+};
+
+// The mean of the steps since the line before.
+struct StepFigures {
+  double loss = 0, rate = 0, learning_rate = 0;  // rate: images per second; learning_rate: of the last step
 };
 
 class Progress {
@@ -38,11 +47,17 @@ class Progress {
 
   void start(const RunSummary& summary);
 
+  // The answer to a signal that asks for a stop; empty if nothing is shown.
+  std::string answer_to_stop() const;
+
   // While an epoch runs. `phase` is "train" or "test", `rate` is images per second, `eta_seconds`
   // is the time that the run still needs. Draws at most ten times per second. Without a bar,
   // prints a line from time to time.
   void batch(const char* phase, int64_t epoch, int64_t done, int64_t total, double loss, double rate,
              double eta_seconds);
+
+  // A line after step `step` of an epoch.
+  void step(int64_t epoch, int64_t step, int64_t steps, const StepFigures& figures);
 
   // One line for a finished epoch; `eta_seconds` is the time that the run still needs.
   void epoch(const EpochMetrics& metrics, double eta_seconds);
@@ -53,7 +68,9 @@ class Progress {
 
  private:
   void finish(const char* event, const std::string& text, const char* file, const std::string& path, double seconds);
-  void draw_bar(const std::string& head, const std::string& tail, int64_t done, int64_t total);
+  // `pieces` come after the bar; each is left out if there is no room for it, the last first.
+  void draw_bar(const std::string& head, const std::vector<std::string>& pieces, int64_t done, int64_t total);
+  void draw(const std::string& line);
   void clear_bar();
   const char* sample_name() const { return is_text_ ? "seq" : "img"; }
 

@@ -20,8 +20,9 @@ inline void add_recompute_options(const Command& command, RecomputeOptions& opti
       "Cuts the forward pass into so many segments and computes their values again for backward; 0: keeps all");
   command.option("--recompute-layers", options.layers,
                  "Layers whose outputs are computed again for backward, such as 'layer1.*,layer2.*'", "PATTERNS");
-  command.option("--activation-budget", options.budget_bytes,
-                 "Computes values again until activations fit into so many bytes per device; 0: no budget", "BYTES");
+  command.bytes(
+      "--activation-budget", options.budget_bytes,
+      "Computes values again until activations fit into so many bytes per device, such as 300MB; 0: no budget");
 }
 
 // Refuses values that the library would refuse by its own names.

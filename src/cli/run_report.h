@@ -42,8 +42,12 @@ class RunReport {
   void failed(const std::string& reason);
 
   double seconds() const;  // since the start; 0 before it
+  std::string answer_to_stop() const { return progress_.answer_to_stop(); }
 
  private:
+  // Shows the mean of the steps since the line before, if the step is one of --log-every.
+  void log_step(int64_t epoch, const EpochSums& sums, const troika_progress& batch);
+
   // Returns the time that the run still needs, at its pace so far, evaluations included.
   double eta_seconds() const;
 
@@ -53,7 +57,8 @@ class RunReport {
   const Job& job_;
   const std::filesystem::path& folder_;
   std::optional<RunStatus> status_;
-  const int64_t epochs_;
+  const int64_t epochs_, line_steps_;
+  EpochSums logged_;  // of the epoch at the line before
   int64_t steps_per_epoch_ = 0, first_step_ = 0, step_ = 0;
   std::optional<std::chrono::steady_clock::time_point> began_;
 };

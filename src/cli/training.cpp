@@ -1,21 +1,18 @@
 // The loop over epochs: trains, evaluates, writes the run folder, and stops if Ctrl-C asks for it.
 #include "cli/training.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <utility>
 #include <vector>
 
-#include "cli/auto_mesh.h"
-#include "cli/command_line.h"
 #include "cli/device_list.h"
-#include "cli/files.h"
-#include "cli/precision.h"
+#include "cli/epoch_history.h"
 #include "cli/run_report.h"
+#include "cli/run_results.h"
 #include "cli/step_trace.h"
 #include "cli/stop_signals.h"
 #include "cli/text.h"
+#include "cli/training_setup.h"
 #include "core/path.h"
 
 namespace troika::cli {
@@ -25,36 +22,21 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point began) { return std::chrono::duration<double>(Clock::now() - began).count(); }
 
-// `groups` and `milestones` are memory for the result.
-troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch, ParameterGroups& groups,
-                                       std::vector<int64_t>& milestones) {
-  troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
-  out.precision = parse_precision(options.precision);
-  set_optimizer(options.optimizer, out, groups);
-  set_schedule(options.schedule, steps_per_epoch, out, milestones);
-  out.bucket_bytes = options.bucket_bytes;
-  set_mesh(options.mesh, out);
-  set_recompute(options.recompute, out);
-  set_replication(options.replication, out);
-  out.collect_trace = !options.trace.empty();
-  return out;
-}
-
-// Returns the one device to evaluate on; none: all of `devices`.
-std::vector<troika_device> parse_eval_devices(const Context& context, const TrainOptions& options,
-                                              const std::vector<troika_device>& devices) {
-  if (options.eval_devices == "all") return {};
-  if (options.mesh.is_auto())
-    throw Failure("--eval-devices is '" + options.eval_devices +
-                  "'; give all with --mesh auto, which may split the model over the devices");
-  std::vector<troika_device> found = parse_devices(context, "--eval-devices", options.eval_devices);
-  if (found.size() != 1)
-    throw Failure("--eval-devices is '" + options.eval_devices + "'; give all, or one of --devices");
-  const auto is_wanted = [&](troika_device d) { return d.kind == found[0].kind && d.index == found[0].index; };
-  if (std::none_of(devices.begin(), devices.end(), is_wanted))
-    throw Failure("--eval-devices is '" + options.eval_devices + "', --devices is '" + options.devices +
-                  "'; give all, or one of --devices");
-  return found;
+// Returns the last line of a run, without its files. `reason`: to end early.
+std::string describe_end(const std::vector<EpochMetrics>& rows, double seconds, const TrainingSetup& setup,
+                         const std::string& reason) {
+  const EpochMetrics& last = rows.back();
+  std::string line =
+      formatted("trained to epoch %lld in %s", static_cast<long long>(last.epoch), as_clock(seconds).c_str());
+  const double training = training_seconds(rows, rows.size() - 1);
+  if (!std::isnan(training)) line += formatted(" (%.1f s an epoch)", training / static_cast<double>(rows.size()));
+  line += " on " + short_devices(setup.devices);
+  if (!reason.empty()) line += ": " + reason;
+  if (last.is_evaluated()) line += formatted("; test accuracy %.4f", last.test_accuracy);
+  const EpochMetrics* const best = best_epoch(rows, setup.train.is_text());
+  if (best && best != &last)
+    line += formatted(", best %.4f in epoch %lld", best->test_accuracy, static_cast<long long>(best->epoch));
+  return line;
 }
 
 // One run: everything that lives from its first step to its last step.
@@ -68,37 +50,22 @@ class Run {
         save_(save),
         trace_(options.trace),
         report_(progress, options.tensorboard, job, folder_.path, options.epochs),
-        context_(create_context(threads_of_process(options.threads), options.seed)),
-        devices_(parse_devices(context_, "--devices", options.devices)) {
-    if (job.is_alone()) check_mesh(options.mesh, devices_.size());
-    if (!job.is_alone() && options.mesh.is_auto())
-      throw Failure("--mesh is auto, which knows the devices of one process; give a mesh over those of all processes");
-    eval_devices_ = parse_eval_devices(context_, options, devices_);
-    train_ = open_samples(context_, options.data, Split::train);
-    test_ = open_samples(context_, options.data, Split::test);
-    train_.info.classes = options.data.resolved_classes(std::max(train_.info.classes, test_.info.classes));
-    model_ = create_model_for(context_, options.model, train_.info);
-    train_loader_ = create_loader(train_, options.batch, true, options.seed);
-    test_loader_ = create_loader(test_, options.batch, false, 0);
-    call(troika_loader_tell, train_loader_.get(), &position_);
-    steps_per_epoch_ = position_.batches;
-    ParameterGroups groups;
-    std::vector<int64_t> milestones;
-    troika_trainer_options attach_options = trainer_options(options, steps_per_epoch_, groups, milestones);
-    attach_options.group = job.group();
-    settle_mesh(options.mesh, context_, options.threads, model_, devices_, options.batch, attach_options);
-    call(troika_model_attach, model_.get(), devices_.data(), static_cast<int32_t>(devices_.size()), &attach_options,
-         trainer_.out());
-    call(troika_trainer_set_progress, trainer_.get(), &Run::on_batch, static_cast<void*>(this), nullptr);
+        setup_(options, job, !std::filesystem::exists(folder_.checkpoint())),
+        results_(folder_, options, setup_, job) {
+    call(troika_loader_tell, setup_.train_loader.get(), &position_);
+    call(troika_trainer_set_progress, setup_.trainer.get(), &Run::on_batch, static_cast<void*>(this), nullptr);
   }
 
   // Takes up the folder's checkpoint, if there is one, its metrics, and the sums of the epoch that
   // was stopped. Sums of another step do not belong to this checkpoint.
   void resume(const RunRecord& begun) {
-    if (describe_data() != begun.data)
-      throw Failure("the data are " + describe_data() + ", the run began with " + begun.data +
+    if (setup_.describe_data() != begun.data)
+      throw Failure("the data are " + setup_.describe_data() + ", the run began with " + begun.data +
                     "; give the same with --data");
-    if (std::filesystem::exists(folder_.checkpoint())) load_checkpoint();
+    if (std::filesystem::exists(folder_.checkpoint())) position_ = results_.load_checkpoint();
+    // The state has the rate of the run so far, which may change here.
+    call(troika_trainer_set_option, setup_.trainer.get(), int32_t{-1}, int32_t{TROIKA_OPTION_LEARNING_RATE},
+         options_.optimizer.learning_rate);
     rows_ = read_metrics(folder_.metrics(), position_.epoch);
     last_stop_ = begun.last_stop;
     if (position_.batch == 0) return;
@@ -120,62 +87,88 @@ class Run {
 
  private:
   int train_epochs() {
-    if (position_.epoch >= options_.epochs) {
-      report_.done(formatted("nothing to do: '%s' is trained to epoch %lld, --epochs is %d; give more to go on",
-                             text_of(folder_.path).c_str(), static_cast<long long>(position_.epoch), options_.epochs),
-                   text_of(folder_.weights()));
+    const bool lacks_evaluation =
+        position_.batch == 0 && !rows_.empty() && rows_.back().epoch == position_.epoch && !rows_.back().is_evaluated();
+    look_for_end();
+    if (has_ended() && !lacks_evaluation) {
+      report_.done(describe_nothing(), text_of(folder_.weights()));
       return 0;
     }
-    save_({describe_data(), last_stop_});
-    is_first_ = folder_.trace().empty();
-    if (job_.leads()) remove_stale_temporaries(folder_.path, folder_.names());
+    save_({setup_.describe_data(), last_stop_});
+    results_.start();
     report_.start(summary(), steps_done(), sums_);
     trace_.start(steps_done());
-    const StopSignals signals;
-    while (position_.epoch < options_.epochs) {
-      if (!train_epoch()) return stop();
-      rows_.push_back(finish_row());
-      sums_ = {};
-      write_folder();
-      report_.finish_epoch(rows_.back());
-      if (!StopSignals::stop_requested() || position_.epoch >= options_.epochs) continue;
-      if (job_.is_alone()) return stop();
-      call(troika_trainer_request_stop, trainer_.get());  // all processes stop at the next batch
+    const StopSignals signals(report_.answer_to_stop());
+    if (lacks_evaluation) {  // an earlier process was stopped in it
+      evaluate(rows_.back());
+      if (finish_epoch()) return stop();
     }
-    std::string accuracy;
-    if (!rows_.empty() && !std::isnan(rows_.back().test_accuracy))
-      accuracy = formatted("; test accuracy %.4f", rows_.back().test_accuracy);
-    report_.done(formatted("trained to epoch %lld in %s", static_cast<long long>(position_.epoch),
-                           as_clock(report_.seconds()).c_str()) +
-                     accuracy + "; weights in " + text_of(folder_.weights()),
-                 text_of(folder_.weights()));
+    while (!has_ended()) {
+      if (!train_epoch()) return stop();
+      rows_.push_back(make_row());
+      sums_ = {};
+      evaluate(rows_.back());
+      if (finish_epoch()) return stop();
+    }
+    report_.done(
+        describe_end(rows_, report_.seconds(), setup_, early_end_) + "; weights in " + text_of(folder_.weights()),
+        text_of(folder_.weights()));
     return 0;
   }
 
-  // Describes the part of the data that a resumed run must find again.
-  std::string describe_data() const {
-    return formatted("%lld training samples of %s in %lld classes", static_cast<long long>(train_.info.n),
-                     as_shape(train_.info.dims, train_.info.rank).c_str(), static_cast<long long>(train_.info.classes));
+  // Writes the results of an epoch. Returns whether the run is to stop here.
+  bool finish_epoch() {
+    results_.write(rows_);
+    report_.finish_epoch(rows_.back());
+    look_for_end();
+    // If all devices evaluate, all processes are stopped in the evaluation.
+    const bool all_know = job_.is_alone() || setup_.eval_devices.empty();
+    if (!rows_.back().is_evaluated() && all_know) return true;
+    if (!StopSignals::stop_requested() || has_ended()) return false;
+    if (job_.is_alone()) return true;
+    call(troika_trainer_request_stop, setup_.trainer.get());  // all processes stop at the next batch
+    return false;
   }
 
-  int64_t steps_done() const { return position_.epoch * steps_per_epoch_ + position_.batch; }
+  // Finds the reason to end before all epochs are done: that of the leader.
+  void look_for_end() {
+    early_end_ = position_.batch == 0 ? reason_to_end(rows_, setup_.train.is_text(), options_.end) : "";
+    if (job_.is_alone() || !options_.end.is_on()) return;
+    const bool ends = job_.decide(!early_end_.empty());
+    if (ends && early_end_.empty()) early_end_ = "rank 0 ends the run";
+    if (!ends) early_end_.clear();
+  }
+
+  bool has_ended() const { return position_.epoch >= options_.epochs || !early_end_.empty(); }
+
+  std::string describe_nothing() const {
+    const std::string begin =
+        "nothing to do: '" + text_of(folder_.path) + "' is trained to epoch " + std::to_string(position_.epoch);
+    if (position_.epoch >= options_.epochs)
+      return begin + formatted(", --epochs is %d; give more to go on", options_.epochs);
+    return begin + ", and " + early_end_ + "; give another --target-accuracy or --early-stop to go on";
+  }
+
+  int64_t steps_done() const { return position_.epoch * setup_.steps_per_epoch + position_.batch; }
 
   RunSummary summary() const {
     int64_t parameters = 0;
-    call(troika_model_count_parameters, model_.get(), static_cast<int32_t*>(nullptr), &parameters);
+    call(troika_model_count_parameters, setup_.model.get(), static_cast<int32_t*>(nullptr), &parameters);
     RunSummary summary;
     summary.model = options_.model;
-    summary.devices = format_devices(devices_);
+    summary.devices = format_devices(setup_.devices);
     if (!job_.is_alone()) summary.devices += formatted(" and those of %d more processes", job_.size() - 1);
     summary.mesh = options_.mesh.mesh;
-    summary.shape = as_shape(train_.info.dims, train_.info.rank);
-    summary.is_text = train_.is_text();
+    summary.shape = as_shape(setup_.train.info.dims, setup_.train.info.rank);
+    summary.is_text = setup_.train.is_text();
     summary.parameters = parameters;
-    summary.train_samples = train_.info.n;
-    summary.test_samples = test_.info.n;
+    summary.train_samples = setup_.train.info.n;
+    summary.test_samples = setup_.test.info.n;
     summary.batch = options_.batch;
-    summary.steps_per_epoch = steps_per_epoch_;
+    summary.steps_per_epoch = setup_.steps_per_epoch;
     summary.first_epoch = position_.epoch;
+    summary.first_step = position_.batch;
+    summary.warnings = setup_.warnings(options_);
     summary.epochs = options_.epochs;
     return summary;
   }
@@ -185,22 +178,21 @@ class Run {
   bool train_epoch() {
     while (true) {
       const int64_t until_checkpoint =
-          options_.save_every > 0 ? options_.save_every - steps_done() % options_.save_every : steps_per_epoch_;
+          options_.save_every > 0 ? options_.save_every - steps_done() % options_.save_every : setup_.steps_per_epoch;
       before_call_ = sums_;
       call_began_ = Clock::now();
       troika_metrics metrics = TROIKA_METRICS_INIT;
-      const troika_status status =
-          call(troika_trainer_train_batches, trainer_.get(), train_loader_.get(),
-               trace_.limit(until_checkpoint, steps_done()), &metrics);
+      const troika_status status = call(troika_trainer_train_batches, setup_.trainer.get(), setup_.train_loader.get(),
+                                        trace_.limit(until_checkpoint, steps_done()), &metrics);
       if (has_diverged_)
-        fail_diverged(formatted("loss is not a number in epoch %lld, at step %lld of %lld",
-                                static_cast<long long>(position_.epoch + 1),
-                                static_cast<long long>(position_.batch + 1), static_cast<long long>(steps_per_epoch_)));
-      trace_.save(trainer_, steps_done(), status);
+        fail_diverged(formatted(
+            "loss is not a number in epoch %lld, at step %lld of %lld", static_cast<long long>(position_.epoch + 1),
+            static_cast<long long>(position_.batch + 1), static_cast<long long>(setup_.steps_per_epoch)));
+      trace_.save(setup_.trainer, steps_done(), status);
       if (status == TROIKA_END_OF_DATA) break;
       if (status == TROIKA_STOPPED) {
         count_untold(metrics);
-        if (position_.batch < steps_per_epoch_) return false;
+        if (position_.batch < setup_.steps_per_epoch) return false;
       } else if (options_.save_every > 0 && steps_done() % options_.save_every == 0) {
         save_inside_epoch();
       }
@@ -220,7 +212,7 @@ class Run {
     sums_.labels += metrics.labels;
     sums_.correct += metrics.correct;
     sums_.seconds += metrics.seconds;
-    call(troika_loader_tell, train_loader_.get(), &position_);
+    call(troika_loader_tell, setup_.train_loader.get(), &position_);
   }
 
   bool note_trained_batch(const troika_progress& p) {
@@ -235,11 +227,11 @@ class Run {
     return true;
   }
 
-  // Returns the row of the epoch that has just been trained, with its evaluation.
-  EpochMetrics finish_row() {
+  // Returns the row of the epoch that has just been trained, without its evaluation.
+  EpochMetrics make_row() const {
     EpochMetrics row;
     row.epoch = position_.epoch;
-    row.step = position_.epoch * steps_per_epoch_;
+    row.step = position_.epoch * setup_.steps_per_epoch;
     if (sums_.is_whole) {
       if (sums_.samples == 0)  // loss scaling skipped every step
         fail_diverged(formatted("loss is not a number in epoch %lld", static_cast<long long>(position_.epoch)));
@@ -249,20 +241,20 @@ class Run {
       row.seconds = sums_.seconds;
     }
     row.learning_rate = learning_rate_;
-    troika_metrics metrics = TROIKA_METRICS_INIT;
-    const troika_status status =
-        eval_devices_.empty()
-            ? call(troika_trainer_evaluate, trainer_.get(), test_loader_.get(), &metrics)
-            : call(troika_trainer_evaluate_on, trainer_.get(), eval_devices_.front(), test_loader_.get(), &metrics);
-    if (status != TROIKA_STOPPED) {
-      if (std::isnan(metrics.loss))
-        fail_diverged(formatted("test loss is not a number after epoch %lld", static_cast<long long>(position_.epoch)));
-      row.test_loss = metrics.loss;
-      row.test_accuracy = metrics.accuracy;
-      row.test_images_per_second = static_cast<double>(metrics.samples) / metrics.seconds;
-      if (options_.schedule.name == "plateau") call(troika_trainer_report_metric, trainer_.get(), metrics.loss);
-    }
     return row;
+  }
+
+  // Fills in the figures of the test, unless a stop is requested in it.
+  void evaluate(EpochMetrics& row) {
+    troika_metrics metrics = TROIKA_METRICS_INIT;
+    const troika_status status = setup_.evaluate(metrics);
+    if (status == TROIKA_STOPPED) return;
+    if (std::isnan(metrics.loss))
+      fail_diverged(formatted("test loss is not a number after epoch %lld", static_cast<long long>(position_.epoch)));
+    row.test_loss = metrics.loss;
+    row.test_accuracy = metrics.accuracy;
+    row.test_images_per_second = static_cast<double>(metrics.samples) / metrics.seconds;
+    if (options_.schedule.name == "plateau") call(troika_trainer_report_metric, setup_.trainer.get(), metrics.loss);
   }
 
   static int32_t on_batch(const troika_progress* progress, void* user) {
@@ -272,50 +264,12 @@ class Run {
     return !goes_on || StopSignals::stop_requested() ? 1 : 0;
   }
 
-  // After the first epoch the checkpoint comes first: whatever a crash or a full disk leaves, the
-  // run can go on from it. Later the checkpoint comes last: metrics and weights are as new as it
-  // is, or newer.
-  void write_folder() {
-    const bool is_first = std::exchange(is_first_, false);
-    if (is_first) call(troika_trainer_save, trainer_.get(), text_of(folder_.checkpoint()).c_str());
-    write_results();
-    if (options_.optimizer.average_decay > 0)
-      call(troika_trainer_save_average, trainer_.get(), text_of(folder_.average()).c_str());
-    if (!is_first) call(troika_trainer_save, trainer_.get(), text_of(folder_.checkpoint()).c_str());
-  }
-
-  void write_results() {
-    if (!job_.leads()) {
-      int64_t size = 0;  // takes part in reading values that only some processes hold
-      call(troika_model_save_memory, model_.get(), static_cast<void*>(nullptr), int64_t{0}, &size);
-      return;
-    }
-    write_metrics(folder_.metrics(), rows_, train_.is_text());
-    write_charts(folder_.path, options_.model + " on " + format_devices(devices_), rows_);
-    call(troika_model_save, model_.get(), text_of(folder_.weights()).c_str());
-  }
-
-  void load_checkpoint() {
-    const std::string file = text_of(folder_.checkpoint());
-    try {
-      call(troika_trainer_load, trainer_.get(), file.c_str(), &position_);
-    } catch (const Failure& failure) {
-      throw Failure(std::string(failure.what()) + "; put back this run's checkpoint, or begin a new run with --out");
-    }
-    if (position_.batches != 0 && position_.batches != steps_per_epoch_)
-      throw Failure("'" + file + "' is of another run: its epochs have " + std::to_string(position_.batches) +
-                    " steps, this run's " + std::to_string(steps_per_epoch_) +
-                    "; put back this run's checkpoint, or begin a new run with --out");
-    if (position_.batch >= steps_per_epoch_) ++position_.epoch, position_.batch = 0;
-    call(troika_loader_seek, train_loader_.get(), &position_);
-  }
-
   // Saves the checkpoint, and the sums that the epoch's row will need in run.json.
   void save_inside_epoch() {
-    call(troika_trainer_save, trainer_.get(), text_of(folder_.checkpoint()).c_str());
+    results_.save_checkpoint();
     last_stop_ = {};
     if (sums_.is_whole) last_stop_ = sums_, last_stop_.step = steps_done();
-    save_({describe_data(), last_stop_});
+    save_({setup_.describe_data(), last_stop_});
   }
 
   // A run whose loss is not finite leaves the files of earlier epochs as they are.
@@ -326,9 +280,12 @@ class Run {
 
   int stop() {
     save_inside_epoch();
-    report_.stopped(formatted("stopped in epoch %lld after %lld of %lld steps; go on with: troika train --resume %s",
-                              static_cast<long long>(position_.epoch + 1), static_cast<long long>(position_.batch),
-                              static_cast<long long>(steps_per_epoch_), text_of(folder_.path).c_str()),
+    const bool is_in_test = position_.batch == 0 && !rows_.empty() && !rows_.back().is_evaluated();
+    const std::string place =
+        is_in_test ? formatted("in the evaluation of epoch %lld", static_cast<long long>(position_.epoch))
+                   : formatted("in epoch %lld after %lld of %lld steps", static_cast<long long>(position_.epoch + 1),
+                               static_cast<long long>(position_.batch), static_cast<long long>(setup_.steps_per_epoch));
+    report_.stopped("stopped " + place + "; go on with: troika train --resume " + text_of(folder_.path),
                     text_of(folder_.checkpoint()));
     return StopSignals::exit_status();
   }
@@ -339,19 +296,15 @@ class Run {
   const std::function<void(const RunRecord&)>& save_;
   StepTrace trace_;
   RunReport report_;
-  Context context_;
-  std::vector<troika_device> devices_, eval_devices_;  // eval_devices_ empty: all of devices_
-  Samples train_, test_;
-  Model model_;
-  Loader train_loader_, test_loader_;
-  Trainer trainer_;
+  TrainingSetup setup_;
+  RunResults results_;
   troika_loader_position position_ = TROIKA_LOADER_POSITION_INIT;  // of the next step
-  int64_t steps_per_epoch_ = 0;
   EpochSums sums_, before_call_, last_stop_;
   double learning_rate_ = 0;
   std::vector<EpochMetrics> rows_;
   Clock::time_point call_began_ = Clock::now();
-  bool has_diverged_ = false, is_first_ = false;  // is_first_: nothing has been saved yet
+  bool has_diverged_ = false;
+  std::string early_end_;  // empty: none
 };
 
 }  // namespace

@@ -59,11 +59,13 @@ int part_of(const StepLayout& layout, int position) { return layout.ranks().part
 
 class MeshEstimator {
  public:
-  MeshEstimator(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh)
+  MeshEstimator(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh,
+                const ArenaOf& arena_of)
       : layout_(planned_layout(model, step, machine, mesh)),
         ranks_(layout_.ranks()),
         batch_(step.batch),
-        machine_(machine) {
+        machine_(machine),
+        arena_of_(arena_of) {
     check_batch(model, step, ranks_);
     check_nodes();
   }
@@ -170,7 +172,12 @@ class MeshEstimator {
     DeviceEstimate device;
     device.parameter_bytes = state.segment_bytes(Segment::parameters);
     device.gradient_bytes = state.segment_bytes(Segment::gradients);
-    device.activation_bytes = activation_bytes(graph);
+    if (arena_of_) {
+      StateTable open = layout_.make_state_table(part_of(layout_, position));  // the kernels choose its layouts
+      device.activation_bytes = arena_of_(request, open);
+    } else {
+      device.activation_bytes = activation_bytes(graph);
+    }
     const OptimizerShare share = optimizer_share(state);
     device.optimizer_bytes = share.state_bytes;
 
@@ -204,6 +211,7 @@ class MeshEstimator {
   const RankMap& ranks_;
   const int64_t batch_;
   const Machine& machine_;
+  const ArenaOf& arena_of_;
 };
 
 }  // namespace
@@ -228,11 +236,12 @@ CompileRequest planned_request(const StepLayout& layout, int64_t batch, int posi
   return layout.request(Mode::train, batch, layout.ranks().rank_of(0, part_of(layout, position)));
 }
 
-MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh) {
-  return MeshEstimator(model, step, machine, mesh).run();
+MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh,
+                           const ArenaOf& arena_of) {
+  return MeshEstimator(model, step, machine, mesh, arena_of).run();
 }
 
-MeshEstimate choose_mesh(const Graph& model, const PlannedStep& step, const Machine& machine) {
+MeshEstimate choose_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const ArenaOf& arena_of) {
   std::optional<MeshEstimate> fastest, smallest;
   std::string refusal;
   for (const Mesh& mesh : meshes_of(machine.devices)) {
@@ -246,7 +255,12 @@ MeshEstimate choose_mesh(const Graph& model, const PlannedStep& step, const Mach
       if (refusal.empty()) refusal = text("mesh ", name_of(mesh), ": ", e.what());
       continue;
     }
-    const size_t bytes = estimate.fullest().memory_bytes();
+    size_t bytes = estimate.fullest().memory_bytes();
+    // Compiling takes time: only a mesh that would be chosen is compiled.
+    if (arena_of && bytes <= machine.memory_bytes && (!fastest || estimate.seconds < fastest->seconds)) {
+      estimate = estimate_mesh(model, step, machine, mesh, arena_of);
+      bytes = estimate.fullest().memory_bytes();
+    }
     if (bytes <= machine.memory_bytes && (!fastest || estimate.seconds < fastest->seconds)) fastest = estimate;
     if (!smallest || bytes < smallest->fullest().memory_bytes()) smallest = std::move(estimate);
   }

@@ -2,6 +2,7 @@
 // the graphs of the ranks.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 
 namespace troika {
 
+class StateTable;
 class StepLayout;
 struct CompileRequest;
 
@@ -24,7 +26,9 @@ struct DeviceEstimate {
   // As the state table lays them out, in plain layouts. If optimizer state is sharded: the largest
   // share.
   size_t parameter_bytes = 0, gradient_bytes = 0, optimizer_bytes = 0;
-  size_t activation_bytes = 0;  // the arena by the lifetimes of values, without scratch, reorders and in-place kernels
+  // The arena by the lifetimes of values, without scratch, reorders and in-place kernels; or that
+  // of a device.
+  size_t activation_bytes = 0;
   // Bytes sent in a step.
   // - To the data group: 2 (n - 1) / n of each gradient, as a ring of n devices does, and, if the
   //   optimizer is sharded, updated parameters to each other device of the group.
@@ -35,6 +39,9 @@ struct DeviceEstimate {
   size_t memory_bytes() const { return parameter_bytes + gradient_bytes + optimizer_bytes + activation_bytes; }
   size_t sent_bytes() const { return data_bytes + layer_bytes + channel_bytes; }
 };
+
+// Returns the arena of a step, which is compiled for a device. This takes time.
+using ArenaOf = std::function<size_t(const CompileRequest& request, StateTable& state)>;
 
 struct MeshEstimate {
   Mesh mesh;
@@ -62,12 +69,15 @@ StepLayout planned_layout(const Graph& model, const PlannedStep& step, const Mac
 // first channel. The layout must outlive the request.
 CompileRequest planned_request(const StepLayout& layout, int64_t batch, int position);
 
-// Throws what attaching throws if the mesh is refused.
-MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh);
+// Throws what attaching throws if the mesh is refused. With `arena_of`, activations take what a
+// device needs.
+MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh,
+                           const ArenaOf& arena_of = {});
 
 // Returns the fastest mesh of all the machine's devices that fits their memory; of equally fast
 // meshes, the first of meshes_of. Throws NOT_FOUND if no mesh fits, with the least memory that a
 // mesh needs.
-MeshEstimate choose_mesh(const Graph& model, const PlannedStep& step, const Machine& machine);
+MeshEstimate choose_mesh(const Graph& model, const PlannedStep& step, const Machine& machine,
+                         const ArenaOf& arena_of = {});
 
 }  // namespace troika

@@ -24,11 +24,10 @@ double node_seconds(const Graph& graph, const Node& node, const Machine& machine
 
 double message_seconds(size_t bytes, const Machine& machine);  // latency + bytes / link bandwidth
 
-// Returns the time of a sum over n devices in a ring: 2 (n - 1) messages of bytes / n, one after
-// another. If the devices are on several nodes, each node has a ring of its own. Between the two
-// halves of the ring, each device sums its part with its peers on the other nodes, by recursive
-// halving and doubling (Thakur, Rabenseifner and Gropp 2005). All devices of a node share its
-// network for that.
+// Returns the time of a sum over n devices by recursive halving and doubling (Thakur, Rabenseifner
+// and Gropp 2005): 2 log2 n messages, and 2 (n - 1) / n of the bytes. If the devices are on several
+// nodes, those of a node do so first. Between the two halves, each device sums its part with its
+// peers on the other nodes in the same way. All devices of a node share its network for that.
 double sum_seconds(size_t bytes, int devices, const Machine& machine);
 
 // Returns the bytes of the arena by the lifetimes of inputs and activations in plain layouts.

@@ -41,6 +41,8 @@ constexpr const char* kScheduleNames[] = {"constant",   "step",      "cosine",  
 // option, or an earlier version wrote the file. In the last case the option is not compared.
 enum class Absence { damaged, unused, unknown };
 
+constexpr const char* kScheduleBegin = "schedule_begin";  // "warmup_steps", if the schedule falls after the warm-up
+
 // An option that must be the same for a run to go on as it was.
 struct Option {
   std::string key, value;
@@ -178,7 +180,9 @@ class CheckpointReader {
     state.settings = read_settings();
     state.updates.assign(trainer_.options().groups.size() + 1, state.position.step);
     if (trainer_.options().optimizer->counts_updates) state.updates = read_updates();
-    if (trainer_.options().schedule.kind == ScheduleKind::plateau) state.plateau = read_plateau();
+    const Schedule& schedule = trainer_.options().schedule;
+    if (schedule.kind == ScheduleKind::plateau) state.plateau = read_plateau();
+    state.falls_in_warmup = schedule.waits_for_warmup() && !find(kScheduleBegin);
     if (trainer_.options().conditioning.is_scaled) state.loss_scale = read_loss_scale();
     return state;
   }
@@ -398,6 +402,8 @@ void add_metadata(SafetensorsWriter& writer, const Trainer& trainer) {
   if (trainer.options().schedule.kind == ScheduleKind::plateau)
     writer.set_metadata("plateau", text(std::isnan(state.plateau.best) ? "none" : print_number(state.plateau.best), ' ',
                                         state.plateau.bad, ' ', state.plateau.reductions));
+  if (trainer.options().schedule.waits_for_warmup() && !state.falls_in_warmup)
+    writer.set_metadata(kScheduleBegin, "warmup_steps");
   if (trainer.options().conditioning.is_scaled)
     writer.set_metadata("loss_scale", text(print_number(static_cast<double>(state.loss_scale[0])), ' ',
                                            print_number(static_cast<double>(state.loss_scale[1]))));

@@ -21,8 +21,17 @@ double one_cycle(const Schedule& s, int64_t step, double rate) {
   return along_cosine(rate, last, std::min(1.0, (n - top) / (end - top)));
 }
 
+// Returns the periods that have passed after a warm-up. Schedules that end with the period end at
+// the same step with a warm-up and without one.
+double periods_at(const Schedule& s, int64_t step) {
+  const int64_t warm = s.waits_for_warmup() ? s.warmup_steps : 0;
+  const int64_t length = s.kind == ScheduleKind::exponential ? s.period : s.period - warm;
+  if (s.period == 0 || step < warm) return 0;
+  return length > 0 ? static_cast<double>(step - warm) / static_cast<double>(length) : 1;
+}
+
 double scheduled(const Schedule& s, int64_t step, double rate, int64_t reductions) {
-  const double periods = s.period > 0 ? static_cast<double>(step) / static_cast<double>(s.period) : 0;
+  const double periods = periods_at(s, step);
   switch (s.kind) {
     case ScheduleKind::constant: break;
     case ScheduleKind::step: return rate * std::pow(s.gamma, static_cast<double>(step / s.period));
@@ -44,6 +53,12 @@ double scheduled(const Schedule& s, int64_t step, double rate, int64_t reduction
 }
 
 }  // namespace
+
+bool Schedule::waits_for_warmup() const {
+  const bool is_smooth =
+      kind == ScheduleKind::cosine || kind == ScheduleKind::polynomial || kind == ScheduleKind::exponential;
+  return is_smooth && warmup_steps > 0 && !falls_in_warmup;
+}
 
 double Schedule::at(int64_t step, double rate, int64_t reductions) const {
   const double warm = step < warmup_steps ? static_cast<double>(step + 1) / static_cast<double>(warmup_steps) : 1;

@@ -34,6 +34,12 @@ struct Schedule {
   bool maximizes = false;                // plateau: larger metrics are better
   std::vector<int64_t> milestones = {};  // multi_step: steps, in order
   std::vector<double> table = {};        // table: factors of the base rate, by step; the last one stays
+  // Earlier versions let cosine, polynomial and exponential fall during the warm-up too. Runs that
+  // began with them go on so.
+  bool falls_in_warmup = false;
+
+  // Whether the fall begins after a warm-up, and not with the run.
+  bool waits_for_warmup() const;
 
   // Returns the learning rate of step `step`, counted from 0. `rate` is the base rate. `reductions`
   // is the number of times that a plateau has lowered the rate.

@@ -104,7 +104,7 @@ void Stepper::finish(StepResult& result) {
 }
 
 TrainingState Stepper::state() const {
-  return {position_, settings_.rows(), settings_.plateau(), updates_, loss_scale_};
+  return {position_, settings_.rows(), settings_.plateau(), settings_.falls_in_warmup(), updates_, loss_scale_};
 }
 
 void Stepper::check_unbroken() const {
@@ -133,7 +133,7 @@ void Stepper::end_epoch(const BatchPosition& end, const BatchPosition& next) {
 
 void Stepper::restore(const TrainingState& state) {
   position_ = state.position;
-  settings_.restore(state.settings, state.plateau);
+  settings_.restore(state);
   updates_ = state.updates;
   sync_.restore_updates(updates_);
   loss_scale_ = state.loss_scale;

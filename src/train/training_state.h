@@ -24,6 +24,7 @@ struct TrainingState {
   TrainingPosition position;
   std::vector<SettingValues> settings;  // the trainer's own, then each group's own
   Plateau plateau;
+  bool falls_in_warmup = false;           // of the schedule
   std::vector<int64_t> updates;           // of the parameters of each row of the settings
   std::array<float, 2> loss_scale{1, 0};  // scale, and good steps since it last changed
 };

@@ -74,10 +74,11 @@ std::vector<SettingValues> UpdateSettings::rows() const {
   return rows;
 }
 
-void UpdateSettings::restore(const std::vector<SettingValues>& rows, const Plateau& plateau) {
-  spec_.settings = rows[0];
-  for (size_t g = 0; g < groups(); ++g) spec_.groups[g].settings = rows[g + 1];
-  plateau_ = plateau;
+void UpdateSettings::restore(const TrainingState& state) {
+  spec_.settings = state.settings[0];
+  for (size_t g = 0; g < groups(); ++g) spec_.groups[g].settings = state.settings[g + 1];
+  plateau_ = state.plateau;
+  schedule_.falls_in_warmup = state.falls_in_warmup;
 }
 
 }  // namespace troika

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "train/trainer_options.h"
+#include "train/training_state.h"
 
 namespace troika {
 
@@ -27,10 +28,11 @@ class UpdateSettings {
   // or if the metric is not finite.
   void report(double metric);
 
-  // For training states: each row's own values, and the state of the plateau.
+  // For training states: each row's own values, and the state of the schedule.
   std::vector<SettingValues> rows() const;
   const Plateau& plateau() const { return plateau_; }
-  void restore(const std::vector<SettingValues>& rows, const Plateau& plateau);
+  bool falls_in_warmup() const { return schedule_.falls_in_warmup; }
+  void restore(const TrainingState& state);
 
  private:
   size_t groups() const { return spec_.groups.size(); }
@@ -39,7 +41,7 @@ class UpdateSettings {
   void check_setting(size_t row, Setting setting) const;
 
   StepSpec spec_;  // with the present values
-  const Schedule schedule_;
+  Schedule schedule_;
   const std::vector<Setting> columns_;
   const std::vector<std::string> slots_;  // that were made
   Plateau plateau_;

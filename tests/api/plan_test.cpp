@@ -233,6 +233,28 @@ TEST_F(PlanTest, ChoosesWhatAttachingTakes) {
                  "mesh.layer is 2, which does not go together with logical_shards");
 }
 
+TEST_F(PlanTest, KnowsTheArenaThatCpusTake) {
+  ASSERT_EQ(troika_model_create(context_, "d2l_lenet", nullptr, &model_, &error_), TROIKA_OK);
+  const troika_device devices[] = {kCpu0, kCpu1};
+  options_.batch = 32;
+  for (int32_t count : {1, 2}) {
+    options_.devices = count;
+    options_.device_kind = 0;
+    expect_ok(estimate({count, 1, 1, 0}));
+    const int64_t by_lifetimes = plan_.activation_bytes;
+    options_.device_kind = TROIKA_DEVICE_CPU;
+    expect_ok(estimate({count, 1, 1, 0}));
+    expect_ok(troika_model_attach(model_, devices, count, nullptr, &trainer_, &error_));
+    expect_ok(troika_trainer_explain(trainer_, 32, nullptr, 0, nullptr, &error_));
+    troika_memory_info memory = TROIKA_MEMORY_INFO_INIT;
+    expect_ok(troika_trainer_memory(trainer_, 0, &memory, &error_));
+    EXPECT_EQ(plan_.activation_bytes, memory.arena_bytes);
+    EXPECT_NE(plan_.activation_bytes, by_lifetimes);
+    troika_trainer_destroy(trainer_);
+    trainer_ = nullptr;
+  }
+}
+
 TEST_F(PlanTest, RefusesAModelWithoutOutput) {
   ASSERT_EQ(troika_model_create_empty(context_, "net", &model_, &error_), TROIKA_OK);
   expect_refused(estimate({1, 1, 1, 0}), kInvalid, "model 'net': has no output yet; set it before planning");

@@ -4,17 +4,35 @@ Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests 
 names are sentences; each gets a separate folder.
 """
 
+import json
 import os
+import pathlib
+import pickle
 import re
 import struct
 import subprocess
+import sys
+import zipfile
 
 from tool import (Skip, SMALL, TIME_LIMIT_S, TOOL, refuse, rows_of, run, run_tests)
 
 
+def python_with(*modules):
+    """Returns a Python that has these modules, or skips the test. One may have them all by the packages of another."""
+    pythons = [python for python in (os.environ.get("TROIKA_PYTHON"), sys.executable, "/usr/bin/python3") if python]
+    folders = [subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True, capture_output=True,
+                              check=False).stdout.strip() for python in pythons]
+    for python in pythons:
+        for more in ("", *folders):
+            environment = {**os.environ, "PYTHONPATH": more}
+            if subprocess.run([python, "-c", f"import {', '.join(modules)}"], capture_output=True, env=environment, check=False).returncode == 0:
+                return python, environment
+    raise Skip(f"no Python has {' and '.join(modules)}")
+
+
 def help_names_every_command(folder):
     text = run("--help")
-    for command in ("devices", "train", "evaluate", "inspect", "bench", "plan", "run", "status"):
+    for command in ("devices", "train", "evaluate", "predict", "compare", "model", "inspect", "bench", "plan", "run", "status"):
         assert command in text, command
         assert "--help" in run(command, "--help")
 
@@ -22,7 +40,7 @@ def help_names_every_command(folder):
 def help_lists_every_model(folder):
     names = refuse("train", "--model", "none", "--synthetic", 10, "--out", folder / "run").split("it has ")[1].split(", ")
     assert "resnet34" in names and "resnet50" in names, names
-    for command in ("train", "evaluate", "bench", "plan"):
+    for command in ("train", "evaluate", "predict", "model", "bench", "plan"):
         text = " ".join(run(command, "--help").split())
         assert f"{', '.join(names[:-1])} or {names[-1]}" in text, text
 
@@ -46,7 +64,80 @@ def an_unknown_command_is_one_line(folder):
 
 
 def an_unknown_option_is_one_line(folder):
-    assert "troika train --help" in refuse("train", "--synthetic", 100, "--out", folder / "run", "--fast")
+    assert refuse("train", "--synthetic", 100, "--out", folder / "run", "--fast") == \
+        "troika: train has no option '--fast'; see 'troika train --help'"
+
+
+def a_mistyped_word_is_guessed(folder):
+    for words, typed, meant in ((["train", "--epoch", 3], "--epoch", "--epochs"),
+                                (["train", "--batchsize=3"], "--batchsize", "--batch"),
+                                (["train", "--limit-trian", 3], "--limit-trian", "--limit-train"),
+                                (["bench", "--modle", "mlp"], "--modle", "--model"),
+                                (["plan", "--model", "mlp", "--recompute-segment", 2], "--recompute-segment", "--recompute-segments")):
+        assert refuse(*words) == f"troika: {words[0]} has no option '{typed}'; did you mean '{meant}'; see 'troika {words[0]} --help'"
+    assert refuse("trian") == "troika: there is no command 'trian'; did you mean 'train'; see 'troika --help'"
+    assert refuse("plan", "--model", "mlp", "mlp") == "troika: plan takes no argument 'mlp'; see 'troika plan --help'"
+    for typed, meant in (("ResNet50", "resnet50"), ("lenet", "d2l_lenet"), ("resnet-18", "resnet18")):
+        for command in (["train", "--out", folder / "run", "--synthetic", 10], ["bench"], ["plan"]):
+            line = refuse(*command, "--model", typed)
+            assert line.startswith(f"troika: --model is '{typed}'; did you mean '{meant}'; there are d2l_lenet, "), line
+    assert not (folder / "run").exists()
+
+
+def help_is_a_command_and_v_an_option(folder):
+    assert run("help") == run("--help")
+    assert run("help", "train") == run("train", "--help")
+    assert run("-v") == run("--version")
+
+
+def errors_of_the_library_name_options_of_the_tool(folder):
+    base = ["bench", "--model", "d2l_lenet", "--batch", 8]
+    assert refuse(*base, "--layer-chunks", 2) == "troika: --layer-chunks is 2; give 1, or --layer-schedule interleaved"
+    assert refuse(*base, "--layer-cuts", "fc1") == \
+        "troika: --layer-cuts is 'fc1', --mesh is not given; give a --mesh that splits by layer, such as 1x2x1"
+    for options in (["--logical-shards", 3], ["--logical-shards", 2, "--micro-batches", 2], ["--recompute-layers", "conv9"]):
+        line = refuse(*base, *options)
+        assert re.search(r"--[a-z]+-[a-z]+", line) and not re.search(r"[a-z]_[a-z]+ is|options\.|TROIKA_", line), line
+
+
+def sizes_have_units(folder):
+    base = ["bench", "--model", "d2l_resnet18", "--batch", 4, "--steps", 1, "--windows", 1]
+    assert "--activation-budget is 1000; allow more" in refuse(*base, "--activation-budget", "1kB")
+    run(*base, "--activation-budget", "20MB")
+    for command, option in ((base, "--activation-budget"), (["plan", "--model", "mlp"], "--memory"),
+                            (["train", "--model", "mlp", "--out", folder / "run"], "--bucket-bytes")):
+        assert refuse(*command, option, "3XB") == f"troika: {option} is '3XB'; give bytes, such as 80GB, 80GiB or 512MB"
+
+
+def batches_that_batch_norm_cannot_normalise_are_refused_at_the_start(folder):
+    base = ["train", "--model", "d2l_resnet18_stem7", "--synthetic", 257, "--progress", "off", "--threads", 1, "--epochs", 1]
+    for options, rest in ((["--batch", 64], "; give --drop-last, or --batch 65"),
+                          (["--batch", 32, "--devices", "cpu:0,cpu:1", "--limit-train", 130], "; give --drop-last, or --batch 33"),
+                          (["--batch", 4, "--devices", "cpu:0,cpu:1,cpu:2", "--limit-train", 12], "; give at least 6")):
+        line = refuse(*base, *options, "--out", folder / "run")
+        assert "batch_norm2d 'layer4.0.bn1'" in line and line.endswith(rest), line
+    assert not (folder / "run").exists()
+    short = [*base, "--limit-train", 17, "--limit-test", 4, "--batch", 8]
+    run(*short, "--drop-last", "--out", folder / "dropped")
+    assert rows_of(folder / "dropped")[0]["step"] == "2"
+    run(*short[:-1], 5, "--out", folder / "near")  # batches of 5, 5, 5 and 2
+    assert rows_of(folder / "near")[0]["step"] == "4"
+    run("train", "--resume", folder / "dropped", "--epochs", 2, "--progress", "off")
+    assert rows_of(folder / "dropped")[1]["step"] == "4"
+    line = refuse("train", "--model", "mlp", "--synthetic", 100, "--batch", 101, "--drop-last", "--out", folder / "none")
+    assert line == "troika: --drop-last leaves no step: there are 100 training samples, --batch is 101; give less", line
+
+
+def options_that_do_less_than_they_say_are_reported(folder):
+    text = run("train", "--model", "mlp", "--synthetic", 100, "--epochs", 1, "--warmup", 1000, "--lr", 0.1, "--limit-train", 1000,
+               "--limit-test", 500, "--out", folder / "run")
+    assert "; 1 step of 100 an epoch\n" in text, text
+    assert [line for line in text.splitlines() if line.startswith("warning: ")] == [
+        "warning: --batch is 256, there are 100 training samples: each step has all of them",
+        "warning: --warmup is 1000 steps, the run has 1: the rate does not reach --lr 0.1",
+        "warning: --limit-train is 1000, there are 100 samples",
+        "warning: --limit-test is 500, there are 20 samples"], text
+    assert "warning" not in run("train", *SMALL, "--epochs", 1, "--out", folder / "small")
 
 
 def an_unknown_model_lists_the_names(folder):
@@ -176,6 +267,65 @@ def evaluate_agrees_with_the_last_row(folder):
     assert of_checkpoint.split("  ")[:3] == text.split("  ")[:3], (of_checkpoint, text)
 
 
+def evaluate_takes_a_run_as_it_is(folder):
+    out = folder / "run"
+    run("train", "--model", "mlp", "--synthetic", 200, "--resize", 20, "--mean", 0.3, "--std", 0.5, "--limit-test", 30, "--lr", 0.1,
+        "--batch", 16, "--epochs", 2, "--average-decay", 0.5, "--out", out, "--progress", "off")
+    row = rows_of(out)[-1]
+    expected = f"loss {float(row['test_loss']):.4f}  accuracy {float(row['test_accuracy']):.4f}  30 samples"
+    assert run("evaluate", out).startswith(expected)
+    assert run("evaluate", "--weights", out).startswith(expected)
+    assert not run("evaluate", out, "--weights", out / "weights.safetensors").startswith(expected), "the averages differ"
+    assert "  20 samples" in run("evaluate", out, "--limit-test", 20)
+    finished = subprocess.run([TOOL, "evaluate", "--weights", out / "average.safetensors", "--model", "mlp", "--synthetic", "200",
+                               "--resize", "20"], text=True, capture_output=True, timeout=TIME_LIMIT_S, check=True)
+    assert finished.stderr == f"troika: note: the run of these weights has --mean 0.3 --std 0.5; " \
+        f"evaluate it as it is with: troika evaluate {out}\n", finished.stderr
+    assert refuse("evaluate") == "troika: no weights; give the folder of a run, or --weights FILE and --model NAME"
+    assert "is not a run folder: it has no run.json" in refuse("evaluate", folder)
+    (out / "average.safetensors").unlink()
+    assert "has no average.safetensors yet" in refuse("evaluate", out)
+
+
+def weights_with_a_prefix_are_stripped(folder):
+    out, file = folder / "run", folder / "wrapped.safetensors"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    data = (out / "weights.safetensors").read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = {f"module.{name}": value for name, value in json.loads(data[8:8 + size]).items() if name != "__metadata__"}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    file.write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size:])
+    base = ["evaluate", "--weights", file, "--model", "mlp", "--synthetic", 500]
+    assert "every name in it begins with 'module.', which --strip-prefix can remove" in refuse(*base)
+    assert run(*base, "--strip-prefix", "module.").split("  ")[:3] == run("evaluate", out).split("  ")[:3]
+
+
+def files_of_torch_save_are_refused_with_the_way_to_convert_them(folder):
+    with zipfile.ZipFile(folder / "zip.pt", "w") as archive:
+        archive.writestr("archive/data.pkl", b"x")
+    (folder / "old.pth").write_bytes(pickle.dumps({"fc.weight": [1, 2]}, protocol=2))
+    for name in ("zip.pt", "old.pth"):
+        file = folder / name
+        for command in (["inspect", file], ["evaluate", "--weights", file, "--model", "mlp", "--synthetic", 100]):
+            assert refuse(*command) == f"troika: '{file}' is a file of torch.save, need .safetensors; convert it with: " \
+                f"docs/tools/pt-to-safetensors {file}"
+
+
+def the_script_converts_files_of_torch_save(folder):
+    python, environment = python_with("torch", "safetensors.torch")
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
+    script = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tools" / "pt-to-safetensors"
+    write = f"import torch, safetensors.torch as s; d = s.load_file({str(out / 'weights.safetensors')!r}); " \
+            f"torch.save(d, {str(folder / 'a.pt')!r}); torch.save({{'epoch': 3, 'state_dict': d}}, {str(folder / 'b.pt')!r})"
+    subprocess.run([python, "-c", write], timeout=TIME_LIMIT_S, env=environment, capture_output=True, check=True)
+    for name in ("a", "b"):
+        subprocess.run([python, script, folder / f"{name}.pt"], timeout=TIME_LIMIT_S, env=environment, capture_output=True, check=True)
+        told = run("evaluate", "--weights", folder / f"{name}.safetensors", "--model", "mlp", "--synthetic", 500)
+        assert told.split("  ")[:3] == run("evaluate", out).split("  ")[:3], told
+
+
 def evaluate_refuses_weights_of_another_model(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
@@ -216,8 +366,8 @@ def bench_computes_activations_again(folder):
     assert again[0] > convolutions and again[1] > norms, again
     assert launches("--recompute-layers", "*.bn1") == (convolutions, norms + 8)
     assert launches("--activation-budget", 10 << 20) > (convolutions, norms)
-    assert "activation_budget_bytes is 1000; allow more" in refuse(*base, "--activation-budget", 1000)
-    assert "recompute_layers 'conv9': no layer of model 'd2l_resnet18'" in refuse(*base, "--recompute-layers", "conv9")
+    assert "--activation-budget is 1000; allow more" in refuse(*base, "--activation-budget", 1000)
+    assert "--recompute-layers 'conv9': no layer of model 'd2l_resnet18'" in refuse(*base, "--recompute-layers", "conv9")
 
 
 def bench_takes_the_mesh_that_is_planned(folder):
@@ -228,7 +378,7 @@ def bench_takes_the_mesh_that_is_planned(folder):
                           (["--model", "mlp", "--batch", 4, "--logical-shards", 2], "2x1x1")):  # only splits by data allow shards
         text = run(*base, *options)
         assert f" cpu:0,cpu:1 as {mesh}: " in text, text
-    assert "works on no mesh of 2 devices; mesh 2x1x1: logical_shards is 3, need a power of 2" in \
+    assert "works on no mesh of 2 devices; mesh 2x1x1: --logical-shards is 3, need a power of 2" in \
         refuse(*base, "--model", "mlp", "--logical-shards", 3)
     assert refuse(*base, "--model", "mlp", "--layer-cuts", "fc2") == \
         "troika: --mesh auto cuts between layers by itself; leave out --layer-cuts"
@@ -248,14 +398,14 @@ def bench_profiles_each_launch(folder):
 PLAN = ["plan", "--model", "d2l_lenet", "--batch", 64, "--micro-batches", 4, "--momentum", 0.9, "--tflops", 0.1,
         "--memory-bandwidth", 20, "--link", 10, "--latency", 5]
 PLAN_TABLE = """\
-d2l_lenet, batch 64 in f32, 4 devices of 2.00 MB
+d2l_lenet, batch 64 in f32, 4 devices of 2.00 MB; bytes of the device that needs most in all
 mesh        parameters   gradients   optimizer activations       total        sent      bubble        time
-4x1x1           516 kB      516 kB      516 kB     2.14 MB     3.69 MB      774 kB       0.0 %     2.69 ms  does not fit
+4x1x1           516 kB      516 kB      516 kB     2.14 MB     3.69 MB      774 kB       0.0 %     2.68 ms  does not fit
 2x2x1           516 kB      516 kB      516 kB     2.04 MB     3.59 MB      884 kB      44.9 %     3.95 ms  does not fit
 2x1x2           259 kB      259 kB      259 kB     1.31 MB     2.09 MB      810 kB       0.0 %     3.07 ms  does not fit
 1x4x1            896 B       896 B       896 B     4.60 MB     4.60 MB      942 kB      69.6 %     6.76 ms  does not fit
 1x2x2           258 kB      258 kB      258 kB     1.28 MB     2.05 MB     1.54 MB      45.4 %     5.10 ms  does not fit
-1x1x4           134 kB      134 kB      134 kB     1.21 MB     1.61 MB     1.66 MB       0.0 %     3.41 ms  <- fastest that fits
+1x1x4           134 kB      134 kB      134 kB     1.21 MB     1.61 MB     1.66 MB       0.0 %     3.27 ms  <- fastest that fits
 """
 
 
@@ -264,6 +414,26 @@ def plan_prints_a_row_for_each_mesh(folder):
     assert text == PLAN_TABLE, text
     marked = [line for line in run(*PLAN, "--devices", 4).splitlines() if line.endswith("<- fastest that fits")]
     assert len(marked) == 1 and marked[0].startswith("4x1x1 "), marked
+
+
+def plan_for_thousands_of_devices_splits_by_data(folder):
+    """As people did: 2,048 GPUs, 40 images each. A ring of 2,048 devices would take 4,094 latencies for each bucket."""
+    lines = run("plan", "--model", "d2l_lenet", "--devices", 2048, "--batch", 81920, "--precision", "bf16").splitlines()
+    (fastest,) = [line for line in lines if line.endswith("<- fastest that fits")]
+    assert fastest.startswith("2048x1x1 "), fastest
+
+
+def plan_knows_the_memory_of_cpus(folder):
+    """Within 1.3 of the arena that a trainer takes: scratch of kernels is more than the activations of few samples."""
+    for model, batch, devices in (("d2l_resnet18", 32, 4), ("d2l_resnet18", 16, 1), ("d2l_lenet", 256, 2), ("mlp", 64, 1)):
+        listed = ",".join(f"cpu:{i}" for i in range(devices))
+        told = run("bench", "--model", model, "--batch", batch, "--devices", listed, "--steps", 1, "--windows", 1)
+        arena = float(re.search(r"arena ([\d.]+) MiB", told)[1]) * 2 ** 20
+        text = run("plan", "--cpu", "--model", model, "--batch", batch, "--devices", devices)
+        line = next(line for line in text.splitlines() if line.startswith(f"{devices}x1x1 "))
+        number, unit = re.findall(r"([\d.]+) ([kMG]?B)\b", line)[3]
+        planned = float(number) * {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
+        assert 1 / 1.3 < planned / arena < 1.3 or abs(planned - arena) < 2 ** 19, (model, batch, devices, planned, arena)
 
 
 def plan_says_why_a_mesh_cannot_work(folder):

@@ -81,7 +81,7 @@ def a_run_in_logical_shards_moves_between_devices_without_another_bit(folder):
     run("train", "--resume", folder / "moved", "--devices", "cpu:0", "--epochs", 3, "--progress", "off")
     same_files(folder / "one", folder / "moved", "weights.safetensors")
     assert figures_of(folder / "one") == figures_of(folder / "moved")
-    assert "logical_shards is 4" in refuse("train", *shards, "--devices", "cpu:0,cpu:1,cpu:2", "--out", folder / "three")
+    assert "--logical-shards is 4" in refuse("train", *shards, "--devices", "cpu:0,cpu:1,cpu:2", "--out", folder / "three")
 
 
 def a_run_moves_between_meshes(folder):
@@ -147,10 +147,22 @@ def what_replicas_share_changes_the_run(folder):
         "--sync-batch-norm", "--progress", "off", "--out", folder / "synchronized")
 
 
+def a_resumed_run_may_have_another_learning_rate(folder):
+    constant = ["--model", "mlp", "--synthetic", 500, "--batch", 64, "--lr", 0.05, "--momentum", 0.9, "--threads", 2]
+    out = folder / "run"
+    run("train", *constant, "--epochs", 1, "--out", out, "--progress", "off")
+    text = run("train", "--resume", out, "--epochs", 2, "--lr", 0.005)
+    assert "going on in epoch 2 of 2 at step 1 of 8\n" in text, text
+    run("train", "--resume", out, "--epochs", 3, "--progress", "off")
+    assert [row["learning_rate"] for row in rows_of(out)] == ["0.05", "0.005", "0.005"], rows_of(out)
+    assert json.loads((out / "run.json").read_text())["lr"] == 0.005
+    assert float(rows_of(out)[2]["loss"]) < float(rows_of(out)[0]["loss"])
+
+
 def resuming_with_other_options_is_refused(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
-    for option, value in (("--batch", 32), ("--model", "d2l_lenet"), ("--lr", 0.5), ("--seed", 8),
+    for option, value in (("--batch", 32), ("--model", "d2l_lenet"), ("--momentum", 0.5), ("--seed", 8),
                           ("--synthetic", 400), ("--max-gradient-norm", 2)):
         line = refuse("train", "--resume", out, "--epochs", 2, option, value)
         assert option in line and "contradicts" in line, line
@@ -199,7 +211,8 @@ def a_run_of_an_earlier_version_has_the_defaults_of_newer_options(folder):
              "layer-schedule", "layer-chunks", "layer-cuts", "recompute-segments", "recompute-layers", "activation-budget",
              "optimizer", "beta1", "beta2", "eps", "alpha", "trust", "skip-decay-one-axis", "average-decay", "lr-min",
              "power", "rise", "milestones", "patience", "train-only", "tensorboard", "tensorboard-every",
-             "late-updates"]
+             "late-updates", "drop-last", "log-every",
+             "target-accuracy", "early-stop", "weights", "strip-prefix", "freeze", "lr-of"]
     (out / "run.json").write_text(json.dumps({key: options[key] for key in options if key not in newer}))
     assert refuse("train", "--resume", out, "--epochs", 2, "--micro-batches", 2) == \
         "troika: --micro-batches 2 contradicts the run, which has 1; leave it out, or begin a new run with --out"

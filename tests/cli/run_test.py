@@ -640,7 +640,7 @@ def wrong_options_are_one_line(folder):
             (["--grace", -1, "true"], "--grace is -1; give a number from 0 to 1e+06"),
             (["--grace", "nan", "true"], "--grace is nan; give a number from 0 to 1e+06"),
             (["--threads", -1, "true"], "--threads is -1; give 1 to 4096, or 0 for a share of the cores"),
-            (["--fast", "true"], "The following argument was not expected: --fast; see 'troika run --help'"),
+            (["--fast", "true"], "run has no option '--fast'; see 'troika run --help'"),
             ([], "no program; give one, such as troika run --processes 2 -- python3 train.py"),
             (["--processes", 2, "--"], "no program; give one, such as troika run --processes 2 -- python3 train.py")):
         assert refuse("run", *words) == f"troika: {line}", words

@@ -1,6 +1,7 @@
 """Runs the `troika` program (TROIKA_TOOL, or build/troika) as a user does, and reads its files."""
 
 import csv
+import inspect
 import json
 import os
 import pathlib
@@ -17,10 +18,10 @@ TOOL = os.environ.get("TROIKA_TOOL", "build/troika")
 # tests/windows/troika, which runs the tool for Windows under Wine.
 IS_WINDOWS = pathlib.Path(TOOL).parent.name == "windows"
 TIME_LIMIT_S = 300
-RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "checkpoint.safetensors", "run.json",
-             ".lock", "status"}
+RUN_FILES = {"metrics.csv", "accuracy.svg", "loss.svg", "weights.safetensors", "weights.best.safetensors",
+             "checkpoint.safetensors", "run.json", ".lock", "status"}
 COLUMNS = ["epoch", "step", "loss", "train_accuracy", "test_loss", "test_accuracy", "images_per_second", "seconds",
-           "learning_rate"]
+           "learning_rate", "training_seconds"]
 
 # A small run with everything that a resume must restore: momentum, a schedule, and a smaller last
 # batch.
@@ -60,7 +61,7 @@ def rows_of(folder, columns=COLUMNS):
 
 def figures_of(folder):
     """Returns the rows of metrics.csv without the columns that depend on time."""
-    columns = [key for key in COLUMNS if key not in ("images_per_second", "seconds")]
+    columns = [key for key in COLUMNS if key not in ("images_per_second", "seconds", "training_seconds")]
     return [{key: row[key] for key in columns} for row in rows_of(folder)]
 
 
@@ -124,7 +125,7 @@ def need_processes():
 def run_tests(names):
     """Runs the functions in `names` whose only parameter is `folder`, in order. Ends the program."""
     tests = [value for value in names.values()
-             if callable(value) and getattr(value, "__module__", "") == "__main__"
+             if inspect.isfunction(value) and value.__module__ == "__main__"
              and value.__code__.co_varnames[:value.__code__.co_argcount] == ("folder",)]
     failed = 0
     for test in tests:

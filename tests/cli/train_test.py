@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import signal
+import struct
 import subprocess
 import xml.etree.ElementTree
 
@@ -47,6 +48,37 @@ def charts_are_well_formed(folder):
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]
         assert {"train", "test", "epoch"} <= set(texts), texts
+
+
+def charts_have_room_for_any_list_of_devices(folder):
+    svg = "{http://www.w3.org/2000/svg}"
+    eight = [f"cpu:{i}" for i in range(8)]
+    for name, devices, mesh, title in (("one", ["cpu:0"], [], "mlp on cpu:0"),
+                                       ("two", ["cpu:0", "cpu:1"], [], "mlp on cpu:0,cpu:1 as 2x1x1"),
+                                       ("eight", eight, ["--mesh", "2x2x2"], "mlp on cpu:0..7 as 2x2x2"),
+                                       ("sixteen", eight + eight, [], "mlp on cpu:0..7,cpu:0..7 as 16x1x1"),
+                                       ("mixed", 4 * eight[::-2], [], "mlp on 16 devices as 16x1x1")):
+        out = folder / name
+        run("train", "--model", "mlp", "--synthetic", 64, "--batch", 32, "--epochs", 2, "--devices", ",".join(devices), *mesh,
+            "--lr", 0.1, "--out", out, "--progress", "off")
+        best = max(rows_of(out), key=lambda row: float(row["test_accuracy"]))
+        least = min(rows_of(out), key=lambda row: float(row["test_loss"]))
+        for file, note in (("accuracy.svg", f"best test accuracy {float(best['test_accuracy']):.4f} in epoch {best['epoch']}"),
+                           ("loss.svg", f"lowest test loss {float(least['test_loss']):.4f} in epoch {least['epoch']}")):
+            root = xml.etree.ElementTree.parse(out / file).getroot()
+            texts = {element.text: element.attrib for element in root.iter(f"{svg}text")}
+            assert title in texts and note in texts, (name, list(texts))
+            # In wide fonts a bold letter of the title takes up to 11 pixels of the picture's 720.
+            assert float(texts[title]["x"]) + 11 * len(title) <= 720, title
+            assert float(texts["train"]["y"]) - float(texts[title]["y"]) >= 20, texts  # the legend is below the title
+            assert float(texts["train"]["x"]) > float(texts[note]["x"]) + 7.6 * len(note), texts
+
+
+def the_axis_of_accuracy_does_not_magnify_noise(folder):
+    run("train", "--model", "mlp", "--synthetic", 200, "--batch", 50, "--epochs", 3, "--lr", 0, "--out", folder / "run", "--progress", "off")
+    ticks = [element.text for element in xml.etree.ElementTree.parse(folder / "run" / "accuracy.svg").getroot().iter(
+        "{http://www.w3.org/2000/svg}text") if element.attrib.get("class") == "tick" and "." in element.text]
+    assert float(ticks[-1]) - float(ticks[0]) >= 0.2 and float(ticks[0]) >= 0, ticks
 
 
 def the_bar_tells_what_the_run_still_needs(folder):
@@ -126,10 +158,164 @@ def each_optimizer_has_a_rate_that_fits(folder):
         assert float(rows[0]["learning_rate"]) == rate, rows
         assert float(rows[-1]["test_loss"]) < 2.5, (name, rows)  # guessing ten classes: 2.30
     run("train", "--resume", folder / "adam", "--epochs", 3, "--lr", 0.001, "--progress", "off")
-    line = refuse("train", "--resume", folder / "adam", "--epochs", 4, "--lr", 0.1)
-    assert "--lr 0.1 contradicts the run, which has 0.001; " in line, line
     run(*base, "--optimizer", "adam", "--lr", 0.0005, "--epochs", 1, "--out", folder / "given")
     assert json.loads((folder / "given" / "run.json").read_text())["lr"] == 0.0005
+
+
+def a_run_without_a_recipe_learns_in_its_first_epoch(folder):
+    data = pathlib.Path("/usr/share/datasets/fashion-mnist")
+    if not data.is_dir():
+        raise Skip(f"{data} is not there")
+    run("train", "--out", folder / "run", "--epochs", 1, "--limit-train", 5000, "--limit-test", 2000, "--progress", "off")
+    assert float(rows_of(folder / "run")[0]["test_accuracy"]) > 0.25, rows_of(folder / "run")  # guessing: 0.1
+    for given, name in (([], "adam"), (["--lr", 0.2], "sgd"), (["--momentum", 0.9], "sgd"), (["--optimizer", "sgd"], "sgd")):
+        out = folder / "-".join(map(str, ["mlp", *given]))
+        run("train", "--model", "mlp", "--synthetic", 100, "--epochs", 1, *given, "--out", out, "--progress", "off")
+        assert json.loads((out / "run.json").read_text())["optimizer"] == name, given
+
+
+def log_every_prints_loss_and_rates_of_the_steps_since(folder):
+    out = folder / "run"
+    text = run("train", *SMALL, "--epochs", 2, "--out", out, "--log-every", 3)
+    lines = [line for line in text.splitlines() if "  step " in line]
+    assert [line.split("  ")[1] for line in lines] == ["step 3/8", "step 6/8", "step 1/8", "step 4/8", "step 7/8"], text
+    for line in lines:
+        assert re.fullmatch(r"epoch [12]/2  step \d/8  loss \d\.\d{4}  lr 0\.0\d+  [\d,]+ img/s", line), line
+    every = [json.loads(line) for line in run("train", *SMALL, "--epochs", 1, "--out", folder / "json", "--log-every", 1,
+                                              "--progress", "json").splitlines()]
+    steps = [event for event in every if event["event"] == "step"]
+    assert [event["step"] for event in steps] == list(range(1, 9)), steps
+    # The epoch's loss is the mean over its samples: 7 batches of 64 and one of 52.
+    mean = sum(event["loss"] * (64 if event["step"] < 8 else 52) for event in steps) / 500
+    assert abs(mean - float(rows_of(folder / "json")[0]["loss"])) < 1e-5, (mean, rows_of(folder / "json"))
+    assert "--log-every is -1" in refuse("train", *SMALL, "--out", folder / "none", "--log-every", -1)
+
+
+def parameters_of(file):
+    """Returns the tensors of a safetensors file: bytes by name."""
+    data = file.read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    return {name: data[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]]
+            for name, entry in sorted(header.items()) if name != "__metadata__"}
+
+
+MLP = ["--model", "mlp", "--synthetic", 300, "--batch", 50, "--seed", 2, "--progress", "off"]
+
+
+def a_run_begins_from_weights_and_freezes_some(folder):
+    run("train", *MLP, "--lr", 0.1, "--epochs", 2, "--out", folder / "first")
+    weights = folder / "first" / "weights.safetensors"
+    before = parameters_of(weights)
+    run("train", *MLP, "--lr", 0, "--epochs", 1, "--weights", weights, "--out", folder / "same")
+    assert parameters_of(folder / "same" / "weights.safetensors") == before
+    run("train", *MLP, "--lr", 0.1, "--epochs", 1, "--weights", weights, "--freeze", "fc1.*", "--out", folder / "tuned")
+    after = parameters_of(folder / "tuned" / "weights.safetensors")
+    assert [name for name in before if before[name] != after[name]] == ["fc2.bias", "fc2.weight"]
+    # The frozen part stays so on resuming, and the file is no longer needed.
+    weights.unlink()
+    run("train", "--resume", folder / "tuned", "--epochs", 2, "--progress", "off")
+    assert parameters_of(folder / "tuned" / "weights.safetensors")["fc1.weight"] == before["fc1.weight"]
+    assert "--weights" not in run("train", "--resume", folder / "tuned", "--epochs", 2)
+    line = refuse("train", *MLP, "--lr", 0.1, "--freeze", "fc9*", "--out", folder / "none")
+    assert "fc9*" in line, line
+    assert refuse("train", *MLP, "--freeze", "fc1.*", "--train-only", "fc2.*", "--out", folder / "none") == \
+        "troika: --train-only freezes all other parameters; leave out --freeze"
+
+
+def weights_for_other_classes_fit_except_the_last_layer(folder):
+    run("train", *MLP, "--lr", 0.1, "--epochs", 1, "--classes", 17, "--out", folder / "wide")
+    weights = folder / "wide" / "weights.safetensors"
+    text = run("train", *MLP[:-2], "--lr", 0, "--epochs", 1, "--weights", weights, "--out", folder / "run")
+    assert f"warning: '{weights}' has another number of classes: these begin anew: fc2.weight, fc2.bias\n" in text, text
+    wide, own = parameters_of(weights), parameters_of(folder / "run" / "weights.safetensors")
+    assert own["fc1.weight"] == wide["fc1.weight"] and len(own["fc2.bias"]) == 40 and len(wide["fc2.bias"]) == 68
+    run("train", *MLP, "--lr", 0, "--epochs", 1, "--out", folder / "fresh")
+    assert own["fc2.weight"] == parameters_of(folder / "fresh" / "weights.safetensors")["fc2.weight"]
+    assert "does not fit model" in refuse("train", "--model", "d2l_lenet", "--synthetic", 100, "--weights", weights, "--out", folder / "none")
+
+
+def parameters_have_rates_of_their_own(folder):
+    for name, rates, moved in (("first", "fc1.*=0", ["fc2.bias", "fc2.weight"]),
+                               ("biases", "fc1.weight=0,fc2.weight=0", ["fc1.bias", "fc2.bias"])):
+        run("train", *MLP, "--lr", 0, "--epochs", 1, "--out", folder / f"{name}0")
+        run("train", *MLP, "--lr", 0.1, "--lr-of", rates, "--epochs", 1, "--out", folder / name)
+        before, after = (parameters_of(folder / run_of / "weights.safetensors") for run_of in (f"{name}0", name))
+        assert [entry for entry in before if before[entry] != after[entry]] == moved, name
+    for wrong in ("fc1.*", "fc1.*=", "=1", "fc1.*=fast", "fc1.*=-1"):
+        assert refuse("train", *MLP, "--lr-of", wrong, "--out", folder / "none") == \
+            f"troika: --lr-of is '{wrong}'; give PATTERN=RATE, such as 'fc.*=0.001'"
+
+
+def a_run_begins_with_the_options_of_another(folder):
+    first, again, changed = folder / "first", folder / "again", folder / "changed"
+    run("train", *SMALL, "--epochs", 2, "--out", first, "--progress", "off")
+    run("train", "--config", first / "run.json", "--out", again, "--progress", "off")
+    same_files(first, again, "weights.safetensors", "checkpoint.safetensors", "run.json")
+    run("train", "--config", first / "run.json", "--seed", 8, "--epochs", 1, "--out", changed, "--progress", "off")
+    assert json.loads((changed / "run.json").read_text())["seed"] == 8
+    (folder / "part.json").write_text('{"model": "mlp", "synthetic": 100, "epochs": 1}')
+    run("train", "--config", folder / "part.json", "--out", folder / "part", "--progress", "off")
+    for text, rest in (('{"epoch": 1}', "has 'epoch', train has no such option; did you mean 'epochs'"),
+                       ('{"epochs": "many"}', "has 'epochs' \"many\", need a whole number"), ("[]", "is no JSON object")):
+        (folder / "wrong.json").write_text(text)
+        assert rest in refuse("train", "--config", folder / "wrong.json", "--out", folder / "none")
+
+
+def a_run_ends_at_its_target_or_without_progress(folder):
+    out = folder / "target"
+    base = ["--model", "mlp", "--synthetic", 500, "--batch", 50, "--lr", 0.002, "--threads", 2]
+    text = run("train", *base, "--epochs", 40, "--target-accuracy", 0.8, "--out", out)
+    rows = rows_of(out)
+    assert 1 < len(rows) < 40 and float(rows[-1]["test_accuracy"]) >= 0.8 > float(rows[-2]["test_accuracy"]), rows
+    seconds = sum(float(row["seconds"]) for row in rows)
+    assert abs(float(rows[-1]["training_seconds"]) - seconds) < 0.001 * len(rows), rows
+    last = text.splitlines()[-1]
+    assert re.fullmatch(rf"trained to epoch {len(rows)} in \d:\d\d \(\d+\.\d s an epoch\) on cpu:0: the test has the accuracy 0.8 after "
+                        rf"\d+\.\d s of training; test accuracy {float(rows[-1]['test_accuracy']):.4f}; weights in .*", last), last
+    told = run("train", "--resume", out)
+    assert "nothing to do" in told and "give another --target-accuracy or --early-stop to go on" in told, told
+    run("train", "--resume", out, "--target-accuracy", 0, "--epochs", len(rows) + 1, "--progress", "off")
+    assert len(rows_of(out)) == len(rows) + 1
+    stuck = folder / "stuck"
+    text = run("train", *base[:-4], "--lr", 0, "--epochs", 20, "--early-stop", 3, "--out", stuck)
+    assert len(rows_of(stuck)) == 4 and ": no better test since epoch 1; " in text, text
+    for option, value in (("--target-accuracy", 2), ("--early-stop", -1)):
+        assert f"{option} is {value}" in refuse("train", *base, option, value, "--out", folder / "none")
+
+
+def all_processes_end_a_run_early(folder):
+    need_processes()
+    base = ["--model", "mlp", "--synthetic", 200, "--batch", 50, "--lr", 0, "--threads", 1, "--processes", 2, "--progress", "off"]
+    run("train", *base, "--epochs", 20, "--early-stop", 2, "--out", folder / "run")
+    assert len(rows_of(folder / "run")) == 3, rows_of(folder / "run")
+    assert (folder / "run" / "weights.best.safetensors").exists()
+    run("train", "--resume", folder / "run", "--processes", 2, "--epochs", 20, "--early-stop", 4, "--progress", "off")
+    assert len(rows_of(folder / "run")) == 5, rows_of(folder / "run")
+
+
+def the_best_weights_are_kept(folder):
+    out = folder / "run"
+    # In the second epoch rate times decay is 1: an update takes all of a parameter away.
+    text = run("train", "--model", "mlp", "--synthetic", 300, "--batch", 50, "--lr", 0.1, "--schedule", "step", "--schedule-period", 1,
+               "--gamma", 20, "--weight-decay", 0.5, "--epochs", 2, "--out", out)
+    rows = rows_of(out)
+    best = max(rows, key=lambda row: (float(row["test_accuracy"]), -float(row["test_loss"])))
+    assert best is not rows[-1], rows
+    told = run("evaluate", out, "--weights", out / "weights.best.safetensors")
+    assert f"loss {float(best['test_loss']):.4f}  accuracy {float(best['test_accuracy']):.4f}  " in told, (told, best)
+    assert f", best {float(best['test_accuracy']):.4f} in epoch {best['epoch']}; weights in " in text, text
+
+
+def metrics_of_earlier_versions_are_read(folder):
+    out = folder / "run"
+    run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
+    whole = figures_of(out)
+    lines = (out / "metrics.csv").read_text().splitlines()
+    (out / "metrics.csv").write_text("".join(line.rsplit(",", 1)[0] + "\n" for line in lines))
+    run("train", "--resume", out, "--epochs", 3, "--progress", "off")
+    assert figures_of(out)[:2] == whole
+    assert float(rows_of(out)[2]["training_seconds"]) > float(rows_of(out)[1]["training_seconds"]) > 0
 
 
 def trace_of(file):

@@ -372,6 +372,7 @@ PAGES = {
         fragment(README_C),
         shell(("--model d2l_resnet18 --data DIR", "--model mlp --data images"), ("--epochs 10", "--epochs 1"),
               ("--batch 256 --lr", "--batch 32 --lr"), ("FILE", "run/weights.safetensors"), ("--steps 20", "--steps 1 --windows 1"),
+              ("run1 run2", "run run"),
               ("python3 train.py", "python3 -c 'import troika; troika.Context()'")),
     ],
     "docs/abi.md": [known()],

@@ -49,10 +49,12 @@ TEST(NodeSeconds, CountStateThatIsWrittenTwice) {
 
 TEST(MessageSeconds, AreLatencyAndBandwidth) { EXPECT_DOUBLE_EQ(message_seconds(250, kMachine), 0.5 + 0.25); }
 
-TEST(SumSeconds, AreThoseOfARing) {
+TEST(SumSeconds, AreThoseOfHalvingAndDoubling) {
   EXPECT_EQ(sum_seconds(1000, 1, kMachine), 0);
   EXPECT_DOUBLE_EQ(sum_seconds(1000, 2, kMachine), 2 * (0.5 + 0.5));
-  EXPECT_DOUBLE_EQ(sum_seconds(1000, 4, kMachine), 6 * (0.5 + 0.25));
+  EXPECT_DOUBLE_EQ(sum_seconds(1000, 4, kMachine), 4 * 0.5 + 6 * 0.25);
+  EXPECT_DOUBLE_EQ(sum_seconds(1000, 5, kMachine), 6 * 0.5 + 8 * 0.2) << "three rounds, the last not full";
+  EXPECT_DOUBLE_EQ(sum_seconds(2048, 2048, kMachine), 22 * 0.5 + 2 * 2.047);
 }
 
 TEST(SumSeconds, AreThoseOfANodeAndOfTheNetwork) {
@@ -60,10 +62,10 @@ TEST(SumSeconds, AreThoseOfANodeAndOfTheNetwork) {
   nodes.devices_per_node = 4;
   nodes.node_bandwidth = 100;
   nodes.node_latency = 2;
-  const double within = 6 * (0.5 + 0.25);
+  const double within = 4 * 0.5 + 6 * 0.25;
   EXPECT_DOUBLE_EQ(sum_seconds(1000, 4, nodes), within) << "one node";
   EXPECT_DOUBLE_EQ(sum_seconds(1000, 8, nodes), within + 2 * 2 + 2 * 1000 / 2 / 100.0);
-  EXPECT_DOUBLE_EQ(sum_seconds(1200, 12, nodes), 6 * (0.5 + 0.3) + 4 * 2 + 2 * 800 / 100.0)
+  EXPECT_DOUBLE_EQ(sum_seconds(1200, 12, nodes), 4 * 0.5 + 6 * 0.3 + 4 * 2 + 2 * 800 / 100.0)
       << "three nodes, two rounds";
   nodes.devices_per_node = 1;
   EXPECT_DOUBLE_EQ(sum_seconds(1000, 2, nodes), 2 * 2 + 2 * 1000 / 2 / 100.0) << "only the network";

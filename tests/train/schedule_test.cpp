@@ -43,6 +43,26 @@ TEST(Schedule, MultipliesEveryKindByTheWarmUp) {
                {0.05, 0.1, 0.075, 0.1, 0.1});
 }
 
+// As torch.optim.lr_scheduler.SequentialLR of a linear rise and CosineAnnealingLR, PolynomialLR or
+// ExponentialLR.
+TEST(Schedule, BeginsToFallAfterTheWarmUpAndEndsAtTheSameStep) {
+  expect_rates({.kind = ScheduleKind::cosine, .period = 6, .warmup_steps = 2},
+               {0.1, 0.2, 0.2, 0.1707106781186548, 0.1, 0.02928932188134526, 0, 0});
+  expect_rates({.kind = ScheduleKind::polynomial, .period = 6, .warmup_steps = 2, .power = 1},
+               {0.1, 0.2, 0.2, 0.15, 0.1, 0.05, 0, 0});
+  expect_rates({.kind = ScheduleKind::exponential, .period = 2, .gamma = 0.25, .warmup_steps = 2},
+               {0.1, 0.2, 0.2, 0.1, 0.05});
+  const Schedule longer{.kind = ScheduleKind::cosine, .period = 2, .warmup_steps = 100000};
+  EXPECT_NEAR(longer.at(1, 0.2), 0.2 * 2 / 100000, 1e-12);
+  EXPECT_NEAR(longer.at(99999, 0.2), 0.2, 1e-12);
+  EXPECT_EQ(longer.at(100000, 0.2), 0) << "the period has passed";
+}
+
+TEST(Schedule, FallsDuringTheWarmUpInRunsOfEarlierVersions) {
+  expect_rates({.kind = ScheduleKind::polynomial, .period = 4, .warmup_steps = 2, .falls_in_warmup = true},
+               {0.1, 0.15, 0.1, 0.05, 0});
+}
+
 void expect_plateau(const Schedule& schedule, const std::vector<double>& metrics, const std::vector<double>& rates) {
   Plateau plateau;
   for (size_t i = 0; i < metrics.size(); ++i) {

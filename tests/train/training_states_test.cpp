@@ -285,6 +285,28 @@ struct EarlierState {
   }
 };
 
+TEST(TrainingStates, SayWhenTheScheduleBeginsAndGoOnAsTheyBegan) {
+  const TempDirectory folder;
+  const std::string old = (folder.path() / "old").string(), again = (folder.path() / "again").string(),
+                    newer = (folder.path() / "newer").string();
+  EarlierState earlier;
+  earlier.write(old);
+  const auto trainer = trainer_with(EarlierState::options());
+  const double waits = trainer->learning_rate(-1);
+  save_checkpoint(*trainer, newer);
+  load_checkpoint(*trainer, old);
+  Schedule schedule = EarlierState::options().schedule;
+  const double after = schedule.at(7, 0.05);
+  schedule.falls_in_warmup = true;
+  EXPECT_EQ(trainer->learning_rate(-1), schedule.at(7, 0.05));
+  EXPECT_NE(trainer->learning_rate(-1), after);
+  save_checkpoint(*trainer, again);
+  EXPECT_FALSE(SafetensorsReader(again, "state").metadata().contains("schedule_begin"));
+  EXPECT_EQ(SafetensorsReader(newer, "state").metadata().at("schedule_begin"), "warmup_steps");
+  load_checkpoint(*trainer, newer);
+  EXPECT_EQ(trainer->learning_rate(-1), waits);
+}
+
 TEST(TrainingStates, OfTheVersionBeforeOtherOptimizersLoad) {
   const TempDirectory folder;
   const std::string path = (folder.path() / "state").string();

@@ -279,7 +279,9 @@ namespace Troika
 
     /// <summary>Learning-rate schedules: the rate of step s, which counts from 0, for the base rate
     /// lr. With warm-up, a step s &lt; WarmupSteps uses (s + 1) / WarmupSteps of the scheduled
-    /// rate.</summary>
+    /// rate. COSINE, POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is WarmupSteps, and
+    /// before step w their rate is lr. A run that an earlier version began goes on as it began,
+    /// with w = 0.</summary>
     public enum Schedule
     {
         /// <summary>lr</summary>
@@ -288,18 +290,18 @@ namespace Troika
         /// <summary>lr * gamma ^ floor(s / period)</summary>
         Step = 2,
 
-        /// <summary>lr_min + (lr - lr_min) (1 + cos(pi s / period)) / 2; lr_min from step period
-        /// on.</summary>
+        /// <summary>lr_min + (lr - lr_min) (1 + cos(pi (s - w) / (period - w))) / 2; lr_min from
+        /// step period on.</summary>
         Cosine = 3,
 
         /// <summary>lr * gamma ^ (number of milestones that are at most s)</summary>
         MultiStep = 4,
 
-        /// <summary>lr * gamma ^ (s / period)</summary>
+        /// <summary>lr * gamma ^ ((s - w) / period)</summary>
         Exponential = 5,
 
-        /// <summary>lr_min + (lr - lr_min) (1 - s / period) ^ power; lr_min from step period
-        /// on.</summary>
+        /// <summary>lr_min + (lr - lr_min) (1 - (s - w) / (period - w)) ^ power; lr_min from step
+        /// period on.</summary>
         Polynomial = 6,
 
         /// <summary>Along half a cosine from lr / divisor up to lr at step rise * period - 1. Then

@@ -106,8 +106,9 @@ class PlanOptions(typing.TypedDict, total=False):
     # Stages per device, with the interleaved schedule; default 1; 0 is 1.
     layer_chunks: int
     # TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA; 0 (default): either. A mesh that troika_model_attach
-    # refuses on such devices cannot work. Today both kinds take the same meshes, so the field
-    # changes nothing.
+    # refuses on such devices cannot work; today both kinds take the same meshes. With CPU, steps
+    # are compiled for CPU devices of this machine, which takes seconds. activation_bytes is then
+    # the arena that their kernels need, with scratch.
     device_kind: DeviceKind | str
     # Memory per device; default 141e9.
     memory_bytes: int
@@ -168,7 +169,8 @@ class PlanResult(typing.NamedTuple):
     gradient_bytes: int
     # Optimizer state; with shard_optimizer the largest share of it.
     optimizer_bytes: int
-    # Activations and their gradients, by their lifetimes; without scratch of kernels.
+    # Activations and their gradients, by their lifetimes; without scratch of kernels, unless
+    # device_kind is TROIKA_DEVICE_CPU.
     activation_bytes: int
     # The sum of the four fields above.
     total_bytes: int

@@ -38,8 +38,10 @@ pub struct troika_plan_options {
     pub layer_chunks: i32,
     /// [`TROIKA_DEVICE_CPU`](crate::TROIKA_DEVICE_CPU) or
     /// [`TROIKA_DEVICE_CUDA`](crate::TROIKA_DEVICE_CUDA); 0 (default): either. A mesh that
-    /// [`troika_model_attach`](crate::troika_model_attach) refuses on such devices cannot work.
-    /// Today both kinds take the same meshes, so the field changes nothing.
+    /// [`troika_model_attach`](crate::troika_model_attach) refuses on such devices cannot work;
+    /// today both kinds take the same meshes. With CPU, steps are compiled for CPU devices of this
+    /// machine, which takes seconds. `activation_bytes` is then the arena that their kernels need,
+    /// with scratch.
     pub device_kind: i32,
     /// Memory per device; default 141e9.
     pub memory_bytes: i64,
@@ -107,7 +109,8 @@ pub struct troika_plan_result {
     pub gradient_bytes: i64,
     /// Optimizer state; with `shard_optimizer` the largest share of it.
     pub optimizer_bytes: i64,
-    /// Activations and their gradients, by their lifetimes; without scratch of kernels.
+    /// Activations and their gradients, by their lifetimes; without scratch of kernels, unless
+    /// `device_kind` is [`TROIKA_DEVICE_CPU`](crate::TROIKA_DEVICE_CPU).
     pub activation_bytes: i64,
     /// The sum of the four fields above.
     pub total_bytes: i64,

@@ -66,18 +66,21 @@ pub const TROIKA_OPTION_TRUST: i32 = 9;
 pub const TROIKA_OPTION_FROZEN: i32 = 10;
 
 // Learning-rate schedules: the rate of step s, which counts from 0, for the base rate lr. With
-// warm-up, a step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate.
+// warm-up, a step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate. COSINE,
+// POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is warmup_steps, and before step w their
+// rate is lr. A run that an earlier version began goes on as it began, with w = 0.
 /// lr
 pub const TROIKA_SCHEDULE_CONSTANT: i32 = 1;
 /// lr \* gamma ^ floor(s / period)
 pub const TROIKA_SCHEDULE_STEP: i32 = 2;
-/// `lr_min` + (lr - `lr_min`) (1 + cos(pi s / period)) / 2; `lr_min` from step period on.
+/// `lr_min` + (lr - `lr_min`) (1 + cos(pi (s - w) / (period - w))) / 2; `lr_min` from step period
+/// on.
 pub const TROIKA_SCHEDULE_COSINE: i32 = 3;
 /// lr \* gamma ^ (number of milestones that are at most s)
 pub const TROIKA_SCHEDULE_MULTI_STEP: i32 = 4;
-/// lr \* gamma ^ (s / period)
+/// lr \* gamma ^ ((s - w) / period)
 pub const TROIKA_SCHEDULE_EXPONENTIAL: i32 = 5;
-/// `lr_min` + (lr - `lr_min`) (1 - s / period) ^ power; `lr_min` from step period on.
+/// `lr_min` + (lr - `lr_min`) (1 - (s - w) / (period - w)) ^ power; `lr_min` from step period on.
 pub const TROIKA_SCHEDULE_POLYNOMIAL: i32 = 6;
 /// Along half a cosine from lr / divisor up to lr at step rise \* period - 1. Then along half a
 /// cosine down to lr / divisor / `final_divisor` at step period - 1. After that step the rate

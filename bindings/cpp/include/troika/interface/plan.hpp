@@ -41,8 +41,9 @@ struct PlanOptions {
   /** Stages per device, with the interleaved schedule; default 1; 0 is 1. */
   std::int32_t layer_chunks = detail::initial<std::int32_t, &troika_plan_options::layer_chunks>();
   /** DeviceKind::cpu or DeviceKind::cuda; 0 (default): either. A mesh that Model::attach refuses
-   *  on such devices cannot work. Today both kinds take the same meshes, so the field changes
-   *  nothing. */
+   *  on such devices cannot work; today both kinds take the same meshes. With CPU, steps are
+   *  compiled for CPU devices of this machine, which takes seconds. activation_bytes is then the
+   *  arena that their kernels need, with scratch. */
   DeviceKind device_kind = detail::initial<DeviceKind, &troika_plan_options::device_kind>();
   /** Memory per device; default 141e9. */
   std::int64_t memory_bytes = detail::initial<std::int64_t, &troika_plan_options::memory_bytes>();
@@ -147,7 +148,8 @@ struct PlanResult {
   std::int64_t gradient_bytes = {};
   /** Optimizer state; with shard_optimizer the largest share of it. */
   std::int64_t optimizer_bytes = {};
-  /** Activations and their gradients, by their lifetimes; without scratch of kernels. */
+  /** Activations and their gradients, by their lifetimes; without scratch of kernels, unless
+   *  device_kind is DeviceKind::cpu. */
   std::int64_t activation_bytes = {};
   /** The sum of the four fields above. */
   std::int64_t total_bytes = {};

@@ -41,7 +41,7 @@ namespace Troika
         public long OptimizerBytes { get; }
 
         /// <summary>Activations and their gradients, by their lifetimes; without scratch of
-        /// kernels.</summary>
+        /// kernels, unless DeviceKind is DeviceKind.Cpu.</summary>
         public long ActivationBytes { get; }
 
         /// <summary>The sum of the four fields above.</summary>

@@ -51,8 +51,9 @@ namespace Troika
         public int LayerChunks { get; set; }
 
         /// <summary>DeviceKind.Cpu or DeviceKind.Cuda; 0 (default): either. A mesh that
-        /// Model.Attach refuses on such devices cannot work. Today both kinds take the same meshes,
-        /// so the field changes nothing.</summary>
+        /// Model.Attach refuses on such devices cannot work; today both kinds take the same meshes.
+        /// With CPU, steps are compiled for CPU devices of this machine, which takes seconds.
+        /// ActivationBytes is then the arena that their kernels need, with scratch.</summary>
         public DeviceKind? DeviceKind { get; set; }
 
         /// <summary>Memory per device; default 141e9.</summary>

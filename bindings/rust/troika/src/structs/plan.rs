@@ -180,7 +180,8 @@ pub struct PlanResult {
     pub gradient_bytes: i64,
     /// Optimizer state; with `shard_optimizer` the largest share of it.
     pub optimizer_bytes: i64,
-    /// Activations and their gradients, by their lifetimes; without scratch of kernels.
+    /// Activations and their gradients, by their lifetimes; without scratch of kernels, unless
+    /// `device_kind` is [`DeviceKind::Cpu`](crate::DeviceKind::Cpu).
     pub activation_bytes: i64,
     /// The sum of the four fields above.
     pub total_bytes: i64,

@@ -86,18 +86,23 @@ enumeration! {
 enumeration! {
     /// Learning-rate schedules: the rate of step s, which counts from 0, for the base rate lr. With
     /// warm-up, a step s \< `warmup_steps` uses (s + 1) / `warmup_steps` of the scheduled rate.
+    /// COSINE, POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is `warmup_steps`, and before
+    /// step w their rate is lr. A run that an earlier version began goes on as it began, with w =
+    /// 0.
     Schedule {
         /// lr
         Constant = TROIKA_SCHEDULE_CONSTANT,
         /// lr \* gamma ^ floor(s / period)
         Step = TROIKA_SCHEDULE_STEP,
-        /// `lr_min` + (lr - `lr_min`) (1 + cos(pi s / period)) / 2; `lr_min` from step period on.
+        /// `lr_min` + (lr - `lr_min`) (1 + cos(pi (s - w) / (period - w))) / 2; `lr_min` from step
+        /// period on.
         Cosine = TROIKA_SCHEDULE_COSINE,
         /// lr \* gamma ^ (number of milestones that are at most s)
         MultiStep = TROIKA_SCHEDULE_MULTI_STEP,
-        /// lr \* gamma ^ (s / period)
+        /// lr \* gamma ^ ((s - w) / period)
         Exponential = TROIKA_SCHEDULE_EXPONENTIAL,
-        /// `lr_min` + (lr - `lr_min`) (1 - s / period) ^ power; `lr_min` from step period on.
+        /// `lr_min` + (lr - `lr_min`) (1 - (s - w) / (period - w)) ^ power; `lr_min` from step
+        /// period on.
         Polynomial = TROIKA_SCHEDULE_POLYNOMIAL,
         /// Along half a cosine from lr / divisor up to lr at step rise \* period - 1. Then along
         /// half a cosine down to lr / divisor / `final_divisor` at step period - 1. After that step

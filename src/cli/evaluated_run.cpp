@@ -1,0 +1,107 @@
+// Finds the weights of a run, and builds their model.
+#include "cli/evaluated_run.h"
+
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <utility>
+
+#include "cli/precision.h"
+#include "cli/run_file.h"
+#include "cli/text.h"
+#include "cli/weights.h"
+#include "core/path.h"
+
+namespace troika::cli {
+namespace {
+
+// Returns the weights that the run's evaluation used.
+std::string weights_of(const TrainOptions& run, const RunFolder& folder) {
+  const bool has_average = run.optimizer.average_decay > 0;
+  const std::filesystem::path file = has_average ? folder.average() : folder.weights();
+  if (!std::filesystem::exists(file))
+    throw Failure("'" + text_of(folder.path) + "' has no " + text_of(file.filename()) +
+                  " yet: no epoch of the run has ended");
+  return text_of(file);
+}
+
+// Returns the options of the run that prepare samples in another way: " --resize 96".
+std::string other_preparation(const DataOptions& given, const DataOptions& run) {
+  std::ostringstream differences;
+  const auto compare = [&](const char* name, const auto& mine, const auto& theirs) {
+    if (mine != theirs) differences << " --" << name << " " << theirs;
+  };
+  compare("resize", given.resize, run.resize);
+  compare("mean", given.mean, run.mean);
+  compare("std", given.std, run.std);
+  return differences.str();
+}
+
+}  // namespace
+
+void add_evaluated_options(const Command& command, EvaluatedRun& options) {
+  command.optional_argument("run", options.run,
+                            "Folder of a run, whose weights, model, data and their preparation are taken", "RUN");
+  command.option("--weights", options.weights, "The weights, a .safetensors file, or a run's checkpoint", "FILE");
+  command.option("--model", options.model, kModelHelp);
+  command.option("--strip-prefix", options.strip_prefix, "Left out of the names in the weights file, such as module.",
+                 "PREFIX");
+  add_data_options(command, options.data, false);
+  command.option("--device,--devices", options.devices, "Where to run, such as cpu:0");
+  command.option("--batch", options.batch, "Samples a batch");
+  command.option("--precision", options.precision, kPrecisionHelp);
+  command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
+}
+
+void complete_evaluated(const Command& command, EvaluatedRun& options) {
+  if (options.run.empty() && std::filesystem::is_directory(path_of(options.weights)))
+    options.run = std::exchange(options.weights, "");
+  if (options.run.empty()) {
+    if (options.weights.empty() || options.model.empty())
+      throw Failure("no weights; give the folder of a run, or --weights FILE and --model NAME");
+    const RunFolder folder{path_of(options.weights).parent_path()};
+    if (!std::filesystem::exists(folder.options())) return;
+    const std::string differences = other_preparation(options.data, read_run_options(folder).data);
+    if (!differences.empty())
+      std::cerr << "troika: note: the run of these weights has" << differences
+                << "; evaluate it as it is with: troika evaluate " << text_of(folder.path) << "\n";
+    return;
+  }
+  const RunFolder folder{path_of(options.run)};
+  TrainOptions run = read_run_options(folder);
+  const auto take = [&](const char* name, auto& field, const auto& value) {
+    if (!command.was_given(name)) field = value;
+  };
+  if (!command.was_given("--data") && !command.was_given("--synthetic")) {
+    options.data.directory = run.data.directory;
+    options.data.synthetic = run.data.synthetic;
+  }
+  take("--resize", options.data.resize, run.data.resize);
+  take("--mean", options.data.mean, run.data.mean);
+  take("--std", options.data.std, run.data.std);
+  take("--steps", options.data.steps, run.data.steps);
+  take("--limit-test", options.data.limit_test, run.data.limit_test);
+  take("--model", options.model, run.model);
+  take("--batch", options.batch, run.batch);
+  take("--precision", options.precision, run.precision);
+  if (options.weights.empty()) options.weights = weights_of(run, folder);
+}
+
+Model open_evaluated(const Context& context, const EvaluatedRun& options, troika_dataset_info info) {
+  check_weights_file(options.weights);
+  const int64_t labels = info.classes;
+  info.classes = options.data.resolved_classes(labels);
+  Model model = create_model_for(context, options.model, info);
+  const int64_t found = options.data.classes > 0 ? 0 : classes_in_file(model, options.weights, options.strip_prefix);
+  if (found != 0 && found != info.classes) {
+    if (found < labels)
+      throw Failure(formatted("'%s' has %lld classes, the labels need %lld; give the data that it was trained on",
+                              options.weights.c_str(), static_cast<long long>(found), static_cast<long long>(labels)));
+    info.classes = found;
+    model = create_model_for(context, options.model, info);
+  }
+  load_weights(model, options.weights, options.strip_prefix);
+  return model;
+}
+
+}  // namespace troika::cli

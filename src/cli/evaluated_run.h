@@ -1,0 +1,29 @@
+// The weights to compute with, and the data for them: of a run, or chosen by options.
+#pragma once
+
+#include <string>
+
+#include "cli/client.h"
+#include "cli/command_line.h"
+#include "cli/data_source.h"
+
+namespace troika::cli {
+
+struct EvaluatedRun {
+  std::string run;  // folder; empty: `weights` and `model` are given
+  DataOptions data;
+  std::string model, weights, strip_prefix, devices = "cpu:0", precision = "f32";
+  int batch = 256, threads = 0;
+};
+
+void add_evaluated_options(const Command& command, EvaluatedRun& options);
+
+// Takes the options that were not given from the run. Warns if weights of a run are used with data
+// that are prepared in another way.
+void complete_evaluated(const Command& command, EvaluatedRun& options);
+
+// Creates the model with --classes outputs, or as many as its weights file has, and loads the
+// weights.
+Model open_evaluated(const Context& context, const EvaluatedRun& options, troika_dataset_info info);
+
+}  // namespace troika::cli

@@ -1,0 +1,122 @@
+// `troika predict`: the most likely classes of images, as CSV.
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/data_source.h"
+#include "cli/device_list.h"
+#include "cli/evaluated_run.h"
+#include "cli/files.h"
+#include "cli/text.h"
+#include "core/path.h"
+
+namespace troika::cli {
+namespace {
+
+struct PredictArguments {
+  EvaluatedRun evaluated;
+  std::string split = "test", out;
+  int64_t first = 0, count = 0;
+  int top = 3;
+};
+
+// Softmax in double: the largest output counts as 0, so that no exponential is too large.
+std::vector<double> probabilities_of(const float* outputs, int64_t classes) {
+  const double largest = *std::max_element(outputs, outputs + classes);
+  std::vector<double> values;
+  double sum = 0;
+  for (int64_t i = 0; i < classes; ++i) {
+    values.push_back(std::exp(static_cast<double>(outputs[i]) - largest));
+    sum += values.back();
+  }
+  for (double& value : values) value /= sum;
+  return values;
+}
+
+std::string csv_header(int top) {
+  std::string line = "row,label";
+  for (int i = 1; i <= top; ++i) line += formatted(",class%d,probability%d", i, i);
+  return line + "\n";
+}
+
+std::string csv_row(int64_t row, const int32_t* label, const std::vector<double>& probabilities, int top) {
+  std::vector<size_t> order(probabilities.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return probabilities[a] > probabilities[b]; });
+  std::string line = std::to_string(row) + "," + (label ? std::to_string(*label) : "");
+  for (size_t i = 0; i < static_cast<size_t>(top); ++i)
+    line += formatted(",%zu,%.6f", order[i], probabilities[order[i]]);
+  return line + "\n";
+}
+
+int predict(const Command& command, PredictArguments& arguments) {
+  EvaluatedRun& options = arguments.evaluated;
+  complete_evaluated(command, options);
+  if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
+  if (arguments.split != "test" && arguments.split != "train")
+    refuse_value("--split", arguments.split, "test or train");
+  if (arguments.first < 0) refuse_value("--first", arguments.first, "at least 0");
+  if (arguments.count < 0) refuse_value("--count", arguments.count, "at least 1, or 0 for all");
+  const Context context = create_context(options.threads);
+  const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
+  const Samples samples = open_samples(context, options.data, arguments.split == "test" ? Split::test : Split::train);
+  if (samples.is_text()) throw Failure("predict is for images, '" + options.data.directory + "' is a text");
+  const Model model = open_evaluated(context, options, samples.info);
+  troika_model_info info = TROIKA_MODEL_INFO_INIT;
+  call(troika_model_describe, model.get(), &info);
+  const int64_t classes = info.output_dims[0];
+  if (arguments.top < 1 || arguments.top > classes)
+    refuse_value("--top", arguments.top, formatted("1 to %lld", static_cast<long long>(classes)));
+  if (arguments.first >= samples.info.n)
+    refuse_value("--first", arguments.first,
+                 formatted("less than %lld, the number of samples", static_cast<long long>(samples.info.n)));
+
+  const int64_t end =
+      arguments.count > 0 ? std::min(samples.info.n, arguments.first + arguments.count) : samples.info.n;
+  std::string text = csv_header(arguments.top);
+  const Loader loader = create_loader(samples, options.batch, false, 0);
+  std::vector<float> outputs;
+  for (int64_t row = 0; row < end;) {
+    troika_batch batch = nullptr;
+    call(troika_loader_next, loader.get(), &batch);
+    troika_batch_info lent = TROIKA_BATCH_INFO_INIT;
+    call(troika_batch_describe, batch, &lent);
+    const int64_t next = row + lent.n;
+    if (next > arguments.first) {
+      outputs.resize(static_cast<size_t>(lent.n * classes));
+      call(troika_model_predict_into, model.get(), devices.front(), static_cast<const void*>(lent.inputs), lent.n,
+           static_cast<const char*>(nullptr), outputs.data(), static_cast<int64_t>(outputs.size() * sizeof(float)));
+      for (int64_t i = std::max<int64_t>(0, arguments.first - row); i < std::min(lent.n, end - row); ++i)
+        text += csv_row(row + i, lent.labels ? lent.labels + i : nullptr,
+                        probabilities_of(outputs.data() + i * classes, classes), arguments.top);
+    }
+    row = next;
+  }
+  if (arguments.out.empty())
+    std::cout << text;
+  else
+    write_file(path_of(arguments.out), text);
+  return 0;
+}
+
+}  // namespace
+
+void add_predict_command(CommandLine& line) {
+  const Command command =
+      line.add_command("predict", "Prints the most likely classes of images and their probabilities, as CSV");
+  const auto arguments = std::make_shared<PredictArguments>();
+  add_evaluated_options(command, arguments->evaluated);
+  command.option("--split", arguments->split, "Which images: test or train");
+  command.option("--top", arguments->top, "Classes of a row, the most likely first", "K");
+  command.option("--first", arguments->first, "The first row to predict", "ROW");
+  command.option("--count", arguments->count, "So many rows; 0: all that follow", "N");
+  command.option("--csv", arguments->out, "Writes this file instead of standard output", "FILE");
+  command.action([command, arguments] { return predict(command, *arguments); });
+}
+
+}  // namespace troika::cli
