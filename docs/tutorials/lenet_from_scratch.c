@@ -1,5 +1,5 @@
-// LeNet from scratch on several devices: parameters, forward function, loss, gradients, their sum and
-// the update are the program's own, in operations on tensors.
+// LeNet from scratch on several devices: parameters, forward function, loss, gradients, their sum
+// and the update are the program's own, in operations on tensors.
 //
 //     cc lenet_from_scratch.c -ltroika -o lenet_from_scratch
 //     ./lenet_from_scratch cpu:0,cpu:1 256 0.2 10 /usr/share/datasets/fashion-mnist [STEPS]

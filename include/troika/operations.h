@@ -1,8 +1,9 @@
 /** @file operations.h Operations: computing with tensors, one call at a time.
  *
- * An operation runs on the device of its tensors, by the kernel that training uses for it. The first
- * call with new shapes chooses the kernel; later calls find it. On GPUs a call returns when its work
- * is launched. `troika_tensor_to_host` waits for the result, and so does `troika_device_synchronize`.
+ * An operation runs on the device of its tensors, by the kernel that training uses for it. The
+ * first call with new shapes chooses the kernel; later calls find it. On GPUs a call returns when
+ * its work is launched. `troika_tensor_to_host` waits for the result, and so does
+ * `troika_device_synchronize`.
  *
  * Result, errors and threads of all operations, unless they say otherwise:
  * - Owned: destroy `*out_tensor` with `troika_tensor_destroy`. On an error it is NULL.
@@ -11,8 +12,8 @@
  *   which is that of the result. `troika_tensor_cast` makes another type.
  * - Threads: reads the tensors. Calls on one device run one after another.
  *
- * An axis below 0 counts from the end. If `troika_gradients_watch` has been called for an input, the
- * operation is recorded (gradients.h).
+ * An axis below 0 counts from the end. If `troika_gradients_watch` has been called for an input,
+ * the operation is recorded (gradients.h).
  *
  * Freed tensors leave up to 256 MiB of memory per device to later ones, until the context ends.
  */
@@ -53,8 +54,8 @@ TROIKA_API(troika_status) troika_tensor_arange(troika_context context, troika_de
  * Creates a tensor of numbers that are uniform in [low, high). Number i is a function of `seed` and
  * i (Philox4x32-10, Salmon et al. 2011), so every device makes the same numbers.
  *
- * Owned, errors and threads: those of `troika_tensor_full`; INVALID_ARGUMENT also for bounds that are
- * not finite or in the wrong order.
+ * Owned, errors and threads: those of `troika_tensor_full`; INVALID_ARGUMENT also for bounds that
+ * are not finite or in the wrong order.
  */
 TROIKA_API(troika_status) troika_tensor_uniform(troika_context context, troika_device device,
                                                 int32_t dtype, const int64_t *dims, int32_t rank,
@@ -74,8 +75,8 @@ TROIKA_API(troika_status) troika_tensor_normal(troika_context context, troika_de
                                                troika_tensor *out_tensor, troika_error *error);
 
 /* ---- Two tensors, number by number ----
- * Shapes may differ as in NumPy: axes are aligned at their ends, and an axis of size 1, or a missing
- * one, is repeated. */
+ * Shapes may differ as in NumPy: axes are aligned at their ends, and an axis of size 1, or a
+ * missing one, is repeated. */
 
 /** a + b. Result, errors and threads: those of all operations. */
 TROIKA_API(troika_status) troika_tensor_add(troika_tensor a, troika_tensor b,
@@ -159,8 +160,8 @@ TROIKA_API(troika_status) troika_tensor_sqrt(troika_tensor x, troika_tensor *out
 
 /**
  * The same numbers as f32, bf16, f16, i32, i64 or u8. Numbers are rounded to nearest even, and for
- * integers towards 0. What an integer type does not hold becomes its nearest number; NaN becomes 0.
- * Only casts between f32, bf16 and f16 have a gradient.
+ * integers towards 0. A number that an integer type does not hold becomes the nearest one; NaN
+ * becomes 0. Only casts between f32, bf16 and f16 have a gradient.
  *
  * Result and threads: those of all operations. Errors: UNSUPPORTED for another type.
  */
@@ -168,7 +169,8 @@ TROIKA_API(troika_status) troika_tensor_cast(troika_tensor x, int32_t dtype,
                                              troika_tensor *out_tensor, troika_error *error);
 
 /* ---- In place ----
- * A tensor that was watched, or that an operation has recorded, is not changed: INVALID_ARGUMENT. */
+ * A tensor that was watched, or that an operation has recorded, is not changed: INVALID_ARGUMENT.
+ * */
 
 /**
  * Sets tensor = tensor + factor other, in the memory of `tensor`: an update by a gradient has the
@@ -180,8 +182,8 @@ TROIKA_API(troika_status) troika_tensor_add_in_place(troika_tensor tensor, troik
                                                      double factor, troika_error *error);
 
 /**
- * Sets tensor = factor tensor + offset, in its own memory. Errors: those of all operations. Threads:
- * writes `tensor`.
+ * Sets tensor = factor tensor + offset, in its own memory. Errors: those of all operations.
+ * Threads: writes `tensor`.
  */
 TROIKA_API(troika_status) troika_tensor_scale_in_place(troika_tensor tensor, double factor,
                                                        double offset, troika_error *error);
@@ -189,9 +191,9 @@ TROIKA_API(troika_status) troika_tensor_scale_in_place(troika_tensor tensor, dou
 /* ---- Matrices and images ---- */
 
 /**
- * Multiplies matrices: a [..., m, k] by b [..., k, n] to [..., m, n]. b may be one matrix [k, n] for
- * all of a. With `transpose_a` 1, a is stored as [..., k, m]; with `transpose_b` 1, b is stored as
- * [..., n, k].
+ * Multiplies matrices: a [..., m, k] by b [..., k, n] to [..., m, n]. b may be one matrix [k, n]
+ * for all of a. With `transpose_a` 1, a is stored as [..., k, m]; with `transpose_b` 1, b is stored
+ * as [..., n, k].
  *
  * Result, errors and threads: those of all operations.
  */
@@ -220,8 +222,8 @@ TROIKA_API(troika_status) troika_tensor_max_pool2d(troika_tensor x,
                                                    troika_tensor *out_tensor, troika_error *error);
 
 /**
- * The mean of each window, as `troika_model_add_avg_pool2d`. Result, errors and threads: those of all
- * operations.
+ * The mean of each window, as `troika_model_add_avg_pool2d`. Result, errors and threads: those of
+ * all operations.
  */
 TROIKA_API(troika_status) troika_tensor_avg_pool2d(troika_tensor x,
                                                    const troika_pool2d_options *options,
@@ -240,8 +242,8 @@ TROIKA_API(troika_status) troika_tensor_reshape(troika_tensor x, const int64_t *
                                                 troika_tensor *out_tensor, troika_error *error);
 
 /**
- * Axis i of the result is axis `order[i]` of x; `order` has as many numbers as x has axes. NULL: the
- * axes in reverse. Result, errors and threads: those of all operations.
+ * Axis i of the result is axis `order[i]` of x; `order` has as many numbers as x has axes. NULL:
+ * the axes in reverse. Result, errors and threads: those of all operations.
  */
 TROIKA_API(troika_status) troika_tensor_transpose(troika_tensor x, const int32_t *order,
                                                   troika_tensor *out_tensor, troika_error *error);
@@ -297,8 +299,8 @@ TROIKA_API(troika_status) troika_tensor_softmax(troika_tensor x, int32_t axis,
                                                 troika_tensor *out_tensor, troika_error *error);
 
 /**
- * The places of the largest numbers along `axis`, as i64 without that axis. Of equal numbers the
- * first counts; NaN counts as the largest. Not recorded. Result, errors and threads: those of all
+ * The places of the largest numbers along `axis`, as i64 without that axis. The first of equal
+ * numbers counts; NaN counts as the largest. Not recorded. Result, errors and threads: those of all
  * operations.
  */
 TROIKA_API(troika_status) troika_tensor_argmax(troika_tensor x, int32_t axis,
@@ -318,12 +320,12 @@ TROIKA_API(troika_status) troika_tensor_cross_entropy(troika_tensor x, troika_te
 /* ---- Seeing ---- */
 
 /**
- * Writes a tensor as text: type, shape and device, then its numbers, in brackets per axis. Of axes
- * of more than 6 numbers, in tensors of more than 1,000, the first and last 3 are shown.
+ * Writes a tensor as text: type, shape and device, then its numbers, in brackets per axis. A tensor
+ * of more than 1,000 numbers shows the first and the last 3 of each axis that has more than 6.
  *
- * `buffer` of `capacity` bytes gets as much as fits, with a NUL; `*out_size` (may be NULL) the bytes
- * that the whole text needs, with its NUL. Errors: INVALID_ARGUMENT for a NULL `buffer` with a
- * `capacity`. Threads: reads the tensor.
+ * `buffer` of `capacity` bytes gets as much as fits, with a NUL; `*out_size` (may be NULL) the
+ * bytes that the whole text needs, with its NUL. Errors: INVALID_ARGUMENT for a NULL `buffer` with
+ * a `capacity`. Threads: reads the tensor.
  */
 TROIKA_API(troika_status) troika_tensor_to_text(troika_tensor tensor, char *buffer,
                                                 int64_t capacity, int64_t *out_size,

@@ -48,8 +48,8 @@ To value_as(From value) {
     return static_cast<To>(value);
   } else if constexpr (std::is_floating_point_v<From>) {
     if (std::isnan(value)) return 0;
-    // The upper bound may not be a floating-point number: it is rounded to the next one, which is too
-    // large.
+    // The upper bound may not be a floating-point number: it is rounded to the next one, which is
+    // too large.
     if (value >= static_cast<From>(Limits::max())) return Limits::max();
     if (value <= static_cast<From>(Limits::min())) return Limits::min();
     return static_cast<To>(value);

@@ -7,8 +7,8 @@
 
 namespace troika {
 
-// Returns type, shape and device, and on the next lines the numbers, in brackets per axis. Of large
-// tensors, each axis shows its first and last numbers.
+// Returns type, shape and device, and on the next lines the numbers, in brackets per axis. Each
+// axis of a large tensor shows its first and last numbers.
 std::string to_text(const Tensor& tensor);
 
 }  // namespace troika

@@ -13,8 +13,8 @@ namespace troika {
 
 class CompiledOp {
  public:
-  // Chooses the kernel. Called on a thread that the device runs on. INVALID_ARGUMENT if inputs do not
-  // fit the op, UNSUPPORTED if the device has no kernel for it.
+  // Chooses the kernel. Called on a thread that the device runs on. INVALID_ARGUMENT if inputs do
+  // not fit the op, UNSUPPORTED if the device has no kernel for it.
   CompiledOp(Device& device, const OpCall& call);
 
   const std::vector<TensorType>& outputs() const { return outputs_; }

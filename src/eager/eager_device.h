@@ -1,5 +1,5 @@
-// A device on which ops run one by one, each at once, by the kernel that a plan of the op alone would
-// use. Kernels are chosen once for each op, its settings and the types of its inputs.
+// A device on which ops run one by one, each at once, by the kernel that a plan of the op alone
+// would use. Kernels are chosen once for each op, its settings and the types of its inputs.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ namespace troika {
 
 using TensorPtr = std::shared_ptr<Tensor>;
 
-// Any thread may call; calls run one after another. On a GPU, launches end after the call, in order.
+// Any thread may call; calls run one after another. On a GPU, launches end after the call, in
+// order.
 class EagerDevice {
  public:
   explicit EagerDevice(std::shared_ptr<Device> device);

@@ -1,4 +1,5 @@
-// Blocks by size: a request takes the smallest kept block that holds it, unless that is much larger.
+// Blocks by size: a request takes the smallest kept block that holds it, unless that is much
+// larger.
 #include "eager/memory_pool.h"
 
 namespace troika {

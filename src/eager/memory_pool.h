@@ -18,9 +18,9 @@ class MemoryPool : public std::enable_shared_from_this<MemoryPool> {
   // Keeps at most `most_kept` bytes.
   MemoryPool(std::shared_ptr<Device> device, size_t most_kept) : device_(std::move(device)), most_kept_(most_kept) {}
 
-  // Returns memory of any content, whose deleter returns it to the pool. Memory may be reused before
-  // launches that read it have ended: whoever writes it comes after them in the device's order.
-  // Any thread.
+  // Returns memory of any content, whose deleter returns it to the pool. Memory may be reused
+  // before launches that read it have ended: whoever writes it comes after them in the device's
+  // order. Any thread.
   Buffer allocate(size_t bytes, const std::string& purpose);
   // Frees the blocks that no tensor uses.
   void trim();

@@ -29,8 +29,8 @@ std::vector<TensorPtr> Tape::run(EagerDevice& device, const OpDef& op, const std
   return outputs;
 }
 
-// One walk from a number to the tensors whose gradients are wanted. Appended values and nodes are the
-// walk's own.
+// One walk from a number to the tensors whose gradients are wanted. Appended values and nodes are
+// the walk's own.
 class Tape::Backward {
  public:
   Backward(Tape& tape, ValueId of, const std::vector<ValueId>& wanted)

@@ -1,5 +1,5 @@
-// argmax: the place of the largest number along one axis; of equal numbers, the first. NaN counts as
-// the largest. Attribute: axis.
+// argmax: the place of the largest number along one axis; of equal numbers, the first. NaN counts
+// as the largest. Attribute: axis.
 #include "core/text.h"
 #include "ops/axis_rows.h"
 #include "ops/op_def.h"

@@ -6,21 +6,21 @@
 
 namespace troika {
 
-// The loops over the numbers of an op's result, outermost first: `a` and `b` are the operands' steps
-// from one number of the loop to the next, 0 if the operand repeats. Loops that can be one are one.
-// There is always at least one loop.
+// The loops over the numbers of an op's result, outermost first: `a` and `b` are the operands'
+// steps from one number of the loop to the next, 0 if the operand repeats. Loops that can be one
+// are one. There is always at least one loop.
 struct BroadcastLoops {
   int count = 0;
   int64_t size[kMaxRank] = {}, a[kMaxRank] = {}, b[kMaxRank] = {};
 };
 BroadcastLoops broadcast_loops(const Shape& a, const Shape& b, const Shape& result);
 
-// The shape of an operand, with an axis for each of the result's. Axes are aligned at their ends, or,
-// with the attribute `axis`, from that axis on.
+// The shape of an operand, with an axis for each of the result's. Axes are aligned at their ends,
+// or, with the attribute `axis`, from that axis on.
 Shape aligned_shape(const Node& node, const Shape& operand, int rank);
 
-// The type of op's result for a and b. Attribute broadcast: shapes may differ. Without it, they must
-// be the same.
+// The type of op's result for a and b. Attribute broadcast: shapes may differ. Without it, they
+// must be the same.
 std::vector<TensorType> infer_pair(const OpInputs& in);
 
 // Returns the sum of dy over the axes on which an operand of `shape` is repeated.

@@ -1,5 +1,5 @@
-// conv_transpose2d: the transposed convolution, [n, c, h, w] x [c, k / groups, kh, kw] -> [n, k, h',
-// w']. The input gradient of a convolution from y to x with the same window and weight.
+// conv_transpose2d: the transposed convolution, [n, c, h, w] x [c, k / groups, kh, kw] -> [n, k,
+// h', w']. The input gradient of a convolution from y to x with the same window and weight.
 #include "core/text.h"
 #include "ops/products.h"
 #include "ops/op_def.h"
@@ -8,8 +8,8 @@
 namespace troika {
 namespace {
 
-// Inputs: weight, x. Attributes: kernel, stride, padding, dilation, groups; output_padding, rows and
-// columns that the output has in addition, fewer than a step of the window.
+// Inputs: weight, x. Attributes: kernel, stride, padding, dilation, groups; output_padding, rows
+// and columns that the output has in addition, fewer than a step of the window.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, 2);
   in.need_rank(input_gradient::dy, 4, "[batch, channels, height, width]");

@@ -1,5 +1,5 @@
-// group_norm: layer_norm of each group of channels of a sample, with a weight and a bias per channel
-// (Wu and He 2018).
+// group_norm: layer_norm of each group of channels of a sample, with a weight and a bias per
+// channel (Wu and He 2018).
 #include "core/text.h"
 #include "ops/norm.h"
 

@@ -1,5 +1,5 @@
-// layer_norm: the numbers of the last axes, minus their mean, over their standard deviation, times a
-// weight, plus a bias (Ba, Kiros and Hinton 2016):
+// layer_norm: the numbers of the last axes, minus their mean, over their standard deviation, times
+// a weight, plus a bias (Ba, Kiros and Hinton 2016):
 //
 //     y = (x - mean) / sqrt(variance + eps) * weight + bias
 #include "core/text.h"

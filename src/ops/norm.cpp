@@ -1,4 +1,4 @@
-// What layer_norm, group_norm and rms_norm have in common: shapes, and the gradient's op.
+// Shapes of layer_norm, group_norm and rms_norm, and the op of their gradients.
 #include "ops/norm.h"
 
 #include "core/text.h"

@@ -1,5 +1,5 @@
-// softmax: e^x over the sum of e^x along one axis. Its gradient is computed from the output: y (dy -
-// the sum of y dy along the axis). Attribute: axis.
+// softmax: e^x over the sum of e^x along one axis. Its gradient is computed from the output: y (dy
+// - the sum of y dy along the axis). Attribute: axis.
 #include "core/text.h"
 #include "ops/axis_rows.h"
 #include "ops/op_def.h"

@@ -127,8 +127,8 @@ KernelChoice choose_flat_pair(const KernelRequest& request, const LayoutPtr& lay
   return choice;
 }
 
-// A blocked side wins: the plain one is reordered to it. If f(0, 0) is not 0, padding would not stay
-// 0.
+// A blocked side wins: the plain one is reordered to it. If f(0, 0) is not 0, padding would not
+// stay 0.
 KernelChoice choose_arithmetic(const KernelRequest& request, const char* name, RangeOf<float> range_of,
                                bool keeps_zero) {
   const Shape &a = request.graph.type(request.node.inputs[0]).shape,

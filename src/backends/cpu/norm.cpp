@@ -119,7 +119,7 @@ TROIKA_VECTORIZE void add_weight_gradients(const float* x, const float* dy, floa
     for (int64_t i = 0; i < n; ++i) dbias[i] += dy[i];
 }
 
-// What the three layers and their gradients share: the rows, and whether they have a mean.
+// The three layers and their gradients share the rows, and whether the rows have a mean.
 class Norm {
  public:
   Norm(const KernelRequest& request, bool has_mean)
@@ -212,7 +212,7 @@ class Norm {
     return has_weight_ ? static_cast<const float*>(weights) + r % rows_.groups * rows_.row_weights() : nullptr;
   }
 
-  // Of the gradient's op.
+  // Reads the inputs of the gradient's op.
   Row row_of(void* const* in, int64_t r) const {
     return {static_cast<const float*>(in[norm_gradient::x]) + r * rows_.length,
             static_cast<const float*>(in[norm_gradient::dy]) + r * rows_.length,

@@ -1,6 +1,6 @@
 // Functions of one number (sigmoid, tanh, silu, leaky_relu, abs, exp, log, sqrt, scale) and their
-// gradients: flat loops. Functions that are 0 at 0 keep the layout of their input, padding included;
-// the others are plain.
+// gradients: flat loops. Functions that are 0 at 0 keep the layout of their input, padding
+// included; the others are plain.
 #include <cmath>
 
 #include "backends/cpu/activations.h"

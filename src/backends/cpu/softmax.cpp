@@ -57,7 +57,7 @@ TROIKA_VECTORIZE void softmax_gradient_row(const float* y, const float* dy, floa
   for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
 }
 
-// Of one number of each of n neighbouring rows.
+// The next functions take one number of each of n neighbouring rows.
 TROIKA_VECTORIZE void keep_largest(const float* x, float* most, int64_t n) {
   for (int64_t j = 0; j < n; ++j) most[j] = x[j] > most[j] ? x[j] : most[j];
 }

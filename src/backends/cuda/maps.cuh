@@ -1,4 +1,5 @@
-// Kernels that compute each number from the numbers at the same place, 16 bytes per thread at a time.
+// Kernels that compute each number from the numbers at the same place, 16 bytes per thread at a
+// time.
 #pragma once
 
 #include "backends/cuda/elements.cuh"

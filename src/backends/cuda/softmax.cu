@@ -1,5 +1,5 @@
-// softmax, its gradient and argmax, along one axis of x as [outer, length, inner]: a warp per row, or,
-// if other axes follow, a thread per row, so that neighbouring threads read neighbours. In f32.
+// softmax, its gradient and argmax, along one axis of x as [outer, length, inner]: a warp per row,
+// or, if other axes follow, a thread per row, so that neighbouring threads read neighbours. In f32.
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
@@ -27,8 +27,8 @@ struct RowLanes {
   }
 };
 
-// Calls body(first number, lanes, whether there is a row) for the rows of this thread. Lanes without
-// a row go along for the shuffles, on the last row.
+// Calls body(first number, lanes, whether there is a row) for the rows of this thread. Lanes
+// without a row go along for the shuffles, on the last row.
 template <bool has_warp, typename Body>
 __device__ void each_row(const AxisRows& rows, Body body) {
   const int lanes = has_warp ? kLanes : 1, lane = has_warp ? static_cast<int>(threadIdx.x) % kLanes : 0;

@@ -1,6 +1,6 @@
-// sum_axes: sums of x as [outer, length, inner] over the middle. A block sums one part of the middle
-// for some neighbouring columns of `inner`; a second launch adds up the parts. Sums are in f32, in a
-// fixed order.
+// sum_axes: sums of x as [outer, length, inner] over the middle. A block sums one part of the
+// middle for some neighbouring columns of `inner`; a second launch adds up the parts. Sums are in
+// f32, in a fixed order.
 #include "backends/cuda/block_sum.cuh"
 #include "backends/cuda/elements.cuh"
 #include "backends/cuda/grid.cuh"
@@ -14,13 +14,14 @@ constexpr int kColumns = 32;                     // neighbouring sums of a block
 constexpr int kLines = kThreads / kColumns;      // threads that share a column
 constexpr int64_t kPartLength = 4096;            // of the middle that one block sums
 
-// What a launch sums: `length` rows in parts, and a factor for the results.
+// A launch sums `length` rows in parts, and multiplies the results by a factor.
 struct Sums {
   int64_t outer, length, inner, parts, part;
   float factor;
 };
 
-// y [outer, parts, inner] = the sums of each part of x [outer, length, inner]. A grid's row: a part.
+// y [outer, parts, inner] = the sums of each part of x [outer, length, inner]. A grid's row: a
+// part.
 template <typename From, typename To>
 __global__ void __launch_bounds__(kThreads)
     sum_columns_kernel(const From* __restrict__ x, To* __restrict__ y, const __grid_constant__ Sums s) {

@@ -143,8 +143,8 @@ namespace Troika.Native
             TensorHandle x, out TensorHandle out_tensor, out troika_error error);
 
         /// <summary>The same numbers as f32, bf16, f16, i32, i64 or u8. Numbers are rounded to
-        /// nearest even, and for integers towards 0. What an integer type does not hold becomes its
-        /// nearest number; NaN becomes 0. Only casts between f32, bf16 and f16 have a
+        /// nearest even, and for integers towards 0. A number that an integer type does not hold
+        /// becomes the nearest one; NaN becomes 0. Only casts between f32, bf16 and f16 have a
         /// gradient.</summary>
         /// <remarks>
         /// <para>Result and threads: those of all operations. Errors: UNSUPPORTED for another
@@ -276,8 +276,8 @@ namespace Troika.Native
         internal static extern Status troika_tensor_softmax(
             TensorHandle x, int axis, out TensorHandle out_tensor, out troika_error error);
 
-        /// <summary>The places of the largest numbers along axis, as i64 without that axis. Of
-        /// equal numbers the first counts; NaN counts as the largest. Not recorded. Result, errors
+        /// <summary>The places of the largest numbers along axis, as i64 without that axis. The
+        /// first of equal numbers counts; NaN counts as the largest. Not recorded. Result, errors
         /// and threads: those of all operations.</summary>
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern Status troika_tensor_argmax(
@@ -293,8 +293,8 @@ namespace Troika.Native
             out troika_error error);
 
         /// <summary>Writes a tensor as text: type, shape and device, then its numbers, in brackets
-        /// per axis. Of axes of more than 6 numbers, in tensors of more than 1,000, the first and
-        /// last 3 are shown.</summary>
+        /// per axis. A tensor of more than 1,000 numbers shows the first and the last 3 of each
+        /// axis that has more than 6.</summary>
         /// <remarks>
         /// <para>buffer of capacity bytes gets as much as fits, with a NUL; *out_size (may be NULL)
         /// the bytes that the whole text needs, with its NUL. Errors: INVALID_ARGUMENT for a NULL
