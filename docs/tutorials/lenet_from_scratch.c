@@ -4,7 +4,7 @@
 //     cc lenet_from_scratch.c -ltroika -o lenet_from_scratch
 //     ./lenet_from_scratch cpu:0,cpu:1 256 0.2 10 /usr/share/datasets/fashion-mnist [STEPS]
 //
-// With STEPS, prints the loss of each step and ends after so many of them.
+// With STEPS, takes the samples in their order, and prints the loss of so many steps.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,12 +162,13 @@ static double evaluate(troika_context context, troika_loader loader, troika_tens
   return (double)correct / (double)samples;
 }
 
-static troika_loader open_loader(troika_context context, const char *folder, int32_t is_training, int64_t batch) {
+static troika_loader open_loader(troika_context context, const char *folder, int is_training, int64_t batch,
+                                 int32_t shuffle) {
   troika_dataset dataset;
   check(troika_dataset_open_directory(context, folder, is_training ? "train" : "test", NULL, &dataset, &error));
   troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
   options.batch = batch;
-  options.shuffle = is_training;
+  options.shuffle = shuffle;
   troika_loader loader;
   check(troika_loader_create(dataset, &options, &loader, &error));
   troika_dataset_destroy(dataset);
@@ -194,8 +195,8 @@ int main(int argc, char **argv) {
   const int64_t batch_size = strtoll(argv[2], NULL, 10);
   const double lr = strtod(argv[3], NULL);
   const long epochs = strtol(argv[4], NULL, 10), steps = argc > 6 ? strtol(argv[6], NULL, 10) : -1;
-  const troika_loader train = open_loader(context, argv[5], 1, batch_size);
-  const troika_loader test = open_loader(context, argv[5], 0, 1000);
+  const troika_loader train = open_loader(context, argv[5], 1, batch_size, steps < 0);
+  const troika_loader test = open_loader(context, argv[5], 0, 1000, 0);
 
   troika_tensor p[MOST_DEVICES][PARAMETERS];
   for (int d = 0; d < count; ++d) init_parameters(context, devices[d], p[d]);
