@@ -179,8 +179,8 @@ namespace Troika
         }
 
         /// <summary>Returns the same numbers as F32, Bf16, F16, I32, I64 or U8. Numbers are rounded
-        /// to nearest even, and for integers towards 0. What an integer type does not hold becomes
-        /// its nearest number; NaN becomes 0.</summary>
+        /// to nearest even, and for integers towards 0. A number that an integer type does not hold
+        /// becomes its nearest one; NaN becomes 0.</summary>
         public Tensor Cast(Dtype dtype)
         {
             Status status = NativeMethods.troika_tensor_cast(

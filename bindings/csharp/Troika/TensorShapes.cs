@@ -184,8 +184,8 @@ namespace Troika
             return Made(status, result, ref error);
         }
 
-        /// <summary>Returns a list that a pointer can be fixed to: an empty one stays different from
-        /// null.</summary>
+        /// <summary>Returns a list that a pointer can be fixed to: an empty one stays different
+        /// from null.</summary>
         private static int[] ListOf(int[] axes) => axes != null && axes.Length == 0 ? new int[1] : axes;
     }
 }
