@@ -23,8 +23,8 @@ ENVIRONMENT = {"TROIKA_LIBRARY": str(BUILD / "libtroika.so.1")}
 # Mono then stops threads without signals.
 COOPERATIVE = {"MONO_THREADS_SUSPEND": "coop"}
 COLLECTING = {"MONO_GC_DEBUG": "collect-before-allocs"}
-UNITS = ("Library", "Context", "Tensor", "Dataset", "Model", "Trainer", "Group", "Callback", "Cancellation", "Lifetime",
-         "Leak", "Thread")
+UNITS = ("Library", "Context", "Tensor", "Operation", "Gradient", "Dataset", "Model", "Trainer", "Group", "Callback",
+         "Cancellation", "Lifetime", "Leak", "Thread")
 
 
 def sources(folder):
@@ -171,7 +171,8 @@ def unit_test(name, *environments):
 
 
 RUNS = {
-    "Library": [COLLECTING], "Tensor": [{}, COLLECTING], "Dataset": [{}, COLLECTING], "Group": [COLLECTING],
+    "Library": [COLLECTING], "Tensor": [{}, COLLECTING], "Operation": [{}, COLLECTING], "Gradient": [{}, COLLECTING],
+    "Dataset": [{}, COLLECTING], "Group": [COLLECTING],
     "Callback": [{}, COLLECTING, COOPERATIVE], "Cancellation": [{}, COLLECTING], "Lifetime": [{}, COLLECTING, COOPERATIVE],
     "Thread": [{}, COLLECTING],
 }
@@ -224,6 +225,12 @@ def test_main_flow(folder):
     assert re.search(r"accuracy 0\.[4-9]\d*\n", output), output
     predicted = mono("LeNet.exe", "predict", cwd=folder)
     assert re.fullmatch(r"class \d\n", predicted) and predicted in output, (predicted, output)
+
+
+def test_step_of_the_readme(_):
+    """The README's step of a regression is one of the tests, word for word."""
+    step = program_in(FOLDER / "README.md", "csharp", 1).split()
+    assert " ".join(step) in " ".join((FOLDER / "tests" / "GradientTests.cs").read_text(encoding="utf-8").split())
 
 
 def test_progress_window(_):

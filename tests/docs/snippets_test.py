@@ -20,7 +20,7 @@ import tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("bindings", "interface")]
 # pylint: disable=wrong-import-position
-from c_examples import CONTEXT, STEP, ZOO, run_fragment
+from c_examples import CC, CONTEXT, STEP, STRICT, ZOO, run_fragment
 from languages import BUILD, SOURCE_ROOT, linked, program_in
 from scripts import Skipped, need, run
 
@@ -56,6 +56,16 @@ def fragment(setup, tail=""):
         text = re.sub(r"^#include.*$", "", text, flags=re.M)
         text = re.sub(r"[ \t]*/\*.*?\*/[ \t]*", "", text)
         run_fragment(text, setup, folder, BUILD / "libtroika.so", INCLUDE, tail)
+    return check
+
+
+def c_program(expect):
+    """A whole program in C, which prints `expect`, as the page says."""
+    def check(text, folder):
+        (folder / "program.c").write_text(text, encoding="utf-8")
+        run(*CC, *STRICT, f"-I{INCLUDE}", folder / "program.c", "-o", folder / "program", BUILD / "libtroika.so")
+        output = run(folder / "program", env=linked())
+        assert re.fullmatch(expect, output), f"prints {output}, wanted {expect}"
     return check
 
 
@@ -363,6 +373,11 @@ NEWER = ZOO + """troika_model clone = NULL; CALL(troika_model_initialize_default
   CALL(troika_model_save(model, "newer.safetensors", &error));"""
 RESNET = CONTEXT + """troika_model model = NULL; troika_model_options small = TROIKA_MODEL_OPTIONS_INIT; small.input_height = 32;
   troika_trainer trainer = NULL; CALL(troika_model_create(context, "resnet18", &small, &model, &error));"""
+RECORD = CONTEXT + """const troika_device cpu = {TROIKA_DEVICE_CPU, 0}; const float numbers[] = {3, 4}; const int64_t n = 2;
+  troika_gradients record = NULL; troika_tensor w = NULL, square = NULL, loss = NULL, gradient = NULL;
+  CALL(troika_tensor_create(context, cpu, TROIKA_DTYPE_F32, &n, 1, numbers, &w, &error));"""
+RECORDED = """float found[2]; CALL(troika_tensor_to_host(gradient, found, sizeof found, &error));
+  if (found[0] != 6 || found[1] != 8) return 1;"""
 RUN_2 = f"troika train {SMALL} --out run"
 
 # By page: a check for each block of code, in order.
@@ -449,6 +464,12 @@ PAGES = {
         shell(("troika train --devices", f"troika train {SMALL} --devices"), ("--resume run/", "--resume run/ --epochs 2")),
     ],
     "docs/splitting-by-layer.md": [fragment(RESNET + DEVICES, ATTACH_4)],
+    "docs/tensors.md": [
+        fragment(CONTEXT, 'if (strcmp(text, "f32[2, 3] on cpu:0\\n[[1.5, 2.5, 3.5],\\n [1.5, 2.5, 3.5]]") != 0) return 1;'),
+        fragment(RECORD, RECORDED),
+        # Other CPUs round in another way.
+        c_program(r"step 0: loss 0\.8\d+\n(step \d+: loss 0\.[01]\d+\n){3}step 1000: loss 0\.0[56]\d*\n"),
+    ],
     "docs/watching-a-run.md": [
         shell(("--data DIR", "--data images --model mlp --epochs 1 --batch 32 --progress off"),
               ("tensorboard --logdir board", "ls board/first/*")),

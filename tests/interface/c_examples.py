@@ -52,9 +52,9 @@ int main(void) {{
 
 
 def checked(text):
-    """Returns an example in which each call's status is checked."""
+    """Returns an example in which each call's status is checked. `_destroy` has none."""
     statements = re.split(r"(?<=;)\n", text.rstrip("\n") + "\n")
-    return "\n".join(re.sub(r"^(troika_\w+\(.*\));$", r"CALL(\1);", statement, flags=re.S) for statement in statements)
+    return "\n".join(re.sub(r"^(troika_\w+(?<!_destroy)\(.*\));$", r"CALL(\1);", statement, flags=re.S) for statement in statements)
 
 
 def run_fragment(text, setup, folder, library, include, tail=""):

@@ -29,10 +29,10 @@ SETUPS = {
         const int64_t dims[] = {1}; troika_dataset dataset = NULL;
         CALL(troika_dataset_create_synthetic(context, dims, 1, 60000, 10, 1, &dataset, &error));""",
     "troika_gradients_create": CONTEXT + """
-        const troika_device device = {TROIKA_DEVICE_CPU, 0}; const int64_t images[] = {4, 3}, weights[] = {3, 1};
+        const troika_device cpu = {TROIKA_DEVICE_CPU, 0}; const int64_t x_dims[] = {3, 2}, w_dims[] = {2, 1};
         troika_gradients record = NULL; troika_tensor x = NULL, w = NULL, y = NULL, loss = NULL, dw = NULL;
-        CALL(troika_tensor_full(context, device, TROIKA_DTYPE_F32, images, 2, 1, &x, &error));
-        CALL(troika_tensor_full(context, device, TROIKA_DTYPE_F32, weights, 2, 2, &w, &error));""",
+        CALL(troika_tensor_full(context, cpu, TROIKA_DTYPE_F32, x_dims, 2, 1, &x, &error));
+        CALL(troika_tensor_full(context, cpu, TROIKA_DTYPE_F32, w_dims, 2, 1, &w, &error));""",
     "troika_group_all_reduce": CONTEXT + """
         troika_group group = NULL; CALL(troika_group_create(context, NULL, &group, &error));
         const troika_device device = {TROIKA_DEVICE_CPU, 0}; const int64_t dims[] = {4}; troika_tensor tensor = NULL;

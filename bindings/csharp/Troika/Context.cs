@@ -99,6 +99,13 @@ namespace Troika
             }
         }
 
+        /// <summary>Waits until all operations on a device that were called before have ended. Any
+        /// thread.</summary>
+        /// <exception cref="TroikaException">DeviceUnavailable, or the failure that an operation on
+        /// a GPU ended with.</exception>
+        public void Synchronize(Device device) =>
+            Check(NativeMethods.troika_device_synchronize(Handle, device, out troika_error error), ref error);
+
         /// <summary>Throws what the log function threw, once.</summary>
         internal void ThrowLogFailure() => log?.ThrowFailure();
 

@@ -7,8 +7,10 @@ namespace Troika
 {
     /// <summary>A dense, row-major array on one device. Calls on different tensors may run at once,
     /// and so may calls that only read one tensor. While a call writes a tensor, no other call may
-    /// use it; nothing checks this.</summary>
-    public sealed class Tensor : TroikaObject
+    /// use it; nothing checks this. Operations read their tensors and return a new one, which is
+    /// the caller's to close. They run one after another on a device; on GPUs they return before
+    /// they end.</summary>
+    public sealed partial class Tensor : TroikaObject
     {
         /// <summary>Creates a tensor of zeros. Without sizes it is a scalar. Any thread.</summary>
         public unsafe Tensor(Context context, Device device, Dtype dtype, params long[] dims)
@@ -209,7 +211,7 @@ namespace Troika
 #endif
 
         /// <summary>Returns the hold on a handle that a call returned in an array.</summary>
-        private static TensorHandle Owned(IntPtr value)
+        internal static TensorHandle Owned(IntPtr value)
         {
             var handle = new TensorHandle();
             handle.Own(value);

@@ -23,7 +23,8 @@ namespace Troika.Tests
             var group = new Group(context, new GroupOptions { Rank = 0, Processes = 1 });
             Pending pending = Samples.SumTrainer(context).StartStep(batch);
             pending.Wait();
-            var all = new TroikaObject[] { context, dataset, loader, model, trainer, tensor, batch, group, pending };
+            var gradients = new Gradients(context);
+            var all = new TroikaObject[] { context, dataset, loader, model, trainer, tensor, batch, group, pending, gradients };
             foreach (TroikaObject each in all)
             {
                 Expect.Equal(each.IsClosed, false);
@@ -40,6 +41,8 @@ namespace Troika.Tests
             Closed(() => batch.GetInputs(), "Batch");
             Closed(() => group.Barrier(), "Group");
             Closed(() => pending.Wait(), "Pending");
+            Closed(() => gradients.Watch(Tensor.Create(new Context(), Device.Cpu(), new float[1])), "Gradients");
+            Closed(() => GC.KeepAlive(tensor + 1), "Tensor");
             // As an argument too.
             Closed(() => Samples.SumTrainer(new Context()).Step(batch), "Batch");
             Closed(() => Model.Create(context, "mlp"), "Context");
@@ -214,6 +217,7 @@ namespace Troika.Tests
                     Expect.Equal(new Tensor(context, Device.Cpu(), Dtype.U8, 1 << 16).IsClosed, false);
                     using (Tensor tensor = Tensor.Create(context, Device.Cpu(), new byte[1 << 16]))
                         Expect.Equal(tensor.Info.SizeBytes, 1 << 16);
+                    MakeGradient(context);
                     trainer.Step(batch);
                     trainer.Predict(Tensor.Create(context, Device.Cpu(), new float[,] { { 1, 2 } }));
                     foreach (Batch each in loader)
@@ -228,6 +232,15 @@ namespace Troika.Tests
                     if (i % 100 == 0)
                         GC.Collect();
                 }
+        }
+
+        /// <summary>Forgets a record, results of operations, and a gradient.</summary>
+        private static void MakeGradient(Context context)
+        {
+            Tensor x = Tensor.Full(context, Device.Cpu(), Dtype.F32, new long[] { 1 << 14 }, 2);
+            var gradients = new Gradients(context);
+            gradients.Watch(x);
+            Expect.Equal(gradients.Of((x * x).Sum(), x)[0].IsClosed, false);
         }
 
         private static long ResidentBytes() => long.Parse(File.ReadAllText("/proc/self/statm").Split(' ')[1]) * 4096;
