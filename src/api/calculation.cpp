@@ -7,8 +7,8 @@
 
 namespace troika::api {
 
-Operand Calculation::operand(troika_tensor handle, const char* argument) {
-  const auto object = object_of(handle, function_, argument);
+Operand Calculation::operand(troika_tensor handle, const std::string& argument) {
+  const auto object = object_of(handle, function_, argument.c_str());
   const DeviceId device = object->tensor->device()->id();
   if (!context_) {
     context_ = object->context;
@@ -22,7 +22,7 @@ Operand Calculation::operand(troika_tensor handle, const char* argument) {
   return {object->tensor, tape ? object->id : kNoValue};
 }
 
-Operand Calculation::number(troika_tensor handle, const char* argument) {
+Operand Calculation::number(troika_tensor handle, const std::string& argument) {
   Operand x = operand(handle, argument);
   if (!is_compute_dtype(x.type().dtype))
     throw Error(Status::unsupported,
@@ -51,25 +51,40 @@ std::vector<int> Calculation::axes(const Operand& x, const int32_t* list, int32_
   return axes;
 }
 
+std::vector<TensorPtr> Calculation::run_on_device(const OpDef& op, const std::vector<TensorPtr>& tensors,
+                                                  std::vector<ValueId> ids, Attributes attributes, ValueId& id) const {
+  try {
+    const bool is_recorded = std::any_of(ids.begin(), ids.end(), [](ValueId i) { return i != kNoValue; });
+    if (!is_recorded) return device().run(op, tensors, std::move(attributes));
+    return tape_->run(device(), op, tensors, std::move(ids), std::move(attributes), id);
+  } catch (const Error& e) {
+    rethrow_for_caller(op, e);
+  }
+}
+
+void Calculation::rethrow_for_caller(const OpDef& op, const Error& e) const {
+  const std::string message = e.what(), prefix = text(&op, ": ");
+  if (message.compare(0, prefix.size(), prefix) != 0) throw e;
+  throw Error(e.status(), text(function_, ": ", message.substr(prefix.size())));
+}
+
 Operand Calculation::run(const OpDef& op, const std::vector<Operand>& operands, Attributes attributes) {
   std::vector<TensorPtr> tensors;
   std::vector<ValueId> ids;
-  bool is_recorded = false;
   for (const Operand& operand : operands) {
     tensors.push_back(operand.tensor);
     ids.push_back(operand.id);
-    is_recorded = is_recorded || operand.id != kNoValue;
   }
-  if (!is_recorded) return {device().run(op, tensors, std::move(attributes))[0], kNoValue};
   ValueId id = kNoValue;
-  const TensorPtr result = tape_->run(device(), op, tensors, std::move(ids), std::move(attributes), id)[0];
+  const TensorPtr result = run_on_device(op, tensors, std::move(ids), std::move(attributes), id)[0];
   return {result, id};
 }
 
 Operand Calculation::run_unrecorded(const OpDef& op, const std::vector<Operand>& operands, Attributes attributes) {
   std::vector<TensorPtr> tensors;
   for (const Operand& operand : operands) tensors.push_back(operand.tensor);
-  return {device().run(op, tensors, std::move(attributes))[0], kNoValue};
+  ValueId id = kNoValue;
+  return {run_on_device(op, tensors, {}, std::move(attributes), id)[0], kNoValue};
 }
 
 Operand Calculation::pair(const OpDef& op, const Operand& a, const Operand& b, Attributes attributes) {
@@ -102,16 +117,14 @@ Operand Calculation::sum(Operand x, const std::vector<int>& axes, bool keeps, bo
   return axes.empty() ? run(scale_op, {x}, {{"factor", 1.0}, {"offset", 0.0}}) : x;
 }
 
-void Calculation::check_not_recorded(const Operand& x, const char* argument) const {
-  if (x.id != kNoValue)
-    fail(text("argument '", argument, "' is recorded for gradients, and cannot change before the gradients object is "
-              "destroyed"));
-}
-
 void Calculation::run_in_place(const OpDef& op, const std::vector<Operand>& operands, Attributes attributes) {
   std::vector<TensorPtr> tensors;
   for (const Operand& operand : operands) tensors.push_back(operand.tensor);
-  device().run_in_place(op, tensors, std::move(attributes));
+  try {
+    device().run_in_place(op, tensors, std::move(attributes));
+  } catch (const Error& e) {
+    rethrow_for_caller(op, e);
+  }
 }
 
 troika_tensor Calculation::handle_of(const Operand& result) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -26,9 +27,9 @@ class Calculation {
 
   // Reads a handle. INVALID_ARGUMENT if its tensor is on another device than earlier ones, or on
   // another tape.
-  Operand operand(troika_tensor handle, const char* argument);
+  Operand operand(troika_tensor handle, const std::string& argument);
   // The same for numbers with which ops compute: f32, bf16 or f16.
-  Operand number(troika_tensor handle, const char* argument);
+  Operand number(troika_tensor handle, const std::string& argument);
   // Returns an axis of x; below 0 it counts from the end.
   int axis(const Operand& x, int32_t axis) const;
   // Returns the axes that a list names, each once, in order; all axes if it is NULL.
@@ -47,9 +48,6 @@ class Calculation {
 
   // Runs an op whose result replaces the first operand.
   void run_in_place(const OpDef& op, const std::vector<Operand>& operands, Attributes attributes);
-  // INVALID_ARGUMENT if a tape holds the tensor.
-  void check_not_recorded(const Operand& x, const char* argument) const;
-
   troika_tensor handle_of(const Operand& result) const;
 
   [[noreturn]] void fail(const std::string& message) const {
@@ -58,6 +56,10 @@ class Calculation {
 
  private:
   EagerDevice& device() const { return context_->eager_device(device_); }
+  std::vector<TensorPtr> run_on_device(const OpDef& op, const std::vector<TensorPtr>& tensors, std::vector<ValueId> ids,
+                                       Attributes attributes, ValueId& id) const;
+  // Names the C function in place of the op.
+  [[noreturn]] void rethrow_for_caller(const OpDef& op, const Error& e) const;
 
   const char* function_;
   std::shared_ptr<Context> context_;

@@ -228,7 +228,10 @@ troika_status troika_tensor_cast(troika_tensor x, int32_t dtype, troika_tensor* 
   constexpr const char* kName = "troika_tensor_cast";
   return calculate(kName, out_tensor, error, [&](Calculation& c) {
     const Operand input = c.operand(x, "x");
-    const DType to = read_dtype(dtype, kName);
+    const DType from = input.type().dtype, to = read_dtype(dtype, kName);
+    if (!is_castable(from) || !is_castable(to))
+      throw Error(Status::unsupported, text(kName, ": cannot make ", name_of(to), " of ", name_of(from),
+                                            ", need f32, bf16, f16, i32, i64 or u8"));
     return c.run(cast_op, {input}, {{"dtype", static_cast<int64_t>(to)}});
   });
 }
@@ -240,7 +243,7 @@ troika_status troika_tensor_add_in_place(troika_tensor tensor, troika_tensor oth
     Calculation c(kName);
     const Operand target = c.number(tensor, "tensor");
     Operand addend = c.number(other, "other");
-    c.check_not_recorded(target, "tensor");
+    check_not_recorded(*object_of(tensor, kName, "tensor").shared(), kName, "tensor");
     if (factor != 1) addend = c.run_unrecorded(scale_op, {addend}, {{"factor", factor}, {"offset", 0.0}});
     Attributes attributes;
     if (target.shape() != addend.shape()) attributes.set("broadcast", int64_t{1});
@@ -253,7 +256,7 @@ troika_status troika_tensor_scale_in_place(troika_tensor tensor, double factor, 
   return guard(error, [&] {
     Calculation c(kName);
     const Operand target = c.number(tensor, "tensor");
-    c.check_not_recorded(target, "tensor");
+    check_not_recorded(*object_of(tensor, kName, "tensor").shared(), kName, "tensor");
     c.run_in_place(scale_op, {target}, {{"factor", factor}, {"offset", offset}});
   });
 }
@@ -347,7 +350,7 @@ troika_status troika_tensor_concat(const troika_tensor* tensors, int32_t tensor_
     if (tensor_count < 1) c.fail(text("tensor_count is ", tensor_count, ", need at least 1"));
     required(tensors, kName, "tensors");
     std::vector<Operand> parts;
-    for (int32_t i = 0; i < tensor_count; ++i) parts.push_back(c.number(tensors[i], "tensors[i]"));
+    for (int32_t i = 0; i < tensor_count; ++i) parts.push_back(c.number(tensors[i], text("tensors[", i, "]")));
     return c.run(join_steps_op, parts, {{"axis", int64_t{c.axis(parts[0], axis)}}});
   });
 }

@@ -61,7 +61,9 @@ troika_status troika_tensor_to_host(troika_tensor tensor, void* data, int64_t si
 
 troika_status troika_tensor_from_host(troika_tensor tensor, const void* data, int64_t size_bytes, troika_error* error) {
   return guard(error, [&] {
-    const auto t = tensor_of(tensor, "troika_tensor_from_host", "tensor");
+    const auto object = object_of(tensor, "troika_tensor_from_host", "tensor");
+    check_not_recorded(*object, "troika_tensor_from_host", "tensor");
+    const std::shared_ptr<Tensor>& t = object->tensor;
     check_size(*t, size_bytes, "troika_tensor_from_host");
     if (size_bytes) t->write(required(data, "troika_tensor_from_host", "data"));
   });
@@ -70,7 +72,9 @@ troika_status troika_tensor_from_host(troika_tensor tensor, const void* data, in
 troika_status troika_tensor_copy(troika_tensor source, troika_tensor destination, troika_error* error) {
   return guard(error, [&] {
     const auto from = tensor_of(source, "troika_tensor_copy", "source");
-    const auto to = tensor_of(destination, "troika_tensor_copy", "destination");
+    const auto target = object_of(destination, "troika_tensor_copy", "destination");
+    check_not_recorded(*target, "troika_tensor_copy", "destination");
+    const std::shared_ptr<Tensor>& to = target->tensor;
     if (!(from->type() == to->type()))
       throw Error(Status::invalid_argument,
                   text("troika_tensor_copy: source is ", name_of(from->type().dtype), from->type().shape,
@@ -119,7 +123,10 @@ troika_status troika_tensor_all_reduce(const troika_tensor* tensors, int32_t ten
     std::vector<std::shared_ptr<Tensor>> holds;
     std::vector<Tensor*> list;
     for (int32_t i = 0; i < tensor_count; ++i) {
-      holds.push_back(tensor_of(tensors[i], kName, "tensors[i]"));
+      const std::string argument = text("tensors[", i, "]");
+      const auto object = object_of(tensors[i], kName, argument.c_str());
+      check_not_recorded(*object, kName, argument.c_str());
+      holds.push_back(object->tensor);
       list.push_back(holds.back().get());
     }
     all_reduce(list);

@@ -50,6 +50,14 @@ inline Shape read_shape(const int64_t* dims, int32_t rank, const char* function)
   return shape;
 }
 
+// INVALID_ARGUMENT if a tape holds the numbers of the tensor, which the call would change.
+inline void check_not_recorded(const TensorObject& object, const char* function, const char* argument) {
+  if (!object.tape.expired())
+    throw Error(Status::invalid_argument,
+                text(function, ": argument '", argument,
+                     "' is recorded for gradients, and cannot change before the gradients object is destroyed"));
+}
+
 }  // namespace troika::api
 
 struct troika_tensor_s : troika::api::Handle<troika::api::TensorObject, 0x54525453> {

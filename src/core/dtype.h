@@ -70,6 +70,11 @@ constexpr bool is_compute_dtype(DType dtype) {
   return dtype == DType::f32 || dtype == DType::bf16 || dtype == DType::f16;
 }
 
+// Types between which ops cast. Training casts between those in which layers compute.
+constexpr bool is_castable(DType dtype) {
+  return is_compute_dtype(dtype) || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u8;
+}
+
 // Reads "f32", "f64" ...
 DType parse_dtype(std::string_view name);
 

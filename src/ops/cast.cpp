@@ -5,11 +5,6 @@
 namespace troika {
 namespace {
 
-// Training casts between f32, bf16 and f16.
-bool is_castable(DType dtype) {
-  return is_compute_dtype(dtype) || dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u8;
-}
-
 // Returns the DType that the attribute dtype names as a number.
 DType cast_type(const OpInputs& in, const TensorType& from) {
   const auto to = static_cast<DType>(in.node.attributes.integer("dtype"));

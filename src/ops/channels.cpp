@@ -20,7 +20,7 @@ std::vector<TensorType> infer_slice(const OpInputs& in) {
   const int axis = axis_of(in.node);
   if (shape.rank() <= axis) in.fail(text("input has shape ", shape, ", needs channels on axis ", axis));
   if (begin < 0 || begin >= end || end > shape[axis])
-    in.fail(text("channels are ", begin, " to ", end, ", input has ", shape[axis]));
+    in.fail(text("the part is ", begin, " to ", end, ", input has ", shape[axis], " on axis ", axis));
   shape[axis] = end - begin;
   return {{in.types[0].dtype, shape}};
 }

@@ -189,8 +189,8 @@ TEST_F(OperationsApi, casts_saturate_and_round) {
   const Numbers back =
       numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_cast(low, TROIKA_DTYPE_F32, out, &error_); }));
   EXPECT_EQ(back[1], 2.90625f);
-  refuse([&](troika_tensor* out) { return troika_tensor_cast(x, TROIKA_DTYPE_I8, out, &error_); }, kInvalid,
-         "cast: cannot make i8 of f32");
+  refuse([&](troika_tensor* out) { return troika_tensor_cast(x, TROIKA_DTYPE_I8, out, &error_); }, kUnsupported,
+         "troika_tensor_cast: cannot make i8 of f32, need f32, bf16, f16, i32, i64 or u8");
 }
 
 TEST_F(OperationsApi, sixteen_bits_compute_too) {
@@ -263,6 +263,8 @@ TEST_F(OperationsApi, shapes) {
          "reshape: input has shape [2, 3], which cannot become [4, 2]");
   refuse([&](troika_tensor* out) { return troika_tensor_slice(x, 2, 0, 1, out, &error_); }, kInvalid,
          "axis is 2, the tensor has shape [2, 3]");
+  refuse([&](troika_tensor* out) { return troika_tensor_slice(x, 1, 1, 5, out, &error_); }, kInvalid,
+         "troika_tensor_slice: the part is 1 to 5, input has 3 on axis 1");
   const int32_t twice[] = {1, 1};
   refuse([&](troika_tensor* out) { return troika_tensor_transpose(x, twice, out, &error_); }, kInvalid,
          "needs each axis of [2, 3] once");
@@ -389,6 +391,13 @@ TEST_F(OperationsApi, gradients_refuse_what_they_did_not_record) {
   expect_refused(compute(record, x, x), kInvalid, "the tensor has shape [2], need one number");
   expect_ok(compute(record, loss, x));
   const troika_tensor both = make({2}, {3, 4});
+  const float numbers[] = {9, 9};
+  expect_refused(troika_tensor_from_host(x, numbers, sizeof numbers, &error_), kInvalid,
+                 "troika_tensor_from_host: argument 'tensor' is recorded for gradients");
+  expect_refused(troika_tensor_copy(both, x, &error_), kInvalid, "argument 'destination' is recorded for gradients");
+  const troika_tensor list[] = {both, x};
+  expect_refused(troika_tensor_all_reduce(list, 2, &error_), kInvalid, "argument 'tensors[1]' is recorded for gradients");
+  EXPECT_EQ(numbers_of(x), (Numbers{1, 2}));
   expect_ok(troika_gradients_watch(second, both, &error_));
   refuse([&](troika_tensor* out) { return troika_tensor_add(x, both, out, &error_); }, kInvalid,
          "tensors belong to two gradients objects");

@@ -25,8 +25,9 @@ extern "C" {
     /// Ends the recording and frees what is held. NULL is ignored. Never fails. Any thread.
     pub fn troika_gradients_destroy(gradients: troika_gradients);
 
-    /// Records the operations that read tensor from now on. Until the record is destroyed, the
-    /// tensor is not changed in place.
+    /// Records the operations that read tensor from now on. Until the record is destroyed, calls
+    /// that would change the tensor return INVALID_ARGUMENT. Do not change its memory by other
+    /// ways, such as a result of [`troika_tensor_reshape`](crate::troika_tensor_reshape).
     ///
     /// Errors: INVALID_ARGUMENT if another record watches the tensor. Threads: writes the tensor.
     pub fn troika_gradients_watch(

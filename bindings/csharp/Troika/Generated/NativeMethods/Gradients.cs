@@ -19,7 +19,8 @@ namespace Troika.Native
         internal static extern void troika_gradients_destroy(IntPtr gradients);
 
         /// <summary>Records the operations that read tensor from now on. Until the record is
-        /// destroyed, the tensor is not changed in place.</summary>
+        /// destroyed, calls that would change the tensor return INVALID_ARGUMENT. Do not change its
+        /// memory by other ways, such as a result of troika_tensor_reshape.</summary>
         /// <remarks>
         /// <para>Errors: INVALID_ARGUMENT if another record watches the tensor. Threads: writes the
         /// tensor.</para>
