@@ -40,7 +40,7 @@ def unit_test(name):
     return test
 
 
-for unit in ("interface", "errors", "objects", "callbacks", "lifetimes", "classifier"):
+for unit in ("interface", "errors", "objects", "operations", "callbacks", "lifetimes", "classifier"):
     globals()[f"test_{unit}"] = unit_test(unit)
 
 

@@ -123,6 +123,11 @@ void use_everything(const Context& context) {
   EXPECT_THROW(pending.wait(), HostError);
   const Model clone = trainer.unwrap().clone();
   const Tensor output = clone.predict("cpu", one);
+  Tensor input = one.to("cpu");
+  Gradients record(context);
+  record.watch(input);
+  EXPECT_THROW(record.of(one, {input}), Error);
+  EXPECT_EQ(record.of((input * input).sum(), {input})[0].to_host<float>(), Floats{2.0f});
   const std::vector<Tensor> pieces = output.scatter({"cpu:0", "cpu:1"});
   const std::vector<Dataset> parts = zeros(context, 4).split({2, 2});
   EXPECT_THROW(Model::open_memory(context, clone.save_memory()).load("nothing"), Error);

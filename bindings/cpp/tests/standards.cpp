@@ -43,6 +43,15 @@ int main() try {
   float data[2];
   model.get_parameter("fc.weight", data);
   std::printf("loss %g weight %g %g\n", loss, static_cast<double>(weight[0]), static_cast<double>(data[1]));
+
+  troika::Tensor w(context, "cpu", {2}, {1.0f, 2.0f});
+  troika::Tensor b = 2 * w + 1 - troika::Tensor::concat({w.slice(0, 1, 2), w.slice(0, 0, 1)}).transpose({0});
+  troika::Gradients record(context);
+  record.watch(w, b);
+  const std::vector<troika::Tensor> gradients = record.of((w * b).sum({0}), {w, b});
+  record.close();
+  (w -= 0.5 * gradients[0]) *= 2;
+  std::printf("%s\n", w.to_text().c_str());
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s\n", error.what());

@@ -71,7 +71,11 @@ class Lifetimes(unittest.TestCase):
             trainer.train_epoch(data.loader(batch=16), lambda _: None)
             trainer.predict(numpy.zeros((8, 2), numpy.float32))
             numpy.from_dlpack(troika.Tensor(context, numpy.zeros(1000, numpy.float32)))
-            troika.Tensor.from_dlpack(context, numpy.zeros(100000, numpy.float32))
+            x = troika.Tensor.from_dlpack(context, numpy.zeros(100000, numpy.float32))
+            with troika.Gradients(context) as record:
+                record.watch(x)
+                gradient, = record.of((x * x).sum(), [x])
+            x.add_in_place(gradient, -1)
 
         for _ in range(30):
             once()

@@ -38,7 +38,7 @@ class Objects(unittest.TestCase):
         self.assertEqual(troika.Tensor(self.context, numpy.float32(3)).shape, ())
         tensor = troika.Tensor(self.context, [[1.0, 2.0]], "cpu:1", "float32")
         self.assertEqual((tensor.shape, tensor.dtype, str(tensor.device)), ((1, 2), troika.Dtype.F32, "cpu:1"))
-        self.assertEqual(repr(tensor), "Tensor(f32 [1, 2] on cpu:1)")
+        self.assertEqual(repr(tensor), "f32[1, 2] on cpu:1\n[[1., 2.]]")
         tensor.set(numpy.array([[3, 4]], numpy.float32))
         other = troika.Tensor.zeros(self.context, (1, 2))
         tensor.copy_to(other)

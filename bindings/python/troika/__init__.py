@@ -13,8 +13,8 @@ from troika._interface import (MAX_RANK, UNSET, BatchInfo, Compression, ContextO
                                Initializer, LayerInfo, LayerSchedule, LoaderOptions, LoaderPosition, LoadOptions, LoadReport,
                                LogLevel, Loss, MemoryInfo, Mesh, Metrics, ModelInfo, ModelOptions, Optimizer, Option,
                                ParameterGroup, ParameterInfo, PlanOptions, PlanResult, Pool2dOptions, Precision, Progress,
-                               Reduction, SaveOptions, Schedule, Status, StepResult, TensorInfo, TrainerInfo, TrainerOptions,
-                               ValueInfo)
+                               Reduction, Relation, SaveOptions, Schedule, Status, StepResult, TensorInfo, TrainerInfo,
+                               TrainerOptions, ValueInfo)
 from troika._library import lib
 from troika.classifier import Classifier
 from troika.context import Context
@@ -23,6 +23,7 @@ from troika.device import Device
 from troika.errors import (Busy, CallbackError, CommunicationError, Corrupt, Detached, DeviceUnavailable, Error, InternalError,
                            InvalidArgument, IoError, Mismatch, NotFound, NotInitialized, NotOnDevice, OutOfMemory, Unsupported)
 from troika.file import inspect_file, newest_file
+from troika.gradients import Gradients
 from troika.group import Group
 from troika.model import Model, zoo_names
 from troika.tensor import Tensor, all_reduce

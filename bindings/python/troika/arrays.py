@@ -29,6 +29,15 @@ def dtype_of(array):
         raise TypeError(f"an array has dtype {array.dtype}; need one of {', '.join(DTYPES)}") from None
 
 
+def dtype_like(value):
+    """The Dtype of a Dtype, of a name in NumPy, or of one of NumPy's types."""
+    if isinstance(value, Dtype):
+        return value
+    if isinstance(value, str) and value in DTYPES:
+        return DTYPES[value]
+    return dtype_of(numpy.empty(0, value))
+
+
 def numpy_dtype(dtype):
     """NumPy's dtype of a Dtype."""
     name = next((name for name, kind in DTYPES.items() if kind == dtype), None)

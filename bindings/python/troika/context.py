@@ -107,6 +107,14 @@ class Context(Handle):
         """
         return describe(lib.troika_device_describe, _interface.troika_device_info, self.handle, Device.of(device).struct)
 
+    def synchronize_device(self, device):
+        """Waits until all operations on a device that were called before have ended.
+
+        Raises CommunicationError, DeviceUnavailable or InvalidArgument. In C:
+        troika_device_synchronize.
+        """
+        call(lib.troika_device_synchronize, self.handle, Device.of(device).struct)
+
     def try_device(self, index=0):
         """The GPU with this index if it is usable, else cpu:0.
 

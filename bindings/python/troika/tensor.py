@@ -5,10 +5,11 @@ import ctypes
 import numpy
 
 from troika import _interface
-from troika._call import Handle, call, describe
+from troika._call import call
 from troika._library import lib
-from troika.arrays import address, as_array, dims_of, dtype_of, numpy_dtype
+from troika.arrays import address, as_array, dims_of, dtype_like, dtype_of, numpy_dtype
 from troika.device import Device, device_array
+from troika.operations import Operations
 
 LEGACY, VERSIONED = b"dltensor", b"dltensor_versioned"
 # The name of a capsule that was taken. A capsule holds the address of its name, so the names live
@@ -60,8 +61,8 @@ def _destroy_capsule(capsule):
 _CAPSULE_DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(_destroy_capsule)
 
 
-class Tensor(Handle):
-    """An array on one device, dense and row-major.
+class Tensor(Operations):
+    """An array on one device, dense and row-major. Operations has what it computes.
 
     `data` is an array or a list, whose elements are copied. Tensor.zeros takes a shape instead, and
     Tensor.from_dlpack shares the memory of another library.
@@ -73,7 +74,7 @@ class Tensor(Handle):
     _destroy = lib.troika_tensor_destroy
 
     def __init__(self, context, data, device="cpu:0", dtype=None):
-        array = as_array(data, dtype)
+        array = as_array(data, numpy_dtype(dtype) if isinstance(dtype, _interface.Dtype) else dtype)
         self._create(context, array.shape, dtype_of(array), device, address(array))
 
     def _create(self, context, shape, dtype, device, data):
@@ -83,25 +84,10 @@ class Tensor(Handle):
 
     @classmethod
     def zeros(cls, context, shape, device="cpu:0", dtype="float32"):
-        """A tensor of zeros. `dtype` is one of NumPy's."""
+        """A tensor of zeros. `dtype` is one of NumPy's, or a Dtype."""
         tensor = cls.__new__(cls)
-        tensor._create(context, shape, dtype_of(numpy.empty(0, dtype)), device, None)
+        tensor._create(context, shape, dtype_like(dtype), device, None)
         return tensor
-
-    @classmethod
-    def of_handle(cls, handle):
-        """A tensor that owns a C handle."""
-        tensor = cls.__new__(cls)
-        Handle.__init__(tensor, handle)
-        return tensor
-
-    @property
-    def info(self):
-        """Dtype, shape, device and size, as a TensorInfo.
-
-        Raises InvalidArgument. In C: troika_tensor_describe.
-        """
-        return describe(lib.troika_tensor_describe, _interface.troika_tensor_info, self.handle)
 
     @property
     def shape(self):
@@ -133,6 +119,12 @@ class Tensor(Handle):
             raise ValueError("a tensor becomes an array by a copy; numpy.from_dlpack shares the memory of a CPU tensor")
         array = self.numpy()
         return array if dtype is None else array.astype(dtype, copy=False)
+
+    def __float__(self):
+        array = self.numpy()
+        if array.size != 1:
+            raise ValueError(f"the tensor is {list(array.shape)}; need one number")
+        return float(array.item())
 
     def set(self, data):
         """Replaces the elements by those of an array of the same shape and dtype. Writes the tensor.
@@ -206,12 +198,6 @@ class Tensor(Handle):
         # The tensor owns the memory now, and the capsule must not free it.
         _rename_capsule(capsule, USED[name])
         return cls.of_handle(out)
-
-    def __repr__(self):
-        if self.closed:
-            return "Tensor(closed)"
-        info = self.info
-        return f"Tensor({info.dtype.name.lower()} {list(info.dims)} on {info.device})"
 
 
 def all_reduce(tensors):

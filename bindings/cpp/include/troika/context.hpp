@@ -71,6 +71,10 @@ inline DeviceInfo Device::describe(const Context& context) const {
   return detail::fill<DeviceInfo>(troika_device_describe, detail::handle_of(context), get());
 }
 
+inline void Device::synchronize(const Context& context) const {
+  detail::call(troika_device_synchronize, detail::handle_of(context), get());
+}
+
 inline std::int32_t Device::count(const Context& context, DeviceKind kind) {
   std::int32_t count = 0;
   detail::call(troika_device_count, detail::handle_of(context), static_cast<std::int32_t>(kind), &count);

@@ -42,6 +42,9 @@ struct Device {
   /** Returns name and memory. Throws Error with device_unavailable, which says why. */
   DeviceInfo describe(const Context& context) const;
 
+  /** Waits until all operations on the device that were called before have ended. */
+  void synchronize(const Context& context) const;
+
   /** Returns the number of usable devices of a kind. */
   static std::int32_t count(const Context& context, DeviceKind kind);
 

@@ -10,6 +10,7 @@ namespace detail {
 
 constexpr const char* noun_of(troika_context) { return "Context"; }
 constexpr const char* noun_of(troika_tensor) { return "Tensor"; }
+constexpr const char* noun_of(troika_gradients) { return "Gradients"; }
 constexpr const char* noun_of(troika_group) { return "Group"; }
 constexpr const char* noun_of(troika_dataset) { return "Dataset"; }
 constexpr const char* noun_of(troika_loader) { return "Loader"; }
@@ -21,6 +22,7 @@ constexpr const char* noun_of(troika_pending) { return "Pending"; }
 struct Destroy {
   void operator()(troika_context handle) const noexcept { troika_context_destroy(handle); }
   void operator()(troika_tensor handle) const noexcept { troika_tensor_destroy(handle); }
+  void operator()(troika_gradients handle) const noexcept { troika_gradients_destroy(handle); }
   void operator()(troika_group handle) const noexcept { troika_group_destroy(handle); }
   void operator()(troika_dataset handle) const noexcept { troika_dataset_destroy(handle); }
   void operator()(troika_loader handle) const noexcept { troika_loader_destroy(handle); }

@@ -5,6 +5,7 @@
 #include <troika/context.hpp>
 #include <troika/data.hpp>
 #include <troika/file.hpp>
+#include <troika/gradients.hpp>
 #include <troika/group.hpp>
 #include <troika/model.hpp>
 #include <troika/pending.hpp>
