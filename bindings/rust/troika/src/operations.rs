@@ -267,8 +267,8 @@ impl Tensor {
     }
 
     /// The same numbers as f32, bf16, f16, i32, i64 or u8. Numbers are rounded to nearest even, and
-    /// for integers towards 0. What an integer type does not hold becomes its nearest number; NaN
-    /// becomes 0. Only casts between f32, bf16 and f16 have a gradient.
+    /// for integers towards 0. A number that an integer type does not hold becomes the nearest
+    /// that it holds; NaN becomes 0. Only casts between f32, bf16 and f16 have a gradient.
     ///
     /// # Errors
     /// [`Unsupported`](crate::Status::Unsupported) for another type.
@@ -324,8 +324,8 @@ impl Tensor {
     }
 
     /// Convolves images \[batch, C, H, W\] with a weight \[K, C / groups, kernel height, kernel
-    /// width\], as [`Model::add_conv2d`](crate::Model::add_conv2d), and adds a bias \[K\] of f32. The
-    /// options that are read are `stride`, `padding`, `dilation` and `groups`.
+    /// width\], as [`Model::add_conv2d`](crate::Model::add_conv2d), and adds a bias \[K\] of f32.
+    /// The options that are read are `stride`, `padding`, `dilation` and `groups`.
     ///
     /// # Errors
     /// Those of [`Tensor::add`].
