@@ -74,6 +74,15 @@ func (x *Context) DescribeDevice(device Device) (DeviceInfo, error) {
 	return deviceInfoOf(&info), err
 }
 
+// Synchronize waits until all operations on tensors of a device that were called before have ended.
+// Errors: ErrInvalidArgument (an unknown kind), ErrDeviceUnavailable, and the error of an operation
+// that failed on a GPU. Any goroutine.
+func (x *Context) Synchronize(device Device) error {
+	return do(func(c *call) C.troika_status {
+		return C.troika_device_synchronize(x.handle, device.c(), &c.error)
+	}, x)
+}
+
 // TryDevice returns cuda:index if that GPU is usable, else cpu:0. Errors: ErrInvalidArgument (an
 // index below 0). Any goroutine.
 func (x *Context) TryDevice(index int32) (Device, error) {

@@ -449,7 +449,7 @@ func newBatch(handle C.troika_batch, shared *contextState) *Batch {
 }
 
 // NewBatch creates a batch from tensors, which are copied: inputs f32 or tokens i32 [n, ...], and
-// targets i32 [n, ...] or f32 [n, k]. targets may be nil, for prediction and
+// targets i32, i64 or u8 [n, ...] or f32 [n, k]. targets may be nil, for prediction and
 // ForwardOptions.OwnLoss. Errors: ErrInvalidArgument, ErrOutOfMemory. Reads both tensors.
 func NewBatch(inputs, targets *Tensor) (*Batch, error) {
 	var out C.troika_batch

@@ -9,8 +9,9 @@
 // # Objects
 //
 // A [Context] is the root. A [Dataset] has samples, a [Loader] makes batches of them, a [Model] is
-// a network, and a [Trainer] is a model on devices. A [Tensor] is an array on a device, a [Pending]
-// a step that runs, and a [Group] the processes of a job.
+// a network, and a [Trainer] is a model on devices. A [Tensor] is an array on a device that
+// computes, and a [Gradients] records what tensors compute. A [Pending] is a step that runs, and a
+// [Group] the processes of a job.
 //
 // Every object has a method Close, which may be called twice, in any order, and during a call of
 // another goroutine: that call then ends first. A call on a closed object returns [ErrClosed].

@@ -24,9 +24,10 @@ func TestClosedObjects(t *testing.T) {
 	trainer, _ := newTraining(c, 8)
 	group := troika.Must(troika.NewGroup(c, nil))
 	pack := troika.Must(tensor.ToDLPack())
+	gradients := troika.Must(troika.NewGradients(c))
 	for name, object := range map[string]io.Closer{
 		"tensor": tensor, "dataset": dataset, "loader": loader, "batch": batch, "model": model, "trainer": trainer,
-		"group": group, "DLPack": pack, "context": c,
+		"group": group, "DLPack": pack, "gradients": gradients, "context": c,
 	} {
 		equal(t, "closing a "+name, object.Close(), nil)
 		equal(t, "closing it again", object.Close(), nil)
@@ -35,15 +36,16 @@ func TestClosedObjects(t *testing.T) {
 	options.Group = group
 	other := newContext(t)
 	for name, err := range map[string]error{
-		"tensor":  troika.ToHost(tensor, make([]float32, 2)),
-		"dataset": second(dataset.Subset(nil)),
-		"loader":  loader.Seek(troika.LoaderPosition{}),
-		"batch":   third(batch.Describe()),
-		"model":   model.Save("none"),
-		"trainer": third(trainer.TrainEpoch(background, loader)),
-		"group":   group.Barrier(),
-		"DLPack":  third(troika.TensorFromDLPack(other, pack)),
-		"context": third(troika.NewModel(c, "mlp", nil)),
+		"tensor":    troika.ToHost(tensor, make([]float32, 2)),
+		"dataset":   second(dataset.Subset(nil)),
+		"loader":    loader.Seek(troika.LoaderPosition{}),
+		"batch":     third(batch.Describe()),
+		"model":     model.Save("none"),
+		"trainer":   third(trainer.TrainEpoch(background, loader)),
+		"group":     group.Barrier(),
+		"gradients": gradients.Watch(newNumbers(other, []float32{1}, 1)),
+		"DLPack":    third(troika.TensorFromDLPack(other, pack)),
+		"context":   third(troika.NewModel(c, "mlp", nil)),
 	} {
 		fails(t, err, troika.ErrClosed, name+" is closed")
 	}
@@ -127,6 +129,10 @@ func TestCollectorUnderStress(t *testing.T) {
 		tensor := troika.Must(troika.NewTensor(c, troika.CPU(0), []float32{1, 2, 3}, 3))
 		imported := troika.Must(troika.TensorFromDLPack(c, troika.Must(tensor.ToDLPack())))
 		equal(t, "elements", troika.Must(troika.Values[float32](imported)), []float32{1, 2, 3})
+		gradients := troika.Must(troika.NewGradients(c))
+		troika.Check(gradients.Watch(imported))
+		sum := troika.Must(troika.Must(troika.Must(imported.Multiply(imported)).Reshape(3, 1)).Sum(nil, false))
+		holds(t, "a gradient", troika.Must(gradients.Of(sum, imported))[0], []int64{3}, 2, 4, 6)
 	}
 	ended.Store(true)
 	collecting.Wait()
@@ -147,6 +153,15 @@ func TestNothingLeaks(t *testing.T) {
 		tensor := troika.Must(troika.NewTensor(c, troika.CPU(0), big, 1<<18))
 		defer tensor.Close()
 		troika.Must(tensor.ToDLPack()).Close()
+		gradients := troika.Must(troika.NewGradients(c))
+		defer gradients.Close()
+		troika.Check(gradients.Watch(tensor))
+		product := troika.Must(tensor.Multiply(tensor))
+		defer product.Close()
+		sum := troika.Must(product.Sum(nil, false))
+		defer sum.Close()
+		troika.Must(gradients.Of(sum, tensor))[0].Close()
+		fails(t, third(gradients.Of(tensor, tensor)), troika.ErrInvalidArgument, "need one number")
 		troika.Must(troika.TensorFromDLPack(c, troika.Must(tensor.ToDLPackVersioned()))).Close()
 		dataset := troika.Must(troika.NewDatasetFrom[float32, int32](c, big, nil, &troika.Arrays{Dims: []int64{1 << 10}, Std: 1,
 			TargetSize: 1, IgnoreIndex: troika.Unset}))

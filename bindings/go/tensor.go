@@ -146,11 +146,7 @@ func (t *Tensor) Scatter(devices ...Device) ([]*Tensor, error) {
 // tensors.
 func AllReduce(tensors ...*Tensor) error {
 	return do(func(c *call) C.troika_status {
-		handles := make([]C.troika_tensor, len(tensors)+1)
-		for i, tensor := range tensors {
-			c.use(tensor)
-			handles[i] = tensor.handle
-		}
+		handles := handlesOf(c, tensors)
 		return C.troika_tensor_all_reduce(&handles[0], length(c, "tensors", len(tensors)), &c.error)
 	})
 }

@@ -27,8 +27,8 @@ enum Hold {
 
 impl Batch<'static> {
     /// Copies tensors, which may be on any devices. Inputs are f32, or i32 for tokens. Targets are
-    /// i32 classes, one per sample or one per position, or f32 \[n, k\] values. A batch without
-    /// targets serves to predict.
+    /// classes of i32, i64 or u8, one per sample or one per position, or f32 \[n, k\] values. A
+    /// batch without targets serves to predict.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::Status::InvalidArgument): types or shapes.

@@ -196,6 +196,7 @@ macro_rules! counted {
 counted! {
     troika_context_s: troika_context_destroy, Shared;
     troika_tensor_s: troika_tensor_destroy, Shared;
+    troika_gradients_s: troika_gradients_destroy, Shared;
     troika_dataset_s: troika_dataset_destroy, Shared;
     troika_loader_s: troika_loader_destroy;
     troika_batch_s: troika_batch_destroy, Shared;

@@ -77,6 +77,16 @@ impl Device {
         describe(|out, error| unsafe { sys::troika_device_describe(raw, self.raw(), out, error) })
     }
 
+    /// Waits until all operations on tensors of the device that were called before have ended.
+    ///
+    /// # Errors
+    /// [`DeviceUnavailable`](crate::Status::DeviceUnavailable), and the error of an operation that
+    /// failed on a GPU.
+    pub fn synchronize(self, context: &Context) -> Result<()> {
+        let raw = context.raw();
+        call(|error| unsafe { sys::troika_device_synchronize(raw, self.raw(), error) }).map(drop)
+    }
+
     /// Returns "cuda:index" if that GPU is usable, else "cpu:0".
     pub fn try_gpu(context: &Context, index: i32) -> Result<Self> {
         let raw = context.raw();

@@ -60,7 +60,7 @@ impl Group {
     /// [`Mismatch`](crate::Status::Mismatch) names a rank with another type or shape.
     /// [`Unsupported`](crate::Status::Unsupported): the type. [`Comm`](crate::Status::Comm).
     pub fn all_reduce(&self, tensor: &mut Tensor) -> Result<()> {
-        let tensor = tensor.raw();
+        let tensor = tensor.raw_mut()?;
         call(|error| unsafe { sys::troika_group_all_reduce(self.raw(), tensor, error) }).map(drop)
     }
 
@@ -69,7 +69,7 @@ impl Group {
     /// # Errors
     /// Those of [`Group::all_reduce`].
     pub fn broadcast(&self, tensor: &mut Tensor, root: usize) -> Result<()> {
-        let (tensor, root) = (tensor.raw(), count(root, "root")?);
+        let (tensor, root) = (tensor.raw_mut()?, count(root, "root")?);
         call(|error| unsafe { sys::troika_group_broadcast(self.raw(), tensor, root, error) })
             .map(drop)
     }
@@ -82,7 +82,7 @@ impl Group {
         let handle = create(|out, error| unsafe {
             sys::troika_group_all_gather(self.raw(), tensor.raw(), out, error)
         })?;
-        Ok(Tensor { handle })
+        Ok(Tensor::of(handle))
     }
 
     /// Returns this process's rows of the sum over all processes. Collective.
@@ -93,7 +93,7 @@ impl Group {
         let handle = create(|out, error| unsafe {
             sys::troika_group_reduce_scatter(self.raw(), tensor.raw(), out, error)
         })?;
-        Ok(Tensor { handle })
+        Ok(Tensor::of(handle))
     }
 
     /// Sends a tensor to process `to`, which receives it. Returns when the tensor may change.
@@ -111,7 +111,7 @@ impl Group {
     /// # Errors
     /// Those of [`Group::all_reduce`].
     pub fn receive(&self, tensor: &mut Tensor, from: usize) -> Result<()> {
-        let (tensor, from) = (tensor.raw(), count(from, "from")?);
+        let (tensor, from) = (tensor.raw_mut()?, count(from, "from")?);
         call(|error| unsafe { sys::troika_group_receive(self.raw(), tensor, from, error) })
             .map(drop)
     }

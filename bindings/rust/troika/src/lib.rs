@@ -4,7 +4,8 @@
 //! is the method `<verb>` of the noun, and `create` is `new`:
 //!
 //! - [`Context`] has threads, seed and log. All else is made from one.
-//! - [`Device`] names a CPU slice or a GPU; [`Tensor`] is memory on one.
+//! - [`Device`] names a CPU slice or a GPU; [`Tensor`] is memory on one, and computes.
+//!   [`Gradients`] records what tensors compute, and computes gradients.
 //! - [`Dataset`] has samples, from files, arrays or a closure; [`Loader`] makes batches of it;
 //!   [`Batch`] is one.
 //! - [`Model`] is a network on the host, [`Trainer`] is a model on devices, and [`Pending`] is a
@@ -51,9 +52,11 @@ mod device;
 pub mod dlpack;
 mod element;
 mod error;
+mod gradients;
 mod group;
 mod loader;
 mod model;
+mod operations;
 mod panics;
 mod pending;
 mod source;
@@ -68,6 +71,7 @@ pub use dataset::{Dataset, Targets};
 pub use device::Device;
 pub use element::Element;
 pub use error::{Error, Result};
+pub use gradients::Gradients;
 pub use group::Group;
 pub use loader::Loader;
 pub use model::{Model, Value};

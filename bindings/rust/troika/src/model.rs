@@ -623,7 +623,7 @@ impl Model {
         let handle = create(|out, error| unsafe {
             sys::troika_model_predict(self.raw(), device.raw(), input.raw(), out, error)
         })?;
-        Ok(Tensor { handle })
+        Ok(Tensor::of(handle))
     }
 
     /// Predicts from and into host memory. `inputs` is \[n, the input's shape\]. `output` is \[n,

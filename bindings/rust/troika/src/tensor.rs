@@ -6,14 +6,19 @@ use crate::dlpack::{ManagedTensor, ManagedTensorVersioned};
 use crate::{Context, Device, Dtype, Element, Error, Result, TensorInfo};
 use std::os::raw::c_void;
 use std::ptr;
+use std::sync::Arc;
 use troika_sys as sys;
 
 /// An n-dimensional array on one device, dense and row-major.
 ///
-/// Several threads may read a tensor at once. A call that writes it has it alone.
+/// Several threads may read a tensor at once. A call that writes it has it alone. While another
+/// tensor shares the memory (see [`Tensor::reshape`]), such a call returns
+/// [`InvalidArgument`](crate::Status::InvalidArgument).
 #[derive(Debug)]
 pub struct Tensor {
-    pub(crate) handle: Handle<sys::troika_tensor_s>,
+    handle: Handle<sys::troika_tensor_s>,
+    /// One for all tensors that share the memory.
+    memory: Arc<()>,
 }
 
 impl Tensor {
@@ -91,11 +96,31 @@ impl Tensor {
             let (device, dtype) = (device.raw(), dtype.raw());
             sys::troika_tensor_create(context, device, dtype, dims.as_ptr(), rank, data, out, error)
         })?;
-        Ok(Self { handle })
+        Ok(Self::of(handle))
+    }
+
+    /// A tensor whose memory no other tensor of this crate has.
+    pub(crate) fn of(handle: Handle<sys::troika_tensor_s>) -> Self {
+        Self { handle, memory: Arc::default() }
+    }
+
+    /// A tensor with the memory of this one.
+    pub(crate) fn view_of(&self, handle: Handle<sys::troika_tensor_s>) -> Self {
+        Self { handle, memory: self.memory.clone() }
     }
 
     pub(crate) fn raw(&self) -> sys::troika_tensor {
         self.handle.raw()
+    }
+
+    /// The handle, for a call that changes the elements.
+    pub(crate) fn raw_mut(&mut self) -> Result<sys::troika_tensor> {
+        match Arc::get_mut(&mut self.memory) {
+            Some(_) => Ok(self.raw()),
+            None => Err(Error::invalid(
+                "tensor: another tensor shares its memory, needs to be dropped first".to_string(),
+            )),
+        }
     }
 
     /// Describes the tensor without reading its values.
@@ -150,9 +175,8 @@ impl Tensor {
     /// Those of [`Tensor::to_host`].
     pub fn from_host<T: Element>(&mut self, data: &[T]) -> Result<()> {
         self.require::<T>(self.describe()?.dtype)?;
-        let (from, size) = (data.as_ptr().cast(), bytes_of(data));
-        call(|error| unsafe { sys::troika_tensor_from_host(self.raw(), from, size, error) })
-            .map(drop)
+        let (tensor, from, size) = (self.raw_mut()?, data.as_ptr().cast(), bytes_of(data));
+        call(|error| unsafe { sys::troika_tensor_from_host(tensor, from, size, error) }).map(drop)
     }
 
     /// Copies the elements into `destination`, also between devices.
@@ -160,7 +184,7 @@ impl Tensor {
     /// # Errors
     /// [`InvalidArgument`](crate::Status::InvalidArgument) if shapes or types differ.
     pub fn copy(&self, destination: &mut Tensor) -> Result<()> {
-        let to = destination.raw();
+        let to = destination.raw_mut()?;
         call(|error| unsafe { sys::troika_tensor_copy(self.raw(), to, error) }).map(drop)
     }
 
@@ -173,7 +197,7 @@ impl Tensor {
         let handle = create(|out, error| unsafe {
             sys::troika_tensor_to(self.raw(), device.raw(), out, error)
         })?;
-        Ok(Self { handle })
+        Ok(Self::of(handle))
     }
 
     /// Cuts the tensor along dimension 0, one piece for each device, the larger pieces first.
@@ -185,35 +209,33 @@ impl Tensor {
         let pieces = create_several(devices.len(), |out, error| unsafe {
             sys::troika_tensor_scatter(self.raw(), raw.as_ptr(), number, out, error)
         })?;
-        Ok(pieces.into_iter().map(|handle| Self { handle }).collect())
+        Ok(pieces.into_iter().map(Self::of).collect())
     }
 
     /// Replaces each tensor by the sum of all, element by element. The sum has the same bits on
-    /// every device. Types are f32, f64, i32 and i64.
+    /// every device. Types are f32, f64, bf16, f16, i32, i64 and u8.
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::Status::InvalidArgument) if shapes or types differ,
     /// [`Unsupported`](crate::Status::Unsupported) for other types.
     pub fn all_reduce(tensors: &mut [Tensor]) -> Result<()> {
-        let raw: Vec<_> = tensors.iter().map(Tensor::raw).collect();
+        let raw = tensors.iter_mut().map(Tensor::raw_mut).collect::<Result<Vec<_>>>()?;
         let number = count(raw.len(), "tensors")?;
         call(|error| unsafe { sys::troika_tensor_all_reduce(raw.as_ptr(), number, error) })
             .map(drop)
     }
 
     /// Passes the tensor to another library, without a copy, in the layout of DLPack 0.8.
-    pub fn to_dlpack(self) -> Result<ManagedTensor> {
-        let mut out = ptr::null_mut();
-        call(|error| unsafe { sys::troika_tensor_to_dlpack(self.raw(), &mut out, error) })?;
+    pub fn to_dlpack(mut self) -> Result<ManagedTensor> {
+        let (tensor, mut out) = (self.raw_mut()?, ptr::null_mut());
+        call(|error| unsafe { sys::troika_tensor_to_dlpack(tensor, &mut out, error) })?;
         Ok(unsafe { ManagedTensor::from_raw(out.cast()) })
     }
 
     /// Passes the tensor to another library, without a copy, in the layout of DLPack 1.0.
-    pub fn to_dlpack_versioned(self) -> Result<ManagedTensorVersioned> {
-        let mut out = ptr::null_mut();
-        call(|error| unsafe {
-            sys::troika_tensor_to_dlpack_versioned(self.raw(), &mut out, error)
-        })?;
+    pub fn to_dlpack_versioned(mut self) -> Result<ManagedTensorVersioned> {
+        let (tensor, mut out) = (self.raw_mut()?, ptr::null_mut());
+        call(|error| unsafe { sys::troika_tensor_to_dlpack_versioned(tensor, &mut out, error) })?;
         Ok(unsafe { ManagedTensorVersioned::from_raw(out.cast()) })
     }
 
@@ -232,7 +254,7 @@ impl Tensor {
             // Safety: after an error the caller still owns the struct.
             drop(unsafe { ManagedTensor::from_raw(managed) });
         }
-        Ok(Self { handle: created? })
+        Ok(Self::of(created?))
     }
 
     /// Takes a tensor of another library, in the layout of DLPack 1.x. Memory that is marked as
@@ -253,6 +275,6 @@ impl Tensor {
             // Safety: after an error the caller still owns the struct.
             drop(unsafe { ManagedTensorVersioned::from_raw(managed) });
         }
-        Ok(Self { handle: created? })
+        Ok(Self::of(created?))
     }
 }

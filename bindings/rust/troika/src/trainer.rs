@@ -344,7 +344,7 @@ impl Trainer {
             })
         })?;
         let result = unsafe { StepResult::from_raw(&raw) }?;
-        Ok((output.map(|handle| Tensor { handle }), StepResult { status, ..result }))
+        Ok((output.map(Tensor::of), StepResult { status, ..result }))
     }
 
     /// Runs the backward pass, and adds the gradients, summed over all devices, to those that are
@@ -468,7 +468,7 @@ impl Trainer {
         let handle = create(|out, error| unsafe {
             sys::troika_trainer_predict(self.raw(), input.raw(), out, error)
         })?;
-        Ok(Tensor { handle })
+        Ok(Tensor::of(handle))
     }
 }
 

@@ -193,8 +193,10 @@ fn a_batch_of_tensors() -> Result<()> {
     let batch = Batch::new(&inputs, Some(&targets))?;
     drop((inputs, targets));
     assert_eq!((batch.inputs()?.len(), batch.labels()?), (8, &[2, 0][..]));
-    let wrong = Tensor::new(&context, CPU, &[2], &[2_i64, 0])?;
     let inputs = Tensor::new(&context, CPU, &[2, 4], &[1.0_f32; 8])?;
+    let wide = Tensor::new(&context, CPU, &[2], &[2_i64, 0])?;
+    assert_eq!(Batch::new(&inputs, Some(&wide))?.labels()?, [2, 0]);
+    let wrong = Tensor::new(&context, CPU, &[2], &[2.0_f64, 0.0])?;
     assert_eq!(Batch::new(&inputs, Some(&wrong)).unwrap_err().status(), Status::InvalidArgument);
     assert_eq!(Batch::new(&inputs, None)?.labels()?, []);
     Ok(())

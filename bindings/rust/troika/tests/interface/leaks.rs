@@ -3,7 +3,7 @@
 use super::*;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use troika::{Arrays, Batch, Source, Tensor};
+use troika::{Arrays, Batch, Gradients, Source, Tensor};
 
 /// One object of each kind and each closure, and calls that fail.
 fn one_of_each(held: &Arc<()>) -> Result<()> {
@@ -38,7 +38,13 @@ fn one_of_each(held: &Arc<()>) -> Result<()> {
     assert!(trainer.step(&own).is_err());
     assert!(Model::open(&context, "no/such/file").is_err());
     let predicted = trainer.unwrap()?.try_clone()?.predict(CPU, &tensor)?;
-    drop((context, owned, dataset, own, predicted));
+    let gradients = Gradients::new(&context)?;
+    let mut watched = Tensor::new(&context, CPU, &[2], &[1.0_f32, 2.0])?;
+    gradients.watch([&mut watched])?;
+    let number = watched.reshape(&[2, 1])?.exp()?.sum(None, false)?;
+    let computed = gradients.of(&number, &[&watched])?;
+    assert!(watched.add(&tensor.scale(1.0, 0.0)?.slice(1, 0..3)?).is_err());
+    drop((context, owned, dataset, own, predicted, computed));
     Ok(())
 }
 

@@ -3,9 +3,11 @@
 mod callbacks;
 mod data;
 mod errors;
+mod gradients;
 mod groups;
 mod leaks;
 mod models;
+mod operations;
 mod tensors;
 mod threads;
 mod training;

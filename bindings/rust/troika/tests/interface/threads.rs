@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::sync::Arc;
 use std::thread;
 use troika::dlpack::ManagedTensor;
-use troika::{Batch, Error, Group, Pending, Status, StopHandle, Tensor};
+use troika::{Batch, Error, Gradients, Group, Pending, Status, StopHandle, Tensor};
 
 /// Types that may be sent, and types that may be shared, too.
 const _: fn() = || {
@@ -18,6 +18,7 @@ const _: fn() = || {
     is_shared::<Model>();
     is_shared::<Batch<'static>>();
     is_shared::<Pending>();
+    is_shared::<Gradients>();
     is_shared::<Group>();
     is_shared::<StopHandle>();
     is_shared::<Error>();
