@@ -39,8 +39,8 @@ TROIKA_API(void) troika_gradients_destroy(troika_gradients gradients);
  * would change the tensor return INVALID_ARGUMENT. Do not change its memory by other ways, such as
  * a result of `troika_tensor_reshape`.
  *
- * Errors: INVALID_ARGUMENT if another record watches the tensor, or if the tensor is not f32, bf16 or
- * f16. Threads: writes the tensor.
+ * Errors: INVALID_ARGUMENT if another record watches the tensor, or if the tensor is not f32, bf16
+ * or f16. Threads: writes the tensor.
  */
 TROIKA_API(troika_status) troika_gradients_watch(troika_gradients gradients, troika_tensor tensor,
                                                  troika_error *error);

@@ -53,6 +53,7 @@ Managed* export_tensor(troika_tensor tensor, const char* function) {
   const auto exported = object_of(tensor, function, "tensor");
   record->hold = exported.shared();
   const Tensor& t = *record->hold->tensor;
+  t.device()->synchronize();  // the consumer reads on a stream of its own
   record->shape = t.type().shape.dims();
   DLTensor& dl = record->managed.dl_tensor;
   dl.data = t.data();

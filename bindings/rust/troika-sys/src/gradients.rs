@@ -29,7 +29,8 @@ extern "C" {
     /// that would change the tensor return INVALID_ARGUMENT. Do not change its memory by other
     /// ways, such as a result of [`troika_tensor_reshape`](crate::troika_tensor_reshape).
     ///
-    /// Errors: INVALID_ARGUMENT if another record watches the tensor. Threads: writes the tensor.
+    /// Errors: INVALID_ARGUMENT if another record watches the tensor, or if the tensor is not f32,
+    /// bf16 or f16. Threads: writes the tensor.
     pub fn troika_gradients_watch(
         gradients: troika_gradients,
         tensor: troika_tensor,

@@ -22,8 +22,8 @@ namespace Troika.Native
         /// destroyed, calls that would change the tensor return INVALID_ARGUMENT. Do not change its
         /// memory by other ways, such as a result of troika_tensor_reshape.</summary>
         /// <remarks>
-        /// <para>Errors: INVALID_ARGUMENT if another record watches the tensor. Threads: writes the
-        /// tensor.</para>
+        /// <para>Errors: INVALID_ARGUMENT if another record watches the tensor, or if the tensor is
+        /// not f32, bf16 or f16. Threads: writes the tensor.</para>
         /// </remarks>
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern Status troika_gradients_watch(
