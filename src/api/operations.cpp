@@ -243,7 +243,8 @@ troika_status troika_tensor_add_in_place(troika_tensor tensor, troika_tensor oth
     Calculation c(kName);
     const Operand target = c.number(tensor, "tensor");
     Operand addend = c.number(other, "other");
-    check_not_recorded(*object_of(tensor, kName, "tensor").shared(), kName, "tensor");
+    const auto object = object_of(tensor, kName, "tensor");
+    check_not_recorded(*object, kName, "tensor");
     if (factor != 1) addend = c.run_unrecorded(scale_op, {addend}, {{"factor", factor}, {"offset", 0.0}});
     Attributes attributes;
     if (target.shape() != addend.shape()) attributes.set("broadcast", int64_t{1});
@@ -256,7 +257,8 @@ troika_status troika_tensor_scale_in_place(troika_tensor tensor, double factor, 
   return guard(error, [&] {
     Calculation c(kName);
     const Operand target = c.number(tensor, "tensor");
-    check_not_recorded(*object_of(tensor, kName, "tensor").shared(), kName, "tensor");
+    const auto object = object_of(tensor, kName, "tensor");
+    check_not_recorded(*object, kName, "tensor");
     c.run_in_place(scale_op, {target}, {{"factor", factor}, {"offset", offset}});
   });
 }
