@@ -150,7 +150,7 @@ TEST_F(TensorApi, sums_only_what_is_alike) {
   expect_refused(troika_tensor_all_reduce(dtypes, 2, &error_), kInvalid, "all_reduce");
   expect_refused(troika_tensor_all_reduce(bytes_only, 2, &error_), TROIKA_ERROR_UNSUPPORTED,
                  "i8, need f32, f64, bf16, f16, i32, i64 or u8");
-  expect_refused(troika_tensor_all_reduce(none, 2, &error_), kInvalid, "argument 'tensors[i]' is NULL");
+  expect_refused(troika_tensor_all_reduce(none, 2, &error_), kInvalid, "argument 'tensors[1]' is NULL");
   expect_refused(troika_tensor_all_reduce(nullptr, 2, &error_), kInvalid, "argument 'tensors' is NULL");
   expect_refused(troika_tensor_all_reduce(both, 0, &error_), kInvalid, "tensor_count is 0");
   expect_ok(troika_tensor_to_host(a, sum, sizeof sum, &error_));

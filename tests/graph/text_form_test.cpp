@@ -117,8 +117,8 @@ TEST(TextForm, SaysWhereItFoundWhatItDoesNotUnderstand) {
   EXPECT_THROWS(Status::invalid_argument, "need a role", parse_graph("graph \"g\" { %0 : f32[1] friend \"x\" }"));
   EXPECT_THROWS(Status::invalid_argument, "need a closing quote", parse_graph("graph \"g"));
   EXPECT_THROWS(Status::invalid_argument,
-                "graph text: found 'soft_sign() \"n\" return' at character 17, need the name of an op",
-                parse_graph("graph \"g\" { () = soft_sign() \"n\" return }"));
+                "graph text: found 'softmin() \"n\" return' at character 17, need the name of an op",
+                parse_graph("graph \"g\" { () = softmin() \"n\" return }"));
   EXPECT_THROWS(Status::invalid_argument, "found 'f31", parse_graph("graph \"g\" { %0 : f31[1] input \"x\" }"));
 }
 

@@ -396,7 +396,7 @@ TEST(Ops, AreFoundByTheirNames) {
     EXPECT_EQ(&op_named(op->name), op);
     EXPECT_NE(op->infer, nullptr) << op->name;
   }
-  EXPECT_THROWS(Status::internal, "op 'soft_sign' is not in ops.def", &op_named("soft_sign"));
+  EXPECT_THROWS(Status::internal, "op 'softmin' is not in ops.def", &op_named("softmin"));
 }
 
 TEST(Ops, RefuseOutputsWithTooManyElements) {
