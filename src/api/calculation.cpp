@@ -25,9 +25,8 @@ Operand Calculation::operand(troika_tensor handle, const std::string& argument) 
 Operand Calculation::number(troika_tensor handle, const std::string& argument) {
   Operand x = operand(handle, argument);
   if (!is_compute_dtype(x.type().dtype))
-    throw Error(Status::unsupported,
-                text(function_, ": argument '", argument, "' is ", name_of(x.type().dtype),
-                     ", need f32, bf16 or f16; troika_tensor_cast converts"));
+    throw Error(Status::unsupported, text(function_, ": argument '", argument, "' is ", name_of(x.type().dtype),
+                                          ", need f32, bf16 or f16; troika_tensor_cast converts"));
   return x;
 }
 

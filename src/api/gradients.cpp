@@ -42,8 +42,8 @@ troika_status troika_gradients_watch(troika_gradients gradients, troika_tensor t
       throw Error(Status::invalid_argument,
                   text(kName, ": argument 'tensor' belongs to another gradients object; destroy that first"));
     if (!is_compute_dtype(object->tensor->type().dtype))
-      throw Error(Status::invalid_argument, text(kName, ": argument 'tensor' is ", name_of(object->tensor->type().dtype),
-                                                 ", need f32, bf16 or f16"));
+      throw Error(Status::invalid_argument, text(kName, ": argument 'tensor' is ",
+                                                 name_of(object->tensor->type().dtype), ", need f32, bf16 or f16"));
     object->id = record->tape->watch(object->tensor);
     object->tape = record->tape;
   });

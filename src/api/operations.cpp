@@ -91,7 +91,8 @@ troika_status sum(bool is_mean, const char* function, troika_tensor x, const int
                   int32_t keep_axes, troika_tensor* out_tensor, troika_error* error) {
   return calculate(function, out_tensor, error, [&](Calculation& c) {
     const Operand input = c.number(x, "x");
-    return c.sum(input, c.axes(input, axes, axis_count), switch_field(keep_axes, false, function, "keep_axes"), is_mean);
+    return c.sum(input, c.axes(input, axes, axis_count), switch_field(keep_axes, false, function, "keep_axes"),
+                 is_mean);
   });
 }
 
@@ -171,11 +172,12 @@ troika_status troika_tensor_compare(troika_tensor a, troika_tensor b, int32_t re
   constexpr const char* kName = "troika_tensor_compare";
   return calculate(kName, out_tensor, error, [&](Calculation& c) {
     if (relation < TROIKA_RELATION_EQUAL || relation > TROIKA_RELATION_GREATER_OR_EQUAL)
-      c.fail(text("relation is ", relation, ", needs TROIKA_RELATION_EQUAL (1) to TROIKA_RELATION_GREATER_OR_EQUAL (6)"));
+      c.fail(
+          text("relation is ", relation, ", needs TROIKA_RELATION_EQUAL (1) to TROIKA_RELATION_GREATER_OR_EQUAL (6)"));
     const Operand first = c.number(a, "a"), second = c.number(b, "b");
-    return c.run_unrecorded(compare_op, {first, second},
-                            {{"relation", std::string(kRelations[relation - TROIKA_RELATION_EQUAL])},
-                             {"broadcast", int64_t{1}}});
+    return c.run_unrecorded(
+        compare_op, {first, second},
+        {{"relation", std::string(kRelations[relation - TROIKA_RELATION_EQUAL])}, {"broadcast", int64_t{1}}});
   });
 }
 
@@ -294,13 +296,13 @@ troika_status troika_tensor_conv2d(troika_tensor x, troika_tensor weight, troika
   });
 }
 
-troika_status troika_tensor_max_pool2d(troika_tensor x, const troika_pool2d_options* options,
-                                       troika_tensor* out_tensor, troika_error* error) {
+troika_status troika_tensor_max_pool2d(troika_tensor x, const troika_pool2d_options* options, troika_tensor* out_tensor,
+                                       troika_error* error) {
   return pool(max_pool2d_op, "troika_tensor_max_pool2d", x, options, out_tensor, error);
 }
 
-troika_status troika_tensor_avg_pool2d(troika_tensor x, const troika_pool2d_options* options,
-                                       troika_tensor* out_tensor, troika_error* error) {
+troika_status troika_tensor_avg_pool2d(troika_tensor x, const troika_pool2d_options* options, troika_tensor* out_tensor,
+                                       troika_error* error) {
   return pool(avg_pool2d_op, "troika_tensor_avg_pool2d", x, options, out_tensor, error);
 }
 
@@ -340,8 +342,7 @@ troika_status troika_tensor_slice(troika_tensor x, int32_t axis, int64_t begin, 
                                   troika_error* error) {
   return calculate("troika_tensor_slice", out_tensor, error, [&](Calculation& c) {
     const Operand input = c.number(x, "x");
-    return c.run(slice_channels_op, {input},
-                 {{"axis", int64_t{c.axis(input, axis)}}, {"begin", begin}, {"end", end}});
+    return c.run(slice_channels_op, {input}, {{"axis", int64_t{c.axis(input, axis)}}, {"begin", begin}, {"end", end}});
   });
 }
 
@@ -404,8 +405,8 @@ troika_status troika_tensor_cross_entropy(troika_tensor x, troika_tensor labels,
     Operand targets = c.operand(labels, "labels");
     const DType dtype = targets.type().dtype;
     if (dtype != DType::i32 && dtype != DType::i64 && dtype != DType::u8)
-      throw Error(Status::unsupported, text("troika_tensor_cross_entropy: argument 'labels' is ", name_of(dtype),
-                                            ", need i32, i64 or u8"));
+      throw Error(Status::unsupported,
+                  text("troika_tensor_cross_entropy: argument 'labels' is ", name_of(dtype), ", need i32, i64 or u8"));
     return c.run(label_losses_op, {c.cast(logits, DType::f32), c.cast(targets, DType::i32)});
   });
 }

@@ -27,8 +27,7 @@ std::string number_text(double value) {
 
 class Printing {
  public:
-  explicit Printing(const Tensor& tensor)
-      : shape_(tensor.type().shape), is_whole_(shape_.elements() <= kWholeTensor) {
+  explicit Printing(const Tensor& tensor) : shape_(tensor.type().shape), is_whole_(shape_.elements() <= kWholeTensor) {
     const DType dtype = tensor.type().dtype;
     const auto n = static_cast<size_t>(shape_.elements());
     is_integer_ = dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u8 || dtype == DType::i8 ||

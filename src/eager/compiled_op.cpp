@@ -23,8 +23,8 @@ CompiledOp::CompiledOp(Device& device, const OpCall& call) {
                      std::count(choice.may_share.begin(), choice.may_share.end(), std::pair(0, 0)) != 0;
 }
 
-void CompiledOp::add_copies(Device& device, const std::vector<TensorType>& types,
-                            const std::vector<LayoutPtr>& layouts, bool are_inputs, std::vector<Copy>& copies) {
+void CompiledOp::add_copies(Device& device, const std::vector<TensorType>& types, const std::vector<LayoutPtr>& layouts,
+                            bool are_inputs, std::vector<Copy>& copies) {
   for (size_t i = 0; i < layouts.size(); ++i) {
     if (!layouts[i]) continue;
     KernelChoice reorder = are_inputs ? device.select_reorder(types[i], nullptr, layouts[i])

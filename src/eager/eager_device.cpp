@@ -44,8 +44,8 @@ TensorPtr EagerDevice::create(const TensorType& type) {
 
 void EagerDevice::check_inputs(const OpDef& op, const std::vector<TensorPtr>& inputs) const {
   if (generation_ != fork_generation())
-    throw Error(Status::unsupported,
-                text(&op, ": device ", device_->id(), " was used before this process was forked; create a context in the child"));
+    throw Error(Status::unsupported, text(&op, ": device ", device_->id(),
+                                          " was used before this process was forked; create a context in the child"));
   require_no_exit();
   for (const TensorPtr& input : inputs)
     if (input && !(input->device()->id() == device_->id()))
@@ -103,9 +103,9 @@ void EagerDevice::run_in_place(const OpDef& op, const std::vector<TensorPtr>& in
   const Tensor& target = *inputs.at(0);
   const TensorType& type = compiled_op.outputs().at(0);
   if (!(type == target.type()))
-    throw Error(Status::invalid_argument, text(&op, ": the result is ", name_of(type.dtype), type.shape,
-                                               ", the tensor to change is ", name_of(target.type().dtype),
-                                               target.type().shape));
+    throw Error(Status::invalid_argument,
+                text(&op, ": the result is ", name_of(type.dtype), type.shape, ", the tensor to change is ",
+                     name_of(target.type().dtype), target.type().shape));
   if (compiled_op.may_share_first() && reinterpret_cast<uintptr_t>(target.data()) % kKernelAlignment == 0)
     return launch(compiled_op, inputs, {target.data()});
   const TensorPtr result = create(type);

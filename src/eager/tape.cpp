@@ -34,7 +34,11 @@ std::vector<TensorPtr> Tape::run(EagerDevice& device, const OpDef& op, const std
 class Tape::Backward {
  public:
   Backward(Tape& tape, ValueId of, const std::vector<ValueId>& wanted)
-      : graph_(tape.graph_), tensors_(tape.tensors_), devices_(tape.devices_), builder_(graph_), of_(of),
+      : graph_(tape.graph_),
+        tensors_(tape.tensors_),
+        devices_(tape.devices_),
+        builder_(graph_),
+        of_(of),
         forward_nodes_(graph_.nodes().size()) {
     needs_.resize(graph_.values().size(), false);
     for (const ValueId id : wanted) needs_[id] = true;
@@ -159,7 +163,8 @@ std::vector<TensorPtr> Tape::gradients(ValueId of, const std::vector<ValueId>& w
   for (size_t i = 0; i < wanted.size(); ++i) {
     gradients.push_back(backward.gradient(wanted[i]));
     if (!gradients.back())
-      throw Error(Status::invalid_argument, text("gradients: the number does not depend on tensor ", i, " of the list"));
+      throw Error(Status::invalid_argument,
+                  text("gradients: the number does not depend on tensor ", i, " of the list"));
   }
   return gradients;
 }

@@ -32,8 +32,8 @@ class Tape {
 
   std::mutex mutex_;
   Graph graph_;
-  std::vector<TensorPtr> tensors_;       // by value
-  std::vector<EagerDevice*> devices_;    // by node; they live as long as the context
+  std::vector<TensorPtr> tensors_;     // by value
+  std::vector<EagerDevice*> devices_;  // by node; they live as long as the context
 };
 
 }  // namespace troika

@@ -1,8 +1,8 @@
 // conv_transpose2d: the transposed convolution, [n, c, h, w] x [c, k / groups, kh, kw] -> [n, k,
 // h', w']. The input gradient of a convolution from y to x with the same window and weight.
 #include "core/text.h"
-#include "ops/products.h"
 #include "ops/op_def.h"
+#include "ops/products.h"
 #include "ops/window.h"
 
 namespace troika {
@@ -18,8 +18,8 @@ std::vector<TensorType> infer(const OpInputs& in) {
   const Shape &weight = in.shape(input_gradient::weight), &x = in.shape(input_gradient::dy);
   const int64_t groups = in.node.attributes.integer("groups");
   if (weight.rank() != 4 || weight[0] != x[1] || weight[2] != w.kernel[0] || weight[3] != w.kernel[1])
-    in.fail(text("weight has shape ", weight, ", needs [", x[1], ", out / groups, ", w.kernel[0], ", ", w.kernel[1],
-                 "]"));
+    in.fail(
+        text("weight has shape ", weight, ", needs [", x[1], ", out / groups, ", w.kernel[0], ", ", w.kernel[1], "]"));
   if (groups < 1 || x[1] % groups != 0) in.fail(text("groups is ", groups, ", must divide ", x[1], " channels"));
   const std::vector<int64_t>& more = in.node.attributes.list("output_padding");
   Shape y{x[0], weight[1] * groups, 0, 0};

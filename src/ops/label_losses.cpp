@@ -12,8 +12,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, 2);
   const Shape& x = in.shape(loss::x);
   if (x.rank() < 2 || x.rank() > 4)
-    in.fail(text("input has shape ", x,
-                 ", needs [batch, classes], [batch, steps, classes] or [batch, classes, h, w]"));
+    in.fail(text("input has shape ", x, ", needs [batch, classes], [batch, steps, classes] or [batch, classes, h, w]"));
   const TensorType need{DType::i32, labels_shape(x)};
   if (in.types[loss::target] != need)
     in.fail(
@@ -23,9 +22,9 @@ std::vector<TensorType> infer(const OpInputs& in) {
 
 //     dx = dlosses (softmax(x) - (1 - s) onehot(label) - s / classes)
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  return {b.append(label_losses_gradient_op, node, {node.outputs[1], node.inputs[loss::target], dy[0]},
-                   node.attributes),
-          kNoValue};
+  return {
+      b.append(label_losses_gradient_op, node, {node.outputs[1], node.inputs[loss::target], dy[0]}, node.attributes),
+      kNoValue};
 }
 
 // Inputs: probabilities, labels, the gradients of the losses.

@@ -11,7 +11,8 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 
 }  // namespace
 
-const OpDef leaky_relu_op{.name = "leaky_relu", .infer = infer_pointwise, .gradient = gradient, .traits = pointwise_traits()};
+const OpDef leaky_relu_op{
+    .name = "leaky_relu", .infer = infer_pointwise, .gradient = gradient, .traits = pointwise_traits()};
 const OpDef leaky_relu_gradient_op{
     .name = "leaky_relu_gradient", .infer = infer_pointwise_gradient, .traits = pointwise_gradient_traits()};
 

@@ -53,14 +53,14 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
   const bool of_x = node.attributes.flag("transpose_a"), of_y = node.attributes.flag("transpose_b");
   std::vector<ValueId> gradients(2, kNoValue);
   if (b.needs(x))
-    gradients[0] = of_x ? multiply_matrices(b, node, y, dy[0], of_y, true)
-                        : multiply_matrices(b, node, dy[0], y, false, !of_y);
+    gradients[0] =
+        of_x ? multiply_matrices(b, node, y, dy[0], of_y, true) : multiply_matrices(b, node, dy[0], y, false, !of_y);
   if (b.needs(y)) {
     // One b for all: the products of all rows add up.
     const bool shares = b.type(y).shape.rank() < b.type(x).shape.rank();
     const ValueId from = shares ? rows_of(b, node, x) : x, d = shares ? rows_of(b, node, dy[0]) : dy[0];
-    gradients[1] = of_y ? multiply_matrices(b, node, d, from, true, of_x)
-                        : multiply_matrices(b, node, from, d, !of_x, false);
+    gradients[1] =
+        of_y ? multiply_matrices(b, node, d, from, true, of_x) : multiply_matrices(b, node, from, d, !of_x, false);
   }
   return gradients;
 }

@@ -35,7 +35,7 @@ struct NormRows {
       length = x.elements(axis, x.rank());
     }
   }
-  int64_t row_weights() const { return length / run; }          // of one row
+  int64_t row_weights() const { return length / run; }  // of one row
   int64_t weights() const { return groups * row_weights(); }
 };
 

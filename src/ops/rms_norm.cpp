@@ -22,11 +22,8 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 
 }  // namespace
 
-const OpDef rms_norm_op{.name = "rms_norm",
-                        .infer = infer,
-                        .gradient = gradient,
-                        .kept_outputs = {norm::inv_std},
-                        .traits = norm_traits()};
+const OpDef rms_norm_op{
+    .name = "rms_norm", .infer = infer, .gradient = gradient, .kept_outputs = {norm::inv_std}, .traits = norm_traits()};
 const OpDef rms_norm_gradient_op{
     .name = "rms_norm_gradient", .infer = infer_norm_gradient, .traits = norm_gradient_traits()};
 

@@ -20,7 +20,8 @@ class OperationsApi : public ApiTest {
     made_.push_back(tensor);
     return tensor;
   }
-  troika_tensor make(const std::vector<int64_t>& dims, const std::vector<float>& numbers, troika_device device = kCpu0) {
+  troika_tensor make(const std::vector<int64_t>& dims, const std::vector<float>& numbers,
+                     troika_device device = kCpu0) {
     troika_tensor tensor = nullptr;
     expect_ok(troika_tensor_create(context_, device, TROIKA_DTYPE_F32, dims.data(), static_cast<int32_t>(dims.size()),
                                    numbers.data(), &tensor, &error_));
@@ -68,9 +69,8 @@ using Numbers = std::vector<float>;
 TEST_F(OperationsApi, creates_tensors_of_constants_and_series) {
   const int64_t dims[] = {2, 3};
   const auto full = [&](int32_t dtype, double value) {
-    return result_of([&](troika_tensor* out) {
-      return troika_tensor_full(context_, kCpu0, dtype, dims, 2, value, out, &error_);
-    });
+    return result_of(
+        [&](troika_tensor* out) { return troika_tensor_full(context_, kCpu0, dtype, dims, 2, value, out, &error_); });
   };
   EXPECT_EQ(numbers_of(full(TROIKA_DTYPE_F32, 1.5)), Numbers(6, 1.5f));
   EXPECT_EQ(numbers_of<int64_t>(full(TROIKA_DTYPE_I64, -7)), std::vector<int64_t>(6, -7));
@@ -81,9 +81,11 @@ TEST_F(OperationsApi, creates_tensors_of_constants_and_series) {
   EXPECT_EQ(numbers_of(series), (Numbers{20, 19.5, 19, 18.5, 18}));
   refuse([&](troika_tensor* out) { return troika_tensor_full(context_, kCpu0, 11, dims, 2, 0, out, &error_); },
          kUnsupported, "dtype is f8_e4m3");
-  refuse([&](troika_tensor* out) {
-    return troika_tensor_arange(context_, kCpu0, TROIKA_DTYPE_F32, 0, 1, -1, out, &error_);
-  }, kInvalid, "-1");
+  refuse(
+      [&](troika_tensor* out) {
+        return troika_tensor_arange(context_, kCpu0, TROIKA_DTYPE_F32, 0, 1, -1, out, &error_);
+      },
+      kInvalid, "-1");
 }
 
 TEST_F(OperationsApi, random_numbers_follow_the_seed_and_have_their_moments) {
@@ -107,19 +109,26 @@ TEST_F(OperationsApi, random_numbers_follow_the_seed_and_have_their_moments) {
     EXPECT_GE(*std::min_element(numbers.begin(), numbers.end()), -1);
     EXPECT_LT(*std::max_element(numbers.begin(), numbers.end()), 2);
   }
-  refuse([&](troika_tensor* out) {
-    return troika_tensor_uniform(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, 2, 1, 0, out, &error_);
-  }, kInvalid, "low is 2, needs at most high, which is 1");
-  refuse([&](troika_tensor* out) {
-    return troika_tensor_normal(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, 0, -1, 0, out, &error_);
-  }, kInvalid, "deviation is -1");
-  refuse([&](troika_tensor* out) {
-    return troika_tensor_normal(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, NAN, 1, 0, out, &error_);
-  }, kInvalid, "mean is nan");
+  refuse(
+      [&](troika_tensor* out) {
+        return troika_tensor_uniform(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, 2, 1, 0, out, &error_);
+      },
+      kInvalid, "low is 2, needs at most high, which is 1");
+  refuse(
+      [&](troika_tensor* out) {
+        return troika_tensor_normal(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, 0, -1, 0, out, &error_);
+      },
+      kInvalid, "deviation is -1");
+  refuse(
+      [&](troika_tensor* out) {
+        return troika_tensor_normal(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, NAN, 1, 0, out, &error_);
+      },
+      kInvalid, "mean is nan");
 }
 
 TEST_F(OperationsApi, arithmetic_repeats_axes) {
-  const troika_tensor a = make({2, 3}, {1, 2, 3, 4, 5, 6}), row = make({3}, {10, 20, 30}), column = make({2, 1}, {2, 4});
+  const troika_tensor a = make({2, 3}, {1, 2, 3, 4, 5, 6}), row = make({3}, {10, 20, 30}),
+                      column = make({2, 1}, {2, 4});
   using Pair = troika_status (*)(troika_tensor, troika_tensor, troika_tensor*, troika_error*);
   const auto apply = [&](Pair operation, troika_tensor x, troika_tensor y) {
     return numbers_of(result_of([&](troika_tensor* out) { return operation(x, y, out, &error_); }));
@@ -132,8 +141,11 @@ TEST_F(OperationsApi, arithmetic_repeats_axes) {
   const troika_tensor mask = result_of(
       [&](troika_tensor* out) { return troika_tensor_compare(a, column, TROIKA_RELATION_GREATER, out, &error_); });
   EXPECT_EQ(numbers_of<uint8_t>(mask), (std::vector<uint8_t>{0, 0, 1, 0, 1, 1}));
-  refuse([&](troika_tensor* out) { return troika_tensor_add(a, make({2}, {1, 2}), out, &error_); }, kInvalid,
-         "add: inputs have shapes [2, 3] and [2], need sizes that are equal or 1");
+  refuse(
+      [&](troika_tensor* out) {
+        return troika_tensor_add(a, make({2}, {1, 2}), out, &error_);
+      },
+      kInvalid, "add: inputs have shapes [2, 3] and [2], need sizes that are equal or 1");
   refuse([&](troika_tensor* out) { return troika_tensor_compare(a, a, 9, out, &error_); }, kInvalid, "relation is 9");
 }
 
@@ -181,13 +193,14 @@ TEST_F(OperationsApi, casts_saturate_and_round) {
   const auto cast_to = [&](int32_t dtype) {
     return result_of([&](troika_tensor* out) { return troika_tensor_cast(x, dtype, out, &error_); });
   };
-  EXPECT_EQ(numbers_of<int32_t>(cast_to(TROIKA_DTYPE_I32)), (std::vector<int32_t>{-1, 2, 300, INT32_MAX, INT32_MIN, 0}));
+  EXPECT_EQ(numbers_of<int32_t>(cast_to(TROIKA_DTYPE_I32)),
+            (std::vector<int32_t>{-1, 2, 300, INT32_MAX, INT32_MIN, 0}));
   EXPECT_EQ(numbers_of<int64_t>(cast_to(TROIKA_DTYPE_I64)),
             (std::vector<int64_t>{-1, 2, 300, 3000000000, -3000000000, 0}));
   EXPECT_EQ(numbers_of<uint8_t>(cast_to(TROIKA_DTYPE_U8)), (std::vector<uint8_t>{0, 2, 255, 255, 0, 0}));
   const troika_tensor low = cast_to(TROIKA_DTYPE_BF16);
-  const Numbers back =
-      numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_cast(low, TROIKA_DTYPE_F32, out, &error_); }));
+  const Numbers back = numbers_of(
+      result_of([&](troika_tensor* out) { return troika_tensor_cast(low, TROIKA_DTYPE_F32, out, &error_); }));
   EXPECT_EQ(back[1], 2.90625f);
   refuse([&](troika_tensor* out) { return troika_tensor_cast(x, TROIKA_DTYPE_I8, out, &error_); }, kUnsupported,
          "troika_tensor_cast: cannot make i8 of f32, need f32, bf16, f16, i32, i64 or u8");
@@ -218,24 +231,24 @@ TEST_F(OperationsApi, matrices_and_images) {
 
   const troika_tensor image = make({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   const troika_tensor weight = make({1, 1, 2, 2}, {1, 0, 0, 1}), bias = make({1}, {100});
-  EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) {
-              return troika_tensor_conv2d(image, weight, bias, nullptr, out, &error_);
-            })),
+  EXPECT_EQ(numbers_of(result_of(
+                [&](troika_tensor* out) { return troika_tensor_conv2d(image, weight, bias, nullptr, out, &error_); })),
             (Numbers{106, 108, 112, 114}));
   troika_conv2d_options conv = TROIKA_CONV2D_OPTIONS_INIT;
   conv.padding[0] = conv.padding[1] = 1;
   conv.stride[0] = conv.stride[1] = 2;
-  EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) {
-              return troika_tensor_conv2d(image, weight, nullptr, &conv, out, &error_);
-            })),
+  EXPECT_EQ(numbers_of(result_of(
+                [&](troika_tensor* out) { return troika_tensor_conv2d(image, weight, nullptr, &conv, out, &error_); })),
             (Numbers{1, 3, 7, 14}));
   troika_pool2d_options pool = TROIKA_POOL2D_OPTIONS_INIT;
   pool.kernel[0] = pool.kernel[1] = 2;
   pool.stride[0] = pool.stride[1] = 1;
-  EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_max_pool2d(image, &pool, out, &error_); })),
-            (Numbers{5, 6, 8, 9}));
-  EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_avg_pool2d(image, &pool, out, &error_); })),
-            (Numbers{3, 4, 6, 7}));
+  EXPECT_EQ(
+      numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_max_pool2d(image, &pool, out, &error_); })),
+      (Numbers{5, 6, 8, 9}));
+  EXPECT_EQ(
+      numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_avg_pool2d(image, &pool, out, &error_); })),
+      (Numbers{3, 4, 6, 7}));
   refuse([&](troika_tensor* out) { return troika_tensor_max_pool2d(image, nullptr, out, &error_); }, kInvalid,
          "options.kernel[0] is not set");
   refuse([&](troika_tensor* out) { return troika_tensor_conv2d(image, a, nullptr, nullptr, out, &error_); }, kInvalid,
@@ -248,8 +261,9 @@ TEST_F(OperationsApi, shapes) {
   const troika_tensor seen =
       result_of([&](troika_tensor* out) { return troika_tensor_reshape(x, free, 2, out, &error_); });
   EXPECT_EQ(dims_of(seen), (std::vector<int64_t>{3, 2}));
-  EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_transpose(x, nullptr, out, &error_); })),
-            (Numbers{1, 4, 2, 5, 3, 6}));
+  EXPECT_EQ(
+      numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_transpose(x, nullptr, out, &error_); })),
+      (Numbers{1, 4, 2, 5, 3, 6}));
   EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_slice(x, -1, 1, 3, out, &error_); })),
             (Numbers{2, 3, 5, 6}));
   EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_slice(x, 0, 1, 2, out, &error_); })),
@@ -280,14 +294,19 @@ TEST_F(OperationsApi, sums_norms_and_places) {
   EXPECT_EQ(dims_of(sum(nullptr, 0, 0)), (std::vector<int64_t>{}));
   EXPECT_EQ(numbers_of(sum(outer, 2, 0)), (Numbers{14, 22}));
   EXPECT_EQ(dims_of(sum(outer, 2, 1)), (std::vector<int64_t>{1, 2, 1}));
-  EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_mean(x, middle, 1, 0, out, &error_); })),
-            (Numbers{2, 3, 6, 7}));
-  EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_norm(make({2, 1}, {3, -4}), out, &error_); })),
+  EXPECT_EQ(
+      numbers_of(result_of([&](troika_tensor* out) { return troika_tensor_mean(x, middle, 1, 0, out, &error_); })),
+      (Numbers{2, 3, 6, 7}));
+  EXPECT_EQ(numbers_of(result_of([&](troika_tensor* out) {
+              return troika_tensor_norm(make({2, 1}, {3, -4}), out, &error_);
+            })),
             (Numbers{5}));
-  EXPECT_EQ(numbers_of<int64_t>(result_of([&](troika_tensor* out) { return troika_tensor_argmax(x, 0, out, &error_); })),
-            (std::vector<int64_t>{1, 1, 1, 1}));
-  const Numbers shares = numbers_of(
-      result_of([&](troika_tensor* out) { return troika_tensor_softmax(make({2}, {0, std::log(3.0f)}), 0, out, &error_); }));
+  EXPECT_EQ(
+      numbers_of<int64_t>(result_of([&](troika_tensor* out) { return troika_tensor_argmax(x, 0, out, &error_); })),
+      (std::vector<int64_t>{1, 1, 1, 1}));
+  const Numbers shares = numbers_of(result_of([&](troika_tensor* out) {
+    return troika_tensor_softmax(make({2}, {0, std::log(3.0f)}), 0, out, &error_);
+  }));
   EXPECT_NEAR(shares[0], 0.25, 1e-6);
   refuse([&](troika_tensor* out) { return troika_tensor_sum(x, twice, 2, 0, out, &error_); }, kInvalid,
          "axes have 1 twice");
@@ -298,7 +317,8 @@ TEST_F(OperationsApi, the_cross_entropy_of_each_label) {
   const double sum = std::exp(1.0) + std::exp(2.0) + std::exp(3.0);
   const uint8_t bytes[] = {1, 2};
   const int64_t wide[] = {1, 2};
-  for (const troika_tensor labels : {keep(make_tensor(TROIKA_DTYPE_U8, {2}, bytes)), keep(make_tensor(TROIKA_DTYPE_I64, {2}, wide))}) {
+  for (const troika_tensor labels :
+       {keep(make_tensor(TROIKA_DTYPE_U8, {2}, bytes)), keep(make_tensor(TROIKA_DTYPE_I64, {2}, wide))}) {
     const Numbers losses = numbers_of(
         result_of([&](troika_tensor* out) { return troika_tensor_cross_entropy(logits, labels, out, &error_); }));
     EXPECT_NEAR(losses[0], std::log(3.0), 1e-6);
@@ -330,9 +350,10 @@ TEST_F(OperationsApi, tensors_as_text) {
   const std::string large = text_of(result_of([&](troika_tensor* out) {
     return troika_tensor_full(context_, kCpu0, TROIKA_DTYPE_F32, dims, 2, 1, out, &error_);
   }));
-  EXPECT_EQ(large, "f32[40, 50] on cpu:0\n[[1., 1., 1., ..., 1., 1., 1.],\n [1., 1., 1., ..., 1., 1., 1.],\n"
-                   " [1., 1., 1., ..., 1., 1., 1.],\n ...,\n [1., 1., 1., ..., 1., 1., 1.],\n"
-                   " [1., 1., 1., ..., 1., 1., 1.],\n [1., 1., 1., ..., 1., 1., 1.]]");
+  EXPECT_EQ(large,
+            "f32[40, 50] on cpu:0\n[[1., 1., 1., ..., 1., 1., 1.],\n [1., 1., 1., ..., 1., 1., 1.],\n"
+            " [1., 1., 1., ..., 1., 1., 1.],\n ...,\n [1., 1., 1., ..., 1., 1., 1.],\n"
+            " [1., 1., 1., ..., 1., 1., 1.],\n [1., 1., 1., ..., 1., 1., 1.]]");
   char small[8];
   int64_t size = 0;
   expect_ok(troika_tensor_to_text(make({1}, {1}), small, sizeof small, &size, &error_));
@@ -342,17 +363,22 @@ TEST_F(OperationsApi, tensors_as_text) {
 
 // y = sum((x w - t)^2): dw = 2 x^T (x w - t), and an update by it makes y smaller.
 TEST_F(OperationsApi, gradients_train_a_layer) {
-  const troika_tensor x = make({3, 2}, {1, 2, 3, 4, 5, 6}), w = make({2, 1}, {0.1f, -0.2f}), t = make({3, 1}, {1, 2, 3});
+  const troika_tensor x = make({3, 2}, {1, 2, 3, 4, 5, 6}), w = make({2, 1}, {0.1f, -0.2f}),
+                      t = make({3, 1}, {1, 2, 3});
   double before = 1e9;
   for (int step = 0; step < 5; ++step) {
     troika_gradients record = nullptr;
     expect_ok(troika_gradients_create(context_, &record, &error_));
     expect_ok(troika_gradients_watch(record, w, &error_));
-    const troika_tensor y = result_of([&](troika_tensor* out) { return troika_tensor_matmul(x, w, 0, 0, out, &error_); });
+    const troika_tensor y =
+        result_of([&](troika_tensor* out) { return troika_tensor_matmul(x, w, 0, 0, out, &error_); });
     const troika_tensor d = result_of([&](troika_tensor* out) { return troika_tensor_subtract(y, t, out, &error_); });
-    const troika_tensor square = result_of([&](troika_tensor* out) { return troika_tensor_multiply(d, d, out, &error_); });
-    const troika_tensor loss = result_of([&](troika_tensor* out) { return troika_tensor_sum(square, nullptr, 0, 0, out, &error_); });
-    expect_refused(troika_tensor_add_in_place(w, w, 1, &error_), kInvalid, "argument 'tensor' is recorded for gradients");
+    const troika_tensor square =
+        result_of([&](troika_tensor* out) { return troika_tensor_multiply(d, d, out, &error_); });
+    const troika_tensor loss =
+        result_of([&](troika_tensor* out) { return troika_tensor_sum(square, nullptr, 0, 0, out, &error_); });
+    expect_refused(troika_tensor_add_in_place(w, w, 1, &error_), kInvalid,
+                   "argument 'tensor' is recorded for gradients");
     troika_tensor dw = garbage<troika_tensor>();
     expect_ok(troika_gradients_compute(record, loss, &w, 1, &dw, &error_));
     keep(dw);
@@ -370,7 +396,8 @@ TEST_F(OperationsApi, gradients_train_a_layer) {
 }
 
 TEST_F(OperationsApi, gradients_refuse_what_they_did_not_record) {
-  const troika_tensor x = make({2}, {1, 2}), other = make({1}, {1}), integers = keep(make_tensor(TROIKA_DTYPE_I32, {2}));
+  const troika_tensor x = make({2}, {1, 2}), other = make({1}, {1}),
+                      integers = keep(make_tensor(TROIKA_DTYPE_I32, {2}));
   troika_gradients record = nullptr, second = nullptr;
   expect_ok(troika_gradients_create(context_, &record, &error_));
   expect_ok(troika_gradients_create(context_, &second, &error_));
@@ -396,7 +423,8 @@ TEST_F(OperationsApi, gradients_refuse_what_they_did_not_record) {
                  "troika_tensor_from_host: argument 'tensor' is recorded for gradients");
   expect_refused(troika_tensor_copy(both, x, &error_), kInvalid, "argument 'destination' is recorded for gradients");
   const troika_tensor list[] = {both, x};
-  expect_refused(troika_tensor_all_reduce(list, 2, &error_), kInvalid, "argument 'tensors[1]' is recorded for gradients");
+  expect_refused(troika_tensor_all_reduce(list, 2, &error_), kInvalid,
+                 "argument 'tensors[1]' is recorded for gradients");
   EXPECT_EQ(numbers_of(x), (Numbers{1, 2}));
   expect_ok(troika_gradients_watch(second, both, &error_));
   refuse([&](troika_tensor* out) { return troika_tensor_add(x, both, out, &error_); }, kInvalid,

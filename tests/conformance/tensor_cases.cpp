@@ -17,8 +17,7 @@ void add_pointwise(std::vector<Case>& cases) {
   for (const Shape& shape : std::vector<Shape>{{3, 17, 5, 4}, {3, 7}, {1, 32, 3, 3}, {1}, {}, {3, 20, 41, 40}}) {
     for (const char* op : {"sigmoid", "tanh", "silu", "abs", "exp"}) cases.push_back({op, {f32(shape)}, {}});
     for (const char* op : {"log", "sqrt"}) cases.push_back({op, {f32(shape)}, {}, {{0, positive}}});
-    for (const double slope : {0.01, -0.5})
-      cases.push_back({"leaky_relu", {f32(shape)}, {{"slope", slope}}});
+    for (const double slope : {0.01, -0.5}) cases.push_back({"leaky_relu", {f32(shape)}, {{"slope", slope}}});
     for (const double offset : {0.0, 1.5})
       cases.push_back({"scale", {f32(shape)}, {{"factor", -0.75}, {"offset", offset}}});
   }
@@ -34,13 +33,13 @@ void add_pairs(std::vector<Case>& cases) {
   for (const Pair& p : std::vector<Pair>{{{3, 17, 5, 4}, {3, 17, 5, 4}},
                                          {{3, 7}, {3, 7}},
                                          {{1}, {1}},
-                                         {{3, 7}, {7}},                  // a bias per column
-                                         {{3, 7}, {3, 1}},               // a number per row
+                                         {{3, 7}, {7}},     // a bias per column
+                                         {{3, 7}, {3, 1}},  // a number per row
                                          {{7}, {3, 7}},
-                                         {{3, 1, 5}, {1, 4, 1}},         // both are repeated
-                                         {{2, 17, 3, 5}, {17}, 1},       // a bias per channel
+                                         {{3, 1, 5}, {1, 4, 1}},    // both are repeated
+                                         {{2, 17, 3, 5}, {17}, 1},  // a bias per channel
                                          {{2, 3, 4, 5}, {3, 1, 5}},
-                                         {{5, 6}, {}},                   // one number for all
+                                         {{5, 6}, {}},  // one number for all
                                          {{2, 1, 3, 1, 2}, {4, 1, 5, 1}},
                                          {{130, 140}, {140}}}) {
     Attributes attributes;
@@ -57,8 +56,12 @@ void add_pairs(std::vector<Case>& cases) {
 }
 
 void add_shapes(std::vector<Case>& cases) {
-  for (const auto& [x, y] : std::vector<std::pair<Shape, List>>{
-           {{3, 1, 5}, {3, 4, 5}}, {{1}, {7}}, {{5}, {2, 3, 5}}, {{}, {4, 3}}, {{2, 1, 3, 1}, {2, 4, 3, 5}}, {{3}, {3}}})
+  for (const auto& [x, y] : std::vector<std::pair<Shape, List>>{{{3, 1, 5}, {3, 4, 5}},
+                                                                {{1}, {7}},
+                                                                {{5}, {2, 3, 5}},
+                                                                {{}, {4, 3}},
+                                                                {{2, 1, 3, 1}, {2, 4, 3, 5}},
+                                                                {{3}, {3}}})
     cases.push_back({"expand", {f32(x)}, {{"shape", y}}});
   for (const auto& [x, order] : std::vector<std::pair<Shape, List>>{{{3, 7}, {1, 0}},
                                                                     {{2, 3, 5}, {0, 2, 1}},
@@ -161,9 +164,8 @@ void add_norms(std::vector<Case>& cases) {
                                          {{130, 20}, 1},
                                          {{1, 300}, 1},
                                          {{5, 2}, 1, false}}) {
-    const auto weight = n.has_weight
-                            ? std::optional(f32(Shape(List(n.x.dims().begin() + n.axis, n.x.dims().end()))))
-                            : std::nullopt;
+    const auto weight =
+        n.has_weight ? std::optional(f32(Shape(List(n.x.dims().begin() + n.axis, n.x.dims().end())))) : std::nullopt;
     const Attributes attributes = {{"axis", n.axis}, {"eps", 1e-5}};
     cases.push_back({"layer_norm", {f32(n.x), weight, weight}, attributes});
     cases.push_back({"rms_norm", {f32(n.x), weight}, attributes});
@@ -214,12 +216,18 @@ void add_conv_transpose2d(std::vector<Case>& cases) {
     List kernel, stride = {1, 1}, padding = {0, 0}, dilation = {1, 1}, more = {0, 0};
     int64_t groups = 1;
   };
-  for (const Conv& c : std::vector<Conv>{
-           {.x = {2, 3, 5, 4}, .out = 4, .kernel = {3, 3}},
-           {.x = {1, 16, 7, 6}, .out = 32, .kernel = {4, 4}, .stride = {2, 2}, .padding = {1, 1}},
-           {.x = {2, 6, 5, 7}, .out = 9, .kernel = {3, 2}, .stride = {2, 3}, .padding = {1, 0}, .more = {1, 2}, .groups = 3},
-           {.x = {1, 1, 3, 3}, .out = 1, .kernel = {1, 1}, .stride = {2, 2}},
-           {.x = {2, 17, 4, 5}, .out = 5, .kernel = {3, 3}, .padding = {2, 2}, .dilation = {2, 2}}})
+  for (const Conv& c :
+       std::vector<Conv>{{.x = {2, 3, 5, 4}, .out = 4, .kernel = {3, 3}},
+                         {.x = {1, 16, 7, 6}, .out = 32, .kernel = {4, 4}, .stride = {2, 2}, .padding = {1, 1}},
+                         {.x = {2, 6, 5, 7},
+                         .out = 9,
+                         .kernel = {3, 2},
+                         .stride = {2, 3},
+                         .padding = {1, 0},
+                         .more = {1, 2},
+                         .groups = 3},
+                         {.x = {1, 1, 3, 3}, .out = 1, .kernel = {1, 1}, .stride = {2, 2}},
+                         {.x = {2, 17, 4, 5}, .out = 5, .kernel = {3, 3}, .padding = {2, 2}, .dilation = {2, 2}}})
     cases.push_back({"conv_transpose2d",
                      {f32({c.x[1], c.out / c.groups, c.kernel[0], c.kernel[1]}), f32(c.x)},
                      {{"kernel", c.kernel},

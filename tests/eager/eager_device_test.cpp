@@ -89,7 +89,7 @@ TEST_F(EagerDeviceTest, refuses_tensors_of_two_devices_and_shapes_that_do_not_fi
     EagerDevice other(BackendRegistry::create()->open({DeviceKind::cpu, 1}, {}));
     const TensorPtr far = other.create({DType::f32, {2}});
     EXPECT_THROWS(Status::invalid_argument, "add: tensors are on cpu:0 and cpu:1, need one device",
-                device_.run(add_op, {tensor({2}, {1, 2}), far}));
+                  device_.run(add_op, {tensor({2}, {1, 2}), far}));
   }
   EXPECT_THROWS(Status::invalid_argument, "matmul: inputs have shapes [2, 2] and [3, 1]: 2 columns by 3 rows",
                 device_.run(matmul_op, {tensor({2, 2}, {1, 2, 3, 4}), tensor({3, 1}, {1, 2, 3})}));

@@ -113,7 +113,8 @@ TEST_F(TapeTest, views_slices_and_joins) {
       return run(tape, slice_channels_op, {v[0]}, {{"begin", begin}, {"end", end}});
     };
     const Recorded joined = run(tape, join_steps_op, {part(3, 6), part(0, 2)});
-    const Recorded seen = run(tape, reshape_op, {joined}, {{"shape", std::vector<int64_t>{5, 2}}, {"whole", int64_t{1}}});
+    const Recorded seen =
+        run(tape, reshape_op, {joined}, {{"shape", std::vector<int64_t>{5, 2}}, {"whole", int64_t{1}}});
     const Recorded turned = run(tape, transpose_op, {seen}, {{"order", std::vector<int64_t>{1, 0}}});
     return sum_all(tape, run(tape, multiply_op, {turned, run(tape, softmax_op, {turned}, {{"axis", int64_t{1}}})}));
   });
@@ -132,10 +133,12 @@ TEST_F(TapeTest, norms_and_quotients) {
 TEST_F(TapeTest, a_convolution_with_pooling) {
   const std::vector<int64_t> ones{1, 1}, twos{2, 2}, zeros{0, 0}, threes{3, 3};
   expect_slopes({{2, 1, 6, 6}, {2, 1, 3, 3}, {2}}, [&](Tape& tape, std::vector<Recorded>& v) {
-    const Recorded y = run(tape, conv2d_op, {v[0], v[1], v[2]},
-                           {{"kernel", threes}, {"stride", ones}, {"padding", zeros}, {"dilation", ones}, {"groups", int64_t{1}}});
-    const Recorded pooled = run(tape, avg_pool2d_op, {run(tape, tanh_op, {y})},
-                                {{"kernel", twos}, {"stride", twos}, {"padding", zeros}, {"count_include_pad", int64_t{1}}});
+    const Recorded y =
+        run(tape, conv2d_op, {v[0], v[1], v[2]},
+            {{"kernel", threes}, {"stride", ones}, {"padding", zeros}, {"dilation", ones}, {"groups", int64_t{1}}});
+    const Recorded pooled =
+        run(tape, avg_pool2d_op, {run(tape, tanh_op, {y})},
+            {{"kernel", twos}, {"stride", twos}, {"padding", zeros}, {"count_include_pad", int64_t{1}}});
     return sum_all(tape, run(tape, multiply_op, {pooled, pooled}));
   });
 }
@@ -165,13 +168,11 @@ TEST_F(TapeTest, refuses_what_has_no_gradient) {
   Tape tape;
   const Recorded x = watch(tape, tensor({3}, {1, 2, 3})), unread = watch(tape, tensor({1}, {1}));
   const Recorded y = run(tape, scale_op, {x}, {{"factor", 2.0}, {"offset", 0.0}});
-  EXPECT_THROWS(Status::invalid_argument, "the tensor has shape [3], need one number",
-                tape.gradients(y.id, {x.id}));
+  EXPECT_THROWS(Status::invalid_argument, "the tensor has shape [3], need one number", tape.gradients(y.id, {x.id}));
   const Recorded sum = sum_all(tape, y);
   EXPECT_THROWS(Status::invalid_argument, "the number does not depend on tensor 1 of the list",
                 tape.gradients(sum.id, {x.id, unread.id}));
-  EXPECT_THROWS(Status::invalid_argument, "no operation made the number",
-                tape.gradients(unread.id, {unread.id}));
+  EXPECT_THROWS(Status::invalid_argument, "no operation made the number", tape.gradients(unread.id, {unread.id}));
 }
 
 }  // namespace

@@ -14,33 +14,33 @@ constexpr int64_t kArithmeticGrain = 16384;  // numbers a thread at least
 
 // The innermost loop: y[i] from a and b, each a run of numbers, or one number for all (step 0).
 template <typename Result>
-using Range = void (*)(const float* a, const float* b, Result* y, int64_t n);
+using PairRange = void (*)(const float* a, const float* b, Result* y, int64_t n);
 
 enum class Steps { both, a, b };  // which operands are runs
 
-#define TROIKA_PAIR_RANGES(name, Result, expression)                                                \
-  TROIKA_VECTORIZE void name##_both(const float* a, const float* b, Result* out, int64_t n) {       \
-    for (int64_t i = 0; i < n; ++i) {                                                               \
-      const float x = a[i], y = b[i];                                                               \
-      out[i] = expression;                                                                          \
-    }                                                                                               \
-  }                                                                                                 \
-  TROIKA_VECTORIZE void name##_a(const float* a, const float* b, Result* out, int64_t n) {          \
-    const float y = *b;                                                                             \
-    for (int64_t i = 0; i < n; ++i) {                                                               \
-      const float x = a[i];                                                                         \
-      out[i] = expression;                                                                          \
-    }                                                                                               \
-  }                                                                                                 \
-  TROIKA_VECTORIZE void name##_b(const float* a, const float* b, Result* out, int64_t n) {          \
-    const float x = *a;                                                                             \
-    for (int64_t i = 0; i < n; ++i) {                                                               \
-      const float y = b[i];                                                                         \
-      out[i] = expression;                                                                          \
-    }                                                                                               \
-  }                                                                                                 \
-  Range<Result> name##_range(Steps steps) {                                                         \
-    return steps == Steps::both ? name##_both : steps == Steps::a ? name##_a : name##_b;            \
+#define TROIKA_PAIR_RANGES(name, Result, expression)                                          \
+  TROIKA_VECTORIZE void name##_both(const float* a, const float* b, Result* out, int64_t n) { \
+    for (int64_t i = 0; i < n; ++i) {                                                         \
+      const float x = a[i], y = b[i];                                                         \
+      out[i] = expression;                                                                    \
+    }                                                                                         \
+  }                                                                                           \
+  TROIKA_VECTORIZE void name##_a(const float* a, const float* b, Result* out, int64_t n) {    \
+    const float y = *b;                                                                       \
+    for (int64_t i = 0; i < n; ++i) {                                                         \
+      const float x = a[i];                                                                   \
+      out[i] = expression;                                                                    \
+    }                                                                                         \
+  }                                                                                           \
+  TROIKA_VECTORIZE void name##_b(const float* a, const float* b, Result* out, int64_t n) {    \
+    const float x = *a;                                                                       \
+    for (int64_t i = 0; i < n; ++i) {                                                         \
+      const float y = b[i];                                                                   \
+      out[i] = expression;                                                                    \
+    }                                                                                         \
+  }                                                                                           \
+  PairRange<Result> name##_range(Steps steps) {                                               \
+    return steps == Steps::both ? name##_both : steps == Steps::a ? name##_a : name##_b;      \
   }
 
 TROIKA_PAIR_RANGES(add, float, x + y)
@@ -56,13 +56,13 @@ TROIKA_PAIR_RANGES(greater_or_equal, uint8_t, x >= y)
 #undef TROIKA_PAIR_RANGES
 
 template <typename Result>
-using RangeOf = Range<Result> (*)(Steps);
+using PairRangeOf = PairRange<Result> (*)(Steps);
 
 // Runs the loops. The innermost is cut for the threads if it is alone.
 template <typename Result>
 class PairLoops {
  public:
-  PairLoops(const KernelRequest& request, RangeOf<Result> range_of) {
+  PairLoops(const KernelRequest& request, PairRangeOf<Result> range_of) {
     const Shape &a = request.graph.type(request.node.inputs[0]).shape,
                 &b = request.graph.type(request.node.inputs[1]).shape,
                 &y = request.graph.type(request.node.outputs[0]).shape;
@@ -97,12 +97,12 @@ class PairLoops {
 
  private:
   BroadcastLoops loops_;
-  Range<Result> range_;
+  PairRange<Result> range_;
   int64_t length_, step_a_, step_b_, runs_ = 1;
 };
 
 template <typename Result>
-KernelChoice choose_pair(const KernelRequest& request, const char* name, RangeOf<Result> range_of) {
+KernelChoice choose_pair(const KernelRequest& request, const char* name, PairRangeOf<Result> range_of) {
   const PairLoops<Result> loops(request, range_of);
   auto body = [loops](void* const* in, void* const* out, void*) {
     loops.run(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<Result*>(out[0]));
@@ -112,10 +112,9 @@ KernelChoice choose_pair(const KernelRequest& request, const char* name, RangeOf
 
 // Operands of one shape, in whatever layout they share.
 KernelChoice choose_flat_pair(const KernelRequest& request, const LayoutPtr& layout, const char* name,
-                              RangeOf<float> range_of) {
-  const int64_t n = static_cast<int64_t>(
-      bytes_in(request.graph.type(request.node.outputs[0]), layout) / sizeof(float));
-  const Range<float> range = range_of(Steps::both);
+                              PairRangeOf<float> range_of) {
+  const int64_t n = static_cast<int64_t>(bytes_in(request.graph.type(request.node.outputs[0]), layout) / sizeof(float));
+  const PairRange<float> range = range_of(Steps::both);
   auto body = [n, range](void* const* in, void* const* out, void*) {
     const auto *a = static_cast<const float*>(in[0]), *b = static_cast<const float*>(in[1]);
     auto* y = static_cast<float*>(out[0]);
@@ -129,7 +128,7 @@ KernelChoice choose_flat_pair(const KernelRequest& request, const LayoutPtr& lay
 
 // A blocked side wins: the plain one is reordered to it. If f(0, 0) is not 0, padding would not
 // stay 0.
-KernelChoice choose_arithmetic(const KernelRequest& request, const char* name, RangeOf<float> range_of,
+KernelChoice choose_arithmetic(const KernelRequest& request, const char* name, PairRangeOf<float> range_of,
                                bool keeps_zero) {
   const Shape &a = request.graph.type(request.node.inputs[0]).shape,
               &b = request.graph.type(request.node.inputs[1]).shape;
@@ -138,7 +137,7 @@ KernelChoice choose_arithmetic(const KernelRequest& request, const char* name, R
   return choose_flat_pair(request, keeps_zero ? layout : nullptr, name, range_of);
 }
 
-RangeOf<uint8_t> range_of_relation(Relation relation) {
+PairRangeOf<uint8_t> range_of_relation(Relation relation) {
   switch (relation) {
     case Relation::equal: return equal_range;
     case Relation::not_equal: return not_equal_range;

@@ -25,12 +25,10 @@ KernelChoice select_matmul(const CpuDevice& device, const KernelRequest& request
     };
     return uniform_choice(request, nullptr, "cpu:matmul_of_nothing", make_kernel(zeros));
   }
-  const auto pd = matmul_forward(device.engine(), user_scratchpad(),
-                                 matrices_desc(p.count, p.m, p.k, p.transpose_a, a.dtype),
-                                 matrices_desc(p.count, p.k, p.n, p.transpose_b, b.dtype),
-                                 matrices_desc(p.count, p.m, p.n, false, y.dtype));
-  KernelChoice choice =
-      onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS}, {DNNL_ARG_DST});
+  const auto pd = matmul_forward(
+      device.engine(), user_scratchpad(), matrices_desc(p.count, p.m, p.k, p.transpose_a, a.dtype),
+      matrices_desc(p.count, p.k, p.n, p.transpose_b, b.dtype), matrices_desc(p.count, p.m, p.n, false, y.dtype));
+  KernelChoice choice = onednn_choice(device, request, pd, {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS}, {DNNL_ARG_DST});
   choice.input_layouts.assign(2, nullptr);  // the strides above are those of plain values
   choice.output_layouts.assign(1, nullptr);
   return choice;

@@ -262,8 +262,7 @@ KernelChoice choose_norm_gradient(const KernelRequest& request, const char* name
                             norm.has_mean() ? static_cast<float*>(out[norm_gradient::dbias]) : nullptr);
   };
   KernelChoice choice = uniform_choice(request, nullptr, name, make_kernel(body));
-  if (has_weights)
-    choice.scratch_bytes = static_cast<size_t>(norm.parts() * 2 * norm.rows().weights()) * sizeof(float);
+  if (has_weights) choice.scratch_bytes = static_cast<size_t>(norm.parts() * 2 * norm.rows().weights()) * sizeof(float);
   return choice;
 }
 

@@ -9,17 +9,17 @@ namespace troika::cpu {
 namespace {
 
 constexpr int64_t kPartNumbers = 16384;  // that a partial sum reads, about
-constexpr int64_t kSumLanes = 16;
+constexpr int64_t kAxisSumLanes = 16;
 
 // The sum of a run, in lanes that are added up at the end.
 TROIKA_VECTORIZE float sum_run(const float* x, int64_t n) {
-  float lanes[kSumLanes] = {};
+  float lanes[kAxisSumLanes] = {};
   int64_t i = 0;
-  for (; i + kSumLanes <= n; i += kSumLanes)
-    for (int64_t lane = 0; lane < kSumLanes; ++lane) lanes[lane] += x[i + lane];
+  for (; i + kAxisSumLanes <= n; i += kAxisSumLanes)
+    for (int64_t lane = 0; lane < kAxisSumLanes; ++lane) lanes[lane] += x[i + lane];
   float rest = 0;
   for (; i < n; ++i) rest += x[i];
-  for (int64_t half = kSumLanes / 2; half > 0; half /= 2)
+  for (int64_t half = kAxisSumLanes / 2; half > 0; half /= 2)
     for (int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
   return lanes[0] + rest;
 }
@@ -50,8 +50,8 @@ KernelChoice select_sum_axes(const CpuDevice&, const KernelRequest& request) {
     const auto* from = static_cast<const float*>(in[0]);
     auto* const y = static_cast<float*>(out[0]);
     auto* const sums = parts > 1 ? static_cast<float*>(scratch) : y;  // [outer, parts, inner]
-    const int64_t grain = std::max<int64_t>(1, kPartNumbers / std::max<int64_t>(1, std::min(part, runs.length) *
-                                                                                       runs.inner));
+    const int64_t grain =
+        std::max<int64_t>(1, kPartNumbers / std::max<int64_t>(1, std::min(part, runs.length) * runs.inner));
     parallel_for(runs.outer * parts, grain, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
         const int64_t first = k % parts * part;

@@ -13,10 +13,10 @@ constexpr int64_t kSquare = 32;
 // The loops but the two that a square is made of: the output's innermost, and the one over the
 // input's neighbours.
 struct Squares {
-  TransposeLoops outer;      // without these two
-  int64_t outer_to[kMaxRank];  // the output's step of each outer loop
-  int64_t across, across_step;           // the output's innermost loop, and its step in the input
-  int64_t along, along_to;               // the input's innermost loop, and its step in the output
+  TransposeLoops outer;         // without these two
+  int64_t outer_to[kMaxRank];   // the output's step of each outer loop
+  int64_t across, across_step;  // the output's innermost loop, and its step in the input
+  int64_t along, along_to;      // the input's innermost loop, and its step in the output
 };
 
 Squares squares_of(const TransposeLoops& loops) {
@@ -74,8 +74,7 @@ KernelChoice select_transpose(const CpuDevice&, const KernelRequest& request) {
           std::copy_n(from + at, s.across, to + at_to);
           continue;
         }
-        for (int64_t j = 0; j < s.across; j += kSquare)
-          copy_square(from + at, to + at_to, s, k % bands * kSquare, j);
+        for (int64_t j = 0; j < s.across; j += kSquare) copy_square(from + at, to + at_to, s, k % bands * kSquare, j);
       }
     });
   };

@@ -87,10 +87,11 @@ BroadcastLoops loops_of(const KernelRequest& request, size_t second) {
 template <typename T, typename Result, typename F>
 std::unique_ptr<Kernel> make_pair(CudaDevice& device, const KernelRequest& request, size_t second, F f) {
   const int64_t n = output_type(request, 0).shape.elements();
-  return make_kernel(device, [n, f, second, loops = loops_of(request, second)](const Arguments& a, cudaStream_t stream) {
-    pair_kernel<T, Result, F>
-        <<<blocks_for(n), kThreads, 0, stream>>>(a.in<T>(0), a.in<T>(second), a.out<Result>(0), n, loops, f);
-  });
+  return make_kernel(
+      device, [n, f, second, loops = loops_of(request, second)](const Arguments& a, cudaStream_t stream) {
+        pair_kernel<T, Result, F>
+            <<<blocks_for(n), kThreads, 0, stream>>>(a.in<T>(0), a.in<T>(second), a.out<Result>(0), n, loops, f);
+      });
 }
 
 // Operands of one shape are stored as images are.

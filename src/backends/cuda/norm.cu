@@ -186,15 +186,14 @@ KernelChoice choose_norm(CudaDevice& device, const KernelRequest& request, bool 
 KernelChoice choose_norm_gradient(CudaDevice& device, const KernelRequest& request, bool has_mean) {
   const Norm norm(request, has_mean);
   const bool has_weights = request.node.outputs.size() > 1;
-  const int64_t samples = std::max<int64_t>(1, norm.rows / norm.groups),
-                part = (samples + kMostParts - 1) / kMostParts;
+  const int64_t samples = std::max<int64_t>(1, norm.rows / norm.groups), part = (samples + kMostParts - 1) / kMostParts;
   const Parts parts{(samples + part - 1) / part, part};
   auto kernel = with_type(input_type(request, 0).dtype, [&](auto zero) {
     using T = decltype(zero);
     return make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
       const T *const x = a.in<T>(norm_gradient::x), *const dy = a.in<T>(norm_gradient::dy);
-      const float *const inv_std = a.in<float>(norm_gradient::inv_std),
-                  *const mean = weights_in(a, norm_gradient::mean);
+      const float *const inv_std = a.in<float>(norm_gradient::inv_std), *const mean =
+                                                                            weights_in(a, norm_gradient::mean);
       norm_gradient_kernel<T><<<blocks_for(norm.rows, 1), kThreads, 0, stream>>>(
           x, a.in<float>(norm_gradient::weight), inv_std, dy, mean, a.out<T>(norm_gradient::dx), norm);
       if (!has_weights) return;

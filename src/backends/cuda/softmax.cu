@@ -40,8 +40,7 @@ __device__ void each_row(const AxisRows& rows, Body body) {
 }
 
 template <typename T, bool has_warp>
-__global__ void __launch_bounds__(kThreads)
-    softmax_kernel(const T* x, T* y, const __grid_constant__ AxisRows rows) {
+__global__ void __launch_bounds__(kThreads) softmax_kernel(const T* x, T* y, const __grid_constant__ AxisRows rows) {
   each_row<has_warp>(rows, [&](int64_t first, RowLanes l, bool is_row, int64_t) {
     float most = to_float(x[first]);
     for (int64_t i = l.lane; i < rows.length; i += l.lanes) {
@@ -126,8 +125,7 @@ KernelChoice select_softmax(CudaDevice& device, const KernelRequest& request) {
     return make_kernel(device, [rows](const Arguments& a, cudaStream_t stream) {
       if (rows.length == 0) return;
       with_warp(rows, [&](auto has_warp) {
-        softmax_kernel<T, has_warp.value>
-            <<<row_blocks(rows), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), rows);
+        softmax_kernel<T, has_warp.value><<<row_blocks(rows), kThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), rows);
       });
     });
   });

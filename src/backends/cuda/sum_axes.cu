@@ -10,9 +10,9 @@
 namespace troika::cuda {
 namespace {
 
-constexpr int kColumns = 32;                     // neighbouring sums of a block, if there are so many
-constexpr int kLines = kThreads / kColumns;      // threads that share a column
-constexpr int64_t kPartLength = 4096;            // of the middle that one block sums
+constexpr int kColumns = 32;                 // neighbouring sums of a block, if there are so many
+constexpr int kLines = kThreads / kColumns;  // threads that share a column
+constexpr int64_t kPartLength = 4096;        // of the middle that one block sums
 
 // A launch sums `length` rows in parts, and multiplies the results by a factor.
 struct Sums {

@@ -49,10 +49,12 @@ __global__ void __launch_bounds__(kSide* kSideThreads)
       rest /= p.outer.size[k];
     }
     for (int r = first_row; r < kSide; r += kSideThreads)
-      if (j0 + r < p.across && i0 + column < p.along) square[r][column] = x[at + (j0 + r) * p.across_step + i0 + column];
+      if (j0 + r < p.across && i0 + column < p.along)
+        square[r][column] = x[at + (j0 + r) * p.across_step + i0 + column];
     __syncthreads();
     for (int r = first_row; r < kSide; r += kSideThreads)
-      if (i0 + r < p.along && j0 + column < p.across) y[at_to + (i0 + r) * p.along_to + j0 + column] = square[column][r];
+      if (i0 + r < p.along && j0 + column < p.across)
+        y[at_to + (i0 + r) * p.along_to + j0 + column] = square[column][r];
     __syncthreads();
   }
 }
@@ -96,8 +98,7 @@ KernelChoice select_transpose(CudaDevice& device, const KernelRequest& request) 
       }
       const int64_t squares =
           planes.count * ((planes.across + kSide - 1) / kSide) * ((planes.along + kSide - 1) / kSide);
-      squares_kernel<T>
-          <<<blocks_for(squares, 1), kSide * kSideThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), planes);
+      squares_kernel<T><<<blocks_for(squares, 1), kSide * kSideThreads, 0, stream>>>(a.in<T>(0), a.out<T>(0), planes);
     });
   });
   return plain_choice(request, "cuda:own:transpose", std::move(kernel));

@@ -23,8 +23,7 @@ double operand_at(const Node& node, const Array& operand, const std::vector<int6
                         : result_rank - rank;
   int64_t index = 0;
   for (int axis = 0; axis < rank; ++axis)
-    index = index * operand.shape[axis] +
-            (operand.shape[axis] == 1 ? 0 : at[static_cast<size_t>(first + axis)]);
+    index = index * operand.shape[axis] + (operand.shape[axis] == 1 ? 0 : at[static_cast<size_t>(first + axis)]);
   return operand[index];
 }
 

@@ -33,9 +33,7 @@ double abs_slope(const Node&, double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 double exp_of(const Node&, double x) { return std::exp(x); }
 double log_of(const Node&, double x) { return std::log(x); }
 double sqrt_of(const Node&, double x) { return std::sqrt(x); }
-double scale(const Node& node, double x) {
-  return node.attributes.real("factor") * x + node.attributes.real("offset");
-}
+double scale(const Node& node, double x) { return node.attributes.real("factor") * x + node.attributes.real("offset"); }
 
 }  // namespace
 
