@@ -310,8 +310,7 @@ TROIKA_API(troika_status) troika_tensor_argmax(troika_tensor x, int32_t axis,
  * The cross-entropy of each label, f32: of logits x [batch, classes], [batch, steps, classes] or
  * [batch, classes, H, W], and labels of that shape without its classes, of i32, i64 or u8.
  *
- * Result, errors and threads: those of all operations. A label is not checked against the number of
- * classes on GPUs.
+ * Result, errors and threads: those of all operations. The loss of a label that is no class is NaN.
  */
 TROIKA_API(troika_status) troika_tensor_cross_entropy(troika_tensor x, troika_tensor labels,
                                                       troika_tensor *out_tensor,

@@ -324,6 +324,11 @@ TEST_F(OperationsApi, the_cross_entropy_of_each_label) {
     EXPECT_NEAR(losses[0], std::log(3.0), 1e-6);
     EXPECT_NEAR(losses[1], std::log(sum) - 3, 1e-6);
   }
+  const int32_t wrong[] = {-1, 3};
+  const troika_tensor no_classes = keep(make_tensor(TROIKA_DTYPE_I32, {2}, wrong));
+  for (const float loss : numbers_of(result_of(
+           [&](troika_tensor* out) { return troika_tensor_cross_entropy(logits, no_classes, out, &error_); })))
+    EXPECT_TRUE(std::isnan(loss));
   refuse([&](troika_tensor* out) { return troika_tensor_cross_entropy(logits, logits, out, &error_); }, kUnsupported,
          "argument 'labels' is f32, need i32, i64 or u8");
 }

@@ -142,6 +142,7 @@ TROIKA_HANDLE_ARGUMENTS(troika_model)
 TROIKA_HANDLE_ARGUMENTS(troika_trainer)
 TROIKA_HANDLE_ARGUMENTS(troika_pending)
 TROIKA_HANDLE_ARGUMENTS(troika_group)
+TROIKA_HANDLE_ARGUMENTS(troika_gradients)
 #undef TROIKA_HANDLE_ARGUMENTS
 
 // ---- outputs ----

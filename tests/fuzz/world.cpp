@@ -66,9 +66,10 @@ void World::destroy_all(Tape& tape) {
   static constexpr void (*kDestroy[kKinds])(void*) = {
       HandleKind<troika_context>::destroy, HandleKind<troika_tensor>::destroy, HandleKind<troika_dataset>::destroy,
       HandleKind<troika_loader>::destroy,  HandleKind<troika_batch>::destroy,  HandleKind<troika_model>::destroy,
-      HandleKind<troika_trainer>::destroy, HandleKind<troika_pending>::destroy, HandleKind<troika_group>::destroy};
+      HandleKind<troika_trainer>::destroy, HandleKind<troika_pending>::destroy, HandleKind<troika_group>::destroy,
+      HandleKind<troika_gradients>::destroy};
   size_t first = tape.byte();
-  for (size_t i = 0; i < kKinds; ++i, first += 4)  // 4 and 9 have no common factor, so every kind has its turn
+  for (size_t i = 0; i < kKinds; ++i, first += 3)  // 3 and 10 have no common factor, so every kind has its turn
     for (void* handle : handles_[first % kKinds]) kDestroy[first % kKinds](handle);
   for (DLManagedTensor* tensor : managed) tensor->deleter(tensor);
   for (DLManagedTensorVersioned* tensor : managed_versioned) tensor->deleter(tensor);

@@ -15,6 +15,7 @@
 
 extern "C" __attribute__((weak)) decltype(troika_pending_destroy) troika_pending_destroy;
 extern "C" __attribute__((weak)) decltype(troika_group_destroy) troika_group_destroy;
+extern "C" __attribute__((weak)) decltype(troika_gradients_destroy) troika_gradients_destroy;
 
 namespace troika::fuzz {
 
@@ -36,8 +37,9 @@ TROIKA_HANDLE_KIND(model, 5)
 TROIKA_HANDLE_KIND(trainer, 6)
 TROIKA_HANDLE_KIND(pending, 7)
 TROIKA_HANDLE_KIND(group, 8)
+TROIKA_HANDLE_KIND(gradients, 9)
 #undef TROIKA_HANDLE_KIND
-constexpr size_t kKinds = 9;
+constexpr size_t kKinds = 10;
 
 class World;
 

@@ -2,6 +2,7 @@
 // accumulated in double.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
@@ -63,6 +64,10 @@ class CrossEntropy {
     const float scale = static_cast<float>(1.0 / sum);
     for (int64_t c = 0; c < classes; ++c) p[c * step] *= scale;
     if (labels[i] == form_.ignored) return;
+    if (labels[i] < 0 || labels[i] >= classes) {  // trainers refuse it before
+      sums.loss = std::numeric_limits<double>::quiet_NaN();
+      return;
+    }
     const double log_sum = std::log(sum), own = log_sum - (static_cast<double>(row[labels[i] * step]) - most);
     sums.loss += form_.smoothing > 0 ? smoothed(own, log_sum, row, most) : own;
     sums.correct += best == labels[i] && !std::isnan(sum);

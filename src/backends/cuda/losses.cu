@@ -120,7 +120,9 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
     const int32_t label = labels[row];
     if (lane != 0) continue;
     double of_label = 0;
-    if (form.counts(label)) {
+    if (form.counts(label) && (label < 0 || label >= classes)) {
+      of_label = nan("");  // trainers refuse such a label before
+    } else if (form.counts(label)) {
       const double own = log(sum) - (static_cast<double>(x[label * apart]) - most);
       const double mean = log(sum) - sum_of_logits / static_cast<double>(classes);
       of_label = form.smoothing > 0 ? (1 - form.smoothing) * own + form.smoothing * mean : own;

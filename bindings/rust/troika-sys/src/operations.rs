@@ -397,8 +397,8 @@ extern "C" {
 
     /// The cross-entropy of each label, f32: of logits x \[batch, classes\], \[batch, steps,
     /// classes\] or \[batch, classes, H, W\], and labels of that shape without its classes, of i32,
-    /// i64 or u8. Result, errors and threads: those of all operations. A label is not checked
-    /// against the number of classes on GPUs.
+    /// i64 or u8. Result, errors and threads: those of all operations. The loss of a label that is
+    /// no class is NaN.
     pub fn troika_tensor_cross_entropy(
         x: troika_tensor,
         labels: troika_tensor,

@@ -285,8 +285,8 @@ namespace Troika.Native
 
         /// <summary>The cross-entropy of each label, f32: of logits x [batch, classes], [batch,
         /// steps, classes] or [batch, classes, H, W], and labels of that shape without its classes,
-        /// of i32, i64 or u8. Result, errors and threads: those of all operations. A label is not
-        /// checked against the number of classes on GPUs.</summary>
+        /// of i32, i64 or u8. Result, errors and threads: those of all operations. The loss of a
+        /// label that is no class is NaN.</summary>
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern Status troika_tensor_cross_entropy(
             TensorHandle x, TensorHandle labels, out TensorHandle out_tensor,
