@@ -56,10 +56,19 @@ void check_finite(double value, const char* name, const char* function) {
 
 // ---- Operations of one and of two tensors ----
 
+// Attributes are made within the guard: their memory may run out.
+struct Setting {
+  const char* name;
+  double value;
+};
+
 troika_status map(const OpDef& op, const char* function, troika_tensor x, troika_tensor* out_tensor,
-                  troika_error* error, const Attributes& attributes = {}) {
-  return calculate(function, out_tensor, error,
-                   [&](Calculation& c) { return c.run(op, {c.number(x, "x")}, attributes); });
+                  troika_error* error, std::initializer_list<Setting> settings = {}) {
+  return calculate(function, out_tensor, error, [&](Calculation& c) {
+    Attributes attributes;
+    for (const Setting& setting : settings) attributes.set(setting.name, setting.value);
+    return c.run(op, {c.number(x, "x")}, attributes);
+  });
 }
 
 troika_status map_pair(const OpDef& op, const char* function, troika_tensor a, troika_tensor b,

@@ -173,7 +173,13 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
 }
 void* operator new[](size_t bytes) { return operator new(bytes); }
 void* operator new[](size_t bytes, std::align_val_t alignment) { return operator new(bytes, alignment); }
+void* operator new(size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return memalign(static_cast<size_t>(alignment), bytes > 0 ? bytes : 1);
+}
 void* operator new[](size_t bytes, const std::nothrow_t& nothrow) noexcept { return operator new(bytes, nothrow); }
+void* operator new[](size_t bytes, std::align_val_t alignment, const std::nothrow_t& nothrow) noexcept {
+  return operator new(bytes, alignment, nothrow);
+}
 void operator delete(void* memory) noexcept { free(memory); }
 void operator delete(void* memory, size_t) noexcept { free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { free(memory); }
