@@ -9,12 +9,9 @@ namespace troika::api {
 
 Operand Calculation::operand(troika_tensor handle, const std::string& argument) {
   const auto object = object_of(handle, function_, argument.c_str());
-  const DeviceId device = object->tensor->device()->id();
   if (!context_) {
     context_ = object->context;
-    device_ = device;
-  } else if (!(device == device_)) {
-    fail(text("tensors are on ", device_, " and ", device, ", need one device; troika_tensor_to makes a copy"));
+    device_ = object->tensor->device()->id();
   }
   const std::shared_ptr<Tape> tape = object->tape.lock();
   if (tape && tape_ && tape != tape_) fail("tensors belong to two gradients objects, need one");

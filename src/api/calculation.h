@@ -25,8 +25,8 @@ class Calculation {
   // The function's name begins messages.
   explicit Calculation(const char* function) : function_(function) {}
 
-  // Reads a handle. INVALID_ARGUMENT if its tensor is on another device than earlier ones, or on
-  // another tape.
+  // Reads a handle. The device is that of the first. INVALID_ARGUMENT if the tensor belongs to
+  // another tape than earlier ones.
   Operand operand(troika_tensor handle, const std::string& argument);
   // The same for numbers with which ops compute: f32, bf16 or f16.
   Operand number(troika_tensor handle, const std::string& argument);

@@ -7,7 +7,7 @@ namespace troika {
 namespace {
 
 constexpr size_t kMostKept = size_t{256} << 20;  // bytes of freed tensors
-constexpr size_t kMostOps = 4096;                // compiled ops; then all are forgotten
+constexpr size_t kMostOps = 4096;                // compiled
 constexpr uintptr_t kKernelAlignment = 16;       // of a tensor's memory, if a kernel shall read it
 
 OpCall call_of(const OpDef& op, const std::vector<TensorPtr>& inputs, Attributes attributes) {
@@ -34,7 +34,7 @@ TensorType view_type(const OpCall& call) {
 }  // namespace
 
 EagerDevice::EagerDevice(std::shared_ptr<Device> device)
-    : device_(std::move(device)), memory_(std::make_shared<MemoryPool>(device_, kMostKept)) {}
+    : device_(std::move(device)), memory_(std::make_shared<MemoryPool>(device_, kMostKept)), ops_(kMostOps) {}
 
 TensorPtr EagerDevice::create(const TensorType& type) {
   checked_elements(type.shape, "tensor");
@@ -54,13 +54,11 @@ void EagerDevice::check_inputs(const OpDef& op, const std::vector<TensorPtr>& in
                        ", need one device; troika_tensor_to makes a copy on another device"));
 }
 
-CompiledOp& EagerDevice::compiled(OpCall call) {
-  const auto found = ops_.find(call);
-  if (found != ops_.end()) return *found->second;
-  auto made = std::make_unique<CompiledOp>(*device_, call);
-  watch_libraries();
-  if (ops_.size() >= kMostOps) ops_.clear();
-  return *ops_.emplace(std::move(call), std::move(made)).first->second;
+CompiledOp& EagerDevice::compiled(const OpCall& call) {
+  const size_t before = ops_.size();
+  CompiledOp& op = ops_.find(*device_, call);
+  if (before == 0) watch_libraries();
+  return op;
 }
 
 void EagerDevice::launch(CompiledOp& op, const std::vector<TensorPtr>& inputs, const std::vector<void*>& outputs) {
@@ -84,7 +82,7 @@ std::vector<TensorPtr> EagerDevice::run(const OpDef& op, const std::vector<Tenso
   if (op.is_view) return {view_of(inputs.at(0), view_type(call))};
   const std::lock_guard lock(mutex_);
   const BorrowedThread thread(*device_);
-  CompiledOp& compiled_op = compiled(std::move(call));
+  CompiledOp& compiled_op = compiled(call);
   std::vector<TensorPtr> outputs;
   std::vector<void*> addresses;
   for (const TensorType& type : compiled_op.outputs()) {

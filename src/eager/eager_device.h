@@ -4,11 +4,10 @@
 
 #include <memory>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include "device/tensor.h"
-#include "eager/compiled_op.h"
+#include "eager/compiled_ops.h"
 #include "eager/memory_pool.h"
 
 namespace troika {
@@ -34,7 +33,7 @@ class EagerDevice {
   void finish();
 
  private:
-  CompiledOp& compiled(OpCall call);
+  CompiledOp& compiled(const OpCall& call);
   void launch(CompiledOp& op, const std::vector<TensorPtr>& inputs, const std::vector<void*>& outputs);
   void check_inputs(const OpDef& op, const std::vector<TensorPtr>& inputs) const;
 
@@ -42,7 +41,7 @@ class EagerDevice {
   const std::shared_ptr<MemoryPool> memory_;
   const uint32_t generation_ = fork_generation();
   std::mutex mutex_;
-  std::unordered_map<OpCall, std::unique_ptr<CompiledOp>, OpCallHash> ops_;
+  CompiledOps ops_;
 };
 
 }  // namespace troika

@@ -6,9 +6,13 @@
 namespace troika {
 
 ValueId Tape::add(const TensorPtr& tensor, Role role) {
-  const ValueId id = graph_.add_value("", tensor->type(), role);
   tensors_.push_back(tensor);
-  return id;
+  try {
+    return graph_.add_value("", tensor->type(), role);
+  } catch (...) {
+    tensors_.pop_back();
+    throw;
+  }
 }
 
 ValueId Tape::watch(const TensorPtr& tensor) {
@@ -20,12 +24,19 @@ std::vector<TensorPtr> Tape::run(EagerDevice& device, const OpDef& op, const std
                                  std::vector<ValueId> ids, Attributes attributes, ValueId& first) {
   std::vector<TensorPtr> outputs = device.run(op, inputs, attributes);
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i] && ids[i] == kNoValue) ids[i] = add(inputs[i], Role::input);
-  const std::vector<ValueId> made = append_node(graph_, op, "", std::move(ids), std::move(attributes));
-  tensors_.insert(tensors_.end(), outputs.begin(), outputs.end());
-  devices_.push_back(&device);
-  first = made[0];
+  const size_t values = graph_.values().size(), nodes = graph_.nodes().size();
+  try {
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i] && ids[i] == kNoValue) ids[i] = add(inputs[i], Role::input);
+    devices_.push_back(&device);
+    first = append_node(graph_, op, "", std::move(ids), std::move(attributes))[0];
+    tensors_.insert(tensors_.end(), outputs.begin(), outputs.end());
+  } catch (...) {  // the record stays as it was
+    graph_.truncate(values, nodes);
+    tensors_.resize(values);
+    devices_.resize(nodes);
+    throw;
+  }
   return outputs;
 }
 

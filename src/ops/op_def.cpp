@@ -41,9 +41,17 @@ const LowPrecision& OpDef::low() const {
   return none;
 }
 
+namespace {
+
+// As messages name a node: "conv2d 'stem'", or an op alone, which has no name, "conv2d".
+std::string named(const OpDef& op, const std::string& name) {
+  return name.empty() ? std::string(op.name) : text(&op, " '", name, "'");
+}
+
+}  // namespace
+
 void OpInputs::fail(const std::string& message) const {
-  const std::string name = node.name.empty() ? "" : text(" '", node.name, "'");  // an op alone has no name
-  throw Error(Status::invalid_argument, text(node.op, name, ": ", message));
+  throw Error(Status::invalid_argument, text(named(*node.op, node.name), ": ", message));
 }
 
 void OpInputs::need_inputs(size_t least, size_t most) const {
@@ -93,7 +101,7 @@ std::vector<ValueId> append_node(Graph& graph, const OpDef& op, const std::strin
                                  Attributes attributes) {
   Node node{&op, name, std::move(inputs), {}, std::move(attributes)};
   for (TensorType& type : infer_types(graph, node)) {
-    checked_elements(type.shape, text(&op, " '", name, "'"));
+    checked_elements(type.shape, named(op, name));
     node.outputs.push_back(graph.add_value("", std::move(type)));
   }
   return graph.add_node(std::move(node)).outputs;

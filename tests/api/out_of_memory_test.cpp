@@ -108,6 +108,60 @@ std::string text_of(Calls& calls, const char* what, Call&& call) {
   return text;
 }
 
+// Has operations of one and of two operands, of several ops, with a reorder, as a view, in place,
+// and recorded.
+TEST(OutOfMemory, while_tensors_compute_and_have_gradients) {
+  run_flow([](Calls& calls) {
+    Result result;
+    troika_context context = make_context(calls);
+    calls.let_calls_recover();
+    const troika_device cpu = {TROIKA_DEVICE_CPU, 0};
+    std::vector<troika_tensor> made;
+    const auto make = [&](const char* what, const auto& call) {
+      made.push_back(calls.make<troika_tensor>(what, call));
+      return made.back();
+    };
+    const int64_t images[] = {2, 3, 6, 6}, weights[] = {16, 3, 3, 3}, rows[] = {2, -1};
+    troika_tensor x = make("uniform", [&](troika_tensor* out, troika_error* e) {
+      return troika_tensor_uniform(context, cpu, TROIKA_DTYPE_F32, images, 4, -1, 1, 3, out, e);
+    });
+    troika_tensor w = make("normal", [&](troika_tensor* out, troika_error* e) {
+      return troika_tensor_normal(context, cpu, TROIKA_DTYPE_F32, weights, 4, 0, 1, 4, out, e);
+    });
+    auto record = calls.make<troika_gradients>("troika_gradients_create", [&](troika_gradients* out, troika_error* e) {
+      return troika_gradients_create(context, out, e);
+    });
+    calls("watch", [&](troika_error* e) { return troika_gradients_watch(record, w, e); });
+    troika_tensor y = make("conv2d", [&](troika_tensor* out, troika_error* e) {
+      return troika_tensor_conv2d(x, w, nullptr, nullptr, out, e);
+    });
+    y = make("leaky_relu",
+             [&](troika_tensor* out, troika_error* e) { return troika_tensor_leaky_relu(y, 0.1, out, e); });
+    y = make("reshape", [&](troika_tensor* out, troika_error* e) { return troika_tensor_reshape(y, rows, 2, out, e); });
+    troika_tensor norm = make("norm", [&](troika_tensor* out, troika_error* e) { return troika_tensor_norm(y, out, e); });
+    y = make("divide", [&](troika_tensor* out, troika_error* e) { return troika_tensor_divide(y, norm, out, e); });
+    y = make("softmax", [&](troika_tensor* out, troika_error* e) { return troika_tensor_softmax(y, 1, out, e); });
+    y = make("mean", [&](troika_tensor* out, troika_error* e) { return troika_tensor_mean(norm, nullptr, 0, 0, out, e); });
+    troika_tensor gradient = make("compute", [&](troika_tensor* out, troika_error* e) {
+      return troika_gradients_compute(record, y, &w, 1, out, e);
+    });
+    troika_gradients_destroy(record);
+    calls("add_in_place", [&](troika_error* e) { return troika_tensor_add_in_place(w, gradient, -0.5, e); });
+    calls("scale_in_place", [&](troika_error* e) { return troika_tensor_scale_in_place(w, 2, 0.25, e); });
+    std::string numbers(sizeof(float) * 16 * 27, '\0');
+    calls("to_host", [&](troika_error* e) {
+      return troika_tensor_to_host(w, numbers.data(), static_cast<int64_t>(numbers.size()), e);
+    });
+    result.push_back(numbers);
+    result.push_back(text_of(calls, "to_text", [&](char* text, int64_t capacity, int64_t* size, troika_error* e) {
+      return troika_tensor_to_text(norm, text, capacity, size, e);
+    }));
+    for (troika_tensor tensor : made) troika_tensor_destroy(tensor);
+    troika_context_destroy(context);
+    return result;
+  });
+}
+
 TEST(OutOfMemory, while_a_model_is_built_and_filled) {
   run_flow([](Calls& calls) {
     Result result;

@@ -76,7 +76,7 @@ TEST_F(EagerDeviceTest, changes_in_place_also_if_the_kernel_cannot_share_memory)
 
 TEST_F(EagerDeviceTest, reads_memory_at_an_odd_address) {
   std::vector<float> memory(9, 0);
-  if (!is_on_cpu()) GTEST_SKIP() << "memory of the host";
+  if (!is_on_cpu()) GTEST_SKIP() << "the test lends memory of the host, which a GPU does not read";
   float* const odd = memory.data() + 1;
   std::iota(odd, odd + 8, 1.0f);
   const TensorPtr lent = Tensor::borrow(device_.device(), {DType::f32, {8}}, odd, [] {});

@@ -18,31 +18,32 @@ using PairRange = void (*)(const float* a, const float* b, Result* y, int64_t n)
 
 enum class Steps { both, a, b };  // which operands are runs
 
-#define TROIKA_PAIR_RANGES(name, Result, expression)                                          \
-  TROIKA_VECTORIZE void name##_both(const float* a, const float* b, Result* out, int64_t n) { \
-    for (int64_t i = 0; i < n; ++i) {                                                         \
-      const float x = a[i], y = b[i];                                                         \
-      out[i] = expression;                                                                    \
-    }                                                                                         \
-  }                                                                                           \
-  TROIKA_VECTORIZE void name##_a(const float* a, const float* b, Result* out, int64_t n) {    \
-    const float y = *b;                                                                       \
-    for (int64_t i = 0; i < n; ++i) {                                                         \
-      const float x = a[i];                                                                   \
-      out[i] = expression;                                                                    \
-    }                                                                                         \
-  }                                                                                           \
-  TROIKA_VECTORIZE void name##_b(const float* a, const float* b, Result* out, int64_t n) {    \
-    const float x = *a;                                                                       \
-    for (int64_t i = 0; i < n; ++i) {                                                         \
-      const float y = b[i];                                                                   \
-      out[i] = expression;                                                                    \
-    }                                                                                         \
-  }                                                                                           \
-  PairRange<Result> name##_range(Steps steps) {                                               \
-    return steps == Steps::both ? name##_both : steps == Steps::a ? name##_a : name##_b;      \
+#define TROIKA_PAIR_RANGES(name, Result, expression)                                                \
+  TROIKA_VECTORIZE void name##_both(const float* a, const float* b, Result* out, int64_t n) {       \
+    for (int64_t i = 0; i < n; ++i) {                                                               \
+      [[maybe_unused]] const float x = a[i], y = b[i];                                              \
+      out[i] = expression;                                                                          \
+    }                                                                                               \
+  }                                                                                                 \
+  TROIKA_VECTORIZE void name##_a(const float* a, const float* b, Result* out, int64_t n) {          \
+    [[maybe_unused]] const float y = *b;                                                            \
+    for (int64_t i = 0; i < n; ++i) {                                                               \
+      const float x = a[i];                                                                         \
+      out[i] = expression;                                                                          \
+    }                                                                                               \
+  }                                                                                                 \
+  TROIKA_VECTORIZE void name##_b(const float* a, const float* b, Result* out, int64_t n) {          \
+    const float x = *a;                                                                             \
+    for (int64_t i = 0; i < n; ++i) {                                                               \
+      [[maybe_unused]] const float y = b[i];                                                        \
+      out[i] = expression;                                                                          \
+    }                                                                                               \
+  }                                                                                                 \
+  PairRange<Result> name##_range(Steps steps) {                                                     \
+    return steps == Steps::both ? name##_both : steps == Steps::a ? name##_a : name##_b;            \
   }
 
+TROIKA_PAIR_RANGES(first, float, x)
 TROIKA_PAIR_RANGES(add, float, x + y)
 TROIKA_PAIR_RANGES(subtract, float, x - y)
 TROIKA_PAIR_RANGES(multiply, float, x* y)
@@ -62,9 +63,10 @@ using PairRangeOf = PairRange<Result> (*)(Steps);
 template <typename Result>
 class PairLoops {
  public:
-  PairLoops(const KernelRequest& request, PairRangeOf<Result> range_of) {
+  // `second` is the place of operand b among the inputs.
+  PairLoops(const KernelRequest& request, size_t second, PairRangeOf<Result> range_of) {
     const Shape &a = request.graph.type(request.node.inputs[0]).shape,
-                &b = request.graph.type(request.node.inputs[1]).shape,
+                &b = request.graph.type(request.node.inputs[second]).shape,
                 &y = request.graph.type(request.node.outputs[0]).shape;
     loops_ = broadcast_loops(aligned_shape(request.node, a, y.rank()), aligned_shape(request.node, b, y.rank()), y);
     const int inner = loops_.count - 1;
@@ -102,10 +104,11 @@ class PairLoops {
 };
 
 template <typename Result>
-KernelChoice choose_pair(const KernelRequest& request, const char* name, PairRangeOf<Result> range_of) {
-  const PairLoops<Result> loops(request, range_of);
-  auto body = [loops](void* const* in, void* const* out, void*) {
-    loops.run(static_cast<const float*>(in[0]), static_cast<const float*>(in[1]), static_cast<Result*>(out[0]));
+KernelChoice choose_pair(const KernelRequest& request, const char* name, PairRangeOf<Result> range_of,
+                         size_t second = 1) {
+  const PairLoops<Result> loops(request, second, range_of);
+  auto body = [loops, second](void* const* in, void* const* out, void*) {
+    loops.run(static_cast<const float*>(in[0]), static_cast<const float*>(in[second]), static_cast<Result*>(out[0]));
   };
   return uniform_choice(request, nullptr, name, make_kernel(body));
 }
@@ -172,33 +175,9 @@ KernelChoice select_compare(const CpuDevice&, const KernelRequest& request) {
                               range_of_relation(relation_named(request.node.attributes.word("relation"))));
 }
 
+// A pair of x and x, of which the second is not used.
 KernelChoice select_expand(const CpuDevice&, const KernelRequest& request) {
-  const Shape &x = request.graph.type(request.node.inputs[0]).shape,
-              &y = request.graph.type(request.node.outputs[0]).shape;
-  const Shape aligned = aligned_shape(request.node, x, y.rank());
-  const BroadcastLoops loops = broadcast_loops(aligned, aligned, y);
-  const int64_t length = loops.size[loops.count - 1];
-  const bool steps = loops.a[loops.count - 1] != 0;
-  const int64_t runs = y.elements() / std::max<int64_t>(1, length);
-  auto body = [=](void* const* in, void* const* out, void*) {
-    const auto* from = static_cast<const float*>(in[0]);
-    auto* to = static_cast<float*>(out[0]);
-    parallel_for(runs, std::max<int64_t>(1, kArithmeticGrain / std::max<int64_t>(1, length)),
-                 [&](int64_t begin, int64_t end) {
-                   for (int64_t run = begin; run < end; ++run) {
-                     int64_t rest = run, at = 0;
-                     for (int i = loops.count - 2; i >= 0; --i) {
-                       at += rest % loops.size[i] * loops.a[i];
-                       rest /= loops.size[i];
-                     }
-                     if (steps)
-                       std::copy_n(from + at, length, to + run * length);
-                     else
-                       std::fill_n(to + run * length, length, from[at]);
-                   }
-                 });
-  };
-  return uniform_choice(request, nullptr, "cpu:expand", make_kernel(body));
+  return choose_pair<float>(request, "cpu:expand", first_range, 0);
 }
 
 }  // namespace troika::cpu

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/sum_run.h"
 #include "backends/cpu/threads.h"
 
 namespace troika::cpu {
@@ -12,17 +13,6 @@ namespace {
 constexpr int64_t kNormGrain = 16384;  // numbers a thread at least
 constexpr int64_t kNormLanes = 16;
 constexpr int64_t kPartRows = 64;  // whose gradients of a weight are added up before those of others
-
-TROIKA_VECTORIZE float sum_of(const float* x, int64_t n) {
-  float lanes[kNormLanes] = {};
-  int64_t i = 0;
-  for (; i + kNormLanes <= n; i += kNormLanes)
-    for (int64_t lane = 0; lane < kNormLanes; ++lane) lanes[lane] += x[i + lane];
-  float sum = 0;
-  for (; i < n; ++i) sum += x[i];
-  for (int64_t lane = 0; lane < kNormLanes; ++lane) sum += lanes[lane];
-  return sum;
-}
 
 // The sum of (x - mean)^2.
 TROIKA_VECTORIZE float square_sum_of(const float* x, float mean, int64_t n) {
@@ -136,7 +126,7 @@ class Norm {
       const float* const x = static_cast<const float*>(in[norm::x]) + r * rows_.length;
       float* const y = static_cast<float*>(out[norm::y]) + r * rows_.length;
       const auto n = static_cast<float>(rows_.length);
-      const float mean = has_mean_ ? sum_of(x, rows_.length) / n : 0;
+      const float mean = has_mean_ ? sum_run(x, rows_.length) / n : 0;
       const double variance = square_sum_of(x, mean, rows_.length) / n;
       const auto inv_std = static_cast<float>(1 / std::sqrt(variance + eps_));
       static_cast<float*>(out[norm::inv_std])[r] = inv_std;

@@ -3,26 +3,13 @@
 #include "ops/sum_axes.h"
 
 #include "backends/cpu/kernels.h"
+#include "backends/cpu/sum_run.h"
 #include "backends/cpu/threads.h"
 
 namespace troika::cpu {
 namespace {
 
 constexpr int64_t kPartNumbers = 16384;  // that a partial sum reads, about
-constexpr int64_t kAxisSumLanes = 16;
-
-// The sum of a run, in lanes that are added up at the end.
-TROIKA_VECTORIZE float sum_run(const float* x, int64_t n) {
-  float lanes[kAxisSumLanes] = {};
-  int64_t i = 0;
-  for (; i + kAxisSumLanes <= n; i += kAxisSumLanes)
-    for (int64_t lane = 0; lane < kAxisSumLanes; ++lane) lanes[lane] += x[i + lane];
-  float rest = 0;
-  for (; i < n; ++i) rest += x[i];
-  for (int64_t half = kAxisSumLanes / 2; half > 0; half /= 2)
-    for (int64_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-  return lanes[0] + rest;
-}
 
 TROIKA_VECTORIZE void add_run(const float* x, float* sums, int64_t n) {
   for (int64_t i = 0; i < n; ++i) sums[i] += x[i];
