@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "support/test_context.h"
 #include "support/test_device.h"
 
 namespace troika {
@@ -15,7 +16,7 @@ OpCall scale_call(double factor, int64_t n = 4) {
 }
 
 TEST(CompiledOps, finds_an_op_again_by_settings_and_types) {
-  const auto device = BackendRegistry::create()->open(test_device(), {});
+  const auto device = BackendRegistry::create(test_backends())->open(test_device(), {});
   const BorrowedThread thread(*device);
   CompiledOps ops(10);
   CompiledOp* const first = &ops.find(*device, scale_call(2));
@@ -26,7 +27,7 @@ TEST(CompiledOps, finds_an_op_again_by_settings_and_types) {
 }
 
 TEST(CompiledOps, forgets_those_that_were_not_used_for_longest) {
-  const auto device = BackendRegistry::create()->open(test_device(), {});
+  const auto device = BackendRegistry::create(test_backends())->open(test_device(), {});
   const BorrowedThread thread(*device);
   CompiledOps ops(3);
   CompiledOp* const kept = &ops.find(*device, scale_call(1));

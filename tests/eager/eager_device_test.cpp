@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 
+#include "support/test_context.h"
 #include "support/test_device.h"
 #include "support/throws.h"
 
@@ -27,7 +28,7 @@ class EagerDeviceTest : public ::testing::Test {
     return numbers;
   }
 
-  EagerDevice device_{BackendRegistry::create()->open(test_device(), {2, {}, false})};
+  EagerDevice device_{BackendRegistry::create(test_backends())->open(test_device(), {2, {}, false})};
 };
 
 TEST_F(EagerDeviceTest, runs_an_op_again_with_other_numbers_and_shapes) {

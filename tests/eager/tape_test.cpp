@@ -6,6 +6,7 @@
 #include <cmath>
 #include <random>
 
+#include "support/test_context.h"
 #include "support/test_device.h"
 #include "support/test_seed.h"
 #include "support/throws.h"
@@ -89,7 +90,7 @@ class TapeTest : public ::testing::Test {
     }
   }
 
-  EagerDevice device_{BackendRegistry::create()->open(test_device(), {2, {}, false})};
+  EagerDevice device_{BackendRegistry::create(test_backends())->open(test_device(), {2, {}, false})};
   std::mt19937 random_{static_cast<unsigned>(test_seed())};
 };
 
