@@ -6,7 +6,6 @@
 #include <sstream>
 #include <utility>
 
-#include "cli/precision.h"
 #include "cli/run_file.h"
 #include "cli/text.h"
 #include "cli/weights.h"
@@ -49,7 +48,6 @@ void add_evaluated_options(const Command& command, EvaluatedRun& options) {
   add_data_options(command, options.data, false);
   command.option("--device,--devices", options.devices, "Where to run, such as cpu:0");
   command.option("--batch", options.batch, "Samples a batch");
-  command.option("--precision", options.precision, kPrecisionHelp);
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
 }
 
@@ -83,7 +81,7 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   take("--limit-test", options.data.limit_test, run.data.limit_test);
   take("--model", options.model, run.model);
   take("--batch", options.batch, run.batch);
-  take("--precision", options.precision, run.precision);
+  options.precision = run.precision;
   if (options.weights.empty()) options.weights = weights_of(run, folder);
 }
 

@@ -64,6 +64,7 @@ int predict(const Command& command, PredictArguments& arguments) {
   if (arguments.count < 0) refuse_value("--count", arguments.count, "at least 1, or 0 for all");
   const Context context = create_context(options.threads);
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
+  if (devices.size() != 1) refuse_value("--devices", options.devices, "one device, such as cpu:0");
   const Samples samples = open_samples(context, options.data, arguments.split == "test" ? Split::test : Split::train);
   if (samples.is_text()) throw Failure("predict is for images, '" + options.data.directory + "' is a text");
   const Model model = open_evaluated(context, options, samples.info);

@@ -65,8 +65,11 @@ def predict_agrees_with_the_evaluation(folder):
                                                     "--limit-test", 70)] == [row["class1"] for row in rows]
     for option, value, rest in (("--top", 11, "is 11; give 1 to 10"), ("--top", 0, "is 0; give 1 to 10"),
                                 ("--first", 70, "is 70; give less than 70, the number of samples"),
-                                ("--split", "all", "is 'all'; give test or train")):
+                                ("--split", "all", "is 'all'; give test or train"),
+                                ("--devices", "cpu:0,cpu:1", "is 'cpu:0,cpu:1'; give one device, such as cpu:0")):
         assert refuse("predict", out, option, value) == f"troika: {option} {rest}"
+    # Predictions are computed in f32.
+    assert refuse("predict", out, "--precision", "bf16").startswith("troika: predict has no option '--precision'")
 
 
 def compare_draws_the_curves_of_several_runs(folder):
