@@ -77,8 +77,8 @@ int predict(const Command& command, PredictArguments& arguments) {
     refuse_value("--first", arguments.first,
                  formatted("less than %lld, the number of samples", static_cast<long long>(samples.info.n)));
 
-  const int64_t end =
-      arguments.count > 0 ? std::min(samples.info.n, arguments.first + arguments.count) : samples.info.n;
+  const int64_t rest = samples.info.n - arguments.first;
+  const int64_t end = arguments.first + (arguments.count > 0 ? std::min(arguments.count, rest) : rest);
   std::string text = csv_header(arguments.top);
   const Loader loader = create_loader(samples, options.batch, false, 0);
   std::vector<float> outputs;

@@ -58,6 +58,7 @@ def predict_agrees_with_the_evaluation(folder):
     assert abs(right / 70 - float(rows_of(out)[-1]["test_accuracy"])) < 1e-6, right
     some = predictions_of(out, "--first", 40, "--count", 5, "--top", 2)
     assert some == [{key: rows[40 + i][key] for key in some[0]} for i in range(5)], some
+    assert [row["row"] for row in predictions_of(out, "--first", 68, "--count", 2 ** 63 - 1)] == ["68", "69"]
     run("predict", out, "--csv", folder / "all.csv", "--top", 10)
     assert list(csv.DictReader((folder / "all.csv").open(encoding="utf-8"))) == rows
     assert len(predictions_of(out, "--split", "train")) == 400
