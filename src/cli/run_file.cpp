@@ -2,6 +2,7 @@
 #include "cli/run_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/closest.h"
@@ -110,6 +111,26 @@ EpochSums parse_sums(const SavedObject& source) {
   return sums;
 }
 
+bool is_given(const Command& command, const char* name) {
+  return command.was_given((std::string("--") + name).c_str());
+}
+
+// Some options of run.json follow from others. If the command line has others, they follow from
+// those instead.
+void follow_command_line(const Command& command, const Json& run, TrainOptions& options) {
+  if (is_given(command, "data")) options.data.synthetic = 0;
+  if (is_given(command, "synthetic")) options.data.directory.clear();
+  const auto has_another = [&](const char* name, const auto& value) {
+    return is_given(command, name) && run.contains(name) && run[name] != Json(value);
+  };
+  if (has_another("optimizer", options.optimizer.name) && !is_given(command, "lr"))
+    options.optimizer.learning_rate = NAN;
+  ScheduleOptions& schedule = options.schedule;
+  if (has_another("epochs", options.epochs) && !is_given(command, "schedule-period") && ends_with_period(schedule) &&
+      run["epochs"] == Json(schedule.period))
+    schedule.period = 0;
+}
+
 Json parse_run(const RunFolder& folder) {
   if (!std::filesystem::exists(folder.options()))
     throw Failure("'" + text_of(folder.path) + "' is not a run folder: it has no run.json; begin one with --out");
@@ -133,7 +154,7 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
                     "; leave it out, or begin a new run with --out");
   });
   visit_movable(options, [&](const char* name, auto& field) {
-    if (!command.was_given((std::string("--") + name).c_str())) saved.read(name, field);
+    if (!is_given(command, name)) saved.read(name, field);
   });
   int epochs = 0;  // that the run was to have so far
   saved.read("epochs", epochs);
@@ -153,7 +174,7 @@ void read_config(const Command& command, TrainOptions& options, const std::files
   std::vector<std::string> names = {"dataset", "last_stop"};  // of the run, not of its options
   const auto read = [&](const char* name, auto& field) {
     names.emplace_back(name);
-    if (saved.has(name) && !command.was_given((std::string("--") + name).c_str())) saved.read(name, field);
+    if (saved.has(name) && !is_given(command, name)) saved.read(name, field);
   };
   visit_fixed(options, read);
   visit_movable(options, read);
@@ -161,6 +182,7 @@ void read_config(const Command& command, TrainOptions& options, const std::files
     if (std::find(names.begin(), names.end(), entry.key()) == names.end())
       throw Failure("'" + text_of(file) + "' has '" + entry.key() + "', train has no such option" +
                     did_you_mean(entry.key(), names));
+  follow_command_line(command, parsed, options);
 }
 
 TrainOptions read_run_options(const RunFolder& folder) {

@@ -254,6 +254,13 @@ def a_run_begins_with_the_options_of_another(folder):
     same_files(first, again, "weights.safetensors", "checkpoint.safetensors", "run.json")
     run("train", "--config", first / "run.json", "--seed", 8, "--epochs", 1, "--out", changed, "--progress", "off")
     assert json.loads((changed / "run.json").read_text())["seed"] == 8
+    # What follows from other options follows from those of the command line.
+    run("train", *SMALL[:2], "--synthetic", 100, "--schedule", "cosine", "--epochs", 2, "--lr", 0.05, "--out", folder / "cosine", "--progress", "off")
+    run("train", "--config", folder / "cosine" / "run.json", "--epochs", 3, "--optimizer", "adam", "--out", folder / "longer", "--progress", "off")
+    options = json.loads((folder / "longer" / "run.json").read_text())
+    assert options["schedule-period"] == 3 and options["lr"] == 0.001, options
+    line = refuse("train", "--config", folder / "cosine" / "run.json", "--data", folder / "none", "--out", folder / "none")
+    assert "none" in line and not (folder / "none").exists(), line
     (folder / "part.json").write_text('{"model": "mlp", "synthetic": 100, "epochs": 1}')
     run("train", "--config", folder / "part.json", "--out", folder / "part", "--progress", "off")
     for text, rest in (('{"epoch": 1}', "has 'epoch', train has no such option; did you mean 'epochs'"),
