@@ -61,10 +61,15 @@ bool is_a(const Json& value) {
   return value.is_number_integer() && Json(value.get<T>()) == value;
 }
 
+constexpr const char* kMendRun = "mend it, or begin a new run with --out";
+constexpr const char* kMendConfig = "mend it, or give the run.json of a run";
+
 // An object of run.json, whose fields must exist and have the right type.
 class SavedObject {
  public:
-  SavedObject(const Json& object, const std::filesystem::path& file) : object_(object), file_(file) {
+  // Messages end with `advice`.
+  SavedObject(const Json& object, const std::filesystem::path& file, const char* advice = kMendRun)
+      : object_(object), file_(file), advice_(advice) {
     if (!object.is_object()) fail("is no JSON object");
   }
 
@@ -74,7 +79,7 @@ class SavedObject {
   SavedObject inner(const std::string& name) const {
     const Json& found = object_.at(name);
     if (!found.is_object()) fail("has '" + name + "' " + printed(found) + ", need an object");
-    SavedObject out(found, file_);
+    SavedObject out(found, file_, advice_);
     out.prefix_ = name + ".";
     return out;
   }
@@ -91,11 +96,12 @@ class SavedObject {
   static std::string printed(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
   [[noreturn]] void fail(const std::string& why) const {
-    throw Failure("'" + text_of(file_) + "' " + why + "; mend it, or begin a new run with --out");
+    throw Failure("'" + text_of(file_) + "' " + why + "; " + advice_);
   }
 
   const Json& object_;
   const std::filesystem::path& file_;
+  const char* const advice_;
   std::string prefix_;  // of its fields' names in messages
 };
 
@@ -170,7 +176,7 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
 
 void read_config(const Command& command, TrainOptions& options, const std::filesystem::path& file) {
   const Json parsed = Json::parse(read_file(file), nullptr, false);
-  const SavedObject saved(parsed, file);
+  const SavedObject saved(parsed, file, kMendConfig);
   std::vector<std::string> names = {"dataset", "last_stop"};  // of the run, not of its options
   const auto read = [&](const char* name, auto& field) {
     names.emplace_back(name);

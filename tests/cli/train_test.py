@@ -264,7 +264,8 @@ def a_run_begins_with_the_options_of_another(folder):
     (folder / "part.json").write_text('{"model": "mlp", "synthetic": 100, "epochs": 1}')
     run("train", "--config", folder / "part.json", "--out", folder / "part", "--progress", "off")
     for text, rest in (('{"epoch": 1}', "has 'epoch', train has no such option; did you mean 'epochs'"),
-                       ('{"epochs": "many"}', "has 'epochs' \"many\", need a whole number"), ("[]", "is no JSON object")):
+                       ('{"epochs": "many"}', "has 'epochs' \"many\", need a whole number; mend it, or give the run.json of a run"),
+                       ("[]", "is no JSON object; mend it, or give the run.json of a run")):
         (folder / "wrong.json").write_text(text)
         assert rest in refuse("train", "--config", folder / "wrong.json", "--out", folder / "none")
 
