@@ -139,7 +139,8 @@ void follow_command_line(const Command& command, const Json& run, TrainOptions& 
 
 Json parse_run(const RunFolder& folder) {
   if (!std::filesystem::exists(folder.options()))
-    throw Failure("'" + text_of(folder.path) + "' is not a run folder: it has no run.json; begin one with --out");
+    throw Failure("'" + text_of(folder.path) +
+                  "' is not a run folder: it has no run.json; begin one with: troika train --out RUN");
   Json parsed = Json::parse(read_file(folder.options()), nullptr, false);  // no JSON is no object either
   add_newer_options(parsed);
   return parsed;
