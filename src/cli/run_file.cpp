@@ -36,7 +36,9 @@ void add_newer_options(Json& run) {
   visit_movable(defaults, add);
 }
 
-std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string shown(const Json& value) {
+  return value.is_string() && value != "" ? value.get<std::string>() : value.dump();
+}
 
 Json print_sums(const EpochSums& sums) {
   return {{"step", sums.step},       {"samples", sums.samples}, {"labels", sums.labels},

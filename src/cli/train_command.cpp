@@ -23,12 +23,17 @@ struct TrainArguments {
   double progress_seconds = 60;
 };
 
+// Returns a path that means the same in any folder, for run.json. Empty: there is none.
+std::string whole_path(const std::string& path) {
+  return path.empty() ? path : text_of(std::filesystem::absolute(path_of(path)));
+}
+
 // Refuses values that the library cannot know, and fills in those that follow from other options.
 void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
   check_end(options.end);
-  if (!options.weights.empty()) options.weights = text_of(std::filesystem::absolute(path_of(options.weights)));
+  options.weights = whole_path(options.weights);
   complete_optimizer(options.optimizer);
   complete_schedule(options.schedule, options.epochs);
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
@@ -36,8 +41,7 @@ void complete(TrainOptions& options) {
   if (options.log_every < 0) refuse_value("--log-every", options.log_every, "at least 1, or 0 for no lines");
   check_recompute(options.recompute);
   complete_tensorboard(options.tensorboard);
-  if (options.data.synthetic == 0)
-    options.data.directory = text_of(std::filesystem::absolute(path_of(options.data.resolved_directory())));
+  if (options.data.synthetic == 0) options.data.directory = whole_path(options.data.resolved_directory());
 }
 
 // Locks the folder for this process if no other process trains in it, and refuses to destroy an
@@ -76,6 +80,7 @@ int train(const Command& command, TrainArguments& arguments) {
   FolderLock lock;
   if (job.leads() && std::filesystem::exists(folder.options())) claim(lock, folder, is_resumed);
   RunRecord begun;
+  options.weights = whole_path(options.weights);
   if (is_resumed) begun = read_run(command, options, folder);
   if (!is_resumed && !arguments.config.empty()) read_config(command, options, path_of(arguments.config));
   complete(options);

@@ -216,7 +216,10 @@ def a_run_begins_from_weights_and_freezes_some(folder):
     weights.unlink()
     run("train", "--resume", folder / "tuned", "--epochs", 2, "--progress", "off")
     assert parameters_of(folder / "tuned" / "weights.safetensors")["fc1.weight"] == before["fc1.weight"]
-    assert "--weights" not in run("train", "--resume", folder / "tuned", "--epochs", 2)
+    assert refuse("train", "--resume", folder / "tuned", "--epochs", 3, "--weights", folder / "other") == \
+        f"troika: --weights {folder / 'other'} contradicts the run, which has {weights}; leave it out, or begin a new run with --out"
+    run("train", "--resume", folder / "tuned", "--epochs", 3, "--weights", weights, "--progress", "off")  # as a launcher does
+    assert "contradicts the run, which has \"\"; " in refuse("train", "--resume", folder / "same", "--strip-prefix", "a.", "--weights", weights)
     line = refuse("train", *MLP, "--lr", 0.1, "--freeze", "fc9*", "--out", folder / "none")
     assert "fc9*" in line, line
     assert refuse("train", *MLP, "--freeze", "fc1.*", "--train-only", "fc2.*", "--out", folder / "none") == \
