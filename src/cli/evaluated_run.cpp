@@ -57,12 +57,14 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   if (options.run.empty()) {
     if (options.weights.empty() || options.model.empty())
       throw Failure("no weights; give the folder of a run, or --weights FILE and --model NAME");
-    const RunFolder folder{path_of(options.weights).parent_path()};
+    const std::filesystem::path parent = path_of(options.weights).parent_path();
+    const RunFolder folder{parent.empty() ? std::filesystem::path(".") : parent};
     if (!std::filesystem::exists(folder.options())) return;
     const std::string differences = other_preparation(options.data, read_run_options(folder).data);
     if (!differences.empty())
       std::cerr << "troika: note: the run of these weights has" << differences
-                << "; evaluate it as it is with: troika evaluate " << text_of(folder.path) << "\n";
+                << "; take the run as it is with: troika " << command.words().front() << " " << text_of(folder.path)
+                << "\n";
     return;
   }
   const RunFolder folder{path_of(options.run)};

@@ -277,10 +277,12 @@ def evaluate_takes_a_run_as_it_is(folder):
     assert run("evaluate", "--weights", out).startswith(expected)
     assert not run("evaluate", out, "--weights", out / "weights.safetensors").startswith(expected), "the averages differ"
     assert "  20 samples" in run("evaluate", out, "--limit-test", 20)
-    finished = subprocess.run([TOOL, "evaluate", "--weights", out / "average.safetensors", "--model", "mlp", "--synthetic", "200",
-                               "--resize", "20"], text=True, capture_output=True, timeout=TIME_LIMIT_S, check=True)
-    assert finished.stderr == f"troika: note: the run of these weights has --mean 0.3 --std 0.5; " \
-        f"evaluate it as it is with: troika evaluate {out}\n", finished.stderr
+    for command in ("evaluate", "predict"):  # also in the run's own folder
+        finished = subprocess.run([pathlib.Path(TOOL).resolve(), command, "--weights", "average.safetensors", "--model", "mlp",
+                                   "--synthetic", "200", "--resize", "20"], text=True, capture_output=True, timeout=TIME_LIMIT_S,
+                                  check=True, cwd=out)
+        assert finished.stderr == f"troika: note: the run of these weights has --mean 0.3 --std 0.5; " \
+            f"take the run as it is with: troika {command} .\n", finished.stderr
     assert refuse("evaluate") == "troika: no weights; give the folder of a run, or --weights FILE and --model NAME"
     assert "is not a run folder: it has no run.json; begin one with: troika train --out RUN" in refuse("evaluate", folder)
     (out / "average.safetensors").unlink()
