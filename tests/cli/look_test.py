@@ -38,6 +38,10 @@ def model_lists_every_layer(folder):
 def model_opens_a_file(folder):
     run("train", *SMALL, "--epochs", 1, "--out", folder / "run", "--progress", "off")
     assert run("model", folder / "run" / "weights.safetensors").splitlines()[1:] == run("model", "mlp").splitlines()[1:]
+    for option in ("--classes", "--size"):
+        file = folder / "run" / "weights.safetensors"
+        assert refuse("model", file, option, 12) == \
+            f"troika: {option} is for the model of a name, '{file}' is a file; leave it out"
 
 
 def predictions_of(*arguments):
