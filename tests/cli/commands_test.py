@@ -77,7 +77,7 @@ def a_mistyped_word_is_guessed(folder):
         assert refuse(*words) == f"troika: {words[0]} has no option '{typed}'; did you mean '{meant}'; see 'troika {words[0]} --help'"
     assert refuse("trian") == "troika: there is no command 'trian'; did you mean 'train'; see 'troika --help'"
     assert refuse("plan", "--model", "mlp", "mlp") == "troika: plan takes no argument 'mlp'; see 'troika plan --help'"
-    for typed, meant in (("ResNet50", "resnet50"), ("lenet", "d2l_lenet"), ("resnet-18", "resnet18")):
+    for typed, meant in (("ResNet50", "resnet50"), ("lenet", "d2l_lenet"), ("resnet-18", "resnet18"), ("resnet", "resnet18")):
         for command in (["train", "--out", folder / "run", "--synthetic", 10], ["bench"], ["plan"]):
             line = refuse(*command, "--model", typed)
             assert line.startswith(f"troika: --model is '{typed}'; did you mean '{meant}'; there are d2l_lenet, "), line
