@@ -128,6 +128,11 @@ def a_closed_terminal_saves_a_checkpoint(folder):
     assert json.loads(rest.splitlines()[-1])["event"] == "stopped", rest
     assert errors == ANSWER + "\n", errors
     assert (out / "checkpoint.safetensors").exists()
+    terminal = Terminal(80, "train", *LONG, "--epochs", 50, "--out", folder / "closed")
+    terminal.read_until("train [")
+    os.close(terminal.end)
+    assert terminal.process.wait(TIME_LIMIT_S) == 128 + signal.SIGHUP
+    assert (folder / "closed" / "checkpoint.safetensors").exists()
 
 
 def a_run_under_nohup_outlives_its_terminal(folder):
