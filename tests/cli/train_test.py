@@ -133,6 +133,8 @@ def a_text_trains_char_lstm_the_same_on_one_device_and_two(folder):
                 assert abs(float(row[name]) - epoch[name]) < 1e-4, (row, epoch)
         losses.append([epoch["loss"] for epoch in epochs])
         assert epochs[-1]["test_perplexity"] < 20, epochs  # of 256 bytes; from their frequencies alone: about 24
+        lowest = min(epochs, key=lambda epoch: epoch["test_loss"])
+        assert f"; lowest test loss {lowest['test_loss']:.4f} in epoch {lowest['epoch']}; weights in " in events[-1]["message"], events[-1]
     assert max(abs(a - b) for a, b in zip(*losses)) < 1e-3, losses
     run("train", "--resume", out, "--epochs", 4, "--progress", "off")  # reads the rows again
     assert rows_of(out, [*COLUMNS, "train_perplexity", "test_perplexity"])[:3] == rows
@@ -282,7 +284,7 @@ def a_run_ends_at_its_target_or_without_progress(folder):
     seconds = sum(float(row["seconds"]) for row in rows)
     assert abs(float(rows[-1]["training_seconds"]) - seconds) < 0.001 * len(rows), rows
     last = text.splitlines()[-1]
-    assert re.fullmatch(rf"trained to epoch {len(rows)} in \d:\d\d \(\d+\.\d s an epoch\) on cpu:0: the test has the accuracy 0.8 after "
+    assert re.fullmatch(rf"trained to epoch {len(rows)} in \d:\d\d \(\d+\.\d s an epoch\) on cpu:0: the test accuracy has reached 0.8 after "
                         rf"\d+\.\d s of training; test accuracy {float(rows[-1]['test_accuracy']):.4f}; weights in .*", last), last
     told = run("train", "--resume", out)
     assert "nothing to do" in told and "give another --target-accuracy or --early-stop to go on" in told, told
@@ -291,6 +293,7 @@ def a_run_ends_at_its_target_or_without_progress(folder):
     stuck = folder / "stuck"
     text = run("train", *base[:-4], "--lr", 0, "--epochs", 20, "--early-stop", 3, "--out", stuck)
     assert len(rows_of(stuck)) == 4 and ": no better test since epoch 1; " in text, text
+    assert ", best " not in text, text  # the last epoch is as good
     for option, value in (("--target-accuracy", 2), ("--early-stop", -1)):
         assert f"{option} is {value}" in refuse("train", *base, option, value, "--out", folder / "none")
 
