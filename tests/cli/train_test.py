@@ -61,7 +61,7 @@ def charts_have_room_for_any_list_of_devices(folder):
         out = folder / name
         run("train", "--model", "mlp", "--synthetic", 64, "--batch", 32, "--epochs", 2, "--devices", ",".join(devices), *mesh,
             "--lr", 0.1, "--out", out, "--progress", "off")
-        best = max(rows_of(out), key=lambda row: float(row["test_accuracy"]))
+        best = max(rows_of(out), key=lambda row: (float(row["test_accuracy"]), -float(row["test_loss"])))
         least = min(rows_of(out), key=lambda row: float(row["test_loss"]))
         for file, note in (("accuracy.svg", f"best test accuracy {float(best['test_accuracy']):.4f} in epoch {best['epoch']}"),
                            ("loss.svg", f"lowest test loss {float(least['test_loss']):.4f} in epoch {least['epoch']}")):
