@@ -68,6 +68,12 @@ def an_unknown_option_is_one_line(folder):
         "troika: train has no option '--fast'; see 'troika train --help'"
 
 
+def an_option_that_is_given_twice_is_refused(folder):
+    assert refuse("bench", "--model", "mlp", "--batch", 8, "--steps", 1, "--batch", 16) == \
+        "troika: --batch is given 2 times; give it once; see 'troika bench --help'"
+    assert refuse("evaluate", "--device", "cpu:0", "--devices", "cpu:1").startswith("troika: --device is given 2 times; give it once; ")
+
+
 def a_mistyped_word_is_guessed(folder):
     for words, typed, meant in ((["train", "--epoch", 3], "--epoch", "--epochs"),
                                 (["train", "--batchsize=3"], "--batchsize", "--batch"),
