@@ -442,6 +442,8 @@ def plan_knows_the_memory_of_cpus(folder):
         number, unit = re.findall(r"([\d.]+) ([kMG]?B)\b", line)[3]
         planned = float(number) * {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
         assert 1 / 1.3 < planned / arena < 1.3 or abs(planned - arena) < 2 ** 19, (model, batch, devices, planned, arena)
+    assert refuse("plan", "--cpu", "--model", "mlp", "--nodes", 2) == \
+        "troika: --cpu plans for this machine, whose devices share its cores; leave out --nodes"
 
 
 def plan_says_why_a_mesh_cannot_work(folder):
