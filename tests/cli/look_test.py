@@ -125,6 +125,7 @@ def bash_completes_commands_options_and_models(folder):
     assert complete("evaluate", "--dev") == ["--device", "--devices"]
     assert complete("bench", "--model", "resnet5") == ["resnet50"]
     assert complete("model", "d2l_l") == ["d2l_lenet"]
+    assert complete("help", "tr") == ["train"]
 
 
 def manual_pages_are_made_from_the_help(folder):
