@@ -101,8 +101,14 @@ def compare_draws_the_curves_of_several_runs(folder):
         at = texts[str(name)]
         room = float(at.get("textLength", 7.6 * len(str(name))))
         assert float(at["x"]) + room <= 720, at
-    run("compare", names[0], "--metric", "loss", "--svg", picture)
-    assert "has no epochs in metrics.csv" not in run("compare", *names, "--svg", picture)
+    run("compare", names[2], "--metric", "loss", "--svg", picture)
+    root = xml.etree.ElementTree.parse(picture).getroot()
+    losses = [float(row["loss"]) for row in rows_of(names[2])]
+    ticks = [float(element.text) for element in root.iter(f"{svg}text")
+             if element.attrib.get("class") == "tick" and element.attrib.get("text-anchor") == "end"]
+    assert min(ticks) <= min(losses) and max(losses) <= max(ticks), (ticks, losses)
+    (names[0] / "metrics.csv").unlink()
+    assert refuse("compare", *names, "--svg", picture) == f"troika: '{names[0]}' has no epochs in metrics.csv yet"
     assert "--metric is 'speed'; give test_accuracy, train_accuracy, " in refuse("compare", names[0], "--metric", "speed")
     assert "is not a run folder" in refuse("compare", folder)
 
