@@ -39,15 +39,15 @@ std::string other_preparation(const DataOptions& given, const DataOptions& run) 
 }  // namespace
 
 void add_evaluated_options(const Command& command, EvaluatedRun& options) {
-  command.optional_argument("run", options.run,
-                            "Folder of a run, whose weights, model, data and their preparation are taken", "RUN");
+  command.optional_argument("run", options.run, "Folder of a run: its weights, model, data and preprocessing are used",
+                            "RUN");
   command.option("--weights", options.weights, "The weights, a .safetensors file, or a run's checkpoint", "FILE");
   command.option("--model", options.model, kModelHelp);
-  command.option("--strip-prefix", options.strip_prefix, "Left out of the names in the weights file, such as module.",
-                 "PREFIX");
+  command.option("--strip-prefix", options.strip_prefix,
+                 "Prefix to leave out of the names in the weights file, such as module.", "PREFIX");
   add_data_options(command, options.data, false);
-  command.option("--device,--devices", options.devices, "Where to run, such as cpu:0");
-  command.option("--batch", options.batch, "Samples a batch");
+  command.option("--device,--devices", options.devices, "The device to run on, such as cpu:0");
+  command.option("--batch", options.batch, "Samples per batch");
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
 }
 

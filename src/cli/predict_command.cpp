@@ -112,11 +112,11 @@ void add_predict_command(CommandLine& line) {
       line.add_command("predict", "Prints the most likely classes of images and their probabilities, as CSV");
   const auto arguments = std::make_shared<PredictArguments>();
   add_evaluated_options(command, arguments->evaluated);
-  command.option("--split", arguments->split, "Which images: test or train");
-  command.option("--top", arguments->top, "Classes of a row, the most likely first", "K");
+  command.option("--split", arguments->split, "The images to predict: test or train");
+  command.option("--top", arguments->top, "Number of classes in each row, the most likely first", "K");
   command.option("--first", arguments->first, "The first row to predict", "ROW");
-  command.option("--count", arguments->count, "So many rows; 0: all that follow", "N");
-  command.option("--csv", arguments->out, "Writes this file instead of standard output", "FILE");
+  command.option("--count", arguments->count, "Number of rows; 0: all that follow", "N");
+  command.option("--csv", arguments->out, "The file to write instead of standard output", "FILE");
   command.action([command, arguments] { return predict(command, *arguments); });
 }
 
