@@ -259,7 +259,7 @@ def a_run_begins_with_the_options_of_another(folder):
     same_files(first, again, "weights.safetensors", "checkpoint.safetensors", "run.json")
     run("train", "--config", first / "run.json", "--seed", 8, "--epochs", 1, "--out", changed, "--progress", "off")
     assert json.loads((changed / "run.json").read_text())["seed"] == 8
-    # What follows from other options follows from those of the command line.
+    # Options that follow from others follow from those of the command line.
     run("train", *SMALL[:2], "--synthetic", 100, "--schedule", "cosine", "--epochs", 2, "--lr", 0.05, "--out", folder / "cosine", "--progress", "off")
     run("train", "--config", folder / "cosine" / "run.json", "--epochs", 3, "--optimizer", "adam", "--out", folder / "longer", "--progress", "off")
     options = json.loads((folder / "longer" / "run.json").read_text())
