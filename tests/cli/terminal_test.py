@@ -88,6 +88,7 @@ def a_wide_terminal_shows_everything(folder):
 def ctrl_c_is_answered_while_a_step_runs(folder):
     terminal = Terminal(70, "train", *SLOW, "--epochs", 2, "--out", folder / "run")
     terminal.read_until(" 1/3")
+    time.sleep(0.2)  # the bar is drawn before the second step begins
     terminal.press_ctrl_c()
     seconds = terminal.read_until("without saving")
     shown = terminal.text
