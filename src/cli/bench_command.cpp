@@ -238,7 +238,7 @@ void add_bench_command(CommandLine& line) {
   command.option("--model", options->model, kModelHelp);
   command.require("--model");
   command.option("--batch", options->batch, "Samples per step, over all devices together");
-  command.option("--devices", options->devices, "Such as cpu:0,cpu:1");
+  command.option("--devices", options->devices, "The devices to measure, such as cpu:0,cpu:1");
   command.option("--precision", options->precision, kPrecisionHelp);
   options->optimizer.learning_rate = 0.01;  // the speed does not depend on it, but the numbers must stay finite
   add_optimizer_options(command, options->optimizer);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace troika::cli {
 namespace {
@@ -40,13 +41,14 @@ std::string closest(const std::string& typed, const std::vector<std::string>& wo
   const std::string given = plain(typed);
   const size_t most = std::max<size_t>(1, given.size() / 3);
   std::string best;
-  size_t least = most + 1;
+  std::pair<size_t, size_t> least(most + 1, 0);  // edits, and those that count if these are equal
   for (const std::string& word : words) {
     const std::string other = plain(word);
-    size_t edits = edits_between(given, other);
+    const size_t all = edits_between(given, other);
+    size_t edits = all;
     const auto& [shorter, longer] = given.size() < other.size() ? std::pair(given, other) : std::pair(other, given);
     if (shorter.size() >= kShortest && longer.find(shorter) != std::string::npos) edits = std::min(edits, most);
-    if (edits < least) least = edits, best = word;
+    if (std::pair(edits, all) < least) least = {edits, all}, best = word;
   }
   return best;
 }

@@ -169,6 +169,10 @@ std::string CommandLine::explain(const std::string& error) const {
   const auto chosen = app_->get_subcommands();
   if (chosen.empty()) return error;
   const CLI::App& command = *chosen.front();
+  for (const CLI::Option* option :
+       command.get_options([](const CLI::Option* o) { return o->get_items_expected_max() == 1; }))
+    if (option->count() > 1)
+      return option->get_name() + " is given " + std::to_string(option->count()) + " times; give it once";
   const std::vector<std::string> unknown = command.remaining();
   const auto option =
       std::find_if(unknown.begin(), unknown.end(), [](const std::string& word) { return word.starts_with("-"); });

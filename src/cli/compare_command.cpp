@@ -107,7 +107,7 @@ void add_compare_command(CommandLine& line) {
   command.option(
       "--metric", arguments->metric,
       "Column of metrics.csv: test_accuracy, train_accuracy, test_loss, loss, images_per_second or learning_rate");
-  command.option("--svg", arguments->out, "The picture", "FILE");
+  command.option("--svg", arguments->out, "The file for the picture", "FILE");
   command.action([arguments] { return compare(*arguments); });
 }
 

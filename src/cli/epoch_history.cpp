@@ -41,7 +41,7 @@ std::string reason_to_end(const std::vector<EpochMetrics>& rows, bool is_text, c
   if (rows.empty() || !rows.back().is_evaluated()) return {};
   if (options.target_accuracy > 0 && rows.back().test_accuracy >= options.target_accuracy) {
     const double seconds = training_seconds(rows, rows.size() - 1);
-    return formatted("the test has the accuracy %g", options.target_accuracy) +
+    return formatted("the test accuracy has reached %g", options.target_accuracy) +
            (std::isnan(seconds) ? "" : formatted(" after %.1f s of training", seconds));
   }
   const EpochMetrics* const best = best_epoch(rows, is_text);

@@ -20,8 +20,8 @@ struct EndOptions {
 void add_end_options(const Command& command, EndOptions& options);
 void check_end(const EndOptions& options);
 
-// Returns the epoch with the best test: the highest accuracy, or of a text the lowest loss. The
-// first of equal ones. NULL: no epoch has a test.
+// Returns the epoch with the best test: of images the highest accuracy and, if it is the same, the
+// lowest loss; of a text the lowest loss. The first of equal ones. NULL: no epoch has a test.
 const EpochMetrics* best_epoch(const std::vector<EpochMetrics>& rows, bool is_text);
 
 // Returns the seconds of training up to the end of a row, without evaluations. NaN: a row lacks

@@ -16,7 +16,13 @@
 namespace troika::cli {
 namespace {
 
-int evaluate(const Command& command, EvaluatedRun& options) {
+struct EvaluateArguments {
+  EvaluatedRun evaluated;
+  std::string precision = "f32";
+};
+
+int evaluate(const Command& command, EvaluateArguments& arguments) {
+  EvaluatedRun& options = arguments.evaluated;
   complete_evaluated(command, options);
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   const Context context = create_context(options.threads);
@@ -24,7 +30,8 @@ int evaluate(const Command& command, EvaluatedRun& options) {
   const Samples test = open_samples(context, options.data, Split::test);
   const Model model = open_evaluated(context, options, test.info);
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
-  trainer_options.precision = parse_precision(options.precision);
+  trainer_options.precision =
+      parse_precision(command.was_given("--precision") ? arguments.precision : options.precision);
   Trainer trainer;
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
        trainer.out());
@@ -44,9 +51,10 @@ int evaluate(const Command& command, EvaluatedRun& options) {
 void add_evaluate_command(CommandLine& line) {
   const Command command =
       line.add_command("evaluate", "Prints loss and accuracy of a run, or of a weights file, on the test samples");
-  auto options = std::make_shared<EvaluatedRun>();
-  add_evaluated_options(command, *options);
-  command.action([command, options] { return evaluate(command, *options); });
+  const auto arguments = std::make_shared<EvaluateArguments>();
+  add_evaluated_options(command, arguments->evaluated);
+  command.option("--precision", arguments->precision, kPrecisionHelp);
+  command.action([command, arguments] { return evaluate(command, *arguments); });
 }
 
 }  // namespace troika::cli

@@ -6,7 +6,6 @@
 #include <sstream>
 #include <utility>
 
-#include "cli/precision.h"
 #include "cli/run_file.h"
 #include "cli/text.h"
 #include "cli/weights.h"
@@ -40,16 +39,15 @@ std::string other_preparation(const DataOptions& given, const DataOptions& run) 
 }  // namespace
 
 void add_evaluated_options(const Command& command, EvaluatedRun& options) {
-  command.optional_argument("run", options.run,
-                            "Folder of a run, whose weights, model, data and their preparation are taken", "RUN");
+  command.optional_argument("run", options.run, "Folder of a run: its weights, model, data and preprocessing are used",
+                            "RUN");
   command.option("--weights", options.weights, "The weights, a .safetensors file, or a run's checkpoint", "FILE");
   command.option("--model", options.model, kModelHelp);
-  command.option("--strip-prefix", options.strip_prefix, "Left out of the names in the weights file, such as module.",
-                 "PREFIX");
+  command.option("--strip-prefix", options.strip_prefix,
+                 "Prefix to leave out of the names in the weights file, such as module.", "PREFIX");
   add_data_options(command, options.data, false);
-  command.option("--device,--devices", options.devices, "Where to run, such as cpu:0");
-  command.option("--batch", options.batch, "Samples a batch");
-  command.option("--precision", options.precision, kPrecisionHelp);
+  command.option("--device,--devices", options.devices, "The device to run on, such as cpu:0");
+  command.option("--batch", options.batch, "Samples per batch");
   command.option("--threads", options.threads, "CPU threads of all CPU devices together; 0: every core");
 }
 
@@ -59,12 +57,14 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   if (options.run.empty()) {
     if (options.weights.empty() || options.model.empty())
       throw Failure("no weights; give the folder of a run, or --weights FILE and --model NAME");
-    const RunFolder folder{path_of(options.weights).parent_path()};
+    const std::filesystem::path parent = path_of(options.weights).parent_path();
+    const RunFolder folder{parent.empty() ? std::filesystem::path(".") : parent};
     if (!std::filesystem::exists(folder.options())) return;
     const std::string differences = other_preparation(options.data, read_run_options(folder).data);
     if (!differences.empty())
       std::cerr << "troika: note: the run of these weights has" << differences
-                << "; evaluate it as it is with: troika evaluate " << text_of(folder.path) << "\n";
+                << "; take the run as it is with: troika " << command.words().front() << " " << text_of(folder.path)
+                << "\n";
     return;
   }
   const RunFolder folder{path_of(options.run)};
@@ -83,7 +83,7 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   take("--limit-test", options.data.limit_test, run.data.limit_test);
   take("--model", options.model, run.model);
   take("--batch", options.batch, run.batch);
-  take("--precision", options.precision, run.precision);
+  options.precision = run.precision;
   if (options.weights.empty()) options.weights = weights_of(run, folder);
 }
 

@@ -12,7 +12,8 @@ namespace troika::cli {
 struct EvaluatedRun {
   std::string run;  // folder; empty: `weights` and `model` are given
   DataOptions data;
-  std::string model, weights, strip_prefix, devices = "cpu:0", precision = "f32";
+  std::string model, weights, strip_prefix, devices = "cpu:0";
+  std::string precision = "f32";  // of the run
   int batch = 256, threads = 0;
 };
 

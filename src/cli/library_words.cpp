@@ -1,5 +1,4 @@
-// Finds names of C in a message. Names of options are the same with dashes, if nothing else is
-// listed.
+// Finds names of C in a message.
 #include "cli/library_words.h"
 
 #include <algorithm>
@@ -51,6 +50,13 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
 
 constexpr std::string_view kOptions = "options.";
 
+// Returns the size of the function's name that a message begins with: "troika_model_attach: ".
+size_t size_of_function(std::string_view message) {
+  const size_t end = message.find(": ");
+  const bool is_function = message.starts_with("troika_") && end < message.find(' ');
+  return is_function ? end + 2 : 0;
+}
+
 bool is_of_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
 std::string translated(std::string_view word) {
@@ -67,7 +73,7 @@ std::string translated(std::string_view word) {
 
 std::string in_words_of_tool(std::string_view message) {
   std::string out;
-  for (size_t at = 0; at < message.size();) {
+  for (size_t at = size_of_function(message); at < message.size();) {
     size_t end = at;
     if (message[at] == '\'' && (at == 0 || !is_of_name(message[at - 1]))) {
       end = std::min(message.find('\'', at + 1), message.size() - 1) + 1;

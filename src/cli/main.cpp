@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
     add_run_command(line);
     add_status_command(line);
     const int status = line.run(words);
-    if (!std::cout.flush()) return fail("cannot write to standard output");
+    // A run that a closed terminal stops cannot write there, and has the status of its signal.
+    if (!std::cout.flush() && status == 0) return fail("cannot write to standard output");
     return status;
   } catch (const std::bad_alloc&) {
     return fail("out of memory; try a smaller --batch");

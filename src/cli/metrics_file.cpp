@@ -7,6 +7,7 @@
 
 #include "cli/chart.h"
 #include "cli/client.h"
+#include "cli/epoch_history.h"
 #include "cli/files.h"
 #include "cli/text.h"
 #include "core/path.h"
@@ -86,22 +87,20 @@ void write_charts(const std::filesystem::path& folder, const std::vector<std::st
                   const std::vector<EpochMetrics>& rows) {
   Chart accuracy = accuracy_chart(titles), loss{titles, "", "epoch", "loss", {{"train", {}}, {"test", {}}}};
   accuracy.series = {{"train", {}}, {"test", {}}};
-  const EpochMetrics *most = nullptr, *least = nullptr;  // accuracy and loss of the test
   for (const EpochMetrics& row : rows) {
     const auto x = static_cast<double>(row.epoch);
     accuracy.series[0].points.emplace_back(x, row.train_accuracy);
     accuracy.series[1].points.emplace_back(x, row.test_accuracy);
     loss.series[0].points.emplace_back(x, row.loss);
     loss.series[1].points.emplace_back(x, row.test_loss);
-    if (!row.is_evaluated()) continue;
-    if (!most || row.test_accuracy > most->test_accuracy) most = &row;
-    if (!least || row.test_loss < least->test_loss) least = &row;
   }
   const auto best = [](const char* what, double value, int64_t epoch) {
     return formatted("%s %.4f in epoch %lld", what, value, static_cast<long long>(epoch));
   };
-  if (most) accuracy.note = best("best test accuracy", most->test_accuracy, most->epoch);
-  if (least) loss.note = best("lowest test loss", least->test_loss, least->epoch);
+  if (const EpochMetrics* most = best_epoch(rows, false))
+    accuracy.note = best("best test accuracy", most->test_accuracy, most->epoch);
+  if (const EpochMetrics* least = best_epoch(rows, true))
+    loss.note = best("lowest test loss", least->test_loss, least->epoch);
   write_file(folder / "accuracy.svg", render_svg(accuracy));
   write_file(folder / "loss.svg", render_svg(loss));
 }

@@ -21,8 +21,12 @@ struct ModelArguments {
   bool parameters = false;
 };
 
-Model open_model(const Context& context, const ModelArguments& arguments) {
+Model open_model(const Command& command, const Context& context, const ModelArguments& arguments) {
   if (std::filesystem::is_regular_file(path_of(arguments.name))) {
+    for (const char* option : {"--classes", "--size"})
+      if (command.was_given(option))
+        throw Failure(std::string(option) + " is for the model of a name, '" + arguments.name +
+                      "' is a file; leave it out");
     check_weights_file(arguments.name);
     Model model;
     call(troika_model_open, context.get(), arguments.name.c_str(), model.out());
@@ -70,11 +74,11 @@ void print_parameters(const Model& model, const troika_model_info& info) {
   }
 }
 
-int show_model(const ModelArguments& arguments) {
+int show_model(const Command& command, const ModelArguments& arguments) {
   if (arguments.classes < 0) refuse_value("--classes", arguments.classes, "at least 1, or 0 for the model's default");
   if (arguments.size < 0) refuse_value("--size", arguments.size, "at least 1, or 0 for the model's default");
   const Context context = create_context();
-  const Model model = open_model(context, arguments);
+  const Model model = open_model(command, context, arguments);
   troika_model_info info = TROIKA_MODEL_INFO_INIT;
   call(troika_model_describe, model.get(), &info);
   std::cout << info.name << ": " << as_shape(info.input_dims, info.input_rank) << " to "
@@ -96,7 +100,7 @@ void add_model_command(CommandLine& line) {
   command.option("--classes", arguments->classes, "Outputs of the model; 0: its default", "N");
   command.option("--size", arguments->size, "Image size; 0: the model's default", "SIZE");
   command.flag("--parameters", arguments->parameters, "Also the names and shapes of all parameters and buffers");
-  command.action([arguments] { return show_model(*arguments); });
+  command.action([command, arguments] { return show_model(command, *arguments); });
 }
 
 }  // namespace troika::cli

@@ -137,8 +137,10 @@ void add_optimizer_options(const Command& command, OptimizerOptions& options) {
   command.option("--trust", options.trust, "Trust ratio; below 0: " + defaults_of("trust"));
   command.option("--max-gradient-norm", options.max_gradient_norm,
                  "Clips the gradients of a step to this common 2-norm; 0: no clipping");
-  command.option("--train-only", options.train_only,
-                 "Parameters to train, such as 'fc.*'; all others are frozen. Empty: all are trained", "PATTERNS");
+  command.option(
+      "--train-only", options.train_only,
+      "Parameters to train, such as 'fc.*'; all others but those of --lr-of are frozen. Empty: all are trained",
+      "PATTERNS");
   command.option("--freeze", options.freeze, "Parameters that stay as they are, such as 'conv*,bn1.*'", "PATTERNS");
   command.option("--lr-of", options.rates,
                  "Learning rates of some parameters, which follow the schedule too, such as 'fc.*=0.001'",

@@ -137,6 +137,8 @@ int plan(const Command& command, PlanOptions& options) {
   const troika_trainer_options step = read_step(options, groups);
   troika_plan_options plan_options = read_options(options, step);
   const Context context = create_context();
+  if (options.cpu && options.scale.nodes > 0)
+    throw Failure("--cpu plans for this machine, whose devices share its cores; leave out --nodes");
   if (options.cpu) plan_for_cpus(command, context, plan_options);
   troika_model_options model_options = TROIKA_MODEL_OPTIONS_INIT;
   if (options.size > 0) model_options.input_height = model_options.input_width = options.size;

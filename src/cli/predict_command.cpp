@@ -64,6 +64,7 @@ int predict(const Command& command, PredictArguments& arguments) {
   if (arguments.count < 0) refuse_value("--count", arguments.count, "at least 1, or 0 for all");
   const Context context = create_context(options.threads);
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
+  if (devices.size() != 1) refuse_value("--devices", options.devices, "one device, such as cpu:0");
   const Samples samples = open_samples(context, options.data, arguments.split == "test" ? Split::test : Split::train);
   if (samples.is_text()) throw Failure("predict is for images, '" + options.data.directory + "' is a text");
   const Model model = open_evaluated(context, options, samples.info);
@@ -76,8 +77,8 @@ int predict(const Command& command, PredictArguments& arguments) {
     refuse_value("--first", arguments.first,
                  formatted("less than %lld, the number of samples", static_cast<long long>(samples.info.n)));
 
-  const int64_t end =
-      arguments.count > 0 ? std::min(samples.info.n, arguments.first + arguments.count) : samples.info.n;
+  const int64_t rest = samples.info.n - arguments.first;
+  const int64_t end = arguments.first + (arguments.count > 0 ? std::min(arguments.count, rest) : rest);
   std::string text = csv_header(arguments.top);
   const Loader loader = create_loader(samples, options.batch, false, 0);
   std::vector<float> outputs;
@@ -111,11 +112,11 @@ void add_predict_command(CommandLine& line) {
       line.add_command("predict", "Prints the most likely classes of images and their probabilities, as CSV");
   const auto arguments = std::make_shared<PredictArguments>();
   add_evaluated_options(command, arguments->evaluated);
-  command.option("--split", arguments->split, "Which images: test or train");
-  command.option("--top", arguments->top, "Classes of a row, the most likely first", "K");
+  command.option("--split", arguments->split, "The images to predict: test or train");
+  command.option("--top", arguments->top, "Number of classes in each row, the most likely first", "K");
   command.option("--first", arguments->first, "The first row to predict", "ROW");
-  command.option("--count", arguments->count, "So many rows; 0: all that follow", "N");
-  command.option("--csv", arguments->out, "Writes this file instead of standard output", "FILE");
+  command.option("--count", arguments->count, "Number of rows; 0: all that follow", "N");
+  command.option("--csv", arguments->out, "The file to write instead of standard output", "FILE");
   command.action([command, arguments] { return predict(command, *arguments); });
 }
 

@@ -119,7 +119,7 @@ void Progress::batch(const char* phase, int64_t epoch, int64_t done, int64_t tot
 }
 
 void Progress::draw_bar(const std::string& head, const std::vector<std::string>& pieces, int64_t done, int64_t total) {
-  const int columns = terminal_columns() - 1;  // a full line would begin the next one
+  const int columns = std::max(1, terminal_columns() - 1);  // a full line would begin the next one
   std::vector<std::string> line = {head, ""};
   line.insert(line.end(), pieces.begin(), pieces.end());
   std::vector<size_t> order(line.size());

@@ -2,6 +2,7 @@
 #include "cli/run_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/closest.h"
@@ -35,7 +36,9 @@ void add_newer_options(Json& run) {
   visit_movable(defaults, add);
 }
 
-std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string shown(const Json& value) {
+  return value.is_string() && value != "" ? value.get<std::string>() : value.dump();
+}
 
 Json print_sums(const EpochSums& sums) {
   return {{"step", sums.step},       {"samples", sums.samples}, {"labels", sums.labels},
@@ -60,10 +63,15 @@ bool is_a(const Json& value) {
   return value.is_number_integer() && Json(value.get<T>()) == value;
 }
 
+constexpr const char* kMendRun = "mend it, or begin a new run with --out";
+constexpr const char* kMendConfig = "mend it, or give the run.json of a run";
+
 // An object of run.json, whose fields must exist and have the right type.
 class SavedObject {
  public:
-  SavedObject(const Json& object, const std::filesystem::path& file) : object_(object), file_(file) {
+  // Messages end with `advice`.
+  SavedObject(const Json& object, const std::filesystem::path& file, const char* advice = kMendRun)
+      : object_(object), file_(file), advice_(advice) {
     if (!object.is_object()) fail("is no JSON object");
   }
 
@@ -73,7 +81,7 @@ class SavedObject {
   SavedObject inner(const std::string& name) const {
     const Json& found = object_.at(name);
     if (!found.is_object()) fail("has '" + name + "' " + printed(found) + ", need an object");
-    SavedObject out(found, file_);
+    SavedObject out(found, file_, advice_);
     out.prefix_ = name + ".";
     return out;
   }
@@ -90,11 +98,12 @@ class SavedObject {
   static std::string printed(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
   [[noreturn]] void fail(const std::string& why) const {
-    throw Failure("'" + text_of(file_) + "' " + why + "; mend it, or begin a new run with --out");
+    throw Failure("'" + text_of(file_) + "' " + why + "; " + advice_);
   }
 
   const Json& object_;
   const std::filesystem::path& file_;
+  const char* const advice_;
   std::string prefix_;  // of its fields' names in messages
 };
 
@@ -110,9 +119,30 @@ EpochSums parse_sums(const SavedObject& source) {
   return sums;
 }
 
+bool is_given(const Command& command, const char* name) {
+  return command.was_given((std::string("--") + name).c_str());
+}
+
+// Some options of run.json follow from others. If the command line has others, they follow from
+// those instead.
+void follow_command_line(const Command& command, const Json& run, TrainOptions& options) {
+  if (is_given(command, "data")) options.data.synthetic = 0;
+  if (is_given(command, "synthetic")) options.data.directory.clear();
+  const auto has_another = [&](const char* name, const auto& value) {
+    return is_given(command, name) && run.contains(name) && run[name] != Json(value);
+  };
+  if (has_another("optimizer", options.optimizer.name) && !is_given(command, "lr"))
+    options.optimizer.learning_rate = NAN;
+  ScheduleOptions& schedule = options.schedule;
+  if (has_another("epochs", options.epochs) && !is_given(command, "schedule-period") && ends_with_period(schedule) &&
+      run["epochs"] == Json(schedule.period))
+    schedule.period = 0;
+}
+
 Json parse_run(const RunFolder& folder) {
   if (!std::filesystem::exists(folder.options()))
-    throw Failure("'" + text_of(folder.path) + "' is not a run folder: it has no run.json; begin one with --out");
+    throw Failure("'" + text_of(folder.path) +
+                  "' is not a run folder: it has no run.json; begin one with: troika train --out RUN");
   Json parsed = Json::parse(read_file(folder.options()), nullptr, false);  // no JSON is no object either
   add_newer_options(parsed);
   return parsed;
@@ -133,7 +163,7 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
                     "; leave it out, or begin a new run with --out");
   });
   visit_movable(options, [&](const char* name, auto& field) {
-    if (!command.was_given((std::string("--") + name).c_str())) saved.read(name, field);
+    if (!is_given(command, name)) saved.read(name, field);
   });
   int epochs = 0;  // that the run was to have so far
   saved.read("epochs", epochs);
@@ -149,11 +179,11 @@ RunRecord read_run(const Command& command, TrainOptions& options, const RunFolde
 
 void read_config(const Command& command, TrainOptions& options, const std::filesystem::path& file) {
   const Json parsed = Json::parse(read_file(file), nullptr, false);
-  const SavedObject saved(parsed, file);
+  const SavedObject saved(parsed, file, kMendConfig);
   std::vector<std::string> names = {"dataset", "last_stop"};  // of the run, not of its options
   const auto read = [&](const char* name, auto& field) {
     names.emplace_back(name);
-    if (saved.has(name) && !command.was_given((std::string("--") + name).c_str())) saved.read(name, field);
+    if (saved.has(name) && !is_given(command, name)) saved.read(name, field);
   };
   visit_fixed(options, read);
   visit_movable(options, read);
@@ -161,6 +191,7 @@ void read_config(const Command& command, TrainOptions& options, const std::files
     if (std::find(names.begin(), names.end(), entry.key()) == names.end())
       throw Failure("'" + text_of(file) + "' has '" + entry.key() + "', train has no such option" +
                     did_you_mean(entry.key(), names));
+  follow_command_line(command, parsed, options);
 }
 
 TrainOptions read_run_options(const RunFolder& folder) {

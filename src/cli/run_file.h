@@ -19,8 +19,8 @@ struct RunRecord {
 // run.json. Throws Failure if there is no run, or if an option contradicts it.
 RunRecord read_run(const Command& command, TrainOptions& options, const RunFolder& folder);
 
-// Takes the options in a file like run.json that the command line does not have. Throws Failure for
-// an option that train does not have.
+// Takes the options in a file like run.json that the command line does not have, and that do not
+// follow from options of the command line. Throws Failure for an option that train does not have.
 void read_config(const Command& command, TrainOptions& options, const std::filesystem::path& file);
 
 // Returns the options of a run, or of its run.json alone.

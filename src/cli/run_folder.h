@@ -31,6 +31,7 @@ struct RunFolder {
             "loss.svg",
             "weights.safetensors",
             "weights.best.safetensors",
+            "average.safetensors",
             "checkpoint.safetensors"};
   }
 };

@@ -21,7 +21,11 @@ void RunResults::start() {
 void RunResults::write(const std::vector<EpochMetrics>& rows) {
   const bool is_first = std::exchange(is_first_, false);
   if (is_first) save_checkpoint();
-  write_results(rows);
+  if (job_.leads()) {
+    write_metrics(folder_.metrics(), rows, setup_.train.is_text());
+    write_charts(folder_.path, titles(), rows);
+  }
+  save_parameters(folder_.weights());
   // Processes that share no folder may not know the epochs of earlier processes.
   if (job_.decide(best_epoch(rows, setup_.train.is_text()) == &rows.back())) save_weights(folder_.best_weights());
   if (options_.optimizer.average_decay > 0)
@@ -33,23 +37,18 @@ void RunResults::write(const std::vector<EpochMetrics>& rows) {
 void RunResults::save_weights(const std::filesystem::path& file) const {
   if (options_.optimizer.average_decay > 0) {
     call(troika_trainer_save_average, setup_.trainer.get(), text_of(file).c_str());
-  } else if (job_.leads()) {
+  } else {
+    save_parameters(file);
+  }
+}
+
+void RunResults::save_parameters(const std::filesystem::path& file) const {
+  if (job_.leads()) {
     call(troika_model_save, setup_.model.get(), text_of(file).c_str());
   } else {
     int64_t size = 0;  // takes part in reading values that only some processes hold
     call(troika_model_save_memory, setup_.model.get(), static_cast<void*>(nullptr), int64_t{0}, &size);
   }
-}
-
-void RunResults::write_results(const std::vector<EpochMetrics>& rows) const {
-  if (!job_.leads()) {
-    int64_t size = 0;  // takes part in reading values that only some processes hold
-    call(troika_model_save_memory, setup_.model.get(), static_cast<void*>(nullptr), int64_t{0}, &size);
-    return;
-  }
-  write_metrics(folder_.metrics(), rows, setup_.train.is_text());
-  write_charts(folder_.path, titles(), rows);
-  call(troika_model_save, setup_.model.get(), text_of(folder_.weights()).c_str());
 }
 
 std::vector<std::string> RunResults::titles() const {

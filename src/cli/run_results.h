@@ -25,7 +25,6 @@ class RunResults {
   void write(const std::vector<EpochMetrics>& rows);
 
   void save_checkpoint() const;
-  void save_weights(const std::filesystem::path& file) const;
 
   // Moves the trainer and the loader to the checkpoint. Returns the place of the next step. Throws
   // Failure if the checkpoint is of another run.
@@ -33,7 +32,8 @@ class RunResults {
 
  private:
   std::vector<std::string> titles() const;  // of charts, from long to short
-  void write_results(const std::vector<EpochMetrics>& rows) const;
+  void save_weights(const std::filesystem::path& file) const;
+  void save_parameters(const std::filesystem::path& file) const;
 
   const RunFolder& folder_;
   const TrainOptions& options_;

@@ -23,12 +23,17 @@ struct TrainArguments {
   double progress_seconds = 60;
 };
 
+// Returns a path that means the same in any folder, for run.json. Empty: there is none.
+std::string whole_path(const std::string& path) {
+  return path.empty() ? path : text_of(std::filesystem::absolute(path_of(path)));
+}
+
 // Refuses values that the library cannot know, and fills in those that follow from other options.
 void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
   check_end(options.end);
-  if (!options.weights.empty()) options.weights = text_of(std::filesystem::absolute(path_of(options.weights)));
+  options.weights = whole_path(options.weights);
   complete_optimizer(options.optimizer);
   complete_schedule(options.schedule, options.epochs);
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
@@ -36,8 +41,7 @@ void complete(TrainOptions& options) {
   if (options.log_every < 0) refuse_value("--log-every", options.log_every, "at least 1, or 0 for no lines");
   check_recompute(options.recompute);
   complete_tensorboard(options.tensorboard);
-  if (options.data.synthetic == 0)
-    options.data.directory = text_of(std::filesystem::absolute(path_of(options.data.resolved_directory())));
+  if (options.data.synthetic == 0) options.data.directory = whole_path(options.data.resolved_directory());
 }
 
 // Locks the folder for this process if no other process trains in it, and refuses to destroy an
@@ -76,6 +80,7 @@ int train(const Command& command, TrainArguments& arguments) {
   FolderLock lock;
   if (job.leads() && std::filesystem::exists(folder.options())) claim(lock, folder, is_resumed);
   RunRecord begun;
+  options.weights = whole_path(options.weights);
   if (is_resumed) begun = read_run(command, options, folder);
   if (!is_resumed && !arguments.config.empty()) read_config(command, options, path_of(arguments.config));
   complete(options);
@@ -94,12 +99,12 @@ int train(const Command& command, TrainArguments& arguments) {
 
 void add_train_command(CommandLine& line) {
   const Command command =
-      line.add_command("train", "Trains a model, and leaves metrics, charts, weights and a checkpoint");
+      line.add_command("train", "Trains a model, and writes metrics, charts, weights and a checkpoint");
   const auto arguments = std::make_shared<TrainArguments>();
   TrainOptions& options = arguments->options;
   command.option("--model", options.model, kModelHelp);
   add_data_options(command, options.data, true);
-  command.option("--devices", options.devices, "Such as cpu:0,cpu:1, or all; of each process");
+  command.option("--devices", options.devices, "The devices of each process, such as cpu:0,cpu:1, or all");
   add_processes_option(command, arguments->processes);
   command.option("--batch", options.batch, "Samples per step, over all devices together");
   command.flag("--drop-last", options.drop_last, "Leaves out a last batch of an epoch that is smaller");
@@ -107,13 +112,13 @@ void add_train_command(CommandLine& line) {
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");
   command.option("--resume", arguments->resume, "Goes on with the run in this folder", "RUN");
   command.exclude("--out", "--resume");
-  command.option("--config", arguments->config, "Begins with the options in this run.json; others may be given too",
-                 "FILE");
+  command.option("--config", arguments->config,
+                 "Begins with the options in this run.json; those of the command line come first", "FILE");
   command.exclude("--config", "--resume");
-  command.option("--weights", options.weights, "Begins from this .safetensors file; layers that do not fit begin anew",
-                 "FILE");
-  command.option("--strip-prefix", options.strip_prefix, "Left out of the names in the weights file, such as module.",
-                 "PREFIX");
+  command.option("--weights", options.weights,
+                 "Begins from this .safetensors file; a last layer for other classes begins anew", "FILE");
+  command.option("--strip-prefix", options.strip_prefix,
+                 "Prefix to leave out of the names in the weights file, such as module.", "PREFIX");
   command.need("--strip-prefix", "--weights");
   add_end_options(command, options.end);
   add_optimizer_options(command, options.optimizer);
@@ -128,7 +133,7 @@ void add_train_command(CommandLine& line) {
                  "Seconds between two lines while an epoch runs, without a bar", "SECONDS");
   add_tensorboard_options(command, options.tensorboard);
   command.option("--precision", options.precision, kPrecisionHelp);
-  command.option("--eval-devices", options.eval_devices, "Where to evaluate: all, or one of --devices");
+  command.option("--eval-devices", options.eval_devices, "The device to evaluate on: one of --devices, or all");
   add_mesh_options(command, options.mesh);
   command.bytes("--bucket-bytes", options.bucket_bytes, "Gradients are all-reduced in buckets of about this size");
   add_recompute_options(command, options.recompute);

@@ -25,7 +25,6 @@ struct TrainOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   uint64_t seed = 0;
-  // Only the start of the run has these.
   std::string weights, strip_prefix;  // a file to begin from; empty: initial parameters by the seed
   // How the run is computed: may change on resuming.
   std::string devices = "cpu:0", eval_devices = "all", precision = "f32";
@@ -62,6 +61,8 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("logical-shards", options.mesh.logical_shards);
   visit("sync-batch-norm", options.replication.sync_batch_norm);
   visit("compress-gradients", options.replication.compression);
+  visit("weights", options.weights);
+  visit("strip-prefix", options.strip_prefix);
 }
 
 // The same for what may change on resuming.
@@ -72,8 +73,6 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("devices", options.devices);
   visit("epochs", options.epochs);
   visit_end(options.end, visit);
-  visit("weights", options.weights);
-  visit("strip-prefix", options.strip_prefix);
   visit("eval-devices", options.eval_devices);
   visit("bucket-bytes", options.bucket_bytes);
   visit("threads", options.threads);

@@ -33,8 +33,11 @@ std::string describe_end(const std::vector<EpochMetrics>& rows, double seconds, 
   line += " on " + short_devices(setup.devices);
   if (!reason.empty()) line += ": " + reason;
   if (last.is_evaluated()) line += formatted("; test accuracy %.4f", last.test_accuracy);
-  const EpochMetrics* const best = best_epoch(rows, setup.train.is_text());
-  if (best && best != &last)
+  const bool is_text = setup.train.is_text();
+  const EpochMetrics* const best = best_epoch(rows, is_text);
+  if (best && is_text)
+    line += formatted("; lowest test loss %.4f in epoch %lld", best->test_loss, static_cast<long long>(best->epoch));
+  else if (best && best->test_accuracy > last.test_accuracy)
     line += formatted(", best %.4f in epoch %lld", best->test_accuracy, static_cast<long long>(best->epoch));
   return line;
 }

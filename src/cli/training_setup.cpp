@@ -135,13 +135,12 @@ void TrainingSetup::check_batches(const TrainOptions& options, const Job& job) c
   const int64_t full = std::min<int64_t>(options.batch, train.info.n);
   const int64_t last = options.drop_last ? 0 : train.info.n % full;
   if (parts.smallest(full) < 2)
-    throw Failure(
-        formatted("--batch %lld leaves a part of the batch 1 sample, batch_norm2d '%s' needs 2; give at least %lld",
-                  static_cast<long long>(full), layer.c_str(), static_cast<long long>(parts.least_batch())));
+    throw Failure(formatted("--batch is %lld, a part of it has 1 sample, batch_norm2d '%s' needs 2; give at least %lld",
+                            static_cast<long long>(full), layer.c_str(), static_cast<long long>(parts.least_batch())));
   if (last == 0 || parts.smallest(last) >= 2) return;
   const int64_t other = parts.batch_near(full, train.info.n);
   throw Failure(
-      formatted("the last batch of an epoch has %lld of the %s samples, a part of it 1, batch_norm2d '%s' needs 2; "
+      formatted("the last batch of an epoch has %lld of the %s samples, a part of it has 1, batch_norm2d '%s' needs 2; "
                 "give --drop-last",
                 static_cast<long long>(last), with_commas(train.info.n).c_str(), layer.c_str()) +
       (other > 0 ? formatted(", or --batch %lld", static_cast<long long>(other)) : ""));

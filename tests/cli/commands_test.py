@@ -68,6 +68,12 @@ def an_unknown_option_is_one_line(folder):
         "troika: train has no option '--fast'; see 'troika train --help'"
 
 
+def an_option_that_is_given_twice_is_refused(folder):
+    assert refuse("bench", "--model", "mlp", "--batch", 8, "--steps", 1, "--batch", 16) == \
+        "troika: --batch is given 2 times; give it once; see 'troika bench --help'"
+    assert refuse("evaluate", "--device", "cpu:0", "--devices", "cpu:1").startswith("troika: --device is given 2 times; give it once; ")
+
+
 def a_mistyped_word_is_guessed(folder):
     for words, typed, meant in ((["train", "--epoch", 3], "--epoch", "--epochs"),
                                 (["train", "--batchsize=3"], "--batchsize", "--batch"),
@@ -77,7 +83,7 @@ def a_mistyped_word_is_guessed(folder):
         assert refuse(*words) == f"troika: {words[0]} has no option '{typed}'; did you mean '{meant}'; see 'troika {words[0]} --help'"
     assert refuse("trian") == "troika: there is no command 'trian'; did you mean 'train'; see 'troika --help'"
     assert refuse("plan", "--model", "mlp", "mlp") == "troika: plan takes no argument 'mlp'; see 'troika plan --help'"
-    for typed, meant in (("ResNet50", "resnet50"), ("lenet", "d2l_lenet"), ("resnet-18", "resnet18")):
+    for typed, meant in (("ResNet50", "resnet50"), ("lenet", "d2l_lenet"), ("resnet-18", "resnet18"), ("resnet", "resnet18")):
         for command in (["train", "--out", folder / "run", "--synthetic", 10], ["bench"], ["plan"]):
             line = refuse(*command, "--model", typed)
             assert line.startswith(f"troika: --model is '{typed}'; did you mean '{meant}'; there are d2l_lenet, "), line
@@ -97,7 +103,7 @@ def errors_of_the_library_name_options_of_the_tool(folder):
         "troika: --layer-cuts is 'fc1', --mesh is not given; give a --mesh that splits by layer, such as 1x2x1"
     for options in (["--logical-shards", 3], ["--logical-shards", 2, "--micro-batches", 2], ["--recompute-layers", "conv9"]):
         line = refuse(*base, *options)
-        assert re.search(r"--[a-z]+-[a-z]+", line) and not re.search(r"[a-z]_[a-z]+ is|options\.|TROIKA_", line), line
+        assert re.search(r"--[a-z]+-[a-z]+", line) and not re.search(r"[a-z]_[a-z]+ is|options\.|TROIKA_|troika_", line), line
 
 
 def sizes_have_units(folder):
@@ -277,12 +283,14 @@ def evaluate_takes_a_run_as_it_is(folder):
     assert run("evaluate", "--weights", out).startswith(expected)
     assert not run("evaluate", out, "--weights", out / "weights.safetensors").startswith(expected), "the averages differ"
     assert "  20 samples" in run("evaluate", out, "--limit-test", 20)
-    finished = subprocess.run([TOOL, "evaluate", "--weights", out / "average.safetensors", "--model", "mlp", "--synthetic", "200",
-                               "--resize", "20"], text=True, capture_output=True, timeout=TIME_LIMIT_S, check=True)
-    assert finished.stderr == f"troika: note: the run of these weights has --mean 0.3 --std 0.5; " \
-        f"evaluate it as it is with: troika evaluate {out}\n", finished.stderr
+    for command in ("evaluate", "predict"):  # also in the run's own folder
+        finished = subprocess.run([pathlib.Path(TOOL).resolve(), command, "--weights", "average.safetensors", "--model", "mlp",
+                                   "--synthetic", "200", "--resize", "20"], text=True, capture_output=True, timeout=TIME_LIMIT_S,
+                                  check=True, cwd=out)
+        assert finished.stderr == f"troika: note: the run of these weights has --mean 0.3 --std 0.5; " \
+            f"take the run as it is with: troika {command} .\n", finished.stderr
     assert refuse("evaluate") == "troika: no weights; give the folder of a run, or --weights FILE and --model NAME"
-    assert "is not a run folder: it has no run.json" in refuse("evaluate", folder)
+    assert "is not a run folder: it has no run.json; begin one with: troika train --out RUN" in refuse("evaluate", folder)
     (out / "average.safetensors").unlink()
     assert "has no average.safetensors yet" in refuse("evaluate", out)
 
@@ -434,6 +442,8 @@ def plan_knows_the_memory_of_cpus(folder):
         number, unit = re.findall(r"([\d.]+) ([kMG]?B)\b", line)[3]
         planned = float(number) * {"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9}[unit]
         assert 1 / 1.3 < planned / arena < 1.3 or abs(planned - arena) < 2 ** 19, (model, batch, devices, planned, arena)
+    assert refuse("plan", "--cpu", "--model", "mlp", "--nodes", 2) == \
+        "troika: --cpu plans for this machine, whose devices share its cores; leave out --nodes"
 
 
 def plan_says_why_a_mesh_cannot_work(folder):

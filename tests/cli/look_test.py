@@ -38,6 +38,10 @@ def model_lists_every_layer(folder):
 def model_opens_a_file(folder):
     run("train", *SMALL, "--epochs", 1, "--out", folder / "run", "--progress", "off")
     assert run("model", folder / "run" / "weights.safetensors").splitlines()[1:] == run("model", "mlp").splitlines()[1:]
+    for option in ("--classes", "--size"):
+        file = folder / "run" / "weights.safetensors"
+        assert refuse("model", file, option, 12) == \
+            f"troika: {option} is for the model of a name, '{file}' is a file; leave it out"
 
 
 def predictions_of(*arguments):
@@ -58,6 +62,7 @@ def predict_agrees_with_the_evaluation(folder):
     assert abs(right / 70 - float(rows_of(out)[-1]["test_accuracy"])) < 1e-6, right
     some = predictions_of(out, "--first", 40, "--count", 5, "--top", 2)
     assert some == [{key: rows[40 + i][key] for key in some[0]} for i in range(5)], some
+    assert [row["row"] for row in predictions_of(out, "--first", 68, "--count", 2 ** 63 - 1)] == ["68", "69"]
     run("predict", out, "--csv", folder / "all.csv", "--top", 10)
     assert list(csv.DictReader((folder / "all.csv").open(encoding="utf-8"))) == rows
     assert len(predictions_of(out, "--split", "train")) == 400
@@ -65,8 +70,11 @@ def predict_agrees_with_the_evaluation(folder):
                                                     "--limit-test", 70)] == [row["class1"] for row in rows]
     for option, value, rest in (("--top", 11, "is 11; give 1 to 10"), ("--top", 0, "is 0; give 1 to 10"),
                                 ("--first", 70, "is 70; give less than 70, the number of samples"),
-                                ("--split", "all", "is 'all'; give test or train")):
+                                ("--split", "all", "is 'all'; give test or train"),
+                                ("--devices", "cpu:0,cpu:1", "is 'cpu:0,cpu:1'; give one device, such as cpu:0")):
         assert refuse("predict", out, option, value) == f"troika: {option} {rest}"
+    # Predictions are computed in f32.
+    assert refuse("predict", out, "--precision", "bf16").startswith("troika: predict has no option '--precision'")
 
 
 def compare_draws_the_curves_of_several_runs(folder):
@@ -93,8 +101,14 @@ def compare_draws_the_curves_of_several_runs(folder):
         at = texts[str(name)]
         room = float(at.get("textLength", 7.6 * len(str(name))))
         assert float(at["x"]) + room <= 720, at
-    run("compare", names[0], "--metric", "loss", "--svg", picture)
-    assert "has no epochs in metrics.csv" not in run("compare", *names, "--svg", picture)
+    run("compare", names[2], "--metric", "loss", "--svg", picture)
+    root = xml.etree.ElementTree.parse(picture).getroot()
+    losses = [float(row["loss"]) for row in rows_of(names[2])]
+    ticks = [float(element.text) for element in root.iter(f"{svg}text")
+             if element.attrib.get("class") == "tick" and element.attrib.get("text-anchor") == "end"]
+    assert min(ticks) <= min(losses) and max(losses) <= max(ticks), (ticks, losses)
+    (names[0] / "metrics.csv").unlink()
+    assert refuse("compare", *names, "--svg", picture) == f"troika: '{names[0]}' has no epochs in metrics.csv yet"
     assert "--metric is 'speed'; give test_accuracy, train_accuracy, " in refuse("compare", names[0], "--metric", "speed")
     assert "is not a run folder" in refuse("compare", folder)
 
@@ -117,6 +131,7 @@ def bash_completes_commands_options_and_models(folder):
     assert complete("evaluate", "--dev") == ["--device", "--devices"]
     assert complete("bench", "--model", "resnet5") == ["resnet50"]
     assert complete("model", "d2l_l") == ["d2l_lenet"]
+    assert complete("help", "tr") == ["train"]
 
 
 def manual_pages_are_made_from_the_help(folder):

@@ -361,7 +361,7 @@ def leftovers_of_killed_processes_are_removed(folder):
     run("train", *SMALL, "--epochs", 1, "--out", out, "--progress", "off")
     gone = subprocess.Popen(["true"])
     gone.wait()
-    stale = [f".metrics.csv.tmp.{gone.pid}", f".weights.safetensors.tmp.{gone.pid}.0123abcd"]
+    stale = [f".metrics.csv.tmp.{gone.pid}", f".weights.safetensors.tmp.{gone.pid}.0123abcd", f".average.safetensors.tmp.{gone.pid}.0123abcd"]
     others = [f".metrics.csv.tmp.{os.getpid()}", f".notes.tmp.{gone.pid}", ".metrics.csv.tmp.mine", "notes.txt"]
     for name in stale + others:
         (out / name).write_text("x")

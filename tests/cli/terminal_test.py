@@ -88,6 +88,7 @@ def a_wide_terminal_shows_everything(folder):
 def ctrl_c_is_answered_while_a_step_runs(folder):
     terminal = Terminal(70, "train", *SLOW, "--epochs", 2, "--out", folder / "run")
     terminal.read_until(" 1/3")
+    time.sleep(0.2)  # the bar is drawn before the second step begins
     terminal.press_ctrl_c()
     seconds = terminal.read_until("without saving")
     shown = terminal.text
@@ -128,6 +129,11 @@ def a_closed_terminal_saves_a_checkpoint(folder):
     assert json.loads(rest.splitlines()[-1])["event"] == "stopped", rest
     assert errors == ANSWER + "\n", errors
     assert (out / "checkpoint.safetensors").exists()
+    terminal = Terminal(80, "train", *LONG, "--epochs", 50, "--out", folder / "closed")
+    terminal.read_until("train [")
+    os.close(terminal.end)
+    assert terminal.process.wait(TIME_LIMIT_S) == 128 + signal.SIGHUP
+    assert (folder / "closed" / "checkpoint.safetensors").exists()
 
 
 def a_run_under_nohup_outlives_its_terminal(folder):

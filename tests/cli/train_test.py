@@ -61,7 +61,7 @@ def charts_have_room_for_any_list_of_devices(folder):
         out = folder / name
         run("train", "--model", "mlp", "--synthetic", 64, "--batch", 32, "--epochs", 2, "--devices", ",".join(devices), *mesh,
             "--lr", 0.1, "--out", out, "--progress", "off")
-        best = max(rows_of(out), key=lambda row: float(row["test_accuracy"]))
+        best = max(rows_of(out), key=lambda row: (float(row["test_accuracy"]), -float(row["test_loss"])))
         least = min(rows_of(out), key=lambda row: float(row["test_loss"]))
         for file, note in (("accuracy.svg", f"best test accuracy {float(best['test_accuracy']):.4f} in epoch {best['epoch']}"),
                            ("loss.svg", f"lowest test loss {float(least['test_loss']):.4f} in epoch {least['epoch']}")):
@@ -133,6 +133,8 @@ def a_text_trains_char_lstm_the_same_on_one_device_and_two(folder):
                 assert abs(float(row[name]) - epoch[name]) < 1e-4, (row, epoch)
         losses.append([epoch["loss"] for epoch in epochs])
         assert epochs[-1]["test_perplexity"] < 20, epochs  # of 256 bytes; from their frequencies alone: about 24
+        lowest = min(epochs, key=lambda epoch: epoch["test_loss"])
+        assert f"; lowest test loss {lowest['test_loss']:.4f} in epoch {lowest['epoch']}; weights in " in events[-1]["message"], events[-1]
     assert max(abs(a - b) for a, b in zip(*losses)) < 1e-3, losses
     run("train", "--resume", out, "--epochs", 4, "--progress", "off")  # reads the rows again
     assert rows_of(out, [*COLUMNS, "train_perplexity", "test_perplexity"])[:3] == rows
@@ -216,7 +218,10 @@ def a_run_begins_from_weights_and_freezes_some(folder):
     weights.unlink()
     run("train", "--resume", folder / "tuned", "--epochs", 2, "--progress", "off")
     assert parameters_of(folder / "tuned" / "weights.safetensors")["fc1.weight"] == before["fc1.weight"]
-    assert "--weights" not in run("train", "--resume", folder / "tuned", "--epochs", 2)
+    assert refuse("train", "--resume", folder / "tuned", "--epochs", 3, "--weights", folder / "other") == \
+        f"troika: --weights {folder / 'other'} contradicts the run, which has {weights}; leave it out, or begin a new run with --out"
+    run("train", "--resume", folder / "tuned", "--epochs", 3, "--weights", weights, "--progress", "off")  # as a launcher does
+    assert "contradicts the run, which has \"\"; " in refuse("train", "--resume", folder / "same", "--strip-prefix", "a.", "--weights", weights)
     line = refuse("train", *MLP, "--lr", 0.1, "--freeze", "fc9*", "--out", folder / "none")
     assert "fc9*" in line, line
     assert refuse("train", *MLP, "--freeze", "fc1.*", "--train-only", "fc2.*", "--out", folder / "none") == \
@@ -254,10 +259,18 @@ def a_run_begins_with_the_options_of_another(folder):
     same_files(first, again, "weights.safetensors", "checkpoint.safetensors", "run.json")
     run("train", "--config", first / "run.json", "--seed", 8, "--epochs", 1, "--out", changed, "--progress", "off")
     assert json.loads((changed / "run.json").read_text())["seed"] == 8
+    # Options that follow from others follow from those of the command line.
+    run("train", *SMALL[:2], "--synthetic", 100, "--schedule", "cosine", "--epochs", 2, "--lr", 0.05, "--out", folder / "cosine", "--progress", "off")
+    run("train", "--config", folder / "cosine" / "run.json", "--epochs", 3, "--optimizer", "adam", "--out", folder / "longer", "--progress", "off")
+    options = json.loads((folder / "longer" / "run.json").read_text())
+    assert options["schedule-period"] == 3 and options["lr"] == 0.001, options
+    line = refuse("train", "--config", folder / "cosine" / "run.json", "--data", folder / "none", "--out", folder / "none")
+    assert "none" in line and not (folder / "none").exists(), line
     (folder / "part.json").write_text('{"model": "mlp", "synthetic": 100, "epochs": 1}')
     run("train", "--config", folder / "part.json", "--out", folder / "part", "--progress", "off")
     for text, rest in (('{"epoch": 1}', "has 'epoch', train has no such option; did you mean 'epochs'"),
-                       ('{"epochs": "many"}', "has 'epochs' \"many\", need a whole number"), ("[]", "is no JSON object")):
+                       ('{"epochs": "many"}', "has 'epochs' \"many\", need a whole number; mend it, or give the run.json of a run"),
+                       ("[]", "is no JSON object; mend it, or give the run.json of a run")):
         (folder / "wrong.json").write_text(text)
         assert rest in refuse("train", "--config", folder / "wrong.json", "--out", folder / "none")
 
@@ -271,7 +284,7 @@ def a_run_ends_at_its_target_or_without_progress(folder):
     seconds = sum(float(row["seconds"]) for row in rows)
     assert abs(float(rows[-1]["training_seconds"]) - seconds) < 0.001 * len(rows), rows
     last = text.splitlines()[-1]
-    assert re.fullmatch(rf"trained to epoch {len(rows)} in \d:\d\d \(\d+\.\d s an epoch\) on cpu:0: the test has the accuracy 0.8 after "
+    assert re.fullmatch(rf"trained to epoch {len(rows)} in \d:\d\d \(\d+\.\d s an epoch\) on cpu:0: the test accuracy has reached 0.8 after "
                         rf"\d+\.\d s of training; test accuracy {float(rows[-1]['test_accuracy']):.4f}; weights in .*", last), last
     told = run("train", "--resume", out)
     assert "nothing to do" in told and "give another --target-accuracy or --early-stop to go on" in told, told
@@ -280,6 +293,7 @@ def a_run_ends_at_its_target_or_without_progress(folder):
     stuck = folder / "stuck"
     text = run("train", *base[:-4], "--lr", 0, "--epochs", 20, "--early-stop", 3, "--out", stuck)
     assert len(rows_of(stuck)) == 4 and ": no better test since epoch 1; " in text, text
+    assert ", best " not in text, text  # the last epoch is as good
     for option, value in (("--target-accuracy", 2), ("--early-stop", -1)):
         assert f"{option} is {value}" in refuse("train", *base, option, value, "--out", folder / "none")
 
