@@ -288,7 +288,8 @@ class Run {
         is_in_test ? formatted("in the evaluation of epoch %lld", static_cast<long long>(position_.epoch))
                    : formatted("in epoch %lld after %lld of %lld steps", static_cast<long long>(position_.epoch + 1),
                                static_cast<long long>(position_.batch), static_cast<long long>(setup_.steps_per_epoch));
-    report_.stopped("stopped " + place + "; go on with: troika train --resume " + text_of(folder_.path),
+    report_.stopped("stopped " + place + "; go on with: troika train --resume " + text_of(folder_.path) +
+                        (job_.is_alone() ? "" : formatted(" --processes %d", job_.size())),
                     text_of(folder_.checkpoint()));
     return StopSignals::exit_status();
   }

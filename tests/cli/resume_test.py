@@ -14,7 +14,7 @@ import signal
 import subprocess
 import time
 
-from tool import (IS_WINDOWS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, Skip, contents_of, figures_of, refuse, rows_of,
+from tool import (IS_WINDOWS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, figures_of, refuse, rows_of,
                   run, run_tests, same_files, start_long_run, stop_long_run, wait_for_epoch)
 
 ANYWHERE = SMALL[:SMALL.index("--devices")]  # SMALL without devices
@@ -40,6 +40,24 @@ def a_finished_run_resumes_to_nothing(folder):
         assert contents_of(out) == before
     text = run("train", "--resume", out, "--epochs", 1, "--progress", "json")
     assert [json.loads(line)["event"] for line in text.splitlines()] == ["done"], text
+
+
+def a_stopped_job_says_how_many_processes_go_on(folder):
+    if IS_WINDOWS:
+        raise Skip("Windows has no --processes")
+    process = subprocess.Popen([TOOL, "train", *LONG[:LONG.index("--devices")], "--devices", "cpu:0", "--processes", "2", "--epochs", "2",
+                                "--out", str(folder / "run"), "--progress", "plain", "--log-every", "5"],
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
+    for line in process.stdout:
+        if "step " in line:
+            break
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=TIME_LIMIT_S)
+    assert process.returncode == 130, rest
+    command = re.search(rf"go on with: troika (train --resume \S*{folder.name}\S*/run --processes 2)\n", rest)
+    assert command, rest
+    run(*command[1].split(), "--progress", "off")
+    assert len(rows_of(folder / "run")) == 2
 
 
 def resuming_on_other_devices_goes_on(folder):
