@@ -40,7 +40,7 @@ ValueId multiply_matrices(GradientBuilder& b, const Node& node, ValueId x, Value
 
 // Returns a value as one matrix of all its rows.
 ValueId rows_of(GradientBuilder& b, const Node& node, ValueId value) {
-  const Shape& shape = b.type(value).shape;
+  const Shape shape = b.type(value).shape;
   if (shape.rank() == 2) return value;
   const int64_t columns = shape[shape.rank() - 1];
   return b.append(

@@ -101,7 +101,8 @@ class GradientBuilder {
  public:
   explicit GradientBuilder(Graph& graph) : graph_(graph) {}
   const Graph& graph() const { return graph_; }
-  const TensorType& type(ValueId id) const { return graph_.type(id); }
+  // A copy: append() moves the values of the graph, and a rule may keep the type across it.
+  TensorType type(ValueId id) const { return graph_.type(id); }
 
   // Whether anything needs the gradient of `value`. Nodes for gradients that nothing needs are not
   // appended.

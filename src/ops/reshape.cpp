@@ -27,7 +27,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
 }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  const auto& dims = b.type(node.inputs[0]).shape.dims();
+  const std::vector<int64_t> dims = b.type(node.inputs[0]).shape.dims();
   if (node.attributes.flag("whole"))
     return {b.append(reshape_op, node, {dy[0]}, {{"shape", dims}, {"whole", int64_t{1}}})};
   return {b.append(reshape_op, node, {dy[0]}, {{"shape", std::vector<int64_t>(dims.begin() + 1, dims.end())}})};

@@ -25,7 +25,7 @@ std::vector<TensorType> infer(const OpInputs& in) {
 }
 
 std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::vector<ValueId>& dy) {
-  const Shape& x = b.type(node.inputs[0]).shape;
+  const Shape x = b.type(node.inputs[0]).shape;
   ValueId d = dy[0];
   if (const double factor = factor_of_sum(node, x); factor != 1)
     d = b.append(scale_op, node, {d}, {{"factor", factor}, {"offset", 0.0}});
