@@ -16,8 +16,8 @@ BINDINGS = pathlib.Path(__file__).resolve().parents[1]
 WRITTEN = "Written by bindings/generate.py from the C headers; do not edit."
 
 # The headers, each after those that it includes. Generated code is divided as they are.
-HEADERS = ("export", "status", "context", "device", "tensor", "gradients", "group", "trainer_options", "data", "model",
-           "operations", "trainer", "plan", "pending", "pieces", "describe", "file")
+HEADERS = ("export", "status", "context", "device", "tensor", "gradients", "group", "trainer_options", "data", "layers",
+           "model", "operations", "trainer", "plan", "pending", "pieces", "describe", "file")
 
 # The enums by the prefix of their constants. C does not name them.
 ENUMS = {
@@ -50,7 +50,7 @@ FLAGS = {
     "borrow", "tokens", "use_environment", "no_bias", "input_gradient", "own_loss", "allow_partial", "shuffle", "drop_last",
     "is_complete", "frozen", "is_buffer", "is_initialized", "shard_optimizer", "fits", "exclude_padding", "training",
     "skipped", "in_background", "is_usable", "nesterov", "collect_trace", "no_fusion", "sync_batch_norm", "samples_on_host",
-    "launches_in_turn", "late_updates", "skip_decay_one_axis", "evaluate_parameters", "schedule_maximize", "skip_not_finite",
+    "launches_in_turn", "late_updates", "skip_mismatching", "skip_decay_one_axis", "evaluate_parameters", "schedule_maximize", "skip_not_finite",
 }
 
 # Arrays that a struct points to, and the field with their length.

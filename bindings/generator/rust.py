@@ -18,6 +18,7 @@ BY_HAND = ("troika_arrays", "troika_read_request", "troika_error", "troika_devic
 # Fields that the caller must set. Their default is TROIKA_UNSET too, or NULL, and the library
 # refuses it.
 REQUIRED = {
+    "troika_conv1d_options": {"out_channels", "kernel"},
     "troika_conv2d_options": {"out_channels", "kernel"},
     "troika_loader_options": {"batch"},
     "troika_parameter_group": {"pattern"},

@@ -44,74 +44,24 @@ func (i Initializer) String() string {
 	return enumName("Initializer", int32(i), initializerNames)
 }
 
-// Conv2dOptions are the options of a 2-d convolution. Begin with NewConv2dOptions. Arrays are
-// {height, width}.
-type Conv2dOptions struct {
-	// true: without a bias; false (default): with.
-	NoBias bool
-	// Must be set.
-	OutChannels int64
-	// Must be set.
-	Kernel [2]int64
-	// Default 1.
-	Stride [2]int64
-	// Zeros added on each side; default 0.
-	Padding [2]int64
-	// Default 1.
-	Dilation [2]int64
-	// Default 1; divides both channel counts.
-	Groups int64
-}
-
-var defaultConv2dOptions = initialized(func(p *C.troika_conv2d_options) {
-	C.troika_conv2d_options_init(p, C.sizeof_troika_conv2d_options)
-})
-
-func conv2dOptionsOf(c *C.troika_conv2d_options) (o Conv2dOptions) {
-	o.NoBias = c.no_bias != 0
-	o.OutChannels = int64(c.out_channels)
-	o.Kernel = [2]int64{int64(c.kernel[0]), int64(c.kernel[1])}
-	o.Stride = [2]int64{int64(c.stride[0]), int64(c.stride[1])}
-	o.Padding = [2]int64{int64(c.padding[0]), int64(c.padding[1])}
-	o.Dilation = [2]int64{int64(c.dilation[0]), int64(c.dilation[1])}
-	o.Groups = int64(c.groups)
-	return o
-}
-
-func (o Conv2dOptions) fill(c *call, p *C.troika_conv2d_options) {
-	*p = defaultConv2dOptions
-	p.no_bias = flag(o.NoBias)
-	p.out_channels = C.int64_t(o.OutChannels)
-	p.kernel = [2]C.int64_t{C.int64_t(o.Kernel[0]), C.int64_t(o.Kernel[1])}
-	p.stride = [2]C.int64_t{C.int64_t(o.Stride[0]), C.int64_t(o.Stride[1])}
-	p.padding = [2]C.int64_t{C.int64_t(o.Padding[0]), C.int64_t(o.Padding[1])}
-	p.dilation = [2]C.int64_t{C.int64_t(o.Dilation[0]), C.int64_t(o.Dilation[1])}
-	p.groups = C.int64_t(o.Groups)
-}
-
-// NewConv2dOptions returns the library's defaults.
-func NewConv2dOptions() *Conv2dOptions {
-	options := conv2dOptionsOf(&defaultConv2dOptions)
-	return &options
-}
-
-// toC returns the struct of C in memory of the call, or NULL for nil.
-func (o *Conv2dOptions) toC(c *call) *C.troika_conv2d_options {
-	if o == nil {
-		return nil
-	}
-	p := allocate[C.troika_conv2d_options](c, 1)
-	o.fill(c, p)
-	return p
-}
-
 // LoadOptions are the options of Model.Load. Begin with NewLoadOptions.
 type LoadOptions struct {
 	// false (default): names that differ are ErrMismatch. true: loads the names that are in both.
-	// Shapes and dtypes must always agree.
 	AllowPartial bool
 	// Removed from the beginning of every name in the file, such as "module."; "": none.
 	StripPrefix string
+	// false (default): shapes or dtypes that differ are ErrMismatch. true: such parameters keep
+	// their values, and the report names them: for a last layer of another number of classes.
+	SkipMismatching bool
+	// Patterns of names in the model, separated by commas, such as "fc.*": parameters and buffers
+	// that keep their values, whatever the file has. "": none.
+	Skip string
+	// The model's names for those of the file, after StripPrefix: rules "name in file=name in
+	// model", separated by commas. The first rule that fits a whole name applies; * is any run of
+	// characters, the same on both sides: "encoder.*=backbone.*". Also the name of a table: "d2l"
+	// for the ResNet-18 of Dive into Deep Learning, "torchvision" for torchvision's models, also
+	// within a module. "": the file has the model's names.
+	NameMap string
 }
 
 var defaultLoadOptions = initialized(func(p *C.troika_load_options) {
@@ -121,6 +71,9 @@ var defaultLoadOptions = initialized(func(p *C.troika_load_options) {
 func loadOptionsOf(c *C.troika_load_options) (o LoadOptions) {
 	o.AllowPartial = c.allow_partial != 0
 	o.StripPrefix = C.GoString(c.strip_prefix)
+	o.SkipMismatching = c.skip_mismatching != 0
+	o.Skip = C.GoString(c.skip)
+	o.NameMap = C.GoString(c.name_map)
 	return o
 }
 
@@ -128,6 +81,9 @@ func (o LoadOptions) fill(c *call, p *C.troika_load_options) {
 	*p = defaultLoadOptions
 	p.allow_partial = flag(o.AllowPartial)
 	p.strip_prefix = c.optional(o.StripPrefix)
+	p.skip_mismatching = flag(o.SkipMismatching)
+	p.skip = c.optional(o.Skip)
+	p.name_map = c.optional(o.NameMap)
 }
 
 // NewLoadOptions returns the library's defaults.
@@ -156,6 +112,8 @@ type LoadReport struct {
 	Unexpected int32
 	// In both, with another shape or dtype.
 	Mismatching int32
+	// In the model, and not loaded because of skip.
+	Kept int32
 	// The first missing, unexpected and mismatching names, in whole lines, one line per name:
 	// "missing fc.bias", "unexpected x", "mismatching x: file F32 [9], model F32 [5]". If not all
 	// fit, the last line is "... and N more".
@@ -171,6 +129,7 @@ func loadReportOf(c *C.troika_load_report) (o LoadReport) {
 	o.Missing = int32(c.missing)
 	o.Unexpected = int32(c.unexpected)
 	o.Mismatching = int32(c.mismatching)
+	o.Kept = int32(c.kept)
 	o.Names = C.GoString(&c.names[0])
 	return o
 }
@@ -258,54 +217,4 @@ func parameterInfoOf(c *C.troika_parameter_info) (o ParameterInfo) {
 	o.Dims = numbers[int64](c.dims[:c.rank])
 	o.Name = C.GoString(&c.name[0])
 	return o
-}
-
-// Pool2dOptions are the options of max and average pooling. Begin with NewPool2dOptions. Arrays
-// are {height, width}.
-type Pool2dOptions struct {
-	// Average pooling: true leaves the padding out of the mean. false (default, as in PyTorch): it
-	// counts.
-	ExcludePadding bool
-	// Must be set.
-	Kernel [2]int64
-	// Unset: the kernel.
-	Stride [2]int64
-	// At most half the kernel; default 0.
-	Padding [2]int64
-}
-
-var defaultPool2dOptions = initialized(func(p *C.troika_pool2d_options) {
-	C.troika_pool2d_options_init(p, C.sizeof_troika_pool2d_options)
-})
-
-func pool2dOptionsOf(c *C.troika_pool2d_options) (o Pool2dOptions) {
-	o.ExcludePadding = c.exclude_padding != 0
-	o.Kernel = [2]int64{int64(c.kernel[0]), int64(c.kernel[1])}
-	o.Stride = [2]int64{int64(c.stride[0]), int64(c.stride[1])}
-	o.Padding = [2]int64{int64(c.padding[0]), int64(c.padding[1])}
-	return o
-}
-
-func (o Pool2dOptions) fill(c *call, p *C.troika_pool2d_options) {
-	*p = defaultPool2dOptions
-	p.exclude_padding = flag(o.ExcludePadding)
-	p.kernel = [2]C.int64_t{C.int64_t(o.Kernel[0]), C.int64_t(o.Kernel[1])}
-	p.stride = [2]C.int64_t{C.int64_t(o.Stride[0]), C.int64_t(o.Stride[1])}
-	p.padding = [2]C.int64_t{C.int64_t(o.Padding[0]), C.int64_t(o.Padding[1])}
-}
-
-// NewPool2dOptions returns the library's defaults.
-func NewPool2dOptions() *Pool2dOptions {
-	options := pool2dOptionsOf(&defaultPool2dOptions)
-	return &options
-}
-
-// toC returns the struct of C in memory of the call, or NULL for nil.
-func (o *Pool2dOptions) toC(c *call) *C.troika_pool2d_options {
-	if o == nil {
-		return nil
-	}
-	p := allocate[C.troika_pool2d_options](c, 1)
-	o.fill(c, p)
-	return p
 }

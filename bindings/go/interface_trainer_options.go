@@ -17,13 +17,26 @@ const (
 	// classes], one per step for [batch, steps, classes], one per pixel for [batch, classes, h,
 	// w].
 	LossCrossEntropy Loss = 1
-	// Mean over a sample's outputs of (output - value)^2. Targets are values.
+	// Mean over a sample's outputs of (output - value)^2. Targets are values, as those of the
+	// losses below.
 	LossMeanSquaredError Loss = 2
+	// Mean over a sample's outputs of |output - value|.
+	LossMeanAbsoluteError Loss = 3
+	// Mean over a sample's outputs of d^2 / 2 if |d| <= delta, else delta (|d| - delta / 2), for d
+	// = output - value and delta = HuberDelta (Huber 1964).
+	LossHuber Loss = 4
+	// Mean over a sample's outputs of -value log(p) - (1 - value) log(1 - p), for p =
+	// sigmoid(output): several classes may be true at once. Outputs are logits; values are
+	// probabilities, such as 0 and 1.
+	LossBinaryCrossEntropy Loss = 5
 )
 
 var lossNames = []string{
 	"CrossEntropy",
 	"MeanSquaredError",
+	"MeanAbsoluteError",
+	"Huber",
+	"BinaryCrossEntropy",
 }
 
 // String returns the name, such as "CrossEntropy".
@@ -524,6 +537,8 @@ type TrainerOptions struct {
 	// 0. If a stop is requested in one process, the call returns StatusStopped in all. nil
 	// (default): this process alone.
 	Group *Group
+	// LossHuber: above 0; default 1.
+	HuberDelta float64
 }
 
 var defaultTrainerOptions = initialized(func(p *C.troika_trainer_options) {
@@ -588,6 +603,7 @@ func trainerOptionsOf(c *C.troika_trainer_options) (o TrainerOptions) {
 	o.IgnoreIndex = int64(c.ignore_index)
 	o.SkipNotFinite = c.skip_not_finite != 0
 	o.LateUpdates = c.late_updates != 0
+	o.HuberDelta = float64(c.huber_delta)
 	return o
 }
 
@@ -657,6 +673,7 @@ func (o TrainerOptions) fill(c *call, p *C.troika_trainer_options) {
 		c.use(o.Group)
 		p.group = o.Group.handle
 	}
+	p.huber_delta = C.double(o.HuberDelta)
 }
 
 // NewTrainerOptions returns the library's defaults.

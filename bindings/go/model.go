@@ -82,164 +82,6 @@ func (m *Model) Clone() (*Model, error) {
 // Close gives up the model. Its trainers keep it alive.
 func (m *Model) Close() error { return m.close() }
 
-// add adds a layer by a function, and returns its output.
-func (m *Model) add(function func(c *call, out *C.troika_value) C.troika_status) (Value, error) {
-	var out C.troika_value
-	err := do(func(c *call) C.troika_status { return function(c, &out) }, m)
-	return Value(out), err
-}
-
-// AddInput adds the input: f32 [batch, dims...]. Every method Add... adds one layer with a name
-// that is unique in its model, and returns the layer's output. A refused call changes nothing.
-//
-// Errors of all of them: ErrInvalidArgument (the name, a value of another model, an input that does
-// not fit, an option, a model that is complete), ErrOutOfMemory, ErrBusy.
-func (m *Model) AddInput(name string, dims ...int64) (Value, error) {
-	shape := dimsToC(dims)
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_input(m.handle, c.text(name), &shape[0], length(c, "dims", len(dims)), out, &c.error)
-	})
-}
-
-// AddTypedInput adds the input of a type: DtypeF32, or DtypeI32 for tokens.
-func (m *Model) AddTypedInput(name string, dtype Dtype, dims ...int64) (Value, error) {
-	shape := dimsToC(dims)
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_typed_input(m.handle, c.text(name), C.int32_t(dtype), &shape[0],
-			length(c, "dims", len(dims)), out, &c.error)
-	})
-}
-
-// AddEmbedding adds an embedding: tokens i32 [batch, ...] to [batch, ..., features].
-func (m *Model) AddEmbedding(name string, input Value, words, features int64) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_embedding(m.handle, c.text(name), C.troika_value(input), C.int64_t(words),
-			C.int64_t(features), out, &c.error)
-	})
-}
-
-// AddConv2d adds a 2-d convolution: [batch, C, H, W] to [batch, K, H', W'].
-func (m *Model) AddConv2d(name string, input Value, options *Conv2dOptions) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_conv2d(m.handle, c.text(name), C.troika_value(input), options.toC(c), out, &c.error)
-	})
-}
-
-// AddLinear adds a linear layer, with or without bias: [batch, in] to [batch, outFeatures].
-func (m *Model) AddLinear(name string, input Value, outFeatures int64, bias bool) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_linear(m.handle, c.text(name), C.troika_value(input), C.int64_t(outFeatures), flag(bias), out,
-			&c.error)
-	})
-}
-
-// AddLinearPerPosition adds a linear layer for each step: [batch, steps, in] to [batch, steps,
-// outFeatures].
-func (m *Model) AddLinearPerPosition(name string, input Value, outFeatures int64, bias bool) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_linear_per_position(m.handle, c.text(name), C.troika_value(input), C.int64_t(outFeatures),
-			flag(bias), out, &c.error)
-	})
-}
-
-// AddBatchNorm2d adds batch normalisation of [batch, C, H, W]. PyTorch has eps 1e-5 and momentum
-// 0.1.
-func (m *Model) AddBatchNorm2d(name string, input Value, eps, momentum float64) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_batch_norm2d(m.handle, c.text(name), C.troika_value(input), C.double(eps), C.double(momentum),
-			out, &c.error)
-	})
-}
-
-// AddReLU adds max(x, 0), element by element.
-func (m *Model) AddReLU(name string, input Value) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_relu(m.handle, c.text(name), C.troika_value(input), out, &c.error)
-	})
-}
-
-// AddGELU adds GELU without approximation, element by element.
-func (m *Model) AddGELU(name string, input Value) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_gelu(m.handle, c.text(name), C.troika_value(input), out, &c.error)
-	})
-}
-
-// AddMaxPool2d adds max pooling over windows: [batch, C, H, W] to [batch, C, H', W'].
-func (m *Model) AddMaxPool2d(name string, input Value, options *Pool2dOptions) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_max_pool2d(m.handle, c.text(name), C.troika_value(input), options.toC(c), out, &c.error)
-	})
-}
-
-// AddAvgPool2d adds average pooling over windows: [batch, C, H, W] to [batch, C, H', W'].
-func (m *Model) AddAvgPool2d(name string, input Value, options *Pool2dOptions) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_avg_pool2d(m.handle, c.text(name), C.troika_value(input), options.toC(c), out, &c.error)
-	})
-}
-
-// AddAdaptiveAvgPool2d adds average pooling to a size: [batch, C, H, W] to [batch, C, outHeight,
-// outWidth].
-func (m *Model) AddAdaptiveAvgPool2d(name string, input Value, outHeight, outWidth int64) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_adaptive_avg_pool2d(m.handle, c.text(name), C.troika_value(input), C.int64_t(outHeight),
-			C.int64_t(outWidth), out, &c.error)
-	})
-}
-
-// AddFlatten adds a flattening of all axes except the batch: [batch, a, b, ...] to [batch, a * b *
-// ...].
-func (m *Model) AddFlatten(name string, input Value) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_flatten(m.handle, c.text(name), C.troika_value(input), out, &c.error)
-	})
-}
-
-// AddSum adds the sum of two values of one shape: the residual connection.
-func (m *Model) AddSum(name string, a, b Value) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_sum(m.handle, c.text(name), C.troika_value(a), C.troika_value(b), out, &c.error)
-	})
-}
-
-// AddDropout adds dropout with a probability in [0, 1).
-func (m *Model) AddDropout(name string, input Value, probability float64) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_dropout(m.handle, c.text(name), C.troika_value(input), C.double(probability), out, &c.error)
-	})
-}
-
-// AddLSTM adds a long short-term memory: [batch, steps, features] to [batch, steps, hidden].
-func (m *Model) AddLSTM(name string, input Value, hidden int64, bias bool) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_lstm(m.handle, c.text(name), C.troika_value(input), C.int64_t(hidden), flag(bias), out, &c.error)
-	})
-}
-
-// AddGRU adds a gated recurrent unit: [batch, steps, features] to [batch, steps, hidden].
-func (m *Model) AddGRU(name string, input Value, hidden int64, bias bool) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_gru(m.handle, c.text(name), C.troika_value(input), C.int64_t(hidden), flag(bias), out, &c.error)
-	})
-}
-
-// AddSelectStep adds the choice of one step: [batch, steps, features] to [batch, features]. Steps
-// below 0 count from the end.
-func (m *Model) AddSelectStep(name string, input Value, step int64) (Value, error) {
-	return m.add(func(c *call, out *C.troika_value) C.troika_status {
-		return C.troika_model_add_select_step(m.handle, c.text(name), C.troika_value(input), C.int64_t(step), out, &c.error)
-	})
-}
-
-// SetOutput completes the model: value is its output. No layer can be added afterwards. Errors:
-// ErrInvalidArgument, ErrOutOfMemory, ErrBusy.
-func (m *Model) SetOutput(value Value) error {
-	return do(func(c *call) C.troika_status {
-		return C.troika_model_set_output(m.handle, C.troika_value(value), &c.error)
-	}, m)
-}
-
 // Initialize initialises every parameter whose name matches a pattern with "*" and "?"; "" matches
 // all. The values depend only on seed and name. Errors: ErrNotFound (nothing matches),
 // ErrInvalidArgument, ErrOutOfMemory, ErrBusy.
@@ -247,6 +89,16 @@ func (m *Model) Initialize(pattern string, initializer Initializer, a float64, s
 	return do(func(c *call) C.troika_status {
 		return C.troika_model_initialize(m.handle, c.optional(pattern), C.int32_t(initializer), C.double(a), C.uint64_t(seed),
 			&c.error)
+	}, m)
+}
+
+// InitializeLayers initialises the parameters parameter of all layers of some kinds: "weight" of
+// "linear,conv2d". Errors: ErrNotFound (no such layer or parameter), ErrInvalidArgument,
+// ErrOutOfMemory, ErrBusy.
+func (m *Model) InitializeLayers(kinds, parameter string, initializer Initializer, a float64, seed uint64) error {
+	return do(func(c *call) C.troika_status {
+		return C.troika_model_initialize_layers(m.handle, c.text(kinds), c.text(parameter), C.int32_t(initializer),
+			C.double(a), C.uint64_t(seed), &c.error)
 	}, m)
 }
 

@@ -25,6 +25,40 @@ func (b builder) layer(value troika.Value, err error) func(dims ...int64) troika
 	}
 }
 
+func TestLayersOfSignals(t *testing.T) {
+	m := troika.Must(troika.NewEmptyModel(newContext(t), "signals"))
+	b := builder{t, m}
+	x := b.layer(m.AddInput("x", 4, 16))(4, 16)
+	conv := troika.NewConv1dOptions()
+	conv.OutChannels, conv.Kernel = 6, 3
+	x = b.layer(m.AddConv1d("conv", x, conv))(6, 14)
+	x = b.layer(m.AddBatchNorm1d("bn", x, 1e-5, 0.1))(6, 14)
+	x = b.layer(m.AddLayerNorm("layer", x, 1, 1e-5))(6, 14)
+	x = b.layer(m.AddSlice("slice", x, 2, 0, 12))(6, 12)
+	sigmoid := b.layer(m.AddSigmoid("sigmoid", x))(6, 12)
+	x = b.layer(m.AddTanh("tanh", x))(6, 12)
+	x = b.layer(m.AddProduct("product", sigmoid, x))(6, 12)
+	x = b.layer(m.AddReshape("image", x, 6, 4, -1))(6, 4, 3)
+	x = b.layer(m.AddGroupNorm("group", x, 2, 1e-5))(6, 4, 3)
+	up := troika.NewConv2dOptions()
+	up.OutChannels, up.Kernel, up.Stride = 4, [2]int64{2, 2}, [2]int64{2, 2}
+	x = b.layer(m.AddConvTranspose2d("up", x, up))(4, 8, 6)
+	x = b.layer(m.AddSiLU("silu", x))(4, 8, 6)
+	x = b.layer(m.AddLeakyReLU("leaky", x, 0.01))(4, 8, 6)
+	x = b.layer(m.AddSoftmax("softmax", x, -1))(4, 8, 6)
+	x = b.layer(m.AddConcat("concat", 1, x, x))(8, 8, 6)
+	x = b.layer(m.AddMean("mean", x, []int32{2, 3}, false))(8)
+	x = b.layer(m.AddRMSNorm("rms", x, 1, 1e-5))(8)
+	x = b.layer(m.AddLinear("a", x, 8, true))(8)
+	troika.Check(m.ShareParameter("b.weight", "a.weight"))
+	troika.Check(m.SetOutput(b.layer(m.AddLinear("b", x, 8, true))(8)))
+	troika.Check(m.InitializeDefault(1))
+	troika.Check(m.InitializeLayers("linear", "weight", troika.InitializerConstant, 0.5, 0))
+	equal(t, "a shared weight", troika.Must(m.GetParameter("b.weight"))[63], float32(0.5))
+	fails(t, m.InitializeLayers("gru", "*", troika.InitializerConstant, 0, 0), troika.ErrNotFound, "gru")
+	fails(t, m.ShareParameter("c.weight", "a.weight"), troika.ErrInvalidArgument, "complete")
+}
+
 func TestLayersOfImages(t *testing.T) {
 	c := newContext(t)
 	m := troika.Must(troika.NewEmptyModel(c, "net"))

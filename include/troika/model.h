@@ -10,18 +10,10 @@
 #ifndef TROIKA_MODEL_H
 #define TROIKA_MODEL_H
 
+#include <troika/layers.h>
 #include <troika/tensor.h>
 
 TROIKA_BEGIN_DECLS
-
-/**
- * A network of named layers. Counted. A model and the trainers that it is attached to share
- * parameters.
- */
-typedef struct troika_model_s *troika_model;
-
-/** The output of a layer. Other models refuse the value. 0 is no value. */
-typedef int64_t troika_value;
 
 /**
  * Options of `troika_model_create`. Begin with TROIKA_MODEL_OPTIONS_INIT. A field that is unset
@@ -136,318 +128,6 @@ TROIKA_API(troika_status) troika_model_clone(troika_model model, troika_model *o
  */
 TROIKA_API(void) troika_model_destroy(troika_model model);
 
-/** @name Layers
- * Each function adds one layer and returns its output. The input is a layer, too. The name of a
- * layer is unique in its model, and is part of the names of its parameters: "<layer>.weight",
- * "<layer>.bias". Dots may separate parts of a name ("layer1.0.conv1"). A refused call changes
- * nothing.
- *
- * Errors of all of them:
- * - INVALID_ARGUMENT: a name that is taken, empty, longer than 200 bytes or not UTF-8; a name with
- *   a control character, a `/`, `*`, `?` or `,`, or an empty part before or after a dot.
- * - INVALID_ARGUMENT: a value that is not this model's, an input whose shape or type does not fit,
- *   a model that is complete.
- * - OUT_OF_MEMORY, BUSY.
- *
- * One thread per model at a time.
- * @{ */
-
-/**
- * Adds the input: f32 [batch, dims...]. `dims` has `rank` sizes of at least 1, without the batch. A
- * model has one input.
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT for a second input.
- */
-TROIKA_API(troika_status) troika_model_add_input(troika_model model, const char *name,
-                                                 const int64_t *dims, int32_t rank,
-                                                 troika_value *out_value, troika_error *error);
-
-/**
- * Adds the input as `troika_model_add_input` does, of type `dtype`: TROIKA_DTYPE_F32, or
- * TROIKA_DTYPE_I32 for tokens. An embedding reads tokens; they are never rounded.
- *
- * Errors and threads: those of `troika_model_add_input`; INVALID_ARGUMENT for another `dtype`.
- */
-TROIKA_API(troika_status) troika_model_add_typed_input(troika_model model, const char *name,
-                                                       int32_t dtype, const int64_t *dims,
-                                                       int32_t rank, troika_value *out_value,
-                                                       troika_error *error);
-
-/**
- * Adds an embedding: tokens i32 [batch, ...] to [batch, ..., features]. The output of a token is
- * its row of the weight. A batch with a token outside 0 to `words` - 1 is refused. The gradient of
- * a row is the sum over the row's tokens, in their order, so it has the same bits on any device.
- *
- * Parameters: weight [words, features]; its default initialisation is normal with standard
- * deviation 1, as in PyTorch.
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT if the input is not i32, or if `words`
- * or `features` is below 1.
- */
-TROIKA_API(troika_status) troika_model_add_embedding(troika_model model, const char *name,
-                                                     troika_value input, int64_t words,
-                                                     int64_t features, troika_value *out_value,
-                                                     troika_error *error);
-
-/**
- * Options of a 2-d convolution. Begin with TROIKA_CONV2D_OPTIONS_INIT. Arrays are {height, width}.
- */
-typedef struct troika_conv2d_options {
-  uint32_t struct_size;    /**< sizeof(troika_conv2d_options). */
-  int32_t no_bias;         /**< 1: without a bias; 0 (default): with. */
-  int64_t out_channels;    /**< Must be set. */
-  int64_t kernel[2];       /**< Must be set. */
-  int64_t stride[2];       /**< Default 1. */
-  int64_t padding[2];      /**< Zeros added on each side; default 0. */
-  int64_t dilation[2];     /**< Default 1. */
-  int64_t groups;          /**< Default 1; divides both channel counts. */
-} troika_conv2d_options;
-
-/** `out_channels` and `kernel` unset, the other fields at their defaults. */
-#define TROIKA_CONV2D_OPTIONS_INIT                                                               \
-  {                                                                                              \
-    sizeof(troika_conv2d_options), 0, TROIKA_UNSET, {TROIKA_UNSET, TROIKA_UNSET}, {1, 1},        \
-        {0, 0}, {1, 1}, 1                                                                        \
-  }
-
-/** Fills `options` as TROIKA_CONV2D_OPTIONS_INIT does. Any thread. */
-TROIKA_API(void) troika_conv2d_options_init(troika_conv2d_options *options, uint32_t struct_size);
-
-/**
- * Adds a 2-d convolution, computed as a cross-correlation, as is usual for neural networks: [batch,
- * C, H, W] to [batch, K, H', W']. H' = (H + 2 padding - dilation (kernel - 1) - 1) / stride + 1,
- * rounded down.
- *
- * Parameters: weight [K, C / groups, kernel_h, kernel_w], bias [K].
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the window that is
- * too large.
- */
-TROIKA_API(troika_status) troika_model_add_conv2d(troika_model model, const char *name,
-                                                  troika_value input,
-                                                  const troika_conv2d_options *options,
-                                                  troika_value *out_value, troika_error *error);
-
-/**
- * Adds a linear layer: [batch, in] to [batch, out_features], y = x W^T + b. `bias` is 1 with a
- * bias, 0 without; TROIKA_UNSET is 1.
- *
- * Parameters: weight [out, in], bias [out].
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT for `out_features` below 1 and for
- * another `bias`.
- */
-TROIKA_API(troika_status) troika_model_add_linear(troika_model model, const char *name,
-                                                  troika_value input, int64_t out_features,
-                                                  int32_t bias, troika_value *out_value,
-                                                  troika_error *error);
-
-/**
- * Adds a linear layer that is applied to each step of a sequence: [batch, steps, in] to [batch,
- * steps, out_features].
- *
- * Parameters, errors and threads: those of `troika_model_add_linear`; INVALID_ARGUMENT for an input
- * that is not a sequence.
- */
-TROIKA_API(troika_status) troika_model_add_linear_per_position(troika_model model, const char *name,
-                                                               troika_value input,
-                                                               int64_t out_features, int32_t bias,
-                                                               troika_value *out_value,
-                                                               troika_error *error);
-
-/**
- * Adds batch normalisation of [batch, C, H, W], over [batch, H, W] of each channel (Ioffe and
- * Szegedy 2015). Each device normalises its own samples, unless a trainer's `sync_batch_norm` is 1.
- * PyTorch's defaults are eps 1e-5 and momentum 0.1.
- *
- * Parameters: weight [C] and bias [C]. Buffers: running_mean [C], running_var [C] (unbiased),
- * num_batches_tracked. A step sets running = (1 - momentum) running + momentum batch.
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT for `eps` not above 0 and for
- * `momentum` outside [0, 1].
- */
-TROIKA_API(troika_status) troika_model_add_batch_norm2d(troika_model model, const char *name,
-                                                        troika_value input, double eps,
-                                                        double momentum, troika_value *out_value,
-                                                        troika_error *error);
-
-/** Adds max(x, 0), element by element. Any shape. Errors and threads: those of all layers. */
-TROIKA_API(troika_status) troika_model_add_relu(troika_model model, const char *name,
-                                                troika_value input, troika_value *out_value,
-                                                troika_error *error);
-
-/**
- * Adds GELU (Hendrycks and Gimpel 2016) without approximation, element by element: x Phi(x), with
- * the distribution function Phi of the standard normal distribution. Any shape. -infinity becomes
- * 0, and NaN stays NaN. Otherwise as torch.nn.GELU.
- *
- * Errors and threads: those of all layers.
- */
-TROIKA_API(troika_status) troika_model_add_gelu(troika_model model, const char *name,
-                                                troika_value input, troika_value *out_value,
-                                                troika_error *error);
-
-/**
- * Options of max and average pooling. Begin with TROIKA_POOL2D_OPTIONS_INIT. Arrays are {height,
- * width}.
- */
-typedef struct troika_pool2d_options {
-  uint32_t struct_size;         /**< sizeof(troika_pool2d_options). */
-  /** Average pooling: 1 leaves the padding out of the mean. 0 (default, as in PyTorch): it
-   *  counts. */
-  int32_t exclude_padding;
-  int64_t kernel[2];            /**< Must be set. */
-  int64_t stride[2];            /**< Unset: the kernel. */
-  int64_t padding[2];           /**< At most half the kernel; default 0. */
-} troika_pool2d_options;
-
-/** `kernel` and `stride` unset, the other fields at their defaults. */
-#define TROIKA_POOL2D_OPTIONS_INIT                                                               \
-  {                                                                                              \
-    sizeof(troika_pool2d_options), 0, {TROIKA_UNSET, TROIKA_UNSET},                              \
-        {TROIKA_UNSET, TROIKA_UNSET}, {0, 0}                                                     \
-  }
-
-/** Fills `options` as TROIKA_POOL2D_OPTIONS_INIT does. Any thread. */
-TROIKA_API(void) troika_pool2d_options_init(troika_pool2d_options *options, uint32_t struct_size);
-
-/**
- * Adds max pooling over windows: [batch, C, H, W] to [batch, C, H', W']. H' = (H + 2 padding -
- * kernel) / stride + 1, rounded down.
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the window that is
- * too large.
- */
-TROIKA_API(troika_status) troika_model_add_max_pool2d(troika_model model, const char *name,
-                                                      troika_value input,
-                                                      const troika_pool2d_options *options,
-                                                      troika_value *out_value, troika_error *error);
-
-/**
- * Adds average pooling over windows: [batch, C, H, W] to [batch, C, H', W'], with the sizes of
- * `troika_model_add_max_pool2d`.
- *
- * Errors and threads: those of `troika_model_add_max_pool2d`.
- */
-TROIKA_API(troika_status) troika_model_add_avg_pool2d(troika_model model, const char *name,
-                                                      troika_value input,
-                                                      const troika_pool2d_options *options,
-                                                      troika_value *out_value, troika_error *error);
-
-/**
- * Adds adaptive average pooling: [batch, C, H, W] to [batch, C, out_height, out_width], with
- * PyTorch's windows.
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT for an output size below 1.
- */
-TROIKA_API(troika_status) troika_model_add_adaptive_avg_pool2d(troika_model model, const char *name,
-                                                               troika_value input,
-                                                               int64_t out_height,
-                                                               int64_t out_width,
-                                                               troika_value *out_value,
-                                                               troika_error *error);
-
-/**
- * Adds a flattening of all axes except the batch: [batch, a, b, ...] to [batch, a * b * ...].
- *
- * Errors and threads: those of all layers.
- */
-TROIKA_API(troika_status) troika_model_add_flatten(troika_model model, const char *name,
-                                                   troika_value input, troika_value *out_value,
-                                                   troika_error *error);
-
-/**
- * Adds the sum of two values of one shape (op `add`): the residual connection.
- *
- * Errors and threads: those of all layers.
- */
-TROIKA_API(troika_status) troika_model_add_sum(troika_model model, const char *name, troika_value a,
-                                               troika_value b, troika_value *out_value,
-                                               troika_error *error);
-
-/**
- * Adds dropout. In training each element becomes zero with `probability` in [0, 1), and is divided
- * by 1 - probability otherwise; in evaluation nothing changes. The mask is a function of (seed,
- * step, layer, sample), so it does not depend on the number of devices. Any shape.
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT for another `probability`.
- */
-TROIKA_API(troika_status) troika_model_add_dropout(troika_model model, const char *name,
-                                                   troika_value input, double probability,
-                                                   troika_value *out_value, troika_error *error);
-
-/**
- * Adds a long short-term memory (Hochreiter and Schmidhuber 1997, as PyTorch's nn.LSTM computes it)
- * of one layer and one direction: [batch, steps, features] to [batch, steps, hidden]. The first
- * states are zero. For each step x of a sequence, with * element by element:
- *
- *     i, f, o = sigmoid(W_ih x + b_ih + W_hh h + b_hh)      g = tanh(its own rows of the same)
- *     c = f * c + i * g                                     h = o * tanh(c), the step's output
- *
- * `bias` is 1 with biases, 0 without; TROIKA_UNSET is 1. Deeper nets are layers on top of each
- * other. A classifier reads one step (`troika_model_add_select_step`). Long sequences are cut in
- * time into about sqrt(steps) parts; recompute keeps the states between parts. The layer computes
- * in f32 with any precision, except that on GPUs TROIKA_PRECISION_TF32 makes its products TF32.
- *
- * Parameters, with gates in the order i, f, g, o: weight_ih_l0 [4 hidden, features], weight_hh_l0
- * [4 hidden, hidden], bias_ih_l0 and bias_hh_l0 [4 hidden]. The names are PyTorch's, so its weights
- * load.
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not a sequence,
- * for `hidden` below 1 and for another `bias`.
- *
- *     const int64_t sequence[] = {200, 64};                                    // [batch, 200, 64]
- *     troika_model_add_input(model, "x", sequence, 2, &x, &error);
- *     troika_model_add_lstm(model, "lstm", x, 128, 1, &x, &error);             // [batch, 200, 128]
- *     troika_model_add_select_step(model, "last", x, -1, &x, &error);          // [batch, 128]
- *     troika_model_add_linear(model, "fc", x, 10, 1, &x, &error);              // [batch, 10]
- */
-TROIKA_API(troika_status) troika_model_add_lstm(troika_model model, const char *name,
-                                                troika_value input, int64_t hidden, int32_t bias,
-                                                troika_value *out_value, troika_error *error);
-
-/**
- * Adds a gated recurrent unit (Cho et al. 2014, as PyTorch's nn.GRU computes it) of one layer and
- * one direction: [batch, steps, features] to [batch, steps, hidden]. The first state is zero. For
- * each step x of a sequence, with * element by element:
- *
- *     r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh)
- *     n = tanh(W_in x + b_in + r * (W_hn h + b_hn))
- *     h = (1 - z) * n + z * h, the step's output
- *
- * Parameters, with gates in the order r, z, n: weight_ih_l0 [3 hidden, features], weight_hh_l0 [3
- * hidden, hidden], bias_ih_l0 and bias_hh_l0 [3 hidden].
- *
- * Everything else, errors and threads: as `troika_model_add_lstm`.
- */
-TROIKA_API(troika_status) troika_model_add_gru(troika_model model, const char *name,
-                                               troika_value input, int64_t hidden, int32_t bias,
-                                               troika_value *out_value, troika_error *error);
-
-/**
- * Adds the choice of one step: [batch, steps, features] to [batch, features]. `step` 0 is the first
- * step. Steps below 0 count from the end: -1 is the last.
- *
- * Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not a sequence,
- * and for a step that it does not have.
- */
-TROIKA_API(troika_status) troika_model_add_select_step(troika_model model, const char *name,
-                                                       troika_value input, int64_t step,
-                                                       troika_value *out_value,
-                                                       troika_error *error);
-
-/**
- * Completes the model: `value`, of any shape [batch, ...], is its output. No layer can be added
- * afterwards.
- *
- * Errors: INVALID_ARGUMENT (a value that is not this model's, or is its input; a model that is
- * complete), OUT_OF_MEMORY, BUSY.
- */
-TROIKA_API(troika_status) troika_model_set_output(troika_model model, troika_value value,
-                                                  troika_error *error);
-
-/** @} */
-
 /** @name Parameters
  * Errors of all of them: BUSY. Those that change values: one thread per model at a time.
  * @{ */
@@ -480,6 +160,19 @@ enum {
 TROIKA_API(troika_status) troika_model_initialize(troika_model model, const char *pattern,
                                                   int32_t initializer, double a, uint64_t seed,
                                                   troika_error *error);
+
+/**
+ * Initialises the parameters `parameter` of the layers of some kinds: those of
+ * `troika_model_describe_layer`, separated by commas. "linear,conv2d" and "weight" are the weights
+ * of all linear layers and convolutions, and not those of BatchNorm. `parameter` may be a pattern.
+ * Values as those of `troika_model_initialize`.
+ *
+ * Errors: those of `troika_model_initialize`; NOT_FOUND also for a kind that no layer has.
+ */
+TROIKA_API(troika_status) troika_model_initialize_layers(troika_model model, const char *kinds,
+                                                         const char *parameter,
+                                                         int32_t initializer, double a,
+                                                         uint64_t seed, troika_error *error);
 
 /**
  * Initialises every parameter and buffer by the model's default, which is PyTorch's for each layer:
@@ -584,7 +277,7 @@ typedef struct troika_load_report {
   int32_t missing;      /**< In the model, not in the file; num_batches_tracked is never missing. */
   int32_t unexpected;   /**< In the file, not in the model. */
   int32_t mismatching;  /**< In both, with another shape or dtype. */
-  int32_t reserved;     /**< 0. */
+  int32_t kept;         /**< In the model, and not loaded because of `skip`. */
   /** The first missing, unexpected and mismatching names, in whole lines, one line per name:
    *  "missing fc.bias", "unexpected x", "mismatching x: file F32 [9], model F32 [5]". If not all
    *  fit, the last line is "... and N more". */
@@ -601,16 +294,28 @@ TROIKA_API(void) troika_load_report_init(troika_load_report *report, uint32_t st
 /** Options of `troika_model_load`. Begin with TROIKA_LOAD_OPTIONS_INIT. */
 typedef struct troika_load_options {
   uint32_t struct_size;      /**< sizeof(troika_load_options). */
-  /** 0 (default): names that differ are MISMATCH. 1: loads the names that are in both. Shapes and
-   *  dtypes must always agree. */
+  /** 0 (default): names that differ are MISMATCH. 1: loads the names that are in both. */
   int32_t allow_partial;
   /** Removed from the beginning of every name in the file, such as "module."; NULL: none. */
   const char *strip_prefix;
+  /** 0 (default): shapes or dtypes that differ are MISMATCH. 1: such parameters keep their values,
+   *  and the report names them: for a last layer of another number of classes. */
+  int32_t skip_mismatching;
+  int32_t reserved;          /**< 0. */
+  /** Patterns of names in the model, separated by commas, such as "fc.*": parameters and buffers
+   *  that keep their values, whatever the file has. NULL: none. */
+  const char *skip;
+  /** The model's names for those of the file, after `strip_prefix`: rules "name in file=name in
+   *  model", separated by commas. The first rule that fits a whole name applies; `*` is any run of
+   *  characters, the same on both sides: "encoder.*=backbone.*". Also the name of a table: "d2l"
+   *  for the ResNet-18 of Dive into Deep Learning, "torchvision" for torchvision's models, also
+   *  within a module. NULL: the file has the model's names. */
+  const char *name_map;
 } troika_load_options;
 
 /** Strict, no prefix. */
 #define TROIKA_LOAD_OPTIONS_INIT \
-  { sizeof(troika_load_options), 0, NULL }
+  { sizeof(troika_load_options), 0, NULL, 0, 0, NULL, NULL }
 
 /** Fills `options` as TROIKA_LOAD_OPTIONS_INIT does. Any thread. */
 TROIKA_API(void) troika_load_options_init(troika_load_options *options, uint32_t struct_size);
@@ -636,8 +341,9 @@ TROIKA_API(troika_status) troika_model_save(troika_model model, const char *path
  * Errors:
  * - NOT_FOUND (no such file), IO.
  * - CORRUPT: its format, or the checksum of its data.
- * - MISMATCH: names, shapes or dtypes; also if nothing at all can be loaded.
- * - INVALID_ARGUMENT (an option), OUT_OF_MEMORY.
+ * - MISMATCH: names, shapes or dtypes; two names that the map makes one; also if nothing at all can
+ *   be loaded.
+ * - INVALID_ARGUMENT (an option; a pattern of `skip` that matches nothing), OUT_OF_MEMORY.
  * - BUSY: also while the model's trainer is in a call.
  *
  * One thread per model at a time.

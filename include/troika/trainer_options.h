@@ -15,8 +15,17 @@ enum {
   /** -log softmax(output)[label]. Targets are labels: one per sample for outputs [batch, classes],
    *  one per step for [batch, steps, classes], one per pixel for [batch, classes, h, w]. */
   TROIKA_LOSS_CROSS_ENTROPY = 1,
-  /** Mean over a sample's outputs of (output - value)^2. Targets are values. */
-  TROIKA_LOSS_MEAN_SQUARED_ERROR = 2
+  /** Mean over a sample's outputs of (output - value)^2. Targets are values, as those of the
+   *  losses below. */
+  TROIKA_LOSS_MEAN_SQUARED_ERROR = 2,
+  TROIKA_LOSS_MEAN_ABSOLUTE_ERROR = 3,  /**< Mean over a sample's outputs of |output - value|. */
+  /** Mean over a sample's outputs of d^2 / 2 if |d| <= delta, else delta (|d| - delta / 2), for d =
+   *  output - value and delta = `huber_delta` (Huber 1964). */
+  TROIKA_LOSS_HUBER = 4,
+  /** Mean over a sample's outputs of -value log(p) - (1 - value) log(1 - p), for p =
+   *  sigmoid(output): several classes may be true at once. Outputs are logits; values are
+   *  probabilities, such as 0 and 1. */
+  TROIKA_LOSS_BINARY_CROSS_ENTROPY = 5
 };
 
 /** How the losses of a batch's labels (or samples, if each has one) become one number. */
@@ -337,6 +346,7 @@ typedef struct troika_trainer_options {
    *  is requested in one process, the call returns STOPPED in all. NULL (default): this process
    *  alone. */
   troika_group group;
+  double huber_delta;      /**< TROIKA_LOSS_HUBER: above 0; default 1. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -348,7 +358,7 @@ typedef struct troika_trainer_options {
         TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 0,  \
         0, TROIKA_OPTIMIZER_SGD, 0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,      \
         TROIKA_UNSET, 0.0, 0, 0, 1.0, 0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0,           \
-        TROIKA_UNSET, 0, 0, NULL                                                                 \
+        TROIKA_UNSET, 0, 0, NULL, 1.0                                                            \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. Any thread. */

@@ -23,6 +23,10 @@ class FieldCheck {
                                                  : most == least   ? text(least)
                                                                    : text(least, " to ", most)));
   }
+  void flag(const char* field, int32_t value) const {
+    if (value != 0 && value != 1)
+      throw Error(Status::invalid_argument, text(where_, field, " is ", value, ", need 0 or 1"));
+  }
   // `names` are the constants of the values 1, 2, ...
   void constant(const char* field, int32_t value, std::vector<std::string_view> names) const {
     if (value >= 1 && static_cast<size_t>(value) <= names.size()) return;

@@ -1,10 +1,10 @@
 // Options of convolutions and pooling, as layers and operations read them.
 #pragma once
 
-#include <troika/model.h>
+#include <troika/layers.h>
 
 #include "api/model_call.h"
-#include "models/model.h"
+#include "models/layers.h"
 
 namespace troika::api {
 
@@ -47,6 +47,20 @@ inline ConvOptions conv_options_of(const troika_conv2d_options& options, const c
   optional_pair(conv.window.padding, options.padding, 0, 0);
   optional_pair(conv.window.dilation, options.dilation, 1, 1);
   conv.groups = is_set(options.groups) ? options.groups : 1;
+  conv.bias = !switch_field(options.no_bias, false, function, "options.no_bias");
+  optional_pair(conv.output_padding, options.output_padding, 0, 0);
+  return conv;
+}
+
+// Along the second axis of the window.
+inline ConvOptions conv_options_of(const troika_conv1d_options& options, const char* function) {
+  ConvOptions conv;
+  conv.out_channels = needed_field(options.out_channels, function, "out_channels");
+  conv.window.kernel[1] = needed_field(options.kernel, function, "kernel");
+  if (is_set(options.stride)) conv.window.stride[1] = options.stride;
+  if (is_set(options.padding)) conv.window.padding[1] = options.padding;
+  if (is_set(options.dilation)) conv.window.dilation[1] = options.dilation;
+  if (is_set(options.groups)) conv.groups = options.groups;
   conv.bias = !switch_field(options.no_bias, false, function, "options.no_bias");
   return conv;
 }

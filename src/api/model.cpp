@@ -1,8 +1,7 @@
-// The C functions of troika/model.h, except files and prediction.
+// The C functions of troika/model.h, except layers, files and prediction.
 #include <troika/model.h>
 
-#include <cmath>
-
+#include "api/field_check.h"
 #include "api/layer_options.h"
 #include "api/model_call.h"
 #include "api/structs.h"
@@ -27,16 +26,6 @@ ZooOptions zoo_options_of(const troika_model_options& options, const char* funct
           zoo_field(options.input_width, function, "input_width"),
           zoo_field(options.hidden, function, "hidden"),
           zoo_field(options.steps, function, "steps")};
-}
-
-// Adds a layer: `add` takes the model and the layer's name, and returns the layer's output.
-template <typename Add>
-troika_status add_layer(troika_model handle, const char* name, troika_value* out_value, const char* function,
-                        troika_error* error, Add&& add) {
-  return with_model(handle, function, error, [&](Model& model) {
-    required(out_value, function, "out_value");
-    *out_value = value_of(model, add(model, name_argument(name, function)));
-  });
 }
 
 troika_parameter_info info_of(const Parameter& parameter) {
@@ -85,189 +74,22 @@ troika_status troika_model_create_empty(troika_context context, const char* name
 
 void troika_model_destroy(troika_model model) { destroy_handle(model); }
 
-// ---- layers ----
-
-namespace {
-
-troika_status add_input(troika_model model, const char* name, int32_t dtype, const int64_t* dims, int32_t rank,
-                        troika_value* out_value, const char* function, troika_error* error) {
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    required(dims, function, "dims");
-    if (rank < 1 || rank >= kMaxRank)
-      refuse(function, text("argument 'rank' is ", rank, ", needs 1 to ", kMaxRank - 1));
-    if (dtype != TROIKA_DTYPE_F32 && dtype != TROIKA_DTYPE_I32)
-      refuse(function, text("argument 'dtype' is ", dtype, ", needs TROIKA_DTYPE_F32 or TROIKA_DTYPE_I32"));
-    return m.add_input(layer, Shape(std::vector<int64_t>(dims, dims + rank)), static_cast<DType>(dtype));
-  });
-}
-
-troika_status add_linear(troika_model model, const char* name, troika_value input, int64_t out_features, int32_t bias,
-                         bool is_per_position, troika_value* out_value, const char* function, troika_error* error) {
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
-    return m.add_linear(layer, value_argument(m, input, function, "input"), out_features, with_bias, is_per_position);
-  });
-}
-
-}  // namespace
-
-troika_status troika_model_add_input(troika_model model, const char* name, const int64_t* dims, int32_t rank,
-                                     troika_value* out_value, troika_error* error) {
-  return add_input(model, name, TROIKA_DTYPE_F32, dims, rank, out_value, "troika_model_add_input", error);
-}
-
-troika_status troika_model_add_typed_input(troika_model model, const char* name, int32_t dtype, const int64_t* dims,
-                                           int32_t rank, troika_value* out_value, troika_error* error) {
-  return add_input(model, name, dtype, dims, rank, out_value, "troika_model_add_typed_input", error);
-}
-
-troika_status troika_model_add_embedding(troika_model model, const char* name, troika_value input, int64_t words,
-                                         int64_t features, troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_embedding";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_embedding(layer, value_argument(m, input, function, "input"), words, features);
-  });
-}
-
-troika_status troika_model_add_conv2d(troika_model model, const char* name, troika_value input,
-                                      const troika_conv2d_options* options, troika_value* out_value,
-                                      troika_error* error) {
-  const char* function = "troika_model_add_conv2d";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"));
-    return m.add_conv2d(layer, value_argument(m, input, function, "input"), conv_options_of(read, function));
-  });
-}
-
-troika_status troika_model_add_linear(troika_model model, const char* name, troika_value input, int64_t out_features,
-                                      int32_t bias, troika_value* out_value, troika_error* error) {
-  return add_linear(model, name, input, out_features, bias, false, out_value, "troika_model_add_linear", error);
-}
-
-troika_status troika_model_add_linear_per_position(troika_model model, const char* name, troika_value input,
-                                                   int64_t out_features, int32_t bias, troika_value* out_value,
-                                                   troika_error* error) {
-  const char* function = "troika_model_add_linear_per_position";
-  return add_linear(model, name, input, out_features, bias, true, out_value, function, error);
-}
-
-troika_status troika_model_add_batch_norm2d(troika_model model, const char* name, troika_value input, double eps,
-                                            double momentum, troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_batch_norm2d";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_batch_norm2d(layer, value_argument(m, input, function, "input"), eps, momentum);
-  });
-}
-
-troika_status troika_model_add_relu(troika_model model, const char* name, troika_value input, troika_value* out_value,
-                                    troika_error* error) {
-  const char* function = "troika_model_add_relu";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_relu(layer, value_argument(m, input, function, "input"));
-  });
-}
-
-troika_status troika_model_add_gelu(troika_model model, const char* name, troika_value input, troika_value* out_value,
-                                    troika_error* error) {
-  const char* function = "troika_model_add_gelu";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_gelu(layer, value_argument(m, input, function, "input"));
-  });
-}
-
-troika_status troika_model_add_max_pool2d(troika_model model, const char* name, troika_value input,
-                                          const troika_pool2d_options* options, troika_value* out_value,
-                                          troika_error* error) {
-  const char* function = "troika_model_add_max_pool2d";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"));
-    return m.add_max_pool2d(layer, value_argument(m, input, function, "input"), window_of(read, function));
-  });
-}
-
-troika_status troika_model_add_avg_pool2d(troika_model model, const char* name, troika_value input,
-                                          const troika_pool2d_options* options, troika_value* out_value,
-                                          troika_error* error) {
-  const char* function = "troika_model_add_avg_pool2d";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"));
-    const bool counts_padding = !switch_field(read.exclude_padding, false, function, "options.exclude_padding");
-    return m.add_avg_pool2d(layer, value_argument(m, input, function, "input"), window_of(read, function),
-                            counts_padding);
-  });
-}
-
-troika_status troika_model_add_adaptive_avg_pool2d(troika_model model, const char* name, troika_value input,
-                                                   int64_t out_height, int64_t out_width, troika_value* out_value,
-                                                   troika_error* error) {
-  const char* function = "troika_model_add_adaptive_avg_pool2d";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_adaptive_avg_pool2d(layer, value_argument(m, input, function, "input"), out_height, out_width);
-  });
-}
-
-troika_status troika_model_add_flatten(troika_model model, const char* name, troika_value input,
-                                       troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_flatten";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_flatten(layer, value_argument(m, input, function, "input"));
-  });
-}
-
-troika_status troika_model_add_sum(troika_model model, const char* name, troika_value a, troika_value b,
-                                   troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_sum";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_sum(layer, value_argument(m, a, function, "a"), value_argument(m, b, function, "b"));
-  });
-}
-
-troika_status troika_model_add_dropout(troika_model model, const char* name, troika_value input, double probability,
-                                       troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_dropout";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_dropout(layer, value_argument(m, input, function, "input"), probability);
-  });
-}
-
-troika_status troika_model_add_lstm(troika_model model, const char* name, troika_value input, int64_t hidden,
-                                    int32_t bias, troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_lstm";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
-    return m.add_lstm(layer, value_argument(m, input, function, "input"), hidden, with_bias);
-  });
-}
-
-troika_status troika_model_add_gru(troika_model model, const char* name, troika_value input, int64_t hidden,
-                                   int32_t bias, troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_gru";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const bool with_bias = switch_field(bias, true, function, "argument 'bias'");
-    return m.add_gru(layer, value_argument(m, input, function, "input"), hidden, with_bias);
-  });
-}
-
-troika_status troika_model_add_select_step(troika_model model, const char* name, troika_value input, int64_t step,
-                                           troika_value* out_value, troika_error* error) {
-  const char* function = "troika_model_add_select_step";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    return m.add_select_step(layer, value_argument(m, input, function, "input"), step);
-  });
-}
-
-troika_status troika_model_set_output(troika_model model, troika_value value, troika_error* error) {
-  const char* function = "troika_model_set_output";
-  return with_model(model, function, error,
-                    [&](Model& m) { m.set_output(value_argument(m, value, function, "value")); });
-}
-
 // ---- parameters ----
 
 troika_status troika_model_initialize(troika_model model, const char* pattern, int32_t initializer, double a,
                                       uint64_t seed, troika_error* error) {
   return with_model(model, "troika_model_initialize", error, [&](Model& m) {
     initialize(m, pattern ? pattern : "*", static_cast<Initializer>(initializer), a, seed);
+  });
+}
+
+troika_status troika_model_initialize_layers(troika_model model, const char* kinds, const char* parameter,
+                                             int32_t initializer, double a, uint64_t seed, troika_error* error) {
+  const char* function = "troika_model_initialize_layers";
+  return with_model(model, function, error, [&](Model& m) {
+    const FieldCheck check{text(function, ": argument ")};
+    initialize_layers(m, check.names("kinds", required(kinds, function, "kinds")),
+                      required(parameter, function, "parameter"), static_cast<Initializer>(initializer), a, seed);
   });
 }
 

@@ -1,6 +1,7 @@
 // Saving, loading and opening models, in files and in memory.
 #include <troika/model.h>
 
+#include "api/field_check.h"
 #include "api/model_call.h"
 #include "api/structs.h"
 #include "train/weights_file.h"
@@ -28,6 +29,7 @@ void write_report(const LoadReport& found, troika_load_report* out_report) {
   report.missing = static_cast<int32_t>(found.missing.size());
   report.unexpected = static_cast<int32_t>(found.unexpected.size());
   report.mismatching = static_cast<int32_t>(found.mismatching.size());
+  report.kept = found.kept;
   std::vector<std::string> lines;
   for (const std::string& name : found.missing) lines.push_back(text("missing ", name, '\n'));
   for (const std::string& name : found.unexpected) lines.push_back(text("unexpected ", name, '\n'));
@@ -38,10 +40,14 @@ void write_report(const LoadReport& found, troika_load_report* out_report) {
 
 LoadOptions load_options_of(const troika_load_options* given, const char* function) {
   const auto o = read_options(given);
-  if (o.allow_partial != 0 && o.allow_partial != 1)
-    throw Error(Status::invalid_argument,
-                text(function, ": options.allow_partial is ", o.allow_partial, ", need 0 or 1"));
-  return {o.allow_partial == 1, o.strip_prefix ? o.strip_prefix : ""};
+  const FieldCheck check{text(function, ": options.")};
+  check.flag("allow_partial", o.allow_partial);
+  check.flag("skip_mismatching", o.skip_mismatching);
+  return {.allow_partial = o.allow_partial == 1,
+          .skips_mismatching = o.skip_mismatching == 1,
+          .strip_prefix = o.strip_prefix ? o.strip_prefix : "",
+          .skip = o.skip ? check.names("skip", o.skip) : std::vector<std::string>(),
+          .names = o.name_map ? NameMap(o.name_map) : NameMap()};
 }
 
 std::unique_ptr<ByteSource> memory_source(const void* data, int64_t size_bytes, const char* function) {

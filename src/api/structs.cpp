@@ -6,6 +6,7 @@
 TROIKA_INIT(troika_arrays)
 TROIKA_INIT(troika_batch_info)
 TROIKA_INIT(troika_context_options)
+TROIKA_INIT(troika_conv1d_options)
 TROIKA_INIT(troika_conv2d_options)
 TROIKA_INIT(troika_dataset_info)
 TROIKA_INIT(troika_dataset_options)

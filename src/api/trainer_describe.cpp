@@ -81,7 +81,7 @@ JsonText json_of(const troika_trainer_options& o, const GroupObject* group) {
   std::vector<JsonText> groups;
   for (int32_t i = 0; i < o.group_count; ++i) groups.push_back(json_of(o.groups[i]));
   JsonObject json;
-  json.add("loss", constant(o.loss, {"cross_entropy", "mean_squared_error"}));
+  json.add("loss", name_of(static_cast<Loss>(o.loss)));
   json.add("reduction", constant(o.reduction, {"mean", "sum"}));
   json.add("precision", constant(o.precision, {"f32", "tf32", "bf16", "f16"}));
   json.add("optimizer", all_optimizers()[static_cast<size_t>(o.optimizer - 1)]->name);
@@ -137,6 +137,7 @@ JsonText json_of(const troika_trainer_options& o, const GroupObject* group) {
   json.add("samples_on_host", o.samples_on_host);
   json.add("launches_in_turn", o.launches_in_turn);
   json.add("label_smoothing", o.label_smoothing);
+  json.add("huber_delta", o.huber_delta);
   json.add("ignore_index", o.ignore_index == TROIKA_UNSET ? JsonText() : json_text(o.ignore_index));
   json.add("skip_not_finite", o.skip_not_finite);
   json.add("late_updates", o.late_updates);

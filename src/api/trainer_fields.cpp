@@ -125,7 +125,11 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   const troika_trainer_options o = read_options(given);
   const FieldCheck check(where);
   constexpr double kLarge = 1e30;
-  check.constant("loss", o.loss, {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR"});
+  check.constant("loss", o.loss,
+                 {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR", "TROIKA_LOSS_MEAN_ABSOLUTE_ERROR",
+                  "TROIKA_LOSS_HUBER", "TROIKA_LOSS_BINARY_CROSS_ENTROPY"});
+  if (!(o.huber_delta > 0 && o.huber_delta < kLarge))
+    throw Error(Status::invalid_argument, text(where, "huber_delta is ", o.huber_delta, ", need a number above 0"));
   check.constant("reduction", o.reduction, {"TROIKA_REDUCTION_MEAN", "TROIKA_REDUCTION_SUM"});
   check.constant("precision", o.precision,
                  {"TROIKA_PRECISION_F32", "TROIKA_PRECISION_TF32", "TROIKA_PRECISION_BF16", "TROIKA_PRECISION_F16"});
@@ -176,6 +180,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.loss = static_cast<Loss>(o.loss);
   options.reduction = static_cast<Reduction>(o.reduction);
   options.labels.smoothing = o.label_smoothing;
+  options.huber_delta = o.huber_delta;
   if (o.ignore_index != TROIKA_UNSET) options.labels.ignored = static_cast<int32_t>(o.ignore_index);
   options.optimizer = all_optimizers()[static_cast<size_t>(o.optimizer - 1)];
   options.settings = read_settings(o, *options.optimizer, where);

@@ -43,8 +43,7 @@ void add_evaluated_options(const Command& command, EvaluatedRun& options) {
                             "RUN");
   command.option("--weights", options.weights, "The weights, a .safetensors file, or a run's checkpoint", "FILE");
   command.option("--model", options.model, kModelHelp);
-  command.option("--strip-prefix", options.strip_prefix,
-                 "Prefix to leave out of the names in the weights file, such as module.", "PREFIX");
+  add_weight_names(command, options.weight_names);
   add_data_options(command, options.data, false);
   command.option("--device,--devices", options.devices, "The device to run on, such as cpu:0");
   command.option("--batch", options.batch, "Samples per batch");
@@ -92,7 +91,7 @@ Model open_evaluated(const Context& context, const EvaluatedRun& options, troika
   const int64_t labels = info.classes;
   info.classes = options.data.resolved_classes(labels);
   Model model = create_model_for(context, options.model, info);
-  const int64_t found = options.data.classes > 0 ? 0 : classes_in_file(model, options.weights, options.strip_prefix);
+  const int64_t found = options.data.classes > 0 ? 0 : classes_in_file(model, options.weights, options.weight_names);
   if (found != 0 && found != info.classes) {
     if (found < labels)
       throw Failure(formatted("'%s' has %lld classes, the labels need %lld; give the data that it was trained on",
@@ -100,7 +99,7 @@ Model open_evaluated(const Context& context, const EvaluatedRun& options, troika
     info.classes = found;
     model = create_model_for(context, options.model, info);
   }
-  load_weights(model, options.weights, options.strip_prefix);
+  load_weights(model, options.weights, options.weight_names);
   return model;
 }
 

@@ -6,13 +6,15 @@
 #include "cli/client.h"
 #include "cli/command_line.h"
 #include "cli/data_source.h"
+#include "cli/weights.h"
 
 namespace troika::cli {
 
 struct EvaluatedRun {
   std::string run;  // folder; empty: `weights` and `model` are given
   DataOptions data;
-  std::string model, weights, strip_prefix, devices = "cpu:0";
+  std::string model, weights, devices = "cpu:0";
+  WeightNames weight_names;
   std::string precision = "f32";  // of the run
   int batch = 256, threads = 0;
 };

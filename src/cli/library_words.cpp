@@ -27,6 +27,7 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
     {"mesh.layer", "the layers of --mesh"},
     {"micro_batches", "--micro-batches"},
     {"momentum", "--momentum"},
+    {"name_map", "--name-map"},
     {"nesterov", "--nesterov"},
     {"precision", "--precision"},
     {"recompute_layers", "--recompute-layers"},

@@ -117,9 +117,9 @@ void add_train_command(CommandLine& line) {
   command.exclude("--config", "--resume");
   command.option("--weights", options.weights,
                  "Begins from this .safetensors file; a last layer for other classes begins anew", "FILE");
-  command.option("--strip-prefix", options.strip_prefix,
-                 "Prefix to leave out of the names in the weights file, such as module.", "PREFIX");
+  add_weight_names(command, options.weight_names);
   command.need("--strip-prefix", "--weights");
+  command.need("--name-map", "--weights");
   add_end_options(command, options.end);
   add_optimizer_options(command, options.optimizer);
   command.option("--seed", options.seed, "Seed of initial parameters, dropout and the order of samples");

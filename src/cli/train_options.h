@@ -11,6 +11,7 @@
 #include "cli/replication.h"
 #include "cli/schedule.h"
 #include "cli/tensorboard.h"
+#include "cli/weights.h"
 
 namespace troika::cli {
 
@@ -25,7 +26,8 @@ struct TrainOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   uint64_t seed = 0;
-  std::string weights, strip_prefix;  // a file to begin from; empty: initial parameters by the seed
+  WeightNames weight_names;
+  std::string weights;  // a file to begin from; empty: initial parameters by the seed
   // How the run is computed: may change on resuming.
   std::string devices = "cpu:0", eval_devices = "all", precision = "f32";
   int epochs = 10;
@@ -62,7 +64,8 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("sync-batch-norm", options.replication.sync_batch_norm);
   visit("compress-gradients", options.replication.compression);
   visit("weights", options.weights);
-  visit("strip-prefix", options.strip_prefix);
+  visit("strip-prefix", options.weight_names.strip_prefix);
+  visit("name-map", options.weight_names.map);
 }
 
 // The same for what may change on resuming.

@@ -78,17 +78,9 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
        trainer.out());
 }
 
-// A file for another number of classes is loaded into a model that has as many. All of it but the
-// last layer is copied.
 void TrainingSetup::begin_from_weights(const TrainOptions& options) {
   check_weights_file(options.weights);
-  const int64_t classes = classes_in_file(model, options.weights, options.strip_prefix);
-  if (classes == 0 || classes == train.info.classes) return load_weights(model, options.weights, options.strip_prefix);
-  troika_dataset_info info = train.info;
-  info.classes = classes;
-  const Model whole = create_model_for(context, options.model, info);
-  load_weights(whole, options.weights, options.strip_prefix);
-  begun_anew = copy_weights(whole, model);
+  begun_anew = load_body(model, options.weights, options.weight_names);
 }
 
 std::string TrainingSetup::describe_data() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <sstream>
 
 #include "cli/tensor_list.h"
 #include "core/path.h"
@@ -22,12 +23,6 @@ int32_t count_entries(const Model& model) {
   return entries;
 }
 
-int64_t size_of_entry(const troika_parameter_info& info) {
-  int64_t bytes = info.dtype == TROIKA_DTYPE_I64 ? 8 : 4;
-  for (int32_t axis = 0; axis < info.rank; ++axis) bytes *= info.dims[axis];
-  return bytes;
-}
-
 // PyTorch's files are zip archives, or pickles in earlier versions.
 bool is_of_pytorch(const std::string& path) {
   char begin[4] = {};
@@ -36,7 +31,25 @@ bool is_of_pytorch(const std::string& path) {
   return bytes == "PK\3\4" || bytes.starts_with("\x80\2");
 }
 
+std::string layer_of(const std::string& parameter) { return parameter.substr(0, parameter.rfind('.')); }
+
+troika_load_options load_options(const WeightNames& names) {
+  troika_load_options options = TROIKA_LOAD_OPTIONS_INIT;
+  if (!names.strip_prefix.empty()) options.strip_prefix = names.strip_prefix.c_str();
+  if (!names.map.empty()) options.name_map = names.map.c_str();
+  return options;
+}
+
 }  // namespace
+
+void add_weight_names(const Command& command, WeightNames& names) {
+  command.option("--strip-prefix", names.strip_prefix,
+                 "Prefix to leave out of the names in the weights file, such as module.", "PREFIX");
+  command.option("--name-map", names.map,
+                 "The model's names for those of the weights file: d2l, torchvision, or rules such as "
+                 "encoder.*=layer1.*,head.*=fc.*",
+                 "RULES");
+}
 
 void check_weights_file(const std::string& path) {
   if (is_of_pytorch(path))
@@ -44,33 +57,34 @@ void check_weights_file(const std::string& path) {
                   "docs/tools/pt-to-safetensors " + path);
 }
 
-int64_t classes_in_file(const Model& model, const std::string& path, const std::string& prefix) {
+int64_t classes_in_file(const Model& model, const std::string& path, const WeightNames& names) {
   const std::string last = describe_entry(model, count_entries(model) - 1).name;
   for (const ListedTensor& tensor : parse_tensors(inspect_file(path)))
-    if ((tensor.name == prefix + last || tensor.name == "model/" + last) && !tensor.dims.empty()) return tensor.dims[0];
+    if ((tensor.name == names.strip_prefix + last || tensor.name == "model/" + last) && !tensor.dims.empty())
+      return tensor.dims[0];
   return 0;
 }
 
-void load_weights(const Model& model, const std::string& path, const std::string& prefix) {
-  troika_load_options options = TROIKA_LOAD_OPTIONS_INIT;
-  if (!prefix.empty()) options.strip_prefix = prefix.c_str();
+void load_weights(const Model& model, const std::string& path, const WeightNames& names) {
+  const troika_load_options options = load_options(names);
   call(troika_model_load, model.get(), path.c_str(), &options, static_cast<troika_load_report*>(nullptr));
 }
 
-std::vector<std::string> copy_weights(const Model& from, const Model& to) {
+std::vector<std::string> load_body(const Model& model, const std::string& path, const WeightNames& names) {
+  troika_load_options options = load_options(names);
+  options.skip_mismatching = 1;
+  troika_load_report report = TROIKA_LOAD_REPORT_INIT;
+  call(troika_model_load, model.get(), path.c_str(), &options, &report);
+  const std::string last = layer_of(describe_entry(model, count_entries(model) - 1).name);
   std::vector<std::string> others;
-  std::vector<char> value;
-  for (int32_t i = 0, count = count_entries(to); i < count; ++i) {
-    const troika_parameter_info wanted = describe_entry(to, i);
-    const troika_parameter_info found = describe_entry(from, i);
-    if (!std::equal(wanted.dims, wanted.dims + TROIKA_MAX_RANK, found.dims)) {
-      others.emplace_back(wanted.name);
-      continue;
+  std::istringstream lines(report.names);
+  for (std::string line; std::getline(lines, line);) {
+    const std::string name = line.substr(0, line.find(':')).substr(line.find(' ') + 1);
+    if (!line.starts_with("mismatching ") || layer_of(name) != last) {
+      load_weights(model, path, names);  // says all that does not fit
+      return {};
     }
-    value.resize(static_cast<size_t>(size_of_entry(wanted)));
-    const auto size = static_cast<int64_t>(value.size());
-    call(troika_model_get_parameter, from.get(), wanted.name, static_cast<void*>(value.data()), size);
-    call(troika_model_set_parameter, to.get(), wanted.name, static_cast<const void*>(value.data()), size);
+    others.push_back(name);
   }
   return others;
 }

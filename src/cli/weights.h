@@ -7,23 +7,31 @@
 #include <vector>
 
 #include "cli/client.h"
+#include "cli/command_line.h"
 
 namespace troika::cli {
+
+// How the names in a weights file become those of the model.
+struct WeightNames {
+  std::string strip_prefix;  // that comes before them
+  std::string map;           // rules, or the name of a table; empty: they are the same
+};
+
+void add_weight_names(const Command& command, WeightNames& names);
 
 // Refuses files of PyTorch's own format, which may hold code, and names the script that converts
 // them.
 void check_weights_file(const std::string& path);
 
 // Returns the number of outputs in the model's weights file: the first dimension of its last
-// parameter. 0: the file has no such name; loading then reports what does not fit. `prefix` comes
-// before the names in the file.
-int64_t classes_in_file(const Model& model, const std::string& path, const std::string& prefix);
+// parameter. 0: the file has no such name; loading then reports what does not fit.
+int64_t classes_in_file(const Model& model, const std::string& path, const WeightNames& names);
 
-// Loads the file into the model, whose names and shapes must fit. `prefix` is left out of the
-// file's names.
-void load_weights(const Model& model, const std::string& path, const std::string& prefix);
+// Loads the file into the model, whose names and shapes must fit.
+void load_weights(const Model& model, const std::string& path, const WeightNames& names);
 
-// Copies the parameters and buffers of `from` whose shapes fit. Returns the names of the others.
-std::vector<std::string> copy_weights(const Model& from, const Model& to);
+// The same, but the last layer may have other shapes: it then keeps its values. Returns the names
+// of the parameters that do.
+std::vector<std::string> load_body(const Model& model, const std::string& path, const WeightNames& names);
 
 }  // namespace troika::cli

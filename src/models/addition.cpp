@@ -42,14 +42,18 @@ std::string refusal_of_model_name(const std::string& name) {
   return printable(name) == name ? "" : "has a control character";
 }
 
-Addition::Addition(Graph& graph, LayerList& layers, ParameterStore& parameters, const char* op, const std::string& name,
-                   const char* kind)
-    : graph_(graph), layers_(layers), parameters_(parameters), op_(op), name_(name), kind_(kind ? kind : op) {
+Addition::Addition(Model& model, const char* op, const std::string& name, const char* kind)
+    : model_(model),
+      graph_(model.graph_),
+      layers_(model.layers_),
+      parameters_(*model.parameters_),
+      op_(op),
+      name_(name),
+      kind_(kind ? kind : op) {
   check_layer_name(op, name);
   if (!find_layer_kind(kind_)) throw Error(Status::internal, text("models/layer_kinds.cpp lacks the layer ", kind_));
-  if (!graph.outputs.empty())
-    fail_layer(op, name, text("model '", graph.name(), "' is complete, no layer can be added"));
-  if (layers.contains(name)) fail_layer(op, name, "the name is taken by another layer");
+  if (model.is_complete()) fail_layer(op, name, text("model '", model.name(), "' is complete, no layer can be added"));
+  if (layers_.contains(name)) fail_layer(op, name, "the name is taken by another layer");
 }
 
 const Shape& Addition::input(ValueId value, DType dtype) {
@@ -63,10 +67,20 @@ const Shape& Addition::input(ValueId value, DType dtype) {
   return graph_.type(value).shape;
 }
 
-void Addition::shared_input(const char* name, TensorType type, Role role, ValueId& id) {
+int64_t Addition::axis(int64_t axis) const {
+  const Shape& x = graph_.type(inputs_.back().id).shape;
+  const int64_t found = axis < 0 ? axis + x.rank() : axis;
+  if (found < 1 || found >= x.rank())
+    fail_layer(kind_, name_,
+               text("axis is ", axis, ", input has shape ", x, ", needs 1 to ", x.rank() - 1, " (0 is the batch)"));
+  return found;
+}
+
+void Addition::dropout_counter() {
+  const ValueId id = model_.dropout_counter_;
   const bool is_new = id == kNoValue;
-  inputs_.push_back({id, is_new ? Value{name, std::move(type), role} : Value{}, is_new});
-  if (is_new) shared_id_ = &id;
+  inputs_.push_back({id, is_new ? Value{"dropout_counter", {DType::i64, {2}}, Role::counter} : Value{}, is_new});
+  has_counter_ = true;
 }
 
 ValueId Addition::commit(const Attributes& attributes, std::string description, Attributes settings) {
@@ -78,6 +92,7 @@ ValueId Addition::commit(const Attributes& attributes, std::string description, 
 }
 
 ValueId Addition::commit_nodes(const Append& append, std::string description, Attributes settings) {
+  for (const auto& [name, value] : sharing_.items()) settings.set(name, value);
   Layer layer{.name = name_, .kind = kind_, .description = std::move(description), .settings = std::move(settings)};
   for (const Input& in : inputs_)
     if (!in.is_new && layers_.is_output(in.id)) layer.inputs.push_back(in.id);
@@ -97,7 +112,8 @@ ValueId Addition::commit_nodes(const Append& append, std::string description, At
         layer.operations += cost_of(graph_, node).operations;  // of one sample: the graph's batch is 1
     parameters_.add(std::move(parameters));
     layers_.add(std::move(layer));
-    if (shared_id_) *shared_id_ = inputs.back();
+    parameters_.mark_taken(taken_names_);
+    if (has_counter_) model_.dropout_counter_ = inputs.back();
     return output;
   } catch (...) {
     graph_.truncate(values, nodes);
@@ -107,7 +123,20 @@ ValueId Addition::commit_nodes(const Append& append, std::string description, At
 }
 
 void Addition::state(const char* suffix, TensorType type, Role role) {
-  inputs_.push_back({kNoValue, {text(name_, '.', suffix), std::move(type), role}, true});
+  const std::string name = text(name_, '.', suffix);
+  if (parameters_.contains(name) && role == Role::parameter) return shared_parameter(name, suffix, type);
+  inputs_.push_back({kNoValue, {name, std::move(type), role}, true});
+}
+
+void Addition::shared_parameter(const std::string& name, const char* suffix, const TensorType& type) {
+  const Parameter& of = parameters_.entry(parameters_.index_of(name));
+  if (of.type != type)
+    fail_layer(kind_, name_,
+               text("parameter '", name, "' needs shape ", type.shape, ", but shares '", of.name, "' of shape ",
+                    of.type.shape));
+  inputs_.push_back({graph_.find(of.name).value(), {}, false});
+  sharing_.set(text(kSharedSetting, suffix), of.name);
+  taken_names_.push_back(name);
 }
 
 void Addition::check(const Append& append, Layer& layer) const {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/model.h"
+#include "models/layers.h"
 
 namespace troika {
 
@@ -19,21 +19,26 @@ void check_layer_name(const std::string& op, const std::string& name);
 // can.
 std::string refusal_of_model_name(const std::string& name);
 
+// Returns the sizes of axis 1 of a shape, or 1.
+inline int64_t channels_of(const Shape& shape) { return shape.rank() > 1 ? shape[1] : 1; }
+
 // The model does not change until `commit`: shapes are inferred in a graph with only this layer. If
 // `commit` fails, the model is as it was.
 class Addition {
  public:
   // `kind` is the layer's in models/layer_kinds.h; null: named like the op.
-  Addition(Graph& graph, LayerList& layers, ParameterStore& parameters, const char* op, const std::string& name,
-           const char* kind = nullptr);
+  Addition(Model& model, const char* op, const std::string& name, const char* kind = nullptr);
 
   // To be called in the order of the op's inputs. Returns the shape of the value, which must have
   // that type.
   const Shape& input(ValueId value, DType dtype = DType::f32);
+  // Returns the axis of the last input that a host means by `axis`: below 0 it counts from the end.
+  // Refuses the batch.
+  int64_t axis(int64_t axis) const;
   void parameter(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::parameter); }
   void buffer(const char* suffix, TensorType type) { state(suffix, std::move(type), Role::buffer); }
-  // An input that the layers of a model share; `id` is kNoValue until the first of them is added.
-  void shared_input(const char* name, TensorType type, Role role, ValueId& id);
+  // The input {seed, step}, which all dropouts of a model share.
+  void dropout_counter();
   void absent() { inputs_.push_back({kNoValue, {}, false}); }
 
   // A layer of one node. `settings` are those with which the layer's kind adds it again.
@@ -52,8 +57,10 @@ class Addition {
   };
 
   void state(const char* suffix, TensorType type, Role role);
+  void shared_parameter(const std::string& name, const char* suffix, const TensorType& type);
   void check(const Append& append, Layer& layer) const;
 
+  Model& model_;
   Graph& graph_;
   LayerList& layers_;
   ParameterStore& parameters_;
@@ -61,7 +68,9 @@ class Addition {
   const std::string& name_;
   const std::string kind_;
   std::vector<Input> inputs_;
-  ValueId* shared_id_ = nullptr;  // to be set to the id of the last input
+  bool has_counter_ = false;  // as the last input
+  Attributes sharing_;        // shared_weight="embedding.weight"
+  std::vector<std::string> taken_names_;
 };
 
 }  // namespace troika

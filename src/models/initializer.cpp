@@ -13,7 +13,7 @@
 #include "core/host_memory.h"
 #include "core/random.h"
 #include "core/text.h"
-#include "ops/embedding.h"
+#include "core/utf8.h"
 #include "ops/op_def.h"
 
 namespace troika {
@@ -128,52 +128,94 @@ const Shape& weight_shape_of(const ParameterStore& store, size_t i, const char* 
   return store.entry(store.index_of(layer + suffix)).type.shape;
 }
 
-bool is_embedding(const Graph& graph, const std::string& name) {
-  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) {
-    return node.op == &embedding_op && graph.value(node.inputs[embedding::weight]).name == name;
-  });
+// Whether a node of one of these ops reads a parameter.
+bool is_read_by(std::initializer_list<const OpDef*> ops, const Graph& graph, const std::string& name) {
+  const auto id = graph.find(name);
+  return id && std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) {
+           return std::find(ops.begin(), ops.end(), node.op) != ops.end() &&
+                  std::find(node.inputs.begin(), node.inputs.end(), *id) != node.inputs.end();
+         });
+}
+
+bool is_of_norm(const Graph& graph, const std::string& name) {
+  return is_read_by({&batch_norm2d_op, &layer_norm_op, &group_norm_op, &rms_norm_op}, graph, name);
 }
 
 void initialize_entry_default(const Model& model, ParameterStore& store, size_t i, uint64_t seed) {
   const DefaultInitializer kind = model.default_initializer();
   const std::string& name = store.entry(i).name;
-  if (is_embedding(model.graph(), name)) return fill_random(store, i, seed, normal_draw(1));
+  if (is_read_by({&embedding_op}, model.graph(), name)) return fill_random(store, i, seed, normal_draw(1));
   if (ends_with(name, "_l0")) {  // LSTM or GRU
     const int64_t hidden = weight_shape_of(store, i, ".weight_hh_l0")[1];
     return fill_random(store, i, seed, uniform_draw(1.0 / std::sqrt(static_cast<double>(hidden))));
   }
   const bool is_bias = ends_with(name, ".bias");
+  if (is_of_norm(model.graph(), name)) return fill_constant(store, i, is_bias ? 0 : 1);
   const Shape& weight = weight_shape_of(store, i, ".weight");
-  if (weight.rank() == 1) return fill_constant(store, i, is_bias ? 0 : 1);  // batch_norm2d
   if (kind == DefaultInitializer::pytorch)
     return fill_random(store, i, seed, uniform_draw(1.0 / std::sqrt(fans_of(weight).in)));
   return is_bias ? fill_constant(store, i, 0) : fill_random(store, i, seed, normal_draw(0.01));
+}
+
+// Initialises the parameters that `is_meant` accepts. Returns whether there are any.
+template <typename IsMeant>
+bool initialize_if(Model& model, const IsMeant& is_meant, Initializer initializer, double a, uint64_t seed) {
+  ParameterStore& store = *model.parameters();
+  std::lock_guard lock(store.mutex());
+  std::vector<size_t> matching, left_out;
+  for (size_t i = 0; i < store.size(); ++i) {
+    const Parameter& p = store.entry(i);
+    if (p.is_buffer || !is_meant(p.name)) continue;
+    const bool lacks_fans = needs_fans(initializer) && (p.type.shape.rank() < 2 || is_of_norm(model.graph(), p.name));
+    (lacks_fans ? left_out : matching).push_back(i);
+  }
+  if (matching.empty() && !left_out.empty()) {
+    const Parameter& p = store.entry(left_out.back());
+    throw Error(Status::invalid_argument,
+                text("parameter '", p.name, "' has shape ", p.type.shape, ", the initializer needs rank 2 or above"));
+  }
+  if (matching.empty()) return false;
+  for (size_t i : matching) initialize_entry(store, i, initializer, a, seed);
+  for (size_t i : left_out)
+    if (!store.entry(i).is_initialized) initialize_entry_default(model, store, i, seed);
+  initialize_buffers(store, true);
+  return true;
 }
 
 }  // namespace
 
 void initialize(Model& model, const std::string& pattern, Initializer initializer, double a, uint64_t seed) {
   check(initializer, a);
-  ParameterStore& store = *model.parameters();
-  std::lock_guard lock(store.mutex());
-  std::vector<size_t> matching, left_out;
-  for (size_t i = 0; i < store.size(); ++i) {
-    const Parameter& p = store.entry(i);
-    if (p.is_buffer || !matches_pattern(pattern, p.name)) continue;
-    const bool lacks_fans = needs_fans(initializer) && p.type.shape.rank() < 2;
-    (lacks_fans ? left_out : matching).push_back(i);
+  const bool is_used = initialize_if(
+      model, [&](const std::string& name) { return matches_pattern(pattern, name); }, initializer, a, seed);
+  if (!is_used)
+    throw Error(Status::not_found,
+                text("no parameter of model '", model.name(), "' matches '", printable(pattern), "'"));
+}
+
+void initialize_layers(Model& model, const std::vector<std::string>& kinds, const std::string& parameter,
+                       Initializer initializer, double a, uint64_t seed) {
+  check(initializer, a);
+  for (const std::string& kind : kinds)
+    if (std::none_of(model.layers().begin(), model.layers().end(), [&](const Layer& l) { return l.kind == kind; }))
+      throw Error(Status::not_found, text("model '", model.name(), "' has no layer of kind '", printable(kind), "'"));
+  std::vector<std::string> names;
+  const ParameterStore& store = *model.parameters();
+  for (const Layer& layer : model.layers()) {
+    if (std::find(kinds.begin(), kinds.end(), layer.kind) == kinds.end()) continue;
+    for (size_t i = 0; i < store.size(); ++i) {
+      const Parameter& p = store.entry(i);
+      const size_t dot = p.name.rfind('.');
+      if (!p.is_buffer && p.name.substr(0, dot) == layer.name && matches_pattern(parameter, p.name.substr(dot + 1)))
+        names.push_back(p.name);
+    }
   }
-  if (matching.empty() && !left_out.empty()) {
-    const Parameter& p = store.entry(left_out.back());
-    throw Error(Status::invalid_argument, text("parameter '", p.name, "' has shape ", p.type.shape,
-                                               ", the initializer needs rank 2 or above"));
-  }
-  if (matching.empty())
-    throw Error(Status::not_found, text("no parameter of model '", model.name(), "' matches '", pattern, "'"));
-  for (size_t i : matching) initialize_entry(store, i, initializer, a, seed);
-  for (size_t i : left_out)
-    if (!store.entry(i).is_initialized) initialize_entry_default(model, store, i, seed);
-  initialize_buffers(store, true);
+  if (names.empty())
+    throw Error(Status::not_found, text("no layer of kind ", join(kinds, ", "), " in model '", model.name(),
+                                        "' has a parameter '", printable(parameter), "'"));
+  initialize_if(
+      model, [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); },
+      initializer, a, seed);
 }
 
 void initialize_default(Model& model, uint64_t seed, bool only_missing) {

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "models/layers.h"
 
 namespace troika {
 namespace {
@@ -33,15 +34,31 @@ ConvOptions conv_options(const LayerCall& call) {
   return options;
 }
 
+ValueId add_conv_transpose2d(Model& m, const LayerCall& c) {
+  ConvOptions options = conv_options(c);
+  read_pair(options.output_padding, c, "output_padding");
+  return add_conv_transpose2d(m, c.name, c.inputs[0], options);
+}
+
+ValueId add_conv1d(Model& m, const LayerCall& c) {
+  const auto along = [&](const char* name) { return c.settings.integer(name); };
+  return add_conv1d(
+      m, c.name, c.inputs[0],
+      {.out_channels = along("out_channels"),
+       .window = {{1, along("kernel")}, {1, along("stride")}, {0, along("padding")}, {1, along("dilation")}},
+       .groups = along("groups"),
+       .bias = c.settings.flag("bias")});
+}
+
 ValueId add_adaptive(Model& m, const LayerCall& c) {
   int64_t size[2];
   read_pair(size, c, "size");
-  return m.add_adaptive_avg_pool2d(c.name, c.inputs[0], size[0], size[1]);
+  return add_adaptive_avg_pool2d(m, c.name, c.inputs[0], size[0], size[1]);
 }
 
 ValueId add_linear(Model& m, const LayerCall& c, bool is_per_position) {
-  return m.add_linear(c.name, c.inputs[0], c.settings.integer("out_features"), c.settings.flag("bias"),
-                      is_per_position);
+  return add_linear(m, c.name, c.inputs[0], c.settings.integer("out_features"), c.settings.flag("bias"),
+                    is_per_position);
 }
 
 }  // namespace
@@ -57,36 +74,73 @@ const std::vector<LayerKind>& all_layer_kinds() {
       {"adaptive_avg_pool2d", 1, add_adaptive},
       {"avg_pool2d", 1,
        [](M& m, const C& c) {
-         return m.add_avg_pool2d(c.name, c.inputs[0], pool_window(c), c.settings.flag("count_include_pad"));
+         return add_avg_pool2d(m, c.name, c.inputs[0], pool_window(c), c.settings.flag("count_include_pad"));
+       }},
+      {"batch_norm1d", 1,
+       [](M& m, const C& c) {
+         return add_batch_norm1d(m, c.name, c.inputs[0], c.settings.real("eps"), c.settings.real("momentum"));
        }},
       {"batch_norm2d", 1,
        [](M& m, const C& c) {
-         return m.add_batch_norm2d(c.name, c.inputs[0], c.settings.real("eps"), c.settings.real("momentum"));
+         return add_batch_norm2d(m, c.name, c.inputs[0], c.settings.real("eps"), c.settings.real("momentum"));
        }},
-      {"conv2d", 1, [](M& m, const C& c) { return m.add_conv2d(c.name, c.inputs[0], conv_options(c)); }},
+      {"concat", kAnyInputs,
+       [](M& m, const C& c) { return add_concat(m, c.name, c.inputs, c.settings.integer("axis")); }},
+      {"conv1d", 1, add_conv1d},
+      {"conv2d", 1, [](M& m, const C& c) { return add_conv2d(m, c.name, c.inputs[0], conv_options(c)); }},
+      {"conv_transpose2d", 1, add_conv_transpose2d},
       {"dropout", 1,
-       [](M& m, const C& c) { return m.add_dropout(c.name, c.inputs[0], c.settings.real("probability")); }},
+       [](M& m, const C& c) { return add_dropout(m, c.name, c.inputs[0], c.settings.real("probability")); }},
       {"embedding", 1,
        [](M& m, const C& c) {
-         return m.add_embedding(c.name, c.inputs[0], c.settings.integer("words"), c.settings.integer("features"));
+         return add_embedding(m, c.name, c.inputs[0], c.settings.integer("words"), c.settings.integer("features"));
        }},
-      {"flatten", 1, [](M& m, const C& c) { return m.add_flatten(c.name, c.inputs[0]); }},
-      {"gelu", 1, [](M& m, const C& c) { return m.add_gelu(c.name, c.inputs[0]); }},
+      {"flatten", 1, [](M& m, const C& c) { return add_flatten(m, c.name, c.inputs[0]); }},
+      {"gelu", 1, [](M& m, const C& c) { return add_gelu(m, c.name, c.inputs[0]); }},
+      {"group_norm", 1,
+       [](M& m, const C& c) {
+         return add_group_norm(m, c.name, c.inputs[0], c.settings.integer("groups"), c.settings.real("eps"));
+       }},
       {"gru", 1,
        [](M& m, const C& c) {
-         return m.add_gru(c.name, c.inputs[0], c.settings.integer("hidden"), c.settings.flag("bias"));
+         return add_gru(m, c.name, c.inputs[0], c.settings.integer("hidden"), c.settings.flag("bias"));
        }},
+      {"layer_norm", 1,
+       [](M& m, const C& c) {
+         return add_layer_norm(m, c.name, c.inputs[0], c.settings.integer("axes"), c.settings.real("eps"));
+       }},
+      {"leaky_relu", 1,
+       [](M& m, const C& c) { return add_leaky_relu(m, c.name, c.inputs[0], c.settings.real("slope")); }},
       {"linear", 1, [](M& m, const C& c) { return add_linear(m, c, false); }},
       {"linear_per_position", 1, [](M& m, const C& c) { return add_linear(m, c, true); }},
       {"lstm", 1,
        [](M& m, const C& c) {
-         return m.add_lstm(c.name, c.inputs[0], c.settings.integer("hidden"), c.settings.flag("bias"));
+         return add_lstm(m, c.name, c.inputs[0], c.settings.integer("hidden"), c.settings.flag("bias"));
        }},
-      {"max_pool2d", 1, [](M& m, const C& c) { return m.add_max_pool2d(c.name, c.inputs[0], pool_window(c)); }},
-      {"relu", 1, [](M& m, const C& c) { return m.add_relu(c.name, c.inputs[0]); }},
+      {"max_pool2d", 1, [](M& m, const C& c) { return add_max_pool2d(m, c.name, c.inputs[0], pool_window(c)); }},
+      {"mean", 1,
+       [](M& m, const C& c) {
+         return add_mean(m, c.name, c.inputs[0], c.settings.list("axes"), c.settings.flag("keep"));
+       }},
+      {"product", 2, [](M& m, const C& c) { return add_product(m, c.name, c.inputs[0], c.inputs[1]); }},
+      {"relu", 1, [](M& m, const C& c) { return add_relu(m, c.name, c.inputs[0]); }},
+      {"reshape", 1, [](M& m, const C& c) { return add_reshape(m, c.name, c.inputs[0], c.settings.list("shape")); }},
+      {"rms_norm", 1,
+       [](M& m, const C& c) {
+         return add_rms_norm(m, c.name, c.inputs[0], c.settings.integer("axes"), c.settings.real("eps"));
+       }},
       {"select_step", 1,
-       [](M& m, const C& c) { return m.add_select_step(c.name, c.inputs[0], c.settings.integer("step")); }},
-      {"sum", 2, [](M& m, const C& c) { return m.add_sum(c.name, c.inputs[0], c.inputs[1]); }},
+       [](M& m, const C& c) { return add_select_step(m, c.name, c.inputs[0], c.settings.integer("step")); }},
+      {"sigmoid", 1, [](M& m, const C& c) { return add_sigmoid(m, c.name, c.inputs[0]); }},
+      {"silu", 1, [](M& m, const C& c) { return add_silu(m, c.name, c.inputs[0]); }},
+      {"slice", 1,
+       [](M& m, const C& c) {
+         return add_slice(m, c.name, c.inputs[0], c.settings.integer("axis"), c.settings.integer("begin"),
+                          c.settings.integer("end"));
+       }},
+      {"softmax", 1, [](M& m, const C& c) { return add_softmax(m, c.name, c.inputs[0], c.settings.integer("axis")); }},
+      {"sum", 2, [](M& m, const C& c) { return add_sum(m, c.name, c.inputs[0], c.inputs[1]); }},
+      {"tanh", 1, [](M& m, const C& c) { return add_tanh(m, c.name, c.inputs[0]); }},
   };
   return kinds;
 }

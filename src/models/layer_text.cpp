@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/text.h"
+#include "models/layers.h"
 
 namespace troika {
 namespace {
@@ -32,17 +33,42 @@ std::string real_text(double value) {
   return fixed.find('.') == std::string::npos ? fixed + ".0" : fixed;
 }
 
-}  // namespace
+std::string groups_text(const ConvOptions& options) {
+  return text(options.groups != 1 ? text(", groups=", options.groups) : "", options.bias ? ")" : ", bias=False)");
+}
 
-std::string conv2d_text(int64_t in_channels, const ConvOptions& options) {
+std::string conv_text(const char* kind, int64_t in_channels, const ConvOptions& options) {
   const Window& w = options.window;
-  std::string out = text("Conv2d(", in_channels, ", ", options.out_channels, ", kernel_size=", pair_text(w.kernel),
+  std::string out = text(kind, '(', in_channels, ", ", options.out_channels, ", kernel_size=", pair_text(w.kernel),
                          ", stride=", pair_text(w.stride));
   if (!both_are(w.padding, 0)) out += text(", padding=", pair_text(w.padding));
   if (!both_are(w.dilation, 1)) out += text(", dilation=", pair_text(w.dilation));
-  if (options.groups != 1) out += text(", groups=", options.groups);
-  if (!options.bias) out += ", bias=False";
-  return out + ")";
+  if (!both_are(options.output_padding, 0)) out += text(", output_padding=", pair_text(options.output_padding));
+  return out + groups_text(options);
+}
+
+// Returns a Python tuple: "(4,)", "(4, 5)".
+std::string tuple_text(const std::vector<int64_t>& numbers) {
+  return text('(', join(numbers, ", "), numbers.size() == 1 ? ",)" : ")");
+}
+
+}  // namespace
+
+std::string conv2d_text(int64_t in_channels, const ConvOptions& options) {
+  return conv_text("Conv2d", in_channels, options);
+}
+
+std::string conv_transpose2d_text(int64_t in_channels, const ConvOptions& options) {
+  return conv_text("ConvTranspose2d", in_channels, options);
+}
+
+std::string conv1d_text(int64_t in_channels, const ConvOptions& options) {
+  const Window& w = options.window;
+  std::string out = text("Conv1d(", in_channels, ", ", options.out_channels, ", kernel_size=(", w.kernel[1],
+                         ",), stride=(", w.stride[1], ",)");
+  if (w.padding[1] != 0) out += text(", padding=(", w.padding[1], ",)");
+  if (w.dilation[1] != 1) out += text(", dilation=(", w.dilation[1], ",)");
+  return out + groups_text(options);
 }
 
 std::string linear_text(int64_t in_features, int64_t out_features, bool bias) {
@@ -51,9 +77,25 @@ std::string linear_text(int64_t in_features, int64_t out_features, bool bias) {
 
 std::string embedding_text(int64_t words, int64_t features) { return text("Embedding(", words, ", ", features, ')'); }
 
-std::string batch_norm2d_text(int64_t channels, double eps, double momentum) {
-  return text("BatchNorm2d(", channels, ", eps=", real_text(eps), ", momentum=", real_text(momentum),
+std::string batch_norm_text(const char* kind, int64_t channels, double eps, double momentum) {
+  return text(kind, '(', channels, ", eps=", real_text(eps), ", momentum=", real_text(momentum),
               ", affine=True, track_running_stats=True)");
+}
+
+std::string norm_of_axes_text(const char* kind, const Shape& normalized, double eps) {
+  return text(kind, '(', tuple_text(normalized.dims()), ", eps=", real_text(eps), ", elementwise_affine=True)");
+}
+
+std::string group_norm_text(int64_t groups, int64_t channels, double eps) {
+  return text("GroupNorm(", groups, ", ", channels, ", eps=", real_text(eps), ", affine=True)");
+}
+
+std::string leaky_relu_text(double slope) { return text("LeakyReLU(negative_slope=", real_text(slope), ')'); }
+
+std::string reshape_text(const std::vector<int64_t>& sample) { return text("Reshape(", tuple_text(sample), ')'); }
+
+std::string mean_text(const std::vector<int64_t>& axes, bool keep) {
+  return text("Mean(dim=", tuple_text(axes), ", keepdim=", bool_text(keep), ')');
 }
 
 std::string max_pool2d_text(const Window& window) {

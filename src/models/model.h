@@ -10,7 +10,6 @@
 #include "graph/graph.h"
 #include "models/layer_list.h"
 #include "models/parameter_store.h"
-#include "ops/window.h"
 
 namespace troika {
 
@@ -18,13 +17,6 @@ enum class DefaultInitializer {
   pytorch,  // a layer's weight and bias uniform within 1 / sqrt(fan_in); BatchNorm 1 and 0; LSTM and GRU uniform within
             // 1 / sqrt(hidden), with either default
   tutorial,  // weights normal(0.01), biases 0; BatchNorm 1 and 0
-};
-
-struct ConvOptions {
-  int64_t out_channels = 0;
-  Window window{{1, 1}, {1, 1}, {0, 0}, {1, 1}};
-  int64_t groups = 1;
-  bool bias = true;
 };
 
 Shape without_batch(const Shape& shape);  // of one sample
@@ -50,26 +42,11 @@ class Model {
   Shape output_shape() const;  // without the batch
   const std::shared_ptr<ParameterStore>& parameters() const { return parameters_; }
 
-  // Layers. Each call returns the layer's output. Throws INVALID_ARGUMENT and changes nothing if
-  // something does not fit.
-  ValueId add_input(const std::string& name, const Shape& sample, DType dtype = DType::f32);  // f32, or i32: tokens
-  ValueId add_conv2d(const std::string& name, ValueId input, const ConvOptions& options);
-  // Multiplies all numbers of a sample, or, per position, the features of each step of a sequence.
-  ValueId add_linear(const std::string& name, ValueId input, int64_t out_features, bool bias,
-                     bool is_per_position = false);
-  ValueId add_embedding(const std::string& name, ValueId tokens, int64_t words, int64_t features);
-  ValueId add_batch_norm2d(const std::string& name, ValueId input, double eps = 1e-5, double momentum = 0.1);
-  ValueId add_relu(const std::string& name, ValueId input);
-  ValueId add_gelu(const std::string& name, ValueId input);
-  ValueId add_max_pool2d(const std::string& name, ValueId input, const Window& window);
-  ValueId add_avg_pool2d(const std::string& name, ValueId input, const Window& window, bool count_include_pad = true);
-  ValueId add_adaptive_avg_pool2d(const std::string& name, ValueId input, int64_t height, int64_t width);
-  ValueId add_flatten(const std::string& name, ValueId input);
-  ValueId add_sum(const std::string& name, ValueId a, ValueId b);
-  ValueId add_dropout(const std::string& name, ValueId input, double probability);
-  ValueId add_lstm(const std::string& name, ValueId input, int64_t hidden, bool bias);
-  ValueId add_gru(const std::string& name, ValueId input, int64_t hidden, bool bias);
-  ValueId add_select_step(const std::string& name, ValueId input, int64_t step);
+  // Returns the input: f32, or i32 for tokens. Throws INVALID_ARGUMENT and changes nothing if
+  // something does not fit. Other layers are functions (models/layers.h).
+  ValueId add_input(const std::string& name, const Shape& sample, DType dtype = DType::f32);
+  // Makes parameter `name` of a layer that is added later another name of parameter `of`.
+  void share_parameter(const std::string& name, const std::string& of);
   void set_output(ValueId value);
 
   // Names the kind of a group of layers for printing: ("layer1.0", "BasicBlock"). Other groups
@@ -83,11 +60,10 @@ class Model {
   Use& busy() { return busy_; }
 
  private:
+  friend class Addition;
+
   Model(const Model&) = default;
   const TensorType& input_type() const;  // with a batch
-  // `op` is lstm or gru, `kind` its name in print.
-  ValueId add_recurrent(const char* op, const char* kind, int64_t gates, size_t states, const std::string& name,
-                        ValueId input, int64_t hidden, bool bias);
 
   std::string name_;
   int32_t serial_;

@@ -92,8 +92,9 @@ class ModelParser : TextReader {
     expect(')');
     call.name = quoted();
     call.settings = attributes();
-    if (call.inputs.size() != kind->inputs)
-      fail_layer(kind_name, call.name, text("has ", call.inputs.size(), " inputs, needs ", kind->inputs));
+    if (call.inputs.size() != kind->inputs && (kind->inputs != kAnyInputs || call.inputs.empty()))
+      fail_layer(kind_name, call.name,
+                 text("has ", call.inputs.size(), " inputs, needs ", kind->inputs == kAnyInputs ? 1 : kind->inputs));
     add(*kind, call);
     check(model_->layers().back(), type, call.settings);
     if (model_->graph().nodes().size() > most_nodes_)
@@ -101,6 +102,9 @@ class ModelParser : TextReader {
   }
 
   void add(const LayerKind& kind, const LayerCall& call) {
+    for (const auto& [name, value] : call.settings.items())
+      if (name.starts_with(kSharedSetting))
+        model_->share_parameter(text(call.name, '.', name.substr(kSharedSetting.size())), call.settings.word(name));
     try {
       kind.add(*model_, call);
     } catch (const Error& e) {

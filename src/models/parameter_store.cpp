@@ -1,6 +1,7 @@
 // Reads and writes parameter values, through the owner if it has newer ones.
 #include "models/parameter_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <iterator>
 
@@ -28,6 +29,21 @@ void ParameterStore::add(std::vector<Parameter> parameters) {
 void ParameterStore::truncate(size_t size) {
   for (size_t i = size; i < entries_.size(); ++i) names_.erase(entries_[i].name);
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(size), entries_.end());
+}
+
+void ParameterStore::share(const std::string& name, size_t i) {
+  shared_.push_back({name, i, false});
+  try {
+    names_.emplace(name, i);
+  } catch (...) {
+    shared_.pop_back();
+    throw;
+  }
+}
+
+void ParameterStore::mark_taken(const std::vector<std::string>& names) {
+  for (SharedName& shared : shared_)
+    shared.is_taken = shared.is_taken || std::find(names.begin(), names.end(), shared.name) != names.end();
 }
 
 size_t ParameterStore::index_of(const std::string& name) const {

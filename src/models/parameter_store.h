@@ -21,6 +21,13 @@ struct Parameter {
   std::vector<std::byte> data;  // row-major; empty until initialized, and while the owner has a newer value
 };
 
+// A second name of a parameter.
+struct SharedName {
+  std::string name;  // "fc.weight"
+  size_t of;         // the entry
+  bool is_taken;     // a layer has the name
+};
+
 // Holds values that are newer than the host copies: a trainer after a step.
 class ParameterOwner {
  public:
@@ -42,6 +49,12 @@ class ParameterStore {
   const Parameter& entry(size_t i) const { return entries_[i]; }  // its data may be older than the owner's
   size_t index_of(const std::string& name) const;                 // NOT_FOUND, with the nearest name if there is one
   bool contains(const std::string& name) const { return names_.contains(name); }
+
+  // A second name of an entry: a layer that is added later shares the entry under the name.
+  void share(const std::string& name, size_t i);
+  const std::vector<SharedName>& shared_names() const { return shared_; }
+  // Called by such a layer: the names that it has taken.
+  void mark_taken(const std::vector<std::string>& names);
 
   // First bring the host copies up to date. `what` is the model's name, for messages.
   void read(size_t i, void* data, size_t bytes);
@@ -78,6 +91,7 @@ class ParameterStore {
  private:
   std::vector<Parameter> entries_;
   std::unordered_map<std::string, size_t> names_;
+  std::vector<SharedName> shared_;
   std::atomic<uint64_t> version_{1};
   std::atomic<ParameterOwner*> owner_{nullptr};
   std::atomic<bool> owner_is_newer_{false};

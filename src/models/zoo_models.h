@@ -1,7 +1,7 @@
 // The builders of the models in the zoo's list, and the layer settings that they share.
 #pragma once
 
-#include "models/model.h"
+#include "models/layers.h"
 
 namespace troika {
 

@@ -1,5 +1,4 @@
-// Operands of the losses cross_entropy and mean_squared_error and of their gradients, and the
-// classes of cross_entropy.
+// Operands of the losses and of their gradients, and the classes of cross_entropy.
 #pragma once
 
 #include "ops/channel_axis.h"
@@ -8,7 +7,7 @@ namespace troika {
 
 namespace loss {
 enum Input : size_t { x, target, loss_scale, label_weight, kMostInputs };  // the last two or none
-enum Output : size_t { sum, correct, probabilities };                      // mean_squared_error has only `sum`
+enum Output : size_t { sum, correct, probabilities };                      // losses of values have only `sum`
 }  // namespace loss
 
 // Returns the shape of the labels of x: its shape without the axis of classes.

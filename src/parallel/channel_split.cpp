@@ -50,9 +50,23 @@ class Splitting {
  private:
   bool is_split(ValueId id) const { return id != kNoValue && placed_[id].is_split; }
 
-  static ChannelRule rule_of(const Node& node) {
+  ChannelRule rule_of(const Node& node) const {
     const auto* const layer = node.op->as<LayerOp>();
-    return layer ? layer->channels.value(node) : ChannelRule::whole;
+    if (!layer || shares_state(node)) return ChannelRule::whole;
+    const ChannelRule rule = layer->channels.value(node);
+    const bool cuts_weight = rule == ChannelRule::product || rule == ChannelRule::lookup;
+    const ValueId weight = cuts_weight ? node.inputs[product::weight] : kNoValue;
+    return cuts_weight && !is_state(graph_.value(weight).role) ? ChannelRule::whole : rule;
+  }
+
+  // Whether another layer reads a parameter of the node's: layers could cut the parameter in
+  // different ways.
+  bool shares_state(const Node& node) const {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+      return id != kNoValue && graph_.value(id).role == Role::parameter &&
+             std::any_of(readers_[id].begin(), readers_[id].end(),
+                         [&](const Node* reader) { return reader->name != node.name; });
+    });
   }
 
   // Whether the readers of a value, up to the next product, can read parts and compute on them:
@@ -60,7 +74,7 @@ class Splitting {
   bool is_worked_on_in_parts(ValueId id) const {
     const auto& readers = readers_[id];
     return std::all_of(readers.begin(), readers.end(),
-                       [](const Node* n) { return rule_of(*n) != ChannelRule::whole; }) &&
+                       [&](const Node* n) { return rule_of(*n) != ChannelRule::whole; }) &&
            std::any_of(readers.begin(), readers.end(), [&](const Node* n) {
              const ChannelRule rule = rule_of(*n);
              const bool only_passes_on = rule == ChannelRule::pass_on || rule == ChannelRule::flatten;

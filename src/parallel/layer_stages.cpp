@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "core/text.h"
 #include "ops/op_def.h"
@@ -11,11 +12,23 @@
 namespace troika {
 namespace {
 
-// Returns the layer of each node. Consecutive nodes of one name, and nodes that share its
-// parameters, are one layer.
-std::vector<size_t> find_layers(const std::vector<Node>& nodes) {
+// Returns the layer of each node. Consecutive nodes of one name are one layer. So are all nodes
+// from the first that reads a parameter to the last.
+std::vector<size_t> find_layers(const Graph& model) {
+  const auto& nodes = model.nodes();
+  std::map<ValueId, size_t> first_reader;
+  std::vector<bool> is_joined(nodes.size(), false);  // to the node before
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    is_joined[i] = i > 0 && nodes[i].name == nodes[i - 1].name;
+    for (const ValueId id : nodes[i].inputs) {
+      if (id == kNoValue || model.value(id).role != Role::parameter) continue;
+      const size_t first = first_reader.try_emplace(id, i).first->second;
+      std::fill(is_joined.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                is_joined.begin() + static_cast<std::ptrdiff_t>(i) + 1, true);
+    }
+  }
   std::vector<size_t> of_node(nodes.size(), 0);
-  for (size_t i = 1; i < nodes.size(); ++i) of_node[i] = of_node[i - 1] + (nodes[i].name != nodes[i - 1].name);
+  for (size_t i = 1; i < nodes.size(); ++i) of_node[i] = of_node[i - 1] + (is_joined[i] ? 0 : 1);
   return of_node;
 }
 
@@ -24,7 +37,7 @@ std::vector<size_t> find_layers(const std::vector<Node>& nodes) {
 LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::string>& first_layers)
     : count_(stages) {
   const auto& nodes = model.nodes();
-  const std::vector<size_t> layer_of = find_layers(nodes);
+  const std::vector<size_t> layer_of = find_layers(model);
   const size_t layers = nodes.empty() ? 0 : layer_of.back() + 1;
   const auto wanted = static_cast<size_t>(stages);
   if (wanted > layers)
@@ -39,7 +52,11 @@ LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::
     const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.name == name; });
     if (found == nodes.end())
       throw Error(Status::not_found, text("layer_cuts: model '", model.name(), "' has no layer '", name, "'"));
-    const size_t begin = layer_of[static_cast<size_t>(found - nodes.begin())];
+    const auto node = static_cast<size_t>(found - nodes.begin());
+    const size_t begin = layer_of[node];
+    if (node > 0 && layer_of[node - 1] == begin)
+      throw Error(Status::invalid_argument, text("layer_cuts: layer '", name, "' is between layers that share a ",
+                                                 "parameter, which one stage must have; cut elsewhere"));
     if (begin <= (begins.empty() ? 0 : begins.back()))
       throw Error(Status::invalid_argument, text("layer_cuts: layer '", name, "' leaves the stage before it empty"));
     begins.push_back(begin);

@@ -1,9 +1,22 @@
 // append_loss: the loss as an op of the graph.
 #include "passes/loss.h"
 
+#include "core/error.h"
+#include "core/text.h"
 #include "passes/optimizer.h"
 
 namespace troika {
+
+const OpDef& op_of(Loss loss) {
+  switch (loss) {
+    case Loss::cross_entropy: return cross_entropy_op;
+    case Loss::mean_squared_error: return mean_squared_error_op;
+    case Loss::mean_absolute_error: return mean_absolute_error_op;
+    case Loss::huber: return huber_op;
+    case Loss::binary_cross_entropy: return binary_cross_entropy_op;
+  }
+  throw Error(Status::internal, text("no loss has the number ", static_cast<int>(loss)));
+}
 
 void append_loss(Graph& graph, const LossForm& form) {
   const ValueId output = graph.outputs.at(0);
@@ -25,7 +38,8 @@ void append_loss(Graph& graph, const LossForm& form) {
     graph.outputs = {{results[loss::sum], Report::loss}, {results[loss::correct], Report::correct}};
   } else {
     const ValueId target = graph.add_value("target", {DType::f32, shape}, Role::targets);
-    const auto results = append_node(graph, mean_squared_error_op, "loss", inputs(target), attributes);
+    if (form.kind == Loss::huber) attributes.set("delta", form.delta);
+    const auto results = append_node(graph, op_of(form.kind), "loss", inputs(target), attributes);
     graph.outputs = {{results[loss::sum], Report::loss}};
   }
 }

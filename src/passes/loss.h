@@ -3,16 +3,26 @@
 
 #include "graph/graph.h"
 #include "ops/losses.h"
+#include "ops/op_def.h"
 
 namespace troika {
 
-enum class Loss : int32_t { cross_entropy = 1, mean_squared_error = 2 };
+enum class Loss : int32_t {
+  cross_entropy = 1,
+  mean_squared_error = 2,
+  mean_absolute_error = 3,
+  huber = 4,
+  binary_cross_entropy = 5,
+};
+const OpDef& op_of(Loss loss);
+inline std::string_view name_of(Loss loss) { return op_of(loss).name; }
 
 // How the loss of a step is computed.
 struct LossForm {
   Loss kind = Loss::cross_entropy;
-  LabelSettings labels = {};
-  double scale = 1;         // weight of one label in the gradient; for mean_squared_error, of one sample
+  LabelSettings labels = {};  // for cross_entropy
+  double delta = 1;           // for huber
+  double scale = 1;         // weight of one label in the gradient; for losses of values, of one sample
   bool is_weighed = false;  // the gradient is multiplied by the input kLabelWeight as well
   bool is_scaled = false;   // and by the state kLossScale
 };
@@ -25,7 +35,7 @@ void append_loss(Graph& graph, const LossForm& form);
 // {output} stays the output.
 void append_own_loss(Graph& graph);
 
-// Returns the number of labels of a sample, over which a loss is summed; 1 for mean_squared_error.
+// Returns the number of labels of a sample, over which a loss is summed; 1 for losses of values.
 // `output` is [batch, ...].
 int64_t labels_per_sample(Loss kind, const Shape& output);
 

@@ -67,6 +67,7 @@ LossForm loss_form(const CompileRequest& r, const Shape& output) {
   LossForm form;
   form.kind = r.spec.loss;
   form.labels = r.spec.labels;
+  form.delta = r.spec.huber_delta;
   form.is_scaled = trains && r.spec.conditioning.is_scaled;
   form.is_weighed = trains && (r.spec.counts_labels() || r.form.is_weighed);
   if (is_mean && !(trains && r.spec.counts_labels()))

@@ -68,10 +68,7 @@ class Lowering {
   void lower_node(const Node& node) {
     if (const auto* collective = node.op->as<CollectiveOp>(); collective && !node.op->is_view)
       return lower_collective(node, *collective);
-    if (node.op->is_view) {  // the same memory under another shape
-      stored_[node.outputs[0]] = stored_as(node.inputs[0], nullptr, node.name);
-      return;
-    }
+    if (node.op->is_view) return lower_view(node);
     KernelRequest request{graph_, node, {}};
     for (ValueId id : node.inputs) request.input_layouts.push_back(id == kNoValue ? nullptr : layout_of(id));
     KernelChoice choice = device_.select(request);
@@ -121,6 +118,19 @@ class Lowering {
       stored_[landing.id] = {state_place(value), nullptr};
       add_reorder(value.name, value.type, landing.made, layout_of(landing.id), from, state_place(value));
     }
+  }
+
+  // The same memory under another shape. A gradient has memory of its own, which gets a copy.
+  void lower_view(const Node& node) {
+    const ValueId id = node.outputs[0];
+    const Stored from = stored_as(node.inputs[0], nullptr, node.name);
+    const Value& value = graph_.value(id);
+    if (!is_state(value.role)) {
+      stored_[id] = from;
+      return;
+    }
+    stored_[id] = {state_place(value), nullptr};
+    add_reorder(value.name, value.type, nullptr, layout_of(id), from.place, state_place(value));
   }
 
   void lower_collective(const Node& node, const CollectiveOp& collective) {

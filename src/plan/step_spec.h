@@ -27,6 +27,7 @@ struct StepSpec {
   Loss loss = Loss::cross_entropy;
   Reduction reduction = Reduction::mean;
   LabelSettings labels;        // for cross-entropy
+  double huber_delta = 1;
   DType compute = DType::f32;  // bf16 or f16: mixed precision
   bool allow_tf32 = false;     // f32 products may round their factors to 10 bits of fraction
   bool fuse = true;

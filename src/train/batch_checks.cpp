@@ -87,14 +87,14 @@ void BatchChecks::check_tokens(const int32_t* tokens, int64_t n) const {
 
 // Returns the number of labels that are not ignored, or of samples if there are no labels.
 int64_t BatchChecks::check_targets(const BatchView& batch) const {
-  if (loss_ == Loss::mean_squared_error) {
+  if (loss_ != Loss::cross_entropy) {
     if (!batch.values || batch.value_size != outputs_)
       throw Error(Status::invalid_argument,
                   text("batch: ",
                        batch.values   ? text("targets are ", batch.value_size, " values a sample")
                        : batch.labels ? text("targets are labels")
                                       : text("has no targets"),
-                       ", mean squared error on model '", model_.name(), "' needs ", outputs_, " values a sample"));
+                       ", loss ", name_of(loss_), " on model '", model_.name(), "' needs ", outputs_, " values a sample"));
     return batch.n;
   }
   if (!batch.labels)
@@ -128,7 +128,7 @@ bool BatchChecks::fits_words(const Dataset& dataset) const {
 bool BatchChecks::fits(const Dataset& dataset) const {
   const SampleForm& form = dataset.form();
   if (!fits_words(dataset)) return false;
-  if (loss_ == Loss::mean_squared_error) return form.value_size == outputs_;
+  if (loss_ != Loss::cross_entropy) return form.value_size == outputs_;
   return dataset.has_labels() && form.label_size == labels_per_sample_ && form.classes <= classes_ &&
          (!form.ignored || form.ignored == labels_.ignored);
 }

@@ -99,7 +99,7 @@ std::vector<Option> options_of(const Trainer& trainer) {
       {"model", trainer.model()->name()},
       {"precision", o.allow_tf32 ? "tf32" : std::string(name_of(o.compute))},
       {"optimizer", std::string(o.optimizer->name)},
-      {"loss", o.loss == Loss::cross_entropy ? "cross_entropy" : "mean_squared_error"},
+      {"loss", std::string(name_of(o.loss))},
       {"reduction", o.reduction == Reduction::mean ? "mean" : "sum"},
   };
   for (const OptimizerSetting& own : o.optimizer->settings)
@@ -114,6 +114,7 @@ std::vector<Option> options_of(const Trainer& trainer) {
   if (o.conditioning.skips_not_finite) options.push_back({"skip_not_finite", "1", Absence::unused});
   if (o.average_decay > 0) options.push_back({"average_decay", print_number(o.average_decay), Absence::unused});
   if (!o.decays_one_axis) options.push_back({"decay_one_axis", "0", Absence::unused});
+  if (o.loss == Loss::huber) options.push_back({"huber_delta", print_number(o.huber_delta), Absence::unused});
   if (o.labels.smoothing > 0) options.push_back({"label_smoothing", print_number(o.labels.smoothing), Absence::unused});
   if (o.labels.ignored) options.push_back({"ignore_index", std::to_string(*o.labels.ignored), Absence::unused});
   for (size_t g = 0; g < o.groups.size(); ++g) {
@@ -129,7 +130,7 @@ std::vector<Option> options_of(const Trainer& trainer) {
 // Options that a state may have and the trainer may lack. If the trainer lacks them, options_of
 // does too.
 constexpr const char* kOptionalKeys[] = {"loss_scale",     "max_gradient_norm", "skip_not_finite", "average_decay",
-                                         "decay_one_axis", "label_smoothing",   "ignore_index"};
+                                         "decay_one_axis", "label_smoothing",   "ignore_index",    "huber_delta"};
 
 std::string file_name_of_slot(const std::string& slot_name) { return kOptimizerPrefix + slot_name; }
 
@@ -202,7 +203,7 @@ class CheckpointReader {
   // hold. MISMATCH unless the file has those of all ranks and no others.
   void read_values(std::vector<std::vector<std::byte>>& values, HostSlots& slots) const {
     LoadReport report;
-    values = read_parameters(reader_, *trainer_.model(), kModelPrefix, report);
+    values = read_parameters(NamedEntries(reader_, kModelPrefix), *trainer_.model(), {}, report);
     size_t known = static_cast<size_t>(report.loaded);
     const ParameterStore& store = *trainer_.model()->parameters();
     for (const std::string& slot : trainer_.options().slots())

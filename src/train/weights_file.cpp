@@ -38,7 +38,65 @@ std::string find_prefix(const SafetensorsReader& reader, const Model& model) {
   return "";
 }
 
+bool is_skipped(const std::vector<std::string>& skip, const std::string& name) {
+  return std::any_of(skip.begin(), skip.end(), [&](const auto& pattern) { return matches_pattern(pattern, name); });
+}
+
+void check_patterns(const std::vector<std::string>& skip, const Model& model) {
+  const ParameterStore& store = *model.parameters();
+  for (const std::string& pattern : skip) {
+    bool is_used = false;
+    for (size_t i = 0; i < store.size(); ++i) is_used = is_used || matches_pattern(pattern, store.entry(i).name);
+    if (!is_used)
+      throw Error(Status::invalid_argument, text("skip: no parameter or buffer of model '", model.name(), "' matches '",
+                                                 printable(pattern), "'"));
+  }
+}
+
+// A file of PyTorch has a shared parameter once per name. Both must be the same.
+void compare_shared(const NamedEntries& entries, const ParameterStore& store, LoadReport& report) {
+  for (const SharedName& shared : store.shared_names()) {
+    const Parameter& of = store.entry(shared.of);
+    const TensorEntry *a = entries.find(of.name), *b = entries.find(shared.name);
+    if (!a || !b) continue;
+    bool is_same = a->shape == b->shape && a->dtype == b->dtype;
+    if (is_same && a->shape == of.type.shape && a->dtype == safetensors_dtype(of.type.dtype)) {
+      std::vector<std::byte> values[2];
+      for (int k = 0; k < 2; ++k) {
+        resize_host(values[k], of.type.bytes(), "parameter", of.name);
+        entries.reader().read(k == 0 ? *a : *b, values[k].data(), values[k].size());
+      }
+      is_same = values[0] == values[1];
+    }
+    if (!is_same)
+      report.mismatching.push_back(text(shared.name, ": shares '", of.name, "', but differs from it in the file"));
+  }
+}
+
 }  // namespace
+
+NamedEntries::NamedEntries(const SafetensorsReader& reader, const std::string& prefix, const NameMap& names)
+    : reader_(reader) {
+  for (const TensorEntry& entry : reader.entries()) {
+    if (!entry.name.starts_with(prefix)) continue;
+    const auto [found, is_new] = entries_.emplace(names.model_name(entry.name.substr(prefix.size())), &entry);
+    if (!is_new)
+      throw Error(Status::mismatch, text(reader.label(), ": '", found->second->name, "' and '", entry.name,
+                                         "' are both '", found->first, "' by the map of names"));
+  }
+}
+
+const TensorEntry* NamedEntries::find(const std::string& name) const {
+  const auto found = entries_.find(name);
+  return found == entries_.end() ? nullptr : found->second;
+}
+
+const TensorEntry* NamedEntries::find(const ParameterStore& store, size_t i) const {
+  const TensorEntry* entry = find(store.entry(i).name);
+  for (const SharedName& shared : store.shared_names())
+    if (!entry && shared.of == i) entry = find(shared.name);
+  return entry;
+}
 
 std::string summarize(const LoadReport& report) {
   std::vector<std::string> parts;
@@ -82,13 +140,17 @@ void save_model(Model& model, const std::function<void(const SafetensorsWriter&)
   write(writer);
 }
 
-std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
-                                                    const std::string& prefix, LoadReport& report) {
+std::vector<std::vector<std::byte>> read_parameters(const NamedEntries& entries, const Model& model,
+                                                    const std::vector<std::string>& skip, LoadReport& report) {
   const ParameterStore& store = *model.parameters();
   std::vector<std::vector<std::byte>> values(store.size());
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
-    const TensorEntry* entry = reader.find(prefix + p.name);
+    if (is_skipped(skip, p.name)) {
+      ++report.kept;
+      continue;
+    }
+    const TensorEntry* entry = entries.find(store, i);
     if (!entry) {
       if (!is_batch_counter(p.name)) report.missing.push_back(p.name);
     } else if (entry->shape != p.type.shape || entry->dtype != safetensors_dtype(p.type.dtype)) {
@@ -96,7 +158,7 @@ std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& rea
                                         safetensors_dtype(p.type.dtype), " ", p.type.shape));
     } else {
       resize_host(values[i], p.type.bytes(), "parameter", p.name);
-      reader.read(*entry, values[i].data(), values[i].size());
+      entries.reader().read(*entry, values[i].data(), values[i].size());
       ++report.loaded;
     }
   }
@@ -106,17 +168,24 @@ std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& rea
 void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptions& options, LoadReport& report) {
   ParameterStore& store = *model.parameters();
   const bool is_state = options.strip_prefix.empty() && is_training_state(reader);
-  const std::string names_prefix = is_state ? kModelPrefix : options.strip_prefix;
+  const std::string prefix = is_state ? kModelPrefix : options.strip_prefix;
+  check_patterns(options.skip, model);
   reader.check_sum();
-  auto values = read_parameters(reader, model, names_prefix, report);
+  const NamedEntries entries(reader, prefix, options.names);
+  auto values = read_parameters(entries, model, options.skip, report);
+  compare_shared(entries, store, report);
+  entries.each([&](const std::string& name, const std::string& in_file) {
+    if (!store.contains(name)) report.unexpected.push_back(in_file);
+  });
   for (const TensorEntry& entry : reader.entries())
-    if (!(is_state && (entry.name.starts_with(kOptimizerPrefix) || entry.name.starts_with("momentum/"))) &&
-        (!entry.name.starts_with(names_prefix) || !store.contains(entry.name.substr(names_prefix.size()))))
+    if (!entry.name.starts_with(prefix) &&
+        !(is_state && (entry.name.starts_with(kOptimizerPrefix) || entry.name.starts_with("momentum/"))))
       report.unexpected.push_back(entry.name);
 
   const bool differs = !report.missing.empty() || !report.unexpected.empty();
-  if (!report.mismatching.empty() || report.loaded == 0 || (differs && !options.allow_partial)) {
-    const std::string prefix = names_prefix.empty() ? find_prefix(reader, model) : "";
+  if ((!report.mismatching.empty() && !options.skips_mismatching) || report.loaded == 0 ||
+      (differs && !options.allow_partial)) {
+    const std::string other_prefix = prefix.empty() ? find_prefix(reader, model) : "";
     report.loaded = 0;
     if (!options.strip_prefix.empty() &&
         std::none_of(reader.entries().begin(), reader.entries().end(),
@@ -127,9 +196,9 @@ void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptio
                        reader.entries().empty() ? "" : text("; the first is '", reader.entries()[0].name, "'")));
     throw Error(Status::mismatch, text(reader.label(), is_state ? ", a training state," : "", " does not fit model '",
                                        model.name(), "': ", summarize(report),
-                                       prefix.empty() ? ""
-                                                      : text("; every name in it begins with '", prefix,
-                                                             "', which strip_prefix can remove")));
+                                       other_prefix.empty() ? ""
+                                                            : text("; every name in it begins with '", other_prefix,
+                                                                   "', which strip_prefix can remove")));
   }
   std::lock_guard lock(store.mutex());
   store.refresh();  // throws BUSY before anything is written

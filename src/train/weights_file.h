@@ -3,11 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "models/model.h"
+#include "models/name_map.h"
 #include "state/safetensors.h"
 
 namespace troika {
@@ -15,12 +17,34 @@ namespace troika {
 struct LoadReport {
   // names; a mismatching name comes with the shape found and the shape needed
   std::vector<std::string> missing, unexpected, mismatching;
-  int loaded = 0;
+  int loaded = 0, kept = 0;
 };
 
 struct LoadOptions {
-  bool allow_partial = false;
+  bool allow_partial = false, skips_mismatching = false;
   std::string strip_prefix;
+  std::vector<std::string> skip;  // patterns of the model's names
+  NameMap names;                  // after strip_prefix
+};
+
+// The values of a file by the names that they have in a model.
+class NamedEntries {
+ public:
+  // Entries whose name does not begin with `prefix` are left out. MISMATCH if two have one name.
+  NamedEntries(const SafetensorsReader& reader, const std::string& prefix, const NameMap& names = {});
+  const SafetensorsReader& reader() const { return reader_; }
+  const TensorEntry* find(const std::string& name) const;
+  // The values of parameter `i`: under its own name, or under one that a layer shares it by.
+  const TensorEntry* find(const ParameterStore& store, size_t i) const;
+  // Calls `visit` with the name in the model and that in the file.
+  template <typename Visit>
+  void each(Visit&& visit) const {
+    for (const auto& [name, entry] : entries_) visit(name, entry->name);
+  }
+
+ private:
+  const SafetensorsReader& reader_;
+  std::map<std::string, const TensorEntry*> entries_;
 };
 
 // Runs `write` with a writer that has everything that a model file holds. The values are borrowed
@@ -50,10 +74,10 @@ bool is_training_state(const SafetensorsReader& reader);
 void add_parameters(SafetensorsWriter& writer, Model& model, const std::string& prefix);
 
 // Returns the file's values for the model's entries, by entry; an empty vector if the file lacks
-// the entry. Fills the report. The caller checks the sum. Only names that begin with `prefix` are
-// read; other names are ignored.
-std::vector<std::vector<std::byte>> read_parameters(const SafetensorsReader& reader, const Model& model,
-                                                    const std::string& prefix, LoadReport& report);
+// the entry, or if a pattern of `skip` matches its name. Fills the report. The caller checks the
+// sum.
+std::vector<std::vector<std::byte>> read_parameters(const NamedEntries& entries, const Model& model,
+                                                    const std::vector<std::string>& skip, LoadReport& report);
 
 // "1 mismatching (...), 2 missing ('a', 'b')": for messages.
 std::string summarize(const LoadReport& report);

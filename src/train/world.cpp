@@ -35,6 +35,7 @@ Fields fields_of(const Context& context, const Model& model, const TrainerOption
       {"settings", print_settings(o, o.settings)},
       {"loss", text(static_cast<int>(o.loss))},
       {"reduction", text(static_cast<int>(o.reduction))},
+      {"huber_delta", std::to_string(o.huber_delta)},
       {"label_smoothing", std::to_string(o.labels.smoothing)},
       {"ignore_index", o.labels.ignored ? text(*o.labels.ignored) : "not set"},
       {"seed", text(o.seed)},

@@ -108,6 +108,9 @@ TEST_F(ModelApi, layers_refuse_models_names_and_values) {
   conv.kernel[0] = conv.kernel[1] = 3;
   troika_pool2d_options pool = TROIKA_POOL2D_OPTIONS_INIT;
   pool.kernel[0] = pool.kernel[1] = 2;
+  troika_conv1d_options conv1d = TROIKA_CONV1D_OPTIONS_INIT;
+  conv1d.out_channels = conv1d.kernel = 2;
+  const int64_t flat[] = {128};
   using Add = std::function<troika_status(troika_model, const char*, troika_value, troika_value*)>;
   const std::pair<const char*, Add> layers[] = {
       {"conv2d", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_conv2d(m, n, v, &conv, o, &error_); }},
@@ -127,6 +130,30 @@ TEST_F(ModelApi, layers_refuse_models_names_and_values) {
       {"dropout", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_dropout(m, n, v, 0.5, o, &error_); }},
       {"lstm", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_lstm(m, n, v, 3, 1, o, &error_); }},
       {"gru", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_gru(m, n, v, 3, 1, o, &error_); }},
+      {"conv_transpose2d",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_conv_transpose2d(m, n, v, &conv, o, &error_); }},
+      {"conv1d", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_conv1d(m, n, v, &conv1d, o, &error_); }},
+      {"batch_norm1d",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_batch_norm1d(m, n, v, 1e-5, 0.1, o, &error_); }},
+      {"layer_norm",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_layer_norm(m, n, v, 1, 1e-5, o, &error_); }},
+      {"group_norm",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_group_norm(m, n, v, 1, 1e-5, o, &error_); }},
+      {"rms_norm",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_rms_norm(m, n, v, 1, 1e-5, o, &error_); }},
+      {"sigmoid", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_sigmoid(m, n, v, o, &error_); }},
+      {"tanh", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_tanh(m, n, v, o, &error_); }},
+      {"silu", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_silu(m, n, v, o, &error_); }},
+      {"leaky_relu",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_leaky_relu(m, n, v, 0.1, o, &error_); }},
+      {"softmax", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_softmax(m, n, v, 1, o, &error_); }},
+      {"product", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_product(m, n, v, v, o, &error_); }},
+      {"concat", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_concat(m, n, &v, 1, 1, o, &error_); }},
+      {"reshape",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_reshape(m, n, v, flat, 1, o, &error_); }},
+      {"slice", [&](auto m, auto n, auto v, auto* o) { return troika_model_add_slice(m, n, v, 1, 0, 1, o, &error_); }},
+      {"mean",
+       [&](auto m, auto n, auto v, auto* o) { return troika_model_add_mean(m, n, v, nullptr, 0, 0, o, &error_); }},
       {"select_step",
        [&](auto m, auto n, auto v, auto* o) { return troika_model_add_select_step(m, n, v, -1, o, &error_); }},
   };

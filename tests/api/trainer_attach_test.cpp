@@ -50,8 +50,10 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
     EXPECT_EQ(trainer, nullptr);
   };
   const std::string at = "troika_model_attach: options.";
+  for (int32_t v : {0, 6}) refuse(at + "loss is " + std::to_string(v), [&](auto& o) { o.loss = v; });
+  for (double v : {0.0, -1.0, double(NAN), double(INFINITY)})
+    refuse(at + "huber_delta is", [&](auto& o) { o.huber_delta = v; });
   for (int32_t v : {0, 3}) {
-    refuse(at + "loss is " + std::to_string(v), [&](auto& o) { o.loss = v; });
     refuse(at + "reduction is " + std::to_string(v), [&](auto& o) { o.reduction = v; });
   }
   for (int32_t v : {0, 5}) refuse(at + "precision is " + std::to_string(v), [&](auto& o) { o.precision = v; });
@@ -151,7 +153,7 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
          [](auto& o) { o.activation_budget_bytes = 9, o.recompute_segments = 2; });
   refuse(at + "activation_budget_bytes is 9, which chooses by itself, needs options.recompute_layers of NULL",
          [](auto& o) { o.activation_budget_bytes = 9, o.recompute_layers = "fc"; });
-  refuse(at + "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY or TROIKA_LOSS_MEAN_SQUARED_ERROR",
+  refuse(at + "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY, TROIKA_LOSS_MEAN_SQUARED_ERROR",
          [](auto& o) { o.loss = 9; });
   refuse(at + "schedule is 0, need TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_STEP, TROIKA_SCHEDULE_COSINE, ",
          [](auto& o) { o.schedule = 0; });

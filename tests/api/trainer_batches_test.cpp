@@ -160,7 +160,7 @@ TEST_F(TrainerBatches, predict_samples_without_targets) {
   EXPECT_EQ(weights(), before);
   attach(2, TROIKA_REDUCTION_MEAN, TROIKA_LOSS_MEAN_SQUARED_ERROR);
   expect_refused(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_), kInvalid,
-                 "batch: has no targets, mean squared error on model 'net' needs 3 values a sample");
+                 "batch: has no targets, loss mean_squared_error on model 'net' needs 3 values a sample");
 }
 
 TEST_F(TrainerBatches, predict_one) {

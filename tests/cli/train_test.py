@@ -205,6 +205,28 @@ def parameters_of(file):
 MLP = ["--model", "mlp", "--synthetic", 300, "--batch", 50, "--seed", 2, "--progress", "off"]
 
 
+def write_renamed(source, target, layer, other):
+    data = source.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    header = json.dumps({name.replace(layer + ".", other + "."): entry for name, entry in json.loads(data[8:8 + size]).items()})
+    header += " " * (-len(header) % 8)
+    target.write_bytes(len(header).to_bytes(8, "little") + header.encode() + data[8 + size:])
+
+
+def weights_with_other_names_begin_a_run(folder):
+    run("train", *MLP, "--lr", 0.1, "--epochs", 1, "--out", folder / "first")
+    weights, renamed = folder / "first" / "weights.safetensors", folder / "renamed.safetensors"
+    write_renamed(weights, renamed, "fc1", "encoder.0")
+    begin = ["train", *MLP, "--lr", 0, "--epochs", 1, "--weights", renamed]
+    assert "missing ('fc1.weight'" in refuse(*begin, "--out", folder / "none")
+    run(*begin, "--name-map", "encoder.0.*=fc1.*", "--out", folder / "same")
+    assert parameters_of(folder / "same" / "weights.safetensors") == parameters_of(weights)
+    line = refuse(*begin, "--name-map", "encoder", "--out", folder / "none2")
+    assert line == "troika: name map: 'encoder' is no rule, needs 'name in file=name in model', d2l or torchvision", line
+    score = run("evaluate", *MLP[:4], "--weights", renamed, "--name-map", "encoder.0.*=fc1.*").split("  ")[:3]
+    assert score == run("evaluate", *MLP[:4], "--weights", weights).split("  ")[:3]
+
+
 def a_run_begins_from_weights_and_freezes_some(folder):
     run("train", *MLP, "--lr", 0.1, "--epochs", 2, "--out", folder / "first")
     weights = folder / "first" / "weights.safetensors"

@@ -256,6 +256,15 @@ void add_elementwise(std::vector<Case>& cases) {
                      {{1, [](Random& r) { return static_cast<double>(r.integer(int64_t{1} << 50)); }}}});
 }
 
+// Targets of binary_cross_entropy are probabilities. huber's delta is near the usual difference.
+Case value_loss(const char* op, const Shape& shape) {
+  Case c{op, {f32(shape), f32(shape)}, {{"scale", 1.0 / 5}}};
+  if (&op_named(op) == &huber_op) c.attributes.set("delta", 0.8);
+  if (&op_named(op) == &binary_cross_entropy_op)
+    c.numbers[1] = [](Random& r) { return static_cast<double>(r.integer(5)) / 4; };
+  return c;
+}
+
 void add_losses(std::vector<Case>& cases) {
   struct CrossEntropy {
     int64_t n, classes;
@@ -278,7 +287,8 @@ void add_losses(std::vector<Case>& cases) {
     cases.push_back(c);
   }
   for (const Shape& shape : std::vector<Shape>{{3, 7}, {1, 1}, {17, 10}})
-    cases.push_back({"mean_squared_error", {f32(shape), f32(shape)}, {{"scale", 1.0 / 5}}});
+    for (const char* op : {"mean_squared_error", "mean_absolute_error", "huber", "binary_cross_entropy"})
+      cases.push_back(value_loss(op, shape));
   for (const Shape& shape : std::vector<Shape>{{3, 7}, {2, 5, 4}})
     cases.push_back({"own_loss", {f32(shape), f32(shape)}});
 }
@@ -447,7 +457,7 @@ std::string name_of(const Case& c) {
   return name;
 }
 
-bool is_loss(const std::string& op) { return op == "cross_entropy" || op == "mean_squared_error" || op == "own_loss"; }
+bool is_loss(const std::string& op) { return op_named(op).as<LossOp>() != nullptr; }
 
 CaseGraph build(const Case& c, const std::vector<bool>& needs) {
   CaseGraph g;

@@ -8,6 +8,7 @@
 #include "conformance/random.h"
 #include "conformance/reference/reference.h"
 #include "core/text.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "passes/passes.h"
 #include "plan/compile.h"
@@ -28,42 +29,43 @@ Window square(int64_t kernel, int64_t stride = 1, int64_t padding = 0) {
 std::unique_ptr<Model> residual_block() {
   auto model = std::make_unique<Model>("block");
   ValueId x = model->add_input("x", {3, 6, 5});
-  x = model->add_relu("relu0",
-                      model->add_batch_norm2d("bn0", model->add_conv2d("conv0", x, {20, square(3, 1, 1), 1, false})));
-  ValueId y = model->add_relu(
-      "relu1", model->add_batch_norm2d("bn1", model->add_conv2d("conv1", x, {20, square(3, 1, 1), 1, false})));
-  y = model->add_batch_norm2d("bn2", model->add_conv2d("conv2", y, {20, square(3, 1, 1), 1, false}));
-  x = model->add_relu("relu2", model->add_sum("sum", y, x));  // x is read twice
-  y = model->add_batch_norm2d("bn3", model->add_conv2d("conv3", x, {17, square(3, 2, 1), 1, true}));
-  ValueId shortcut = model->add_conv2d("shortcut", x, {17, square(1, 2), 1, false});
-  x = model->add_relu("relu3", model->add_sum("sum2", shortcut, y));
-  x = model->add_adaptive_avg_pool2d("pool", x, 1, 1);
-  model->set_output(model->add_linear("fc", model->add_flatten("flatten", x), 5, true));
+  x = add_relu(*model, "relu0",
+               add_batch_norm2d(*model, "bn0", add_conv2d(*model, "conv0", x, {20, square(3, 1, 1), 1, false})));
+  ValueId y =
+      add_relu(*model, "relu1",
+               add_batch_norm2d(*model, "bn1", add_conv2d(*model, "conv1", x, {20, square(3, 1, 1), 1, false})));
+  y = add_batch_norm2d(*model, "bn2", add_conv2d(*model, "conv2", y, {20, square(3, 1, 1), 1, false}));
+  x = add_relu(*model, "relu2", add_sum(*model, "sum", y, x));  // x is read twice
+  y = add_batch_norm2d(*model, "bn3", add_conv2d(*model, "conv3", x, {17, square(3, 2, 1), 1, true}));
+  ValueId shortcut = add_conv2d(*model, "shortcut", x, {17, square(1, 2), 1, false});
+  x = add_relu(*model, "relu3", add_sum(*model, "sum2", shortcut, y));
+  x = add_adaptive_avg_pool2d(*model, "pool", x, 1, 1);
+  model->set_output(add_linear(*model, "fc", add_flatten(*model, "flatten", x), 5, true));
   return model;
 }
 
 std::unique_ptr<Model> small_lenet() {
   auto model = std::make_unique<Model>("lenet");
   ValueId x = model->add_input("x", {1, 13, 12});
-  x = model->add_relu("relu1", model->add_conv2d("conv1", x, {6, square(3), 1, true}));
-  x = model->add_gelu("gelu", model->add_avg_pool2d("pool1", x, square(2, 2)));
-  x = model->add_relu("relu2", model->add_conv2d("conv2", x, {20, square(3), 1, true}));
-  x = model->add_max_pool2d("pool2", x, square(2, 1));
-  x = model->add_relu("relu3", model->add_linear("fc1", model->add_flatten("flatten", x), 17, true));
-  x = model->add_dropout("drop", x, 0.25);
-  model->set_output(model->add_linear("fc2", x, 5, true));
+  x = add_relu(*model, "relu1", add_conv2d(*model, "conv1", x, {6, square(3), 1, true}));
+  x = add_gelu(*model, "gelu", add_avg_pool2d(*model, "pool1", x, square(2, 2)));
+  x = add_relu(*model, "relu2", add_conv2d(*model, "conv2", x, {20, square(3), 1, true}));
+  x = add_max_pool2d(*model, "pool2", x, square(2, 1));
+  x = add_relu(*model, "relu3", add_linear(*model, "fc1", add_flatten(*model, "flatten", x), 17, true));
+  x = add_dropout(*model, "drop", x, 0.25);
+  model->set_output(add_linear(*model, "fc2", x, 5, true));
   return model;
 }
 
 // Returns a model with a value that three nodes read, one of them twice.
 std::unique_ptr<Model> shared_value() {
   auto model = std::make_unique<Model>("shared");
-  ValueId x = model->add_conv2d("conv1", model->add_input("x", {3, 6, 5}), {4, square(3, 1, 1), 1, true});
-  ValueId twice = model->add_sum("twice", x, x);
-  ValueId other = model->add_sum("other", model->add_relu("relu", x), twice);
-  x = model->add_batch_norm2d("bn", model->add_sum("all", other, x));
-  ValueId y = model->add_relu("relu2", model->add_sum("sum", x, other));  // BatchNorm's output is read here and below
-  model->set_output(model->add_linear("fc", model->add_flatten("flatten", model->add_sum("last", y, x)), 5, true));
+  ValueId x = add_conv2d(*model, "conv1", model->add_input("x", {3, 6, 5}), {4, square(3, 1, 1), 1, true});
+  ValueId twice = add_sum(*model, "twice", x, x);
+  ValueId other = add_sum(*model, "other", add_relu(*model, "relu", x), twice);
+  x = add_batch_norm2d(*model, "bn", add_sum(*model, "all", other, x));
+  ValueId y = add_relu(*model, "relu2", add_sum(*model, "sum", x, other));  // BatchNorm's output is read here and below
+  model->set_output(add_linear(*model, "fc", add_flatten(*model, "flatten", add_sum(*model, "last", y, x)), 5, true));
   return model;
 }
 
@@ -71,11 +73,11 @@ std::unique_ptr<Model> shared_value() {
 // layer. The output of the middle layer is read twice.
 std::unique_ptr<Model> recurrent_layers() {
   auto model = std::make_unique<Model>("recurrent");
-  ValueId x = model->add_lstm("lstm1", model->add_input("x", {7, 3}), 5, true);
-  x = model->add_gru("gru1", x, 4, true);
-  ValueId y = model->add_lstm("lstm2", x, 4, false);
-  x = model->add_gru("gru2", model->add_dropout("drop", model->add_sum("sum", x, y), 0.25), 6, false);
-  model->set_output(model->add_linear("fc", model->add_select_step("step", x, -2), 5, true));
+  ValueId x = add_lstm(*model, "lstm1", model->add_input("x", {7, 3}), 5, true);
+  x = add_gru(*model, "gru1", x, 4, true);
+  ValueId y = add_lstm(*model, "lstm2", x, 4, false);
+  x = add_gru(*model, "gru2", add_dropout(*model, "drop", add_sum(*model, "sum", x, y), 0.25), 6, false);
+  model->set_output(add_linear(*model, "fc", add_select_step(*model, "step", x, -2), 5, true));
   return model;
 }
 

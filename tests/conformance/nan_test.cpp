@@ -6,6 +6,7 @@
 
 #include "conformance/cases.h"
 #include "conformance/node_runner.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "support/test_context.h"
 #include "support/test_device.h"
@@ -33,8 +34,8 @@ double loss_with_a_nan(const std::string& model_name, bool fuse) {
 double recurrent_loss_with_a_nan(bool is_lstm, bool fuse) {
   auto model = std::make_shared<Model>("net");
   ValueId x = model->add_input("x", {9, 3});
-  x = is_lstm ? model->add_lstm("rnn", x, 5, true) : model->add_gru("rnn", x, 5, true);
-  model->set_output(model->add_linear("fc", model->add_select_step("last", x, -1), 4, true));
+  x = is_lstm ? add_lstm(*model, "rnn", x, 5, true) : add_gru(*model, "rnn", x, 5, true);
+  model->set_output(add_linear(*model, "fc", add_select_step(*model, "last", x, -1), 4, true));
   TrainerOptions options;
   options.fuse = fuse;
   Trainer trainer(std::make_shared<Context>(test_context_options()), model, test_devices(1), options);

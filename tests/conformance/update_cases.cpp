@@ -128,9 +128,11 @@ void add_loss_scaling(std::vector<Case>& cases) {
   loss.numbers[1] = [](Random& r) { return static_cast<double>(r.integer(4)); };
   loss.numbers[2] = draw_scale;
   cases.push_back(loss);
-  Case squares{"mean_squared_error", {f32({5, 4}), f32({5, 4}), scale}, {{"scale", 0.2}}};
-  squares.numbers[2] = draw_scale;
-  cases.push_back(squares);
+  for (const char* op : {"mean_squared_error", "mean_absolute_error", "huber", "binary_cross_entropy"}) {
+    Case values{op, {f32({5, 4}), f32({5, 4}), scale}, {{"scale", 0.2}, {"delta", 0.5}}};
+    values.numbers[2] = draw_scale;
+    cases.push_back(values);
+  }
   for (double bad : {0.0, HUGE_VAL, -HUGE_VAL, std::nan("")}) {
     Case c{"check_finite", {f32({300, 130}), f32({7}), f32({3, 2, 5, 5})}, {}};
     if (bad != 0) c.numbers[1] = [bad](Random& r) { return r.integer(3) ? bad : r.normal(); };

@@ -31,6 +31,25 @@ HOST = "#include <troika/troika.h>\nint main(void) { return troika_version() < 1
 SMALL = "--synthetic 128 --epochs 1 --batch 32 --model mlp --progress off"
 
 
+# Models that have begun, for docs/layers.md.
+BEGUN = CONTEXT + """
+  troika_model model = NULL;
+  troika_value x = 0;
+  CALL(troika_model_create_empty(context, "net", &model, &error));
+"""
+SQUEEZED = BEGUN + """
+  const int64_t image[] = {16, 8, 8};
+  troika_conv2d_options pointwise = TROIKA_CONV2D_OPTIONS_INIT;
+  pointwise.out_channels = 16;
+  pointwise.kernel[0] = pointwise.kernel[1] = 1;
+  CALL(troika_model_add_input(model, "x", image, 3, &x, &error));
+"""
+TOKENS = BEGUN + """
+  const int64_t steps[] = {12};
+  CALL(troika_model_add_typed_input(model, "x", TROIKA_DTYPE_I32, steps, 1, &x, &error));
+"""
+
+
 def blocks_of(page):
     """The blocks of code of a page, as (language, text, line). A block in a list is indented."""
     found, language, lines, indent, first = [], None, [], 0, 0
@@ -464,6 +483,12 @@ PAGES = {
         shell(("troika train --devices", f"troika train {SMALL} --devices"), ("--resume run/", "--resume run/ --epochs 2")),
     ],
     "docs/splitting-by-layer.md": [fragment(RESNET + DEVICES, ATTACH_4)],
+    "docs/layers.md": [
+        fragment(SQUEEZED, "CALL(troika_model_set_output(model, x, &error));"),
+        fragment(CONTEXT + "troika_model model = NULL; CALL(troika_model_create_empty(context, \"two\", &model, &error));"),
+        fragment(TOKENS, "CALL(troika_model_set_output(model, x, &error));"),
+        fragment(ZOO),
+    ],
     "docs/tensors.md": [
         fragment(CONTEXT, 'if (strcmp(text, "f32[2, 3] on cpu:0\\n[[1.5, 2.5, 3.5],\\n [1.5, 2.5, 3.5]]") != 0) return 1;'),
         fragment(RECORD, RECORDED),

@@ -7,6 +7,7 @@ PyTorch runs the tutorials' own code on the same numbers. Prints one line per te
 
 import ctypes
 import gzip
+import json
 import math
 import pathlib
 import re
@@ -122,6 +123,47 @@ def test_lenet_says_what_it_needs(folder):
     lenet = program("lenet_from_scratch", folder)
     text = run(lenet, "cpu:0,cpu:900", "64", "0.1", "1", FASHION_MNIST, "1", env=linked(), expect=1)
     assert re.fullmatch(r"lenet_from_scratch: .*cpu:900.*\n", text), text
+
+
+def tensors_of(path):
+    """The bytes of each tensor of a safetensors file, by name."""
+    data = path.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    header.pop("__metadata__", None)
+    return {name: data[end + entry["data_offsets"][0]:end + entry["data_offsets"][1]] for name, entry in header.items()}
+
+
+def write_pretrained(path):
+    """A ResNet-50 of 1,000 classes with torchvision's names."""
+    library, error = ctypes.CDLL(str(BUILD / "libtroika.so.1")), ctypes.create_string_buffer(4096)
+    context, model = ctypes.c_void_p(), ctypes.c_void_p()
+    assert library.troika_context_create(None, ctypes.byref(context), error) == 0
+    assert library.troika_model_create(context, b"resnet50", None, ctypes.byref(model), error) == 0
+    assert library.troika_model_initialize_default(model, ctypes.c_uint64(3), error) == 0
+    assert library.troika_model_save(model, str(path).encode(), error) == 0
+    library.troika_model_destroy(model)
+    library.troika_context_destroy(context)
+
+
+def test_a_resnet50_of_1000_classes_learns_10(folder):
+    pretrained, tuned, tune = folder / "resnet50.safetensors", folder / "tuned.safetensors", program("fine_tune_resnet50", folder)
+    write_pretrained(pretrained)
+    text = run(tune, pretrained, FASHION_MNIST, "cpu:0,cpu:1", "96", "4", tuned, env=linked())
+    assert text.startswith("loaded 318 of the file's values\n"
+                           "mismatching fc.weight: file F32 [1000, 2048], model F32 [10, 2048]\n"
+                           "mismatching fc.bias: file F32 [1000], model F32 [10]\n"), text
+    losses = [float(loss) for loss in re.findall(r"^epoch \d loss (\S+)", text, flags=re.M)]
+    assert len(losses) == 4 and losses[3] < losses[0] - 0.1, text
+    several, one = re.search(r"^2 devices: accuracy (\S+)\none device: accuracy (\S+)$", text, flags=re.M).groups()
+    assert several == one, text
+
+    before, after = tensors_of(pretrained), tensors_of(tuned)
+    assert before.keys() == after.keys()
+    changed = {name for name in after if after[name] != before[name]}
+    running = {name for name in after if name.endswith(("running_mean", "running_var", "num_batches_tracked"))}
+    assert changed - running == {"fc.weight", "fc.bias"}, sorted(changed - running)
+    assert len(after["fc.weight"]) == 4 * 10 * 2048
 
 
 if __name__ == "__main__":

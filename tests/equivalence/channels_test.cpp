@@ -8,6 +8,7 @@
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "support/throws.h"
 #include "train/checkpoint.h"
@@ -109,11 +110,11 @@ TEST(Channels, HoldTheirPartOfTheParameters) {
 TEST(Channels, AddValuesThatAreCutInDifferentPlaces) {
   auto net = [](bool is_by_row) {
     auto model = std::make_shared<Model>("net");
-    ValueId x = model->add_conv2d("conv", model->add_input("x", {1, 8, 7}), {7, square(3), 1, true});
-    x = model->add_flatten("flatten", model->add_adaptive_avg_pool2d("pool", x, 2, 1));
-    ValueId y = is_by_row ? model->add_linear("fc1", x, 14, true)
-                          : model->add_linear("fc1", model->add_flatten("flatten_x", 0), 14, true);
-    return finished(model, model->add_linear("fc2", model->add_sum("sum", x, y), 5, true));
+    ValueId x = add_conv2d(*model, "conv", model->add_input("x", {1, 8, 7}), {7, square(3), 1, true});
+    x = add_flatten(*model, "flatten", add_adaptive_avg_pool2d(*model, "pool", x, 2, 1));
+    ValueId y = is_by_row ? add_linear(*model, "fc1", x, 14, true)
+                          : add_linear(*model, "fc1", add_flatten(*model, "flatten_x", 0), 14, true);
+    return finished(model, add_linear(*model, "fc2", add_sum(*model, "sum", x, y), 5, true));
   };
   const auto batches = make_batches(3, 6);
   for (bool is_by_row : {false, true}) {

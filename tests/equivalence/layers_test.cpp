@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "support/throws.h"
 #include "train/checkpoint.h"
@@ -224,10 +225,10 @@ TEST(Layers, MayReadTheInputInSeveralStages) {
   auto net = [] {
     auto model = std::make_shared<Model>("net");
     const ValueId x = model->add_input("x", {1, 8, 7});
-    ValueId y = model->add_conv2d("conv1", x, {4, square(2, 3), 1, true});
-    y = model->add_relu("relu", model->add_conv2d("conv2", y, {5, square(1), 1, true}));
-    y = model->add_sum("sum", model->add_conv2d("shortcut", x, {5, square(2, 3), 1, false}), y);
-    return finished(model, model->add_linear("fc", model->add_flatten("flatten", y), 5, true));
+    ValueId y = add_conv2d(*model, "conv1", x, {4, square(2, 3), 1, true});
+    y = add_relu(*model, "relu", add_conv2d(*model, "conv2", y, {5, square(1), 1, true}));
+    y = add_sum(*model, "sum", add_conv2d(*model, "shortcut", x, {5, square(2, 3), 1, false}), y);
+    return finished(model, add_linear(*model, "fc", add_flatten(*model, "flatten", y), 5, true));
   };
   const auto batches = make_batches(3, 16);
   for (DType compute : {DType::f32, DType::bf16})

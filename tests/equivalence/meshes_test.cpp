@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "equivalence/runs.h"
+#include "models/layers.h"
 
 namespace troika {
 namespace {
@@ -16,21 +17,21 @@ constexpr double kTolerance = 2e-5, kNormalizedTolerance = 1e-4;
 std::shared_ptr<Model> plain_net() {
   auto model = std::make_shared<Model>("plain_net");
   ValueId x =
-      model->add_relu("relu1", model->add_conv2d("conv1", model->add_input("x", {1, 8, 7}), {9, square(3), 1, true}));
-  x = model->add_max_pool2d("pool", model->add_conv2d("conv2", x, {11, square(3, 1, 1), 1, true}), square(2, 2));
-  x = model->add_relu("relu3", model->add_conv2d("conv3", x, {10, square(2), 1, true}));
-  x = model->add_relu("relu4", model->add_linear("fc1", model->add_flatten("flatten", x), 13, true));
-  return finished(model, model->add_linear("fc2", x, 8, true));
+      add_relu(*model, "relu1", add_conv2d(*model, "conv1", model->add_input("x", {1, 8, 7}), {9, square(3), 1, true}));
+  x = add_max_pool2d(*model, "pool", add_conv2d(*model, "conv2", x, {11, square(3, 1, 1), 1, true}), square(2, 2));
+  x = add_relu(*model, "relu3", add_conv2d(*model, "conv3", x, {10, square(2), 1, true}));
+  x = add_relu(*model, "relu4", add_linear(*model, "fc1", add_flatten(*model, "flatten", x), 13, true));
+  return finished(model, add_linear(*model, "fc2", x, 8, true));
 }
 
 std::shared_ptr<Model> normalized_net() {
   auto model = std::make_shared<Model>("normalized_net");
-  ValueId x = model->add_conv2d("conv1", model->add_input("x", {1, 8, 7}), {9, square(3, 2), 1, false});
-  x = model->add_relu("relu1", model->add_batch_norm2d("bn1", x));
-  ValueId y = model->add_batch_norm2d("bn2", model->add_conv2d("conv2", x, {9, square(3, 1, 1), 1, false}));
-  x = model->add_relu("relu2", model->add_sum("sum", y, x));
-  x = model->add_batch_norm2d("bn3", model->add_conv2d("conv3", x, {12, square(1), 1, false}));
-  return finished(model, model->add_linear("fc", model->add_flatten("flatten", x), 8, true));
+  ValueId x = add_conv2d(*model, "conv1", model->add_input("x", {1, 8, 7}), {9, square(3, 2), 1, false});
+  x = add_relu(*model, "relu1", add_batch_norm2d(*model, "bn1", x));
+  ValueId y = add_batch_norm2d(*model, "bn2", add_conv2d(*model, "conv2", x, {9, square(3, 1, 1), 1, false}));
+  x = add_relu(*model, "relu2", add_sum(*model, "sum", y, x));
+  x = add_batch_norm2d(*model, "bn3", add_conv2d(*model, "conv3", x, {12, square(1), 1, false}));
+  return finished(model, add_linear(*model, "fc", add_flatten(*model, "flatten", x), 8, true));
 }
 
 class Meshes : public ::testing::TestWithParam<size_t> {

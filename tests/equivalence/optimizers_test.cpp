@@ -9,6 +9,7 @@
 
 #include "core/text.h"
 #include "equivalence/runs.h"
+#include "models/layers.h"
 #include "state/safetensors.h"
 #include "support/temp_directory.h"
 #include "support/throws.h"
@@ -25,10 +26,10 @@ constexpr double kTolerance = 5e-5, kTolerance16 = 1e-2;
 std::shared_ptr<Model> net() {
   auto model = std::make_shared<Model>("net");
   ValueId x =
-      model->add_relu("relu1", model->add_conv2d("conv1", model->add_input("x", {1, 8, 7}), {9, square(3), 1, true}));
-  x = model->add_relu("relu2", model->add_conv2d("conv2", x, {11, square(3), 1, true}));
-  x = model->add_relu("relu3", model->add_linear("fc1", model->add_flatten("flatten", x), 13, true));
-  return finished(model, model->add_linear("fc2", x, 8, true));
+      add_relu(*model, "relu1", add_conv2d(*model, "conv1", model->add_input("x", {1, 8, 7}), {9, square(3), 1, true}));
+  x = add_relu(*model, "relu2", add_conv2d(*model, "conv2", x, {11, square(3), 1, true}));
+  x = add_relu(*model, "relu3", add_linear(*model, "fc1", add_flatten(*model, "flatten", x), 13, true));
+  return finished(model, add_linear(*model, "fc2", x, 8, true));
 }
 
 TrainerOptions options_of(const OptimizerDef& optimizer) {

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "support/throws.h"
 #include "train/state_reader.h"
@@ -134,9 +135,9 @@ TEST(Pieces, ComputeTheBitsOfAStepWithEveryOptimizer) {
 // Returns a model over 11 steps of 3 numbers, which are cut into parts, with 5 classes.
 std::shared_ptr<Model> sequence_net() {
   auto model = std::make_shared<Model>("sequence_net");
-  ValueId x = model->add_lstm("rnn1", model->add_input("x", {11, 3}), 7, true);
-  x = model->add_gru("rnn2", model->add_dropout("drop", x, 0.2), 6, true);
-  return finished(model, model->add_linear("fc", model->add_select_step("last", x, -1), 5, true));
+  ValueId x = add_lstm(*model, "rnn1", model->add_input("x", {11, 3}), 7, true);
+  x = add_gru(*model, "rnn2", add_dropout(*model, "drop", x, 0.2), 6, true);
+  return finished(model, add_linear(*model, "fc", add_select_step(*model, "last", x, -1), 5, true));
 }
 
 Batch sequences(int64_t samples) {
@@ -180,9 +181,9 @@ TEST(Pieces, ComputeTheBitsOfAStepOnSequences) {
 TEST(Pieces, ComputeTheBitsOfAStepOnImages) {
   const auto net = [] {
     auto model = std::make_shared<Model>("image_net");
-    ValueId x = model->add_relu(
-        "relu1", model->add_conv2d("conv1", model->add_input("x", {1, 8, 7}), {17, square(3, 1, 1), 1, true}));
-    return finished(model, model->add_conv2d("conv2", x, {19, square(3, 1, 1), 1, true}));
+    ValueId x = add_relu(*model, "relu1",
+                         add_conv2d(*model, "conv1", model->add_input("x", {1, 8, 7}), {17, square(3, 1, 1), 1, true}));
+    return finished(model, add_conv2d(*model, "conv2", x, {19, square(3, 1, 1), 1, true}));
   };
   auto batches = make_batches({7, 4}, 25);
   for (Batch& batch : batches) {
@@ -213,8 +214,8 @@ TEST(Pieces, ComputeTheBitsOfAStepOnImages) {
 TEST(Pieces, ComputeTheBitsOfAStepWhereRanksOwnNoParameter) {
   const auto net = [] {
     auto model = std::make_shared<Model>("linear_net");
-    return finished(model,
-                    model->add_linear("fc", model->add_flatten("flatten", model->add_input("x", {1, 8, 7})), 5, true));
+    return finished(
+        model, add_linear(*model, "fc", add_flatten(*model, "flatten", model->add_input("x", {1, 8, 7})), 5, true));
   };
   TrainerOptions options = deadline_options();
   options.shards_optimizer = true;
@@ -340,8 +341,8 @@ TEST(Pieces, AddUpToTheMeanIfTheyAreWeighed) {
         for (const int64_t size : sizes) {
           const Batch part = slice(batch, first, first + size);
           first += size;
-          const auto counted =
-              ignores ? size - std::count(part.labels.begin(), part.labels.end(), 2) : static_cast<std::ptrdiff_t>(size);
+          const auto counted = ignores ? size - std::count(part.labels.begin(), part.labels.end(), 2)
+                                       : static_cast<std::ptrdiff_t>(size);
           const double weight = static_cast<double>(counted) / static_cast<double>(of_whole.labels);
           StepResult result;
           parts.forward(part, {.weight = weight}, result, true, nullptr);
@@ -553,10 +554,10 @@ TEST(Pieces, ComputeTheGradientOfTheInputs) {
 TEST(Pieces, ComputeTheGradientOfCroppedInputs) {
   const auto net = [] {
     auto model = std::make_shared<Model>("cropped");
-    ValueId x = model->add_relu(
-        "relu", model->add_conv2d("conv", model->add_input("x", {1, 8, 7}), {4, square(3, 2), 1, true}));
-    x = model->add_max_pool2d("pool", x, square(2, 2));
-    return finished(model, model->add_linear("fc", model->add_flatten("flatten", x), 5, true));
+    ValueId x = add_relu(*model, "relu",
+                         add_conv2d(*model, "conv", model->add_input("x", {1, 8, 7}), {4, square(3, 2), 1, true}));
+    x = add_max_pool2d(*model, "pool", x, square(2, 2));
+    return finished(model, add_linear(*model, "fc", add_flatten(*model, "flatten", x), 5, true));
   };
   const Batch batch = make_batches(1, 5, 52)[0];
   for (int devices : {1, 2}) {
@@ -584,8 +585,8 @@ TEST(Pieces, ComputeTheGradientOfSequences) {
   const Batch batch = sequences(5);
   const auto net = [] {
     auto model = std::make_shared<Model>("net");
-    const ValueId x = model->add_lstm("rnn1", model->add_input("x", {11, 3}), 7, true);
-    return finished(model, model->add_linear("fc", model->add_select_step("last", x, -1), 5, true));
+    const ValueId x = add_lstm(*model, "rnn1", model->add_input("x", {11, 3}), 7, true);
+    return finished(model, add_linear(*model, "fc", add_select_step(*model, "last", x, -1), 5, true));
   };
   for (int devices : {1, 2}) {
     Trainer trainer(test_context(), net(), test_devices(devices), deadline_options());

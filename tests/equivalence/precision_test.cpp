@@ -5,6 +5,7 @@
 #include <random>
 
 #include "equivalence/runs.h"
+#include "models/layers.h"
 #include "support/temp_directory.h"
 #include "support/throws.h"
 #include "train/checkpoint.h"
@@ -77,8 +78,8 @@ TEST(Precision, RoundsNeitherLogitsNorTheirParts) {
   const auto expected = layer(layer(x, weight1, bias1, 0), weight2, bias2, -1e9);
 
   auto model = std::make_shared<Model>("net");
-  const ValueId hidden = model->add_linear("fc1", model->add_input("x", {kInputs}), kHidden, true);
-  finished(model, model->add_linear("fc2", model->add_relu("relu", hidden), kClasses, true));
+  const ValueId hidden = add_linear(*model, "fc1", model->add_input("x", {kInputs}), kHidden, true);
+  finished(model, add_linear(*model, "fc2", add_relu(*model, "relu", hidden), kClasses, true));
   const std::map<std::string, std::vector<float>> parameters = {
       {"fc1.weight", weight1}, {"fc1.bias", bias1}, {"fc2.weight", weight2}, {"fc2.bias", bias2}};
   for (const auto& [name, values] : parameters)

@@ -6,6 +6,7 @@
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "plan/estimates.h"
 #include "support/planned_memory.h"
@@ -29,12 +30,12 @@ std::shared_ptr<Model> zoo_model(const std::string& name, int64_t image_size) {
 // Returns a model of six hidden layers, each with dropout.
 std::shared_ptr<Model> dropout_mlp() {
   auto model = std::make_shared<Model>("dropout_mlp");
-  ValueId x = model->add_flatten("flatten", model->add_input("x", {1, 8, 7}));
+  ValueId x = add_flatten(*model, "flatten", model->add_input("x", {1, 8, 7}));
   for (int i = 1; i <= 6; ++i) {
-    x = model->add_relu(text("relu", i), model->add_linear(text("fc", i), x, 16 + i, true));
-    x = model->add_dropout(text("drop", i), x, 0.3);
+    x = add_relu(*model, text("relu", i), add_linear(*model, text("fc", i), x, 16 + i, true));
+    x = add_dropout(*model, text("drop", i), x, 0.3);
   }
-  model->set_output(model->add_linear("fc7", x, 5, true));
+  model->set_output(add_linear(*model, "fc7", x, 5, true));
   return initialized(model);
 }
 
@@ -150,9 +151,9 @@ std::shared_ptr<Model> deep_net() {
   const Window window{{3, 3}, {1, 1}, {1, 1}, {1, 1}};
   ValueId x = model->add_input("x", {1, 8, 7});
   for (int i = 1; i <= 10; ++i)
-    x = model->add_relu(text("relu", i), model->add_conv2d(text("conv", i), x, {17, window, 1, true}));
-  x = model->add_flatten("flatten", model->add_adaptive_avg_pool2d("pool", x, 1, 1));
-  model->set_output(model->add_linear("fc", x, 5, true));
+    x = add_relu(*model, text("relu", i), add_conv2d(*model, text("conv", i), x, {17, window, 1, true}));
+  x = add_flatten(*model, "flatten", add_adaptive_avg_pool2d(*model, "pool", x, 1, 1));
+  model->set_output(add_linear(*model, "fc", x, 5, true));
   return initialized(model);
 }
 
@@ -160,9 +161,9 @@ std::shared_ptr<Model> deep_net() {
 // exactly the bytes of the shapes.
 std::shared_ptr<Model> deep_mlp() {
   auto model = std::make_shared<Model>("deep_mlp");
-  ValueId x = model->add_flatten("flatten", model->add_input("x", {1, 8, 7}));
-  for (int i = 1; i <= 24; ++i) x = model->add_relu(text("relu", i), model->add_linear(text("fc", i), x, 32, true));
-  model->set_output(model->add_linear("fc", x, 5, true));
+  ValueId x = add_flatten(*model, "flatten", model->add_input("x", {1, 8, 7}));
+  for (int i = 1; i <= 24; ++i) x = add_relu(*model, text("relu", i), add_linear(*model, text("fc", i), x, 32, true));
+  model->set_output(add_linear(*model, "fc", x, 5, true));
   return initialized(model);
 }
 

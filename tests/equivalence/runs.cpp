@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "support/test_context.h"
 #include "train/predict_rows.h"
 #include "train/state_reader.h"
@@ -38,29 +39,29 @@ std::shared_ptr<Context> one_thread_context() {
 
 std::shared_ptr<Model> conv_net() {
   auto model = std::make_shared<Model>("conv_net");
-  ValueId x = model->add_relu(
-      "relu1", model->add_conv2d("conv1", model->add_input("x", {1, 8, 7}), {4, square(3, 1, 1), 1, true}));
-  x = model->add_max_pool2d("pool", x, square(2, 2));
-  x = model->add_relu("relu2", model->add_conv2d("conv2", x, {17, square(3), 1, true}));
-  return finished(model, model->add_linear("fc", model->add_flatten("flatten", x), 5, true));
+  ValueId x = add_relu(*model, "relu1",
+                       add_conv2d(*model, "conv1", model->add_input("x", {1, 8, 7}), {4, square(3, 1, 1), 1, true}));
+  x = add_max_pool2d(*model, "pool", x, square(2, 2));
+  x = add_relu(*model, "relu2", add_conv2d(*model, "conv2", x, {17, square(3), 1, true}));
+  return finished(model, add_linear(*model, "fc", add_flatten(*model, "flatten", x), 5, true));
 }
 
 std::shared_ptr<Model> dropout_net() {
   auto model = std::make_shared<Model>("dropout_net");
-  ValueId x = model->add_dropout("drop1", model->add_flatten("flatten", model->add_input("x", {1, 8, 7})), 0.3);
-  x = model->add_dropout("drop2", model->add_relu("relu", model->add_linear("fc1", x, 19, true)), 0.5);
-  return finished(model, model->add_linear("fc2", x, 5, true));
+  ValueId x = add_dropout(*model, "drop1", add_flatten(*model, "flatten", model->add_input("x", {1, 8, 7})), 0.3);
+  x = add_dropout(*model, "drop2", add_relu(*model, "relu", add_linear(*model, "fc1", x, 19, true)), 0.5);
+  return finished(model, add_linear(*model, "fc2", x, 5, true));
 }
 
 std::shared_ptr<Model> batch_norm_net() {
   auto model = std::make_shared<Model>("batch_norm_net");
-  ValueId x = model->add_conv2d("conv1", model->add_input("x", {1, 8, 7}), {4, square(3, 2), 1, false});
-  x = model->add_relu("relu1", model->add_batch_norm2d("bn1", x));
-  ValueId y = model->add_batch_norm2d("bn2", model->add_conv2d("conv2", x, {4, square(3, 1, 1), 1, true}));
-  x = model->add_relu("relu2", model->add_sum("sum", y, x));
+  ValueId x = add_conv2d(*model, "conv1", model->add_input("x", {1, 8, 7}), {4, square(3, 2), 1, false});
+  x = add_relu(*model, "relu1", add_batch_norm2d(*model, "bn1", x));
+  ValueId y = add_batch_norm2d(*model, "bn2", add_conv2d(*model, "conv2", x, {4, square(3, 1, 1), 1, true}));
+  x = add_relu(*model, "relu2", add_sum(*model, "sum", y, x));
   return finished(
-      model,
-      model->add_linear("fc", model->add_flatten("flatten", model->add_adaptive_avg_pool2d("pool", x, 1, 1)), 5, true));
+      model, add_linear(*model, "fc", add_flatten(*model, "flatten", add_adaptive_avg_pool2d(*model, "pool", x, 1, 1)),
+                        5, true));
 }
 
 std::vector<Batch> make_batches(const std::vector<int64_t>& sizes, uint64_t seed) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "data/array_dataset.h"
+#include "models/layers.h"
 #include "support/test_device.h"
 #include "train/trainer.h"
 

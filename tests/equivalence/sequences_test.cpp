@@ -11,6 +11,7 @@
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "support/planned_memory.h"
 #include "train/checkpoint.h"
 
@@ -19,21 +20,21 @@ namespace {
 
 constexpr double kTolerance = 5e-6;  // as between devices
 
-using AddRecurrent = ValueId (Model::*)(const std::string&, ValueId, int64_t, bool);
+using AddRecurrent = ValueId (*)(Model&, const std::string&, ValueId, int64_t, bool);
 struct Kind {
   const char* name;
   AddRecurrent add;
 };
-constexpr Kind kKinds[] = {{"lstm", &Model::add_lstm}, {"gru", &Model::add_gru}};
+constexpr Kind kKinds[] = {{"lstm", &add_lstm}, {"gru", &add_gru}};
 
 // Returns a model of three layers over 11 steps of 3 numbers, which are cut into 3 parts, with
 // dropout between two of the layers, and 5 classes.
 std::shared_ptr<Model> sequence_net(const Kind& kind) {
   auto model = std::make_shared<Model>(text(kind.name, "_net"));
-  ValueId x = ((*model).*kind.add)("rnn1", model->add_input("x", {11, 3}), 7, true);
-  x = ((*model).*kind.add)("rnn2", x, 5, false);
-  x = ((*model).*kind.add)("rnn3", model->add_dropout("drop", x, 0.2), 6, true);
-  model->set_output(model->add_linear("fc", model->add_select_step("last", x, -1), 5, true));
+  ValueId x = kind.add(*model, "rnn1", model->add_input("x", {11, 3}), 7, true);
+  x = kind.add(*model, "rnn2", x, 5, false);
+  x = kind.add(*model, "rnn3", add_dropout(*model, "drop", x, 0.2), 6, true);
+  model->set_output(add_linear(*model, "fc", add_select_step(*model, "last", x, -1), 5, true));
   initialize_default(*model, 1, false);
   return model;
 }
@@ -74,9 +75,9 @@ std::vector<float> units(uint32_t t, int64_t count, double scale = 1) {
 // Returns the model of tests/golden/layers/recurrent.py.
 std::shared_ptr<Model> golden_net(const Kind& kind) {
   auto model = std::make_shared<Model>("golden");
-  ValueId x = ((*model).*kind.add)("rnn1", model->add_input("x", {7, 2}), 3, true);
-  x = model->add_select_step("step", ((*model).*kind.add)("rnn2", x, 4, true), -2);
-  model->set_output(model->add_linear("fc", x, 3, true));
+  ValueId x = kind.add(*model, "rnn1", model->add_input("x", {7, 2}), 3, true);
+  x = add_select_step(*model, "step", kind.add(*model, "rnn2", x, 4, true), -2);
+  model->set_output(add_linear(*model, "fc", x, 3, true));
   ParameterStore& store = *model->parameters();
   for (size_t t = 0; t < store.size(); ++t) {
     const auto values = units(static_cast<uint32_t>(t), store.entry(t).type.shape.elements());
@@ -228,9 +229,9 @@ Batch noise_with_an_end(uint64_t seed) {
 
 std::shared_ptr<Model> long_net(const Kind& kind) {
   auto model = std::make_shared<Model>("long_net");
-  ValueId x = ((*model).*kind.add)("rnn1", model->add_input("x", {kSteps, 1}), kHidden, true);
-  x = ((*model).*kind.add)("rnn2", x, kHidden, true);
-  model->set_output(model->add_linear("fc", model->add_select_step("last", x, -1), 2, true));
+  ValueId x = kind.add(*model, "rnn1", model->add_input("x", {kSteps, 1}), kHidden, true);
+  x = kind.add(*model, "rnn2", x, kHidden, true);
+  model->set_output(add_linear(*model, "fc", add_select_step(*model, "last", x, -1), 2, true));
   initialize_default(*model, 3, false);
   return model;
 }
@@ -276,8 +277,8 @@ TEST(Sequences, NeedMemoryByTheSquareRootOfTheirSteps) {
     std::vector<double> kept, least;
     for (int64_t steps : {256, 1024, 4096}) {
       auto model = std::make_shared<Model>("net");
-      const ValueId x = ((*model).*kind.add)("rnn", model->add_input("x", {steps, 1}), 32, true);
-      model->set_output(model->add_select_step("last", x, -1));
+      const ValueId x = kind.add(*model, "rnn", model->add_input("x", {steps, 1}), 32, true);
+      model->set_output(add_select_step(*model, "last", x, -1));
       for (auto* bytes : {&kept, &least}) {
         TrainerOptions options;
         options.loss = Loss::mean_squared_error;

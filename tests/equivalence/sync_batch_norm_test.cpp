@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "support/throws.h"
 
 namespace troika {
@@ -115,9 +116,9 @@ TEST(SyncBatchNorm, WithRecomputeChangesNoBit) {
 TEST(SyncBatchNorm, NeedsTwoValuesOnAllDevicesTogether) {
   auto net = [] {
     auto model = std::make_shared<Model>("net");
-    ValueId x = model->add_adaptive_avg_pool2d("pool", model->add_input("x", {1, 8, 7}), 1, 1);
-    x = model->add_flatten("flatten", model->add_batch_norm2d("bn", x));
-    model->set_output(model->add_linear("fc", x, 5, true));
+    ValueId x = add_adaptive_avg_pool2d(*model, "pool", model->add_input("x", {1, 8, 7}), 1, 1);
+    x = add_flatten(*model, "flatten", add_batch_norm2d(*model, "bn", x));
+    model->set_output(add_linear(*model, "fc", x, 5, true));
     initialize_default(*model, 1, false);
     return model;
   };

@@ -7,6 +7,7 @@
 #include "core/text.h"
 #include "data/token_dataset.h"
 #include "equivalence/runs.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "support/throws.h"
 
@@ -247,8 +248,8 @@ TEST(Tokens, AreNotNeededForALabelPerPixel) {
   auto make = [] {
     auto model = std::make_shared<Model>("pixels");
     ValueId x = model->add_input("x", {2, 4, 3});
-    x = model->add_relu("relu", model->add_conv2d("conv1", x, {6, square(3, 1, 1), 1, true}));
-    return finished(model, model->add_conv2d("conv2", x, {5, square(1), 1, true}));
+    x = add_relu(*model, "relu", add_conv2d(*model, "conv1", x, {6, square(3, 1, 1), 1, true}));
+    return finished(model, add_conv2d(*model, "conv2", x, {5, square(1), 1, true}));
   };
   std::vector<Batch> batches;
   for (uint32_t step = 0; step < 3; ++step) {
@@ -274,11 +275,11 @@ TEST(Tokens, AreNotNeededForALabelPerPixel) {
 TEST(Tokens, SplitByChannelBetweenLayersPerPosition) {
   auto make = [](bool flattens) {
     auto model = std::make_shared<Model>("net");
-    ValueId x = model->add_embedding("embedding", model->add_input("x", {kSteps}, DType::i32), kWords, 7);
-    x = model->add_relu("relu", model->add_linear("fc1", x, 9, true, true));
-    x = model->add_linear("fc2", x, 5, true, true);
+    ValueId x = add_embedding(*model, "embedding", model->add_input("x", {kSteps}, DType::i32), kWords, 7);
+    x = add_relu(*model, "relu", add_linear(*model, "fc1", x, 9, true, true));
+    x = add_linear(*model, "fc2", x, 5, true, true);
     if (flattens)
-      x = model->add_linear("fc3", model->add_flatten("flatten", model->add_relu("relu2", x)), kWords, true);
+      x = add_linear(*model, "fc3", add_flatten(*model, "flatten", add_relu(*model, "relu2", x)), kWords, true);
     return finished(model, x);
   };
   for (bool flattens : {false, true}) {

@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "equivalence/runs.h"
+#include "models/layers.h"
 #include "ops/op_def.h"
 #include "passes/loss.h"
 #include "passes/passes.h"
@@ -155,10 +156,10 @@ TEST(Trap, OptimizerStateOfManyDevicesLoadsOnOne) {
 TEST(Trap, AShardOfOneValueAChannelIsRefusedByNameAndTheTrainerGoesOn) {
   const auto make = [] {
     auto model = std::make_shared<Model>("net");
-    ValueId x = model->add_conv2d("conv", model->add_input("x", {1, 8, 7}),
-                                  {3, {{8, 7}, {1, 1}, {0, 0}, {1, 1}}, 1, true});  // to 1 x 1
-    x = model->add_batch_norm2d("layer3.bn", x);
-    model->set_output(model->add_linear("fc", model->add_flatten("flatten", x), 5, true));
+    ValueId x = add_conv2d(*model, "conv", model->add_input("x", {1, 8, 7}),
+                           {3, {{8, 7}, {1, 1}, {0, 0}, {1, 1}}, 1, true});  // to 1 x 1
+    x = add_batch_norm2d(*model, "layer3.bn", x);
+    model->set_output(add_linear(*model, "fc", add_flatten(*model, "flatten", x), 5, true));
     return model;
   };
   const auto model = make();

@@ -282,6 +282,9 @@ class Argument<const int64_t*> {
     if (std::strcmp(name, "dims") == 0) {
       const int64_t* dims = make_dims(call);
       values_.assign(dims, dims + 16);
+    } else if (std::strcmp(name, "inputs") == 0) {
+      for (int i = b % 4; i > 0; --i) values_.push_back(make<troika_value>(call, "input"));
+      call.count = static_cast<int64_t>(values_.size());
     } else {
       for (int i = b % 6; i > 0; --i) values_.push_back(make_number(call, ""));
       call.count = static_cast<int64_t>(values_.size());

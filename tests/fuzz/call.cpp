@@ -72,7 +72,8 @@ const std::map<std::string_view, std::vector<int64_t>>& small_numbers() {
 
 bool is_count(std::string_view name) {
   return name == "rank" || name == "count" || name == "parts" || name == "capacity" || name == "size_bytes" ||
-         name == "device_count" || name == "dataset_count" || name == "tensor_count" || name == "axis_count" || name == "device_capacity";
+         name == "device_count" || name == "dataset_count" || name == "tensor_count" || name == "axis_count" ||
+         name == "input_count" || name == "device_capacity";
 }
 
 // Returns one of the texts, null, or bytes of the tape.

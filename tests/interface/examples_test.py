@@ -38,6 +38,9 @@ SETUPS = {
         const troika_device device = {TROIKA_DEVICE_CPU, 0}; const int64_t dims[] = {4}; troika_tensor tensor = NULL;
         CALL(troika_tensor_create(context, device, TROIKA_DTYPE_F32, dims, 1, NULL, &tensor, &error));""",
     "troika_group_create": CONTEXT,
+    "troika_model_add_embedding": EMPTY + """
+        const int64_t steps[] = {20}; CALL(troika_model_create_empty(context, "shared", &model, &error));
+        CALL(troika_model_add_typed_input(model, "x", TROIKA_DTYPE_I32, steps, 1, &x, &error));""",
     "troika_model_add_input": EMPTY + 'CALL(troika_model_create_empty(context, "sequence", &model, &error));',
     "troika_model_attach": STEP + "troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;",
     "troika_model_create_empty": EMPTY,

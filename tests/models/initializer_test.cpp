@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/text.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "support/throws.h"
 
@@ -40,7 +41,7 @@ Moments moments_of(const std::vector<float>& values) {
 std::unique_ptr<Model> wide_conv() {
   auto model = std::make_unique<Model>("net");
   const ValueId x = model->add_input("x", {40, 8, 8});
-  model->add_conv2d("conv", x, {60, {{3, 5}, {1, 1}, {0, 0}, {1, 1}}, 1, true});
+  add_conv2d(*model, "conv", x, {60, {{3, 5}, {1, 1}, {0, 0}, {1, 1}}, 1, true});
   return model;
 }
 
@@ -155,8 +156,7 @@ TEST(Initializer, LeavesVectorsOutIfFansAreNeeded) {
                                   Initializer::xavier_uniform}) {
     const auto model = create_model("d2l_lenet", {});
     EXPECT_THROWS(Status::invalid_argument, "has shape [", (initialize(*model, "*.bias", initializer, 0, 0), 0));
-    for (size_t i = 0; i < model->parameters()->size(); ++i)
-      EXPECT_FALSE(model->parameters()->entry(i).is_initialized);
+    for (size_t i = 0; i < model->parameters()->size(); ++i) EXPECT_FALSE(model->parameters()->entry(i).is_initialized);
     initialize(*model, "*.weight", initializer, 0, 0);
     EXPECT_FALSE(model->parameters()->entry(model->parameters()->index_of("fc1.bias")).is_initialized);
     initialize(*model, "*", initializer, 0, 0);  // vectors without a value take the default

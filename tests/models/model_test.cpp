@@ -1,5 +1,5 @@
 // Tests of the layer calls: the added nodes, and errors. A refused call must change nothing.
-#include "models/model.h"
+#include "models/layers.h"
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST_F(LayerTest, InputIsCalledXAndHasBatchOne) {
 }
 
 TEST_F(LayerTest, ConvolutionAddsItsNodeAndParameters) {
-  const ValueId y = model.add_conv2d("stem", x, {6, {{3, 2}, {2, 1}, {1, 0}, {1, 2}}, 2, true});
+  const ValueId y = add_conv2d(model, "stem", x, {6, {{3, 2}, {2, 1}, {1, 0}, {1, 2}}, 2, true});
   EXPECT_EQ(model.graph().type(y).shape, (Shape{1, 6, 4, 6}));
   const Node& node = model.graph().nodes().at(0);
   EXPECT_EQ(node.attributes, (Attributes{{"kernel", std::vector<int64_t>{3, 2}},
@@ -64,7 +64,7 @@ TEST_F(LayerTest, ConvolutionAddsItsNodeAndParameters) {
 }
 
 TEST_F(LayerTest, BatchNormAddsParametersThenBuffers) {
-  model.add_batch_norm2d("bn", x, 1e-3, 0.2);
+  add_batch_norm2d(model, "bn", x, 1e-3, 0.2);
   std::vector<std::string> entries;
   for (size_t i = 0; i < model.parameters()->size(); ++i) {
     const Parameter& p = model.parameters()->entry(i);
@@ -83,16 +83,16 @@ TEST_F(LayerTest, BatchNormAddsParametersThenBuffers) {
 TEST_F(LayerTest, LayersWithoutBiasHaveOneParameter) {
   ConvOptions options = conv(2);
   options.bias = false;
-  const ValueId y = model.add_flatten("flatten", model.add_conv2d("c", x, options));
-  model.add_linear("fc", y, 3, false);
+  const ValueId y = add_flatten(model, "flatten", add_conv2d(model, "c", x, options));
+  add_linear(model, "fc", y, 3, false);
   EXPECT_EQ(model.parameters()->size(), 2u);
   EXPECT_EQ(model.graph().nodes()[0].inputs[2], kNoValue);
   EXPECT_EQ(model.graph().nodes()[2].inputs[2], kNoValue);
 }
 
 TEST_F(LayerTest, DropoutsShareOneCounterAndHaveKeysOfTheirOwn) {
-  const ValueId y = model.add_dropout("drop1", x, 0.5);
-  model.add_dropout("drop2", y, 0.25);
+  const ValueId y = add_dropout(model, "drop1", x, 0.5);
+  add_dropout(model, "drop2", y, 0.25);
   const auto& nodes = model.graph().nodes();
   const ValueId counter = nodes[0].inputs[1];
   EXPECT_EQ(model.graph().value(counter).name, "dropout_counter");
@@ -107,14 +107,14 @@ TEST_F(LayerTest, DropoutsShareOneCounterAndHaveKeysOfTheirOwn) {
 }
 
 TEST_F(LayerTest, PoolsKeepTheirSettings) {
-  EXPECT_EQ(model.graph().type(model.add_max_pool2d("max", x, square(3, 2, 1))).shape, (Shape{1, 4, 4, 4}));
-  EXPECT_EQ(model.graph().type(model.add_avg_pool2d("avg", x, square(2, 2), false)).shape, (Shape{1, 4, 4, 4}));
+  EXPECT_EQ(model.graph().type(add_max_pool2d(model, "max", x, square(3, 2, 1))).shape, (Shape{1, 4, 4, 4}));
+  EXPECT_EQ(model.graph().type(add_avg_pool2d(model, "avg", x, square(2, 2), false)).shape, (Shape{1, 4, 4, 4}));
   EXPECT_EQ(model.graph().nodes()[1].attributes.integer("count_include_pad"), 0);
-  EXPECT_EQ(model.graph().type(model.add_adaptive_avg_pool2d("adaptive", x, 2, 3)).shape, (Shape{1, 4, 2, 3}));
+  EXPECT_EQ(model.graph().type(add_adaptive_avg_pool2d(model, "adaptive", x, 2, 3)).shape, (Shape{1, 4, 2, 3}));
 }
 
 TEST_F(LayerTest, CompletesWithAnOutput) {
-  const ValueId y = model.add_relu("relu", x);
+  const ValueId y = add_relu(model, "relu", x);
   EXPECT_FALSE(model.is_complete());
   EXPECT_THROWS(Status::invalid_argument, "model 'net' is not complete", model.output_shape());
   model.set_output(y);
@@ -124,9 +124,9 @@ TEST_F(LayerTest, CompletesWithAnOutput) {
 }
 
 TEST_F(LayerTest, CountsItsParameters) {
-  model.add_conv2d("c", x, conv(6));
-  model.add_batch_norm2d("bn", x);
-  model.add_relu("relu", x);
+  add_conv2d(model, "c", x, conv(6));
+  add_batch_norm2d(model, "bn", x);
+  add_relu(model, "relu", x);
   EXPECT_EQ(model.layers()[1].parameters, 6 * 4 * 9 + 6);
   EXPECT_EQ(model.layers()[2].parameters, 8);
   EXPECT_EQ(model.layers()[3].parameters, 0);
@@ -135,33 +135,33 @@ TEST_F(LayerTest, CountsItsParameters) {
 // ---- refused ----
 
 TEST_F(LayerTest, RefusesNamesThatAreNone) {
-  EXPECT_REFUSED("relu: name is empty", model.add_relu("", x));
-  EXPECT_REFUSED("relu: name has 201 bytes, may have at most 200", model.add_relu(std::string(201, 'a'), x));
-  EXPECT_REFUSED("relu: name has a control character at byte 1", model.add_relu("a\nb", x));
-  EXPECT_REFUSED("relu: name has a control character at byte 0", model.add_relu(std::string(1, '\0'), x));
-  EXPECT_REFUSED("relu: name has a control character at byte 0", model.add_relu("\x7f", x));
-  EXPECT_REFUSED("relu: name 'a/b' has a '/'", model.add_relu("a/b", x));
+  EXPECT_REFUSED("relu: name is empty", add_relu(model, "", x));
+  EXPECT_REFUSED("relu: name has 201 bytes, may have at most 200", add_relu(model, std::string(201, 'a'), x));
+  EXPECT_REFUSED("relu: name has a control character at byte 1", add_relu(model, "a\nb", x));
+  EXPECT_REFUSED("relu: name has a control character at byte 0", add_relu(model, std::string(1, '\0'), x));
+  EXPECT_REFUSED("relu: name has a control character at byte 0", add_relu(model, "\x7f", x));
+  EXPECT_REFUSED("relu: name 'a/b' has a '/'", add_relu(model, "a/b", x));
   for (const char* name : {".a", "a.", "a..b", "."})
-    EXPECT_REFUSED(text("relu: name '", name, "' has an empty part"), model.add_relu(name, x));
-  EXPECT_NO_THROW(model.add_relu(std::string(200, 'a'), x));
-  EXPECT_NO_THROW(model.add_relu("Schicht \"\xc3\xa4\" 1", x));
+    EXPECT_REFUSED(text("relu: name '", name, "' has an empty part"), add_relu(model, name, x));
+  EXPECT_NO_THROW(add_relu(model, std::string(200, 'a'), x));
+  EXPECT_NO_THROW(add_relu(model, "Schicht \"\xc3\xa4\" 1", x));
 }
 
 TEST_F(LayerTest, RefusesANameThatIsTaken) {
-  model.add_conv2d("stem", x, conv(2));
-  EXPECT_REFUSED("relu 'stem': the name is taken by another layer", model.add_relu("stem", x));
-  EXPECT_REFUSED("conv2d 'stem': the name is taken", model.add_conv2d("stem", x, conv(2)));
+  add_conv2d(model, "stem", x, conv(2));
+  EXPECT_REFUSED("relu 'stem': the name is taken by another layer", add_relu(model, "stem", x));
+  EXPECT_REFUSED("conv2d 'stem': the name is taken", add_conv2d(model, "stem", x, conv(2)));
 }
 
 TEST_F(LayerTest, RefusesValuesThatAreNoLayersOutput) {
-  model.add_conv2d("stem", x, conv(2));
+  add_conv2d(model, "stem", x, conv(2));
   const ValueId weight = *model.graph().find("stem.weight");
-  model.add_max_pool2d("pool", x, square(2));
+  add_max_pool2d(model, "pool", x, square(2));
   const ValueId indices = model.graph().nodes().back().outputs[1];
-  model.add_dropout("drop", x, 0.5);
+  add_dropout(model, "drop", x, 0.5);
   for (ValueId value : {weight, indices, *model.graph().find("dropout_counter"), ValueId{9999}, kNoValue}) {
-    EXPECT_REFUSED(text("relu 'r': value ", value, " is not an output of model 'net'"), model.add_relu("r", value));
-    EXPECT_REFUSED("is not an output of model 'net'", model.add_sum("s", x, value));
+    EXPECT_REFUSED(text("relu 'r': value ", value, " is not an output of model 'net'"), add_relu(model, "r", value));
+    EXPECT_REFUSED("is not an output of model 'net'", add_sum(model, "s", x, value));
     EXPECT_REFUSED("is not an output of the model", (model.set_output(value), 0));
   }
 }
@@ -171,9 +171,9 @@ TEST_F(LayerTest, RefusesASecondInput) {
 }
 
 TEST_F(LayerTest, RefusesLayersBehindTheOutput) {
-  const ValueId y = model.add_relu("relu", x);
+  const ValueId y = add_relu(model, "relu", x);
   model.set_output(y);
-  EXPECT_REFUSED("relu 'more': model 'net' is complete, no layer can be added", model.add_relu("more", y));
+  EXPECT_REFUSED("relu 'more': model 'net' is complete, no layer can be added", add_relu(model, "more", y));
   EXPECT_REFUSED("model 'net' is complete, its output is set already", (model.set_output(y), 0));
 }
 
@@ -182,71 +182,72 @@ TEST_F(LayerTest, RefusesTheInputAsOutput) {
 }
 
 TEST_F(LayerTest, RefusesConvolutionsThatDoNotFit) {
-  EXPECT_REFUSED("conv2d 'c': out_channels is 0, needs at least 1", model.add_conv2d("c", x, conv(0)));
+  EXPECT_REFUSED("conv2d 'c': out_channels is 0, needs at least 1", add_conv2d(model, "c", x, conv(0)));
   EXPECT_REFUSED("conv2d 'c': input of 8 x 8 is smaller than the kernel's 9 x 9 window",
-                 model.add_conv2d("c", x, conv(2, 9)));
-  EXPECT_REFUSED("conv2d 'c': kernel is 0 x 0, needs 1 to 1048576", model.add_conv2d("c", x, conv(2, 0)));
+                 add_conv2d(model, "c", x, conv(2, 9)));
+  EXPECT_REFUSED("conv2d 'c': kernel is 0 x 0, needs 1 to 1048576", add_conv2d(model, "c", x, conv(2, 0)));
   ConvOptions options = conv(6);
   for (int64_t groups : {3, 0, -2}) {
     options.groups = groups;
     EXPECT_REFUSED(text("conv2d 'c': groups is ", groups, ", must divide 4 input and 6 output channels"),
-                   model.add_conv2d("c", x, options));
+                   add_conv2d(model, "c", x, options));
   }
-  const ValueId flat = model.add_flatten("flatten", x);
+  const ValueId flat = add_flatten(model, "flatten", x);
   EXPECT_REFUSED("conv2d 'c': input has shape [1, 256], needs [batch, channels, height, width]",
-                 model.add_conv2d("c", flat, conv(2)));
+                 add_conv2d(model, "c", flat, conv(2)));
 }
 
 TEST_F(LayerTest, RefusesLinearLayersThatDoNotFit) {
   EXPECT_REFUSED("linear 'fc': input has shape [1, 4, 8, 8], needs [batch, features]; flatten it first",
-                 model.add_linear("fc", x, 3, true));
-  const ValueId flat = model.add_flatten("flatten", x);
-  EXPECT_REFUSED("linear 'fc': out_features is -1, needs at least 1", model.add_linear("fc", flat, -1, true));
+                 add_linear(model, "fc", x, 3, true));
+  const ValueId flat = add_flatten(model, "flatten", x);
+  EXPECT_REFUSED("linear 'fc': out_features is -1, needs at least 1", add_linear(model, "fc", flat, -1, true));
 }
 
 TEST_F(LayerTest, RefusesBatchNormsThatDoNotFit) {
   for (double eps : {0.0, -1.0, std::nan(""), HUGE_VAL})
-    EXPECT_REFUSED("batch_norm2d 'bn': eps is ", model.add_batch_norm2d("bn", x, eps));
+    EXPECT_REFUSED("batch_norm2d 'bn': eps is ", add_batch_norm2d(model, "bn", x, eps));
   for (double momentum : {-0.1, 1.1, std::nan(""), HUGE_VAL})
-    EXPECT_REFUSED("batch_norm2d 'bn': momentum is ", model.add_batch_norm2d("bn", x, 1e-5, momentum));
-  const ValueId flat = model.add_flatten("flatten", x);
+    EXPECT_REFUSED("batch_norm2d 'bn': momentum is ", add_batch_norm2d(model, "bn", x, 1e-5, momentum));
+  const ValueId flat = add_flatten(model, "flatten", x);
   EXPECT_REFUSED("batch_norm2d 'bn': input has shape [1, 256], needs [batch, channels, height, width]",
-                 model.add_batch_norm2d("bn", flat));
+                 add_batch_norm2d(model, "bn", flat));
 }
 
 TEST_F(LayerTest, RefusesPoolsThatDoNotFit) {
   EXPECT_REFUSED("max_pool2d 'p': padding is 2, may be at most half the kernel's 3",
-                 model.add_max_pool2d("p", x, square(3, 1, 2)));
+                 add_max_pool2d(model, "p", x, square(3, 1, 2)));
   EXPECT_REFUSED("avg_pool2d 'p': input of 8 x 8 is smaller than the 9 x 9 window",
-                 model.add_avg_pool2d("p", x, square(9)));
+                 add_avg_pool2d(model, "p", x, square(9)));
   EXPECT_REFUSED("max_pool2d 'p': a dilation other than 1 is not supported",
-                 model.add_max_pool2d("p", x, {{2, 2}, {1, 1}, {0, 0}, {2, 1}}));
-  EXPECT_REFUSED("adaptive_avg_pool2d 'p': output size is 1 x 0", model.add_adaptive_avg_pool2d("p", x, 1, 0));
+                 add_max_pool2d(model, "p", x, {{2, 2}, {1, 1}, {0, 0}, {2, 1}}));
+  EXPECT_REFUSED("adaptive_avg_pool2d 'p': output size is 1 x 0", add_adaptive_avg_pool2d(model, "p", x, 1, 0));
 }
 
 TEST_F(LayerTest, RefusesSumsAndDropoutsThatDoNotFit) {
-  const ValueId pooled = model.add_max_pool2d("pool", x, square(2, 2));
+  const ValueId pooled = add_max_pool2d(model, "pool", x, square(2, 2));
   EXPECT_REFUSED("add 's': inputs have shapes [1, 4, 8, 8] and [1, 4, 4, 4], need the same",
-                 model.add_sum("s", x, pooled));
+                 add_sum(model, "s", x, pooled));
   for (double p : {1.0, -0.5, std::nan("")})
-    EXPECT_REFUSED("dropout 'd': probability is ", model.add_dropout("d", x, p));
+    EXPECT_REFUSED("dropout 'd': probability is ", add_dropout(model, "d", x, p));
 }
 
 TEST_F(LayerTest, RefusesAbsurdSizes) {
   ConvOptions options = conv(INT64_C(1) << 40, 3);
-  EXPECT_NO_THROW(model.add_conv2d("large", x, options));  // a value that is never used needs no memory
+  EXPECT_NO_THROW(add_conv2d(model, "large", x, options));  // a value that is never used needs no memory
   options.out_channels = INT64_MAX;
-  EXPECT_REFUSED("has too many elements", model.add_conv2d("c", x, options));
+  EXPECT_REFUSED("has too many elements", add_conv2d(model, "c", x, options));
   options.out_channels = INT64_C(1) << 54;
   options.window = square(16, 1, 8);
-  EXPECT_REFUSED("has too many elements", model.add_conv2d("c", x, options));
-  EXPECT_REFUSED("has too many elements", model.add_adaptive_avg_pool2d("p", x, INT32_MAX, INT64_C(1) << 40));
+  EXPECT_REFUSED("has too many elements", add_conv2d(model, "c", x, options));
+  EXPECT_REFUSED("has too many elements", add_adaptive_avg_pool2d(model, "p", x, INT32_MAX, INT64_C(1) << 40));
 }
 
 TEST_F(LayerTest, RefusesMoreParametersThanCanBeCounted) {
-  const ValueId flat = model.add_flatten("flatten", x);  // 256 features
-  model.add_linear("half", flat, INT64_C(1) << 51, false);
-  EXPECT_REFUSED("linear 'rest': the model would have ", model.add_linear("rest", flat, (INT64_C(1) << 51) + 1, false));
+  const ValueId flat = add_flatten(model, "flatten", x);  // 256 features
+  add_linear(model, "half", flat, INT64_C(1) << 51, false);
+  EXPECT_REFUSED("linear 'rest': the model would have ",
+                 add_linear(model, "rest", flat, (INT64_C(1) << 51) + 1, false));
 }
 
 TEST(ModelInput, IsRefusedWhereItIsNone) {
@@ -259,7 +260,7 @@ TEST(ModelInput, IsRefusedWhereItIsNone) {
                  model.add_input("x", {INT64_MAX, 2}));
   EXPECT_REFUSED("input: name is empty", model.add_input("", {3}));
   EXPECT_REFUSED("model 'net' has no input yet", model.input_shape());
-  EXPECT_REFUSED("relu 'r': value 0 is not an output of model 'net'", model.add_relu("r", 0));
+  EXPECT_REFUSED("relu 'r': value 0 is not an output of model 'net'", add_relu(model, "r", 0));
 }
 
 }  // namespace

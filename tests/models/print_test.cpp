@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "core/text.h"
+#include "models/layers.h"
 #include "models/print.h"
 #include "models/zoo.h"
 #include "models/zoo_models.h"
@@ -136,18 +137,18 @@ TEST(Print, WritesEverySettingAsPyTorchDoes) {
   Model model("Odd");
   const ValueId x = model.add_input("x", {4, 12, 12});
   ConvOptions conv{8, {{3, 2}, {2, 1}, {1, 0}, {2, 2}}, 2, false};
-  ValueId y = model.add_conv2d("conv", x, conv);  // [8, 5, 10]
-  y = model.add_batch_norm2d("bn", y, 0.0001, 1.0);
-  y = model.add_max_pool2d("max", y, {{3, 2}, {2, 1}, {1, 1}, {1, 1}});  // [8, 3, 11]
-  y = model.add_avg_pool2d("avg", y, {{1, 2}, {1, 2}, {0, 0}, {1, 1}});
-  model.add_adaptive_avg_pool2d("adaptive", y, 2, 1);
-  model.add_dropout("drop", y, 0.25);
+  ValueId y = add_conv2d(model, "conv", x, conv);  // [8, 5, 10]
+  y = add_batch_norm2d(model, "bn", y, 0.0001, 1.0);
+  y = add_max_pool2d(model, "max", y, {{3, 2}, {2, 1}, {1, 1}, {1, 1}});  // [8, 3, 11]
+  y = add_avg_pool2d(model, "avg", y, {{1, 2}, {1, 2}, {0, 0}, {1, 1}});
+  add_adaptive_avg_pool2d(model, "adaptive", y, 2, 1);
+  add_dropout(model, "drop", y, 0.25);
   EXPECT_EQ(without_counts(print_model(model)), kOdd);
 }
 
 TEST(Print, WritesALinearLayerWithoutBiasAsPyTorchDoes) {
   Model model("net");
-  model.add_linear("fc", model.add_input("x", {5}), 7, false);
+  add_linear(model, "fc", model.add_input("x", {5}), 7, false);
   EXPECT_EQ(model.layers()[1].description, "Linear(in_features=5, out_features=7, bias=False)");
 }
 
@@ -205,8 +206,8 @@ TEST(Print, WritesAModelWithoutLayersOnOneLine) {
 TEST(Print, KeepsALayerBesideAGroupOfItsName) {
   Model model("net");
   const ValueId x = model.add_input("x", {2});
-  model.add_relu("a", x);
-  model.add_relu("a.b", x);
+  add_relu(model, "a", x);
+  add_relu(model, "a.b", x);
   EXPECT_EQ(without_counts(print_model(model)), "net(\n  (a): ReLU()\n  (a): Sequential(\n    (b): ReLU()\n  )\n)");
 }
 
@@ -218,7 +219,7 @@ TEST(Print, WritesRealsAsPythonDoes) {
       {1e16, "1e+16"}, {1.5e-7, "1.5e-07"}};
   int i = 0;
   for (const auto& [eps, expected] : rows) {
-    model.add_batch_norm2d(text("bn", i++), x, eps, 0.0);
+    add_batch_norm2d(model, text("bn", i++), x, eps, 0.0);
     EXPECT_EQ(model.layers().back().description,
               text("BatchNorm2d(2, eps=", expected, ", momentum=0.0, affine=True, track_running_stats=True)"));
   }

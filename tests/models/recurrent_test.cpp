@@ -5,6 +5,7 @@
 
 #include "core/text.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "models/print.h"
 #include "ops/op_def.h"
 #include "support/throws.h"
@@ -38,8 +39,8 @@ std::vector<float> values_of(Model& model, const std::string& name) {
 TEST(RecurrentLayer, AddsParametersByPyTorchsNames) {
   Model model("net");
   const ValueId x = model.add_input("x", {10, 6});
-  EXPECT_EQ(model.graph().type(model.add_lstm("lstm", x, 5, true)).shape, (Shape{1, 10, 5}));
-  EXPECT_EQ(model.graph().type(model.add_gru("gru", x, 3, false)).shape, (Shape{1, 10, 3}));
+  EXPECT_EQ(model.graph().type(add_lstm(model, "lstm", x, 5, true)).shape, (Shape{1, 10, 5}));
+  EXPECT_EQ(model.graph().type(add_gru(model, "gru", x, 3, false)).shape, (Shape{1, 10, 3}));
   const std::pair<const char*, Shape> expected[] = {{"lstm.weight_ih_l0", {20, 6}}, {"lstm.weight_hh_l0", {20, 5}},
                                                     {"lstm.bias_ih_l0", {20}},      {"lstm.bias_hh_l0", {20}},
                                                     {"gru.weight_ih_l0", {9, 6}},   {"gru.weight_hh_l0", {9, 3}}};
@@ -55,7 +56,7 @@ TEST(RecurrentLayer, AddsParametersByPyTorchsNames) {
 
 TEST(RecurrentLayer, IsCutInTimeIntoPartsThatHandOnTheirStates) {
   Model model("net");
-  const ValueId y = model.add_lstm("lstm", model.add_input("x", {10, 6}), 5, true);  // 4, 3 and 3 steps
+  const ValueId y = add_lstm(model, "lstm", model.add_input("x", {10, 6}), 5, true);  // 4, 3 and 3 steps
   EXPECT_EQ(ops_of(model), (std::vector<std::string>{"slice_channels", "lstm", "slice_channels", "lstm",
                                                      "slice_channels", "lstm", "join_steps"}));
   const auto& nodes = model.graph().nodes();
@@ -64,7 +65,7 @@ TEST(RecurrentLayer, IsCutInTimeIntoPartsThatHandOnTheirStates) {
     for (size_t state : {1, 2}) EXPECT_EQ(nodes[i].inputs[4 + state], nodes[i - 2].outputs[state]);
   EXPECT_EQ(model.graph().type(nodes[1].outputs[0]).shape, (Shape{1, 4, 5}));
   EXPECT_EQ(model.graph().type(nodes[5].outputs[0]).shape, (Shape{1, 3, 5}));
-  model.add_gru("gru", y, 2, true);
+  add_gru(model, "gru", y, 2, true);
   const auto ops = ops_of(model);
   EXPECT_EQ(std::vector<std::string>(ops.begin() + 7, ops.end()),
             (std::vector<std::string>{"split_steps", "gru", "gru", "gru", "join_steps"}));
@@ -72,17 +73,17 @@ TEST(RecurrentLayer, IsCutInTimeIntoPartsThatHandOnTheirStates) {
 
 TEST(RecurrentLayer, IsOneNodeForShortSequencesAndNoMoreThanAThousandForAny) {
   Model of_one("net"), of_many("net");
-  of_one.add_gru("gru", of_one.add_input("x", {2, 6}), 5, true);
+  add_gru(of_one, "gru", of_one.add_input("x", {2, 6}), 5, true);
   EXPECT_EQ(ops_of(of_one), std::vector<std::string>{"gru"});
-  of_many.add_gru("gru", of_many.add_input("x", {int64_t{1} << 40, 1}), 1, true);
+  add_gru(of_many, "gru", of_many.add_input("x", {int64_t{1} << 40, 1}), 1, true);
   EXPECT_EQ(of_many.graph().nodes().size(), 2001u);
 }
 
 TEST(RecurrentLayer, PrintsAsPyTorchDoes) {
   Model model("net");
-  ValueId x = model.add_lstm("lstm", model.add_input("x", {20, 64}), 128, true);
-  x = model.add_gru("gru", x, 7, false);
-  model.add_select_step("last", x, -1);
+  ValueId x = add_lstm(model, "lstm", model.add_input("x", {20, 64}), 128, true);
+  x = add_gru(model, "gru", x, 7, false);
+  add_select_step(model, "last", x, -1);
   EXPECT_EQ(model.layers()[1].description, "LSTM(64, 128, batch_first=True)");
   EXPECT_EQ(model.layers()[2].description, "GRU(128, 7, bias=False, batch_first=True)");
   EXPECT_EQ(model.layers()[3].description, "SelectStep(step=-1)");
@@ -90,7 +91,7 @@ TEST(RecurrentLayer, PrintsAsPyTorchDoes) {
 
 TEST(RecurrentLayer, StartsUniformWithinTheRootOfItsHiddenSize) {
   Model model("net");
-  model.add_lstm("lstm", model.add_input("x", {4, 900}), 100, true);
+  add_lstm(model, "lstm", model.add_input("x", {4, 900}), 100, true);
   for (auto kind : {DefaultInitializer::pytorch, DefaultInitializer::tutorial}) {
     model.set_default_initializer(kind);
     initialize_default(model, 3, false);
@@ -106,29 +107,29 @@ TEST(RecurrentLayer, StartsUniformWithinTheRootOfItsHiddenSize) {
 
 TEST(RecurrentLayer, IsRefusedWhereItDoesNotFit) {
   Model model("net");
-  const ValueId x = model.add_input("x", {2, 8, 8}), flat = model.add_flatten("flat", x);
+  const ValueId x = model.add_input("x", {2, 8, 8}), flat = add_flatten(model, "flat", x);
   EXPECT_REFUSED("lstm 'a': input has shape [1, 2, 8, 8], needs [batch, steps, features]",
-                 model.add_lstm("a", x, 3, true));
+                 add_lstm(model, "a", x, 3, true));
   EXPECT_REFUSED("gru 'a': input has shape [1, 128], needs [batch, steps, features]",
-                 model.add_gru("a", flat, 3, true));
-  EXPECT_REFUSED("gru 'flat': the name is taken by another layer", model.add_gru("flat", x, 3, true));
+                 add_gru(model, "a", flat, 3, true));
+  EXPECT_REFUSED("gru 'flat': the name is taken by another layer", add_gru(model, "flat", x, 3, true));
 }
 
 TEST(RecurrentLayer, IsRefusedWhereItsSizesAreAbsurd) {
   Model model("net");
   const ValueId x = model.add_input("x", {9, 6});
   for (int64_t hidden : {0, -1})
-    EXPECT_REFUSED(text("lstm 'a': hidden is ", hidden, ", needs at least 1"), model.add_lstm("a", x, hidden, true));
-  EXPECT_REFUSED("has too many elements", model.add_gru("a", x, INT32_MAX, true));
+    EXPECT_REFUSED(text("lstm 'a': hidden is ", hidden, ", needs at least 1"), add_lstm(model, "a", x, hidden, true));
+  EXPECT_REFUSED("has too many elements", add_gru(model, "a", x, INT32_MAX, true));
 }
 
 TEST(RecurrentLayer, GivesOutNothingOfItsInside) {
   Model model("net");
-  model.add_lstm("lstm", model.add_input("x", {9, 6}), 3, true);
+  add_lstm(model, "lstm", model.add_input("x", {9, 6}), 3, true);
   const auto nodes = model.graph().nodes();
   for (size_t i = 0; i + 1 < nodes.size(); ++i)
-    EXPECT_REFUSED("is not an output of model 'net'", model.add_relu("r", nodes[i].outputs[0]));
-  EXPECT_NO_THROW(model.add_relu("r", nodes.back().outputs[0]));
+    EXPECT_REFUSED("is not an output of model 'net'", add_relu(model, "r", nodes[i].outputs[0]));
+  EXPECT_NO_THROW(add_relu(model, "r", nodes.back().outputs[0]));
 }
 
 TEST(SelectStep, CountsFromTheFrontOrFromTheEnd) {
@@ -136,7 +137,7 @@ TEST(SelectStep, CountsFromTheFrontOrFromTheEnd) {
   const ValueId x = model.add_input("x", {9, 6});
   int64_t number = 0;
   for (auto [step, begin] : {std::pair{0, 0}, {8, 8}, {-1, 8}, {-9, 0}, {3, 3}}) {
-    const ValueId y = model.add_select_step(text("step", number++), x, step);
+    const ValueId y = add_select_step(model, text("step", number++), x, step);
     EXPECT_EQ(model.graph().type(y).shape, (Shape{1, 6}));
     const Node& slice = model.graph().nodes()[model.graph().nodes().size() - 2];
     EXPECT_EQ(slice.attributes.integer("begin"), begin);
@@ -149,10 +150,10 @@ TEST(SelectStep, RefusesAStepThatIsNotThere) {
   const ValueId x = model.add_input("x", {9, 6});
   for (int64_t step : {9, -10})
     EXPECT_REFUSED(text("select_step 's': step is ", step, ", input has 9 steps, needs -9 to 8"),
-                   model.add_select_step("s", x, step));
-  const ValueId one = model.add_select_step("one", x, 0);
+                   add_select_step(model, "s", x, step));
+  const ValueId one = add_select_step(model, "one", x, 0);
   EXPECT_REFUSED("select_step 's': input has shape [1, 6], needs [batch, steps, features]",
-                 model.add_select_step("s", one, 0));
+                 add_select_step(model, "s", one, 0));
 }
 
 }  // namespace

@@ -238,7 +238,8 @@ TEST(MeanSquaredErrorShape, RefusesWrongInputs) {
   EXPECT_EQ(infer("own_loss", {f32({2, 4}), f32({2, 4})})[0], f32({2, 4}));
   EXPECT_REFUSED("own_loss 'stem': the gradient is f32[2, 5], the model's output f32[2, 4]",
                  infer("own_loss", {f32({2, 4}), f32({2, 5})}));
-  EXPECT_EQ(infer("mean_squared_error", {f32({2, 4}), f32({2, 4})})[0], (TensorType{DType::f64, {1}}));
+  for (const char* op : {"mean_squared_error", "mean_absolute_error", "huber", "binary_cross_entropy"})
+    EXPECT_EQ(infer(op, {f32({2, 4}), f32({2, 4})})[0], (TensorType{DType::f64, {1}}));
   EXPECT_REFUSED("mean_squared_error 'stem': targets have shape [2, 5], the model's output [2, 4]",
                  infer("mean_squared_error", {f32({2, 4}), f32({2, 5})}));
   EXPECT_REFUSED("mean_squared_error 'stem': the model's output has shape [2]",

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "core/text.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "ops/op_def.h"
 #include "passes/graph_text.h"
@@ -66,7 +67,7 @@ TEST(ChannelSplit, SumsOnceForTwoLinearLayers) {
   Model model("net");
   ValueId x = model.add_input("x", {8});
   for (const char* name : {"a", "b", "c", "d"})
-    x = model.add_relu(text("relu_", name), model.add_linear(name, x, 8, true));
+    x = add_relu(model, text("relu_", name), add_linear(model, name, x, 8, true));
   model.set_output(x);
   const ChannelSplit split(model.graph(), 4);
   Graph graph = split.apply(model.graph(), 1);
@@ -82,9 +83,9 @@ TEST(ChannelSplit, SumsOnceForTwoLinearLayers) {
 TEST(ChannelSplit, ScattersSumsThatAreWorkedOnInParts) {
   const Window one{{1, 1}, {1, 1}, {0, 0}, {1, 1}};
   Model model("net");
-  ValueId x = model.add_conv2d("conv1", model.add_input("x", {1, 2, 2}), {4, one, 1, false});
-  x = model.add_batch_norm2d("bn", model.add_conv2d("conv2", x, {3, one, 1, false}));
-  model.set_output(model.add_linear("fc", model.add_flatten("flatten", x), 3, false));
+  ValueId x = add_conv2d(model, "conv1", model.add_input("x", {1, 2, 2}), {4, one, 1, false});
+  x = add_batch_norm2d(model, "bn", add_conv2d(model, "conv2", x, {3, one, 1, false}));
+  model.set_output(add_linear(model, "fc", add_flatten(model, "flatten", x), 3, false));
   Graph graph = ChannelSplit(model.graph(), 2).apply(model.graph(), 1);
   append_loss(graph, {.kind = Loss::cross_entropy, .scale = 1});
   autodiff(graph, {"conv1.weight", "conv2.weight"});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "ops/op_def.h"
 #include "passes/loss.h"
@@ -48,11 +49,30 @@ TEST(LayerStages, AreRunsOfLayersOfAboutEqualCost) {
   }
 }
 
+// A parameter is on one stage, and so are all layers from the first that reads it to the last.
+TEST(LayerStages, KeepLayersThatShareAParameterTogether) {
+  Model model("net");
+  ValueId x = add_linear(model, "a", model.add_input("x", {8}), 8, true);
+  x = add_linear(model, "b", x, 8, true);
+  x = add_relu(model, "relu", x);
+  model.share_parameter("c.weight", "b.weight");
+  x = add_linear(model, "c", x, 8, true);
+  model.set_output(add_linear(model, "d", x, 8, true));
+  const LayerStages three(model.graph(), 3);
+  EXPECT_EQ(three.stage_of("a"), 0);
+  for (const char* name : {"b", "relu", "c"}) EXPECT_EQ(three.stage_of(name), 1) << name;
+  EXPECT_EQ(three.stage_of("d"), 2);
+  EXPECT_THROWS(Status::invalid_argument, "has 3 layers, cannot be cut into 4 stages", LayerStages(model.graph(), 4));
+  EXPECT_THROWS(Status::invalid_argument, "layer 'c' is between layers that share a parameter",
+                LayerStages(model.graph(), 2, {"c"}));
+  EXPECT_EQ(LayerStages(model.graph(), 2, {"b"}).stage_of("c"), 1);
+}
+
 TEST(LayerStages, KeepTheNodesOfALayerTogether) {
   Model model("net");
-  ValueId x = model.add_lstm("rnn1", model.add_input("x", {100, 8}), 16, true);  // ten nodes and more
-  x = model.add_lstm("rnn2", x, 16, true);
-  model.set_output(model.add_linear("fc", model.add_select_step("last", x, -1), 5, true));
+  ValueId x = add_lstm(model, "rnn1", model.add_input("x", {100, 8}), 16, true);  // ten nodes and more
+  x = add_lstm(model, "rnn2", x, 16, true);
+  model.set_output(add_linear(model, "fc", add_select_step(model, "last", x, -1), 5, true));
   const LayerStages two(model.graph(), 2), four(model.graph(), 4);
   EXPECT_EQ(two.stage_of("rnn1"), 0);
   EXPECT_EQ(two.stage_of("rnn2"), 1);
@@ -68,7 +88,7 @@ TEST(LayerStages, KeepLittleWhereThatCostsLittleTime) {
   const auto first_of_second = [](const std::vector<int64_t>& widths) {
     Model model("net");
     ValueId x = model.add_input("x", {512});
-    for (size_t i = 0; i < widths.size(); ++i) x = model.add_linear("fc" + std::to_string(i), x, widths[i], false);
+    for (size_t i = 0; i < widths.size(); ++i) x = add_linear(model, "fc" + std::to_string(i), x, widths[i], false);
     model.set_output(x);
     const LayerStages stages(model.graph(), 2);
     size_t first = 0;
@@ -83,9 +103,9 @@ TEST(LayerStages, KeepLittleWhereThatCostsLittleTime) {
 
 TEST(LayerStages, CutAModelWithAHeadThatNothingReads) {  // the head's parameters are frozen
   Model model("net");
-  const ValueId x = model.add_linear("fc1", model.add_input("x", {64}), 64, false);
-  const ValueId y = model.add_linear("fc2", x, 64, false);
-  model.add_linear("head", x, 64, false);
+  const ValueId x = add_linear(model, "fc1", model.add_input("x", {64}), 64, false);
+  const ValueId y = add_linear(model, "fc2", x, 64, false);
+  add_linear(model, "head", x, 64, false);
   model.set_output(y);
   EXPECT_EQ(LayerStages(model.graph(), 2).stage_of("fc1"), 0);
 }
@@ -95,8 +115,8 @@ TEST(LayerStages, MakeWhatBelongsToNoLayerWhereItIsReadFirst) {
   Model model("net");
   const ValueId x = model.add_input("x", {1, 7, 7});
   const ConvOptions conv{2, {{2, 2}, {3, 3}, {0, 0}, {1, 1}}, 1, false};
-  const ValueId y = model.add_conv2d("a", x, conv);
-  model.set_output(model.add_sum("sum", y, model.add_conv2d("b", x, conv)));
+  const ValueId y = add_conv2d(model, "a", x, conv);
+  model.set_output(add_sum(model, "sum", y, add_conv2d(model, "b", x, conv)));
   Graph graph = model.graph();
   crop_unread(graph);
   ASSERT_EQ(graph.nodes()[0].op, &crop_op);

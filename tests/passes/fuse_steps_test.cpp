@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/text.h"
-#include "models/model.h"
+#include "models/layers.h"
 #include "passes/graph_text.h"
 #include "passes/loss.h"
 #include "passes/passes.h"
@@ -29,16 +29,16 @@ Graph fused(const Model& model) {
 
 TEST(FuseSteps, RunsLayersOnTopOfEachOtherSideBySide) {
   Model model("net");
-  ValueId x = model.add_lstm("a", model.add_input("x", {4, 3}), 5, true);
-  x = model.add_gru("c", model.add_lstm("b", x, 6, true), 2, true);
-  model.set_output(model.add_select_step("last", x, -1));
+  ValueId x = add_lstm(model, "a", model.add_input("x", {4, 3}), 5, true);
+  x = add_gru(model, "c", add_lstm(model, "b", x, 6, true), 2, true);
+  model.set_output(add_select_step(model, "last", x, -1));
   EXPECT_EQ(order_of(fused(model)), "slice_channels a b c slice_channels a b c slice_channels reshape");
 }
 
 TEST(FuseSteps, HandsEachPartToTheNextLayerAsItIsMade) {
   Model model("net");
-  const ValueId y = model.add_lstm("a", model.add_input("x", {4, 3}), 1, false);
-  model.set_output(model.add_select_step("last", model.add_lstm("b", y, 1, false), -1));
+  const ValueId y = add_lstm(model, "a", model.add_input("x", {4, 3}), 1, false);
+  model.set_output(add_select_step(model, "last", add_lstm(model, "b", y, 1, false), -1));
   EXPECT_GRAPH(fused(model), R"(
 graph "net" {
   %0 : f32[1, 4, 3] samples "x"
@@ -60,8 +60,8 @@ graph "net" {
 
 TEST(FuseSteps, TakesAStepFromThePartThatHasIt) {
   Model model("net");
-  const ValueId y = model.add_lstm("a", model.add_input("x", {10, 3}), 5, true);  // 4, 3 and 3 steps
-  model.set_output(model.add_select_step("fifth", y, 5));
+  const ValueId y = add_lstm(model, "a", model.add_input("x", {10, 3}), 5, true);  // 4, 3 and 3 steps
+  model.set_output(add_select_step(model, "fifth", y, 5));
   const Graph graph = fused(model);
   EXPECT_EQ(order_of(graph), "slice_channels a slice_channels a slice_channels reshape")
       << "the third part is not read";
@@ -73,8 +73,8 @@ TEST(FuseSteps, TakesAStepFromThePartThatHasIt) {
 
 TEST(FuseSteps, KeepsAJoinThatSomethingElseReads) {
   Model model("net");
-  const ValueId y = model.add_lstm("a", model.add_input("x", {4, 3}), 5, true);
-  model.set_output(model.add_sum("sum", y, model.add_lstm("b", y, 5, true)));
+  const ValueId y = add_lstm(model, "a", model.add_input("x", {4, 3}), 5, true);
+  model.set_output(add_sum(model, "sum", y, add_lstm(model, "b", y, 5, true)));
   EXPECT_EQ(order_of(fused(model)), "slice_channels a b slice_channels a b join_steps join_steps add");
 }
 
@@ -96,8 +96,8 @@ graph "net" {
 
 TEST(FuseSteps, ChangesNothingTheSecondTime) {
   Model model("net");
-  const ValueId x = model.add_lstm("a", model.add_input("x", {9, 3}), 5, true);
-  model.set_output(model.add_select_step("last", model.add_lstm("b", x, 6, true), -1));
+  const ValueId x = add_lstm(model, "a", model.add_input("x", {9, 3}), 5, true);
+  model.set_output(add_select_step(model, "last", add_lstm(model, "b", x, 6, true), -1));
   Graph graph = fused(model);
   const std::string once = print_graph(graph);
   fuse(graph);
@@ -108,8 +108,8 @@ TEST(FuseSteps, ChangesNothingTheSecondTime) {
 // own backward node.
 TEST(FuseSteps, LetsRecomputeMakeOnePartOfAllLayersAgainAtATime) {
   Model model("net");
-  const ValueId x = model.add_lstm("a", model.add_input("x", {10, 3}), 5, true);
-  model.set_output(model.add_select_step("last", model.add_lstm("b", x, 6, true), -1));
+  const ValueId x = add_lstm(model, "a", model.add_input("x", {10, 3}), 5, true);
+  model.set_output(add_select_step(model, "last", add_lstm(model, "b", x, 6, true), -1));
   Graph graph = fused(model);
   const size_t forward = graph.nodes().size();
   append_loss(graph, {.kind = Loss::mean_squared_error, .scale = 1.0});

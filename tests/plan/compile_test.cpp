@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "passes/graph_text.h"
 
@@ -171,8 +172,8 @@ TEST(BuildGraph, ComputesAgainWhatSegmentsDropBeforeTheGraphIsSplitByData) {
 
 TEST(BuildGraph, TellsCopiesOfDropoutTheRanksPlaceInTheBatch) {
   Model model("net");
-  ValueId x = model.add_linear("fc1", model.add_flatten("flatten", model.add_input("x", {1, 2, 2})), 3, true);
-  model.set_output(model.add_linear("fc2", model.add_dropout("drop", x, 0.5), 2, true));
+  ValueId x = add_linear(model, "fc1", add_flatten(model, "flatten", model.add_input("x", {1, 2, 2})), 3, true);
+  model.set_output(add_linear(model, "fc2", add_dropout(model, "drop", x, 0.5), 2, true));
   CompileRequest request(model.graph());
   request.local_batch = 2;
   request.global_batch = 5;

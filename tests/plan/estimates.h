@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/text.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "plan/estimate.h"
 #include "support/test_context.h"
@@ -27,12 +28,12 @@ inline std::shared_ptr<Model> even_net() {
   auto model = std::make_shared<Model>("even_net");
   const Window three{{3, 3}, {1, 1}, {1, 1}, {1, 1}}, two{{2, 2}, {2, 2}, {0, 0}, {1, 1}};
   ValueId x = model->add_input("x", {1, 16, 16});
-  x = model->add_avg_pool2d("pool1", model->add_relu("relu1", model->add_conv2d("conv1", x, {64, three, 1, true})),
-                            two);
-  x = model->add_avg_pool2d("pool2", model->add_relu("relu2", model->add_conv2d("conv2", x, {128, three, 1, true})),
-                            two);
-  x = model->add_relu("relu3", model->add_linear("fc1", model->add_flatten("flatten", x), 256, true));
-  model->set_output(model->add_linear("fc2", x, 64, true));
+  x = add_avg_pool2d(*model, "pool1", add_relu(*model, "relu1", add_conv2d(*model, "conv1", x, {64, three, 1, true})),
+                     two);
+  x = add_avg_pool2d(*model, "pool2", add_relu(*model, "relu2", add_conv2d(*model, "conv2", x, {128, three, 1, true})),
+                     two);
+  x = add_relu(*model, "relu3", add_linear(*model, "fc1", add_flatten(*model, "flatten", x), 256, true));
+  model->set_output(add_linear(*model, "fc2", x, 64, true));
   return model;
 }
 
@@ -46,7 +47,7 @@ inline std::shared_ptr<Model> small_resnet() {
 inline std::shared_ptr<Model> deep_model(int layers) {
   auto model = std::make_shared<Model>("deep");
   ValueId x = model->add_input("x", {64});
-  for (int i = 0; i < layers; ++i) x = model->add_linear(text("fc", i), x, 64, false);
+  for (int i = 0; i < layers; ++i) x = add_linear(*model, text("fc", i), x, 64, false);
   model->set_output(x);
   return model;
 }

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "core/text.h"
+#include "models/layers.h"
 #include "plan/estimates.h"
 #include "support/test_seed.h"
 #include "train/fault_backend.h"
@@ -29,12 +30,12 @@ std::shared_ptr<Model> small_net(int units = 12) {
   ConvOptions conv;
   conv.out_channels = 8;
   conv.window = {{3, 3}, {1, 1}, {1, 1}, {1, 1}};
-  x = model->add_conv2d("conv1", x, conv);
-  x = model->add_relu("relu1", model->add_batch_norm2d("bn1", x));
-  ValueId y = model->add_batch_norm2d("bn2", model->add_conv2d("conv2", x, conv));
-  x = model->add_relu("relu2", model->add_sum("sum", x, y));
-  x = model->add_linear("fc1", model->add_flatten("flatten", x), units, true);
-  model->set_output(model->add_linear("fc2", model->add_relu("relu3", x), 4, true));
+  x = add_conv2d(*model, "conv1", x, conv);
+  x = add_relu(*model, "relu1", add_batch_norm2d(*model, "bn1", x));
+  ValueId y = add_batch_norm2d(*model, "bn2", add_conv2d(*model, "conv2", x, conv));
+  x = add_relu(*model, "relu2", add_sum(*model, "sum", x, y));
+  x = add_linear(*model, "fc1", add_flatten(*model, "flatten", x), units, true);
+  model->set_output(add_linear(*model, "fc2", add_relu(*model, "relu3", x), 4, true));
   return model;
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "core/text.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "support/throws.h"
 #include "train/fault_backend.h"
@@ -197,7 +198,7 @@ TEST(Trainer, RefusesToTrainNothing) {
 TEST(Trainer, RefusesAModelWithoutParameters) {
   Training t(1);
   t.model = std::make_shared<Model>("bare");
-  t.model->set_output(t.model->add_flatten("flatten", t.model->add_input("x", {1, 4, 4})));
+  t.model->set_output(add_flatten(*t.model, "flatten", t.model->add_input("x", {1, 4, 4})));
   EXPECT_THROWS(Status::invalid_argument, "model 'bare': has no parameters; nothing is there to train",
                 Trainer(t.context, t.model, devices(2), {}));
 }
@@ -336,7 +337,8 @@ TEST(Trainer, PreparesNothingForAModelThatWasAttachedAgain) {
   Trainer second(t.context, t.model, devices(2), every_parameter_alone());
   StepResult result;
   second.step(small_batch(4), result);
-  EXPECT_THROWS(Status::detached, "was attached again", (t.trainer->prepare(Mode::train, 6, t.trainer->ranks().all()), 0));
+  EXPECT_THROWS(Status::detached, "was attached again",
+                (t.trainer->prepare(Mode::train, 6, t.trainer->ranks().all()), 0));
 }
 
 TEST(Trainer, EndsAStepAtTheDeadlineWhereAReplicaHangs) {

@@ -7,6 +7,7 @@
 
 #include "core/text.h"
 #include "models/initializer.h"
+#include "models/layers.h"
 #include "state/safetensors.h"
 #include "support/temp_directory.h"
 #include "support/test_context.h"
@@ -18,8 +19,8 @@ namespace {
 
 std::shared_ptr<Model> net() {
   auto model = std::make_shared<Model>("net");
-  const ValueId x = model->add_relu("relu", model->add_linear("fc1", model->add_input("x", {4}), 3, true));
-  model->set_output(model->add_linear("fc2", x, 5, true));
+  const ValueId x = add_relu(*model, "relu", add_linear(*model, "fc1", model->add_input("x", {4}), 3, true));
+  model->set_output(add_linear(*model, "fc2", x, 5, true));
   initialize_default(*model, 1, false);
   return model;
 }

@@ -66,6 +66,50 @@ TEST_F(Models, AreBuiltOfLayers) {
   EXPECT_EQ(model.describe().input_dtype, Dtype::i32);
 }
 
+TEST_F(Models, AreBuiltOfLayersForSignals) {
+  Model model = Model::create_empty(context_, "signals");
+  const auto expect = [&](Value value, const Dims& dims) {
+    EXPECT_EQ(model.describe_value(value).dims, dims);
+    return value;
+  };
+  Value x =
+      expect(model.add_conv1d("conv", model.add_input("x", Dims{4, 16}), {.out_channels = 6, .kernel = 3}), {6, 14});
+  x = expect(model.add_layer_norm("layer", model.add_batch_norm1d("bn", x), 1), {6, 14});
+  x = expect(model.add_slice("slice", x, 2, 0, 12), {6, 12});
+  x = expect(model.add_product("product", model.add_sigmoid("sigmoid", x), model.add_tanh("tanh", x)), {6, 12});
+  x = expect(model.add_group_norm("group", model.add_reshape("image", x, Dims{6, 4, -1}), 2), {6, 4, 3});
+  x = expect(model.add_conv_transpose2d("up", x, {.out_channels = 4, .kernel = {2, 2}, .stride = {2, 2}}), {4, 8, 6});
+  x = expect(model.add_softmax("softmax", model.add_leaky_relu("leaky", model.add_silu("silu", x))), {4, 8, 6});
+  x = expect(model.add_concat("concat", std::vector<Value>{x, x}, 1), {8, 8, 6});
+  x = expect(model.add_mean("mean", x, std::vector<std::int32_t>{2, 3}), {8});
+  x = model.add_linear("a", model.add_rms_norm("rms", x, 1), 8);
+  model.share_parameter("b.weight", "a.weight");
+  model.set_output(model.add_linear("b", x, 8));
+  model.initialize_default(1);
+  model.initialize_layers("linear", "weight", Initializer::constant, 0.5);
+  EXPECT_EQ(model.get_parameter("b.weight"), std::vector<float>(64, 0.5F));
+  expect_error(Status::not_found, "no layer of kind 'gru'",
+               [&] { model.initialize_layers("gru", "*", Initializer::constant); });
+}
+
+TEST_F(Models, LoadWhatFits) {
+  Model source = Model::create_empty(context_, "source"), model = Model::create_empty(context_, "model");
+  source.set_output(source.add_linear("head", source.add_linear("body", source.add_input("x", Dims{3}), 4), 9));
+  model.set_output(model.add_linear("fc", model.add_linear("body", model.add_input("x", Dims{3}), 4), 2));
+  source.initialize_default(1);
+  model.initialize_default(2);
+  const auto file = source.save_memory();
+  LoadOptions options;
+  options.skip_mismatching = true;
+  options.name_map = "head.*=fc.*";
+  options.skip = "body.bias";
+  const LoadReport report = model.load_memory(file, options);
+  EXPECT_EQ(report.loaded, 1);
+  EXPECT_EQ(report.mismatching, 2);
+  EXPECT_EQ(report.kept, 1);
+  EXPECT_EQ(model.get_parameter("body.weight"), source.get_parameter("body.weight"));
+}
+
 TEST_F(Models, AreDescribed) {
   const Model model = doubling_model(context_);
   const LayerInfo layer = model.describe_layer(model.find_layer("fc"));

@@ -179,6 +179,16 @@ namespace Troika
             Check(status, ref error);
         }
 
+        /// <summary>Initialises a parameter of all layers of some kinds: "weight" of
+        /// "linear,conv2d".</summary>
+        /// <exception cref="TroikaException">NotFound: no such layer or parameter.</exception>
+        public void InitializeLayers(
+            string kinds, string parameter, Initializer initializer, double a = 0.0, ulong seed = 0) =>
+            Check(NativeMethods.troika_model_initialize_layers(
+                Handle, Utf8.Bytes(kinds, "Model.InitializeLayers: kinds"),
+                Utf8.Bytes(parameter, "Model.InitializeLayers: parameter"), (int)initializer, a, seed,
+                out troika_error error), ref error);
+
         /// <summary>Initialises every parameter and buffer by the model's default.</summary>
         public void InitializeDefault(ulong seed = 0) =>
             Check(NativeMethods.troika_model_initialize_default(Handle, seed, out troika_error error), ref error);

@@ -147,6 +147,131 @@ namespace Troika
             Add(name, (byte[] layer, out long value, out troika_error error) =>
                 NativeMethods.troika_model_add_select_step(Handle, layer, input.Id, step, out value, out error));
 
+        /// <summary>Adds a transposed 2-d convolution: [batch, C, H, W] to [batch, K, H',
+        /// W'].</summary>
+        public unsafe Value AddConvTranspose2d(string name, Value input, Conv2dOptions options)
+        {
+            byte[] layer = Utf8.Bytes(name, "Model.AddConvTranspose2d: name");
+            Argument.NotNull(options, "Model.AddConvTranspose2d: options");
+            using (var scope = new NativeScope())
+            {
+                troika_conv2d_options raw;
+                options.WriteTo(&raw, scope);
+                Status status = NativeMethods.troika_model_add_conv_transpose2d(
+                    Handle, layer, input.Id, &raw, out long value, out troika_error error);
+                return Added(status, value, ref error);
+            }
+        }
+
+        /// <summary>Adds a 1-d convolution: [batch, C, L] to [batch, K, L'].</summary>
+        public unsafe Value AddConv1d(string name, Value input, Conv1dOptions options)
+        {
+            byte[] layer = Utf8.Bytes(name, "Model.AddConv1d: name");
+            Argument.NotNull(options, "Model.AddConv1d: options");
+            using (var scope = new NativeScope())
+            {
+                troika_conv1d_options raw;
+                options.WriteTo(&raw, scope);
+                Status status = NativeMethods.troika_model_add_conv1d(
+                    Handle, layer, input.Id, &raw, out long value, out troika_error error);
+                return Added(status, value, ref error);
+            }
+        }
+
+        /// <summary>Adds batch normalisation of [batch, C] or [batch, C, L].</summary>
+        public Value AddBatchNorm1d(string name, Value input, double eps = 1e-5, double momentum = 0.1) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_batch_norm1d(Handle, layer, input.Id, eps, momentum, out value, out error));
+
+        /// <summary>Adds layer normalisation over the last <paramref name="axes"/>
+        /// axes.</summary>
+        public Value AddLayerNorm(string name, Value input, int axes, double eps = 1e-5) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_layer_norm(Handle, layer, input.Id, axes, eps, out value, out error));
+
+        /// <summary>Adds normalisation of each of <paramref name="groups"/> groups of
+        /// channels.</summary>
+        public Value AddGroupNorm(string name, Value input, long groups, double eps = 1e-5) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_group_norm(Handle, layer, input.Id, groups, eps, out value, out error));
+
+        /// <summary>Adds root mean square normalisation over the last <paramref
+        /// name="axes"/> axes.</summary>
+        public Value AddRmsNorm(string name, Value input, int axes, double eps = 1e-5) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_rms_norm(Handle, layer, input.Id, axes, eps, out value, out error));
+
+        /// <summary>Adds 1 / (1 + e^-x), element by element.</summary>
+        public Value AddSigmoid(string name, Value input) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_sigmoid(Handle, layer, input.Id, out value, out error));
+
+        /// <summary>Adds the hyperbolic tangent, element by element.</summary>
+        public Value AddTanh(string name, Value input) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_tanh(Handle, layer, input.Id, out value, out error));
+
+        /// <summary>Adds x times the sigmoid of x, element by element.</summary>
+        public Value AddSilu(string name, Value input) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_silu(Handle, layer, input.Id, out value, out error));
+
+        /// <summary>Adds x if x > 0, else <paramref name="slope"/> x, element by
+        /// element.</summary>
+        public Value AddLeakyRelu(string name, Value input, double slope = 0.01) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_leaky_relu(Handle, layer, input.Id, slope, out value, out error));
+
+        /// <summary>Adds e^x over the sum of e^x along <paramref name="axis"/>, which is
+        /// not the batch.</summary>
+        public Value AddSoftmax(string name, Value input, int axis = -1) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_softmax(Handle, layer, input.Id, axis, out value, out error));
+
+        /// <summary>Adds the part [begin, end) along <paramref name="axis"/>, which is not
+        /// the batch.</summary>
+        public Value AddSlice(string name, Value input, int axis, long begin, long end) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_slice(Handle, layer, input.Id, axis, begin, end, out value, out error));
+
+        /// <summary>Adds the product of two values, element by element. An axis of size 1 is
+        /// repeated.</summary>
+        public Value AddProduct(string name, Value a, Value b) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_product(Handle, layer, a.Id, b.Id, out value, out error));
+
+        /// <summary>Adds the join of values along <paramref name="axis"/>, which is not the
+        /// batch.</summary>
+        public Value AddConcat(string name, int axis, params Value[] inputs)
+        {
+            Argument.NotNull(inputs, "Model.AddConcat: inputs");
+            long[] ids = System.Array.ConvertAll(inputs, input => input.Id);
+            return Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_concat(Handle, layer, ids, ids.Length, axis, out value, out error));
+        }
+
+        /// <summary>Adds another shape of a sample: [batch, dims...]. One size may be
+        /// -1.</summary>
+        public Value AddReshape(string name, Value input, params long[] dims)
+        {
+            Argument.NotNull(dims, "Model.AddReshape: dims");
+            return Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_reshape(Handle, layer, input.Id, dims, dims.Length, out value, out error));
+        }
+
+        /// <summary>Adds the means over some axes; null: over all axes of a sample.</summary>
+        public Value AddMean(string name, Value input, int[] axes = null, bool keepAxes = false) =>
+            Add(name, (byte[] layer, out long value, out troika_error error) =>
+                NativeMethods.troika_model_add_mean(
+                    Handle, layer, input.Id, axes, axes == null ? 0 : axes.Length, keepAxes ? 1 : 0, out value, out error));
+
+        /// <summary>Makes parameter <paramref name="name"/> of a layer that is added later another
+        /// name of parameter <paramref name="of"/>.</summary>
+        public void ShareParameter(string name, string of) =>
+            Check(NativeMethods.troika_model_share_parameter(
+                Handle, Utf8.Bytes(name, "Model.ShareParameter: name"), Utf8.Bytes(of, "Model.ShareParameter: of"),
+                out troika_error error), ref error);
+
         /// <summary>Completes the model: <paramref name="value"/> is its output. No layer can be
         /// added afterwards.</summary>
         public void SetOutput(Value value) =>

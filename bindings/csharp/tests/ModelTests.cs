@@ -96,6 +96,25 @@ namespace Troika.Tests
             Expect.Equal(tracked[0], 5);
             Expect.Throws<ArgumentException>(() => image.GetParameter("bn.num_batches_tracked"), "has elements of I64, not of F32");
 
+            Model signal = Model.CreateEmpty(Context, "signal");
+            x = signal.AddConv1d("conv", signal.AddInput("x", 4, 16), new Conv1dOptions { OutChannels = 6, Kernel = 3 });
+            x = signal.AddSlice("slice", signal.AddLayerNorm("layer", signal.AddBatchNorm1d("bn", x), 1), 2, 0, 12);
+            x = signal.AddProduct("product", signal.AddSigmoid("sigmoid", x), signal.AddTanh("tanh", x));
+            x = signal.AddGroupNorm("group", signal.AddReshape("image", x, 6, 4, -1), 2);
+            Expect.List(signal.DescribeValue(x).Dims, 6, 4, 3);
+            x = signal.AddConvTranspose2d("up", x, new Conv2dOptions { OutChannels = 4, Kernel = 2, Stride = 2 });
+            x = signal.AddSoftmax("softmax", signal.AddLeakyRelu("leaky", signal.AddSilu("silu", x)));
+            x = signal.AddConcat("concat", 1, x, x);
+            Expect.List(signal.DescribeValue(x).Dims, 8, 8, 6);
+            x = signal.AddRmsNorm("rms", signal.AddMean("mean", x, new[] { 2, 3 }), 1);
+            x = signal.AddLinear("a", x, 8);
+            signal.ShareParameter("b.weight", "a.weight");
+            signal.SetOutput(signal.AddLinear("b", x, 8));
+            signal.InitializeDefault(1);
+            signal.InitializeLayers("linear", "weight", Initializer.Constant, 0.5);
+            Expect.Equal(signal.GetParameter("b.weight")[63], 0.5f);
+            Expect.Fails(Status.InvalidArgument, () => signal.ShareParameter("c.weight", "a.weight"), "complete");
+
             Model text = Model.CreateEmpty(Context, "text");
             Value y = text.AddTypedInput("tokens", Dtype.I32, 5);
             y = text.AddEmbedding("embedding", y, 10, 6);

@@ -147,6 +147,39 @@ class Objects(unittest.TestCase):
         text.initialize()
         self.assertEqual(text.predict(numpy.zeros((2, 6), numpy.int32)).shape, (2, 3))
 
+    def test_layers_of_signals(self):
+        model = troika.Model.empty(self.context, "signals")
+        x = model.add_conv1d("conv", model.add_input("x", (4, 16)), 6, 3)
+        x = model.add_slice("slice", model.add_layer_norm("layer", model.add_batch_norm1d("bn", x), 1), 2, 0, 12)
+        x = model.add_product("product", model.add_sigmoid("sigmoid", x), model.add_tanh("tanh", x))
+        x = model.add_group_norm("group", model.add_reshape("image", x, (6, 4, -1)), 2)
+        self.assertEqual(model.describe_value(x).dims, (6, 4, 3))
+        x = model.add_conv_transpose2d("up", x, 4, 2, stride=2)
+        x = model.add_softmax("softmax", model.add_leaky_relu("leaky", model.add_silu("silu", x)))
+        x = model.add_concat("concat", [x, x], 1)
+        self.assertEqual(model.describe_value(x).dims, (8, 8, 6))
+        x = model.add_rms_norm("rms", model.add_mean("mean", x, (2, 3)), 1)
+        x = model.add_linear("a", x, 8)
+        model.share_parameter("b.weight", "a.weight")
+        model.set_output(model.add_linear("b", x, 8))
+        model.initialize()
+        model.initialize_layers("linear", "weight", "constant", 0.5)
+        self.assertTrue((model.parameters["b.weight"] == 0.5).all())
+        with self.assertRaisesRegex(troika.NotFound, "gru"):
+            model.initialize_layers("gru", "*", "constant")
+        self.assertEqual(model.predict(numpy.ones((2, 4, 16), numpy.float32)).shape, (2, 8))
+
+    def test_loads_what_fits(self):
+        def net(head, classes):
+            model = troika.Model.empty(self.context, "net")
+            model.set_output(model.add_linear(head, model.add_linear("body", model.add_input("x", (3,)), 4), classes))
+            model.initialize()
+            return model
+        source, model = net("head", 9), net("fc", 2)
+        report = model.load_memory(source.save_memory(), skip_mismatching=True, name_map="head.*=fc.*", skip="body.bias")
+        self.assertEqual((report.loaded, report.mismatching, report.kept), (1, 2, 1))
+        self.assertTrue((model.parameters["body.weight"] == source.parameters["body.weight"]).all())
+
     def test_parameters(self):
         model = line(self.context)
         model.initialize("*.weight", "constant", 2.0)

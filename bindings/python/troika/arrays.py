@@ -1,6 +1,7 @@
 """Arrays of the host as C sees them: NumPy, everything with the buffer protocol, and PyTorch's tensors on the CPU."""
 
 import ctypes
+import numbers
 
 import numpy
 
@@ -65,3 +66,11 @@ def copy_of(pointer, shape, kind):
     count = int(numpy.prod(shape, dtype=numpy.int64))
     dtype = numpy.dtype(kind)
     return numpy.frombuffer(ctypes.string_at(pointer, count * dtype.itemsize), dtype=dtype).reshape(shape).copy()
+
+
+def axes_of(axes):
+    """A C array of axes, and its length. One number is a list of one, and None is NULL: all axes."""
+    if axes is None:
+        return None, 0
+    axes = (axes,) if isinstance(axes, numbers.Integral) else tuple(axes)
+    return (ctypes.c_int32 * len(axes))(*axes), len(axes)

@@ -6,11 +6,12 @@ import itertools
 import numpy
 
 from troika import _interface
-from troika._call import Handle, call, default_of, describe, encode, enum_of, fill, result_of, text_of
+from troika._call import call, default_of, describe, encode, enum_of, fill, result_of, text_of
 from troika._interface import Initializer
 from troika._library import lib
 from troika.arrays import address, as_array, dims_of, dtype_of, numpy_dtype
 from troika.device import Device
+from troika.layers import Layers
 from troika.tensor import Tensor
 from troika.trainer import Trainer
 
@@ -24,11 +25,7 @@ def zoo_names():
     return [name.decode() for name in itertools.takewhile(lambda name: name is not None, names)]
 
 
-def _optional(value):
-    return _interface.UNSET if value is None else int(value)
-
-
-class Model(Handle):
+class Model(Layers):
     """A network of named layers. Model(context, "resnet18") builds one of the zoo; options: ModelOptions.
 
     `Model.empty` begins without layers: each add_ method returns the layer's output, a number that
@@ -96,148 +93,6 @@ class Model(Handle):
         out = _interface.troika_model()
         call(lib.troika_model_clone, self.handle, ctypes.byref(out))
         return Model.of_handle(self.context, out)
-
-    # Layers.
-
-    def _add(self, function, name, *arguments):
-        out = ctypes.c_int64()
-        call(function, self.handle, encode(name), *arguments, ctypes.byref(out))
-        return out.value
-
-    def add_input(self, name, shape, dtype=None):
-        """The input: samples [shape], f32, or i32 (tokens) with dtype="int32".
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_input,
-        troika_model_add_typed_input.
-        """
-        if dtype is None:
-            return self._add(lib.troika_model_add_input, name, *dims_of(shape))
-        return self._add(lib.troika_model_add_typed_input, name, dtype_of(numpy.empty(0, dtype)), *dims_of(shape))
-
-    def add_embedding(self, name, value, words, features):
-        """Tokens [...] to features [..., features].
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_embedding.
-        """
-        return self._add(lib.troika_model_add_embedding, name, value, words, features)
-
-    def add_conv2d(self, name, value, out_channels, kernel, **options):
-        """A convolution [c, h, w] to [out_channels, ...]. Options: Conv2dOptions; a number stands for both axes.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_conv2d.
-        """
-        struct = fill(default_of(_interface.troika_conv2d_options), {"out_channels": out_channels, "kernel": kernel, **options},
-                      "add_conv2d")
-        return self._add(lib.troika_model_add_conv2d, name, value, ctypes.byref(struct))
-
-    def add_linear(self, name, value, out_features, bias=None):
-        """A fully connected layer [in] to [out_features].
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_linear.
-        """
-        return self._add(lib.troika_model_add_linear, name, value, out_features, _optional(bias))
-
-    def add_linear_per_position(self, name, value, out_features, bias=None):
-        """A fully connected layer for each position: [..., in] to [..., out_features].
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_linear_per_position.
-        """
-        return self._add(lib.troika_model_add_linear_per_position, name, value, out_features, _optional(bias))
-
-    def add_batch_norm2d(self, name, value, eps=1e-5, momentum=0.1):
-        """BatchNorm of [c, h, w] by channel.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_batch_norm2d.
-        """
-        return self._add(lib.troika_model_add_batch_norm2d, name, value, eps, momentum)
-
-    def add_relu(self, name, value):
-        """max(x, 0).
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_relu.
-        """
-        return self._add(lib.troika_model_add_relu, name, value)
-
-    def add_gelu(self, name, value):
-        """GELU.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_gelu.
-        """
-        return self._add(lib.troika_model_add_gelu, name, value)
-
-    def _add_pool(self, function, name, value, kernel, options):
-        struct = fill(default_of(_interface.troika_pool2d_options), {"kernel": kernel, **options}, "pooling")
-        return self._add(function, name, value, ctypes.byref(struct))
-
-    def add_max_pool2d(self, name, value, kernel, **options):
-        """Max-pooling. Options: Pool2dOptions.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_max_pool2d.
-        """
-        return self._add_pool(lib.troika_model_add_max_pool2d, name, value, kernel, options)
-
-    def add_avg_pool2d(self, name, value, kernel, **options):
-        """Average pooling. Options: Pool2dOptions.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_avg_pool2d.
-        """
-        return self._add_pool(lib.troika_model_add_avg_pool2d, name, value, kernel, options)
-
-    def add_adaptive_avg_pool2d(self, name, value, out_height=1, out_width=1):
-        """Average pooling to [c, out_height, out_width].
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_adaptive_avg_pool2d.
-        """
-        return self._add(lib.troika_model_add_adaptive_avg_pool2d, name, value, out_height, out_width)
-
-    def add_flatten(self, name, value):
-        """[a, b, ...] to [a * b * ...].
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_flatten.
-        """
-        return self._add(lib.troika_model_add_flatten, name, value)
-
-    def add_sum(self, name, a, b):
-        """a + b, of one shape.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_sum.
-        """
-        return self._add(lib.troika_model_add_sum, name, a, b)
-
-    def add_dropout(self, name, value, probability=0.5):
-        """Dropout: zeroes elements while training.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_dropout.
-        """
-        return self._add(lib.troika_model_add_dropout, name, value, probability)
-
-    def add_lstm(self, name, value, hidden, bias=None):
-        """An LSTM over [steps, features] to [steps, hidden].
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_lstm.
-        """
-        return self._add(lib.troika_model_add_lstm, name, value, hidden, _optional(bias))
-
-    def add_gru(self, name, value, hidden, bias=None):
-        """A GRU over [steps, features] to [steps, hidden].
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_gru.
-        """
-        return self._add(lib.troika_model_add_gru, name, value, hidden, _optional(bias))
-
-    def add_select_step(self, name, value, step=-1):
-        """One step of [steps, features]; -1 is the last.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_select_step.
-        """
-        return self._add(lib.troika_model_add_select_step, name, value, step)
-
-    def set_output(self, value):
-        """Completes the model.
-
-        Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_set_output.
-        """
-        call(lib.troika_model_set_output, self.handle, value)
 
     # Descriptions.
 
@@ -310,6 +165,14 @@ class Model(Handle):
         else:
             call(lib.troika_model_initialize, self.handle, None if pattern is None else encode(pattern),
                  enum_of(Initializer, initializer, "initializer"), a, seed)
+
+    def initialize_layers(self, kinds, parameter, initializer, a=0.0, seed=0):
+        """Initialises a parameter of all layers of some kinds: "weight" of "linear,conv2d".
+
+        Raises Busy, InvalidArgument, NotFound or OutOfMemory. In C: troika_model_initialize_layers.
+        """
+        call(lib.troika_model_initialize_layers, self.handle, encode(kinds), encode(parameter),
+             enum_of(Initializer, initializer, "initializer"), a, seed)
 
     def count_parameters(self):
         """The number of parameters and buffers, and the number of elements of all parameters.

@@ -9,16 +9,8 @@ from troika import _interface
 from troika._call import Handle, call, default_of, describe, enum_of, fill, text_of
 from troika._interface import Relation
 from troika._library import lib
-from troika.arrays import dims_of, dtype_like
+from troika.arrays import axes_of, dims_of, dtype_like
 from troika.device import Device
-
-
-def _axes(axes):
-    """A C array of axes, and its length. One number is a list of one, and None is NULL: all axes."""
-    if axes is None:
-        return None, 0
-    axes = (axes,) if isinstance(axes, numbers.Integral) else tuple(axes)
-    return (ctypes.c_int32 * len(axes))(*axes), len(axes)
 
 
 class Operations(Handle):
@@ -292,7 +284,7 @@ class Operations(Handle):
         """
         if order is not None and len(order) != len(self.info.dims):
             raise ValueError(f"order is {list(order)}; the tensor is {list(self.info.dims)}")
-        return self._new(lib.troika_tensor_transpose, self.handle, _axes(order)[0])
+        return self._new(lib.troika_tensor_transpose, self.handle, axes_of(order)[0])
 
     def slice(self, axis, begin, end):
         """A copy of the part [begin, end) along an axis.
@@ -326,14 +318,14 @@ class Operations(Handle):
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_sum.
         """
-        return self._new(lib.troika_tensor_sum, self.handle, *_axes(axes), bool(keep_axes))
+        return self._new(lib.troika_tensor_sum, self.handle, *axes_of(axes), bool(keep_axes))
 
     def mean(self, axes=None, keep_axes=False):
         """The means over some axes: a number, a list, or None for all. keep_axes: with size 1.
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_mean.
         """
-        return self._new(lib.troika_tensor_mean, self.handle, *_axes(axes), bool(keep_axes))
+        return self._new(lib.troika_tensor_mean, self.handle, *axes_of(axes), bool(keep_axes))
 
     def norm(self):
         """The root of the sum of all squares.

@@ -1,4 +1,4 @@
-// cross_entropy, label_losses and mean_squared_error with their gradients: small, plain,
+// cross_entropy, label_losses and the losses of values with their gradients: small, plain,
 // accumulated in double.
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,8 @@
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
+#include "backends/cpu/value_losses.h"
+#include "core/text.h"
 #include "ops/losses.h"
 
 namespace troika::cpu {
@@ -191,34 +193,50 @@ KernelChoice select_label_losses_gradient(const CpuDevice&, const KernelRequest&
   return choice;
 }
 
+namespace {
+
 // outputs [n, ...], targets [n, ...] -> loss.
-KernelChoice select_mean_squared_error(const CpuDevice&, const KernelRequest& request) {
+template <typename Loss>
+KernelChoice choose_value_loss(const KernelRequest& request, const Loss& loss_of) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
   const int64_t elements = x.elements(), k = x.elements(1, x.rank());
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
     double loss = 0;
-    for (int64_t i = 0; i < elements; ++i) {
-      const double d = static_cast<double>(output[i]) - target[i];
-      loss += d * d;
-    }
+    for (int64_t i = 0; i < elements; ++i) loss += loss_of.value(output[i], target[i]);
     *static_cast<double*>(out[0]) = loss / static_cast<double>(k);
   };
-  return uniform_choice(request, nullptr, "cpu:mean_squared_error", make_kernel(body));
+  return uniform_choice(request, nullptr, text("cpu:", request.node.op), make_kernel(body));
 }
 
-KernelChoice select_mean_squared_error_gradient(const CpuDevice&, const KernelRequest& request) {
+template <typename Loss>
+KernelChoice choose_value_loss_gradient(const KernelRequest& request, const Loss& loss_of) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
   const int64_t elements = x.elements();
   const GradientFactor factor_of(
-      request, 2.0 * request.node.attributes.real("scale") / static_cast<double>(x.elements(1, x.rank())));
+      request, Loss::kFactor * request.node.attributes.real("scale") / static_cast<double>(x.elements(1, x.rank())));
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
     auto* dx = static_cast<float*>(out[0]);
     const float factor = factor_of.read(in);
-    for (int64_t i = 0; i < elements; ++i) dx[i] = factor * (output[i] - target[i]);
+    for (int64_t i = 0; i < elements; ++i) dx[i] = factor * loss_of.slope(output[i], target[i]);
   };
-  return uniform_choice(request, nullptr, "cpu:mean_squared_error_gradient", make_kernel(body));
+  return uniform_choice(request, nullptr, text("cpu:", request.node.op), make_kernel(body));
 }
+
+}  // namespace
+
+#define TROIKA_VALUE_LOSS(op, Loss)                                                     \
+  KernelChoice select_##op(const CpuDevice&, const KernelRequest& request) {            \
+    return choose_value_loss(request, Loss(request.node));                              \
+  }                                                                                     \
+  KernelChoice select_##op##_gradient(const CpuDevice&, const KernelRequest& request) { \
+    return choose_value_loss_gradient(request, Loss(request.node));                     \
+  }
+TROIKA_VALUE_LOSS(mean_squared_error, SquaredError)
+TROIKA_VALUE_LOSS(mean_absolute_error, AbsoluteError)
+TROIKA_VALUE_LOSS(huber, HuberLoss)
+TROIKA_VALUE_LOSS(binary_cross_entropy, BinaryCrossEntropy)
+#undef TROIKA_VALUE_LOSS
 
 }  // namespace troika::cpu

@@ -1,8 +1,9 @@
-// cross_entropy, label_losses and mean_squared_error with their gradients, in f32; sums in f64, in
-// a fixed order.
+// cross_entropy, label_losses and the losses of values with their gradients, in f32. Sums are in
+// f64, in a fixed order.
 #include "backends/cuda/block_sum.cuh"
 #include "backends/cuda/grid.cuh"
 #include "backends/cuda/kernels.h"
+#include "backends/cuda/value_losses.cuh"
 #include "ops/losses.h"
 
 namespace troika::cuda {
@@ -178,24 +179,24 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// One sum a block, of squares over k.
+// One sum a block, of losses over k.
+template <typename Loss>
 __global__ void __launch_bounds__(kThreads)
-    mean_squared_error_kernel(const float* x, const float* target, int64_t elements, double k, double* losses) {
+    value_loss_kernel(const float* x, const float* target, int64_t elements, double k, double* losses,
+                      const __grid_constant__ Loss loss_of) {
   __shared__ double slots[kThreads];
   double sum = 0;
-  for (int64_t i = first_index(); i < elements; i += index_step()) {
-    const double d = static_cast<double>(x[i]) - target[i];
-    sum += d * d;
-  }
+  for (int64_t i = first_index(); i < elements; i += index_step()) sum += loss_of.value(x[i], target[i]);
   sum = block_sum(sum, slots);
   if (threadIdx.x == 0) losses[blockIdx.x] = sum / k;
 }
 
+template <typename Loss>
 __global__ void __launch_bounds__(kThreads)
-    mean_squared_error_gradient_kernel(const float* x, const float* target, const __grid_constant__ Factor factor,
-                                       float* dx, int64_t elements) {
+    value_loss_gradient_kernel(const float* x, const float* target, const __grid_constant__ Factor factor, float* dx,
+                               int64_t elements, const __grid_constant__ Loss loss_of) {
   const float s = factor.read();
-  for (int64_t i = first_index(); i < elements; i += index_step()) dx[i] = s * (x[i] - target[i]);
+  for (int64_t i = first_index(); i < elements; i += index_step()) dx[i] = s * loss_of.slope(x[i], target[i]);
 }
 
 template <int kLanes>
@@ -274,32 +275,51 @@ KernelChoice select_label_losses_gradient(CudaDevice& device, const KernelReques
   return choose_label_gradient(device, request, [](const Arguments& a) { return Factor(a.in<float>(2)); });
 }
 
+namespace {
+
 // outputs [n, ...], targets [n, ...] -> loss.
-KernelChoice select_mean_squared_error(CudaDevice& device, const KernelRequest& request) {
+template <typename Loss>
+KernelChoice choose_value_loss(CudaDevice& device, const KernelRequest& request, const Loss& loss_of) {
   const Shape& x = input_type(request, 0).shape;
   const int64_t elements = x.elements(), k = x.elements(1, x.rank());
   const unsigned blocks = blocks_for(elements, 16 * kThreads, kMostParts);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
-    mean_squared_error_kernel<<<blocks, kThreads, 0, stream>>>(a.in<float>(0), a.in<float>(1), elements,
-                                                               static_cast<double>(k), losses);
+    value_loss_kernel<<<blocks, kThreads, 0, stream>>>(a.in<float>(0), a.in<float>(1), elements,
+                                                       static_cast<double>(k), losses, loss_of);
     if (blocks > 1) sum_parts_kernel<<<1, kThreads, 0, stream>>>(losses, nullptr, blocks, a.out<double>(0), nullptr);
   });
-  KernelChoice choice = plain_choice(request, "cuda:own:mean_squared_error", std::move(kernel));
+  KernelChoice choice = plain_choice(request, text("cuda:own:", request.node.op), std::move(kernel));
   if (blocks > 1) choice.scratch_bytes = blocks * sizeof(double);
   return choice;
 }
 
-KernelChoice select_mean_squared_error_gradient(CudaDevice& device, const KernelRequest& request) {
+template <typename Loss>
+KernelChoice choose_value_loss_gradient(CudaDevice& device, const KernelRequest& request, const Loss& loss_of) {
   const Shape& x = input_type(request, 0).shape;
   const int64_t elements = x.elements();
-  const auto scale =
-      static_cast<float>(2.0 * request.node.attributes.real("scale") / static_cast<double>(x.elements(1, x.rank())));
+  const auto scale = static_cast<float>(Loss::kFactor * request.node.attributes.real("scale") /
+                                        static_cast<double>(x.elements(1, x.rank())));
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
-    mean_squared_error_gradient_kernel<<<blocks_for(elements), kThreads, 0, stream>>>(
-        a.in<float>(0), a.in<float>(1), Factor(a, scale), a.out<float>(0), elements);
+    value_loss_gradient_kernel<<<blocks_for(elements), kThreads, 0, stream>>>(
+        a.in<float>(0), a.in<float>(1), Factor(a, scale), a.out<float>(0), elements, loss_of);
   });
-  return plain_choice(request, "cuda:own:mean_squared_error_gradient", std::move(kernel));
+  return plain_choice(request, text("cuda:own:", request.node.op), std::move(kernel));
 }
+
+}  // namespace
+
+#define TROIKA_VALUE_LOSS(op, Loss)                                                      \
+  KernelChoice select_##op(CudaDevice& device, const KernelRequest& request) {           \
+    return choose_value_loss(device, request, Loss(request.node));                       \
+  }                                                                                      \
+  KernelChoice select_##op##_gradient(CudaDevice& device, const KernelRequest& request) { \
+    return choose_value_loss_gradient(device, request, Loss(request.node));              \
+  }
+TROIKA_VALUE_LOSS(mean_squared_error, SquaredError)
+TROIKA_VALUE_LOSS(mean_absolute_error, AbsoluteError)
+TROIKA_VALUE_LOSS(huber, HuberLoss)
+TROIKA_VALUE_LOSS(binary_cross_entropy, BinaryCrossEntropy)
+#undef TROIKA_VALUE_LOSS
 
 }  // namespace troika::cuda

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/cuda_device.h"
 #include "core/text.h"
+#include "models/layers.h"
 #include "models/zoo.h"
 #include "ops/op_def.h"
 #include "plan/compile.h"
@@ -249,9 +250,9 @@ TEST(CudaPlan, NormalisesASingleValueAChannelWithThoseOfOtherRanksAlone) {
 // Returns a model of 11 steps, in parts of 4, 4 and 3, with dropout between the layers.
 std::unique_ptr<Model> sequence_model() {
   auto model = std::make_unique<Model>("sequences");
-  const ValueId x = model->add_lstm("lstm", model->add_input("x", {11, 3}), 7, true);
-  const ValueId y = model->add_gru("gru", model->add_dropout("drop", x, 0.25), 5, false);
-  model->set_output(model->add_linear("fc", model->add_select_step("last", y, -1), 10, true));
+  const ValueId x = add_lstm(*model, "lstm", model->add_input("x", {11, 3}), 7, true);
+  const ValueId y = add_gru(*model, "gru", add_dropout(*model, "drop", x, 0.25), 5, false);
+  model->set_output(add_linear(*model, "fc", add_select_step(*model, "last", y, -1), 10, true));
   return model;
 }
 

@@ -1,4 +1,4 @@
-// cross_entropy, label_losses and mean_squared_error, and their gradients; own_loss.
+// cross_entropy, label_losses, the losses of values, and their gradients; own_loss.
 #include <algorithm>
 #include <cmath>
 
@@ -96,17 +96,41 @@ void label_losses_gradient(const Node& node, const ReferenceInputs& in, const Re
 // Returns the number of values per sample.
 double values_of(const Array& x) { return static_cast<double>(x.elements() / x.shape[0]); }
 
-void mean_squared_error(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  for (int64_t i = 0; i < in[0]->elements(); ++i) {
-    const double d = (*in[0])[i] - (*in[1])[i];
-    (*out[0])[0] += d * d / values_of(*in[0]);
-  }
+// The loss of one value, or its derivative by x.
+using ValueLoss = double (*)(double x, double t, double delta);
+
+template <ValueLoss loss_of>
+void value_loss(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const double delta = node.attributes.has("delta") ? node.attributes.real("delta") : 0;
+  for (int64_t i = 0; i < in[0]->elements(); ++i)
+    (*out[0])[0] += loss_of((*in[0])[i], (*in[1])[i], delta) / values_of(*in[0]);
 }
 
-void mean_squared_error_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+template <ValueLoss slope_of>
+void value_loss_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
+  const double delta = node.attributes.has("delta") ? node.attributes.real("delta") : 0;
   for (int64_t i = 0; i < in[0]->elements(); ++i)
-    (*out[0])[i] = scale_of(node, in) * 2 * ((*in[0])[i] - (*in[1])[i]) / values_of(*in[0]);
+    (*out[0])[i] = scale_of(node, in) * slope_of((*in[0])[i], (*in[1])[i], delta) / values_of(*in[0]);
 }
+
+double squared_error(double x, double t, double) { return (x - t) * (x - t); }
+double squared_error_slope(double x, double t, double) { return 2 * (x - t); }
+
+double absolute_error(double x, double t, double) { return std::abs(x - t); }
+double absolute_error_slope(double x, double t, double) { return x > t ? 1 : x < t ? -1 : x - t; }
+
+double huber(double x, double t, double delta) {
+  const double d = std::abs(x - t);
+  return d <= delta ? d * d / 2 : delta * (d - delta / 2);
+}
+double huber_slope(double x, double t, double delta) {
+  return std::abs(x - t) <= delta ? x - t : delta * absolute_error_slope(x, t, 0);
+}
+
+double binary_cross_entropy(double x, double t, double) {
+  return std::max(x, 0.0) - x * t + std::log1p(std::exp(-std::abs(x)));
+}
+double binary_cross_entropy_slope(double x, double t, double) { return 1 / (1 + std::exp(-x)) - t; }
 
 void own_loss(const Node&, const ReferenceInputs& in, const ReferenceOutputs& out) { out[0]->data = in[0]->data; }
 
@@ -125,9 +149,15 @@ void add_loss_references(ReferenceTable& table) {
   table["cross_entropy_gradient"] = cross_entropy_gradient;
   table["label_losses"] = label_losses;
   table["label_losses_gradient"] = label_losses_gradient;
-  table["mean_squared_error"] = mean_squared_error;
+  table["mean_squared_error"] = value_loss<squared_error>;
+  table["mean_absolute_error"] = value_loss<absolute_error>;
+  table["huber"] = value_loss<huber>;
+  table["binary_cross_entropy"] = value_loss<binary_cross_entropy>;
   table["own_loss"] = own_loss;
-  table["mean_squared_error_gradient"] = mean_squared_error_gradient;
+  table["mean_squared_error_gradient"] = value_loss_gradient<squared_error_slope>;
+  table["mean_absolute_error_gradient"] = value_loss_gradient<absolute_error_slope>;
+  table["huber_gradient"] = value_loss_gradient<huber_slope>;
+  table["binary_cross_entropy_gradient"] = value_loss_gradient<binary_cross_entropy_slope>;
 }
 
 }  // namespace troika

@@ -227,8 +227,18 @@ enum class Loss : std::int32_t {
    *  classes], one per step for [batch, steps, classes], one per pixel for [batch, classes, h,
    *  w]. */
   cross_entropy = TROIKA_LOSS_CROSS_ENTROPY,
-  /** Mean over a sample's outputs of (output - value)^2. Targets are values. */
+  /** Mean over a sample's outputs of (output - value)^2. Targets are values, as those of the
+   *  losses below. */
   mean_squared_error = TROIKA_LOSS_MEAN_SQUARED_ERROR,
+  /** Mean over a sample's outputs of |output - value|. */
+  mean_absolute_error = TROIKA_LOSS_MEAN_ABSOLUTE_ERROR,
+  /** Mean over a sample's outputs of d^2 / 2 if |d| <= delta, else delta (|d| - delta / 2), for
+   *  d = output - value and delta = huber_delta (Huber 1964). */
+  huber = TROIKA_LOSS_HUBER,
+  /** Mean over a sample's outputs of -value log(p) - (1 - value) log(1 - p), for p =
+   *  sigmoid(output): several classes may be true at once. Outputs are logits; values are
+   *  probabilities, such as 0 and 1. */
+  binary_cross_entropy = TROIKA_LOSS_BINARY_CROSS_ENTROPY,
 };
 
 /** Returns the name of an enumerator, such as "cross_entropy"; "?" for others. */
@@ -236,6 +246,9 @@ constexpr const char* to_string(Loss value) noexcept {
   switch (value) {
     case Loss::cross_entropy: return "cross_entropy";
     case Loss::mean_squared_error: return "mean_squared_error";
+    case Loss::mean_absolute_error: return "mean_absolute_error";
+    case Loss::huber: return "huber";
+    case Loss::binary_cross_entropy: return "binary_cross_entropy";
   }
   return "?";
 }

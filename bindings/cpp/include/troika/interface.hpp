@@ -10,6 +10,7 @@
 #include <troika/interface/describe.hpp>
 #include <troika/interface/device.hpp>
 #include <troika/interface/group.hpp>
+#include <troika/interface/layers.hpp>
 #include <troika/interface/model.hpp>
 #include <troika/interface/pieces.hpp>
 #include <troika/interface/plan.hpp>

@@ -138,6 +138,78 @@ class Model : public Object<troika_model> {
   Value add_select_step(const std::string& name, Value input, std::int64_t step) {
     return add(troika_model_add_select_step, name, raw(input), step);
   }
+  /**
+   * Adds a transposed 2-d convolution: [batch, C, H, W] to [batch, K, H', W'].
+   * `options.out_channels` and `options.kernel` must be set.
+   */
+  Value add_conv_transpose2d(const std::string& name, Value input, const Conv2dOptions& options) {
+    return add(troika_model_add_conv_transpose2d, name, raw(input), detail::Raw<Conv2dOptions>(options).get());
+  }
+  /**
+   * Adds a 1-d convolution: [batch, C, L] to [batch, K, L']. `options.out_channels` and
+   * `options.kernel` must be set.
+   */
+  Value add_conv1d(const std::string& name, Value input, const Conv1dOptions& options) {
+    return add(troika_model_add_conv1d, name, raw(input), detail::Raw<Conv1dOptions>(options).get());
+  }
+  /** Adds batch normalisation of [batch, C] or [batch, C, L]. */
+  Value add_batch_norm1d(const std::string& name, Value input, double eps = 1e-5, double momentum = 0.1) {
+    return add(troika_model_add_batch_norm1d, name, raw(input), eps, momentum);
+  }
+  /** Adds layer normalisation over the last `axes` axes. */
+  Value add_layer_norm(const std::string& name, Value input, std::int32_t axes, double eps = 1e-5) {
+    return add(troika_model_add_layer_norm, name, raw(input), axes, eps);
+  }
+  /** Adds normalisation of each of `groups` groups of channels. */
+  Value add_group_norm(const std::string& name, Value input, std::int64_t groups, double eps = 1e-5) {
+    return add(troika_model_add_group_norm, name, raw(input), groups, eps);
+  }
+  /** Adds root mean square normalisation over the last `axes` axes. */
+  Value add_rms_norm(const std::string& name, Value input, std::int32_t axes, double eps = 1e-5) {
+    return add(troika_model_add_rms_norm, name, raw(input), axes, eps);
+  }
+  /** Adds 1 / (1 + e^-x), element by element. */
+  Value add_sigmoid(const std::string& name, Value input) { return add(troika_model_add_sigmoid, name, raw(input)); }
+  /** Adds the hyperbolic tangent, element by element. */
+  Value add_tanh(const std::string& name, Value input) { return add(troika_model_add_tanh, name, raw(input)); }
+  /** Adds x times the sigmoid of x, element by element. */
+  Value add_silu(const std::string& name, Value input) { return add(troika_model_add_silu, name, raw(input)); }
+  /** Adds x if x > 0, else `slope` x, element by element. */
+  Value add_leaky_relu(const std::string& name, Value input, double slope = 0.01) {
+    return add(troika_model_add_leaky_relu, name, raw(input), slope);
+  }
+  /** Adds e^x over the sum of e^x along `axis`, which is not the batch. */
+  Value add_softmax(const std::string& name, Value input, std::int32_t axis = -1) {
+    return add(troika_model_add_softmax, name, raw(input), axis);
+  }
+  /** Adds the part [begin, end) along `axis`, which is not the batch. */
+  Value add_slice(const std::string& name, Value input, std::int32_t axis, std::int64_t begin, std::int64_t end) {
+    return add(troika_model_add_slice, name, raw(input), axis, begin, end);
+  }
+  /** Adds the product of two values, element by element; an axis of size 1 is repeated. */
+  Value add_product(const std::string& name, Value a, Value b) {
+    return add(troika_model_add_product, name, raw(a), raw(b));
+  }
+  /** Adds the join of values along `axis`, which is not the batch. */
+  Value add_concat(const std::string& name, Span<const Value> inputs, std::int32_t axis) {
+    std::vector<troika_value> values;
+    for (const Value input : inputs) values.push_back(raw(input));
+    return add(troika_model_add_concat, name, values.data(), detail::length(inputs), axis);
+  }
+  /** Adds another shape of a sample: [batch, dims...]. One size may be -1. */
+  Value add_reshape(const std::string& name, Value input, Span<const std::int64_t> dims) {
+    return add(troika_model_add_reshape, name, raw(input), dims.data(), detail::length(dims));
+  }
+  /** Adds the means over some axes; none: over all axes of a sample. */
+  Value add_mean(const std::string& name, Value input, Span<const std::int32_t> axes = {}, bool keep_axes = false) {
+    return add(troika_model_add_mean, name, raw(input), axes.empty() ? nullptr : axes.data(), detail::length(axes),
+               keep_axes ? 1 : 0);
+  }
+  /** Makes parameter `name` of a layer that is added later another name of parameter `of`. */
+  void share_parameter(const std::string& name, const std::string& of) {
+    detail::call(troika_model_share_parameter, detail::handle_of(*this), detail::c_text(name, "name"),
+                 detail::c_text(of, "of"));
+  }
   /** Completes the model: no layer can be added afterwards. */
   void set_output(Value value) { detail::call(troika_model_set_output, detail::handle_of(*this), raw(value)); }
 
@@ -147,6 +219,12 @@ class Model : public Object<troika_model> {
   void initialize(const std::string& pattern, Initializer initializer, double a = 0.0, std::uint64_t seed = 0) {
     detail::call(troika_model_initialize, detail::handle_of(*this), detail::c_text(pattern, "pattern"),
                  static_cast<std::int32_t>(initializer), a, seed);
+  }
+  /** Initialises a parameter of all layers of some kinds: "weight" of "linear,conv2d". */
+  void initialize_layers(const std::string& kinds, const std::string& parameter, Initializer initializer,
+                         double a = 0.0, std::uint64_t seed = 0) {
+    detail::call(troika_model_initialize_layers, detail::handle_of(*this), detail::c_text(kinds, "kinds"),
+                 detail::c_text(parameter, "parameter"), static_cast<std::int32_t>(initializer), a, seed);
   }
   /** Initialises all parameters and buffers by the model's default. */
   void initialize_default(std::uint64_t seed = 0) {

@@ -189,9 +189,21 @@ namespace Troika
         /// classes, h, w].</summary>
         CrossEntropy = 1,
 
-        /// <summary>Mean over a sample's outputs of (output - value)^2. Targets are
-        /// values.</summary>
+        /// <summary>Mean over a sample's outputs of (output - value)^2. Targets are values, as
+        /// those of the losses below.</summary>
         MeanSquaredError = 2,
+
+        /// <summary>Mean over a sample's outputs of |output - value|.</summary>
+        MeanAbsoluteError = 3,
+
+        /// <summary>Mean over a sample's outputs of d^2 / 2 if |d| &lt;= delta, else delta (|d| -
+        /// delta / 2), for d = output - value and delta = HuberDelta (Huber 1964).</summary>
+        Huber = 4,
+
+        /// <summary>Mean over a sample's outputs of -value log(p) - (1 - value) log(1 - p), for p =
+        /// sigmoid(output): several classes may be true at once. Outputs are logits; values are
+        /// probabilities, such as 0 and 1.</summary>
+        BinaryCrossEntropy = 5,
     }
 
     /// <summary>How the losses of a batch's labels (or samples, if each has one) become one

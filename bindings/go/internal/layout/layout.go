@@ -87,6 +87,20 @@ func Structs() []Struct {
 		}})
 	}
 	{
+		var s C.troika_conv1d_options
+		C.troika_conv1d_options_init(&s, C.sizeof_troika_conv1d_options)
+		structs = append(structs, Struct{"troika_conv1d_options", unsafe.Sizeof(s), uintptr(s.struct_size), []Field{
+			{"struct_size", unsafe.Offsetof(s.struct_size), unsafe.Sizeof(s.struct_size)},
+			{"no_bias", unsafe.Offsetof(s.no_bias), unsafe.Sizeof(s.no_bias)},
+			{"out_channels", unsafe.Offsetof(s.out_channels), unsafe.Sizeof(s.out_channels)},
+			{"kernel", unsafe.Offsetof(s.kernel), unsafe.Sizeof(s.kernel)},
+			{"stride", unsafe.Offsetof(s.stride), unsafe.Sizeof(s.stride)},
+			{"padding", unsafe.Offsetof(s.padding), unsafe.Sizeof(s.padding)},
+			{"dilation", unsafe.Offsetof(s.dilation), unsafe.Sizeof(s.dilation)},
+			{"groups", unsafe.Offsetof(s.groups), unsafe.Sizeof(s.groups)},
+		}})
+	}
+	{
 		var s C.troika_conv2d_options
 		C.troika_conv2d_options_init(&s, C.sizeof_troika_conv2d_options)
 		structs = append(structs, Struct{"troika_conv2d_options", unsafe.Sizeof(s), uintptr(s.struct_size), []Field{
@@ -98,6 +112,7 @@ func Structs() []Struct {
 			{"padding", unsafe.Offsetof(s.padding), unsafe.Sizeof(s.padding)},
 			{"dilation", unsafe.Offsetof(s.dilation), unsafe.Sizeof(s.dilation)},
 			{"groups", unsafe.Offsetof(s.groups), unsafe.Sizeof(s.groups)},
+			{"output_padding", unsafe.Offsetof(s.output_padding), unsafe.Sizeof(s.output_padding)},
 		}})
 	}
 	{
@@ -217,6 +232,10 @@ func Structs() []Struct {
 			{"struct_size", unsafe.Offsetof(s.struct_size), unsafe.Sizeof(s.struct_size)},
 			{"allow_partial", unsafe.Offsetof(s.allow_partial), unsafe.Sizeof(s.allow_partial)},
 			{"strip_prefix", unsafe.Offsetof(s.strip_prefix), unsafe.Sizeof(s.strip_prefix)},
+			{"skip_mismatching", unsafe.Offsetof(s.skip_mismatching), unsafe.Sizeof(s.skip_mismatching)},
+			{"reserved", unsafe.Offsetof(s.reserved), unsafe.Sizeof(s.reserved)},
+			{"skip", unsafe.Offsetof(s.skip), unsafe.Sizeof(s.skip)},
+			{"name_map", unsafe.Offsetof(s.name_map), unsafe.Sizeof(s.name_map)},
 		}})
 	}
 	{
@@ -228,7 +247,7 @@ func Structs() []Struct {
 			{"missing", unsafe.Offsetof(s.missing), unsafe.Sizeof(s.missing)},
 			{"unexpected", unsafe.Offsetof(s.unexpected), unsafe.Sizeof(s.unexpected)},
 			{"mismatching", unsafe.Offsetof(s.mismatching), unsafe.Sizeof(s.mismatching)},
-			{"reserved", unsafe.Offsetof(s.reserved), unsafe.Sizeof(s.reserved)},
+			{"kept", unsafe.Offsetof(s.kept), unsafe.Sizeof(s.kept)},
 			{"names", unsafe.Offsetof(s.names), unsafe.Sizeof(s.names)},
 		}})
 	}
@@ -425,6 +444,7 @@ func Structs() []Struct {
 			{"skip_not_finite", unsafe.Offsetof(s.skip_not_finite), unsafe.Sizeof(s.skip_not_finite)},
 			{"late_updates", unsafe.Offsetof(s.late_updates), unsafe.Sizeof(s.late_updates)},
 			{"group", unsafe.Offsetof(s.group), unsafe.Sizeof(s.group)},
+			{"huber_delta", unsafe.Offsetof(s.huber_delta), unsafe.Sizeof(s.huber_delta)},
 		}})
 	}
 	{

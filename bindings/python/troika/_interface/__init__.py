@@ -13,6 +13,7 @@ from troika._interface import gradients
 from troika._interface import group
 from troika._interface import trainer_options
 from troika._interface import data
+from troika._interface import layers
 from troika._interface import model
 from troika._interface import operations
 from troika._interface import trainer
@@ -30,6 +31,7 @@ from troika._interface.gradients import *  # pylint: disable=wildcard-import
 from troika._interface.group import *  # pylint: disable=wildcard-import
 from troika._interface.trainer_options import *  # pylint: disable=wildcard-import
 from troika._interface.data import *  # pylint: disable=wildcard-import
+from troika._interface.layers import *  # pylint: disable=wildcard-import
 from troika._interface.model import *  # pylint: disable=wildcard-import
 from troika._interface.operations import *  # pylint: disable=wildcard-import
 from troika._interface.trainer import *  # pylint: disable=wildcard-import
@@ -49,6 +51,7 @@ MEANINGS = {
     **group.MEANINGS,
     **trainer_options.MEANINGS,
     **data.MEANINGS,
+    **layers.MEANINGS,
     **model.MEANINGS,
     **operations.MEANINGS,
     **trainer.MEANINGS,
@@ -69,6 +72,7 @@ RESULTS = {
     **group.RESULTS,
     **trainer_options.RESULTS,
     **data.RESULTS,
+    **layers.RESULTS,
     **model.RESULTS,
     **operations.RESULTS,
     **trainer.RESULTS,
@@ -89,6 +93,7 @@ FUNCTIONS = {
     **group.FUNCTIONS,
     **trainer_options.FUNCTIONS,
     **data.FUNCTIONS,
+    **layers.FUNCTIONS,
     **model.FUNCTIONS,
     **operations.FUNCTIONS,
     **trainer.FUNCTIONS,

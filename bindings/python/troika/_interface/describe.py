@@ -10,7 +10,7 @@ import ctypes
 import typing
 
 from troika._interface.device import troika_device
-from troika._interface.model import troika_model
+from troika._interface.layers import troika_model
 from troika._interface.status import troika_error
 from troika._interface.tensor import Dtype
 from troika._interface.trainer import troika_trainer

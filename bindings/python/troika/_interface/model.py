@@ -12,6 +12,7 @@ import typing
 
 from troika._interface.context import troika_context
 from troika._interface.device import troika_device
+from troika._interface.layers import troika_model
 from troika._interface.status import troika_error
 from troika._interface.tensor import Dtype, troika_tensor
 
@@ -37,29 +38,6 @@ class Initializer(enum.IntEnum):
     XAVIER_UNIFORM = 7
 
 
-class troika_model(ctypes.c_void_p):
-    """A network of named layers. Counted. A model and the trainers that it is attached to share
-    parameters.
-    """
-
-
-class troika_conv2d_options(ctypes.Structure):
-    """Options of a 2-d convolution. Begin with TROIKA_CONV2D_OPTIONS_INIT. Arrays are {height,
-    width}.
-    """
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("no_bias", ctypes.c_int32),
-        ("out_channels", ctypes.c_int64),
-        ("kernel", ctypes.c_int64 * 2),
-        ("stride", ctypes.c_int64 * 2),
-        ("padding", ctypes.c_int64 * 2),
-        ("dilation", ctypes.c_int64 * 2),
-        ("groups", ctypes.c_int64),
-    ]
-
-
 class troika_load_options(ctypes.Structure):
     """Options of troika_model_load. Begin with TROIKA_LOAD_OPTIONS_INIT."""
 
@@ -67,6 +45,10 @@ class troika_load_options(ctypes.Structure):
         ("struct_size", ctypes.c_uint32),
         ("allow_partial", ctypes.c_int32),
         ("strip_prefix", ctypes.c_char_p),
+        ("skip_mismatching", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
+        ("skip", ctypes.c_char_p),
+        ("name_map", ctypes.c_char_p),
     ]
 
 
@@ -79,7 +61,7 @@ class troika_load_report(ctypes.Structure):
         ("missing", ctypes.c_int32),
         ("unexpected", ctypes.c_int32),
         ("mismatching", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("kept", ctypes.c_int32),
         ("names", ctypes.c_char * 4096),
     ]
 
@@ -116,49 +98,25 @@ class troika_parameter_info(ctypes.Structure):
     ]
 
 
-class troika_pool2d_options(ctypes.Structure):
-    """Options of max and average pooling. Begin with TROIKA_POOL2D_OPTIONS_INIT. Arrays are
-    {height, width}.
-    """
-
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32),
-        ("exclude_padding", ctypes.c_int32),
-        ("kernel", ctypes.c_int64 * 2),
-        ("stride", ctypes.c_int64 * 2),
-        ("padding", ctypes.c_int64 * 2),
-    ]
-
-
-class Conv2dOptions(typing.TypedDict, total=False):
-    """Options of a 2-d convolution. Begin with TROIKA_CONV2D_OPTIONS_INIT. Arrays are {height,
-    width}.
-    """
-
-    # 1: without a bias; 0 (default): with.
-    no_bias: bool
-    # Must be set.
-    out_channels: int
-    # Must be set.
-    kernel: tuple[int, int] | int
-    # Default 1.
-    stride: tuple[int, int] | int
-    # Zeros added on each side; default 0.
-    padding: tuple[int, int] | int
-    # Default 1.
-    dilation: tuple[int, int] | int
-    # Default 1; divides both channel counts.
-    groups: int
-
-
 class LoadOptions(typing.TypedDict, total=False):
     """Options of troika_model_load. Begin with TROIKA_LOAD_OPTIONS_INIT."""
 
-    # 0 (default): names that differ are MISMATCH. 1: loads the names that are in both. Shapes and
-    # dtypes must always agree.
+    # 0 (default): names that differ are MISMATCH. 1: loads the names that are in both.
     allow_partial: bool
     # Removed from the beginning of every name in the file, such as "module."; NULL: none.
     strip_prefix: str
+    # 0 (default): shapes or dtypes that differ are MISMATCH. 1: such parameters keep their values,
+    # and the report names them: for a last layer of another number of classes.
+    skip_mismatching: bool
+    # Patterns of names in the model, separated by commas, such as "fc.*": parameters and buffers
+    # that keep their values, whatever the file has. NULL: none.
+    skip: str
+    # The model's names for those of the file, after strip_prefix: rules "name in file=name in
+    # model", separated by commas. The first rule that fits a whole name applies; * is any run of
+    # characters, the same on both sides: "encoder.*=backbone.*". Also the name of a table: "d2l"
+    # for the ResNet-18 of Dive into Deep Learning, "torchvision" for torchvision's models, also
+    # within a module. NULL: the file has the model's names.
+    name_map: str
 
 
 class LoadReport(typing.NamedTuple):
@@ -172,6 +130,8 @@ class LoadReport(typing.NamedTuple):
     unexpected: int
     # In both, with another shape or dtype.
     mismatching: int
+    # In the model, and not loaded because of skip.
+    kept: int
     # The first missing, unexpected and mismatching names, in whole lines, one line per name:
     # "missing fc.bias", "unexpected x", "mismatching x: file F32 [9], model F32 [5]". If not all
     # fit, the last line is "... and N more".
@@ -213,41 +173,21 @@ class ParameterInfo(typing.NamedTuple):
     name: str
 
 
-class Pool2dOptions(typing.TypedDict, total=False):
-    """Options of max and average pooling. Begin with TROIKA_POOL2D_OPTIONS_INIT. Arrays are
-    {height, width}.
-    """
-
-    # Average pooling: 1 leaves the padding out of the mean. 0 (default, as in PyTorch): it counts.
-    exclude_padding: bool
-    # Must be set.
-    kernel: tuple[int, int] | int
-    # Unset: the kernel.
-    stride: tuple[int, int] | int
-    # At most half the kernel; default 0.
-    padding: tuple[int, int] | int
-
-
 # By struct and field: the kind of a field (bindings/generator/interface.py), and what it refers to.
 MEANINGS: dict[type, dict[str, tuple[str, typing.Any]]] = {
-    troika_conv2d_options: {
-        "no_bias": ("flag", None),
-        "out_channels": ("number", None),
-        "kernel": ("numbers", 2),
-        "stride": ("numbers", 2),
-        "padding": ("numbers", 2),
-        "dilation": ("numbers", 2),
-        "groups": ("number", None),
-    },
     troika_load_options: {
         "allow_partial": ("flag", None),
         "strip_prefix": ("text", None),
+        "skip_mismatching": ("flag", None),
+        "skip": ("text", None),
+        "name_map": ("text", None),
     },
     troika_load_report: {
         "loaded": ("number", None),
         "missing": ("number", None),
         "unexpected": ("number", None),
         "mismatching": ("number", None),
+        "kept": ("number", None),
         "names": ("buffer", None),
     },
     troika_model_options: {
@@ -265,12 +205,6 @@ MEANINGS: dict[type, dict[str, tuple[str, typing.Any]]] = {
         "dims": ("part", 'rank'),
         "name": ("buffer", None),
     },
-    troika_pool2d_options: {
-        "exclude_padding": ("flag", None),
-        "kernel": ("numbers", 2),
-        "stride": ("numbers", 2),
-        "padding": ("numbers", 2),
-    },
 }
 
 # The named tuple of each struct that the library fills.
@@ -282,28 +216,8 @@ RESULTS: dict[type, type] = {
 
 # The type of the result, and of each parameter.
 FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
-    "troika_model_add_input": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_typed_input": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_embedding": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_conv2d_options_init": (None, [ctypes.POINTER(troika_conv2d_options), ctypes.c_uint32]),
-    "troika_model_add_conv2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(troika_conv2d_options), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_linear": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_linear_per_position": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_batch_norm2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_double, ctypes.c_double, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_relu": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_gelu": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_pool2d_options_init": (None, [ctypes.POINTER(troika_pool2d_options), ctypes.c_uint32]),
-    "troika_model_add_max_pool2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(troika_pool2d_options), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_avg_pool2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(troika_pool2d_options), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_adaptive_avg_pool2d": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_flatten": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_sum": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_dropout": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_double, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_lstm": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_gru": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_add_select_step": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),
-    "troika_model_set_output": (ctypes.c_int32, [troika_model, ctypes.c_int64, ctypes.POINTER(troika_error)]),
     "troika_model_initialize": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_int32, ctypes.c_double, ctypes.c_uint64, ctypes.POINTER(troika_error)]),
+    "troika_model_initialize_layers": (ctypes.c_int32, [troika_model, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_int32, ctypes.c_double, ctypes.c_uint64, ctypes.POINTER(troika_error)]),
     "troika_model_initialize_default": (ctypes.c_int32, [troika_model, ctypes.c_uint64, ctypes.POINTER(troika_error)]),
     "troika_parameter_info_init": (None, [ctypes.POINTER(troika_parameter_info), ctypes.c_uint32]),
     "troika_model_count_parameters": (ctypes.c_int32, [troika_model, ctypes.POINTER(ctypes.c_int32), ctypes.POINTER(ctypes.c_int64), ctypes.POINTER(troika_error)]),

@@ -12,7 +12,7 @@ import typing
 
 from troika._interface.context import troika_context
 from troika._interface.device import troika_device
-from troika._interface.model import troika_conv2d_options, troika_pool2d_options
+from troika._interface.layers import troika_conv2d_options, troika_pool2d_options
 from troika._interface.status import troika_error
 from troika._interface.tensor import troika_tensor
 

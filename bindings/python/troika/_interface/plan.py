@@ -10,7 +10,7 @@ import ctypes
 import typing
 
 from troika._interface.device import DeviceKind
-from troika._interface.model import troika_model
+from troika._interface.layers import troika_model
 from troika._interface.status import troika_error
 from troika._interface.trainer_options import Compression, LayerSchedule, Loss, Mesh, Precision, TrainerOptions, troika_mesh, troika_trainer_options
 

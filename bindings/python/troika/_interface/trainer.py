@@ -12,7 +12,7 @@ import typing
 from troika._interface.data import troika_batch, troika_loader, troika_loader_position
 from troika._interface.device import troika_device
 from troika._interface.export import troika_destroy_function
-from troika._interface.model import troika_model
+from troika._interface.layers import troika_model
 from troika._interface.status import Status, troika_error
 from troika._interface.tensor import troika_tensor
 from troika._interface.trainer_options import troika_trainer_options

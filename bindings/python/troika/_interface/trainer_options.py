@@ -22,8 +22,18 @@ class Loss(enum.IntEnum):
     # -log softmax(output)[label]. Targets are labels: one per sample for outputs [batch, classes],
     # one per step for [batch, steps, classes], one per pixel for [batch, classes, h, w].
     CROSS_ENTROPY = 1
-    # Mean over a sample's outputs of (output - value)^2. Targets are values.
+    # Mean over a sample's outputs of (output - value)^2. Targets are values, as those of the losses
+    # below.
     MEAN_SQUARED_ERROR = 2
+    # Mean over a sample's outputs of |output - value|.
+    MEAN_ABSOLUTE_ERROR = 3
+    # Mean over a sample's outputs of d^2 / 2 if |d| <= delta, else delta (|d| - delta / 2), for d =
+    # output - value and delta = huber_delta (Huber 1964).
+    HUBER = 4
+    # Mean over a sample's outputs of -value log(p) - (1 - value) log(1 - p), for p =
+    # sigmoid(output): several classes may be true at once. Outputs are logits; values are
+    # probabilities, such as 0 and 1.
+    BINARY_CROSS_ENTROPY = 5
 
 
 class Reduction(enum.IntEnum):
@@ -266,6 +276,7 @@ class troika_trainer_options(ctypes.Structure):
         ("skip_not_finite", ctypes.c_int32),
         ("late_updates", ctypes.c_int32),
         ("group", troika_group),
+        ("huber_delta", ctypes.c_double),
     ]
 
 
@@ -475,6 +486,8 @@ class TrainerOptions(typing.TypedDict, total=False):
     # is requested in one process, the call returns STOPPED in all. NULL (default): this process
     # alone.
     group: Group
+    # TROIKA_LOSS_HUBER: above 0; default 1.
+    huber_delta: float
 
 
 # By struct and field: the kind of a field (bindings/generator/interface.py), and what it refers to.
@@ -555,6 +568,7 @@ MEANINGS: dict[type, dict[str, tuple[str, typing.Any]]] = {
         "skip_not_finite": ("flag", None),
         "late_updates": ("flag", None),
         "group": ("handle", None),
+        "huber_delta": ("number", None),
     },
 }
 

@@ -20,43 +20,6 @@ pub const TROIKA_INIT_XAVIER_NORMAL: i32 = 6;
 /// Uniform, bound sqrt(6 / (`fan_in` + `fan_out`)).
 pub const TROIKA_INIT_XAVIER_UNIFORM: i32 = 7;
 
-/// The output of a layer. Other models refuse the value. 0 is no value.
-pub type troika_value = i64;
-
-/// The object that [`troika_model`] points to.
-#[repr(C)]
-#[derive(Debug)]
-pub struct troika_model_s {
-    _private: [u8; 0],
-}
-
-/// A network of named layers. Counted. A model and the trainers that it is attached to share
-/// parameters.
-pub type troika_model = *mut troika_model_s;
-
-/// Options of a 2-d convolution. Begin with `TROIKA_CONV2D_OPTIONS_INIT`. Arrays are {height,
-/// width}.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct troika_conv2d_options {
-    /// sizeof([`troika_conv2d_options`](crate::troika_conv2d_options)).
-    pub struct_size: u32,
-    /// 1: without a bias; 0 (default): with.
-    pub no_bias: i32,
-    /// Must be set.
-    pub out_channels: i64,
-    /// Must be set.
-    pub kernel: [i64; 2],
-    /// Default 1.
-    pub stride: [i64; 2],
-    /// Zeros added on each side; default 0.
-    pub padding: [i64; 2],
-    /// Default 1.
-    pub dilation: [i64; 2],
-    /// Default 1; divides both channel counts.
-    pub groups: i64,
-}
-
 /// Options of [`troika_model_load`](crate::troika_model_load). Begin with
 /// `TROIKA_LOAD_OPTIONS_INIT`.
 #[repr(C)]
@@ -64,11 +27,24 @@ pub struct troika_conv2d_options {
 pub struct troika_load_options {
     /// sizeof([`troika_load_options`](crate::troika_load_options)).
     pub struct_size: u32,
-    /// 0 (default): names that differ are MISMATCH. 1: loads the names that are in both. Shapes and
-    /// dtypes must always agree.
+    /// 0 (default): names that differ are MISMATCH. 1: loads the names that are in both.
     pub allow_partial: i32,
     /// Removed from the beginning of every name in the file, such as "module."; NULL: none.
     pub strip_prefix: *const c_char,
+    /// 0 (default): shapes or dtypes that differ are MISMATCH. 1: such parameters keep their
+    /// values, and the report names them: for a last layer of another number of classes.
+    pub skip_mismatching: i32,
+    /// 0.
+    pub reserved: i32,
+    /// Patterns of names in the model, separated by commas, such as "fc.\*": parameters and buffers
+    /// that keep their values, whatever the file has. NULL: none.
+    pub skip: *const c_char,
+    /// The model's names for those of the file, after `strip_prefix`: rules "name in file=name in
+    /// model", separated by commas. The first rule that fits a whole name applies; \* is any run of
+    /// characters, the same on both sides: "encoder.\*=backbone.\*". Also the name of a table:
+    /// "d2l" for the ResNet-18 of Dive into Deep Learning, "torchvision" for torchvision's models,
+    /// also within a module. NULL: the file has the model's names.
+    pub name_map: *const c_char,
 }
 
 /// Report on loading. Filled by [`troika_model_load`](crate::troika_model_load).
@@ -85,8 +61,8 @@ pub struct troika_load_report {
     pub unexpected: i32,
     /// In both, with another shape or dtype.
     pub mismatching: i32,
-    /// 0.
-    pub reserved: i32,
+    /// In the model, and not loaded because of skip.
+    pub kept: i32,
     /// The first missing, unexpected and mismatching names, in whole lines, one line per name:
     /// "missing fc.bias", "unexpected x", "mismatching x: file F32 \[9\], model F32 \[5\]". If not
     /// all fit, the last line is "... and N more".
@@ -141,317 +117,7 @@ pub struct troika_parameter_info {
     pub name: [c_char; 256],
 }
 
-/// Options of max and average pooling. Begin with `TROIKA_POOL2D_OPTIONS_INIT`. Arrays are {height,
-/// width}.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct troika_pool2d_options {
-    /// sizeof([`troika_pool2d_options`](crate::troika_pool2d_options)).
-    pub struct_size: u32,
-    /// Average pooling: 1 leaves the padding out of the mean. 0 (default, as in PyTorch): it
-    /// counts.
-    pub exclude_padding: i32,
-    /// Must be set.
-    pub kernel: [i64; 2],
-    /// Unset: the kernel.
-    pub stride: [i64; 2],
-    /// At most half the kernel; default 0.
-    pub padding: [i64; 2],
-}
-
 extern "C" {
-    /// Adds the input: f32 \[batch, dims...\]. dims has rank sizes of at least 1, without the
-    /// batch. A model has one input.
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT for a second input.
-    pub fn troika_model_add_input(
-        model: troika_model,
-        name: *const c_char,
-        dims: *const i64,
-        rank: i32,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds the input as [`troika_model_add_input`](crate::troika_model_add_input) does, of type
-    /// dtype: [`TROIKA_DTYPE_F32`](crate::TROIKA_DTYPE_F32), or
-    /// [`TROIKA_DTYPE_I32`](crate::TROIKA_DTYPE_I32) for tokens. An embedding reads tokens; they
-    /// are never rounded.
-    ///
-    /// Errors and threads: those of [`troika_model_add_input`](crate::troika_model_add_input);
-    /// INVALID_ARGUMENT for another dtype.
-    pub fn troika_model_add_typed_input(
-        model: troika_model,
-        name: *const c_char,
-        dtype: i32,
-        dims: *const i64,
-        rank: i32,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds an embedding: tokens i32 \[batch, ...\] to \[batch, ..., features\]. The output of a
-    /// token is its row of the weight. A batch with a token outside 0 to words - 1 is refused. The
-    /// gradient of a row is the sum over the row's tokens, in their order, so it has the same bits
-    /// on any device.
-    ///
-    /// Parameters: weight \[words, features\]; its default initialisation is normal with standard
-    /// deviation 1, as in PyTorch.
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT if the input is not i32, or if
-    /// words or features is below 1.
-    pub fn troika_model_add_embedding(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        words: i64,
-        features: i64,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Fills options as `TROIKA_CONV2D_OPTIONS_INIT` does. Any thread.
-    pub fn troika_conv2d_options_init(options: *mut troika_conv2d_options, struct_size: u32);
-
-    /// Adds a 2-d convolution, computed as a cross-correlation, as is usual for neural networks:
-    /// \[batch, C, H, W\] to \[batch, K, H', W'\]. H' = (H + 2 padding - dilation (kernel - 1) - 1)
-    /// / stride + 1, rounded down.
-    ///
-    /// Parameters: weight \[K, C / groups, `kernel_h`, `kernel_w`\], bias \[K\].
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the window
-    /// that is too large.
-    pub fn troika_model_add_conv2d(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        options: *const troika_conv2d_options,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds a linear layer: \[batch, in\] to \[batch, `out_features`\], y = x W^T + b. bias is 1
-    /// with a bias, 0 without; [`TROIKA_UNSET`](crate::TROIKA_UNSET) is 1.
-    ///
-    /// Parameters: weight \[out, in\], bias \[out\].
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT for `out_features` below 1 and for
-    /// another bias.
-    pub fn troika_model_add_linear(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        out_features: i64,
-        bias: i32,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds a linear layer that is applied to each step of a sequence: \[batch, steps, in\] to
-    /// \[batch, steps, `out_features`\]. Parameters, errors and threads: those of
-    /// [`troika_model_add_linear`](crate::troika_model_add_linear); INVALID_ARGUMENT for an input
-    /// that is not a sequence.
-    pub fn troika_model_add_linear_per_position(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        out_features: i64,
-        bias: i32,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds batch normalisation of \[batch, C, H, W\], over \[batch, H, W\] of each channel (Ioffe
-    /// and Szegedy 2015). Each device normalises its own samples, unless a trainer's
-    /// `sync_batch_norm` is 1. PyTorch's defaults are eps 1e-5 and momentum 0.1.
-    ///
-    /// Parameters: weight \[C\] and bias \[C\]. Buffers: `running_mean` \[C\], `running_var` \[C\]
-    /// (unbiased), `num_batches_tracked`. A step sets running = (1 - momentum) running + momentum
-    /// batch.
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT for eps not above 0 and for
-    /// momentum outside \[0, 1\].
-    pub fn troika_model_add_batch_norm2d(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        eps: f64,
-        momentum: f64,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds max(x, 0), element by element. Any shape. Errors and threads: those of all layers.
-    pub fn troika_model_add_relu(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds GELU (Hendrycks and Gimpel 2016) without approximation, element by element: x Phi(x),
-    /// with the distribution function Phi of the standard normal distribution. Any shape. -infinity
-    /// becomes 0, and NaN stays NaN. Otherwise as torch.nn.GELU.
-    ///
-    /// Errors and threads: those of all layers.
-    pub fn troika_model_add_gelu(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Fills options as `TROIKA_POOL2D_OPTIONS_INIT` does. Any thread.
-    pub fn troika_pool2d_options_init(options: *mut troika_pool2d_options, struct_size: u32);
-
-    /// Adds max pooling over windows: \[batch, C, H, W\] to \[batch, C, H', W'\]. H' = (H + 2
-    /// padding - kernel) / stride + 1, rounded down.
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the window
-    /// that is too large.
-    pub fn troika_model_add_max_pool2d(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        options: *const troika_pool2d_options,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds average pooling over windows: \[batch, C, H, W\] to \[batch, C, H', W'\], with the
-    /// sizes of [`troika_model_add_max_pool2d`](crate::troika_model_add_max_pool2d). Errors and
-    /// threads: those of [`troika_model_add_max_pool2d`](crate::troika_model_add_max_pool2d).
-    pub fn troika_model_add_avg_pool2d(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        options: *const troika_pool2d_options,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds adaptive average pooling: \[batch, C, H, W\] to \[batch, C, `out_height`,
-    /// `out_width`\], with PyTorch's windows. Errors and threads: those of all layers;
-    /// INVALID_ARGUMENT for an output size below 1.
-    pub fn troika_model_add_adaptive_avg_pool2d(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        out_height: i64,
-        out_width: i64,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds a flattening of all axes except the batch: \[batch, a, b, ...\] to \[batch, a \* b \*
-    /// ...\]. Errors and threads: those of all layers.
-    pub fn troika_model_add_flatten(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds the sum of two values of one shape (op add): the residual connection. Errors and
-    /// threads: those of all layers.
-    pub fn troika_model_add_sum(
-        model: troika_model,
-        name: *const c_char,
-        a: troika_value,
-        b: troika_value,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds dropout. In training each element becomes zero with probability in \[0, 1), and is
-    /// divided by 1 - probability otherwise; in evaluation nothing changes. The mask is a function
-    /// of (seed, step, layer, sample), so it does not depend on the number of devices. Any shape.
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT for another probability.
-    pub fn troika_model_add_dropout(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        probability: f64,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds a long short-term memory (Hochreiter and Schmidhuber 1997, as PyTorch's nn.LSTM
-    /// computes it) of one layer and one direction: \[batch, steps, features\] to \[batch, steps,
-    /// hidden\]. The first states are zero. For each step x of a sequence, with \* element by
-    /// element:
-    ///
-    /// bias is 1 with biases, 0 without; [`TROIKA_UNSET`](crate::TROIKA_UNSET) is 1. Deeper nets
-    /// are layers on top of each other. A classifier reads one step
-    /// ([`troika_model_add_select_step`](crate::troika_model_add_select_step)). Long sequences are
-    /// cut in time into about sqrt(steps) parts; recompute keeps the states between parts. The
-    /// layer computes in f32 with any precision, except that on GPUs
-    /// [`TROIKA_PRECISION_TF32`](crate::TROIKA_PRECISION_TF32) makes its products TF32.
-    ///
-    /// Parameters, with gates in the order i, f, g, o: `weight_ih_l0` \[4 hidden, features\],
-    /// `weight_hh_l0` \[4 hidden, hidden\], `bias_ih_l0` and `bias_hh_l0` \[4 hidden\]. The names
-    /// are PyTorch's, so its weights load.
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not a
-    /// sequence, for hidden below 1 and for another bias.
-    pub fn troika_model_add_lstm(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        hidden: i64,
-        bias: i32,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds a gated recurrent unit (Cho et al. 2014, as PyTorch's nn.GRU computes it) of one layer
-    /// and one direction: \[batch, steps, features\] to \[batch, steps, hidden\]. The first state
-    /// is zero. For each step x of a sequence, with \* element by element:
-    ///
-    /// Parameters, with gates in the order r, z, n: `weight_ih_l0` \[3 hidden, features\],
-    /// `weight_hh_l0` \[3 hidden, hidden\], `bias_ih_l0` and `bias_hh_l0` \[3 hidden\].
-    ///
-    /// Everything else, errors and threads: as
-    /// [`troika_model_add_lstm`](crate::troika_model_add_lstm).
-    pub fn troika_model_add_gru(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        hidden: i64,
-        bias: i32,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Adds the choice of one step: \[batch, steps, features\] to \[batch, features\]. step 0 is
-    /// the first step. Steps below 0 count from the end: -1 is the last.
-    ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not a
-    /// sequence, and for a step that it does not have.
-    pub fn troika_model_add_select_step(
-        model: troika_model,
-        name: *const c_char,
-        input: troika_value,
-        step: i64,
-        out_value: *mut troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
-    /// Completes the model: value, of any shape \[batch, ...\], is its output. No layer can be
-    /// added afterwards.
-    ///
-    /// Errors: INVALID_ARGUMENT (a value that is not this model's, or is its input; a model that is
-    /// complete), OUT_OF_MEMORY, BUSY.
-    pub fn troika_model_set_output(
-        model: troika_model,
-        value: troika_value,
-        error: *mut troika_error,
-    ) -> troika_status;
-
     /// Initialises every parameter whose name matches pattern (\* any run of characters, ? any one;
     /// NULL: all). Initialisers that use fans leave out parameters with one axis, such as biases
     /// and BatchNorm's; those of them without a value take the model's default. The values depend
@@ -464,6 +130,24 @@ extern "C" {
     pub fn troika_model_initialize(
         model: troika_model,
         pattern: *const c_char,
+        initializer: i32,
+        a: f64,
+        seed: u64,
+        error: *mut troika_error,
+    ) -> troika_status;
+
+    /// Initialises the parameters parameter of the layers of some kinds: those of
+    /// [`troika_model_describe_layer`](crate::troika_model_describe_layer), separated by commas.
+    /// "linear,conv2d" and "weight" are the weights of all linear layers and convolutions, and not
+    /// those of BatchNorm. parameter may be a pattern. Values as those of
+    /// [`troika_model_initialize`](crate::troika_model_initialize).
+    ///
+    /// Errors: those of [`troika_model_initialize`](crate::troika_model_initialize); NOT_FOUND also
+    /// for a kind that no layer has.
+    pub fn troika_model_initialize_layers(
+        model: troika_model,
+        kinds: *const c_char,
+        parameter: *const c_char,
         initializer: i32,
         a: f64,
         seed: u64,
@@ -686,8 +370,9 @@ extern "C" {
     ///
     /// - NOT_FOUND (no such file), IO.
     /// - CORRUPT: its format, or the checksum of its data.
-    /// - MISMATCH: names, shapes or dtypes; also if nothing at all can be loaded.
-    /// - INVALID_ARGUMENT (an option), OUT_OF_MEMORY.
+    /// - MISMATCH: names, shapes or dtypes; two names that the map makes one; also if nothing at
+    ///   all can be loaded.
+    /// - INVALID_ARGUMENT (an option; a pattern of skip that matches nothing), OUT_OF_MEMORY.
     /// - BUSY: also while the model's trainer is in a call.
     ///
     /// One thread per model at a time.

@@ -8,8 +8,18 @@ use std::os::raw::c_char;
 /// classes\], one per step for \[batch, steps, classes\], one per pixel for \[batch, classes, h,
 /// w\].
 pub const TROIKA_LOSS_CROSS_ENTROPY: i32 = 1;
-/// Mean over a sample's outputs of (output - value)^2. Targets are values.
+/// Mean over a sample's outputs of (output - value)^2. Targets are values, as those of the losses
+/// below.
 pub const TROIKA_LOSS_MEAN_SQUARED_ERROR: i32 = 2;
+/// Mean over a sample's outputs of |output - value|.
+pub const TROIKA_LOSS_MEAN_ABSOLUTE_ERROR: i32 = 3;
+/// Mean over a sample's outputs of d^2 / 2 if |d| \<= delta, else delta (|d| - delta / 2), for d =
+/// output - value and delta = `huber_delta` (Huber 1964).
+pub const TROIKA_LOSS_HUBER: i32 = 4;
+/// Mean over a sample's outputs of -value log(p) - (1 - value) log(1 - p), for p = sigmoid(output):
+/// several classes may be true at once. Outputs are logits; values are probabilities, such as 0 and
+/// 1.
+pub const TROIKA_LOSS_BINARY_CROSS_ENTROPY: i32 = 5;
 
 // How the losses of a batch's labels (or samples, if each has one) become one number.
 /// The mean over the whole batch, whatever the number of devices. Ignored labels do not count.
@@ -358,6 +368,8 @@ pub struct troika_trainer_options {
     /// If a stop is requested in one process, the call returns STOPPED in all. NULL (default): this
     /// process alone.
     pub group: troika_group,
+    /// [`TROIKA_LOSS_HUBER`](crate::TROIKA_LOSS_HUBER): above 0; default 1.
+    pub huber_delta: f64,
 }
 
 extern "C" {

@@ -72,8 +72,21 @@ fn layout_of_troika_context_options() {
 }
 
 #[test]
+fn layout_of_troika_conv1d_options() {
+    assert_eq!(size_of::<troika_conv1d_options>(), 56);
+    assert_eq!(offset!(troika_conv1d_options, struct_size), 0);
+    assert_eq!(offset!(troika_conv1d_options, no_bias), 4);
+    assert_eq!(offset!(troika_conv1d_options, out_channels), 8);
+    assert_eq!(offset!(troika_conv1d_options, kernel), 16);
+    assert_eq!(offset!(troika_conv1d_options, stride), 24);
+    assert_eq!(offset!(troika_conv1d_options, padding), 32);
+    assert_eq!(offset!(troika_conv1d_options, dilation), 40);
+    assert_eq!(offset!(troika_conv1d_options, groups), 48);
+}
+
+#[test]
 fn layout_of_troika_conv2d_options() {
-    assert_eq!(size_of::<troika_conv2d_options>(), 88);
+    assert_eq!(size_of::<troika_conv2d_options>(), 104);
     assert_eq!(offset!(troika_conv2d_options, struct_size), 0);
     assert_eq!(offset!(troika_conv2d_options, no_bias), 4);
     assert_eq!(offset!(troika_conv2d_options, out_channels), 8);
@@ -82,6 +95,7 @@ fn layout_of_troika_conv2d_options() {
     assert_eq!(offset!(troika_conv2d_options, padding), 48);
     assert_eq!(offset!(troika_conv2d_options, dilation), 64);
     assert_eq!(offset!(troika_conv2d_options, groups), 80);
+    assert_eq!(offset!(troika_conv2d_options, output_padding), 88);
 }
 
 #[test]
@@ -189,10 +203,14 @@ fn layout_of_troika_layer_info() {
 
 #[test]
 fn layout_of_troika_load_options() {
-    assert_eq!(size_of::<troika_load_options>(), 16);
+    assert_eq!(size_of::<troika_load_options>(), 40);
     assert_eq!(offset!(troika_load_options, struct_size), 0);
     assert_eq!(offset!(troika_load_options, allow_partial), 4);
     assert_eq!(offset!(troika_load_options, strip_prefix), 8);
+    assert_eq!(offset!(troika_load_options, skip_mismatching), 16);
+    assert_eq!(offset!(troika_load_options, reserved), 20);
+    assert_eq!(offset!(troika_load_options, skip), 24);
+    assert_eq!(offset!(troika_load_options, name_map), 32);
 }
 
 #[test]
@@ -203,7 +221,7 @@ fn layout_of_troika_load_report() {
     assert_eq!(offset!(troika_load_report, missing), 8);
     assert_eq!(offset!(troika_load_report, unexpected), 12);
     assert_eq!(offset!(troika_load_report, mismatching), 16);
-    assert_eq!(offset!(troika_load_report, reserved), 20);
+    assert_eq!(offset!(troika_load_report, kept), 20);
     assert_eq!(offset!(troika_load_report, names), 24);
 }
 
@@ -328,7 +346,7 @@ fn layout_of_troika_parameter_info() {
 
 #[test]
 fn layout_of_troika_trainer_options() {
-    assert_eq!(size_of::<troika_trainer_options>(), 392);
+    assert_eq!(size_of::<troika_trainer_options>(), 400);
     assert_eq!(offset!(troika_trainer_options, struct_size), 0);
     assert_eq!(offset!(troika_trainer_options, loss), 4);
     assert_eq!(offset!(troika_trainer_options, reduction), 8);
@@ -391,6 +409,7 @@ fn layout_of_troika_trainer_options() {
     assert_eq!(offset!(troika_trainer_options, skip_not_finite), 376);
     assert_eq!(offset!(troika_trainer_options, late_updates), 380);
     assert_eq!(offset!(troika_trainer_options, group), 384);
+    assert_eq!(offset!(troika_trainer_options, huber_delta), 392);
 }
 
 #[test]

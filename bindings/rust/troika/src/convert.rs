@@ -338,3 +338,11 @@ mod tests {
         assert_eq!(pool.to_raw(&mut Held::default()).unwrap().stride, [unset; 2]);
     }
 }
+
+/// The address and the length of a list of axes; NULL for none.
+pub(crate) fn axes_of(axes: Option<&[i32]>) -> Result<(*const i32, i32)> {
+    match axes {
+        Some(axes) => Ok((axes.as_ptr(), count(axes.len(), "axes")?)),
+        None => Ok((ptr::null(), 0)),
+    }
+}

@@ -55,6 +55,7 @@ mod error;
 mod gradients;
 mod group;
 mod loader;
+mod layers;
 mod model;
 mod operations;
 mod panics;

@@ -1,7 +1,7 @@
 //! Operations: computing with tensors, one call at a time.
 
 use crate::call::{call, create, text};
-use crate::convert::{count, Input, Number};
+use crate::convert::{axes_of, count, Input, Number};
 use crate::{
     Context, Conv2dOptions, Device, Dtype, Error, Pool2dOptions, Relation, Result, Tensor,
 };
@@ -15,14 +15,6 @@ fn tensor(
     call: impl FnOnce(*mut sys::troika_tensor, *mut sys::troika_error) -> i32,
 ) -> Result<Tensor> {
     Ok(Tensor::of(create(call)?))
-}
-
-/// The address and the length of a list of axes; NULL for none.
-fn axes_of(axes: Option<&[i32]>) -> Result<(*const i32, i32)> {
-    match axes {
-        Some(axes) => Ok((axes.as_ptr(), count(axes.len(), "axes")?)),
-        None => Ok((ptr::null(), 0)),
-    }
 }
 
 /// # New tensors

@@ -17,6 +17,7 @@ namespace detail {
 inline void init(troika_arrays* value) noexcept { troika_arrays_init(value, sizeof *value); }
 inline void init(troika_batch_info* value) noexcept { troika_batch_info_init(value, sizeof *value); }
 inline void init(troika_context_options* value) noexcept { troika_context_options_init(value, sizeof *value); }
+inline void init(troika_conv1d_options* value) noexcept { troika_conv1d_options_init(value, sizeof *value); }
 inline void init(troika_conv2d_options* value) noexcept { troika_conv2d_options_init(value, sizeof *value); }
 inline void init(troika_dataset_info* value) noexcept { troika_dataset_info_init(value, sizeof *value); }
 inline void init(troika_dataset_options* value) noexcept { troika_dataset_options_init(value, sizeof *value); }

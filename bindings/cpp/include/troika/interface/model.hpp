@@ -12,55 +12,25 @@
 namespace troika {
 inline namespace v1 {
 
-/** Options of a 2-d convolution. Arrays are {height, width}. */
-struct Conv2dOptions {
-  /** 1: without a bias; 0 (default): with. */
-  bool no_bias = detail::initial<bool, &troika_conv2d_options::no_bias>();
-  /** Must be set. */
-  std::int64_t out_channels = detail::initial<std::int64_t, &troika_conv2d_options::out_channels>();
-  /** Must be set. */
-  std::array<std::int64_t, 2> kernel = detail::initial<std::array<std::int64_t, 2>, &troika_conv2d_options::kernel>();
-  /** Default 1. */
-  std::array<std::int64_t, 2> stride = detail::initial<std::array<std::int64_t, 2>, &troika_conv2d_options::stride>();
-  /** Zeros added on each side; default 0. */
-  std::array<std::int64_t, 2> padding = detail::initial<std::array<std::int64_t, 2>, &troika_conv2d_options::padding>();
-  /** Default 1. */
-  std::array<std::int64_t, 2> dilation =
-      detail::initial<std::array<std::int64_t, 2>, &troika_conv2d_options::dilation>();
-  /** Default 1; divides both channel counts. */
-  std::int64_t groups = detail::initial<std::int64_t, &troika_conv2d_options::groups>();
-};
-
-namespace detail {
-
-template <>
-struct Raw<Conv2dOptions> {
-  explicit Raw(const Conv2dOptions& from) {
-    value.no_bias = from.no_bias ? 1 : 0;
-    value.out_channels = from.out_channels;
-    std::copy(from.kernel.begin(), from.kernel.end(), value.kernel);
-    std::copy(from.stride.begin(), from.stride.end(), value.stride);
-    std::copy(from.padding.begin(), from.padding.end(), value.padding);
-    std::copy(from.dilation.begin(), from.dilation.end(), value.dilation);
-    value.groups = from.groups;
-  }
-  Raw(const Raw&) = delete;
-  Raw& operator=(const Raw&) = delete;
-  const troika_conv2d_options* get() const noexcept { return &value; }
-
-  troika_conv2d_options value = defaults<troika_conv2d_options>();
-};
-
-}  // namespace detail
-
 /** Options of Model::load. */
 struct LoadOptions {
-  /** 0 (default): names that differ are MISMATCH. 1: loads the names that are in both. Shapes
-   *  and dtypes must always agree. */
+  /** 0 (default): names that differ are MISMATCH. 1: loads the names that are in both. */
   bool allow_partial = detail::initial<bool, &troika_load_options::allow_partial>();
   /** Removed from the beginning of every name in the file, such as "module."; NULL: none. */
   std::optional<std::string> strip_prefix =
       detail::initial<std::optional<std::string>, &troika_load_options::strip_prefix>();
+  /** 0 (default): shapes or dtypes that differ are MISMATCH. 1: such parameters keep their
+   *  values, and the report names them: for a last layer of another number of classes. */
+  bool skip_mismatching = detail::initial<bool, &troika_load_options::skip_mismatching>();
+  /** Patterns of names in the model, separated by commas, such as "fc.*": parameters and buffers
+   *  that keep their values, whatever the file has. NULL: none. */
+  std::optional<std::string> skip = detail::initial<std::optional<std::string>, &troika_load_options::skip>();
+  /** The model's names for those of the file, after strip_prefix: rules "name in file=name in
+   *  model", separated by commas. The first rule that fits a whole name applies; * is any run of
+   *  characters, the same on both sides: "encoder.*=backbone.*". Also the name of a table: "d2l"
+   *  for the ResNet-18 of Dive into Deep Learning, "torchvision" for torchvision's models, also
+   *  within a module. NULL: the file has the model's names. */
+  std::optional<std::string> name_map = detail::initial<std::optional<std::string>, &troika_load_options::name_map>();
 };
 
 namespace detail {
@@ -70,6 +40,9 @@ struct Raw<LoadOptions> {
   explicit Raw(const LoadOptions& from) {
     value.allow_partial = from.allow_partial ? 1 : 0;
     value.strip_prefix = c_text(from.strip_prefix, "strip_prefix");
+    value.skip_mismatching = from.skip_mismatching ? 1 : 0;
+    value.skip = c_text(from.skip, "skip");
+    value.name_map = c_text(from.name_map, "name_map");
   }
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;
@@ -90,6 +63,8 @@ struct LoadReport {
   std::int32_t unexpected = {};
   /** In both, with another shape or dtype. */
   std::int32_t mismatching = {};
+  /** In the model, and not loaded because of skip. */
+  std::int32_t kept = {};
   /** The first missing, unexpected and mismatching names, in whole lines, one line per name:
    *  "missing fc.bias", "unexpected x", "mismatching x: file F32 [9], model F32 [5]". If not all
    *  fit, the last line is "... and N more". */
@@ -107,6 +82,7 @@ struct Converter<LoadReport> {
     to.missing = convert<std::int32_t>(from.missing);
     to.unexpected = convert<std::int32_t>(from.unexpected);
     to.mismatching = convert<std::int32_t>(from.mismatching);
+    to.kept = convert<std::int32_t>(from.kept);
     to.names = convert<std::string>(from.names);
     return to;
   }
@@ -180,38 +156,6 @@ struct Converter<ParameterInfo> {
     to.name = convert<std::string>(from.name);
     return to;
   }
-};
-
-}  // namespace detail
-
-/** Options of max and average pooling. Arrays are {height, width}. */
-struct Pool2dOptions {
-  /** Average pooling: 1 leaves the padding out of the mean. 0 (default, as in PyTorch): it
-   *  counts. */
-  bool exclude_padding = detail::initial<bool, &troika_pool2d_options::exclude_padding>();
-  /** Must be set. */
-  std::array<std::int64_t, 2> kernel = detail::initial<std::array<std::int64_t, 2>, &troika_pool2d_options::kernel>();
-  /** Unset: the kernel. */
-  std::array<std::int64_t, 2> stride = detail::initial<std::array<std::int64_t, 2>, &troika_pool2d_options::stride>();
-  /** At most half the kernel; default 0. */
-  std::array<std::int64_t, 2> padding = detail::initial<std::array<std::int64_t, 2>, &troika_pool2d_options::padding>();
-};
-
-namespace detail {
-
-template <>
-struct Raw<Pool2dOptions> {
-  explicit Raw(const Pool2dOptions& from) {
-    value.exclude_padding = from.exclude_padding ? 1 : 0;
-    std::copy(from.kernel.begin(), from.kernel.end(), value.kernel);
-    std::copy(from.stride.begin(), from.stride.end(), value.stride);
-    std::copy(from.padding.begin(), from.padding.end(), value.padding);
-  }
-  Raw(const Raw&) = delete;
-  Raw& operator=(const Raw&) = delete;
-  const troika_pool2d_options* get() const noexcept { return &value; }
-
-  troika_pool2d_options value = defaults<troika_pool2d_options>();
 };
 
 }  // namespace detail

@@ -297,6 +297,8 @@ struct TrainerOptions {
    *  0. If a stop is requested in one process, the call returns STOPPED in all. NULL (default):
    *  this process alone. */
   troika_group group = detail::initial<troika_group, &troika_trainer_options::group>();
+  /** Loss::huber: above 0; default 1. */
+  double huber_delta = detail::initial<double, &troika_trainer_options::huber_delta>();
 };
 
 namespace detail {
@@ -365,6 +367,7 @@ struct Converter<TrainerOptions> {
     to.skip_not_finite = convert<bool>(from.skip_not_finite);
     to.late_updates = convert<bool>(from.late_updates);
     to.group = convert<troika_group>(from.group);
+    to.huber_delta = convert<double>(from.huber_delta);
     return to;
   }
 };
@@ -434,6 +437,7 @@ struct Raw<TrainerOptions> {
     value.skip_not_finite = from.skip_not_finite ? 1 : 0;
     value.late_updates = from.late_updates ? 1 : 0;
     value.group = from.group;
+    value.huber_delta = from.huber_delta;
   }
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;

@@ -15,6 +15,7 @@ namespace Troika
             Missing = raw->missing;
             Unexpected = raw->unexpected;
             Mismatching = raw->mismatching;
+            Kept = raw->kept;
             Names = Utf8.Read(raw->names, 4096);
         }
 
@@ -29,6 +30,9 @@ namespace Troika
 
         /// <summary>In both, with another shape or dtype.</summary>
         public int Mismatching { get; }
+
+        /// <summary>In the model, and not loaded because of skip.</summary>
+        public int Kept { get; }
 
         /// <summary>The first missing, unexpected and mismatching names, in whole lines, one line
         /// per name: "missing fc.bias", "unexpected x", "mismatching x: file F32 [9], model F32

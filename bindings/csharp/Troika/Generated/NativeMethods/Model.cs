@@ -7,228 +7,6 @@ namespace Troika.Native
 {
     internal static unsafe partial class NativeMethods
     {
-        /// <summary>Adds the input: f32 [batch, dims...]. dims has rank sizes of at least 1,
-        /// without the batch. A model has one input.</summary>
-        /// <remarks>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT for a second
-        /// input.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_input(
-            ModelHandle model, byte[] name, long[] dims, int rank, out long out_value,
-            out troika_error error);
-
-        /// <summary>Adds the input as troika_model_add_input does, of type dtype: TROIKA_DTYPE_F32,
-        /// or TROIKA_DTYPE_I32 for tokens. An embedding reads tokens; they are never
-        /// rounded.</summary>
-        /// <remarks>
-        /// <para>Errors and threads: those of troika_model_add_input; INVALID_ARGUMENT for another
-        /// dtype.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_typed_input(
-            ModelHandle model, byte[] name, int dtype, long[] dims, int rank, out long out_value,
-            out troika_error error);
-
-        /// <summary>Adds an embedding: tokens i32 [batch, ...] to [batch, ..., features]. The
-        /// output of a token is its row of the weight. A batch with a token outside 0 to words - 1
-        /// is refused. The gradient of a row is the sum over the row's tokens, in their order, so
-        /// it has the same bits on any device.</summary>
-        /// <remarks>
-        /// <para>Parameters: weight [words, features]; its default initialisation is normal with
-        /// standard deviation 1, as in PyTorch.</para>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT if the input is not i32,
-        /// or if words or features is below 1.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_embedding(
-            ModelHandle model, byte[] name, long input, long words, long features,
-            out long out_value, out troika_error error);
-
-        /// <summary>Fills options as TROIKA_CONV2D_OPTIONS_INIT does. Any thread.</summary>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void troika_conv2d_options_init(
-            troika_conv2d_options* options, uint struct_size);
-
-        /// <summary>Adds a 2-d convolution, computed as a cross-correlation, as is usual for neural
-        /// networks: [batch, C, H, W] to [batch, K, H', W']. H' = (H + 2 padding - dilation (kernel
-        /// - 1) - 1) / stride + 1, rounded down.</summary>
-        /// <remarks>
-        /// <para>Parameters: weight [K, C / groups, kernel_h, kernel_w], bias [K].</para>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the
-        /// window that is too large.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_conv2d(
-            ModelHandle model, byte[] name, long input, troika_conv2d_options* options,
-            out long out_value, out troika_error error);
-
-        /// <summary>Adds a linear layer: [batch, in] to [batch, out_features], y = x W^T + b. bias
-        /// is 1 with a bias, 0 without; TROIKA_UNSET is 1.</summary>
-        /// <remarks>
-        /// <para>Parameters: weight [out, in], bias [out].</para>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT for out_features below 1
-        /// and for another bias.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_linear(
-            ModelHandle model, byte[] name, long input, long out_features, int bias,
-            out long out_value, out troika_error error);
-
-        /// <summary>Adds a linear layer that is applied to each step of a sequence: [batch, steps,
-        /// in] to [batch, steps, out_features]. Parameters, errors and threads: those of
-        /// troika_model_add_linear; INVALID_ARGUMENT for an input that is not a sequence.</summary>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_linear_per_position(
-            ModelHandle model, byte[] name, long input, long out_features, int bias,
-            out long out_value, out troika_error error);
-
-        /// <summary>Adds batch normalisation of [batch, C, H, W], over [batch, H, W] of each
-        /// channel (Ioffe and Szegedy 2015). Each device normalises its own samples, unless a
-        /// trainer's sync_batch_norm is 1. PyTorch's defaults are eps 1e-5 and momentum
-        /// 0.1.</summary>
-        /// <remarks>
-        /// <para>Parameters: weight [C] and bias [C]. Buffers: running_mean [C], running_var [C]
-        /// (unbiased), num_batches_tracked. A step sets running = (1 - momentum) running + momentum
-        /// batch.</para>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT for eps not above 0 and
-        /// for momentum outside [0, 1].</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_batch_norm2d(
-            ModelHandle model, byte[] name, long input, double eps, double momentum,
-            out long out_value, out troika_error error);
-
-        /// <summary>Adds max(x, 0), element by element. Any shape. Errors and threads: those of all
-        /// layers.</summary>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_relu(
-            ModelHandle model, byte[] name, long input, out long out_value, out troika_error error);
-
-        /// <summary>Adds GELU (Hendrycks and Gimpel 2016) without approximation, element by
-        /// element: x Phi(x), with the distribution function Phi of the standard normal
-        /// distribution. Any shape. -infinity becomes 0, and NaN stays NaN. Otherwise as
-        /// torch.nn.GELU.</summary>
-        /// <remarks>
-        /// <para>Errors and threads: those of all layers.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_gelu(
-            ModelHandle model, byte[] name, long input, out long out_value, out troika_error error);
-
-        /// <summary>Fills options as TROIKA_POOL2D_OPTIONS_INIT does. Any thread.</summary>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern void troika_pool2d_options_init(
-            troika_pool2d_options* options, uint struct_size);
-
-        /// <summary>Adds max pooling over windows: [batch, C, H, W] to [batch, C, H', W']. H' = (H
-        /// + 2 padding - kernel) / stride + 1, rounded down.</summary>
-        /// <remarks>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT names the option, or the
-        /// window that is too large.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_max_pool2d(
-            ModelHandle model, byte[] name, long input, troika_pool2d_options* options,
-            out long out_value, out troika_error error);
-
-        /// <summary>Adds average pooling over windows: [batch, C, H, W] to [batch, C, H', W'], with
-        /// the sizes of troika_model_add_max_pool2d. Errors and threads: those of
-        /// troika_model_add_max_pool2d.</summary>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_avg_pool2d(
-            ModelHandle model, byte[] name, long input, troika_pool2d_options* options,
-            out long out_value, out troika_error error);
-
-        /// <summary>Adds adaptive average pooling: [batch, C, H, W] to [batch, C, out_height,
-        /// out_width], with PyTorch's windows. Errors and threads: those of all layers;
-        /// INVALID_ARGUMENT for an output size below 1.</summary>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_adaptive_avg_pool2d(
-            ModelHandle model, byte[] name, long input, long out_height, long out_width,
-            out long out_value, out troika_error error);
-
-        /// <summary>Adds a flattening of all axes except the batch: [batch, a, b, ...] to [batch, a
-        /// * b * ...]. Errors and threads: those of all layers.</summary>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_flatten(
-            ModelHandle model, byte[] name, long input, out long out_value, out troika_error error);
-
-        /// <summary>Adds the sum of two values of one shape (op add): the residual connection.
-        /// Errors and threads: those of all layers.</summary>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_sum(
-            ModelHandle model, byte[] name, long a, long b, out long out_value,
-            out troika_error error);
-
-        /// <summary>Adds dropout. In training each element becomes zero with probability in [0, 1),
-        /// and is divided by 1 - probability otherwise; in evaluation nothing changes. The mask is
-        /// a function of (seed, step, layer, sample), so it does not depend on the number of
-        /// devices. Any shape.</summary>
-        /// <remarks>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT for another
-        /// probability.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_dropout(
-            ModelHandle model, byte[] name, long input, double probability, out long out_value,
-            out troika_error error);
-
-        /// <summary>Adds a long short-term memory (Hochreiter and Schmidhuber 1997, as PyTorch's
-        /// nn.LSTM computes it) of one layer and one direction: [batch, steps, features] to [batch,
-        /// steps, hidden]. The first states are zero. For each step x of a sequence, with * element
-        /// by element:</summary>
-        /// <remarks>
-        /// <para>bias is 1 with biases, 0 without; TROIKA_UNSET is 1. Deeper nets are layers on top
-        /// of each other. A classifier reads one step (troika_model_add_select_step). Long
-        /// sequences are cut in time into about sqrt(steps) parts; recompute keeps the states
-        /// between parts. The layer computes in f32 with any precision, except that on GPUs
-        /// TROIKA_PRECISION_TF32 makes its products TF32.</para>
-        /// <para>Parameters, with gates in the order i, f, g, o: weight_ih_l0 [4 hidden, features],
-        /// weight_hh_l0 [4 hidden, hidden], bias_ih_l0 and bias_hh_l0 [4 hidden]. The names are
-        /// PyTorch's, so its weights load.</para>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not
-        /// a sequence, for hidden below 1 and for another bias.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_lstm(
-            ModelHandle model, byte[] name, long input, long hidden, int bias, out long out_value,
-            out troika_error error);
-
-        /// <summary>Adds a gated recurrent unit (Cho et al. 2014, as PyTorch's nn.GRU computes it)
-        /// of one layer and one direction: [batch, steps, features] to [batch, steps, hidden]. The
-        /// first state is zero. For each step x of a sequence, with * element by element:</summary>
-        /// <remarks>
-        /// <para>Parameters, with gates in the order r, z, n: weight_ih_l0 [3 hidden, features],
-        /// weight_hh_l0 [3 hidden, hidden], bias_ih_l0 and bias_hh_l0 [3 hidden].</para>
-        /// <para>Everything else, errors and threads: as troika_model_add_lstm.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_gru(
-            ModelHandle model, byte[] name, long input, long hidden, int bias, out long out_value,
-            out troika_error error);
-
-        /// <summary>Adds the choice of one step: [batch, steps, features] to [batch, features].
-        /// step 0 is the first step. Steps below 0 count from the end: -1 is the last.</summary>
-        /// <remarks>
-        /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT for an input that is not
-        /// a sequence, and for a step that it does not have.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_add_select_step(
-            ModelHandle model, byte[] name, long input, long step, out long out_value,
-            out troika_error error);
-
-        /// <summary>Completes the model: value, of any shape [batch, ...], is its output. No layer
-        /// can be added afterwards.</summary>
-        /// <remarks>
-        /// <para>Errors: INVALID_ARGUMENT (a value that is not this model's, or is its input; a
-        /// model that is complete), OUT_OF_MEMORY, BUSY.</para>
-        /// </remarks>
-        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
-        internal static extern Status troika_model_set_output(
-            ModelHandle model, long value, out troika_error error);
-
         /// <summary>Initialises every parameter whose name matches pattern (* any run of
         /// characters, ? any one; NULL: all). Initialisers that use fans leave out parameters with
         /// one axis, such as biases and BatchNorm's; those of them without a value take the model's
@@ -243,6 +21,19 @@ namespace Troika.Native
         internal static extern Status troika_model_initialize(
             ModelHandle model, byte[] pattern, int initializer, double a, ulong seed,
             out troika_error error);
+
+        /// <summary>Initialises the parameters parameter of the layers of some kinds: those of
+        /// troika_model_describe_layer, separated by commas. "linear,conv2d" and "weight" are the
+        /// weights of all linear layers and convolutions, and not those of BatchNorm. parameter may
+        /// be a pattern. Values as those of troika_model_initialize.</summary>
+        /// <remarks>
+        /// <para>Errors: those of troika_model_initialize; NOT_FOUND also for a kind that no layer
+        /// has.</para>
+        /// </remarks>
+        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern Status troika_model_initialize_layers(
+            ModelHandle model, byte[] kinds, byte[] parameter, int initializer, double a,
+            ulong seed, out troika_error error);
 
         /// <summary>Initialises every parameter and buffer by the model's default, which is
         /// PyTorch's for each layer:</summary>
@@ -433,8 +224,10 @@ namespace Troika.Native
         /// <para>Errors:</para>
         /// <para>- NOT_FOUND (no such file), IO.</para>
         /// <para>- CORRUPT: its format, or the checksum of its data.</para>
-        /// <para>- MISMATCH: names, shapes or dtypes; also if nothing at all can be loaded.</para>
-        /// <para>- INVALID_ARGUMENT (an option), OUT_OF_MEMORY.</para>
+        /// <para>- MISMATCH: names, shapes or dtypes; two names that the map makes one; also if
+        /// nothing at all can be loaded.</para>
+        /// <para>- INVALID_ARGUMENT (an option; a pattern of skip that matches nothing),
+        /// OUT_OF_MEMORY.</para>
         /// <para>- BUSY: also while the model's trainer is in a call.</para>
         /// <para>One thread per model at a time.</para>
         /// </remarks>

@@ -6,30 +6,6 @@ using System.Runtime.InteropServices;
 
 namespace Troika.Native
 {
-    /// <summary>Options of a 2-d convolution. Begin with TROIKA_CONV2D_OPTIONS_INIT. Arrays are
-    /// {height, width}.</summary>
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct troika_conv2d_options
-    {
-        internal uint struct_size;
-        internal int no_bias;
-        internal long out_channels;
-        internal fixed long kernel[2];
-        internal fixed long stride[2];
-        internal fixed long padding[2];
-        internal fixed long dilation[2];
-        internal long groups;
-
-        /// <summary>Returns the library's defaults. The library is loaded.</summary>
-        [MethodImpl(MethodImplOptions.NoInlining)]
-        internal static troika_conv2d_options Default()
-        {
-            troika_conv2d_options raw;
-            NativeMethods.troika_conv2d_options_init(&raw, (uint)sizeof(troika_conv2d_options));
-            return raw;
-        }
-    }
-
     /// <summary>Options of troika_model_load. Begin with TROIKA_LOAD_OPTIONS_INIT.</summary>
     [StructLayout(LayoutKind.Sequential)]
     internal unsafe struct troika_load_options
@@ -37,6 +13,10 @@ namespace Troika.Native
         internal uint struct_size;
         internal int allow_partial;
         internal byte* strip_prefix;
+        internal int skip_mismatching;
+        internal int reserved;
+        internal byte* skip;
+        internal byte* name_map;
 
         /// <summary>Returns the library's defaults. The library is loaded.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]
@@ -57,7 +37,7 @@ namespace Troika.Native
         internal int missing;
         internal int unexpected;
         internal int mismatching;
-        internal int reserved;
+        internal int kept;
         internal fixed byte names[4096];
 
         /// <summary>Returns the library's defaults. The library is loaded.</summary>
@@ -114,27 +94,6 @@ namespace Troika.Native
         {
             troika_parameter_info raw;
             NativeMethods.troika_parameter_info_init(&raw, (uint)sizeof(troika_parameter_info));
-            return raw;
-        }
-    }
-
-    /// <summary>Options of max and average pooling. Begin with TROIKA_POOL2D_OPTIONS_INIT. Arrays
-    /// are {height, width}.</summary>
-    [StructLayout(LayoutKind.Sequential)]
-    internal unsafe struct troika_pool2d_options
-    {
-        internal uint struct_size;
-        internal int exclude_padding;
-        internal fixed long kernel[2];
-        internal fixed long stride[2];
-        internal fixed long padding[2];
-
-        /// <summary>Returns the library's defaults. The library is loaded.</summary>
-        [MethodImpl(MethodImplOptions.NoInlining)]
-        internal static troika_pool2d_options Default()
-        {
-            troika_pool2d_options raw;
-            NativeMethods.troika_pool2d_options_init(&raw, (uint)sizeof(troika_pool2d_options));
             return raw;
         }
     }

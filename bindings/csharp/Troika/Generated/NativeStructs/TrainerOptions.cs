@@ -111,6 +111,7 @@ namespace Troika.Native
         internal int skip_not_finite;
         internal int late_updates;
         internal IntPtr group;
+        internal double huber_delta;
 
         /// <summary>Returns the library's defaults. The library is loaded.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]

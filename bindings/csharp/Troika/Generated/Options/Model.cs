@@ -6,66 +6,6 @@ using Troika.Native;
 
 namespace Troika
 {
-    /// <summary>Options of a 2-d convolution. Arrays are {height, width}.</summary>
-    public sealed partial class Conv2dOptions
-    {
-        /// <summary>Begins with the library's defaults.</summary>
-        public unsafe Conv2dOptions()
-        {
-            Library.Load();
-            troika_conv2d_options raw = troika_conv2d_options.Default();
-            ReadFrom(&raw);
-        }
-
-        /// <summary>true: without a bias; false (default): with.</summary>
-        public bool NoBias { get; set; }
-
-        /// <summary>Must be set.</summary>
-        public long OutChannels { get; set; }
-
-        /// <summary>Must be set.</summary>
-        public Size2d Kernel { get; set; }
-
-        /// <summary>Default 1.</summary>
-        public Size2d Stride { get; set; }
-
-        /// <summary>Zeros added on each side; default 0.</summary>
-        public Size2d Padding { get; set; }
-
-        /// <summary>Default 1.</summary>
-        public Size2d Dilation { get; set; }
-
-        /// <summary>Default 1; divides both channel counts.</summary>
-        public long Groups { get; set; }
-
-        private unsafe void ReadFrom(troika_conv2d_options* raw)
-        {
-            NoBias = raw->no_bias == 1;
-            OutChannels = raw->out_channels;
-            Kernel = new Size2d(raw->kernel[0], raw->kernel[1]);
-            Stride = new Size2d(raw->stride[0], raw->stride[1]);
-            Padding = new Size2d(raw->padding[0], raw->padding[1]);
-            Dilation = new Size2d(raw->dilation[0], raw->dilation[1]);
-            Groups = raw->groups;
-        }
-
-        internal unsafe void WriteTo(troika_conv2d_options* raw, NativeScope scope)
-        {
-            *raw = troika_conv2d_options.Default();
-            raw->no_bias = NoBias ? 1 : 0;
-            raw->out_channels = OutChannels;
-            raw->kernel[0] = Kernel.Height;
-            raw->kernel[1] = Kernel.Width;
-            raw->stride[0] = Stride.Height;
-            raw->stride[1] = Stride.Width;
-            raw->padding[0] = Padding.Height;
-            raw->padding[1] = Padding.Width;
-            raw->dilation[0] = Dilation.Height;
-            raw->dilation[1] = Dilation.Width;
-            raw->groups = Groups;
-        }
-    }
-
     /// <summary>Options of Model.Load.</summary>
     public sealed partial class LoadOptions
     {
@@ -78,17 +18,37 @@ namespace Troika
         }
 
         /// <summary>false (default): names that differ are MISMATCH. true: loads the names that are
-        /// in both. Shapes and dtypes must always agree.</summary>
+        /// in both.</summary>
         public bool AllowPartial { get; set; }
 
         /// <summary>Removed from the beginning of every name in the file, such as "module."; null:
         /// none.</summary>
         public string StripPrefix { get; set; }
 
+        /// <summary>false (default): shapes or dtypes that differ are MISMATCH. true: such
+        /// parameters keep their values, and the report names them: for a last layer of another
+        /// number of classes.</summary>
+        public bool SkipMismatching { get; set; }
+
+        /// <summary>Patterns of names in the model, separated by commas, such as "fc.*": parameters
+        /// and buffers that keep their values, whatever the file has. null: none.</summary>
+        public string Skip { get; set; }
+
+        /// <summary>The model's names for those of the file, after StripPrefix: rules "name in
+        /// file=name in model", separated by commas. The first rule that fits a whole name applies;
+        /// * is any run of characters, the same on both sides: "encoder.*=backbone.*". Also the
+        /// name of a table: "d2l" for the ResNet-18 of Dive into Deep Learning, "torchvision" for
+        /// torchvision's models, also within a module. null: the file has the model's
+        /// names.</summary>
+        public string NameMap { get; set; }
+
         private unsafe void ReadFrom(troika_load_options* raw)
         {
             AllowPartial = raw->allow_partial == 1;
             StripPrefix = Utf8.Read(raw->strip_prefix);
+            SkipMismatching = raw->skip_mismatching == 1;
+            Skip = Utf8.Read(raw->skip);
+            NameMap = Utf8.Read(raw->name_map);
         }
 
         internal unsafe void WriteTo(troika_load_options* raw, NativeScope scope)
@@ -96,6 +56,9 @@ namespace Troika
             *raw = troika_load_options.Default();
             raw->allow_partial = AllowPartial ? 1 : 0;
             raw->strip_prefix = scope.Text(StripPrefix, "LoadOptions.StripPrefix");
+            raw->skip_mismatching = SkipMismatching ? 1 : 0;
+            raw->skip = scope.Text(Skip, "LoadOptions.Skip");
+            raw->name_map = scope.Text(NameMap, "LoadOptions.NameMap");
         }
     }
 
@@ -149,51 +112,6 @@ namespace Troika
             raw->input_width = InputWidth ?? Library.Unset;
             raw->hidden = Hidden ?? Library.Unset;
             raw->steps = Steps ?? Library.Unset;
-        }
-    }
-
-    /// <summary>Options of max and average pooling. Arrays are {height, width}.</summary>
-    public sealed partial class Pool2dOptions
-    {
-        /// <summary>Begins with the library's defaults.</summary>
-        public unsafe Pool2dOptions()
-        {
-            Library.Load();
-            troika_pool2d_options raw = troika_pool2d_options.Default();
-            ReadFrom(&raw);
-        }
-
-        /// <summary>Average pooling: true leaves the padding out of the mean. false (default, as in
-        /// PyTorch): it counts.</summary>
-        public bool ExcludePadding { get; set; }
-
-        /// <summary>Must be set.</summary>
-        public Size2d Kernel { get; set; }
-
-        /// <summary>Unset: the kernel.</summary>
-        public Size2d? Stride { get; set; }
-
-        /// <summary>At most half the kernel; default 0.</summary>
-        public Size2d Padding { get; set; }
-
-        private unsafe void ReadFrom(troika_pool2d_options* raw)
-        {
-            ExcludePadding = raw->exclude_padding == 1;
-            Kernel = new Size2d(raw->kernel[0], raw->kernel[1]);
-            Stride = raw->stride[0] == Library.Unset ? (Size2d?)null : new Size2d(raw->stride[0], raw->stride[1]);
-            Padding = new Size2d(raw->padding[0], raw->padding[1]);
-        }
-
-        internal unsafe void WriteTo(troika_pool2d_options* raw, NativeScope scope)
-        {
-            *raw = troika_pool2d_options.Default();
-            raw->exclude_padding = ExcludePadding ? 1 : 0;
-            raw->kernel[0] = Kernel.Height;
-            raw->kernel[1] = Kernel.Width;
-            raw->stride[0] = (Stride ?? new Size2d(Library.Unset, Library.Unset)).Height;
-            raw->stride[1] = (Stride ?? new Size2d(Library.Unset, Library.Unset)).Width;
-            raw->padding[0] = Padding.Height;
-            raw->padding[1] = Padding.Width;
         }
     }
 }

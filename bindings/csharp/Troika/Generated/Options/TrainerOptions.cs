@@ -379,6 +379,9 @@ namespace Troika
         /// STOPPED in all. null (default): this process alone.</summary>
         public Group Group { get; set; }
 
+        /// <summary>Loss.Huber: above 0; default 1.</summary>
+        public double HuberDelta { get; set; }
+
         private unsafe void ReadFrom(troika_trainer_options* raw)
         {
             Loss = (Loss)raw->loss;
@@ -438,6 +441,7 @@ namespace Troika
             IgnoreIndex = raw->ignore_index == Library.Unset ? (long?)null : raw->ignore_index;
             SkipNotFinite = raw->skip_not_finite == 1;
             LateUpdates = raw->late_updates == 1;
+            HuberDelta = raw->huber_delta;
         }
 
         internal unsafe void WriteTo(troika_trainer_options* raw, NativeScope scope)
@@ -504,6 +508,7 @@ namespace Troika
             raw->skip_not_finite = SkipNotFinite ? 1 : 0;
             raw->late_updates = LateUpdates ? 1 : 0;
             raw->group = scope.Hold(Group);
+            raw->huber_delta = HuberDelta;
         }
 
         private static unsafe IReadOnlyList<ParameterGroup> ReadGroups(troika_parameter_group* raw, int count)

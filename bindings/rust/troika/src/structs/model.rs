@@ -26,75 +26,25 @@ enumeration! {
     }
 }
 
-/// Options of a 2-d convolution. End a literal with `..Default::default()`. Arrays are {height,
-/// width}.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Conv2dOptions {
-    /// `true`: without a bias; `false` (default): with.
-    pub no_bias: bool,
-    /// Must be set.
-    pub out_channels: i64,
-    /// Must be set.
-    pub kernel: [i64; 2],
-    /// Default 1.
-    pub stride: [i64; 2],
-    /// Zeros added on each side; default 0.
-    pub padding: [i64; 2],
-    /// Default 1.
-    pub dilation: [i64; 2],
-    /// Default 1; divides both channel counts.
-    pub groups: i64,
-}
-
-impl Struct for Conv2dOptions {
-    type Raw = sys::troika_conv2d_options;
-
-    fn init() -> Self::Raw {
-        initialized(sys::troika_conv2d_options_init)
-    }
-
-    unsafe fn from_raw(raw: &Self::Raw) -> Result<Self> {
-        Ok(Self {
-            no_bias: raw.no_bias != 0,
-            out_channels: raw.out_channels,
-            kernel: raw.kernel,
-            stride: raw.stride,
-            padding: raw.padding,
-            dilation: raw.dilation,
-            groups: raw.groups,
-        })
-    }
-}
-
-impl Input for Conv2dOptions {
-    fn to_raw(&self, _held: &mut Held) -> Result<Self::Raw> {
-        let mut raw = Self::init();
-        raw.no_bias = i32::from(self.no_bias);
-        raw.out_channels = self.out_channels;
-        raw.kernel = self.kernel;
-        raw.stride = self.stride;
-        raw.padding = self.padding;
-        raw.dilation = self.dilation;
-        raw.groups = self.groups;
-        Ok(raw)
-    }
-}
-
-impl Default for Conv2dOptions {
-    /// The library's defaults.
-    fn default() -> Self {
-        defaults()
-    }
-}
-
 /// Options of [`Model::load`](crate::Model::load). End a literal with `..Default::default()`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadOptions {
     /// `false` (default): names that differ are MISMATCH. `true`: loads the names that are in both.
-    /// Shapes and dtypes must always agree.
     pub allow_partial: bool,
     /// Removed from the beginning of every name in the file, such as "module."; `None`: none.
     pub strip_prefix: Option<String>,
+    /// `false` (default): shapes or dtypes that differ are MISMATCH. `true`: such parameters keep
+    /// their values, and the report names them: for a last layer of another number of classes.
+    pub skip_mismatching: bool,
+    /// Patterns of names in the model, separated by commas, such as "fc.\*": parameters and buffers
+    /// that keep their values, whatever the file has. `None`: none.
+    pub skip: Option<String>,
+    /// The model's names for those of the file, after `strip_prefix`: rules "name in file=name in
+    /// model", separated by commas. The first rule that fits a whole name applies; \* is any run of
+    /// characters, the same on both sides: "encoder.\*=backbone.\*". Also the name of a table:
+    /// "d2l" for the ResNet-18 of Dive into Deep Learning, "torchvision" for torchvision's models,
+    /// also within a module. `None`: the file has the model's names.
+    pub name_map: Option<String>,
 }
 
 impl Struct for LoadOptions {
@@ -108,6 +58,9 @@ impl Struct for LoadOptions {
         Ok(Self {
             allow_partial: raw.allow_partial != 0,
             strip_prefix: unsafe { optional_text(raw.strip_prefix) },
+            skip_mismatching: raw.skip_mismatching != 0,
+            skip: unsafe { optional_text(raw.skip) },
+            name_map: unsafe { optional_text(raw.name_map) },
         })
     }
 }
@@ -117,6 +70,9 @@ impl Input for LoadOptions {
         let mut raw = Self::init();
         raw.allow_partial = i32::from(self.allow_partial);
         raw.strip_prefix = held.text(self.strip_prefix.as_deref(), "strip_prefix")?;
+        raw.skip_mismatching = i32::from(self.skip_mismatching);
+        raw.skip = held.text(self.skip.as_deref(), "skip")?;
+        raw.name_map = held.text(self.name_map.as_deref(), "name_map")?;
         Ok(raw)
     }
 }
@@ -140,6 +96,8 @@ pub struct LoadReport {
     pub unexpected: i32,
     /// In both, with another shape or dtype.
     pub mismatching: i32,
+    /// In the model, and not loaded because of skip.
+    pub kept: i32,
     /// The first missing, unexpected and mismatching names, in whole lines, one line per name:
     /// "missing fc.bias", "unexpected x", "mismatching x: file F32 \[9\], model F32 \[5\]". If not
     /// all fit, the last line is "... and N more".
@@ -159,6 +117,7 @@ impl Struct for LoadReport {
             missing: raw.missing,
             unexpected: raw.unexpected,
             mismatching: raw.mismatching,
+            kept: raw.kept,
             names: text_of(&raw.names),
         })
     }
@@ -255,55 +214,5 @@ impl Struct for ParameterInfo {
             dims: part(&raw.dims, raw.rank).to_vec(),
             name: text_of(&raw.name),
         })
-    }
-}
-
-/// Options of max and average pooling. End a literal with `..Default::default()`. Arrays are
-/// {height, width}.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pool2dOptions {
-    /// Average pooling: `true` leaves the padding out of the mean. `false` (default, as in
-    /// PyTorch): it counts.
-    pub exclude_padding: bool,
-    /// Must be set.
-    pub kernel: [i64; 2],
-    /// Unset: the kernel.
-    pub stride: Option<[i64; 2]>,
-    /// At most half the kernel; default 0.
-    pub padding: [i64; 2],
-}
-
-impl Struct for Pool2dOptions {
-    type Raw = sys::troika_pool2d_options;
-
-    fn init() -> Self::Raw {
-        initialized(sys::troika_pool2d_options_init)
-    }
-
-    unsafe fn from_raw(raw: &Self::Raw) -> Result<Self> {
-        Ok(Self {
-            exclude_padding: raw.exclude_padding != 0,
-            kernel: raw.kernel,
-            stride: optional_numbers(raw.stride),
-            padding: raw.padding,
-        })
-    }
-}
-
-impl Input for Pool2dOptions {
-    fn to_raw(&self, _held: &mut Held) -> Result<Self::Raw> {
-        let mut raw = Self::init();
-        raw.exclude_padding = i32::from(self.exclude_padding);
-        raw.kernel = self.kernel;
-        raw.stride = self.stride.unwrap_or([sys::TROIKA_UNSET.into(); 2]);
-        raw.padding = self.padding;
-        Ok(raw)
-    }
-}
-
-impl Default for Pool2dOptions {
-    /// The library's defaults.
-    fn default() -> Self {
-        defaults()
     }
 }

@@ -11,8 +11,18 @@ enumeration! {
         /// classes\], one per step for \[batch, steps, classes\], one per pixel for \[batch,
         /// classes, h, w\].
         CrossEntropy = TROIKA_LOSS_CROSS_ENTROPY,
-        /// Mean over a sample's outputs of (output - value)^2. Targets are values.
+        /// Mean over a sample's outputs of (output - value)^2. Targets are values, as those of the
+        /// losses below.
         MeanSquaredError = TROIKA_LOSS_MEAN_SQUARED_ERROR,
+        /// Mean over a sample's outputs of |output - value|.
+        MeanAbsoluteError = TROIKA_LOSS_MEAN_ABSOLUTE_ERROR,
+        /// Mean over a sample's outputs of d^2 / 2 if |d| \<= delta, else delta (|d| - delta / 2),
+        /// for d = output - value and delta = `huber_delta` (Huber 1964).
+        Huber = TROIKA_LOSS_HUBER,
+        /// Mean over a sample's outputs of -value log(p) - (1 - value) log(1 - p), for p =
+        /// sigmoid(output): several classes may be true at once. Outputs are logits; values are
+        /// probabilities, such as 0 and 1.
+        BinaryCrossEntropy = TROIKA_LOSS_BINARY_CROSS_ENTROPY,
     }
 }
 
@@ -445,6 +455,8 @@ pub struct TrainerOptions {
     /// If a stop is requested in one process, the call returns STOPPED in all. `None` (default):
     /// this process alone.
     pub group: Option<Group>,
+    /// [`Loss::Huber`](crate::Loss::Huber): above 0; default 1.
+    pub huber_delta: f64,
 }
 
 impl Struct for TrainerOptions {
@@ -516,6 +528,7 @@ impl Struct for TrainerOptions {
             skip_not_finite: raw.skip_not_finite != 0,
             late_updates: raw.late_updates != 0,
             group: None,
+            huber_delta: raw.huber_delta,
         })
     }
 }
@@ -586,6 +599,7 @@ impl Input for TrainerOptions {
         raw.skip_not_finite = i32::from(self.skip_not_finite);
         raw.late_updates = i32::from(self.late_updates);
         raw.group = self.group.as_ref().map_or(std::ptr::null_mut(), Group::raw);
+        raw.huber_delta = self.huber_delta;
         Ok(raw)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 use troika::{
-    Conv2dOptions, DeviceKind, Dtype, Initializer, LoadOptions, Mesh, ModelOptions, PlanOptions,
-    Pool2dOptions, Status, Tensor,
+    Conv1dOptions, Conv2dOptions, DeviceKind, Dtype, Initializer, LoadOptions, Mesh, ModelOptions,
+    PlanOptions, Pool2dOptions, Status, Tensor,
 };
 
 /// The shape of a layer's output, and the elements of its parameters.
@@ -12,6 +12,48 @@ fn form(model: &Model, name: &str) -> Result<(Vec<i64>, i64)> {
     assert_eq!(info.name, name);
     assert_eq!(model.describe_value(info.output)?.dims, info.dims);
     Ok((info.dims, info.parameters))
+}
+
+#[test]
+fn layers_of_signals() -> Result<()> {
+    let mut net = Model::create_empty(&context(), "signals")?;
+    let x = net.add_input("x", &[4, 16])?;
+    let x = net.add_conv1d(
+        "conv",
+        x,
+        &Conv1dOptions { out_channels: 6, kernel: 3, ..Default::default() },
+    )?;
+    let x = net.add_batch_norm1d("bn", x, 1e-5, 0.1)?;
+    let x = net.add_layer_norm("layer", x, 1, 1e-5)?;
+    let x = net.add_slice("slice", x, 2, 0..12)?;
+    let gate = net.add_sigmoid("sigmoid", x)?;
+    let x = net.add_tanh("tanh", x)?;
+    let x = net.add_product("product", gate, x)?;
+    let x = net.add_reshape("image", x, &[6, 4, -1])?;
+    let x = net.add_group_norm("group", x, 2, 1e-5)?;
+    assert_eq!(net.describe_value(x)?.dims, [6, 4, 3]);
+    let up =
+        Conv2dOptions { out_channels: 4, kernel: [2, 2], stride: [2, 2], ..Default::default() };
+    let x = net.add_conv_transpose2d("up", x, &up)?;
+    let x = net.add_silu("silu", x)?;
+    let x = net.add_leaky_relu("leaky", x, 0.01)?;
+    let x = net.add_softmax("softmax", x, -1)?;
+    let x = net.add_concat("concat", &[x, x], 1)?;
+    assert_eq!(net.describe_value(x)?.dims, [8, 8, 6]);
+    let x = net.add_mean("mean", x, Some(&[2, 3]), false)?;
+    let x = net.add_rms_norm("rms", x, 1, 1e-5)?;
+    let x = net.add_linear("a", x, 8, true)?;
+    net.share_parameter("b.weight", "a.weight")?;
+    let x = net.add_linear("b", x, 8, true)?;
+    net.set_output(x)?;
+    net.initialize_default(1)?;
+    net.initialize_layers("linear", "weight", Initializer::Constant, 0.5, 0)?;
+    let mut shared = [0.0f32; 64];
+    net.get_parameter("b.weight", &mut shared)?;
+    assert_eq!(shared, [0.5; 64]);
+    let refused = net.initialize_layers("gru", "*", Initializer::Constant, 0.0, 0).unwrap_err();
+    assert_eq!(refused.status(), Status::NotFound);
+    Ok(())
 }
 
 #[test]

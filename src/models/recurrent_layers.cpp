@@ -56,13 +56,11 @@ void check_hidden(const char* op, const std::string& name, int64_t hidden) {
   if (hidden > kMost) fail_layer(op, name, text("hidden is ", hidden, ", needs at most ", kMost));
 }
 
-}  // namespace
-
 // One node per part of the sequence. Each begins with the states [n, hidden] with which the part
 // before ends.
-ValueId Model::add_recurrent(const char* op, const char* kind, int64_t gates, size_t states, const std::string& name,
-                             ValueId input, int64_t hidden, bool bias) {
-  Addition layer(graph_, layers_, *parameters_, op, name);
+ValueId add_recurrent(Model& model, const char* op, const char* kind, int64_t gates, size_t states,
+                      const std::string& name, ValueId input, int64_t hidden, bool bias) {
+  Addition layer(model, op, name);
   const Shape& x = layer.input(input);
   if (x.rank() != 3) fail_layer(op, name, text("input has shape ", x, ", needs [batch, steps, features]"));
   check_hidden(op, name, hidden);
@@ -90,16 +88,18 @@ ValueId Model::add_recurrent(const char* op, const char* kind, int64_t gates, si
                             {{"hidden", hidden}, {"bias", int64_t{bias}}});
 }
 
-ValueId Model::add_lstm(const std::string& name, ValueId input, int64_t hidden, bool bias) {
-  return add_recurrent("lstm", "LSTM", 4, 2, name, input, hidden, bias);
+}  // namespace
+
+ValueId add_lstm(Model& model, const std::string& name, ValueId input, int64_t hidden, bool bias) {
+  return add_recurrent(model, "lstm", "LSTM", 4, 2, name, input, hidden, bias);
 }
 
-ValueId Model::add_gru(const std::string& name, ValueId input, int64_t hidden, bool bias) {
-  return add_recurrent("gru", "GRU", 3, 1, name, input, hidden, bias);
+ValueId add_gru(Model& model, const std::string& name, ValueId input, int64_t hidden, bool bias) {
+  return add_recurrent(model, "gru", "GRU", 3, 1, name, input, hidden, bias);
 }
 
-ValueId Model::add_select_step(const std::string& name, ValueId input, int64_t step) {
-  Addition layer(graph_, layers_, *parameters_, "select_step", name);
+ValueId add_select_step(Model& model, const std::string& name, ValueId input, int64_t step) {
+  Addition layer(model, "select_step", name);
   const Shape& x = layer.input(input);
   if (x.rank() != 3) fail_layer("select_step", name, text("input has shape ", x, ", needs [batch, steps, features]"));
   if (step < -x[1] || step >= x[1])

@@ -1,0 +1,31 @@
+// A map from the names of parameters in a file to those in a model.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troika {
+
+// Rules such as "encoder.*=backbone.*", in order: the first rule whose left side matches the whole
+// name applies, and each `*` of the right side stands for what that of the left side stood for.
+// Other names stay as they are.
+class NameMap {
+ public:
+  NameMap() = default;
+  // `rules`: the name of a table ("d2l", "torchvision"), or rules separated by commas. Throws
+  // INVALID_ARGUMENT for a rule without a `=`, or with other stars on its right side.
+  explicit NameMap(std::string_view rules);
+  std::string model_name(std::string_view file_name) const;
+
+ private:
+  struct Rule {
+    std::vector<std::string> from, to;  // the texts between the stars
+  };
+
+  static Rule read(std::string_view rule);
+
+  std::vector<Rule> rules_;
+};
+
+}  // namespace troika
