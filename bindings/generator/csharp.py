@@ -25,6 +25,9 @@ BY_HAND = ("troika_error", "troika_device", "troika_read_request")
 RECEIVED = ("troika_trainer_options", "troika_parameter_group", "troika_mesh", "troika_loader_position")
 
 # Fields and parameters that a callback gets back: a GCHandle.
+# Arguments that are arrays which a call fills.
+ARRAYS = {"class_scores", "confusion"}
+
 USERS = ("user", "log_user")
 
 # Fields that the layer written by hand computes from an array of the host.
@@ -34,7 +37,7 @@ COMPUTED = {("troika_arrays", "n")}
 METHODS = {"troika_plan_estimate": "Model.EstimatePlan", "troika_plan_choose": "Model.ChoosePlan",
            "troika_dataset_describe": "Dataset.Info", "troika_batch_describe": "Batch.Info",
            "troika_model_describe": "Model.Info", "troika_tensor_describe": "Tensor.Info",
-           "troika_trainer_describe": "Trainer.Info", "troika_context_create": "Context"}
+           "troika_trainer_describe": "Trainer.Info", "troika_scores_compute": "ScoreReport.Compute", "troika_context_create": "Context"}
 
 HEAD = "// " + WRITTEN + "\n"
 
@@ -310,9 +313,9 @@ def parameter(function, described, names):
         return f"{pointed}*"
     if kind.startswith("struct DL"):
         return "out IntPtr" if kind.endswith("**") else "IntPtr"
-    if kind == "const int64_t *":
+    if kind in ("const int64_t *", "const troika_value *"):
         return "long[]"
-    if pointed in ("void", "float") or kind == "const int32_t *":
+    if pointed in ("void", "float") or kind == "const int32_t *" or name in ARRAYS:
         return "IntPtr" if name in USERS else f"{names.number(pointed)}*"
     return f"out {names.number(pointed)}" if kind.endswith("*") else names.number(kind)
 

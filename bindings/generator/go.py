@@ -59,6 +59,7 @@ SUMMARIES = {
                            "each linked to every other of its node.",
     "troika_plan_result": "PlanResult is the memory, communication and time of a step.",
     "troika_progress": "Progress is the progress after a batch.",
+    "troika_scores": "Scores are scores over all classes. ComputeScores returns them.",
     "troika_save_options": "SaveOptions says how a training state is saved. Begin with NewSaveOptions.",
     "troika_source": "Source is a dataset of the host's own. Begin with NewSource.",
     "troika_step_result": "StepResult is the result of a step.",
@@ -81,7 +82,7 @@ SUMMARIES = {
 
 # Words of names that are not simply capitalised.
 WORDS = {"cpu": "CPU", "cuda": "CUDA", "ok": "OK", "io": "IO", "sgd": "SGD", "lars": "LARS", "lamb": "LAMB", "adamw": "AdamW",
-         "rmsprop": "RMSprop", "gpipe": "GPipe", "json": "JSON", "idx": "IDX", "dlpack": "DLPack"}
+         "rmsprop": "RMSprop", "gpipe": "GPipe", "json": "JSON", "auc": "AUC", "idx": "IDX", "dlpack": "DLPack"}
 DTYPES = r"(?:b?f|i|u|tf)\d+|e\dm\d"
 
 # Functions of C whose Go name does not follow from theirs.
@@ -93,6 +94,7 @@ FUNCTIONS = {
     "troika_dataset_create_from": "NewDatasetFrom", "troika_dataset_create_callback": "NewCallbackDataset",
     "troika_loader_create": "NewLoader", "troika_group_create": "NewGroup", "troika_model_create": "NewModel",
     "troika_plan_estimate": "Model.EstimatePlan", "troika_plan_choose": "Model.ChoosePlan",
+    "troika_scores_compute": "ComputeScores",
     "troika_context_describe_backends": "Context.DescribeBackends",
 }
 

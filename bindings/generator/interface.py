@@ -17,7 +17,7 @@ WRITTEN = "Written by bindings/generate.py from the C headers; do not edit."
 
 # The headers, each after those that it includes. Generated code is divided as they are.
 HEADERS = ("export", "status", "context", "device", "tensor", "gradients", "group", "trainer_options", "data", "layers",
-           "model", "operations", "trainer", "plan", "pending", "pieces", "describe", "file")
+           "model", "scores", "operations", "trainer", "plan", "pending", "pieces", "describe", "file")
 
 # The enums by the prefix of their constants. C does not name them.
 ENUMS = {

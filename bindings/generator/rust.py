@@ -44,7 +44,7 @@ METHODS = {
     "troika_status_name": "Status::name", "troika_file_inspect": "file_inspect", "troika_file_newest": "file_newest",
     "troika_device_try": "Device::try_gpu", "troika_devices_all": "Device::all", "troika_loader_next": "Loader::next_batch",
     "troika_model_clone": "Model::try_clone", "troika_plan_estimate": "Model::plan_estimate",
-    "troika_plan_choose": "Model::plan_choose",
+    "troika_plan_choose": "Model::plan_choose", "troika_scores_compute": "ScoreReport::compute",
 }
 DESTROYED = "`drop`"
 

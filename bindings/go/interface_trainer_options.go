@@ -471,7 +471,8 @@ type TrainerOptions struct {
 	LaunchesInTurn bool
 	// Default OptimizerSGD.
 	Optimizer Optimizer
-	// true: weight decay skips parameters with one axis (biases, BatchNorm). Default false.
+	// true: weight decay skips parameters with one axis: biases, and norms over one axis. Default
+	// false.
 	SkipDecayOneAxis bool
 	// Adam, AdamW, LAMB: in [0, 1); Unset (default): 0.9.
 	Beta1 float64

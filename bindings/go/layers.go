@@ -246,7 +246,7 @@ func (m *Model) AddProduct(name string, a, b Value) (Value, error) {
 	})
 }
 
-// AddConcat adds the join of values along axis, which is not the batch.
+// AddConcat joins values along axis, which is not the batch.
 func (m *Model) AddConcat(name string, axis int32, inputs ...Value) (Value, error) {
 	values := append(numbers[C.troika_value](inputs), 0)
 	return m.add(func(c *call, out *C.troika_value) C.troika_status {
@@ -255,7 +255,7 @@ func (m *Model) AddConcat(name string, axis int32, inputs ...Value) (Value, erro
 	})
 }
 
-// AddReshape adds another shape of a sample: [batch, dims...]. One size may be -1.
+// AddReshape reshapes a sample: [batch, dims...]. One size may be -1.
 func (m *Model) AddReshape(name string, input Value, dims ...int64) (Value, error) {
 	shape := dimsToC(dims)
 	return m.add(func(c *call, out *C.troika_value) C.troika_status {

@@ -25,6 +25,17 @@ func (b builder) layer(value troika.Value, err error) func(dims ...int64) troika
 	}
 }
 
+func TestScores(t *testing.T) {
+	report := troika.Must(troika.ComputeScores([]float32{3, 1, 0, 2, 5, 1}, []int32{0, 1, 1}, 1, true))
+	equal(t, "accuracy", report.All.Accuracy, 2.0/3)
+	equal(t, "confusion", report.Confusion, []int64{1, 0, 1, 1})
+	equal(t, "labels and precision", []any{report.Classes[1].Labels, report.Classes[0].Precision}, []any{int64(2), 0.5})
+	_, err := troika.ComputeScores([]float32{3, 1, 0}, []int32{0, 1}, 1, true)
+	fails(t, err, troika.ErrInvalidArgument, "need as many for each")
+	_, err = troika.ComputeScores([]float32{3, 1}, []int32{7}, 1, true)
+	fails(t, err, troika.ErrInvalidArgument, "label of sample 0 is 7")
+}
+
 func TestLayersOfSignals(t *testing.T) {
 	m := troika.Must(troika.NewEmptyModel(newContext(t), "signals"))
 	b := builder{t, m}

@@ -408,7 +408,7 @@ TROIKA_API(troika_status) troika_model_add_product(troika_model model, const cha
                                                    troika_value *out_value, troika_error *error);
 
 /**
- * Adds the join of `input_count` values along `axis`, in the order of the list. They may differ in
+ * Joins `input_count` values along `axis`, in the order of the list. They may differ in
  * the size of that axis alone. Axis 0 is the batch; axes below 0 count from the end.
  *
  * Errors and threads: those of all layers; INVALID_ARGUMENT for `input_count` below 1, for the axis
@@ -420,7 +420,7 @@ TROIKA_API(troika_status) troika_model_add_concat(troika_model model, const char
                                                   troika_value *out_value, troika_error *error);
 
 /**
- * Adds another shape: the elements of a sample, row-major, as [batch, dims...]. `dims` has `rank`
+ * Adds a reshape: the elements of a sample, row-major, as [batch, dims...]. `dims` has `rank`
  * sizes without the batch. One size may be -1: it follows from the others.
  *
  * Errors and threads: those of all layers; INVALID_ARGUMENT if the number of elements differs.
@@ -529,9 +529,9 @@ TROIKA_API(troika_status) troika_model_add_select_step(troika_model model, const
 
 /**
  * Makes two layers share one parameter: parameter `name` of a layer that is added later is
- * parameter `of` of a layer that the model has. The output layer of a language model so
- * reads the table of its embedding. Both names find the parameter; a file stores it once, under
- * `of`.
+ * parameter `of` of a layer that the model has. In this way the
+ * output layer of a language model reads the table of its embedding. Both names find the
+ * parameter; a file stores it once, under `of`.
  *
  * With a split by layer both layers are in one part; with a split by channel neither is cut.
  *

@@ -289,7 +289,8 @@ typedef struct troika_trainer_options {
    *  The bits are the same. */
   int32_t launches_in_turn;
   int32_t optimizer;       /**< Default TROIKA_OPTIMIZER_SGD. */
-  /** 1: weight decay skips parameters with one axis (biases, BatchNorm). Default 0. */
+  /** 1: weight decay skips parameters with one axis: biases, and norms over one axis. Default
+   *  0. */
   int32_t skip_decay_one_axis;
   double beta1;            /**< Adam, AdamW, LAMB: in [0, 1); TROIKA_UNSET (default): 0.9. */
   double beta2;            /**< Adam, AdamW, LAMB: in [0, 1); TROIKA_UNSET (default): 0.999. */

@@ -10,11 +10,13 @@
 #include <troika/file.h>
 #include <troika/gradients.h>
 #include <troika/group.h>
+#include <troika/layers.h>
 #include <troika/model.h>
 #include <troika/operations.h>
 #include <troika/pending.h>
 #include <troika/pieces.h>
 #include <troika/plan.h>
+#include <troika/scores.h>
 #include <troika/status.h>
 #include <troika/tensor.h>
 #include <troika/trainer.h>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,15 +47,16 @@ class FieldCheck {
   // Splits names separated by commas, and spaces next to them.
   std::vector<std::string> names(const char* field, const char* list) const {
     std::vector<std::string> names;
-    std::istringstream parts(list);
-    for (std::string name; std::getline(parts, name, ',');) {
+    const std::string_view all(list);
+    for (size_t begin = 0; begin <= all.size();) {
+      const size_t end = std::min(all.find(',', begin), all.size());
+      std::string name(all.substr(begin, end - begin));
       name.erase(0, name.find_first_not_of(' '));
       name.erase(name.find_last_not_of(' ') + 1);
-      names.push_back(name);
+      names.push_back(std::move(name));
+      begin = end + 1;
     }
-    const bool has_empty =
-        std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); });
-    if (names.empty() || has_empty || std::string_view(list).ends_with(','))
+    if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); }))
       throw Error(Status::invalid_argument, text(where_, field, " is '", list, "', need names separated by commas"));
     return names;
   }

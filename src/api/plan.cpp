@@ -146,8 +146,9 @@ troika_status answer(troika_model handle, const troika_plan_options* options, tr
     const auto object = object_of(handle, function, "model");
     Model& model = *object->model;
     result_size(out_plan, function, "out_plan");
-    const Question question = read_plan_options(options, function);
+    Question question = read_plan_options(options, function);
     const Together together(model.busy(), function, "model");
+    add_shared_names(question.step, *model.parameters());
     if (!model.is_complete())
       throw Error(Status::invalid_argument,
                   text("model '", model.name(), "': has no output yet; set it before planning"));

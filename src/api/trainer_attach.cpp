@@ -28,6 +28,7 @@ troika_status troika_model_attach(troika_model model, const troika_device* devic
     }
     TrainerOptions settings = read_trainer_options(options, "troika_model_attach: options.", object->context->seed());
     Exclusive exclusive(object->model->busy(), kName, "model");
+    add_shared_names(settings, *object->model->parameters());
     // The new trainer takes the model over in the last call that can fail.
     auto attached = std::make_shared<TrainerObject>(object->context, options);
     auto handle = std::make_unique<troika_trainer_s>(attached);

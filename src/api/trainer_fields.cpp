@@ -129,7 +129,8 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
                  {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR", "TROIKA_LOSS_MEAN_ABSOLUTE_ERROR",
                   "TROIKA_LOSS_HUBER", "TROIKA_LOSS_BINARY_CROSS_ENTROPY"});
   if (!(o.huber_delta > 0 && o.huber_delta < kLarge))
-    throw Error(Status::invalid_argument, text(where, "huber_delta is ", o.huber_delta, ", need a number above 0"));
+    throw Error(Status::invalid_argument,
+                text(where, "huber_delta is ", o.huber_delta, ", need a number above 0 and below ", kLarge));
   check.constant("reduction", o.reduction, {"TROIKA_REDUCTION_MEAN", "TROIKA_REDUCTION_SUM"});
   check.constant("precision", o.precision,
                  {"TROIKA_PRECISION_F32", "TROIKA_PRECISION_TF32", "TROIKA_PRECISION_BF16", "TROIKA_PRECISION_F16"});
@@ -231,4 +232,10 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
     options.groups.push_back({g.pattern, g.frozen == 1, read_settings(g, *options.optimizer, group_name)});
   }
   return options;
+}
+
+void troika::api::add_shared_names(StepSpec& step, const ParameterStore& store) {
+  for (ParameterGroup& group : step.groups)
+    for (const SharedName& shared : store.shared_names())
+      if (matches_pattern(group.pattern, shared.name)) group.shared.push_back(store.entry(shared.of).name);
 }

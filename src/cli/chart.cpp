@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/line_width.h"
+#include "cli/svg_text.h"
 #include "cli/text.h"
 
 namespace troika::cli {
@@ -22,20 +23,6 @@ constexpr const char* kColors[] = {"#2563eb", "#e0622b", "#15803d", "#7c3aed",
 
 bool is_drawn(const std::pair<double, double>& point) {
   return std::isfinite(point.first) && std::isfinite(point.second);
-}
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
 }
 
 // The smallest and largest drawn coordinate.
@@ -71,11 +58,6 @@ struct Axis {
 
   double at(double value) const { return begin + (value - low) / (high - low) * (end - begin); }
 };
-
-std::string text_at(double x, double y, const char* anchor, const char* style, const std::string& text) {
-  return formatted("  <text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" %s>", x, y, anchor, style) + escaped(text) +
-         "</text>\n";
-}
 
 std::string draw_axes(const Chart& chart, const Axis& x, const Axis& y) {
   std::string out;

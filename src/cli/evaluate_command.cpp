@@ -1,8 +1,10 @@
 // `troika evaluate`: loss and accuracy of a run, of a weights file or of a checkpoint, on the test
 // samples.
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <vector>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
@@ -10,6 +12,7 @@
 #include "cli/device_list.h"
 #include "cli/evaluated_run.h"
 #include "cli/precision.h"
+#include "cli/scores.h"
 #include "cli/text.h"
 #include "cli/weights.h"
 
@@ -18,8 +21,38 @@ namespace {
 
 struct EvaluateArguments {
   EvaluatedRun evaluated;
-  std::string precision = "f32";
+  std::string precision = "f32", scores;
+  int top = 0;
 };
+
+// The largest number of outputs that count as found, if --top is not given.
+constexpr int64_t kUsualTop = 5;
+
+// Predicts all samples again, and scores the outputs by class.
+void score(const Trainer& trainer, const Model& model, const Samples& test, EvaluateArguments& arguments) {
+  troika_model_info info = TROIKA_MODEL_INFO_INIT;
+  call(troika_model_describe, model.get(), &info);
+  if (test.is_text() || info.output_rank != 1) throw Failure("--scores is for images with one label each");
+  const int64_t classes = info.output_dims[0];
+  if (arguments.top == 0) arguments.top = static_cast<int>(std::min(kUsualTop, classes));
+  if (arguments.top < 1 || arguments.top > classes)
+    refuse_value("--top", arguments.top, formatted("1 to %lld", static_cast<long long>(classes)));
+  const Loader loader = create_loader(test, arguments.evaluated.batch, false, 0);
+  std::vector<float> outputs(static_cast<size_t>(test.info.n * classes));
+  call(troika_trainer_predict_loader, trainer.get(), loader.get(), outputs.data(),
+       static_cast<int64_t>(outputs.size() * sizeof(float)), static_cast<int64_t*>(nullptr));
+  std::vector<int32_t> labels;
+  while (std::ssize(labels) < test.info.n) {
+    troika_batch batch = nullptr;
+    call(troika_loader_next, loader.get(), &batch);
+    troika_batch_info lent = TROIKA_BATCH_INFO_INIT;
+    call(troika_batch_describe, batch, &lent);
+    labels.insert(labels.end(), lent.labels, lent.labels + lent.n);
+  }
+  const ClassifierScores scores = compute_scores(outputs, labels, arguments.top);
+  std::cout << describe(scores) << "\n";
+  write_scores(scores, arguments.scores);
+}
 
 int evaluate(const Command& command, EvaluateArguments& arguments) {
   EvaluatedRun& options = arguments.evaluated;
@@ -43,6 +76,7 @@ int evaluate(const Command& command, EvaluateArguments& arguments) {
                          perplexity.c_str(), with_commas(metrics.samples).c_str(),
                          with_commas(std::llround(static_cast<double>(metrics.samples) / metrics.seconds)).c_str(),
                          test.is_text() ? "seq" : "img");
+  if (!arguments.scores.empty()) score(trainer, model, test, arguments);
   return 0;
 }
 
@@ -54,6 +88,13 @@ void add_evaluate_command(CommandLine& line) {
   const auto arguments = std::make_shared<EvaluateArguments>();
   add_evaluated_options(command, arguments->evaluated);
   command.option("--precision", arguments->precision, kPrecisionHelp);
+  command.option("--scores", arguments->scores,
+                 "Prints precision, recall, F1, AUC and top accuracy, and writes them by class and the confusion "
+                 "matrix to this folder, as CSV and SVG",
+                 "FOLDER");
+  command.option("--top", arguments->top, "Outputs among which a label counts as found; 0: 5, or all if they are fewer",
+                 "K");
+  command.need("--top", "--scores");
   command.action([command, arguments] { return evaluate(command, *arguments); });
 }
 

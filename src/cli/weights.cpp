@@ -2,10 +2,10 @@
 #include "cli/weights.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
-#include "cli/tensor_list.h"
 #include "core/path.h"
 
 namespace troika::cli {
@@ -59,10 +59,16 @@ void check_weights_file(const std::string& path) {
 
 int64_t classes_in_file(const Model& model, const std::string& path, const WeightNames& names) {
   const std::string last = describe_entry(model, count_entries(model) - 1).name;
-  for (const ListedTensor& tensor : parse_tensors(inspect_file(path)))
-    if ((tensor.name == names.strip_prefix + last || tensor.name == "model/" + last) && !tensor.dims.empty())
-      return tensor.dims[0];
-  return 0;
+  troika_load_options options = load_options(names);
+  options.skip_mismatching = 1;
+  troika_load_report report = TROIKA_LOAD_REPORT_INIT;
+  troika_error error;
+  if (troika_model_load(model.get(), path.c_str(), &options, &report, &error) != TROIKA_OK) return 0;
+  // mismatching fc.bias: file F32 [7], model F32 [10]
+  const std::string lines = report.names, line = "mismatching " + last + ": file F32 [";
+  const size_t at = lines.find(line);
+  return at == std::string::npos ? describe_entry(model, count_entries(model) - 1).dims[0]
+                                 : std::strtoll(lines.c_str() + at + line.size(), nullptr, 10);
 }
 
 void load_weights(const Model& model, const std::string& path, const WeightNames& names) {

@@ -24,7 +24,7 @@ void add_weight_names(const Command& command, WeightNames& names);
 void check_weights_file(const std::string& path);
 
 // Returns the number of outputs in the model's weights file: the first dimension of its last
-// parameter. 0: the file has no such name; loading then reports what does not fit.
+// parameter. 0: the file does not fit; loading then reports why. Loads what fits.
 int64_t classes_in_file(const Model& model, const std::string& path, const WeightNames& names);
 
 // Loads the file into the model, whose names and shapes must fit.

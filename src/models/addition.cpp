@@ -1,6 +1,8 @@
 // Checks first; then the layer's values, nodes and parameters, all or none.
 #include "models/addition.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -50,17 +52,18 @@ Addition::Addition(Model& model, const char* op, const std::string& name, const 
       op_(op),
       name_(name),
       kind_(kind ? kind : op) {
-  check_layer_name(op, name);
+  check_layer_name(kind_, name);
   if (!find_layer_kind(kind_)) throw Error(Status::internal, text("models/layer_kinds.cpp lacks the layer ", kind_));
-  if (model.is_complete()) fail_layer(op, name, text("model '", model.name(), "' is complete, no layer can be added"));
-  if (layers_.contains(name)) fail_layer(op, name, "the name is taken by another layer");
+  if (model.is_complete())
+    fail_layer(kind_, name, text("model '", model.name(), "' is complete, no layer can be added"));
+  if (layers_.contains(name)) fail_layer(kind_, name, "the name is taken by another layer");
 }
 
 const Shape& Addition::input(ValueId value, DType dtype) {
   if (!layers_.is_output(value))
-    fail_layer(op_, name_, text("value ", value, " is not an output of model '", graph_.name(), "'"));
+    fail_layer(kind_, name_, text("value ", value, " is not an output of model '", graph_.name(), "'"));
   if (const DType found = graph_.type(value).dtype; found != dtype)
-    fail_layer(op_, name_,
+    fail_layer(kind_, name_,
                text("input is ", name_of(found), ", needs ", name_of(dtype),
                     found == DType::i32 ? "; an embedding takes tokens" : ""));
   inputs_.push_back({value, {}, false});
@@ -93,6 +96,10 @@ ValueId Addition::commit(const Attributes& attributes, std::string description, 
 
 ValueId Addition::commit_nodes(const Append& append, std::string description, Attributes settings) {
   for (const auto& [name, value] : sharing_.items()) settings.set(name, value);
+  for (const SharedName& shared : parameters_.shared_names())
+    if (shared.name.substr(0, shared.name.rfind('.')) == name_ &&
+        std::find(taken_names_.begin(), taken_names_.end(), shared.name) == taken_names_.end())
+      fail_layer(kind_, name_, text("has no parameter '", shared.name, "', which is to be shared"));
   Layer layer{.name = name_, .kind = kind_, .description = std::move(description), .settings = std::move(settings)};
   for (const Input& in : inputs_)
     if (!in.is_new && layers_.is_output(in.id)) layer.inputs.push_back(in.id);
@@ -124,7 +131,10 @@ ValueId Addition::commit_nodes(const Append& append, std::string description, At
 
 void Addition::state(const char* suffix, TensorType type, Role role) {
   const std::string name = text(name_, '.', suffix);
-  if (parameters_.contains(name) && role == Role::parameter) return shared_parameter(name, suffix, type);
+  if (parameters_.contains(name)) {
+    if (role != Role::parameter) fail_layer(kind_, name_, text("'", name, "' is a buffer, which cannot be shared"));
+    return shared_parameter(name, suffix, type);
+  }
   inputs_.push_back({kNoValue, {name, std::move(type), role}, true});
 }
 
@@ -148,14 +158,20 @@ void Addition::check(const Append& append, Layer& layer) const {
     else
       inputs.push_back(in.id == kNoValue ? kNoValue : alone.add_value("", graph_.type(in.id), Role::input));
   }
-  append(alone, inputs);
+  try {
+    append(alone, inputs);
+  } catch (const Error& e) {  // names the op, such as "join_steps 'both': ..."
+    const std::string message = e.what(), named = text(" '", name_, "'");
+    const size_t at = message.find(named);
+    throw at == std::string::npos ? e : Error(e.status(), kind_ + message.substr(at));
+  }
   for (const Input& in : inputs_) {
     if (!in.is_new) continue;
-    const int64_t elements = checked_elements(in.value.type.shape, text(op_, " '", name_, "': ", in.value.name));
+    const int64_t elements = checked_elements(in.value.type.shape, text(kind_, " '", name_, "': ", in.value.name));
     if (in.value.role == Role::parameter) layer.parameters += elements;
   }
   if (const int64_t total = layers_.parameters() + layer.parameters; total > kMaxParameters)
-    fail_layer(op_, name_, text("the model would have ", total, " parameters, may have at most ", kMaxParameters));
+    fail_layer(kind_, name_, text("the model would have ", total, " parameters, may have at most ", kMaxParameters));
 }
 
 }  // namespace troika

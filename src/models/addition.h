@@ -19,7 +19,7 @@ void check_layer_name(const std::string& op, const std::string& name);
 // can.
 std::string refusal_of_model_name(const std::string& name);
 
-// Returns the sizes of axis 1 of a shape, or 1.
+// Returns the size of axis 1, or 1 if there is no such axis.
 inline int64_t channels_of(const Shape& shape) { return shape.rank() > 1 ? shape[1] : 1; }
 
 // The model does not change until `commit`: shapes are inferred in a graph with only this layer. If

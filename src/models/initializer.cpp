@@ -8,6 +8,7 @@
 #include <cmath>
 #include <mutex>
 #include <numbers>
+#include <set>
 
 #include "core/error.h"
 #include "core/host_memory.h"
@@ -165,14 +166,15 @@ bool initialize_if(Model& model, const IsMeant& is_meant, Initializer initialize
   std::vector<size_t> matching, left_out;
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
-    if (p.is_buffer || !is_meant(p.name)) continue;
+    if (p.is_buffer || !is_meant(i)) continue;
     const bool lacks_fans = needs_fans(initializer) && (p.type.shape.rank() < 2 || is_of_norm(model.graph(), p.name));
     (lacks_fans ? left_out : matching).push_back(i);
   }
   if (matching.empty() && !left_out.empty()) {
     const Parameter& p = store.entry(left_out.back());
     throw Error(Status::invalid_argument,
-                text("parameter '", p.name, "' has shape ", p.type.shape, ", the initializer needs rank 2 or above"));
+                text("parameter '", p.name, "' has shape ", p.type.shape, p.type.shape.rank() < 2 ? "" : " of a norm",
+                     ", the initializer needs rank 2 or above", p.type.shape.rank() < 2 ? "" : ", of a product"));
   }
   if (matching.empty()) return false;
   for (size_t i : matching) initialize_entry(store, i, initializer, a, seed);
@@ -186,8 +188,9 @@ bool initialize_if(Model& model, const IsMeant& is_meant, Initializer initialize
 
 void initialize(Model& model, const std::string& pattern, Initializer initializer, double a, uint64_t seed) {
   check(initializer, a);
+  const ParameterStore& store = *model.parameters();
   const bool is_used = initialize_if(
-      model, [&](const std::string& name) { return matches_pattern(pattern, name); }, initializer, a, seed);
+      model, [&](size_t i) { return store.matches(pattern, i); }, initializer, a, seed);
   if (!is_used)
     throw Error(Status::not_found,
                 text("no parameter of model '", model.name(), "' matches '", printable(pattern), "'"));
@@ -199,23 +202,19 @@ void initialize_layers(Model& model, const std::vector<std::string>& kinds, cons
   for (const std::string& kind : kinds)
     if (std::none_of(model.layers().begin(), model.layers().end(), [&](const Layer& l) { return l.kind == kind; }))
       throw Error(Status::not_found, text("model '", model.name(), "' has no layer of kind '", printable(kind), "'"));
-  std::vector<std::string> names;
+  // A parameter is also of the layers that share it.
   const ParameterStore& store = *model.parameters();
+  std::set<size_t> found;
   for (const Layer& layer : model.layers()) {
     if (std::find(kinds.begin(), kinds.end(), layer.kind) == kinds.end()) continue;
-    for (size_t i = 0; i < store.size(); ++i) {
-      const Parameter& p = store.entry(i);
-      const size_t dot = p.name.rfind('.');
-      if (!p.is_buffer && p.name.substr(0, dot) == layer.name && matches_pattern(parameter, p.name.substr(dot + 1)))
-        names.push_back(p.name);
-    }
+    const std::string pattern = text(layer.name, '.', parameter);
+    for (size_t i = 0; i < store.size(); ++i)
+      if (store.matches(pattern, i)) found.insert(i);
   }
-  if (names.empty())
+  const auto is_found = [&](size_t i) { return found.contains(i); };
+  if (found.empty() || !initialize_if(model, is_found, initializer, a, seed))
     throw Error(Status::not_found, text("no layer of kind ", join(kinds, ", "), " in model '", model.name(),
                                         "' has a parameter '", printable(parameter), "'"));
-  initialize_if(
-      model, [&](const std::string& name) { return std::find(names.begin(), names.end(), name) != names.end(); },
-      initializer, a, seed);
 }
 
 void initialize_default(Model& model, uint64_t seed, bool only_missing) {

@@ -1,6 +1,7 @@
 // Models: their input and output, clones, and names that parameters share.
 #include "models/model.h"
 
+#include <algorithm>
 #include <atomic>
 
 #include "core/error.h"
@@ -79,8 +80,11 @@ void Model::share_parameter(const std::string& name, const std::string& of) {
   if (dot == std::string::npos)
     throw Error(Status::invalid_argument, text("share '", printable(name), "': needs a layer's name, a dot, and a ",
                                                "parameter's, such as 'fc.weight'"));
-  check_layer_name("share", name);
-  if (parameters_->contains(name) || layers_.contains(name.substr(0, dot)))
+  check_layer_name("share", name.substr(0, dot));
+  const auto& shared = parameters_->shared_names();
+  if (std::any_of(shared.begin(), shared.end(), [&](const SharedName& s) { return s.name == name; }))
+    throw Error(Status::invalid_argument, text("share '", name, "': the name is shared already"));
+  if (layers_.contains(name.substr(0, dot)))
     throw Error(Status::invalid_argument, text("share '", name, "': the model has layer '", name.substr(0, dot),
                                                "' already; share first, then add the layer"));
   const size_t index = parameters_->index_of(of);
@@ -98,8 +102,9 @@ void Model::set_output(ValueId value) {
     throw Error(Status::invalid_argument, text("model '", name_, "': the input cannot be the output, add a layer"));
   for (const SharedName& shared : parameters_->shared_names())
     if (!shared.is_taken)
-      throw Error(Status::invalid_argument, text("model '", name_, "': shared parameter '", shared.name,
-                                                 "' is of no layer that was added later"));
+      throw Error(Status::invalid_argument,
+                  text("model '", name_, "': no layer '", shared.name.substr(0, shared.name.rfind('.')),
+                       "' was added, whose parameter '", shared.name, "' is to be shared"));
   graph_.outputs = {value};
 }
 

@@ -28,11 +28,18 @@ constexpr Table kTables[] = {
     {"torchvision", "module.*=*,model.*=*"},
 };
 
+std::string_view trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  text.remove_suffix(text.size() - (text.find_last_not_of(' ') + 1));
+  return text;
+}
+
+// Splits a text, and removes spaces next to the separators.
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(separator, begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
+    parts.emplace_back(trimmed(text.substr(begin, end - begin)));
     begin = end + 1;
   }
   return parts;
@@ -60,7 +67,11 @@ std::optional<std::vector<std::string>> match(const std::vector<std::string>& te
 
 NameMap::NameMap(std::string_view rules) {
   for (const Table& table : kTables)
-    if (rules == table.name) rules = table.rules;
+    if (rules == table.name) {
+      rules = table.rules;
+      is_table_ = true;
+      break;
+    }
   for (const std::string& rule : split(rules, ',')) rules_.push_back(read(rule));
 }
 
@@ -69,22 +80,26 @@ NameMap::Rule NameMap::read(std::string_view rule) {
   if (sides.size() != 2)
     throw Error(Status::invalid_argument, text("name map: '", printable(rule),
                                                "' is no rule, needs 'name in file=name in model', d2l or torchvision"));
-  Rule read{split(sides[0], '*'), split(sides[1], '*')};
+  Rule read{std::string(rule), split(sides[0], '*'), split(sides[1], '*')};
   if (read.from.size() != read.to.size())
     throw Error(Status::invalid_argument, text("name map: '", printable(rule), "' has ", read.from.size() - 1, " and ",
                                                read.to.size() - 1, " stars, needs as many on both sides"));
   return read;
 }
 
+size_t NameMap::rule_of(std::string_view file_name) const {
+  size_t rule = 0;
+  while (rule < rules_.size() && !match(rules_[rule].from, file_name)) ++rule;
+  return rule;
+}
+
 std::string NameMap::model_name(std::string_view file_name) const {
-  for (const Rule& rule : rules_) {
-    const auto stars = match(rule.from, file_name);
-    if (!stars) continue;
-    std::string name = rule.to[0];
-    for (size_t i = 0; i < stars->size(); ++i) name += (*stars)[i] + rule.to[i + 1];
-    return name;
-  }
-  return std::string(file_name);
+  const size_t rule = rule_of(file_name);
+  if (rule == rules_.size()) return std::string(file_name);
+  const auto stars = match(rules_[rule].from, file_name).value();
+  std::string name = rules_[rule].to[0];
+  for (size_t i = 0; i < stars.size(); ++i) name += stars[i] + rules_[rule].to[i + 1];
+  return name;
 }
 
 }  // namespace troika

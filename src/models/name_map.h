@@ -18,14 +18,21 @@ class NameMap {
   explicit NameMap(std::string_view rules);
   std::string model_name(std::string_view file_name) const;
 
+  bool is_table() const { return is_table_; }
+  size_t rules() const { return rules_.size(); }
+  size_t rule_of(std::string_view file_name) const;  // rules() if none fits
+  const std::string& text_of(size_t rule) const { return rules_[rule].text; }
+
  private:
   struct Rule {
+    std::string text;
     std::vector<std::string> from, to;  // the texts between the stars
   };
 
   static Rule read(std::string_view rule);
 
   std::vector<Rule> rules_;
+  bool is_table_ = false;
 };
 
 }  // namespace troika

@@ -31,6 +31,12 @@ void ParameterStore::truncate(size_t size) {
   entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(size), entries_.end());
 }
 
+bool ParameterStore::matches(std::string_view pattern, size_t i) const {
+  if (matches_pattern(pattern, entries_[i].name)) return true;
+  return std::any_of(shared_.begin(), shared_.end(),
+                     [&](const SharedName& shared) { return shared.of == i && matches_pattern(pattern, shared.name); });
+}
+
 void ParameterStore::share(const std::string& name, size_t i) {
   shared_.push_back({name, i, false});
   try {

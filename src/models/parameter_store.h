@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -49,6 +50,9 @@ class ParameterStore {
   const Parameter& entry(size_t i) const { return entries_[i]; }  // its data may be older than the owner's
   size_t index_of(const std::string& name) const;                 // NOT_FOUND, with the nearest name if there is one
   bool contains(const std::string& name) const { return names_.contains(name); }
+
+  // Whether the pattern matches a name of entry `i`.
+  bool matches(std::string_view pattern, size_t i) const;
 
   // A second name of an entry: a layer that is added later shares the entry under the name.
   void share(const std::string& name, size_t i);

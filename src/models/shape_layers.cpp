@@ -72,6 +72,7 @@ ValueId add_mean(Model& model, const std::string& name, ValueId input, const std
   const int64_t rank = layer.input(input).rank();
   std::vector<int64_t> sorted;
   for (const int64_t axis : axes) sorted.push_back(layer.axis(axis));
+  if (rank < 2) fail_layer("mean", name, "input has one number per sample, needs an axis after the batch");
   if (axes.empty())
     for (int64_t axis = 1; axis < rank; ++axis) sorted.push_back(axis);
   std::sort(sorted.begin(), sorted.end());

@@ -10,9 +10,10 @@ enum Input : size_t { x, target, loss_scale, label_weight, kMostInputs };  // th
 enum Output : size_t { sum, correct, probabilities };                      // losses of values have only `sum`
 }  // namespace loss
 
-// Returns the shape of the labels of x: its shape without the axis of classes.
+// Returns the shape of the labels of x: its shape without the axis of classes. [n] has none.
 inline Shape labels_shape(const Shape& x) {
   std::vector<int64_t> dims = x.dims();
+  if (x.rank() < 2) return x;
   dims.erase(dims.begin() + channel_axis(x));
   return Shape(std::move(dims));
 }

@@ -19,7 +19,7 @@ namespace {
 // multiplied. Output: loss f64 [1], a sum over samples, so that shards can be added.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, 3);
-  if (in.shape(0).rank() < 2) in.fail(text("the model's output has shape ", in.shape(0), ", needs [batch, ...]"));
+  if (in.shape(0).rank() < 1) in.fail("the model's output is one number, needs [batch, ...]");
   if (!(in.types[0] == in.types[1]))
     in.fail(text("targets have shape ", in.shape(1), ", the model's output ", in.shape(0)));
   return {{DType::f64, {1}}};

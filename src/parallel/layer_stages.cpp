@@ -12,8 +12,8 @@
 namespace troika {
 namespace {
 
-// Returns the layer of each node. Consecutive nodes of one name are one layer. So are all nodes
-// from the first that reads a parameter to the last.
+// Returns the layer of each node. Consecutive nodes of one name are one layer. If several nodes
+// read a parameter, all nodes from the first of them to the last are one layer, too.
 std::vector<size_t> find_layers(const Graph& model) {
   const auto& nodes = model.nodes();
   std::map<ValueId, size_t> first_reader;
@@ -32,6 +32,17 @@ std::vector<size_t> find_layers(const Graph& model) {
   return of_node;
 }
 
+// Whether layers of two names read one parameter.
+bool find_shared(const Graph& model) {
+  std::map<ValueId, std::string> reader;
+  for (const Node& node : model.nodes())
+    for (const ValueId id : node.inputs)
+      if (id != kNoValue && model.value(id).role == Role::parameter &&
+          reader.try_emplace(id, node.name).first->second != node.name)
+        return true;
+  return false;
+}
+
 }  // namespace
 
 LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::string>& first_layers)
@@ -42,7 +53,9 @@ LayerStages::LayerStages(const Graph& model, int stages, const std::vector<std::
   const auto wanted = static_cast<size_t>(stages);
   if (wanted > layers)
     throw Error(Status::invalid_argument,
-                text("model '", model.name(), "' has ", layers, " layers, cannot be cut into ", stages, " stages"));
+                text("model '", model.name(), "' has ", layers, layers == 1 ? " layer" : " layers",
+                     find_shared(model) ? ", if all between two that share a parameter count as one" : "",
+                     ", cannot be cut into ", stages, " stages"));
   std::vector<size_t> begins;
   if (first_layers.empty() && stages > 1) begins = cut_by_cost(model, layer_of, wanted);
   if (!first_layers.empty() && first_layers.size() != wanted - 1)

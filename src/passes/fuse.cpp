@@ -41,7 +41,7 @@ void fuse_flatten_linear(Graph& graph) {
   for (Node& node : graph.nodes())
     if (node.op == &linear_op && !is_per_position(node) && maker[node.inputs[0]] >= 0) {
       const Node& source = graph.nodes()[static_cast<size_t>(maker[node.inputs[0]])];
-      if (source.op == &reshape_op) node.inputs[0] = source.inputs[0];
+      if (source.op == &reshape_op && graph.type(source.inputs[0]).shape.rank() > 1) node.inputs[0] = source.inputs[0];
     }
 }
 

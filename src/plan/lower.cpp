@@ -120,7 +120,8 @@ class Lowering {
     }
   }
 
-  // The same memory under another shape. A gradient has memory of its own, which gets a copy.
+  // A view is the same memory under another shape. The gradient of a parameter has its own memory,
+  // into which the view is copied.
   void lower_view(const Node& node) {
     const ValueId id = node.outputs[0];
     const Stored from = stored_as(node.inputs[0], nullptr, node.name);

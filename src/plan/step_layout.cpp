@@ -75,7 +75,7 @@ void StepLayout::check_combinations(const std::string& options_name) const {
 void StepLayout::check_groups() const {
   for (const ParameterGroup& group : spec_.groups)
     if (std::none_of(state_.begin(), state_.end(), [&](const auto& entry) {
-          return entry.second->role == Role::parameter && matches_pattern(group.pattern, entry.first);
+          return entry.second->role == Role::parameter && matches(group, entry.first);
         }))
       throw Error(Status::not_found, text("parameter group '", group.pattern, "': no parameter of model '",
                                           model_.name(), "' matches it"));
@@ -96,7 +96,7 @@ void StepLayout::find_trainable() {
 
 int StepLayout::row_of(const std::string& name) const {
   for (size_t g = 0; g < spec_.groups.size(); ++g)
-    if (matches_pattern(spec_.groups[g].pattern, name)) return static_cast<int>(g) + 1;
+    if (matches(spec_.groups[g], name)) return static_cast<int>(g) + 1;
   return 0;
 }
 

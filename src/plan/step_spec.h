@@ -2,9 +2,11 @@
 // work. Trainer and planner both build their steps from it (plan/step_layout.h).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "core/text.h"
 #include "parallel/mesh.h"
 #include "parallel/pipeline_schedule.h"
 #include "passes/loss.h"
@@ -20,13 +22,20 @@ enum class Reduction : int32_t { mean = 1, sum = 2 };
 struct ParameterGroup {
   std::string pattern;
   bool is_frozen = false;
-  SettingValues settings = {};  // without a value: the step's
+  SettingValues settings = {};           // without a value: the step's
+  std::vector<std::string> shared = {};  // parameters of which another layer's name matches
 };
+
+// Whether a parameter is of the group, if no group before has it.
+inline bool matches(const ParameterGroup& group, const std::string& parameter) {
+  return matches_pattern(group.pattern, parameter) ||
+         std::find(group.shared.begin(), group.shared.end(), parameter) != group.shared.end();
+}
 
 struct StepSpec {
   Loss loss = Loss::cross_entropy;
   Reduction reduction = Reduction::mean;
-  LabelSettings labels;        // for cross-entropy
+  LabelSettings labels;  // for cross-entropy
   double huber_delta = 1;
   DType compute = DType::f32;  // bf16 or f16: mixed precision
   bool allow_tf32 = false;     // f32 products may round their factors to 10 bits of fraction

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kBatchCounter = "num_batches_tracked";  // older files lack it, so it is never missing
 
-bool is_batch_counter(const std::string& name) { return name.size() > 19 && name.ends_with(kBatchCounter); }
+bool is_batch_counter(const std::string& name) { return name.ends_with(text('.', kBatchCounter)); }
 
 std::string list_names(const char* what, const std::vector<std::string>& names) {
   constexpr size_t kShown = 3;
@@ -38,52 +38,66 @@ std::string find_prefix(const SafetensorsReader& reader, const Model& model) {
   return "";
 }
 
-bool is_skipped(const std::vector<std::string>& skip, const std::string& name) {
-  return std::any_of(skip.begin(), skip.end(), [&](const auto& pattern) { return matches_pattern(pattern, name); });
+bool is_skipped(const std::vector<std::string>& skip, const ParameterStore& store, size_t i) {
+  return std::any_of(skip.begin(), skip.end(), [&](const std::string& pattern) { return store.matches(pattern, i); });
 }
 
 void check_patterns(const std::vector<std::string>& skip, const Model& model) {
   const ParameterStore& store = *model.parameters();
   for (const std::string& pattern : skip) {
     bool is_used = false;
-    for (size_t i = 0; i < store.size(); ++i) is_used = is_used || matches_pattern(pattern, store.entry(i).name);
+    for (size_t i = 0; i < store.size(); ++i) is_used = is_used || store.matches(pattern, i);
     if (!is_used)
       throw Error(Status::invalid_argument, text("skip: no parameter or buffer of model '", model.name(), "' matches '",
                                                  printable(pattern), "'"));
   }
 }
 
-// A file of PyTorch has a shared parameter once per name. Both must be the same.
-void compare_shared(const NamedEntries& entries, const ParameterStore& store, LoadReport& report) {
+// A file of PyTorch has a shared parameter once per name. Both must be the same; if they differ,
+// neither is loaded.
+void compare_shared(const NamedEntries& entries, const ParameterStore& store,
+                    std::vector<std::vector<std::byte>>& values, LoadReport& report) {
   for (const SharedName& shared : store.shared_names()) {
     const Parameter& of = store.entry(shared.of);
-    const TensorEntry *a = entries.find(of.name), *b = entries.find(shared.name);
-    if (!a || !b) continue;
-    bool is_same = a->shape == b->shape && a->dtype == b->dtype;
-    if (is_same && a->shape == of.type.shape && a->dtype == safetensors_dtype(of.type.dtype)) {
-      std::vector<std::byte> values[2];
-      for (int k = 0; k < 2; ++k) {
-        resize_host(values[k], of.type.bytes(), "parameter", of.name);
-        entries.reader().read(k == 0 ? *a : *b, values[k].data(), values[k].size());
-      }
-      is_same = values[0] == values[1];
+    const TensorEntry *own = entries.find(of.name), *other = entries.find(shared.name);
+    if (!own || !other || values[shared.of].empty()) continue;
+    bool is_same = own->shape == other->shape && own->dtype == other->dtype;
+    if (is_same) {
+      std::vector<std::byte> second;
+      resize_host(second, of.type.bytes(), "parameter", of.name);
+      entries.reader().read(*other, second.data(), second.size());
+      is_same = values[shared.of] == second;
     }
-    if (!is_same)
-      report.mismatching.push_back(text(shared.name, ": shares '", of.name, "', but differs from it in the file"));
+    if (is_same) continue;
+    report.mismatching.push_back(text(shared.name, ": shares '", of.name, "', but differs from it in the file"));
+    values[shared.of].clear();
+    --report.loaded;
   }
 }
 
 }  // namespace
 
 NamedEntries::NamedEntries(const SafetensorsReader& reader, const std::string& prefix, const NameMap& names)
-    : reader_(reader) {
+    : reader_(reader), names_(names) {
+  std::vector<bool> is_used(names.rules());
   for (const TensorEntry& entry : reader.entries()) {
     if (!entry.name.starts_with(prefix)) continue;
-    const auto [found, is_new] = entries_.emplace(names.model_name(entry.name.substr(prefix.size())), &entry);
+    const std::string in_file = entry.name.substr(prefix.size());
+    if (const size_t rule = names.rule_of(in_file); rule < is_used.size()) is_used[rule] = true;
+    const auto [found, is_new] = entries_.emplace(names.model_name(in_file), &entry);
     if (!is_new)
       throw Error(Status::mismatch, text(reader.label(), ": '", found->second->name, "' and '", entry.name,
                                          "' are both '", found->first, "' by the map of names"));
   }
+  for (size_t rule = 0; rule < is_used.size(); ++rule)
+    if (!is_used[rule] && !names.is_table())
+      throw Error(Status::mismatch,
+                  text(reader.label(), ": no name in it fits rule '", names.text_of(rule), "' of the map of names"));
+}
+
+std::string NamedEntries::describe(const std::string& name, const TensorEntry& entry) const {
+  return name == entry.name || entry.name.ends_with(name) ? entry.name
+                                                          : text(entry.name, ", as '", name, "' by the map of names");
 }
 
 const TensorEntry* NamedEntries::find(const std::string& name) const {
@@ -146,7 +160,7 @@ std::vector<std::vector<std::byte>> read_parameters(const NamedEntries& entries,
   std::vector<std::vector<std::byte>> values(store.size());
   for (size_t i = 0; i < store.size(); ++i) {
     const Parameter& p = store.entry(i);
-    if (is_skipped(skip, p.name)) {
+    if (is_skipped(skip, store, i)) {
       ++report.kept;
       continue;
     }
@@ -173,9 +187,9 @@ void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptio
   reader.check_sum();
   const NamedEntries entries(reader, prefix, options.names);
   auto values = read_parameters(entries, model, options.skip, report);
-  compare_shared(entries, store, report);
-  entries.each([&](const std::string& name, const std::string& in_file) {
-    if (!store.contains(name)) report.unexpected.push_back(in_file);
+  compare_shared(entries, store, values, report);
+  entries.each([&](const std::string& name, const TensorEntry& entry) {
+    if (!store.contains(name)) report.unexpected.push_back(entries.describe(name, entry));
   });
   for (const TensorEntry& entry : reader.entries())
     if (!entry.name.starts_with(prefix) &&
@@ -185,7 +199,7 @@ void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptio
   const bool differs = !report.missing.empty() || !report.unexpected.empty();
   if ((!report.mismatching.empty() && !options.skips_mismatching) || report.loaded == 0 ||
       (differs && !options.allow_partial)) {
-    const std::string other_prefix = prefix.empty() ? find_prefix(reader, model) : "";
+    const std::string other_prefix = prefix.empty() && options.names.rules() == 0 ? find_prefix(reader, model) : "";
     report.loaded = 0;
     if (!options.strip_prefix.empty() &&
         std::none_of(reader.entries().begin(), reader.entries().end(),
@@ -194,6 +208,9 @@ void load_weights(Model& model, const SafetensorsReader& reader, const LoadOptio
                   text(reader.label(), ": no name in it begins with '", printable(options.strip_prefix),
                        "', which strip_prefix is to remove",
                        reader.entries().empty() ? "" : text("; the first is '", reader.entries()[0].name, "'")));
+    if (report.mismatching.empty() && !differs)
+      throw Error(Status::mismatch, text(reader.label(), ": nothing of it is to be loaded into model '", model.name(),
+                                         "'", report.kept > 0 ? "; skip names all" : ""));
     throw Error(Status::mismatch, text(reader.label(), is_state ? ", a training state," : "", " does not fit model '",
                                        model.name(), "': ", summarize(report),
                                        other_prefix.empty() ? ""

@@ -30,20 +30,24 @@ struct LoadOptions {
 // The values of a file by the names that they have in a model.
 class NamedEntries {
  public:
-  // Entries whose name does not begin with `prefix` are left out. MISMATCH if two have one name.
+  // Entries whose name does not begin with `prefix` are left out. MISMATCH if two have one name, or
+  // if a rule fits none.
   NamedEntries(const SafetensorsReader& reader, const std::string& prefix, const NameMap& names = {});
   const SafetensorsReader& reader() const { return reader_; }
   const TensorEntry* find(const std::string& name) const;
   // The values of parameter `i`: under its own name, or under one that a layer shares it by.
   const TensorEntry* find(const ParameterStore& store, size_t i) const;
-  // Calls `visit` with the name in the model and that in the file.
+  // Calls `visit` with the name in the model and the values of the file.
   template <typename Visit>
   void each(Visit&& visit) const {
-    for (const auto& [name, entry] : entries_) visit(name, entry->name);
+    for (const auto& [name, entry] : entries_) visit(name, *entry);
   }
+  // Returns an entry's name in the file, with that in the model if the map makes another one.
+  std::string describe(const std::string& name, const TensorEntry& entry) const;
 
  private:
   const SafetensorsReader& reader_;
+  const NameMap names_;
   std::map<std::string, const TensorEntry*> entries_;
 };
 

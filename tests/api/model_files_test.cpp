@@ -134,7 +134,8 @@ TEST_F(PartialLoading, keeps_what_a_pattern_names) {
   options.skip = "fc.*,,";
   expect_refused(load(file, options), kInvalid, "options.skip is 'fc.*,,', need names separated by commas");
   options.skip = "*";
-  expect_refused(load(file, options), TROIKA_ERROR_MISMATCH, "does not fit model 'net'");
+  expect_refused(load(file, options), TROIKA_ERROR_MISMATCH, "nothing of it is to be loaded into model 'net'");
+  EXPECT_EQ(report_.kept, 9);
   troika_model_destroy(source);
 }
 
@@ -145,10 +146,14 @@ TEST_F(PartialLoading, translates_names) {
   model_ = make(10);
   troika_load_options options = TROIKA_LOAD_OPTIONS_INIT;
   expect_refused(load(file, options), TROIKA_ERROR_MISMATCH, "missing");
-  options.name_map = "encoder.0.*=body.*,head.1.*=fc.*";
+  options.name_map = "encoder.0.* = body.*, head.1.* = fc.*";
   expect_ok(load(file, options));
   EXPECT_EQ(report_.loaded, 9);
   EXPECT_EQ(values(model_, "fc.weight", 40), values(source, "head.1.weight", 40));
+  options.name_map = "encoder.0.*=body.*,head.1.*=tail.*";
+  expect_refused(load(file, options), TROIKA_ERROR_MISMATCH, "head.1.bias, as 'tail.bias' by the map of names");
+  options.name_map = "encoder.0.*=body.*,head.1.*=fc.*,neck.*=x.*";
+  expect_refused(load(file, options), TROIKA_ERROR_MISMATCH, "no name in it fits rule 'neck.*=x.*'");
   options.name_map = "encoder.0.weight=fc.weight,head.1.*=fc.*";
   expect_refused(load(file, options), TROIKA_ERROR_MISMATCH, "are both 'fc.weight' by the map of names");
   options.name_map = "encoder";

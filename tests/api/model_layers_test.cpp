@@ -251,10 +251,13 @@ TEST_F(LayersApi, a_parameter_may_be_of_two_layers) {
   expect_refused(share(nullptr, "a.weight"), kInvalid, "argument 'name' is NULL");
   expect_refused(share("b.weight", nullptr), kInvalid, "argument 'of' is NULL");
   expect_ok(share("b.weight", "a.weight"));
-  expect_refused(share("b.weight", "a.weight"), kInvalid, "share first, then add the layer");
+  expect_refused(share("b.weight", "a.weight"), kInvalid, "share 'b.weight': the name is shared already");
+  expect_refused(troika_model_add_relu(model_, "b", y_, &x_, &error_), kInvalid,
+                 "relu 'b': has no parameter 'b.weight', which is to be shared");
   expect_refused(troika_model_add_linear(model_, "b", y_, 4, 1, &y_, &error_), kInvalid,
                  "linear 'b': parameter 'b.weight' needs shape [4, 8], but shares 'a.weight' of shape [8, 8]");
-  expect_refused(troika_model_set_output(model_, y_, &error_), kInvalid, "shared parameter 'b.weight' is of no layer");
+  expect_refused(troika_model_set_output(model_, y_, &error_), kInvalid,
+                 "no layer 'b' was added, whose parameter 'b.weight' is to be shared");
   expect_ok(troika_model_add_linear(model_, "b", y_, 8, 1, &y_, &error_));
   EXPECT_EQ(entries(), 3);  // a.weight, a.bias, b.bias
   expect_ok(troika_model_set_output(model_, y_, &error_));
@@ -277,6 +280,116 @@ TEST_F(LayersApi, a_parameter_may_be_of_two_layers) {
   EXPECT_EQ(parameter("a.weight", 64), ones);
   std::swap(opened, model_);
   troika_model_destroy(opened);
+}
+
+TEST_F(LayersApi, a_buffer_is_not_shared) {
+  begin({4});
+  expect_ok(troika_model_add_linear(model_, "a", x_, 4, 1, &y_, &error_));
+  expect_ok(troika_model_share_parameter(model_, "bn.running_mean", "a.bias", &error_));
+  expect_refused(troika_model_add_batch_norm1d(model_, "bn", y_, 1e-5, 0.1, &y_, &error_), kInvalid,
+                 "batch_norm1d 'bn': 'bn.running_mean' is a buffer, which cannot be shared");
+  const std::string longest(196, 'n');
+  expect_ok(troika_model_share_parameter(model_, (longest + ".weight").c_str(), "a.weight", &error_));
+  expect_ok(troika_model_add_linear(model_, longest.c_str(), y_, 4, 1, &y_, &error_));
+}
+
+// Errors name the layer's kind, whatever ops it is made of.
+TEST_F(LayersApi, errors_name_the_kind_of_layer) {
+  begin({4, 6});
+  troika_value part = 0;
+  expect_ok(troika_model_add_slice(model_, "part", x_, 1, 0, 3, &part, &error_));
+  const troika_value parts[] = {x_, part};
+  expect_refused(troika_model_add_concat(model_, "part", parts, 2, 1, &y_, &error_), kInvalid,
+                 "concat 'part': the name");
+  expect_refused(troika_model_add_concat(model_, "a", parts, 2, 2, &y_, &error_), kInvalid, "concat 'a': parts have");
+  expect_refused(troika_model_add_slice(model_, "a", x_, 1, 0, 9, &y_, &error_), kInvalid,
+                 "slice 'a': the part is 0 to 9");
+  expect_refused(troika_model_add_sum(model_, "a", x_, part, &y_, &error_), kInvalid, "sum 'a': inputs have shapes");
+  expect_refused(troika_model_add_flatten(model_, "part", x_, &y_, &error_), kInvalid, "flatten 'part': the name");
+}
+
+// A sample may have one number, without an axis: [batch].
+TEST_F(LayersApi, an_output_may_be_one_number_per_sample) {
+  begin({4});
+  expect_ok(troika_model_add_linear(model_, "fc", x_, 3, 1, &y_, &error_));
+  expect_ok(troika_model_add_mean(model_, "mean", y_, nullptr, 0, 0, &y_, &error_));
+  expect_refused(troika_model_add_mean(model_, "again", y_, nullptr, 0, 0, &x_, &error_), kInvalid,
+                 "mean 'again': input has one number per sample");
+  expect_ok(troika_model_set_output(model_, y_, &error_));
+  expect_ok(troika_model_initialize(model_, nullptr, TROIKA_INIT_CONSTANT, 0.5, 0, &error_));
+  const float samples[] = {1, 2, 3, 4, 0, 0, 0, 2};
+  float found[2] = {};
+  expect_ok(troika_model_predict_into(model_, kCpu0, samples, 2, nullptr, found, sizeof found, &error_));
+  EXPECT_EQ(found[0], 5.5f);
+  EXPECT_EQ(found[1], 1.5f);
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  expect_refused(troika_model_attach(model_, &kCpu0, 1, &options, &trainer_, &error_), kInvalid,
+                 "needs [batch, classes]");
+  options.loss = TROIKA_LOSS_MEAN_SQUARED_ERROR;
+  const troika_device devices[] = {kCpu0, kCpu1};
+  expect_ok(troika_model_attach(model_, devices, 2, &options, &trainer_, &error_));
+  const float values[] = {4.5, 1.5};
+  const int64_t dims[] = {4};
+  expect_ok(troika_dataset_create_arrays(context_, samples, dims, 1, 2, nullptr, values, 1, &dataset_, &error_));
+  troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
+  batches.batch = 2;
+  expect_ok(troika_loader_create(dataset_, &batches, &loader_, &error_));
+  troika_batch batch = nullptr;
+  expect_ok(troika_loader_next(loader_, &batch, &error_));
+  troika_step_result result = TROIKA_STEP_RESULT_INIT;
+  expect_ok(troika_trainer_step(trainer_, batch, &result, &error_));
+  EXPECT_DOUBLE_EQ(result.loss, 0.5);
+}
+
+// The shape that a linear layer reads is that of the reshape before it.
+TEST_F(LayersApi, one_number_becomes_a_feature_by_reshape) {
+  begin({4});
+  expect_ok(troika_model_add_mean(model_, "mean", x_, nullptr, 0, 0, &y_, &error_));
+  const int64_t one[] = {1};
+  expect_ok(troika_model_add_reshape(model_, "feature", y_, one, 1, &y_, &error_));
+  expect_ok(troika_model_add_linear(model_, "fc", y_, 2, 0, &y_, &error_));
+  expect_ok(troika_model_set_output(model_, y_, &error_));
+  expect_ok(troika_model_initialize(model_, nullptr, TROIKA_INIT_CONSTANT, 2, 0, &error_));
+  const float sample[] = {1, 2, 3, 6};
+  float found[2] = {};
+  expect_ok(troika_model_predict_into(model_, kCpu0, sample, 1, nullptr, found, sizeof found, &error_));
+  EXPECT_EQ(found[1], 6.0f);
+}
+
+// Every call that takes the name of a parameter takes both names.
+TEST_F(LayersApi, both_names_find_a_shared_parameter) {
+  begin({4});
+  expect_ok(troika_model_add_linear(model_, "a", x_, 4, 0, &y_, &error_));
+  expect_ok(troika_model_share_parameter(model_, "b.weight", "a.weight", &error_));
+  expect_ok(troika_model_add_linear(model_, "b", y_, 4, 0, &y_, &error_));
+  expect_ok(troika_model_add_linear(model_, "c", y_, 2, 0, &y_, &error_));
+  expect_ok(troika_model_set_output(model_, y_, &error_));
+  expect_ok(troika_model_initialize_default(model_, 1, &error_));
+  expect_ok(troika_model_initialize(model_, "b.*", TROIKA_INIT_CONSTANT, 0.25, 0, &error_));
+  EXPECT_EQ(parameter("a.weight", 16), std::vector<float>(16, 0.25f));
+  troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
+  troika_parameter_group group = TROIKA_PARAMETER_GROUP_INIT;
+  group.pattern = "b.weight";
+  group.frozen = 1;
+  options.groups = &group;
+  options.group_count = 1;
+  expect_ok(troika_model_attach(model_, &kCpu0, 1, &options, &trainer_, &error_));
+  const int64_t dims[] = {4};
+  expect_ok(troika_dataset_create_synthetic(context_, dims, 1, 8, 2, 1, &dataset_, &error_));
+  troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
+  batches.batch = 4;
+  expect_ok(troika_loader_create(dataset_, &batches, &loader_, &error_));
+  ASSERT_EQ(step(), TROIKA_OK) << error_.message;
+  EXPECT_EQ(parameter("b.weight", 16), std::vector<float>(16, 0.25f)) << "it is frozen by the name of b";
+  expect_ok(troika_trainer_set_option(trainer_, 0, TROIKA_OPTION_FROZEN, 0, &error_));
+  ASSERT_EQ(step(), TROIKA_OK) << error_.message;
+  std::vector<float> a(16), b(16);
+  expect_ok(troika_trainer_get_gradient(trainer_, "a.weight", a.data(), 64, &error_));
+  expect_ok(troika_trainer_get_gradient(trainer_, "b.weight", b.data(), 64, &error_));
+  EXPECT_EQ(a, b);
+  expect_ok(troika_trainer_get_parameter(trainer_, "b.weight", kCpu0, b.data(), 64, &error_));
+  EXPECT_EQ(b, parameter("a.weight", 16));
+  EXPECT_NE(b, std::vector<float>(16, 0.25f));
 }
 
 }  // namespace

@@ -268,7 +268,7 @@ TEST_F(ModelApi, other_layers_refuse_options) {
                  "linear 'fc': out_features is 0");
   expect_refused(troika_model_add_linear(model_, "fc", flat, 3, 5, &y_, &error_), kInvalid,
                  "argument 'bias' is 5, needs 0 or 1");
-  expect_refused(troika_model_add_sum(model_, "sum", x_, flat, &y_, &error_), kInvalid, "add 'sum'");
+  expect_refused(troika_model_add_sum(model_, "sum", x_, flat, &y_, &error_), kInvalid, "sum 'sum'");
   expect_refused(troika_model_add_lstm(model_, "rnn", x_, 3, 1, &y_, &error_), kInvalid,
                  "lstm 'rnn': input has shape [1, 2, 8, 8], needs [batch, steps, features]");
   expect_refused(troika_model_add_lstm(model_, "rnn", x_, 3, 5, &y_, &error_), kInvalid,

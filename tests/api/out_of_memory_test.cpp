@@ -87,8 +87,7 @@ void keep_parameters(Result& result, Calls& calls, troika_model model) {
     troika_parameter_info info = TROIKA_PARAMETER_INFO_INIT;
     calls("describe_parameter", [&](troika_error* e) { return troika_model_describe_parameter(model, i, &info, e); });
     int32_t index = 0;
-    calls("find_parameter",
-          [&](troika_error* e) { return troika_model_find_parameter(model, info.name, &index, e); });
+    calls("find_parameter", [&](troika_error* e) { return troika_model_find_parameter(model, info.name, &index, e); });
     int64_t bytes = info.dtype == TROIKA_DTYPE_F32 ? 4 : 8;
     for (int32_t axis = 0; axis < info.rank; ++axis) bytes *= info.dims[axis];
     std::string data(static_cast<size_t>(bytes), '\0');
@@ -138,10 +137,12 @@ TEST(OutOfMemory, while_tensors_compute_and_have_gradients) {
     y = make("leaky_relu",
              [&](troika_tensor* out, troika_error* e) { return troika_tensor_leaky_relu(y, 0.1, out, e); });
     y = make("reshape", [&](troika_tensor* out, troika_error* e) { return troika_tensor_reshape(y, rows, 2, out, e); });
-    troika_tensor norm = make("norm", [&](troika_tensor* out, troika_error* e) { return troika_tensor_norm(y, out, e); });
+    troika_tensor norm =
+        make("norm", [&](troika_tensor* out, troika_error* e) { return troika_tensor_norm(y, out, e); });
     y = make("divide", [&](troika_tensor* out, troika_error* e) { return troika_tensor_divide(y, norm, out, e); });
     y = make("softmax", [&](troika_tensor* out, troika_error* e) { return troika_tensor_softmax(y, 1, out, e); });
-    y = make("mean", [&](troika_tensor* out, troika_error* e) { return troika_tensor_mean(norm, nullptr, 0, 0, out, e); });
+    y = make("mean",
+             [&](troika_tensor* out, troika_error* e) { return troika_tensor_mean(norm, nullptr, 0, 0, out, e); });
     troika_tensor gradient = make("compute", [&](troika_tensor* out, troika_error* e) {
       return troika_gradients_compute(record, y, &w, 1, out, e);
     });
@@ -186,6 +187,104 @@ TEST(OutOfMemory, while_a_model_is_built_and_filled) {
     calls("describe_layer", [&](troika_error* e) { return troika_model_describe_layer(model, index, &layer, e); });
     keep(result, layer.inputs[0] & INT32_MAX);
     keep_parameters(result, calls, model);
+    troika_model_destroy(model);
+    troika_context_destroy(context);
+    return result;
+  });
+}
+
+// Makes a model with the layers that make_model lacks.
+troika_model make_signal_model(Calls& calls, troika_context context) {
+  auto model = calls.make<troika_model>("troika_model_create_empty", [&](troika_model* out, troika_error* e) {
+    return troika_model_create_empty(context, "a model of signals with a long name", out, e);
+  });
+  const int64_t signal[] = {4, 16}, image[] = {6, 4, 3};
+  const int32_t pixels[] = {2, 3};
+  troika_conv1d_options conv = TROIKA_CONV1D_OPTIONS_INIT;
+  conv.out_channels = 6;
+  conv.kernel = 3;
+  troika_conv2d_options up = TROIKA_CONV2D_OPTIONS_INIT;
+  up.out_channels = 4;
+  up.kernel[0] = up.kernel[1] = up.stride[0] = up.stride[1] = 2;
+  troika_value x = -1, y = -1;
+  const auto add = [&](const char* what, auto&& call) {
+    calls(what, call);
+    x = y;
+  };
+  add("add_input", [&](troika_error* e) { return troika_model_add_input(model, "signal", signal, 2, &y, e); });
+  add("add_conv1d",
+      [&](troika_error* e) { return troika_model_add_conv1d(model, "a.convolution.of.signals", x, &conv, &y, e); });
+  add("add_batch_norm1d",
+      [&](troika_error* e) { return troika_model_add_batch_norm1d(model, "a.norm.of.signals", x, 1e-5, 0.1, &y, e); });
+  add("add_layer_norm",
+      [&](troika_error* e) { return troika_model_add_layer_norm(model, "a.norm.of.layers", x, 1, 1e-5, &y, e); });
+  add("add_slice",
+      [&](troika_error* e) { return troika_model_add_slice(model, "a.slice.of.signals", x, 2, 0, 12, &y, e); });
+  troika_value gate = -1;
+  calls("add_sigmoid", [&](troika_error* e) { return troika_model_add_sigmoid(model, "a.gate", x, &gate, e); });
+  add("add_tanh", [&](troika_error* e) { return troika_model_add_tanh(model, "a.tanh.of.signals", x, &y, e); });
+  add("add_product",
+      [&](troika_error* e) { return troika_model_add_product(model, "a.product.of.both", gate, x, &y, e); });
+  add("add_reshape",
+      [&](troika_error* e) { return troika_model_add_reshape(model, "an.image.of.signals", x, image, 3, &y, e); });
+  add("add_group_norm",
+      [&](troika_error* e) { return troika_model_add_group_norm(model, "a.norm.of.groups", x, 2, 1e-5, &y, e); });
+  add("add_conv_transpose2d",
+      [&](troika_error* e) { return troika_model_add_conv_transpose2d(model, "up.in.size", x, &up, &y, e); });
+  add("add_silu", [&](troika_error* e) { return troika_model_add_silu(model, "a.silu.of.images", x, &y, e); });
+  add("add_leaky_relu",
+      [&](troika_error* e) { return troika_model_add_leaky_relu(model, "a.leaky.relu", x, 0.1, &y, e); });
+  add("add_softmax",
+      [&](troika_error* e) { return troika_model_add_softmax(model, "a.softmax.of.images", x, -1, &y, e); });
+  const troika_value parts[] = {x, x};
+  add("add_concat",
+      [&](troika_error* e) { return troika_model_add_concat(model, "both.images.of.it", parts, 2, 1, &y, e); });
+  add("add_mean",
+      [&](troika_error* e) { return troika_model_add_mean(model, "means.of.images", x, pixels, 2, 0, &y, e); });
+  add("add_rms_norm",
+      [&](troika_error* e) { return troika_model_add_rms_norm(model, "a.norm.of.squares", x, 1, 1e-5, &y, e); });
+  add("add_linear", [&](troika_error* e) { return troika_model_add_linear(model, "first", x, 8, 1, &y, e); });
+  calls("share_parameter", [&](troika_error* e) {
+    return troika_model_share_parameter(model, "the.second.one.weight", "first.weight", e);
+  });
+  add("add_linear", [&](troika_error* e) { return troika_model_add_linear(model, "the.second.one", x, 8, 1, &y, e); });
+  calls("set_output", [&](troika_error* e) { return troika_model_set_output(model, x, e); });
+  return model;
+}
+
+TEST(OutOfMemory, while_layers_of_signals_are_added_loaded_and_scored) {
+  run_flow([](Calls& calls) {
+    Result result;
+    troika_context context = make_context(calls);
+    troika_model model = make_signal_model(calls, context);
+    calls("initialize_default", [&](troika_error* e) { return troika_model_initialize_default(model, 7, e); });
+    calls("initialize_layers", [&](troika_error* e) {
+      return troika_model_initialize_layers(model, "linear,conv1d", "*", TROIKA_INIT_NORMAL, 0.1, 7, e);
+    });
+    keep_parameters(result, calls, model);
+    std::string bytes(1 << 16, '\0');
+    int64_t size = 0;
+    calls("save_memory", [&](troika_error* e) {
+      return troika_model_save_memory(model, bytes.data(), static_cast<int64_t>(bytes.size()), &size, e);
+    });
+    auto copy = calls.make<troika_model>("open_memory", [&](troika_model* out, troika_error* e) {
+      return troika_model_open_memory(context, bytes.data(), size, out, e);
+    });
+    troika_load_options options = TROIKA_LOAD_OPTIONS_INIT;
+    options.skip = "the.second.one.weight,up.*";
+    options.skip_mismatching = 1;
+    options.name_map = "a.convolution.*=a.convolution.*,first.*=first.*";
+    calls("load_memory",
+          [&](troika_error* e) { return troika_model_load_memory(copy, bytes.data(), size, &options, nullptr, e); });
+    keep_parameters(result, calls, copy);
+    const float outputs[] = {3, 1, 0, 2, 5, 1};
+    const int32_t labels[] = {0, 1, 1};
+    troika_scores scores = TROIKA_SCORES_INIT;
+    calls("scores_compute", [&](troika_error* e) {
+      return troika_scores_compute(outputs, labels, 3, 2, 1, 1, &scores, nullptr, nullptr, e);
+    });
+    keep(result, scores);
+    troika_model_destroy(copy);
     troika_model_destroy(model);
     troika_context_destroy(context);
     return result;

@@ -4,6 +4,7 @@ Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests 
 names are sentences; each gets a separate folder.
 """
 
+import csv
 import json
 import math
 import os
@@ -208,9 +209,32 @@ MLP = ["--model", "mlp", "--synthetic", 300, "--batch", 50, "--seed", 2, "--prog
 def write_renamed(source, target, layer, other):
     data = source.read_bytes()
     size = int.from_bytes(data[:8], "little")
-    header = json.dumps({name.replace(layer + ".", other + "."): entry for name, entry in json.loads(data[8:8 + size]).items()})
+    header = json.dumps({name.replace(layer + ".", other + "."): entry for name, entry in json.loads(data[8:8 + size]).items()
+                         if name != "__metadata__"})  # as a file of another program
     header += " " * (-len(header) % 8)
     target.write_bytes(len(header).to_bytes(8, "little") + header.encode() + data[8 + size:])
+
+
+def an_evaluation_scores_each_class(folder):
+    run("train", *MLP, "--lr", 0.1, "--epochs", 3, "--out", folder / "run")
+    out = folder / "scores"
+    lines = run("evaluate", folder / "run", "--scores", out, "--top", 2).splitlines()
+    accuracy = float(re.search(r"accuracy (\S+)", lines[0])[1])
+    assert re.fullmatch(r"precision \S+  recall \S+  F1 \S+  AUC \S+  top-2 [01]\.\d{4}", lines[1]), lines
+    rows = list(csv.DictReader((out / "scores.csv").open(encoding="utf-8")))
+    confusion = [[int(cell) for cell in row[1:]] for row in csv.reader((out / "confusion.csv").open(encoding="utf-8"))][1:]
+    samples = sum(map(sum, confusion))
+    assert len(rows) == len(confusion) == 10 and samples > 0
+    assert abs(sum(confusion[c][c] for c in range(10)) / samples - accuracy) < 1e-4
+    for c, row in enumerate(rows):
+        labels, predicted, correct = sum(confusion[c]), sum(line[c] for line in confusion), confusion[c][c]
+        assert [int(row[name]) for name in ("class", "labels", "predicted", "correct")] == [c, labels, predicted, correct]
+        assert row["recall"] == f"{correct / labels:.4f}", row
+        assert row["precision"] == (f"{correct / predicted:.4f}" if predicted else ""), row
+    xml.etree.ElementTree.parse(out / "confusion.svg")
+    assert (out / "confusion.svg").read_text(encoding="utf-8").count("<rect") == 101
+    assert "--top is 11; give 1 to 10" in refuse("evaluate", folder / "run", "--scores", out, "--top", 11)
+    assert "cannot create folder" in refuse("evaluate", folder / "run", "--scores", out / "scores.csv" / "below")
 
 
 def weights_with_other_names_begin_a_run(folder):

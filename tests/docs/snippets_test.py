@@ -44,6 +44,20 @@ SQUEEZED = BEGUN + """
   pointwise.kernel[0] = pointwise.kernel[1] = 1;
   CALL(troika_model_add_input(model, "x", image, 3, &x, &error));
 """
+SCORED = ZOO.replace("d2l_lenet", "mlp") + """
+  const int64_t image[] = {1, 28, 28};
+  const troika_device cpu = {TROIKA_DEVICE_CPU, 0};
+  static int32_t labels[1000];
+  for (int i = 0; i < 1000; ++i) labels[i] = i % 10;
+  troika_dataset dataset = NULL;
+  troika_loader loader = NULL;
+  troika_trainer trainer = NULL;
+  CALL(troika_dataset_create_synthetic(context, image, 3, 1000, 10, 1, &dataset, &error));
+  troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
+  batches.batch = 100;
+  CALL(troika_loader_create(dataset, &batches, &loader, &error));
+  CALL(troika_model_attach(model, &cpu, 1, NULL, &trainer, &error));
+"""
 TOKENS = BEGUN + """
   const int64_t steps[] = {12};
   CALL(troika_model_add_typed_input(model, "x", TROIKA_DTYPE_I32, steps, 1, &x, &error));
@@ -488,6 +502,10 @@ PAGES = {
         fragment(CONTEXT + "troika_model model = NULL; CALL(troika_model_create_empty(context, \"two\", &model, &error));"),
         fragment(TOKENS, "CALL(troika_model_set_output(model, x, &error));"),
         fragment(ZOO),
+    ],
+    "docs/scores.md": [
+        fragment(SCORED),
+        shell(before=f"troika train {SMALL} --out run\n", after="grep -q ^9, scores/scores.csv\ngrep -q '</svg>' scores/confusion.svg\n"),
     ],
     "docs/tensors.md": [
         fragment(CONTEXT, 'if (strcmp(text, "f32[2, 3] on cpu:0\\n[[1.5, 2.5, 3.5],\\n [1.5, 2.5, 3.5]]") != 0) return 1;'),

@@ -49,6 +49,9 @@ SETUPS = {
         troika_plan_options options = TROIKA_PLAN_OPTIONS_INIT; troika_plan_result plan = TROIKA_PLAN_RESULT_INIT;
         troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;""",
     "troika_plan_estimate": ZOO,
+    "troika_scores_compute": """
+        static float outputs[40]; static int32_t labels[4]; const int64_t n = 4;
+        troika_scores scores = TROIKA_SCORES_INIT;""",
     "troika_trainer_forward": STEP + """
         const float gradient[18] = {0}; const int64_t bytes = sizeof gradient; troika_tensor output = NULL;
         troika_step_result result = TROIKA_STEP_RESULT_INIT;""",

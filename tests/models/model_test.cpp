@@ -226,7 +226,7 @@ TEST_F(LayerTest, RefusesPoolsThatDoNotFit) {
 
 TEST_F(LayerTest, RefusesSumsAndDropoutsThatDoNotFit) {
   const ValueId pooled = add_max_pool2d(model, "pool", x, square(2, 2));
-  EXPECT_REFUSED("add 's': inputs have shapes [1, 4, 8, 8] and [1, 4, 4, 4], need the same",
+  EXPECT_REFUSED("sum 's': inputs have shapes [1, 4, 8, 8] and [1, 4, 4, 4], need the same",
                  add_sum(model, "s", x, pooled));
   for (double p : {1.0, -0.5, std::nan("")})
     EXPECT_REFUSED("dropout 'd': probability is ", add_dropout(model, "d", x, p));

@@ -242,8 +242,9 @@ TEST(MeanSquaredErrorShape, RefusesWrongInputs) {
     EXPECT_EQ(infer(op, {f32({2, 4}), f32({2, 4})})[0], (TensorType{DType::f64, {1}}));
   EXPECT_REFUSED("mean_squared_error 'stem': targets have shape [2, 5], the model's output [2, 4]",
                  infer("mean_squared_error", {f32({2, 4}), f32({2, 5})}));
-  EXPECT_REFUSED("mean_squared_error 'stem': the model's output has shape [2]",
-                 infer("mean_squared_error", {f32({2}), f32({2})}));
+  EXPECT_EQ(infer("mean_squared_error", {f32({2}), f32({2})})[0], (TensorType{DType::f64, {1}}));
+  EXPECT_REFUSED("mean_squared_error 'stem': the model's output is one number",
+                 infer("mean_squared_error", {f32({}), f32({})}));
 }
 
 // ---- updates ----

@@ -110,6 +110,19 @@ TEST_F(Models, LoadWhatFits) {
   EXPECT_EQ(model.get_parameter("body.weight"), source.get_parameter("body.weight"));
 }
 
+TEST(Scores, AreComputed) {
+  const std::vector<float> outputs = {3, 1, 0, 2, 5, 1};
+  const ScoreReport report = compute_scores(outputs, std::vector<std::int32_t>{0, 1, 1});
+  EXPECT_DOUBLE_EQ(report.all.accuracy, 2.0 / 3);
+  EXPECT_EQ(report.confusion, (std::vector<std::int64_t>{1, 0, 1, 1}));
+  EXPECT_EQ(report.classes[1].labels, 2);
+  EXPECT_DOUBLE_EQ(report.classes[0].precision, 0.5);
+  EXPECT_THROW(compute_scores(outputs, std::vector<std::int32_t>{0, 1, 1, 0}), std::invalid_argument);
+  expect_error(Status::invalid_argument, "label of sample 0 is 7", [&] {
+    compute_scores(outputs, std::vector<std::int32_t>{7, 1, 1});
+  });
+}
+
 TEST_F(Models, AreDescribed) {
   const Model model = doubling_model(context_);
   const LayerInfo layer = model.describe_layer(model.find_layer("fc"));

@@ -240,7 +240,7 @@ namespace Troika
             Add(name, (byte[] layer, out long value, out troika_error error) =>
                 NativeMethods.troika_model_add_product(Handle, layer, a.Id, b.Id, out value, out error));
 
-        /// <summary>Adds the join of values along <paramref name="axis"/>, which is not the
+        /// <summary>Joins values along <paramref name="axis"/>, which is not the
         /// batch.</summary>
         public Value AddConcat(string name, int axis, params Value[] inputs)
         {
@@ -250,7 +250,7 @@ namespace Troika
                 NativeMethods.troika_model_add_concat(Handle, layer, ids, ids.Length, axis, out value, out error));
         }
 
-        /// <summary>Adds another shape of a sample: [batch, dims...]. One size may be
+        /// <summary>Reshapes a sample: [batch, dims...]. One size may be
         /// -1.</summary>
         public Value AddReshape(string name, Value input, params long[] dims)
         {
@@ -260,10 +260,16 @@ namespace Troika
         }
 
         /// <summary>Adds the means over some axes; null: over all axes of a sample.</summary>
-        public Value AddMean(string name, Value input, int[] axes = null, bool keepAxes = false) =>
-            Add(name, (byte[] layer, out long value, out troika_error error) =>
-                NativeMethods.troika_model_add_mean(
-                    Handle, layer, input.Id, axes, axes == null ? 0 : axes.Length, keepAxes ? 1 : 0, out value, out error));
+        public unsafe Value AddMean(string name, Value input, int[] axes = null, bool keepAxes = false)
+        {
+            byte[] layer = Utf8.Bytes(name, "Model.AddMean: name");
+            fixed (int* list = Tensor.ListOf(axes))
+            {
+                Status status = NativeMethods.troika_model_add_mean(
+                    Handle, layer, input.Id, list, axes?.Length ?? 0, keepAxes ? 1 : 0, out long value, out troika_error error);
+                return Added(status, value, ref error);
+            }
+        }
 
         /// <summary>Makes parameter <paramref name="name"/> of a layer that is added later another
         /// name of parameter <paramref name="of"/>.</summary>

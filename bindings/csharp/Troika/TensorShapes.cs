@@ -186,6 +186,6 @@ namespace Troika
 
         /// <summary>Returns a list that a pointer can be fixed to: an empty one stays different
         /// from null.</summary>
-        private static int[] ListOf(int[] axes) => axes != null && axes.Length == 0 ? new int[1] : axes;
+        internal static int[] ListOf(int[] axes) => axes != null && axes.Length == 0 ? new int[1] : axes;
     }
 }

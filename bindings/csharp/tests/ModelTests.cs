@@ -96,6 +96,12 @@ namespace Troika.Tests
             Expect.Equal(tracked[0], 5);
             Expect.Throws<ArgumentException>(() => image.GetParameter("bn.num_batches_tracked"), "has elements of I64, not of F32");
 
+            ScoreReport report = ScoreReport.Compute(new float[] { 3, 1, 0, 2, 5, 1 }, new[] { 0, 1, 1 });
+            Expect.Equal(report.All.Accuracy, 2.0 / 3);
+            Expect.List(report.Confusion, 1, 0, 1, 1);
+            Expect.Equal(report.Classes[0].Precision, 0.5);
+            Expect.Fails(Status.InvalidArgument, () => ScoreReport.Compute(new float[] { 3, 1 }, new[] { 7 }), "is 7");
+
             Model signal = Model.CreateEmpty(Context, "signal");
             x = signal.AddConv1d("conv", signal.AddInput("x", 4, 16), new Conv1dOptions { OutChannels = 6, Kernel = 3 });
             x = signal.AddSlice("slice", signal.AddLayerNorm("layer", signal.AddBatchNorm1d("bn", x), 1), 2, 0, 12);

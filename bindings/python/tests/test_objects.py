@@ -147,6 +147,16 @@ class Objects(unittest.TestCase):
         text.initialize()
         self.assertEqual(text.predict(numpy.zeros((2, 6), numpy.int32)).shape, (2, 3))
 
+    def test_scores(self):
+        report = troika.compute_scores([[3, 1], [0, 2], [5, 1]], [0, 1, 1])
+        self.assertAlmostEqual(report.all.accuracy, 2 / 3)
+        self.assertEqual(report.confusion.tolist(), [[1, 0], [1, 1]])
+        self.assertEqual((report.classes[1].labels, report.classes[0].precision), (2, 0.5))
+        with self.assertRaisesRegex(ValueError, "need \\[n, classes\\]"):
+            troika.compute_scores([[3, 1], [0, 2]], [0, 1, 1])
+        with self.assertRaisesRegex(troika.InvalidArgument, "label of sample 0 is 7"):
+            troika.compute_scores([[3, 1]], [7])
+
     def test_layers_of_signals(self):
         model = troika.Model.empty(self.context, "signals")
         x = model.add_conv1d("conv", model.add_input("x", (4, 16)), 6, 3)
@@ -164,7 +174,7 @@ class Objects(unittest.TestCase):
         model.set_output(model.add_linear("b", x, 8))
         model.initialize()
         model.initialize_layers("linear", "weight", "constant", 0.5)
-        self.assertTrue((model.parameters["b.weight"] == 0.5).all())
+        self.assertTrue((model.get_parameter("b.weight") == 0.5).all())
         with self.assertRaisesRegex(troika.NotFound, "gru"):
             model.initialize_layers("gru", "*", "constant")
         self.assertEqual(model.predict(numpy.ones((2, 4, 16), numpy.float32)).shape, (2, 8))
@@ -178,7 +188,7 @@ class Objects(unittest.TestCase):
         source, model = net("head", 9), net("fc", 2)
         report = model.load_memory(source.save_memory(), skip_mismatching=True, name_map="head.*=fc.*", skip="body.bias")
         self.assertEqual((report.loaded, report.mismatching, report.kept), (1, 2, 1))
-        self.assertTrue((model.parameters["body.weight"] == source.parameters["body.weight"]).all())
+        self.assertTrue((model.get_parameter("body.weight") == source.get_parameter("body.weight")).all())
 
     def test_parameters(self):
         model = line(self.context)

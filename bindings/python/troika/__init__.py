@@ -8,12 +8,12 @@
     print(trainer.train_epoch(data.loader(batch=50, shuffle=True)).loss)
 """
 
-from troika._interface import (MAX_RANK, UNSET, BatchInfo, Compression, ContextOptions, Conv2dOptions, DatasetInfo,
-                               DatasetOptions, DeviceInfo, DeviceKind, Dtype, ForwardOptions, GroupInfo, GroupOptions,
+from troika._interface import (MAX_RANK, UNSET, BatchInfo, Compression, ContextOptions, Conv1dOptions, Conv2dOptions,
+                               DatasetInfo, DatasetOptions, DeviceInfo, DeviceKind, Dtype, ForwardOptions, GroupInfo, GroupOptions,
                                Initializer, LayerInfo, LayerSchedule, LoaderOptions, LoaderPosition, LoadOptions, LoadReport,
                                LogLevel, Loss, MemoryInfo, Mesh, Metrics, ModelInfo, ModelOptions, Optimizer, Option,
                                ParameterGroup, ParameterInfo, PlanOptions, PlanResult, Pool2dOptions, Precision, Progress,
-                               Reduction, Relation, SaveOptions, Schedule, Status, StepResult, TensorInfo, TrainerInfo,
+                               Reduction, Relation, SaveOptions, Schedule, Scores, Status, StepResult, TensorInfo, TrainerInfo,
                                TrainerOptions, ValueInfo)
 from troika._library import lib
 from troika.classifier import Classifier
@@ -26,6 +26,7 @@ from troika.file import inspect_file, newest_file
 from troika.gradients import Gradients
 from troika.group import Group
 from troika.model import Model, zoo_names
+from troika.scores import ClassScores, ScoreReport, compute_scores
 from troika.tensor import Tensor, all_reduce
 from troika.trainer import Pending, Trainer
 

@@ -1,14 +1,16 @@
 # Types of the package: what __init__.py exports.
 import os
 from types import TracebackType
-from typing import Any, Callable, Generator, Iterable, Iterator, Literal, Mapping, Protocol, Sequence, TypeVar, Union, overload
+from typing import (Any, Callable, Generator, Iterable, Iterator, Literal, Mapping, NamedTuple, Protocol, Sequence, TypeVar,
+                    Union, overload)
 
 import numpy
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from typing_extensions import Self, Unpack
 
 from troika._interface import (MAX_RANK as MAX_RANK, UNSET as UNSET, BatchInfo as BatchInfo, Compression as Compression,
-                               ContextOptions as ContextOptions, Conv2dOptions as Conv2dOptions, DatasetInfo as DatasetInfo,
+                               ContextOptions as ContextOptions, Conv1dOptions as Conv1dOptions,
+                               Conv2dOptions as Conv2dOptions, DatasetInfo as DatasetInfo,
                                DatasetOptions as DatasetOptions, DeviceInfo as DeviceInfo, DeviceKind as DeviceKind,
                                Dtype as Dtype, ForwardOptions as ForwardOptions, GroupInfo as GroupInfo,
                                GroupOptions as GroupOptions, Initializer as Initializer, LayerInfo as LayerInfo,
@@ -19,7 +21,7 @@ from troika._interface import (MAX_RANK as MAX_RANK, UNSET as UNSET, BatchInfo a
                                ParameterGroup as ParameterGroup, ParameterInfo as ParameterInfo, PlanOptions as PlanOptions,
                                PlanResult as PlanResult, Pool2dOptions as Pool2dOptions, Precision as Precision,
                                Progress as Progress, Reduction as Reduction, Relation as Relation, SaveOptions as SaveOptions,
-                               Schedule as Schedule, Status as Status, StepResult as StepResult,
+                               Schedule as Schedule, Scores as Scores, Status as Status, StepResult as StepResult,
                                TensorInfo as TensorInfo, TrainerInfo as TrainerInfo, TrainerOptions as TrainerOptions,
                                ValueInfo as ValueInfo)
 from troika.device import Device as Device
@@ -404,5 +406,20 @@ def zoo_names() -> list[str]: ...
 def version() -> tuple[int, int, int]: ...
 def build_info() -> str: ...
 def status_name(status: int) -> str: ...
+class ClassScores(NamedTuple):
+    labels: int
+    predicted: int
+    correct: int
+    precision: float
+    recall: float
+    f1: float
+    auc: float
+
+class ScoreReport(NamedTuple):
+    all: Scores
+    classes: list[ClassScores]
+    confusion: NDArray[numpy.int64]
+
+def compute_scores(outputs: ArrayLike, labels: ArrayLike, top: int = 1, logits: bool = True) -> ScoreReport: ...
 def inspect_file(path: _Path) -> str: ...
 def newest_file(path: _Path) -> str: ...

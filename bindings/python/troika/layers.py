@@ -246,7 +246,7 @@ class Layers(Handle):
         return self._add(lib.troika_model_add_product, name, a, b)
 
     def add_concat(self, name, values, axis):
-        """The join of values along `axis`, which is not the batch.
+        """Values joined along `axis`, which is not the batch.
 
         Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_concat.
         """
@@ -254,7 +254,7 @@ class Layers(Handle):
         return self._add(lib.troika_model_add_concat, name, (ctypes.c_int64 * len(values))(*values), len(values), axis)
 
     def add_reshape(self, name, value, shape):
-        """Another shape of a sample. One size may be -1.
+        """The sample in another shape. One size may be -1.
 
         Raises Busy, InvalidArgument or OutOfMemory. In C: troika_model_add_reshape.
         """

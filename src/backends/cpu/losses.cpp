@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "backends/cpu/kernels.h"
 #include "backends/cpu/threads.h"
@@ -195,18 +196,29 @@ KernelChoice select_label_losses_gradient(const CpuDevice&, const KernelRequest&
 
 namespace {
 
+constexpr int64_t kRunValues = 16384;  // whose sum one thread adds up, so that sums do not depend on threads
+
 // outputs [n, ...], targets [n, ...] -> loss.
 template <typename Loss>
 KernelChoice choose_value_loss(const KernelRequest& request, const Loss& loss_of) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
-  const int64_t elements = x.elements(), k = x.elements(1, x.rank());
-  auto body = [=](void* const* in, void* const* out, void*) {
+  const int64_t elements = x.elements(), k = x.elements(1, x.rank()), runs = (elements + kRunValues - 1) / kRunValues;
+  auto body = [=](void* const* in, void* const* out, void* scratch) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
-    double loss = 0;
-    for (int64_t i = 0; i < elements; ++i) loss += loss_of.value(output[i], target[i]);
-    *static_cast<double*>(out[0]) = loss / static_cast<double>(k);
+    auto* sums = static_cast<double*>(scratch);
+    parallel_for(runs, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t run = begin; run < end; ++run) {
+        double sum = 0;
+        for (int64_t i = run * kRunValues; i < std::min((run + 1) * kRunValues, elements); ++i)
+          sum += loss_of.value(output[i], target[i]);
+        sums[run] = sum;
+      }
+    });
+    *static_cast<double*>(out[0]) = std::accumulate(sums, sums + runs, 0.0) / static_cast<double>(k);
   };
-  return uniform_choice(request, nullptr, text("cpu:", request.node.op), make_kernel(body));
+  KernelChoice choice = uniform_choice(request, nullptr, text("cpu:", request.node.op), make_kernel(body));
+  choice.scratch_bytes = static_cast<size_t>(runs) * sizeof(double);
+  return choice;
 }
 
 template <typename Loss>
@@ -219,7 +231,9 @@ KernelChoice choose_value_loss_gradient(const KernelRequest& request, const Loss
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
     auto* dx = static_cast<float*>(out[0]);
     const float factor = factor_of.read(in);
-    for (int64_t i = 0; i < elements; ++i) dx[i] = factor * loss_of.slope(output[i], target[i]);
+    parallel_for(elements, kRunValues, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) dx[i] = factor * loss_of.slope(output[i], target[i]);
+    });
   };
   return uniform_choice(request, nullptr, text("cpu:", request.node.op), make_kernel(body));
 }

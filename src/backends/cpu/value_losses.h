@@ -2,6 +2,7 @@
 // `slope`, times kFactor, is the loss's derivative by the output.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/graph.h"
@@ -43,7 +44,7 @@ struct BinaryCrossEntropy {
   explicit BinaryCrossEntropy(const Node&) {}
   // log(1 + e^-|x|) does not overflow.
   double value(double x, double t) const {
-    return (x > 0 ? x : x == x ? 0 : x) - x * t + std::log1p(std::exp(-std::abs(x)));
+    return std::max(x, 0.0) - x * t + std::log1p(std::exp(-std::abs(x)));
   }
   float slope(float x, float t) const { return 1.0f / (1.0f + std::exp(-x)) - t; }
 };

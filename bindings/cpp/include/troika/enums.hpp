@@ -23,6 +23,9 @@ inline constexpr std::int32_t max_layer_inputs = TROIKA_MAX_LAYER_INPUTS;
 /** "Not set" for an integer field of an option struct: the library takes its default. */
 inline constexpr std::int32_t unset = TROIKA_UNSET;
 
+/** Numbers per class of troika_scores_compute. */
+inline constexpr std::int32_t scores_per_class = TROIKA_SCORES_PER_CLASS;
+
 /** Bytes of troika_error.message, its terminating NUL included. */
 inline constexpr std::int32_t error_message_bytes = TROIKA_ERROR_MESSAGE_BYTES;
 

@@ -14,6 +14,7 @@
 #include <troika/interface/model.hpp>
 #include <troika/interface/pieces.hpp>
 #include <troika/interface/plan.hpp>
+#include <troika/interface/scores.hpp>
 #include <troika/interface/tensor.hpp>
 #include <troika/interface/trainer.hpp>
 #include <troika/interface/trainer_options.hpp>

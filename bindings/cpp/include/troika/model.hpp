@@ -190,13 +190,13 @@ class Model : public Object<troika_model> {
   Value add_product(const std::string& name, Value a, Value b) {
     return add(troika_model_add_product, name, raw(a), raw(b));
   }
-  /** Adds the join of values along `axis`, which is not the batch. */
+  /** Joins values along `axis`, which is not the batch. */
   Value add_concat(const std::string& name, Span<const Value> inputs, std::int32_t axis) {
     std::vector<troika_value> values;
     for (const Value input : inputs) values.push_back(raw(input));
     return add(troika_model_add_concat, name, values.data(), detail::length(inputs), axis);
   }
-  /** Adds another shape of a sample: [batch, dims...]. One size may be -1. */
+  /** Reshapes a sample: [batch, dims...]. One size may be -1. */
   Value add_reshape(const std::string& name, Value input, Span<const std::int64_t> dims) {
     return add(troika_model_add_reshape, name, raw(input), dims.data(), detail::length(dims));
   }

@@ -9,6 +9,7 @@
 #include <troika/group.hpp>
 #include <troika/model.hpp>
 #include <troika/pending.hpp>
+#include <troika/scores.hpp>
 #include <troika/tensor.hpp>
 #include <troika/trainer.hpp>
 

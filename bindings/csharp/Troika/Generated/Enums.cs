@@ -391,6 +391,9 @@ namespace Troika
         /// default.</summary>
         internal const int Unset = -2147483648;
 
+        /// <summary>Numbers per class of ScoreReport.Compute.</summary>
+        internal const int ScoresPerClass = 7;
+
         /// <summary>Bytes of Error.message, its terminating NUL included.</summary>
         internal const int ErrorMessageBytes = 1020;
 

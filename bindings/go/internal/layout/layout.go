@@ -556,6 +556,21 @@ func Structs() []Struct {
 		}})
 	}
 	{
+		var s C.troika_scores
+		C.troika_scores_init(&s, C.sizeof_troika_scores)
+		structs = append(structs, Struct{"troika_scores", unsafe.Sizeof(s), uintptr(s.struct_size), []Field{
+			{"struct_size", unsafe.Offsetof(s.struct_size), unsafe.Sizeof(s.struct_size)},
+			{"top", unsafe.Offsetof(s.top), unsafe.Sizeof(s.top)},
+			{"n", unsafe.Offsetof(s.n), unsafe.Sizeof(s.n)},
+			{"accuracy", unsafe.Offsetof(s.accuracy), unsafe.Sizeof(s.accuracy)},
+			{"top_accuracy", unsafe.Offsetof(s.top_accuracy), unsafe.Sizeof(s.top_accuracy)},
+			{"precision", unsafe.Offsetof(s.precision), unsafe.Sizeof(s.precision)},
+			{"recall", unsafe.Offsetof(s.recall), unsafe.Sizeof(s.recall)},
+			{"f1", unsafe.Offsetof(s.f1), unsafe.Sizeof(s.f1)},
+			{"auc", unsafe.Offsetof(s.auc), unsafe.Sizeof(s.auc)},
+		}})
+	}
+	{
 		var s C.troika_source
 		C.troika_source_init(&s, C.sizeof_troika_source)
 		structs = append(structs, Struct{"troika_source", unsafe.Sizeof(s), uintptr(s.struct_size), []Field{

@@ -15,6 +15,7 @@ from troika._interface import trainer_options
 from troika._interface import data
 from troika._interface import layers
 from troika._interface import model
+from troika._interface import scores
 from troika._interface import operations
 from troika._interface import trainer
 from troika._interface import plan
@@ -33,6 +34,7 @@ from troika._interface.trainer_options import *  # pylint: disable=wildcard-impo
 from troika._interface.data import *  # pylint: disable=wildcard-import
 from troika._interface.layers import *  # pylint: disable=wildcard-import
 from troika._interface.model import *  # pylint: disable=wildcard-import
+from troika._interface.scores import *  # pylint: disable=wildcard-import
 from troika._interface.operations import *  # pylint: disable=wildcard-import
 from troika._interface.trainer import *  # pylint: disable=wildcard-import
 from troika._interface.plan import *  # pylint: disable=wildcard-import
@@ -53,6 +55,7 @@ MEANINGS = {
     **data.MEANINGS,
     **layers.MEANINGS,
     **model.MEANINGS,
+    **scores.MEANINGS,
     **operations.MEANINGS,
     **trainer.MEANINGS,
     **plan.MEANINGS,
@@ -74,6 +77,7 @@ RESULTS = {
     **data.RESULTS,
     **layers.RESULTS,
     **model.RESULTS,
+    **scores.RESULTS,
     **operations.RESULTS,
     **trainer.RESULTS,
     **plan.RESULTS,
@@ -95,6 +99,7 @@ FUNCTIONS = {
     **data.FUNCTIONS,
     **layers.FUNCTIONS,
     **model.FUNCTIONS,
+    **scores.FUNCTIONS,
     **operations.FUNCTIONS,
     **trainer.FUNCTIONS,
     **plan.FUNCTIONS,

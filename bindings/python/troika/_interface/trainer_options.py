@@ -422,7 +422,7 @@ class TrainerOptions(typing.TypedDict, total=False):
     launches_in_turn: bool
     # Default TROIKA_OPTIMIZER_SGD.
     optimizer: Optimizer | str
-    # 1: weight decay skips parameters with one axis (biases, BatchNorm). Default 0.
+    # 1: weight decay skips parameters with one axis: biases, and norms over one axis. Default 0.
     skip_decay_one_axis: bool
     # Adam, AdamW, LAMB: in [0, 1); TROIKA_UNSET (default): 0.9.
     beta1: float

@@ -457,8 +457,8 @@ extern "C" {
         error: *mut troika_error,
     ) -> troika_status;
 
-    /// Adds the join of `input_count` values along axis, in the order of the list. They may differ
-    /// in the size of that axis alone. Axis 0 is the batch; axes below 0 count from the end.
+    /// Joins `input_count` values along axis, in the order of the list. They may differ in the size
+    /// of that axis alone. Axis 0 is the batch; axes below 0 count from the end.
     ///
     /// Errors and threads: those of all layers; INVALID_ARGUMENT for `input_count` below 1, for the
     /// axis of the batch, and for one that the inputs do not have.
@@ -472,8 +472,8 @@ extern "C" {
         error: *mut troika_error,
     ) -> troika_status;
 
-    /// Adds another shape: the elements of a sample, row-major, as \[batch, dims...\]. dims has
-    /// rank sizes without the batch. One size may be -1: it follows from the others.
+    /// Adds a reshape: the elements of a sample, row-major, as \[batch, dims...\]. dims has rank
+    /// sizes without the batch. One size may be -1: it follows from the others.
     ///
     /// Errors and threads: those of all layers; INVALID_ARGUMENT if the number of elements differs.
     pub fn troika_model_add_reshape(
@@ -598,8 +598,9 @@ extern "C" {
     ) -> troika_status;
 
     /// Makes two layers share one parameter: parameter name of a layer that is added later is
-    /// parameter of of a layer that the model has. The output layer of a language model so reads
-    /// the table of its embedding. Both names find the parameter; a file stores it once, under of.
+    /// parameter of of a layer that the model has. In this way the output layer of a language model
+    /// reads the table of its embedding. Both names find the parameter; a file stores it once,
+    /// under of.
     ///
     /// With a split by layer both layers are in one part; with a split by channel neither is cut.
     ///

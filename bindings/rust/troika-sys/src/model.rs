@@ -119,11 +119,11 @@ pub struct troika_parameter_info {
 
 extern "C" {
     /// Initialises every parameter whose name matches pattern (\* any run of characters, ? any one;
-    /// NULL: all). Initialisers that use fans leave out parameters with one axis, such as biases
-    /// and BatchNorm's; those of them without a value take the model's default. The values depend
-    /// only on seed and the parameter's name: they are the same on any machine and for any number
-    /// of devices. Buffers are not matched. Those without a value start: 1 for `running_var`, 0 for
-    /// the others.
+    /// NULL: all). Initialisers that use fans leave out parameters with one axis, such as biases,
+    /// and those of norms; those of them without a value take the model's default. The values
+    /// depend only on seed and the parameter's name: they are the same on any machine and for any
+    /// number of devices. Buffers are not matched. Those without a value start: 1 for
+    /// `running_var`, 0 for the others.
     ///
     /// Errors: NOT_FOUND if nothing matches, INVALID_ARGUMENT (the initialiser, a, fans if all that
     /// match have one axis), OUT_OF_MEMORY, BUSY.
@@ -160,7 +160,8 @@ extern "C" {
     /// - convolution and linear: weights and biases uniform within 1/sqrt(`fan_in`).
     /// - LSTM and GRU: weights and biases uniform within 1/sqrt(hidden).
     /// - embedding: weight normal with standard deviation 1.
-    /// - BatchNorm: weight 1, bias 0, `running_mean` 0, `running_var` 1, `num_batches_tracked` 0.
+    /// - norms: weight 1, bias 0; BatchNorm also `running_mean` 0, `running_var` 1,
+    ///   `num_batches_tracked` 0.
     ///
     /// The default of `d2l_lenet` and `d2l_resnet18`\* is the tutorial's for convolution and
     /// linear: weights normal with standard deviation 0.01, biases 0.
@@ -364,14 +365,15 @@ extern "C" {
     /// Reads parameters and buffers from a safetensors file; layers in it are ignored. Checks the
     /// whole file first: a refused file changes nothing. The file may also be a training state of
     /// [`troika_trainer_save`](crate::troika_trainer_save); its optimizer state is ignored. options
-    /// and `out_report` may be NULL; the report is filled for MISMATCH too.
+    /// and `out_report` may be NULL; the report is filled for MISMATCH too, except for that of a
+    /// map.
     ///
     /// Errors:
     ///
     /// - NOT_FOUND (no such file), IO.
     /// - CORRUPT: its format, or the checksum of its data.
-    /// - MISMATCH: names, shapes or dtypes; two names that the map makes one; also if nothing at
-    ///   all can be loaded.
+    /// - MISMATCH: names, shapes or dtypes; two names that the map makes one; a rule of the map
+    ///   that fits no name; also if nothing at all can be loaded.
     /// - INVALID_ARGUMENT (an option; a pattern of skip that matches nothing), OUT_OF_MEMORY.
     /// - BUSY: also while the model's trainer is in a call.
     ///

@@ -298,7 +298,7 @@ pub struct troika_trainer_options {
     pub launches_in_turn: i32,
     /// Default [`TROIKA_OPTIMIZER_SGD`](crate::TROIKA_OPTIMIZER_SGD).
     pub optimizer: i32,
-    /// 1: weight decay skips parameters with one axis (biases, BatchNorm). Default 0.
+    /// 1: weight decay skips parameters with one axis: biases, and norms over one axis. Default 0.
     pub skip_decay_one_axis: i32,
     /// Adam, AdamW, LAMB: in \[0, 1); [`TROIKA_UNSET`](crate::TROIKA_UNSET) (default): 0.9.
     pub beta1: f64,

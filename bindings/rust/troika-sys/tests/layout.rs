@@ -517,6 +517,20 @@ fn layout_of_troika_save_options() {
 }
 
 #[test]
+fn layout_of_troika_scores() {
+    assert_eq!(size_of::<troika_scores>(), 64);
+    assert_eq!(offset!(troika_scores, struct_size), 0);
+    assert_eq!(offset!(troika_scores, top), 4);
+    assert_eq!(offset!(troika_scores, n), 8);
+    assert_eq!(offset!(troika_scores, accuracy), 16);
+    assert_eq!(offset!(troika_scores, top_accuracy), 24);
+    assert_eq!(offset!(troika_scores, precision), 32);
+    assert_eq!(offset!(troika_scores, recall), 40);
+    assert_eq!(offset!(troika_scores, f1), 48);
+    assert_eq!(offset!(troika_scores, auc), 56);
+}
+
+#[test]
 fn layout_of_troika_source() {
     assert_eq!(size_of::<troika_source>(), 96);
     assert_eq!(offset!(troika_source, struct_size), 0);

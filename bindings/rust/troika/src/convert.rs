@@ -278,6 +278,14 @@ pub(crate) fn elements_of(dims: &[i64]) -> Option<usize> {
         .try_fold(1, |product: usize, &size| product.checked_mul(usize::try_from(size).ok()?))
 }
 
+/// The address and the length of a list of axes; NULL for none.
+pub(crate) fn axes_of(axes: Option<&[i32]>) -> Result<(*const i32, i32)> {
+    match axes {
+        Some(axes) => Ok((axes.as_ptr(), count(axes.len(), "axes")?)),
+        None => Ok((ptr::null(), 0)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,13 +344,5 @@ mod tests {
         assert_eq!(pool.stride, None);
         let unset = i64::from(sys::TROIKA_UNSET);
         assert_eq!(pool.to_raw(&mut Held::default()).unwrap().stride, [unset; 2]);
-    }
-}
-
-/// The address and the length of a list of axes; NULL for none.
-pub(crate) fn axes_of(axes: Option<&[i32]>) -> Result<(*const i32, i32)> {
-    match axes {
-        Some(axes) => Ok((axes.as_ptr(), count(axes.len(), "axes")?)),
-        None => Ok((ptr::null(), 0)),
     }
 }

@@ -1,8 +1,8 @@
 //! Layers of a model.
 
 use crate::call::{call, value};
-use crate::convert::{axes_of, c_text, count};
-use crate::{Conv1dOptions, Conv2dOptions, Dtype, Model, Pool2dOptions, Result, Status, Value};
+use crate::convert::{axes_of, c_text, count, Input, Number};
+use crate::{Conv1dOptions, Conv2dOptions, Dtype, Model, Pool2dOptions, Result, Value};
 use std::ops::Range;
 use std::os::raw::c_char;
 use troika_sys as sys;
@@ -12,8 +12,8 @@ use troika_sys as sys;
 /// Each function adds one layer and returns its output. The name of a layer is unique in its model,
 /// and begins the names of its parameters: "fc.weight", "fc.bias".
 ///
-/// Their errors are [`InvalidArgument`](Status::InvalidArgument): a name that is taken or not
-/// allowed, an input that does not fit, a value of another model, a model that is complete. A
+/// Their errors are [`InvalidArgument`](crate::Status::InvalidArgument): a name that is taken or
+/// not allowed, an input that does not fit, a value of another model, a model that is complete. A
 /// refused call changes nothing.
 impl Model {
     fn add(
@@ -369,7 +369,7 @@ impl Model {
         })
     }
 
-    /// Adds the join of values along `axis`, which is not the batch.
+    /// Joins values along `axis`, which is not the batch.
     pub fn add_concat(&mut self, name: &str, inputs: &[Value], axis: i32) -> Result<Value> {
         let number = count(inputs.len(), "inputs")?;
         let inputs: Vec<i64> = inputs.iter().map(|input| input.0).collect();
@@ -378,7 +378,7 @@ impl Model {
         })
     }
 
-    /// Adds another shape of a sample: \[batch, dims...\]. One size may be -1.
+    /// Reshapes a sample: \[batch, dims...\]. One size may be -1.
     pub fn add_reshape(&mut self, name: &str, input: Value, dims: &[i64]) -> Result<Value> {
         let rank = count(dims.len(), "dims")?;
         self.add(name, |model, name, out, error| unsafe {
@@ -404,8 +404,8 @@ impl Model {
     /// Makes parameter `name` of a layer that is added later another name of parameter `of`.
     ///
     /// # Errors
-    /// [`NotFound`](Status::NotFound): `of` is no parameter.
-    /// [`InvalidArgument`](Status::InvalidArgument): `name` is a parameter already.
+    /// [`NotFound`](crate::Status::NotFound): `of` is no parameter.
+    /// [`InvalidArgument`](crate::Status::InvalidArgument): `name` is a parameter already.
     pub fn share_parameter(&mut self, name: &str, of: &str) -> Result<()> {
         let (name, of) = (c_text(name, "name")?, c_text(of, "of")?);
         call(|error| unsafe {

@@ -5,9 +5,9 @@ use crate::convert::{
     bytes_of, c_path, c_text, count, elements_of, index, initialized, part, Input, Number, Struct,
 };
 use crate::{
-    Context, Conv2dOptions, Device, Dtype, Element, Error, Initializer, LayerInfo, LoadOptions,
-    LoadReport, Mesh, ModelInfo, ModelOptions, ParameterInfo, PlanOptions, PlanResult,
-    Pool2dOptions, Result, Status, Tensor, Trainer, TrainerOptions, ValueInfo,
+    Context, Device, Dtype, Element, Error, Initializer, LayerInfo, LoadOptions, LoadReport, Mesh,
+    ModelInfo, ModelOptions, ParameterInfo, PlanOptions, PlanResult, Result, Status, Tensor,
+    Trainer, TrainerOptions, ValueInfo,
 };
 use std::ffi::CString;
 use std::os::raw::{c_char, c_void};
@@ -158,7 +158,15 @@ impl Model {
         let (kinds, parameter) = (c_text(kinds, "kinds")?, c_text(parameter, "parameter")?);
         let (kind, own) = (initializer.raw(), kinds.as_ptr());
         call(|error| unsafe {
-            sys::troika_model_initialize_layers(self.raw(), own, parameter.as_ptr(), kind, a, seed, error)
+            sys::troika_model_initialize_layers(
+                self.raw(),
+                own,
+                parameter.as_ptr(),
+                kind,
+                a,
+                seed,
+                error,
+            )
         })
         .map(drop)
     }

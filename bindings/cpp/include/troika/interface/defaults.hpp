@@ -41,6 +41,7 @@ inline void init(troika_plan_options* value) noexcept { troika_plan_options_init
 inline void init(troika_plan_result* value) noexcept { troika_plan_result_init(value, sizeof *value); }
 inline void init(troika_pool2d_options* value) noexcept { troika_pool2d_options_init(value, sizeof *value); }
 inline void init(troika_save_options* value) noexcept { troika_save_options_init(value, sizeof *value); }
+inline void init(troika_scores* value) noexcept { troika_scores_init(value, sizeof *value); }
 inline void init(troika_source* value) noexcept { troika_source_init(value, sizeof *value); }
 inline void init(troika_step_result* value) noexcept { troika_step_result_init(value, sizeof *value); }
 inline void init(troika_tensor_info* value) noexcept { troika_tensor_info_init(value, sizeof *value); }

@@ -232,7 +232,7 @@ struct TrainerOptions {
   bool launches_in_turn = detail::initial<bool, &troika_trainer_options::launches_in_turn>();
   /** Default Optimizer::sgd. */
   Optimizer optimizer = detail::initial<Optimizer, &troika_trainer_options::optimizer>();
-  /** 1: weight decay skips parameters with one axis (biases, BatchNorm). Default 0. */
+  /** 1: weight decay skips parameters with one axis: biases, and norms over one axis. Default 0. */
   bool skip_decay_one_axis = detail::initial<bool, &troika_trainer_options::skip_decay_one_axis>();
   /** Adam, AdamW, LAMB: in [0, 1); unset (default): 0.9. */
   double beta1 = detail::initial<double, &troika_trainer_options::beta1>();

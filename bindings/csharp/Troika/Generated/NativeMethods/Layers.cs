@@ -284,20 +284,20 @@ namespace Troika.Native
             ModelHandle model, byte[] name, long a, long b, out long out_value,
             out troika_error error);
 
-        /// <summary>Adds the join of input_count values along axis, in the order of the list. They
-        /// may differ in the size of that axis alone. Axis 0 is the batch; axes below 0 count from
-        /// the end.</summary>
+        /// <summary>Joins input_count values along axis, in the order of the list. They may differ
+        /// in the size of that axis alone. Axis 0 is the batch; axes below 0 count from the
+        /// end.</summary>
         /// <remarks>
         /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT for input_count below 1,
         /// for the axis of the batch, and for one that the inputs do not have.</para>
         /// </remarks>
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern Status troika_model_add_concat(
-            ModelHandle model, byte[] name, out long inputs, int input_count, int axis,
+            ModelHandle model, byte[] name, long[] inputs, int input_count, int axis,
             out long out_value, out troika_error error);
 
-        /// <summary>Adds another shape: the elements of a sample, row-major, as [batch, dims...].
-        /// dims has rank sizes without the batch. One size may be -1: it follows from the
+        /// <summary>Adds a reshape: the elements of a sample, row-major, as [batch, dims...]. dims
+        /// has rank sizes without the batch. One size may be -1: it follows from the
         /// others.</summary>
         /// <remarks>
         /// <para>Errors and threads: those of all layers; INVALID_ARGUMENT if the number of
@@ -394,9 +394,9 @@ namespace Troika.Native
             out troika_error error);
 
         /// <summary>Makes two layers share one parameter: parameter name of a layer that is added
-        /// later is parameter of of a layer that the model has. The output layer of a language
-        /// model so reads the table of its embedding. Both names find the parameter; a file stores
-        /// it once, under of.</summary>
+        /// later is parameter of of a layer that the model has. In this way the output layer of a
+        /// language model reads the table of its embedding. Both names find the parameter; a file
+        /// stores it once, under of.</summary>
         /// <remarks>
         /// <para>With a split by layer both layers are in one part; with a split by channel neither
         /// is cut.</para>

@@ -287,8 +287,8 @@ namespace Troika
         /// <summary>Default Optimizer.Sgd.</summary>
         public Optimizer Optimizer { get; set; }
 
-        /// <summary>true: weight decay skips parameters with one axis (biases, BatchNorm). Default
-        /// false.</summary>
+        /// <summary>true: weight decay skips parameters with one axis: biases, and norms over one
+        /// axis. Default false.</summary>
         public bool SkipDecayOneAxis { get; set; }
 
         /// <summary>Adam, AdamW, LAMB: in [0, 1); null (default): 0.9.</summary>

@@ -389,7 +389,8 @@ pub struct TrainerOptions {
     pub launches_in_turn: bool,
     /// Default [`Optimizer::Sgd`](crate::Optimizer::Sgd).
     pub optimizer: Optimizer,
-    /// `true`: weight decay skips parameters with one axis (biases, BatchNorm). Default `false`.
+    /// `true`: weight decay skips parameters with one axis: biases, and norms over one axis.
+    /// Default `false`.
     pub skip_decay_one_axis: bool,
     /// Adam, AdamW, LAMB: in \[0, 1); `None` (default): 0.9.
     pub beta1: Option<f64>,

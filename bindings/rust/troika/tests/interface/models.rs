@@ -15,6 +15,21 @@ fn form(model: &Model, name: &str) -> Result<(Vec<i64>, i64)> {
 }
 
 #[test]
+fn scores() -> Result<()> {
+    let outputs = [3.0, 1.0, 0.0, 2.0, 5.0, 1.0];
+    let report = troika::ScoreReport::compute(&outputs, &[0, 1, 1], 1, true)?;
+    assert_eq!(report.all.accuracy, 2.0 / 3.0);
+    assert_eq!(report.confusion, [1, 0, 1, 1]);
+    assert_eq!((report.classes[1].labels, report.classes[0].precision), (2, 0.5));
+    for (labels, message) in [(&[0, 1, 1, 0][..], "need as many"), (&[7, 1, 1], "is 7")] {
+        let refused = troika::ScoreReport::compute(&outputs, labels, 1, true).unwrap_err();
+        assert_eq!(refused.status(), Status::InvalidArgument);
+        assert!(refused.to_string().contains(message), "{refused}");
+    }
+    Ok(())
+}
+
+#[test]
 fn layers_of_signals() -> Result<()> {
     let mut net = Model::create_empty(&context(), "signals")?;
     let x = net.add_input("x", &[4, 16])?;
