@@ -163,7 +163,8 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
   return samples;
 }
 
-Model create_model(const Context& context, const std::string& name, const troika_model_options& options) {
+Model create_model(const Context& context, const std::string& name, const troika_model_options& options,
+                   const char* argument) {
   std::vector<std::string> names;
   for (int32_t i = 0; troika_zoo_name(i); ++i) names.emplace_back(troika_zoo_name(i));
   const bool is_there = std::find(names.begin(), names.end(), name) != names.end();
@@ -171,7 +172,7 @@ Model create_model(const Context& context, const std::string& name, const troika
   if (!guess.empty()) {
     std::string all = names.front();
     for (size_t i = 1; i < names.size(); ++i) all += ", " + names[i];
-    throw Failure("--model is '" + name + "'" + guess + "; there are " + all);
+    throw Failure(std::string(argument) + " is '" + name + "'" + guess + "; there are " + all);
   }
   Model model;
   call(troika_model_create, context.get(), name.c_str(), &options, model.out());

@@ -67,8 +67,10 @@ enum class Split { train, test };
 
 Samples open_samples(const Context& context, const DataOptions& options, Split split);
 
-// Creates a model of the zoo. Throws Failure if --model is the name of none, with a guess.
-Model create_model(const Context& context, const std::string& name, const troika_model_options& options);
+// Creates a model of the zoo. Throws Failure if `argument` of the command line is the name of none,
+// with a guess.
+Model create_model(const Context& context, const std::string& name, const troika_model_options& options,
+                   const char* argument = "--model");
 
 // Creates the model `name` with inputs and outputs that fit the samples.
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info);

@@ -35,7 +35,7 @@ Model open_model(const Command& command, const Context& context, const ModelArgu
   troika_model_options options = TROIKA_MODEL_OPTIONS_INIT;
   if (arguments.classes > 0) options.classes = arguments.classes;
   if (arguments.size > 0) options.input_height = options.input_width = arguments.size;
-  return create_model(context, arguments.name, options);
+  return create_model(context, arguments.name, options, "the model");
 }
 
 std::string whole_number(double number) { return with_commas(static_cast<int64_t>(std::min(number, 9e18))); }

@@ -39,9 +39,10 @@ class Log {
   bool wants(LogTopic topic, LogLevel level) const { return sink_ && level <= levels_[static_cast<size_t>(topic)]; }
   const std::string& dumped_pass() const { return dumped_pass_; }
 
-  // Passes one line to the sink, one call at a time. A forked child may lose lines.
+  // Passes one line to the sink, one call at a time. A forked child may lose lines. When the
+  // process exits, the host's code may have ended already, so the sink is not called.
   void write(LogTopic topic, LogLevel level, const std::string& line) const {
-    if (!wants(topic, level)) return;
+    if (!wants(topic, level) || is_exiting()) return;
     std::unique_lock lock(mutex_, std::defer_lock);
     if (generation_ == fork_generation())
       lock.lock();

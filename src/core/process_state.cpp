@@ -40,9 +40,9 @@ void watch_process() {
   });
 }
 
-void watch_libraries() {
-  static std::once_flag once;
-  std::call_once(once, [] { std::atexit(begin_exit); });
+void watch_libraries(LibraryPart part) {
+  static std::once_flag once[2];
+  std::call_once(once[static_cast<size_t>(part)], [] { std::atexit(begin_exit); });
 }
 
 uint32_t fork_generation() { return generation; }

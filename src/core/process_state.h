@@ -8,9 +8,13 @@ namespace troika {
 
 // Begins to watch the process; later calls do nothing. Called when a context is created.
 void watch_process();
-// Marks the exit before libraries end that were first used until now. Later calls do nothing.
-// Called when the first plan has been compiled, with which oneDNN begins.
-void watch_libraries();
+// Parts of other libraries, which begin when they are first used.
+enum class LibraryPart { plans, reorders };
+
+// Marks the exit before libraries end that were first used until now. Later calls for the same part
+// do nothing. Called when the first plan has been compiled, with which oneDNN begins, and when the
+// first reorder outside of a plan has been made.
+void watch_libraries(LibraryPart part);
 
 // Returns a number that is larger in a forked child. Threads that were started under another
 // number do not exist.

@@ -57,7 +57,7 @@ void EagerDevice::check_inputs(const OpDef& op, const std::vector<TensorPtr>& in
 CompiledOp& EagerDevice::compiled(const OpCall& call) {
   const size_t before = ops_.size();
   CompiledOp& op = ops_.find(*device_, call);
-  if (before == 0) watch_libraries();
+  if (before == 0) watch_libraries(LibraryPart::plans);
   return op;
 }
 

@@ -37,7 +37,7 @@ void Replica::prepare(const PlanKey& key, const CompileRequest& request, StateTa
   std::unique_ptr<Plan> plan;
   worker_.run([&] {
     plan = std::make_unique<Plan>(compile(request, *device_, state, log));
-    watch_libraries();
+    watch_libraries(LibraryPart::plans);
     if (!state_.is_allocated()) allocate_state(state);
     grow_arena(plan->arena_bytes);
     bind(*plan, bases_);

@@ -78,6 +78,7 @@ void StateMemory::reorder(Device& device, const TensorType& type, const LayoutPt
                           void* source, void* target) {
   require_no_exit();
   KernelChoice reorder = device.select_reorder(type, from, to);
+  watch_libraries(LibraryPart::reorders);
   Buffer scratch = device.allocate(reorder.scratch_bytes, "scratch");
   void *in[] = {source}, *out[] = {target};
   reorder.kernel->bind(in, out, scratch.get());

@@ -87,6 +87,7 @@ def a_mistyped_word_is_guessed(folder):
         for command in (["train", "--out", folder / "run", "--synthetic", 10], ["bench"], ["plan"]):
             line = refuse(*command, "--model", typed)
             assert line.startswith(f"troika: --model is '{typed}'; did you mean '{meant}'; there are d2l_lenet, "), line
+    assert refuse("model", "lenet").startswith("troika: the model is 'lenet'; did you mean 'd2l_lenet'; there are d2l_lenet, ")
     assert not (folder / "run").exists()
 
 
