@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "golden/numbers.h"
+
 namespace {
 
 using Json = nlohmann::json;
@@ -27,18 +29,11 @@ void check(troika_status status, const char* what) {
   if (status != TROIKA_OK) throw Failure(std::string(what) + ": " + troika_status_name(status) + ": " + error.message);
 }
 
-// The hash that generates every number of the files; see golden/README.md.
+// The numbers of a file, which differ by its salt.
 struct Numbers {
   uint32_t salt;
-  uint32_t hash(uint32_t t, uint32_t i) const {
-    uint32_t h = i + (t + salt) * 0x9E3779B1u;
-    h ^= h >> 16;
-    h *= 0x85EBCA6Bu;
-    h ^= h >> 13;
-    h *= 0xC2B2AE35u;
-    return h ^ h >> 16;
-  }
-  double unit(uint32_t t, uint32_t i) const { return (hash(t, i) >> 8) / 16777216.0 - 0.5; }
+  uint32_t hash(uint32_t t, uint32_t i) const { return troika::golden::hash32(t + salt, i); }
+  double unit(uint32_t t, uint32_t i) const { return troika::golden::unit(t + salt, i); }
 };
 
 std::vector<float> initial_value(const Numbers& numbers, uint32_t t, const std::string& name,

@@ -53,32 +53,41 @@ TEST_F(ScoresApi, are_those_of_their_definitions) {
   EXPECT_DOUBLE_EQ(scores_.top_accuracy, 1);
 }
 
-// AUC by its definition: over all pairs, with probabilities by softmax, and with many equal ones.
+// AUC by its definition: over all pairs of a sample of the class and another. Probabilities are
+// often equal. Those of logits never are.
 TEST_F(ScoresApi, auc_is_the_share_of_pairs_in_order) {
-  std::mt19937 engine(7);
   constexpr int64_t kSamples = 300, kClasses = 4;
-  for (int64_t i = 0; i < kSamples; ++i) {
-    labels_.push_back(static_cast<int32_t>(engine() % kClasses));
-    for (int64_t c = 0; c < kClasses; ++c)
-      outputs_.push_back(static_cast<float>(engine() % 3) + (labels_.back() == c ? 1.0f : 0.0f));
-  }
-  expect_ok(compute(kClasses));
-  for (int64_t c = 0; c < kClasses; ++c) {
-    const auto probability = [&](int64_t i) {
-      double sum = 0;
-      for (int64_t k = 0; k < kClasses; ++k)
-        sum += std::exp(static_cast<double>(outputs_[static_cast<size_t>(i * kClasses + k)]));
-      return std::exp(static_cast<double>(outputs_[static_cast<size_t>(i * kClasses + c)])) / sum;
-    };
-    double in_order = 0, pairs = 0;
-    for (int64_t i = 0; i < kSamples; ++i)
-      for (int64_t k = 0; k < kSamples; ++k)
-        if (labels_[static_cast<size_t>(i)] == c && labels_[static_cast<size_t>(k)] != c) {
-          const double d = probability(i) - probability(k);
-          in_order += std::abs(d) < 1e-12 ? 0.5 : d > 0;
-          ++pairs;
-        }
-    EXPECT_NEAR(row(static_cast<int>(c))[6], in_order / pairs, 2e-3) << c;
+  for (bool are_logits : {false, true}) {
+    std::mt19937 engine(7);
+    std::normal_distribution<float> normal;
+    labels_.clear();
+    outputs_.clear();
+    for (int64_t i = 0; i < kSamples; ++i) {
+      labels_.push_back(static_cast<int32_t>(engine() % kClasses));
+      for (int64_t c = 0; c < kClasses; ++c) {
+        const float hint = labels_.back() == c ? 1.0f : 0.0f;
+        outputs_.push_back(hint + (are_logits ? normal(engine) : static_cast<float>(engine() % 3)));
+      }
+    }
+    expect_ok(compute(kClasses, 1, are_logits));
+    for (int64_t c = 0; c < kClasses; ++c) {
+      const auto probability = [&](int64_t i) {
+        const float* const output = outputs_.data() + i * kClasses;
+        if (!are_logits) return static_cast<double>(output[c]);
+        double sum = 0;
+        for (int64_t k = 0; k < kClasses; ++k) sum += std::exp(static_cast<double>(output[k]));
+        return std::exp(static_cast<double>(output[c])) / sum;
+      };
+      double in_order = 0, pairs = 0;
+      for (int64_t i = 0; i < kSamples; ++i)
+        for (int64_t k = 0; k < kSamples; ++k)
+          if (labels_[static_cast<size_t>(i)] == c && labels_[static_cast<size_t>(k)] != c) {
+            const double d = probability(i) - probability(k);
+            in_order += d == 0 ? 0.5 : d > 0;
+            ++pairs;
+          }
+      EXPECT_NEAR(row(static_cast<int>(c))[6], in_order / pairs, 1e-12) << c << ", " << are_logits;
+    }
   }
 }
 

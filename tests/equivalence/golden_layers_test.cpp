@@ -1,9 +1,6 @@
 // The layers that the zoo's models lack compute what PyTorch computes, on any mesh.
-#include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "core/text.h"
+#include "equivalence/golden.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
 #include "models/layers.h"
@@ -14,38 +11,11 @@ namespace {
 
 constexpr int64_t kSamples = 7;
 
-uint32_t hash32(uint32_t t, uint32_t i) {
-  uint32_t h = i + t * 0x9E3779B1u;
-  h ^= h >> 16;
-  h *= 0x85EBCA6Bu;
-  h ^= h >> 13;
-  h *= 0xC2B2AE35u;
-  return h ^ (h >> 16);
-}
-
-std::vector<float> units(uint32_t t, int64_t count) {
-  std::vector<float> drawn;
-  for (uint32_t i = 0; i < count; ++i) drawn.push_back(static_cast<float>((hash32(t, i) >> 8) / 16777216.0 - 0.5));
-  return drawn;
-}
-
-std::vector<int32_t> integers(uint32_t t, int64_t count, uint32_t below) {
-  std::vector<int32_t> drawn;
-  for (uint32_t i = 0; i < count; ++i) drawn.push_back(static_cast<int32_t>(hash32(t, i) % below));
-  return drawn;
-}
-
 // Completes a net of tests/golden/layers/layers.py with its values.
-std::shared_ptr<Model> golden(std::shared_ptr<Model> model, ValueId output) {
+std::shared_ptr<Model> completed(std::shared_ptr<Model> model, ValueId output) {
   model->set_output(output);
   initialize_default(*model, 1, false);  // the buffers
-  ParameterStore& store = *model->parameters();
-  uint32_t t = 0;
-  for (size_t i = 0; i < store.size(); ++i) {
-    if (store.entry(i).is_buffer) continue;
-    const std::vector<float> values = units(t++, store.entry(i).type.shape.elements());
-    store.write(i, values.data(), values.size() * sizeof(float));
-  }
+  golden::set_parameters(*model);
   return model;
 }
 
@@ -77,7 +47,7 @@ std::shared_ptr<Model> image_net() {
   x = add_reshape(m, "reshape", add_layer_norm(m, "layer_norm", x, 2), {-1});  // [36]
   const ValueId softmax = add_softmax(m, "softmax", add_linear(m, "mix", x, 36, true), -1);
   x = add_rms_norm(m, "rms_norm", add_product(m, "mixed", softmax, x), 1, 1e-4);
-  return golden(model, add_linear(m, "fc", x, 5, true));
+  return completed(model, add_linear(m, "fc", x, 5, true));
 }
 
 std::shared_ptr<Model> batch_norm1d_net() {
@@ -89,7 +59,7 @@ std::shared_ptr<Model> batch_norm1d_net() {
   ValueId x = add_conv1d(m, "conv", m.add_input("x", {6, 5}), conv);
   x = add_relu(m, "relu", add_batch_norm1d(m, "bn1", x));
   x = add_linear(m, "fc1", add_flatten(m, "flatten", x), 8, true);
-  return golden(model, add_linear(m, "fc2", add_batch_norm1d(m, "bn2", x, 1e-3, 0.3), 5, true));
+  return completed(model, add_linear(m, "fc2", add_batch_norm1d(m, "bn2", x, 1e-3, 0.3), 5, true));
 }
 
 std::shared_ptr<Model> shared_net() {
@@ -98,7 +68,7 @@ std::shared_ptr<Model> shared_net() {
   const ValueId words = add_embedding(m, "embedding", m.add_input("x", {6}, DType::i32), 11, 8);
   const ValueId x = add_lstm(m, "lstm", words, 8, true);
   m.share_parameter("fc.weight", "embedding.weight");
-  return golden(model, add_linear(m, "last", add_linear(m, "fc", x, 11, true, true), 11, true, true));
+  return completed(model, add_linear(m, "last", add_linear(m, "fc", x, 11, true, true), 11, true, true));
 }
 
 std::shared_ptr<Model> inputs_net() {
@@ -108,7 +78,7 @@ std::shared_ptr<Model> inputs_net() {
   const ValueId signal = add_reshape(m, "signal", add_slice(m, "first", x, 1, 0, 12), {3, -1});
   const ValueId a = add_flatten(m, "flatten", add_tanh(m, "tanh", add_conv1d(m, "conv", signal, conv1d(4, 2))));
   const ValueId b = add_relu(m, "relu", add_linear(m, "fc1", add_slice(m, "last", x, 1, 12, 16), 4, true));
-  return golden(model, add_linear(m, "fc2", add_concat(m, "concat", {a, b}, 1), 5, true));
+  return completed(model, add_linear(m, "fc2", add_concat(m, "concat", {a, b}, 1), 5, true));
 }
 
 std::vector<Batch> golden_batches(const Model& model) {
@@ -120,24 +90,19 @@ std::vector<Batch> golden_batches(const Model& model) {
     batch.shape[0] = kSamples;
     batch.dtype = model.input_dtype();
     if (batch.dtype == DType::i32)
-      batch.tokens = integers(1000 + step, batch.shape.elements(), 11);
+      batch.tokens = golden::integers(1000 + step, batch.shape.elements(), 11);
     else
-      batch.inputs = units(1000 + step, batch.shape.elements());
+      batch.inputs = golden::units(1000 + step, batch.shape.elements());
     const int64_t classes = output[output.rank() - 1];
     batch.label_size = output.elements() / classes;
-    batch.labels = integers(2000 + step, kSamples * batch.label_size, static_cast<uint32_t>(classes));
+    batch.labels = golden::integers(2000 + step, kSamples * batch.label_size, static_cast<uint32_t>(classes));
     batches.push_back(std::move(batch));
   }
   return batches;
 }
 
 const nlohmann::json& golden_file() {
-  static const nlohmann::json json = [] {
-    // Programs that were built elsewhere find the files in TROIKA_ROOT.
-    const char* root = std::getenv("TROIKA_ROOT");
-    std::ifstream file(std::string(root ? root : TROIKA_SOURCE_DIR) + "/tests/golden/layers/layers.json");
-    return nlohmann::json::parse(file);
-  }();
+  static const nlohmann::json json = golden::read_file("layers.json");
   return json;
 }
 
@@ -217,7 +182,7 @@ TEST(GoldenLosses, FollowPyTorchOnAnyMesh) {
       batches[step].labels.clear();
       batches[step].label_size = 1;
       batches[step].value_size = 5;
-      batches[step].values = units(3000 + step, kSamples * 5);
+      batches[step].values = golden::units(3000 + step, kSamples * 5);
       for (float& value : batches[step].values) value += 0.5f;
     }
     for (auto [data, layer, channel] : {std::array{1, 1, 1}, {3, 1, 1}, {1, 2, 1}, {1, 1, 2}}) {
@@ -238,12 +203,12 @@ TEST(GoldenLosses, FollowPyTorchOnAnyMesh) {
 // 16-bit numbers have 8 (bf16) or 11 (f16) significant bits.
 TEST_P(GoldenLayers, ComputeInSixteenBits) {
   for (const DType compute : {DType::bf16, DType::f16}) {
+    const auto net = GetParam();
     TrainerOptions options = golden_options();
     options.compute = compute;
-    const auto net = GetParam();
+    options.syncs_statistics = net()->name() == "BatchNorm";
     const Trained found = train(net(), test_devices(2), options, golden_batches(*net()));
     const auto losses = golden_file().at(net()->name()).at("losses").get<std::vector<double>>();
-    if (net()->name() == "BatchNorm") continue;  // each device normalises its own samples
     for (size_t i = 0; i < losses.size(); ++i)
       EXPECT_NEAR(losses[i], found.losses[i], 0.02) << name_of(compute) << ", step " << i;
   }

@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include "core/text.h"
+#include "equivalence/golden.h"
 #include "equivalence/runs.h"
 #include "models/initializer.h"
 #include "models/layers.h"
@@ -56,49 +54,26 @@ std::vector<Batch> sequences(const std::vector<int64_t>& sizes, int64_t steps = 
 
 // ---- PyTorch ----
 
-uint32_t hash32(uint32_t t, uint32_t i) {
-  uint32_t h = i + t * 0x9E3779B1u;
-  h ^= h >> 16;
-  h *= 0x85EBCA6Bu;
-  h ^= h >> 13;
-  h *= 0xC2B2AE35u;
-  return h ^ (h >> 16);
-}
-
-std::vector<float> units(uint32_t t, int64_t count, double scale = 1) {
-  std::vector<float> values;
-  for (uint32_t i = 0; i < count; ++i)
-    values.push_back(static_cast<float>(((hash32(t, i) >> 8) / 16777216.0 - 0.5) * scale));
-  return values;
-}
-
 // Returns the model of tests/golden/layers/recurrent.py.
 std::shared_ptr<Model> golden_net(const Kind& kind) {
   auto model = std::make_shared<Model>("golden");
   ValueId x = kind.add(*model, "rnn1", model->add_input("x", {7, 2}), 3, true);
   x = add_select_step(*model, "step", kind.add(*model, "rnn2", x, 4, true), -2);
   model->set_output(add_linear(*model, "fc", x, 3, true));
-  ParameterStore& store = *model->parameters();
-  for (size_t t = 0; t < store.size(); ++t) {
-    const auto values = units(static_cast<uint32_t>(t), store.entry(t).type.shape.elements());
-    store.write(t, values.data(), values.size() * sizeof(float));
-  }
+  golden::set_parameters(*model);
   return model;
 }
 
 Named named(const nlohmann::json& numbers) { return numbers.get<Named>(); }
 
 TEST(Sequences, FollowPyTorchForThreeSteps) {
-  // Programs that were built elsewhere find the files in TROIKA_ROOT.
-  const char* root = std::getenv("TROIKA_ROOT");
-  std::ifstream file(std::string(root ? root : TROIKA_SOURCE_DIR) + "/tests/golden/layers/recurrent.json");
-  const auto golden = nlohmann::json::parse(file);
+  const auto file = golden::read_file("recurrent.json");
   std::vector<Batch> batches;
   for (uint32_t step = 0; step < 3; ++step) {
     Batch& batch = batches.emplace_back();
     batch.shape = {5, 7, 2};
-    batch.inputs = units(1000 + step, 70, 2);
-    for (uint32_t i = 0; i < 5; ++i) batch.labels.push_back(static_cast<int32_t>(hash32(2000 + step, i) % 3));
+    batch.inputs = golden::units(1000 + step, 70, 2);
+    batch.labels = golden::integers(2000 + step, 5, 3);
   }
   for (const Kind& kind : kKinds)
     for (bool fuse : {true, false}) {
@@ -106,7 +81,7 @@ TEST(Sequences, FollowPyTorchForThreeSteps) {
       options.settings[Setting::learning_rate] = 0.5;
       options.settings[Setting::momentum] = 0.9;
       options.fuse = fuse;
-      const auto& expected = golden.at(kind.name);
+      const auto& expected = file.at(kind.name);
       const Trained first = train(golden_net(kind), test_devices(1), options, {batches[0]});
       expect_near(named(expected.at("gradients")), first.gradients, 1e-5, "gradient");
       const Trained found = train(golden_net(kind), test_devices(1), options, batches);

@@ -1,11 +1,8 @@
 // Tokens and labels per position: char_lstm computes the same as PyTorch on any mesh, and epochs
 // over tokens compute the same as batches.
-#include <cstdlib>
-#include <fstream>
-#include <nlohmann/json.hpp>
-
 #include "core/text.h"
 #include "data/token_dataset.h"
+#include "equivalence/golden.h"
 #include "equivalence/runs.h"
 #include "models/layers.h"
 #include "models/zoo.h"
@@ -17,20 +14,7 @@ namespace {
 constexpr int64_t kSteps = 12, kWords = 11;
 constexpr int32_t kIgnored = 3;
 
-uint32_t hash32(uint32_t t, uint32_t i) {
-  uint32_t h = i + t * 0x9E3779B1u;
-  h ^= h >> 16;
-  h *= 0x85EBCA6Bu;
-  h ^= h >> 13;
-  h *= 0xC2B2AE35u;
-  return h ^ (h >> 16);
-}
-
-std::vector<int32_t> tokens(uint32_t t, int64_t count) {
-  std::vector<int32_t> drawn;
-  for (uint32_t i = 0; i < count; ++i) drawn.push_back(static_cast<int32_t>(hash32(t, i) % kWords));
-  return drawn;
-}
+std::vector<int32_t> tokens(uint32_t t, int64_t count) { return golden::integers(t, count, kWords); }
 
 Batch token_batch(uint32_t step, int64_t samples = 7) {
   Batch batch;
@@ -45,13 +29,7 @@ Batch token_batch(uint32_t step, int64_t samples = 7) {
 // Returns the model of tests/golden/layers/char_lstm.py.
 std::shared_ptr<Model> golden_net() {
   std::shared_ptr<Model> model = create_model("char_lstm", {.classes = kWords, .hidden = 8, .steps = kSteps});
-  ParameterStore& store = *model->parameters();
-  for (size_t t = 0; t < store.size(); ++t) {
-    std::vector<float> values;
-    for (uint32_t i = 0; i < store.entry(t).type.shape.elements(); ++i)
-      values.push_back(static_cast<float>((hash32(static_cast<uint32_t>(t), i) >> 8) / 16777216.0 - 0.5));
-    store.write(t, values.data(), values.size() * sizeof(float));
-  }
+  golden::set_parameters(*model);
   return model;
 }
 
@@ -72,12 +50,9 @@ std::vector<Batch> golden_batches(bool has_ignored) {
 }
 
 TEST(Tokens, FollowPyTorchOnAnyMesh) {
-  // Programs that were built elsewhere find the files in TROIKA_ROOT.
-  const char* root = std::getenv("TROIKA_ROOT");
-  std::ifstream file(std::string(root ? root : TROIKA_SOURCE_DIR) + "/tests/golden/layers/char_lstm.json");
-  const auto golden = nlohmann::json::parse(file);
+  const auto file = golden::read_file("char_lstm.json");
   for (bool has_ignored : {false, true}) {
-    const auto& expected = golden.at(has_ignored ? "ignored" : "plain");
+    const auto& expected = file.at(has_ignored ? "ignored" : "plain");
     const auto batches = golden_batches(has_ignored);
     const auto check = [&](const TrainerOptions& options, int devices, const std::string& what) {
       const Trained first = train(golden_net(), test_devices(devices), options, {batches[0]});
@@ -255,9 +230,8 @@ TEST(Tokens, AreNotNeededForALabelPerPixel) {
   for (uint32_t step = 0; step < 3; ++step) {
     Batch& batch = batches.emplace_back();
     batch.shape = {7, 2, 4, 3};
-    for (uint32_t i = 0; i < 7 * 24; ++i)
-      batch.inputs.push_back(static_cast<float>((hash32(step, i) >> 8) / 16777216.0 - 0.5));
-    for (uint32_t i = 0; i < 7 * 12; ++i) batch.labels.push_back(static_cast<int32_t>(hash32(50 + step, i) % 5));
+    batch.inputs = golden::units(step, 7 * 24);
+    batch.labels = golden::integers(50 + step, 7 * 12, 5);
     batch.label_size = 12;
   }
   TrainerOptions options = golden_options(true);
