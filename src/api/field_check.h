@@ -46,16 +46,7 @@ class FieldCheck {
   }
   // Splits names separated by commas, and spaces next to them.
   std::vector<std::string> names(const char* field, const char* list) const {
-    std::vector<std::string> names;
-    const std::string_view all(list);
-    for (size_t begin = 0; begin <= all.size();) {
-      const size_t end = std::min(all.find(',', begin), all.size());
-      std::string name(all.substr(begin, end - begin));
-      name.erase(0, name.find_first_not_of(' '));
-      name.erase(name.find_last_not_of(' ') + 1);
-      names.push_back(std::move(name));
-      begin = end + 1;
-    }
+    std::vector<std::string> names = split_names(list, ',');
     if (std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.empty(); }))
       throw Error(Status::invalid_argument, text(where_, field, " is '", list, "', need names separated by commas"));
     return names;

@@ -30,6 +30,16 @@ troika_status add_layer_of(troika_model handle, const char* name, troika_value i
   });
 }
 
+// Adds a layer of one input that has options.
+template <typename Options, typename Add>
+troika_status add_layer_with(troika_model handle, const char* name, troika_value input, const Options* options,
+                             troika_value* out_value, const char* function, troika_error* error, Add&& add) {
+  return add_layer(handle, name, out_value, function, error, [&](Model& m, const std::string& layer) {
+    const Options read = read_options(required(options, function, "options"));
+    return add(m, layer, value_argument(m, input, function, "input"), read);
+  });
+}
+
 troika_status add_input(troika_model model, const char* name, int32_t dtype, const int64_t* dims, int32_t rank,
                         troika_value* out_value, const char* function, troika_error* error) {
   return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
@@ -73,10 +83,10 @@ troika_status troika_model_add_conv2d(troika_model model, const char* name, troi
                                       const troika_conv2d_options* options, troika_value* out_value,
                                       troika_error* error) {
   const char* function = "troika_model_add_conv2d";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"));
-    return add_conv2d(m, layer, value_argument(m, input, function, "input"), conv_options_of(read, function));
-  });
+  return add_layer_with(model, name, input, options, out_value, function, error,
+                        [&](Model& m, const std::string& layer, ValueId x, const auto& read) {
+                          return add_conv2d(m, layer, x, conv_options_of(read, function));
+                        });
 }
 
 troika_status troika_model_add_linear(troika_model model, const char* name, troika_value input, int64_t out_features,
@@ -114,22 +124,22 @@ troika_status troika_model_add_max_pool2d(troika_model model, const char* name, 
                                           const troika_pool2d_options* options, troika_value* out_value,
                                           troika_error* error) {
   const char* function = "troika_model_add_max_pool2d";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"));
-    return add_max_pool2d(m, layer, value_argument(m, input, function, "input"), window_of(read, function));
-  });
+  return add_layer_with(model, name, input, options, out_value, function, error,
+                        [&](Model& m, const std::string& layer, ValueId x, const auto& read) {
+                          return add_max_pool2d(m, layer, x, window_of(read, function));
+                        });
 }
 
 troika_status troika_model_add_avg_pool2d(troika_model model, const char* name, troika_value input,
                                           const troika_pool2d_options* options, troika_value* out_value,
                                           troika_error* error) {
   const char* function = "troika_model_add_avg_pool2d";
-  return add_layer(model, name, out_value, function, error, [&](Model& m, const std::string& layer) {
-    const auto read = read_options(required(options, function, "options"));
-    const bool counts_padding = !switch_field(read.exclude_padding, false, function, "options.exclude_padding");
-    return add_avg_pool2d(m, layer, value_argument(m, input, function, "input"), window_of(read, function),
-                          counts_padding);
-  });
+  return add_layer_with(model, name, input, options, out_value, function, error,
+                        [&](Model& m, const std::string& layer, ValueId x, const auto& read) {
+                          const bool counts_padding =
+                              !switch_field(read.exclude_padding, false, function, "options.exclude_padding");
+                          return add_avg_pool2d(m, layer, x, window_of(read, function), counts_padding);
+                        });
 }
 
 troika_status troika_model_add_adaptive_avg_pool2d(troika_model model, const char* name, troika_value input,
@@ -191,22 +201,20 @@ troika_status troika_model_add_conv_transpose2d(troika_model model, const char* 
                                                 const troika_conv2d_options* options, troika_value* out_value,
                                                 troika_error* error) {
   const char* function = "troika_model_add_conv_transpose2d";
-  return add_layer_of(model, name, input, out_value, function, error,
-                      [&](Model& m, const std::string& layer, ValueId x) {
-                        const auto read = read_options(required(options, function, "options"));
-                        return add_conv_transpose2d(m, layer, x, conv_options_of(read, function));
-                      });
+  return add_layer_with(model, name, input, options, out_value, function, error,
+                        [&](Model& m, const std::string& layer, ValueId x, const auto& read) {
+                          return add_conv_transpose2d(m, layer, x, conv_options_of(read, function));
+                        });
 }
 
 troika_status troika_model_add_conv1d(troika_model model, const char* name, troika_value input,
                                       const troika_conv1d_options* options, troika_value* out_value,
                                       troika_error* error) {
   const char* function = "troika_model_add_conv1d";
-  return add_layer_of(model, name, input, out_value, function, error,
-                      [&](Model& m, const std::string& layer, ValueId x) {
-                        const auto read = read_options(required(options, function, "options"));
-                        return add_conv1d(m, layer, x, conv_options_of(read, function));
-                      });
+  return add_layer_with(model, name, input, options, out_value, function, error,
+                        [&](Model& m, const std::string& layer, ValueId x, const auto& read) {
+                          return add_conv1d(m, layer, x, conv_options_of(read, function));
+                        });
 }
 
 troika_status troika_model_add_batch_norm1d(troika_model model, const char* name, troika_value input, double eps,

@@ -93,7 +93,7 @@ troika_status troika_trainer_set_gradient(troika_trainer trainer, const char* na
   constexpr const char* kName = "troika_trainer_set_gradient";
   return guard(error, [&] {
     Call call(trainer, kName);
-    write_gradient(call.trainer, parameter_name(call.trainer, required(name, kName, "name")), required(data, kName, "data"),
+    write_gradient(call.trainer, parameter_argument(call, name, kName), required(data, kName, "data"),
                    bytes_argument(size_bytes, kName));
   });
 }

@@ -246,8 +246,8 @@ troika_status troika_trainer_get_parameter(troika_trainer trainer, const char* n
   return guard(error, [&] {
     Call call(trainer, kName);
     check_device_kind(device, kName);
-    read_parameter(call.trainer, parameter_name(call.trainer, required(name, kName, "name")), device_id(device), required(data, kName, "data"),
-                   bytes_argument(size_bytes, kName));
+    read_parameter(call.trainer, parameter_argument(call, name, kName), device_id(device),
+                   required(data, kName, "data"), bytes_argument(size_bytes, kName));
   });
 }
 
@@ -256,7 +256,7 @@ troika_status troika_trainer_get_gradient(troika_trainer trainer, const char* na
   constexpr const char* kName = "troika_trainer_get_gradient";
   return guard(error, [&] {
     Call call(trainer, kName);
-    read_gradient(call.trainer, parameter_name(call.trainer, required(name, kName, "name")), required(data, kName, "data"),
+    read_gradient(call.trainer, parameter_argument(call, name, kName), required(data, kName, "data"),
                   bytes_argument(size_bytes, kName));
   });
 }

@@ -36,9 +36,10 @@ void write_step_result(const StepResult& found, troika_step_result* out, const c
 // Returns a tensor of zeros on the trainer's first device.
 std::unique_ptr<troika_tensor_s> new_tensor(const Call& call, const Shape& shape, const char* function);
 
-// Returns a parameter's own name for one by which a layer shares it.
-inline std::string parameter_name(const Trainer& trainer, const char* name) {
-  const ParameterStore& store = *trainer.model()->parameters();
+// Reads argument 'name': returns a parameter's own name for one by which a layer shares it.
+inline std::string parameter_argument(const Call& call, const char* name, const char* function) {
+  const ParameterStore& store = *call.trainer.model()->parameters();
+  required(name, function, "name");
   return store.contains(name) ? store.entry(store.index_of(name)).name : name;
 }
 

@@ -1,4 +1,5 @@
-// Text building: one variadic `text(...)` for messages, and names matched by wildcard patterns.
+// Text building: one variadic `text(...)` for messages; lists of names, and names matched by
+// wildcard patterns.
 #pragma once
 
 #include <locale>
@@ -6,6 +7,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troika {
 
@@ -47,6 +49,10 @@ inline void store_reason(std::string& to, std::string_view reason) noexcept {
     to = "out of memory";
   }
 }
+
+// Returns the texts between separators, without spaces at their ends. An empty text has one, which
+// is empty.
+std::vector<std::string> split_names(std::string_view list, char separator);
 
 // Whether `name` matches `pattern`, in which `*` stands for any run of characters and `?` for one.
 bool matches_pattern(std::string_view pattern, std::string_view name);

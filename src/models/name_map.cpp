@@ -1,7 +1,6 @@
 // Rules for names, and the tables of names that other libraries use.
 #include "models/name_map.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "core/error.h"
@@ -27,23 +26,6 @@ constexpr Table kTables[] = {
      "net.b2.*=layer1.*,net.b3.*=layer2.*,net.b4.*=layer3.*,net.b5.*=layer4.*,net.last.2.*=fc.*"},
     {"torchvision", "module.*=*,model.*=*"},
 };
-
-std::string_view trimmed(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  text.remove_suffix(text.size() - (text.find_last_not_of(' ') + 1));
-  return text;
-}
-
-// Splits a text, and removes spaces next to the separators.
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    parts.emplace_back(trimmed(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 // Returns what each star stands for, each as little as possible; nothing if the name does not
 // match. `texts` are those around the stars.
@@ -72,34 +54,29 @@ NameMap::NameMap(std::string_view rules) {
       is_table_ = true;
       break;
     }
-  for (const std::string& rule : split(rules, ',')) rules_.push_back(read(rule));
+  for (const std::string& rule : split_names(rules, ',')) rules_.push_back(read(rule));
 }
 
 NameMap::Rule NameMap::read(std::string_view rule) {
-  const std::vector<std::string> sides = split(rule, '=');
+  const std::vector<std::string> sides = split_names(rule, '=');
   if (sides.size() != 2)
     throw Error(Status::invalid_argument, text("name map: '", printable(rule),
                                                "' is no rule, needs 'name in file=name in model', d2l or torchvision"));
-  Rule read{std::string(rule), split(sides[0], '*'), split(sides[1], '*')};
+  Rule read{std::string(rule), split_names(sides[0], '*'), split_names(sides[1], '*')};
   if (read.from.size() != read.to.size())
     throw Error(Status::invalid_argument, text("name map: '", printable(rule), "' has ", read.from.size() - 1, " and ",
                                                read.to.size() - 1, " stars, needs as many on both sides"));
   return read;
 }
 
-size_t NameMap::rule_of(std::string_view file_name) const {
-  size_t rule = 0;
-  while (rule < rules_.size() && !match(rules_[rule].from, file_name)) ++rule;
-  return rule;
-}
-
-std::string NameMap::model_name(std::string_view file_name) const {
-  const size_t rule = rule_of(file_name);
-  if (rule == rules_.size()) return std::string(file_name);
-  const auto stars = match(rules_[rule].from, file_name).value();
-  std::string name = rules_[rule].to[0];
-  for (size_t i = 0; i < stars.size(); ++i) name += stars[i] + rules_[rule].to[i + 1];
-  return name;
+NameMap::Translated NameMap::translate(std::string_view file_name) const {
+  for (size_t rule = 0; rule < rules_.size(); ++rule)
+    if (const auto stars = match(rules_[rule].from, file_name)) {
+      std::string name = rules_[rule].to[0];
+      for (size_t i = 0; i < stars->size(); ++i) name += (*stars)[i] + rules_[rule].to[i + 1];
+      return {std::move(name), rule};
+    }
+  return {std::string(file_name), rules_.size()};
 }
 
 }  // namespace troika

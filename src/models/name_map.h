@@ -16,11 +16,15 @@ class NameMap {
   // `rules`: the name of a table ("d2l", "torchvision"), or rules separated by commas. Throws
   // INVALID_ARGUMENT for a rule without a `=`, or with other stars on its right side.
   explicit NameMap(std::string_view rules);
-  std::string model_name(std::string_view file_name) const;
+
+  struct Translated {
+    std::string name;  // in the model
+    size_t rule;       // which applied; rules() if none fits
+  };
+  Translated translate(std::string_view file_name) const;
 
   bool is_table() const { return is_table_; }
   size_t rules() const { return rules_.size(); }
-  size_t rule_of(std::string_view file_name) const;  // rules() if none fits
   const std::string& text_of(size_t rule) const { return rules_[rule].text; }
 
  private:

@@ -78,13 +78,13 @@ void compare_shared(const NamedEntries& entries, const ParameterStore& store,
 }  // namespace
 
 NamedEntries::NamedEntries(const SafetensorsReader& reader, const std::string& prefix, const NameMap& names)
-    : reader_(reader), names_(names) {
+    : reader_(reader) {
   std::vector<bool> is_used(names.rules());
   for (const TensorEntry& entry : reader.entries()) {
     if (!entry.name.starts_with(prefix)) continue;
-    const std::string in_file = entry.name.substr(prefix.size());
-    if (const size_t rule = names.rule_of(in_file); rule < is_used.size()) is_used[rule] = true;
-    const auto [found, is_new] = entries_.emplace(names.model_name(in_file), &entry);
+    NameMap::Translated translated = names.translate(std::string_view(entry.name).substr(prefix.size()));
+    if (translated.rule < is_used.size()) is_used[translated.rule] = true;
+    const auto [found, is_new] = entries_.emplace(std::move(translated.name), &entry);
     if (!is_new)
       throw Error(Status::mismatch, text(reader.label(), ": '", found->second->name, "' and '", entry.name,
                                          "' are both '", found->first, "' by the map of names"));

@@ -47,7 +47,6 @@ class NamedEntries {
 
  private:
   const SafetensorsReader& reader_;
-  const NameMap names_;
   std::map<std::string, const TensorEntry*> entries_;
 };
 

@@ -1,4 +1,4 @@
-// Tests of text building and wildcard patterns.
+// Tests of text building, lists of names and wildcard patterns.
 #include "core/text.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +14,13 @@ TEST(Text, JoinsItemsWithASeparator) {
   EXPECT_EQ(join(std::vector<int>{1, 2, 3}, ", "), "1, 2, 3");
   EXPECT_EQ(join(std::vector<int>{1}, ", "), "1");
   EXPECT_EQ(join(std::vector<int>{}, ", "), "");
+}
+
+TEST(Text, SplitsNamesWithoutSpacesAtTheirEnds) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(split_names("fc.*, body.bias ,a b", ','), (Names{"fc.*", "body.bias", "a b"}));
+  EXPECT_EQ(split_names(" , ,", ','), (Names{"", "", ""}));
+  EXPECT_EQ(split_names("", ','), Names{""});
 }
 
 TEST(Pattern, WithoutWildcardsMatchesItselfAlone) {

@@ -13,13 +13,13 @@ namespace {
 
 TEST(NameMap, AppliesTheFirstRuleThatFits) {
   const NameMap map("a.*=b.*,a.x=c,*.q.*=*.r.*,whole=part");
-  EXPECT_EQ(map.model_name("a.x"), "b.x");
-  EXPECT_EQ(map.model_name("a."), "b.");
-  EXPECT_EQ(map.model_name("m.n.q.o"), "m.n.r.o");
-  EXPECT_EQ(map.model_name("whole"), "part");
-  EXPECT_EQ(map.model_name("wholes"), "wholes");
-  EXPECT_EQ(NameMap().model_name("a.x"), "a.x");
-  EXPECT_EQ(NameMap("*.weight=*.w").model_name("a.weight.weight"), "a.weight.w");
+  EXPECT_EQ(map.translate("a.x").name, "b.x");
+  EXPECT_EQ(map.translate("a.").name, "b.");
+  EXPECT_EQ(map.translate("m.n.q.o").name, "m.n.r.o");
+  EXPECT_EQ(map.translate("whole").name, "part");
+  EXPECT_EQ(map.translate("wholes").name, "wholes");
+  EXPECT_EQ(NameMap().translate("a.x").name, "a.x");
+  EXPECT_EQ(NameMap("*.weight=*.w").translate("a.weight.weight").name, "a.weight.w");
 }
 
 TEST(NameMap, RefusesWhatIsNoRule) {
@@ -60,15 +60,15 @@ TEST(NameMap, KnowsTheNamesOfTheBook) {
   for (size_t i = 0; i < model->parameters()->size(); ++i) wanted.insert(model->parameters()->entry(i).name);
   for (bool is_class : {false, true}) {
     std::set<std::string> found;
-    for (const std::string& name : book_names(is_class)) found.insert(NameMap("d2l").model_name(name));
+    for (const std::string& name : book_names(is_class)) found.insert(NameMap("d2l").translate(name).name);
     EXPECT_EQ(found, wanted) << is_class;
   }
 }
 
 TEST(NameMap, KnowsTorchvisionsNames) {
   const NameMap map("torchvision");
-  EXPECT_EQ(map.model_name("layer2.0.downsample.1.running_var"), "layer2.0.downsample.1.running_var");
-  EXPECT_EQ(map.model_name("module.fc.weight"), "fc.weight");
+  EXPECT_EQ(map.translate("layer2.0.downsample.1.running_var").name, "layer2.0.downsample.1.running_var");
+  EXPECT_EQ(map.translate("module.fc.weight").name, "fc.weight");
 }
 
 }  // namespace
