@@ -55,8 +55,8 @@ TROIKA_API(void) troika_scores_init(troika_scores *scores, uint32_t struct_size)
  * `confusion`, if not NULL, receives [classes, classes] counts: row i, column j has the samples of
  * label i whose largest output is that of class j.
  *
- * Errors: INVALID_ARGUMENT (`n` below 1, `classes` below 2, `top`, `are_logits`, a label that is no
- * class, an output that is NaN, `struct_size`), OUT_OF_MEMORY. Any thread.
+ * Errors: INVALID_ARGUMENT (`n` below 1, `classes` outside 2 to 2^20, `top`, `are_logits`, a label
+ * that is no class, an output that is NaN, `struct_size`), OUT_OF_MEMORY. Any thread.
  *
  *     troika_scores_compute(outputs, labels, n, 10, 5, 1, &scores, NULL, NULL, &error);
  */

@@ -10,6 +10,14 @@ namespace Troika
     {
         private delegate Status LayerFunction(byte[] layer, out long value, out troika_error error);
 
+        private unsafe delegate Status ConvFunction(
+            ModelHandle model, byte[] layer, long input, troika_conv2d_options* options, out long value,
+            out troika_error error);
+
+        private unsafe delegate Status PoolFunction(
+            ModelHandle model, byte[] layer, long input, troika_pool2d_options* options, out long value,
+            out troika_error error);
+
         /// <summary>Adds the input, f32 [batch, dims...]. A model has one input.</summary>
         public Value AddInput(string name, params long[] dims)
         {
@@ -33,19 +41,8 @@ namespace Troika
 
         /// <summary>Adds a 2-d convolution: [batch, C, H, W] to [batch, OutChannels, H',
         /// W'].</summary>
-        public unsafe Value AddConv2d(string name, Value input, Conv2dOptions options)
-        {
-            byte[] layer = Utf8.Bytes(name, "Model.AddConv2d: name");
-            Argument.NotNull(options, "Model.AddConv2d: options");
-            using (var scope = new NativeScope())
-            {
-                troika_conv2d_options raw;
-                options.WriteTo(&raw, scope);
-                Status status = NativeMethods.troika_model_add_conv2d(
-                    Handle, layer, input.Id, &raw, out long value, out troika_error error);
-                return Added(status, value, ref error);
-            }
-        }
+        public unsafe Value AddConv2d(string name, Value input, Conv2dOptions options) =>
+            AddConv(name, input, options, NativeMethods.troika_model_add_conv2d);
 
         /// <summary>Adds a linear layer: [batch, in] to [batch, outFeatures].</summary>
         public Value AddLinear(string name, Value input, long outFeatures, bool bias = true) =>
@@ -77,35 +74,13 @@ namespace Troika
 
         /// <summary>Adds max pooling over windows: [batch, C, H, W] to [batch, C, H',
         /// W'].</summary>
-        public unsafe Value AddMaxPool2d(string name, Value input, Pool2dOptions options)
-        {
-            byte[] layer = Utf8.Bytes(name, "Model.AddMaxPool2d: name");
-            Argument.NotNull(options, "Model.AddMaxPool2d: options");
-            using (var scope = new NativeScope())
-            {
-                troika_pool2d_options raw;
-                options.WriteTo(&raw, scope);
-                Status status = NativeMethods.troika_model_add_max_pool2d(
-                    Handle, layer, input.Id, &raw, out long value, out troika_error error);
-                return Added(status, value, ref error);
-            }
-        }
+        public unsafe Value AddMaxPool2d(string name, Value input, Pool2dOptions options) =>
+            AddPool(name, input, options, NativeMethods.troika_model_add_max_pool2d);
 
         /// <summary>Adds average pooling over windows: [batch, C, H, W] to [batch, C, H',
         /// W'].</summary>
-        public unsafe Value AddAvgPool2d(string name, Value input, Pool2dOptions options)
-        {
-            byte[] layer = Utf8.Bytes(name, "Model.AddAvgPool2d: name");
-            Argument.NotNull(options, "Model.AddAvgPool2d: options");
-            using (var scope = new NativeScope())
-            {
-                troika_pool2d_options raw;
-                options.WriteTo(&raw, scope);
-                Status status = NativeMethods.troika_model_add_avg_pool2d(
-                    Handle, layer, input.Id, &raw, out long value, out troika_error error);
-                return Added(status, value, ref error);
-            }
-        }
+        public unsafe Value AddAvgPool2d(string name, Value input, Pool2dOptions options) =>
+            AddPool(name, input, options, NativeMethods.troika_model_add_avg_pool2d);
 
         /// <summary>Adds average pooling to a size of the output: [batch, C, H, W] to [batch, C,
         /// outHeight, outWidth].</summary>
@@ -149,19 +124,8 @@ namespace Troika
 
         /// <summary>Adds a transposed 2-d convolution: [batch, C, H, W] to [batch, K, H',
         /// W'].</summary>
-        public unsafe Value AddConvTranspose2d(string name, Value input, Conv2dOptions options)
-        {
-            byte[] layer = Utf8.Bytes(name, "Model.AddConvTranspose2d: name");
-            Argument.NotNull(options, "Model.AddConvTranspose2d: options");
-            using (var scope = new NativeScope())
-            {
-                troika_conv2d_options raw;
-                options.WriteTo(&raw, scope);
-                Status status = NativeMethods.troika_model_add_conv_transpose2d(
-                    Handle, layer, input.Id, &raw, out long value, out troika_error error);
-                return Added(status, value, ref error);
-            }
-        }
+        public unsafe Value AddConvTranspose2d(string name, Value input, Conv2dOptions options) =>
+            AddConv(name, input, options, NativeMethods.troika_model_add_conv_transpose2d);
 
         /// <summary>Adds a 1-d convolution: [batch, C, L] to [batch, K, L'].</summary>
         public unsafe Value AddConv1d(string name, Value input, Conv1dOptions options)
@@ -287,6 +251,34 @@ namespace Troika
         {
             byte[] layer = Utf8.Bytes(name, "Model." + method + ": name");
             return Added(function(layer, out long value, out troika_error error), value, ref error);
+        }
+
+        private unsafe Value AddConv(
+            string name, Value input, Conv2dOptions options, ConvFunction function, [CallerMemberName] string method = null)
+        {
+            Argument.NotNull(options, "Model." + method + ": options");
+            using (var scope = new NativeScope())
+            {
+                troika_conv2d_options raw;
+                options.WriteTo(&raw, scope);
+                troika_conv2d_options* at = &raw;
+                return Add(name, (byte[] layer, out long value, out troika_error error) =>
+                    function(Handle, layer, input.Id, at, out value, out error), method);
+            }
+        }
+
+        private unsafe Value AddPool(
+            string name, Value input, Pool2dOptions options, PoolFunction function, [CallerMemberName] string method = null)
+        {
+            Argument.NotNull(options, "Model." + method + ": options");
+            using (var scope = new NativeScope())
+            {
+                troika_pool2d_options raw;
+                options.WriteTo(&raw, scope);
+                troika_pool2d_options* at = &raw;
+                return Add(name, (byte[] layer, out long value, out troika_error error) =>
+                    function(Handle, layer, input.Id, at, out value, out error), method);
+            }
         }
 
         private Value Added(Status status, long value, ref troika_error error)

@@ -40,7 +40,7 @@ def compute_scores(outputs, labels, top=1, logits=True):
     if outputs.ndim != 2 or labels.shape != outputs.shape[:1]:
         raise ValueError(f"outputs are {outputs.shape}, labels {labels.shape}; need [n, classes] and [n]")
     n, classes = outputs.shape
-    rows, confusion = numpy.zeros((classes, 7)), numpy.zeros((classes, classes), numpy.int64)
+    rows, confusion = numpy.zeros((classes, _interface.SCORES_PER_CLASS)), numpy.zeros((classes, classes), numpy.int64)
     scores = default_of(_interface.troika_scores)
     call(lib.troika_scores_compute, outputs.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
          labels.ctypes.data_as(ctypes.POINTER(ctypes.c_int32)), n, classes, top, int(logits), ctypes.byref(scores),

@@ -55,8 +55,8 @@ extern "C" {
     /// confusion, if not NULL, receives \[classes, classes\] counts: row i, column j has the
     /// samples of label i whose largest output is that of class j.
     ///
-    /// Errors: INVALID_ARGUMENT (n below 1, classes below 2, top, `are_logits`, a label that is no
-    /// class, an output that is NaN, `struct_size`), OUT_OF_MEMORY. Any thread.
+    /// Errors: INVALID_ARGUMENT (n below 1, classes outside 2 to 2^20, top, `are_logits`, a label
+    /// that is no class, an output that is NaN, `struct_size`), OUT_OF_MEMORY. Any thread.
     pub fn troika_scores_compute(
         outputs: *const f32,
         labels: *const i32,

@@ -29,8 +29,9 @@ namespace Troika.Native
         /// which the first has the larger probability of the class. Equal ones count half.</para>
         /// <para>confusion, if not NULL, receives [classes, classes] counts: row i, column j has
         /// the samples of label i whose largest output is that of class j.</para>
-        /// <para>Errors: INVALID_ARGUMENT (n below 1, classes below 2, top, are_logits, a label
-        /// that is no class, an output that is NaN, struct_size), OUT_OF_MEMORY. Any thread.</para>
+        /// <para>Errors: INVALID_ARGUMENT (n below 1, classes outside 2 to 2^20, top, are_logits, a
+        /// label that is no class, an output that is NaN, struct_size), OUT_OF_MEMORY. Any
+        /// thread.</para>
         /// </remarks>
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern Status troika_scores_compute(
