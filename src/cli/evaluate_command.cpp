@@ -28,8 +28,8 @@ struct EvaluateArguments {
 // The largest number of outputs that count as found, if --top is not given.
 constexpr int64_t kUsualTop = 5;
 
-// Predicts all samples again, and scores the outputs by class.
-void score(const Trainer& trainer, const Model& model, const Samples& test, EvaluateArguments& arguments) {
+// Completes --top, before anything is computed. Returns the number of classes.
+int64_t check_scores(const Model& model, const Samples& test, EvaluateArguments& arguments) {
   troika_model_info info = TROIKA_MODEL_INFO_INIT;
   call(troika_model_describe, model.get(), &info);
   if (test.is_text() || info.output_rank != 1) throw Failure("--scores is for images with one label each");
@@ -37,6 +37,11 @@ void score(const Trainer& trainer, const Model& model, const Samples& test, Eval
   if (arguments.top == 0) arguments.top = static_cast<int>(std::min(kUsualTop, classes));
   if (arguments.top < 1 || arguments.top > classes)
     refuse_value("--top", arguments.top, formatted("1 to %lld", static_cast<long long>(classes)));
+  return classes;
+}
+
+// Predicts all samples again, and scores the outputs by class.
+void score(const Trainer& trainer, const Samples& test, int64_t classes, const EvaluateArguments& arguments) {
   const Loader loader = create_loader(test, arguments.evaluated.batch, false, 0);
   std::vector<float> outputs(static_cast<size_t>(test.info.n * classes));
   call(troika_trainer_predict_loader, trainer.get(), loader.get(), outputs.data(),
@@ -62,6 +67,8 @@ int evaluate(const Command& command, EvaluateArguments& arguments) {
   const std::vector<troika_device> devices = parse_devices(context, "--devices", options.devices);
   const Samples test = open_samples(context, options.data, Split::test);
   const Model model = open_evaluated(context, options, test.info);
+  const bool has_scores = !arguments.scores.empty();
+  const int64_t classes = has_scores ? check_scores(model, test, arguments) : 0;
   troika_trainer_options trainer_options = TROIKA_TRAINER_OPTIONS_INIT;
   trainer_options.precision =
       parse_precision(command.was_given("--precision") ? arguments.precision : options.precision);
@@ -76,7 +83,7 @@ int evaluate(const Command& command, EvaluateArguments& arguments) {
                          perplexity.c_str(), with_commas(metrics.samples).c_str(),
                          with_commas(std::llround(static_cast<double>(metrics.samples) / metrics.seconds)).c_str(),
                          test.is_text() ? "seq" : "img");
-  if (!arguments.scores.empty()) score(trainer, model, test, arguments);
+  if (has_scores) score(trainer, test, classes, arguments);
   return 0;
 }
 

@@ -22,9 +22,9 @@ struct LossForm {
   Loss kind = Loss::cross_entropy;
   LabelSettings labels = {};  // for cross_entropy
   double delta = 1;           // for huber
-  double scale = 1;         // weight of one label in the gradient; for losses of values, of one sample
-  bool is_weighed = false;  // the gradient is multiplied by the input kLabelWeight as well
-  bool is_scaled = false;   // and by the state kLossScale
+  double scale = 1;           // weight of one label in the gradient; for losses of values, of one sample
+  bool is_weighed = false;    // the gradient is multiplied by the input kLabelWeight as well
+  bool is_scaled = false;     // and by the state kLossScale
 };
 
 // Appends the loss of the graph's output against a new input "target", and makes {loss[, correct]}

@@ -89,12 +89,13 @@ void BatchChecks::check_tokens(const int32_t* tokens, int64_t n) const {
 int64_t BatchChecks::check_targets(const BatchView& batch) const {
   if (loss_ != Loss::cross_entropy) {
     if (!batch.values || batch.value_size != outputs_)
-      throw Error(Status::invalid_argument,
-                  text("batch: ",
-                       batch.values   ? text("targets are ", batch.value_size, " values a sample")
-                       : batch.labels ? text("targets are labels")
-                                      : text("has no targets"),
-                       ", loss ", name_of(loss_), " on model '", model_.name(), "' needs ", outputs_, " values a sample"));
+      throw Error(
+          Status::invalid_argument,
+          text("batch: ",
+               batch.values   ? text("targets are ", batch.value_size, " values a sample")
+               : batch.labels ? text("targets are labels")
+                              : text("has no targets"),
+               ", loss ", name_of(loss_), " on model '", model_.name(), "' needs ", outputs_, " values a sample"));
     return batch.n;
   }
   if (!batch.labels)

@@ -153,8 +153,7 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
          [](auto& o) { o.activation_budget_bytes = 9, o.recompute_segments = 2; });
   refuse(at + "activation_budget_bytes is 9, which chooses by itself, needs options.recompute_layers of NULL",
          [](auto& o) { o.activation_budget_bytes = 9, o.recompute_layers = "fc"; });
-  refuse(at + "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY, TROIKA_LOSS_MEAN_SQUARED_ERROR",
-         [](auto& o) { o.loss = 9; });
+  refuse(at + "loss is 9, need TROIKA_LOSS_CROSS_ENTROPY, TROIKA_LOSS_MEAN_SQUARED_ERROR", [](auto& o) { o.loss = 9; });
   refuse(at + "schedule is 0, need TROIKA_SCHEDULE_CONSTANT, TROIKA_SCHEDULE_STEP, TROIKA_SCHEDULE_COSINE, ",
          [](auto& o) { o.schedule = 0; });
   refuse("options.groups is NULL, group_count is 1", [](auto& o) { o.group_count = 1; });

@@ -234,6 +234,9 @@ def an_evaluation_scores_each_class(folder):
     xml.etree.ElementTree.parse(out / "confusion.svg")
     assert (out / "confusion.svg").read_text(encoding="utf-8").count("<rect") == 101
     assert "--top is 11; give 1 to 10" in refuse("evaluate", folder / "run", "--scores", out, "--top", 11)
+    refused = subprocess.run([TOOL, "evaluate", folder / "run", "--scores", out, "--top", "11"], capture_output=True,
+                             timeout=TIME_LIMIT_S, check=False)
+    assert refused.stdout == b"", "before it evaluates"
     assert "cannot create folder" in refuse("evaluate", folder / "run", "--scores", out / "scores.csv" / "below")
 
 

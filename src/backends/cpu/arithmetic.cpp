@@ -18,29 +18,29 @@ using PairRange = void (*)(const float* a, const float* b, Result* y, int64_t n)
 
 enum class Steps { both, a, b };  // which operands are runs
 
-#define TROIKA_PAIR_RANGES(name, Result, expression)                                                \
-  TROIKA_VECTORIZE void name##_both(const float* a, const float* b, Result* out, int64_t n) {       \
-    for (int64_t i = 0; i < n; ++i) {                                                               \
-      [[maybe_unused]] const float x = a[i], y = b[i];                                              \
-      out[i] = expression;                                                                          \
-    }                                                                                               \
-  }                                                                                                 \
-  TROIKA_VECTORIZE void name##_a(const float* a, const float* b, Result* out, int64_t n) {          \
-    [[maybe_unused]] const float y = *b;                                                            \
-    for (int64_t i = 0; i < n; ++i) {                                                               \
-      const float x = a[i];                                                                         \
-      out[i] = expression;                                                                          \
-    }                                                                                               \
-  }                                                                                                 \
-  TROIKA_VECTORIZE void name##_b(const float* a, const float* b, Result* out, int64_t n) {          \
-    const float x = *a;                                                                             \
-    for (int64_t i = 0; i < n; ++i) {                                                               \
-      [[maybe_unused]] const float y = b[i];                                                        \
-      out[i] = expression;                                                                          \
-    }                                                                                               \
-  }                                                                                                 \
-  PairRange<Result> name##_range(Steps steps) {                                                     \
-    return steps == Steps::both ? name##_both : steps == Steps::a ? name##_a : name##_b;            \
+#define TROIKA_PAIR_RANGES(name, Result, expression)                                          \
+  TROIKA_VECTORIZE void name##_both(const float* a, const float* b, Result* out, int64_t n) { \
+    for (int64_t i = 0; i < n; ++i) {                                                         \
+      [[maybe_unused]] const float x = a[i], y = b[i];                                        \
+      out[i] = expression;                                                                    \
+    }                                                                                         \
+  }                                                                                           \
+  TROIKA_VECTORIZE void name##_a(const float* a, const float* b, Result* out, int64_t n) {    \
+    [[maybe_unused]] const float y = *b;                                                      \
+    for (int64_t i = 0; i < n; ++i) {                                                         \
+      const float x = a[i];                                                                   \
+      out[i] = expression;                                                                    \
+    }                                                                                         \
+  }                                                                                           \
+  TROIKA_VECTORIZE void name##_b(const float* a, const float* b, Result* out, int64_t n) {    \
+    const float x = *a;                                                                       \
+    for (int64_t i = 0; i < n; ++i) {                                                         \
+      [[maybe_unused]] const float y = b[i];                                                  \
+      out[i] = expression;                                                                    \
+    }                                                                                         \
+  }                                                                                           \
+  PairRange<Result> name##_range(Steps steps) {                                               \
+    return steps == Steps::both ? name##_both : steps == Steps::a ? name##_a : name##_b;      \
   }
 
 TROIKA_PAIR_RANGES(first, float, x)

@@ -43,9 +43,7 @@ struct BinaryCrossEntropy {
   static constexpr double kFactor = 1;
   explicit BinaryCrossEntropy(const Node&) {}
   // log(1 + e^-|x|) does not overflow.
-  double value(double x, double t) const {
-    return std::max(x, 0.0) - x * t + std::log1p(std::exp(-std::abs(x)));
-  }
+  double value(double x, double t) const { return std::max(x, 0.0) - x * t + std::log1p(std::exp(-std::abs(x))); }
   float slope(float x, float t) const { return 1.0f / (1.0f + std::exp(-x)) - t; }
 };
 

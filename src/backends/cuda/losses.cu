@@ -256,10 +256,8 @@ KernelChoice select_label_losses(CudaDevice& device, const KernelRequest& reques
   const Labels form(request);
   auto launch = [form](auto lanes, const Arguments& a, cudaStream_t stream) {
     constexpr int kLanes = decltype(lanes)::value;
-    cross_entropy_kernel<kLanes>
-        <<<blocks_for(form.count, kRows<kLanes>, kMostParts), kRowThreads<kLanes>, 0, stream>>>(
-            a.in<float>(loss::x), a.in<int32_t>(loss::target), a.out<float>(1), form, nullptr, nullptr,
-            a.out<float>(0));
+    cross_entropy_kernel<kLanes><<<blocks_for(form.count, kRows<kLanes>, kMostParts), kRowThreads<kLanes>, 0, stream>>>(
+        a.in<float>(loss::x), a.in<int32_t>(loss::target), a.out<float>(1), form, nullptr, nullptr, a.out<float>(0));
   };
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     if (form.classes <= kShortRow)
@@ -285,8 +283,8 @@ KernelChoice choose_value_loss(CudaDevice& device, const KernelRequest& request,
   const unsigned blocks = blocks_for(elements, 16 * kThreads, kMostParts);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
-    value_loss_kernel<<<blocks, kThreads, 0, stream>>>(a.in<float>(0), a.in<float>(1), elements,
-                                                       static_cast<double>(k), losses, loss_of);
+    value_loss_kernel<<<blocks, kThreads, 0, stream>>>(a.in<float>(0), a.in<float>(1), elements, static_cast<double>(k),
+                                                       losses, loss_of);
     if (blocks > 1) sum_parts_kernel<<<1, kThreads, 0, stream>>>(losses, nullptr, blocks, a.out<double>(0), nullptr);
   });
   KernelChoice choice = plain_choice(request, text("cuda:own:", request.node.op), std::move(kernel));
@@ -309,12 +307,12 @@ KernelChoice choose_value_loss_gradient(CudaDevice& device, const KernelRequest&
 
 }  // namespace
 
-#define TROIKA_VALUE_LOSS(op, Loss)                                                      \
-  KernelChoice select_##op(CudaDevice& device, const KernelRequest& request) {           \
-    return choose_value_loss(device, request, Loss(request.node));                       \
-  }                                                                                      \
+#define TROIKA_VALUE_LOSS(op, Loss)                                                       \
+  KernelChoice select_##op(CudaDevice& device, const KernelRequest& request) {            \
+    return choose_value_loss(device, request, Loss(request.node));                        \
+  }                                                                                       \
   KernelChoice select_##op##_gradient(CudaDevice& device, const KernelRequest& request) { \
-    return choose_value_loss_gradient(device, request, Loss(request.node));              \
+    return choose_value_loss_gradient(device, request, Loss(request.node));               \
   }
 TROIKA_VALUE_LOSS(mean_squared_error, SquaredError)
 TROIKA_VALUE_LOSS(mean_absolute_error, AbsoluteError)

@@ -40,9 +40,7 @@ struct BinaryCrossEntropy {
   static constexpr double kFactor = 1;
   explicit BinaryCrossEntropy(const Node&) {}
   // log(1 + e^-|x|) does not overflow.
-  __device__ double value(double x, double t) const {
-    return fmax(x, 0.0) - x * t + log1p(exp(-fabs(x)));
-  }
+  __device__ double value(double x, double t) const { return fmax(x, 0.0) - x * t + log1p(exp(-fabs(x))); }
   __device__ float slope(float x, float t) const { return 1.0f / (1.0f + expf(-x)) - t; }
 };
 
