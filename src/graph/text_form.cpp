@@ -16,7 +16,7 @@
 namespace troika {
 namespace {
 
-constexpr int64_t kMaxValueId = 1 << 24;  // a number in hostile text must not size the list of values
+constexpr int64_t kMaxValueId = 1 << 20;  // a number in hostile text sizes the list of values: 150 MB at most
 
 constexpr const char* kRoleNames[] = {"activation", "input",     "samples", "targets",  "label_weight",   "settings",
                                       "counter",    "parameter", "buffer",  "gradient", "optimizer_state"};
@@ -117,7 +117,7 @@ class Parser : TextReader {
   ValueId value_id() {
     expect('%');
     const int64_t id = integer();
-    if (id < 0 || id > kMaxValueId) fail("a value number from 0 to 2^24");
+    if (id < 0 || id > kMaxValueId) fail("a value number from 0 to 2^20");
     return static_cast<ValueId>(id);
   }
 };
