@@ -28,6 +28,7 @@ TYPES = {
     ("troika_batch_info", "labels"): "Span<const std::int32_t>",
     ("troika_batch_info", "values"): "Span<const float>",
     ("troika_batch_info", "tokens"): "Span<const std::int32_t>",
+    ("troika_batch_info", "weights"): "Span<const float>",
     ("troika_context_options", "log"): "LogFunction",
     ("troika_context_options", "log_user"): None,
     ("troika_context_options", "log_user_destroy"): None,

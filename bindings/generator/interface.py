@@ -51,6 +51,7 @@ FLAGS = {
     "is_complete", "frozen", "is_buffer", "is_initialized", "shard_optimizer", "fits", "exclude_padding", "training",
     "skipped", "in_background", "is_usable", "nesterov", "collect_trace", "no_fusion", "sync_batch_norm", "samples_on_host",
     "launches_in_turn", "late_updates", "skip_mismatching", "skip_decay_one_axis", "evaluate_parameters", "schedule_maximize", "skip_not_finite",
+    "sample_weights",
 }
 
 # Arrays that a struct points to, and the field with their length.
@@ -58,6 +59,7 @@ ARRAYS = {
     ("troika_trainer_options", "groups"): "group_count",
     ("troika_trainer_options", "schedule_milestones"): "schedule_milestone_count",
     ("troika_trainer_options", "schedule_table"): "schedule_table_count",
+    ("troika_trainer_options", "class_weights"): "class_weight_count",
     ("troika_arrays", "dims"): "rank",
     ("troika_source", "dims"): "rank",
 }

@@ -239,6 +239,15 @@ func (d *Dataset) Subset(indices []int64) (*Dataset, error) {
 	}, d)
 }
 
+// Weigh creates a dataset of the samples with weights in losses, one for each, for trainers with
+// SampleWeights. No sample is copied. Errors: ErrInvalidArgument (another number of weights, a
+// weight below 0 or not finite, a stream), ErrOutOfMemory. Any goroutine.
+func (d *Dataset) Weigh(weights []float32) (*Dataset, error) {
+	return createDataset(d.shared, d.readers, func(c *call, out *C.troika_dataset) C.troika_status {
+		return C.troika_dataset_weigh(d.handle, first[C.float](weights), C.int64_t(len(weights)), out, &c.error)
+	}, d)
+}
+
 // Split cuts a dataset into parts of the given sizes. With shuffle, samples are drawn in an order
 // that depends only on seed. No sample is copied. Errors: ErrInvalidArgument, ErrOutOfMemory. Any
 // goroutine.
@@ -452,6 +461,23 @@ func newBatch(handle C.troika_batch, shared *contextState) *Batch {
 // targets i32, i64 or u8 [n, ...] or f32 [n, k]. targets may be nil, for prediction and
 // ForwardOptions.OwnLoss. Errors: ErrInvalidArgument, ErrOutOfMemory. Reads both tensors.
 func NewBatch(inputs, targets *Tensor) (*Batch, error) {
+	return createBatch(inputs, targets, func(c *call, targets C.troika_tensor, out *C.troika_batch) C.troika_status {
+		return C.troika_batch_create(inputs.handle, targets, out, &c.error)
+	})
+}
+
+// NewWeightedBatch creates a batch whose samples have weights f32 [n] in losses, for trainers with
+// SampleWeights. Errors: those of NewBatch, ErrInvalidArgument (weights). Reads the tensors.
+func NewWeightedBatch(inputs, targets, weights *Tensor) (*Batch, error) {
+	return createBatch(inputs, targets, func(c *call, targets C.troika_tensor, out *C.troika_batch) C.troika_status {
+		return C.troika_batch_create_weighted(inputs.handle, targets, weights.handle, out, &c.error)
+	}, weights)
+}
+
+func createBatch(
+	inputs, targets *Tensor, create func(c *call, targets C.troika_tensor, out *C.troika_batch) C.troika_status,
+	others ...user,
+) (*Batch, error) {
 	var out C.troika_batch
 	err := do(func(c *call) C.troika_status {
 		var handle C.troika_tensor
@@ -459,8 +485,8 @@ func NewBatch(inputs, targets *Tensor) (*Batch, error) {
 			c.use(targets)
 			handle = targets.handle
 		}
-		return C.troika_batch_create(inputs.handle, handle, &out, &c.error)
-	}, inputs)
+		return create(c, handle, &out)
+	}, append([]user{inputs}, others...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -523,6 +549,13 @@ func (b *Batch) Tokens() ([]int32, error) {
 func (b *Batch) Labels() ([]int32, error) {
 	return batchData(b, func(info *C.troika_batch_info) []int32 {
 		return view[int32](info.labels, int64(info.n*info.label_size))
+	})
+}
+
+// Weights returns a copy of the weights of the samples [n]; nil without weights: 1 each.
+func (b *Batch) Weights() ([]float32, error) {
+	return batchData(b, func(info *C.troika_batch_info) []float32 {
+		return view[float32](info.weights, int64(info.n))
 	})
 }
 

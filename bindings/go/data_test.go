@@ -150,6 +150,28 @@ func TestFilesOfImages(t *testing.T) {
 	fails(t, err, troika.ErrNotFound, "none")
 }
 
+func TestWeights(t *testing.T) {
+	c := newContext(t)
+	dataset := troika.Must(troika.NewLabelDataset(c, []float32{10, 11, 12, 13}, []int32{0, 1, 2, 3}, 1))
+	weighted := troika.Must(dataset.Weigh([]float32{1, 0, 2.5, 3}))
+	loader := troika.Must(troika.NewLoader(weighted, 3, nil))
+	equal(t, "weights", troika.Must(troika.Must(loader.Next()).Weights()), []float32{1, 0, 2.5})
+	_, err := dataset.Weigh([]float32{1})
+	fails(t, err, troika.ErrInvalidArgument, "there are 1 weights, need one for each of 4 samples")
+
+	inputs := troika.Must(troika.NewTensor(c, troika.CPU(0), []float32{3, 4}, 1, 2))
+	targets := troika.Must(troika.NewTensor(c, troika.CPU(0), []float32{10}, 1, 1))
+	weights := troika.Must(troika.NewTensor(c, troika.CPU(0), []float32{0.5}, 1))
+	batch := troika.Must(troika.NewWeightedBatch(inputs, targets, weights))
+	equal(t, "the weight of a sample", troika.Must(batch.Weights()), []float32{0.5})
+	equal(t, "no weights", len(troika.Must(newSample(c).Weights())), 0)
+	_, err = troika.NewWeightedBatch(inputs, targets, inputs)
+	fails(t, err, troika.ErrInvalidArgument, "need f32[1]")
+	trainer, _ := newRegression(c, nil)
+	_, err = trainer.Step(batch)
+	fails(t, err, troika.ErrInvalidArgument, "sample_weights is 0")
+}
+
 func TestPartsOfDatasets(t *testing.T) {
 	c := newContext(t)
 	dataset := troika.Must(troika.NewLabelDataset(c, []float32{10, 11, 12, 13}, []int32{0, 1, 2, 3}, 1))

@@ -540,6 +540,16 @@ type TrainerOptions struct {
 	Group *Group
 	// LossHuber: above 0; default 1.
 	HuberDelta float64
+	// Cross-entropy: weights, one for each class of the model. A label's loss is multiplied by the
+	// weight of its class. With ReductionMean, the sum of a batch's losses is divided by the sum
+	// of the weights of its labels (PyTorch's weight); if all weigh 0, loss and gradient are 0.
+	// Each is finite and at least 0, and rounded to f32. correct and labels of results count
+	// labels, whatever they weigh. nil (default): 1 each. Copied.
+	ClassWeights []float64
+	// true: samples may have weights (Dataset.Weigh, Batch.CreateWeighted), which multiply their
+	// losses as weights of classes do. Samples without a weight have 1. Batches are copied from
+	// the host. false (default): a batch with weights is refused.
+	SampleWeights bool
 }
 
 var defaultTrainerOptions = initialized(func(p *C.troika_trainer_options) {
@@ -605,6 +615,8 @@ func trainerOptionsOf(c *C.troika_trainer_options) (o TrainerOptions) {
 	o.SkipNotFinite = c.skip_not_finite != 0
 	o.LateUpdates = c.late_updates != 0
 	o.HuberDelta = float64(c.huber_delta)
+	o.ClassWeights = numbers[float64](unsafe.Slice(c.class_weights, c.class_weight_count))
+	o.SampleWeights = c.sample_weights != 0
 	return o
 }
 
@@ -675,6 +687,9 @@ func (o TrainerOptions) fill(c *call, p *C.troika_trainer_options) {
 		p.group = o.Group.handle
 	}
 	p.huber_delta = C.double(o.HuberDelta)
+	p.class_weights = array[C.double](c, o.ClassWeights)
+	p.class_weight_count = length(c, "ClassWeights", len(o.ClassWeights))
+	p.sample_weights = flag(o.SampleWeights)
 }
 
 // NewTrainerOptions returns the library's defaults.

@@ -327,6 +327,20 @@ TROIKA_API(troika_status) troika_dataset_concat(const troika_dataset *datasets,
                                                 int32_t dataset_count,
                                                 troika_dataset *out_dataset, troika_error *error);
 
+/**
+ * Creates a dataset with the samples of another one, each with a weight in losses: sample i has
+ * `weights[i]`, finite and at least 0, instead of its earlier weight. `count` is the number of the
+ * dataset's samples. A trainer takes such samples if its option `sample_weights` is 1. Subsets and
+ * parts keep the weights of their samples. In a concatenation, samples without a weight have 1.
+ * The weights are copied, the samples are not.
+ *
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (another `count`, a weight below 0 or not
+ * finite, a stream), OUT_OF_MEMORY. Any thread.
+ */
+TROIKA_API(troika_status) troika_dataset_weigh(troika_dataset dataset, const float *weights,
+                                               int64_t count, troika_dataset *out_dataset,
+                                               troika_error *error);
+
 /** Description of a dataset. Filled by `troika_dataset_describe`. */
 typedef struct troika_dataset_info {
   uint32_t struct_size;          /**< Set by the caller to sizeof(troika_dataset_info). */
@@ -475,6 +489,20 @@ TROIKA_API(troika_status) troika_batch_create(troika_tensor inputs, troika_tenso
                                               troika_batch *out_batch, troika_error *error);
 
 /**
+ * Creates a batch as `troika_batch_create` does. Its samples have weights in losses: `weights` is
+ * f32 [n], each finite and at least 0. A trainer takes such a batch if its option `sample_weights`
+ * is 1.
+ *
+ * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: those of `troika_batch_create`;
+ * INVALID_ARGUMENT (weights of another type or shape, below 0, or not finite). Threads: reads the
+ * tensors.
+ */
+TROIKA_API(troika_status) troika_batch_create_weighted(troika_tensor inputs, troika_tensor targets,
+                                                       troika_tensor weights,
+                                                       troika_batch *out_batch,
+                                                       troika_error *error);
+
+/**
  * Copies a batch, such as a loader's batch that the caller wants to keep. A step on the copy of a
  * loader's batch counts as one on the batch: a training state then has the place after the batch.
  *
@@ -496,11 +524,12 @@ typedef struct troika_batch_info {
   int64_t value_size;            /**< Values per sample; 0 without values. */
   const int32_t *tokens;         /**< Borrowed: i32, row-major; NULL if inputs are f32. */
   int64_t label_size;            /**< Labels per sample; 0 without labels. */
+  const float *weights;          /**< Borrowed: f32 [n], of the samples; NULL: 1 each. */
 } troika_batch_info;
 
 /** All zero except `struct_size`. */
 #define TROIKA_BATCH_INFO_INIT \
-  { sizeof(troika_batch_info), 0, 0, {0}, NULL, NULL, NULL, 0, NULL, 0 }
+  { sizeof(troika_batch_info), 0, 0, {0}, NULL, NULL, NULL, 0, NULL, 0, NULL }
 
 /** Fills `info` as TROIKA_BATCH_INFO_INIT does. Any thread. */
 TROIKA_API(void) troika_batch_info_init(troika_batch_info *info, uint32_t struct_size);

@@ -348,6 +348,17 @@ typedef struct troika_trainer_options {
    *  alone. */
   troika_group group;
   double huber_delta;      /**< TROIKA_LOSS_HUBER: above 0; default 1. */
+  /** Cross-entropy: `class_weight_count` weights, one for each class of the model. A label's loss is
+   *  multiplied by the weight of its class. With TROIKA_REDUCTION_MEAN, the sum of a batch's losses
+   *  is divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0, loss and
+   *  gradient are 0. Each is finite and at least 0, and rounded to f32. `correct` and `labels` of
+   *  results count labels, whatever they weigh. NULL (default): 1 each. Copied. */
+  const double *class_weights;
+  int32_t class_weight_count; /**< 0 (default) to 2^24. */
+  /** 1: samples may have weights (`troika_dataset_weigh`, `troika_batch_create_weighted`), which
+   *  multiply their losses as weights of classes do. Samples without a weight have 1. Batches are
+   *  copied from the host. 0 (default): a batch with weights is refused. */
+  int32_t sample_weights;
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -359,7 +370,7 @@ typedef struct troika_trainer_options {
         TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 0,  \
         0, TROIKA_OPTIMIZER_SGD, 0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,      \
         TROIKA_UNSET, 0.0, 0, 0, 1.0, 0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0,           \
-        TROIKA_UNSET, 0, 0, NULL, 1.0                                                            \
+        TROIKA_UNSET, 0, 0, NULL, 1.0, NULL, 0, 0                                                \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. Any thread. */

@@ -1,7 +1,9 @@
 // Checks and handles that the functions which create datasets share.
 #pragma once
 
+#include <cmath>
 #include <memory>
+#include <vector>
 
 #include "api/context_handle.h"
 #include "api/data_handles.h"
@@ -38,6 +40,13 @@ inline std::optional<int32_t> read_ignored(int64_t ignore_index, const char* fun
   if (ignore_index < INT32_MIN || ignore_index > INT32_MAX)
     refuse(function, "ignore_index is ", ignore_index, ", need a label of 32 bits or TROIKA_UNSET");
   return static_cast<int32_t>(ignore_index);
+}
+
+// INVALID_ARGUMENT unless each weight of a sample is finite and at least 0.
+inline void check_weights(const std::vector<float>& weights, const char* function) {
+  for (size_t i = 0; i < weights.size(); ++i)
+    if (!(weights[i] >= 0 && std::isfinite(weights[i])))
+      refuse(function, "weights[", i, "] is ", weights[i], ", need a finite number of at least 0");
 }
 
 inline std::unique_ptr<troika_dataset_s> make_handle(std::shared_ptr<Context> context,

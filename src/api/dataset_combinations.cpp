@@ -1,8 +1,8 @@
-// Datasets of samples of other datasets: subsets, parts and concatenations.
-
+// Datasets of samples of other datasets: subsets, parts, concatenations and weights.
 #include "api/dataset_checks.h"
 #include "core/sampler.h"
 #include "data/combined_dataset.h"
+#include "data/weighted_dataset.h"
 
 using namespace troika;
 using namespace troika::api;
@@ -78,5 +78,20 @@ troika_status troika_dataset_concat(const troika_dataset* datasets, int32_t data
       parts.push_back(object->dataset);
     }
     *out_dataset = make_handle(std::move(context), CombinedDataset::concat(parts)).release();
+  });
+}
+
+troika_status troika_dataset_weigh(troika_dataset dataset, const float* weights, int64_t count,
+                                   troika_dataset* out_dataset, troika_error* error) {
+  constexpr const char* kFunction = "troika_dataset_weigh";
+  return guard(error, [&] {
+    *required(out_dataset, kFunction, "out_dataset") = nullptr;
+    const auto object = object_of(dataset, kFunction, "dataset");
+    if (count < 0) refuse(kFunction, "count is ", count, ", need at least 0");
+    if (count > 0) required(weights, kFunction, "weights");
+    std::vector<float> kept(weights, weights + count);
+    check_weights(kept, kFunction);
+    auto weighted = std::make_shared<const WeightedDataset>(object->dataset, std::move(kept));
+    *out_dataset = make_handle(object->context, std::move(weighted)).release();
   });
 }

@@ -137,6 +137,8 @@ JsonText json_of(const troika_trainer_options& o, const GroupObject* group) {
   json.add("samples_on_host", o.samples_on_host);
   json.add("launches_in_turn", o.launches_in_turn);
   json.add("label_smoothing", o.label_smoothing);
+  json.add("class_weights", std::vector<double>(o.class_weights, o.class_weights + o.class_weight_count));
+  json.add("sample_weights", o.sample_weights);
   json.add("huber_delta", o.huber_delta);
   json.add("ignore_index", o.ignore_index == TROIKA_UNSET ? JsonText() : json_text(o.ignore_index));
   json.add("skip_not_finite", o.skip_not_finite);

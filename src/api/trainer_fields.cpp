@@ -171,9 +171,15 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("launches_in_turn", o.launches_in_turn, 0, 1);
   check.real("label_smoothing", o.label_smoothing, 0, 1);
   check.integer("ignore_index", o.ignore_index, INT32_MIN, INT32_MAX);
-  if (o.loss != TROIKA_LOSS_CROSS_ENTROPY && (o.label_smoothing > 0 || o.ignore_index != TROIKA_UNSET))
-    throw Error(Status::invalid_argument, text(where, o.label_smoothing > 0 ? "label_smoothing" : "ignore_index",
-                                               " is set, needs options.loss TROIKA_LOSS_CROSS_ENTROPY"));
+  check.integer("class_weight_count", o.class_weight_count, 0, 1 << 24);
+  check.pointer("class_weights", o.class_weights, "class_weight_count", o.class_weight_count);
+  check.integer("sample_weights", o.sample_weights, 0, 1);
+  if (const char* const set = o.label_smoothing > 0            ? "label_smoothing"
+                              : o.ignore_index != TROIKA_UNSET ? "ignore_index"
+                              : o.class_weight_count > 0       ? "class_weights"
+                                                               : nullptr;
+      set && o.loss != TROIKA_LOSS_CROSS_ENTROPY)
+    throw Error(Status::invalid_argument, text(where, set, " is set, needs options.loss TROIKA_LOSS_CROSS_ENTROPY"));
   check.constant("gradient_compression", o.gradient_compression,
                  {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
 
@@ -182,6 +188,11 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.reduction = static_cast<Reduction>(o.reduction);
   options.labels.smoothing = o.label_smoothing;
   options.huber_delta = o.huber_delta;
+  for (int32_t i = 0; i < o.class_weight_count; ++i) {
+    check.real(text("class_weights[", i, "]").c_str(), o.class_weights[i], 0, kLarge);
+    options.class_weights.push_back(static_cast<float>(o.class_weights[i]));
+  }
+  options.weighs_samples = o.sample_weights == 1;
   if (o.ignore_index != TROIKA_UNSET) options.labels.ignored = static_cast<int32_t>(o.ignore_index);
   options.optimizer = all_optimizers()[static_cast<size_t>(o.optimizer - 1)];
   options.settings = read_settings(o, *options.optimizer, where);

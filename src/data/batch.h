@@ -35,6 +35,7 @@ struct Batch {
   std::vector<int32_t> labels;        // [n, label_size], or empty if targets are no labels
   int64_t label_size = 1;             // labels per sample; 0 if targets are no labels
   std::vector<float> values;          // [n, value_size], or empty if targets are no values
+  std::vector<float> weights;         // of samples, [n], or empty: 1 each
   std::optional<int32_t> ignored;     // a label that the dataset says weighs nothing
   int64_t value_size = 0;             // values per sample; 0 if targets are no values
   std::optional<BatchOrigin> origin;  // a caller's own batch has none

@@ -93,6 +93,7 @@ Batch BatchReader::make_batch() const {
   batch.label_size = dataset_->label_size();
   batch.ignored = dataset_->form().ignored;
   batch.values.reserve(static_cast<size_t>(largest_ * dataset_->value_size()));
+  batch.weights.reserve(dataset_->form().is_weighted ? static_cast<size_t>(largest_) : 0);
   batch.value_size = dataset_->value_size();
   return batch;
 }
@@ -130,6 +131,7 @@ void BatchReader::read(Batch& batch, const BatchPosition& at) {
   batch.first_row = rows.begin;
   if (rows.size() > 0)
     dataset_->read(indices_.data(), rows.size(), inputs_of(batch), batch.labels.data(), batch.values.data());
+  for (size_t i = 0; i < batch.weights.size(); ++i) batch.weights[i] = dataset_->weight_of(indices_[i]);
 }
 
 void BatchReader::read_stream(Batch& batch, const BatchPosition& at) {
@@ -173,6 +175,7 @@ void BatchReader::resize(Batch& batch, int64_t n) const {
     batch.inputs.resize(elements);
   batch.labels.resize(static_cast<size_t>(n * dataset_->label_size()));
   batch.values.resize(static_cast<size_t>(n * dataset_->value_size()));
+  batch.weights.resize(dataset_->form().is_weighted ? static_cast<size_t>(n) : 0);
 }
 
 }  // namespace troika

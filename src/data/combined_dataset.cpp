@@ -85,6 +85,7 @@ std::shared_ptr<const Dataset> CombinedDataset::concat(const std::vector<std::sh
     SampleForm own = datasets[i]->form();
     form.words = own.words = std::max(form.words, own.words);
     form.classes = own.classes = std::max(form.classes, own.classes);
+    form.is_weighted = own.is_weighted = form.is_weighted || own.is_weighted;
     if (form != own)
       throw Error(Status::invalid_argument, text("dataset: samples of datasets[", i, "] are ", text_of(own),
                                                  ", those of datasets[0] are ", text_of(form), "; need the same"));
@@ -139,6 +140,12 @@ void CombinedDataset::read(const int64_t* indices, int64_t n, void* inputs, int3
                  labels ? labels + done * label_size() : nullptr, values ? values + done * value_size() : nullptr);
     done += count;
   }
+}
+
+float CombinedDataset::weight_of(int64_t index) const {
+  const int64_t place = sources_.place_of(index);
+  const size_t source = source_at(place);
+  return sources_.datasets[source]->weight_of(place - sources_.begins[source]);
 }
 
 bool CombinedDataset::is_fixed() const {

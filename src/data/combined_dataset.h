@@ -22,6 +22,7 @@ class CombinedDataset final : public Dataset {
   static std::shared_ptr<const Dataset> concat(const std::vector<std::shared_ptr<const Dataset>>& datasets);
 
   void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const override;
+  float weight_of(int64_t index) const override;
   bool is_fixed() const override;
   std::optional<ByteSamples> byte_samples() const override;  // of a range of one dataset's
 

@@ -35,6 +35,7 @@ struct SampleForm {
   int64_t label_size = 1;               // labels per sample; 0 if targets are no labels
   int64_t value_size = 0;               // values per sample; 0 if targets are no values
   std::optional<int32_t> ignored = {};  // a label that weighs nothing, and does not count for `classes`
+  bool is_weighted = false;             // samples have weights in losses
   bool operator==(const SampleForm&) const = default;
 };
 
@@ -61,6 +62,9 @@ class Dataset {
   // Reads their targets into `labels` [n, label_size] or `values` [n, value_size], whichever this
   // dataset has. Other arrays are not touched, and null arrays are skipped. Allocates nothing.
   virtual void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const = 0;
+
+  // The weight of a sample in losses.
+  virtual float weight_of(int64_t /*index*/) const { return 1; }
 
   // Reads at most `n` samples of a stream as `read` does, and returns their number: below `n` only
   // at the end of the epoch.

@@ -28,7 +28,8 @@ std::string print_type(const TensorType& type);  // "f32[1,28,28]"
 // The role of a value in the step. Activations and inputs are stored in the arena; all others are
 // state, which outlives a step. The host feeds a step:
 // - samples and their targets, one value of each per micro-batch;
-// - the weight of a label in the gradient, if labels may be ignored;
+// - the weights of their labels, if labels have weights of their own;
+// - the weight of a label in the gradient, if labels may be ignored or have weights;
 // - settings, the numbers that an update reads;
 // - a counter, on which random draws depend.
 //
@@ -38,6 +39,7 @@ enum class Role {
   input,
   samples,
   targets,
+  weights,
   label_weight,
   settings,
   counter,
@@ -49,7 +51,7 @@ enum class Role {
 
 constexpr bool is_input(Role role) { return role >= Role::input && role <= Role::counter; }
 constexpr bool is_state(Role role) { return role >= Role::parameter; }
-constexpr bool is_of_samples(Role role) { return role == Role::samples || role == Role::targets; }
+constexpr bool is_of_samples(Role role) { return role >= Role::samples && role <= Role::weights; }
 
 // The meaning of an output of the graph. A value is the network's own output.
 enum class Report { value, loss, correct, batch_results, is_finite, gradient_norm, loss_scale, input_gradient };

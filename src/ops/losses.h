@@ -1,12 +1,14 @@
 // Operands of the losses and of their gradients, and the classes of cross_entropy.
 #pragma once
 
+#include "core/text.h"
 #include "ops/channel_axis.h"
+#include "ops/op_def.h"
 
 namespace troika {
 
 namespace loss {
-enum Input : size_t { x, target, loss_scale, label_weight, kMostInputs };  // the last two or none
+enum Input : size_t { x, target, loss_scale, label_weight, weights, kMostInputs };  // the last three or none
 enum Output : size_t { sum, correct, probabilities };                      // losses of values have only `sum`
 }  // namespace loss
 
@@ -16,6 +18,13 @@ inline Shape labels_shape(const Shape& x) {
   if (x.rank() < 2) return x;
   dims.erase(dims.begin() + channel_axis(x));
   return Shape(std::move(dims));
+}
+
+// Refuses weights that are not f32 of the shape of the labels.
+inline void check_weights(const OpInputs& in, const Shape& labels) {
+  if (const TensorType need{DType::f32, labels}; in.has(loss::weights) && in.types[loss::weights] != need)
+    in.fail(text("weights are ", name_of(in.types[loss::weights].dtype), in.shape(loss::weights), ", needs f32",
+                 labels));
 }
 
 // How cross_entropy reads its labels. Nodes have both as attributes, ignore_index and smoothing,

@@ -15,18 +15,20 @@
 namespace troika {
 namespace {
 
-// Inputs: x, target, and a loss scale f32 [2] or none, by whose first number the gradient is
-// multiplied. Output: loss f64 [1], a sum over samples, so that shards can be added.
+// Inputs: x, target, a loss scale f32 [2] or none, the weight of a sample f32 [1] or none, and
+// weights f32 [n] or none, as those of cross_entropy. Output: loss f64 [1], a sum over samples, so
+// that shards can be added.
 std::vector<TensorType> infer(const OpInputs& in) {
-  in.need_inputs(2, 3);
+  in.need_inputs(2, loss::kMostInputs);
   if (in.shape(0).rank() < 1) in.fail("the model's output is one number, needs [batch, ...]");
   if (!(in.types[0] == in.types[1]))
     in.fail(text("targets have shape ", in.shape(1), ", the model's output ", in.shape(0)));
+  check_weights(in, {in.shape(0)[0]});
   return {{DType::f64, {1}}};
 }
 
 // Attribute scale: the weight of each sample, 1 / (whole batch) for the mean. With k values per
-// sample and d = x - target, dx is scale / k times
+// sample and d = x - target, dx is scale weight / k times
 //
 //     mean_squared_error     2 d
 //     mean_absolute_error    the sign of d
@@ -40,7 +42,7 @@ std::vector<ValueId> gradient(GradientBuilder& b, const Node& node, const std::v
 }
 
 std::vector<TensorType> infer_gradient(const OpInputs& in) {
-  in.need_inputs(2, 3);
+  in.need_inputs(2, loss::kMostInputs);
   return {in.types[0]};
 }
 

@@ -23,23 +23,28 @@ void append_loss(Graph& graph, const LossForm& form) {
   const Shape shape = graph.type(output).shape;
   Attributes attributes = {{"scale", form.scale}};
   form.labels.write(attributes);
-  auto inputs = [&](ValueId target) {
+  auto inputs = [&](ValueId target, const Shape& labels) {
     std::vector<ValueId> ids = {output, target};
     if (form.is_scaled) ids.push_back(graph.add_value(kLossScale, {DType::f32, {2}}, Role::buffer));
     if (form.is_weighed) {
       ids.resize(loss::label_weight, kNoValue);
       ids.push_back(graph.add_value(kLabelWeight, {DType::f32, {1}}, Role::label_weight));
     }
+    if (form.has_weights) {
+      ids.resize(loss::weights, kNoValue);
+      ids.push_back(graph.add_value("weights", {DType::f32, labels}, Role::weights));
+    }
     return ids;
   };
   if (form.kind == Loss::cross_entropy) {
     const ValueId target = graph.add_value("target", {DType::i32, labels_shape(shape)}, Role::targets);
-    const auto results = append_node(graph, cross_entropy_op, "loss", inputs(target), attributes);
+    const auto results =
+        append_node(graph, cross_entropy_op, "loss", inputs(target, labels_shape(shape)), attributes);
     graph.outputs = {{results[loss::sum], Report::loss}, {results[loss::correct], Report::correct}};
   } else {
     const ValueId target = graph.add_value("target", {DType::f32, shape}, Role::targets);
     if (form.kind == Loss::huber) attributes.set("delta", form.delta);
-    const auto results = append_node(graph, op_of(form.kind), "loss", inputs(target), attributes);
+    const auto results = append_node(graph, op_of(form.kind), "loss", inputs(target, {shape[0]}), attributes);
     graph.outputs = {{results[loss::sum], Report::loss}};
   }
 }

@@ -24,6 +24,7 @@ struct LossForm {
   double delta = 1;           // for huber
   double scale = 1;           // weight of one label in the gradient; for losses of values, of one sample
   bool is_weighed = false;    // the gradient is multiplied by the input kLabelWeight as well
+  bool has_weights = false;   // a label's loss and gradient are multiplied by its own number of a new input "weights"
   bool is_scaled = false;     // and by the state kLossScale
 };
 
@@ -39,7 +40,8 @@ void append_own_loss(Graph& graph);
 // `output` is [batch, ...].
 int64_t labels_per_sample(Loss kind, const Shape& output);
 
-// The name of the weight of a label: f32 [1], 1 / (labels of the whole batch that are not ignored).
+// The name of the weight of a label: f32 [1], 1 / (labels of the whole batch that are not ignored,
+// or the sum of their weights).
 constexpr const char* kLabelWeight = "(label weight)";
 
 }  // namespace troika

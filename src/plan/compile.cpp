@@ -60,8 +60,8 @@ std::vector<std::string> trainable_in(const Graph& graph, std::vector<std::strin
 
 namespace {
 
-// The mean is over the labels of the whole batch. If labels may be ignored, their number is known
-// only when the step is fed (StepSpec::counts_labels).
+// The mean is over the labels of the whole batch. If labels may be ignored or have weights, the
+// divisor is known only when the step is fed (StepSpec::counts_labels).
 LossForm loss_form(const CompileRequest& r, const Shape& output) {
   const bool trains = r.mode == Mode::train, is_mean = r.spec.reduction == Reduction::mean;
   LossForm form;
@@ -69,6 +69,7 @@ LossForm loss_form(const CompileRequest& r, const Shape& output) {
   form.labels = r.spec.labels;
   form.delta = r.spec.huber_delta;
   form.is_scaled = trains && r.spec.conditioning.is_scaled;
+  form.has_weights = r.spec.has_weights();
   form.is_weighed = trains && (r.spec.counts_labels() || r.form.is_weighed);
   if (is_mean && !(trains && r.spec.counts_labels()))
     form.scale = 1.0 / static_cast<double>(r.global_batch * labels_per_sample(r.spec.loss, output));

@@ -36,6 +36,8 @@ struct StepSpec {
   Loss loss = Loss::cross_entropy;
   Reduction reduction = Reduction::mean;
   LabelSettings labels;  // for cross-entropy
+  std::vector<float> class_weights;  // for cross-entropy: by class; empty: 1 each
+  bool weighs_samples = false;       // batches may have weights of samples
   double huber_delta = 1;
   DType compute = DType::f32;  // bf16 or f16: mixed precision
   bool allow_tf32 = false;     // f32 products may round their factors to 10 bits of fraction
@@ -60,8 +62,10 @@ struct StepSpec {
   bool updates_late = false;          // if sums travel between processes (parallel/late_updates.h)
   double least_beside = 5e8;  // operations of a gradient of weights that may run concurrently with other launches
 
-  // Whether the mean is over a number of labels that is known only when a batch is there.
-  bool counts_labels() const { return reduction == Reduction::mean && labels.ignored.has_value(); }
+  // Whether the mean is over a number of labels, or a sum of their weights, that is known only when
+  // a batch is there.
+  bool counts_labels() const { return reduction == Reduction::mean && (labels.ignored.has_value() || has_weights()); }
+  bool has_weights() const { return weighs_samples || !class_weights.empty(); }
   // Returns the value of a setting for a row: row 0 is the step, row g + 1 is group g.
   double setting(size_t row, Setting setting) const;
   // Returns the settings that updates read, in the order of their columns.

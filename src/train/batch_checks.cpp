@@ -22,22 +22,34 @@ int64_t count_words(const Graph& graph) {
 
 }  // namespace
 
-BatchChecks::BatchChecks(const Model& model, Loss loss, const LabelSettings& labels)
+BatchChecks::BatchChecks(const Model& model, const StepSpec& step)
     : model_(model),
-      loss_(loss),
-      labels_(labels),
+      loss_(step.loss),
+      labels_(step.labels),
+      has_weights_(step.has_weights()),
+      weighs_samples_(step.weighs_samples),
       input_shape_(model.input_shape()),
       input_dtype_(model.input_dtype()),
       words_(count_words(model.graph())),
       outputs_(model.output_shape().elements()),
       classes_(outputs_ / troika::labels_per_sample(Loss::cross_entropy, model.output_shape().times(1))),
-      labels_per_sample_(troika::labels_per_sample(loss, model.output_shape().times(1))) {}
+      labels_per_sample_(troika::labels_per_sample(loss_, model.output_shape().times(1))),
+      weights_(step) {
+  const auto weights = static_cast<int64_t>(step.class_weights.size());
+  if (weights > 0 && weights != classes_)
+    throw Error(Status::invalid_argument,
+                text("trainer: class_weight_count is ", weights, ", model '", model_.name(), "' has ", classes_,
+                     " classes; needs a weight for each"));
+}
 
-BatchView BatchChecks::check(const Batch& batch) const {
+BatchView BatchChecks::check(const Batch& batch) {
   BatchView view = view_of(batch);
   check_inputs(batch.dtype, batch.shape, view.inputs);
   check_ignored(batch.ignored);
+  check_weights(batch);
   view.counted = check_targets(view);
+  view.weight = static_cast<double>(view.counted);
+  if (has_weights_) weights_.weigh(view, batch.weights.empty() ? nullptr : batch.weights.data());
   return view;
 }
 
@@ -47,6 +59,13 @@ void BatchChecks::check_ignored(std::optional<int32_t> ignored) const {
   throw Error(Status::invalid_argument,
               text("batch: its dataset ignores label ", *ignored, ", the trainer's ignore_index is ",
                    labels_.ignored ? text(*labels_.ignored) : std::string("not set"), "; needs ", *ignored));
+}
+
+// Samples would weigh the same for a trainer that does not expect weights.
+void BatchChecks::check_weights(const Batch& batch) const {
+  if (!batch.weights.empty() && !weighs_samples_)
+    throw Error(Status::invalid_argument,
+                "batch: its samples have weights, the trainer's sample_weights is 0; needs 1");
 }
 
 BatchView BatchChecks::check_samples(const Batch& batch) const {
@@ -128,7 +147,7 @@ bool BatchChecks::fits_words(const Dataset& dataset) const {
 
 bool BatchChecks::fits(const Dataset& dataset) const {
   const SampleForm& form = dataset.form();
-  if (!fits_words(dataset)) return false;
+  if (!fits_words(dataset) || has_weights_ || form.is_weighted) return false;
   if (loss_ != Loss::cross_entropy) return form.value_size == outputs_;
   return dataset.has_labels() && form.label_size == labels_per_sample_ && form.classes <= classes_ &&
          (!form.ignored || form.ignored == labels_.ignored);

@@ -3,19 +3,22 @@
 
 #include "data/dataset.h"
 #include "models/model.h"
-#include "passes/loss.h"
+#include "plan/step_spec.h"
 #include "train/batch_view.h"
+#include "train/label_weights.h"
 
 namespace troika {
 
 class BatchChecks {
  public:
-  // The model is complete, and outlives the checks.
-  BatchChecks(const Model& model, Loss loss, const LabelSettings& labels = {});
+  // The model is complete, and outlives the checks. INVALID_ARGUMENT if the step has weights of
+  // other classes than the model's.
+  explicit BatchChecks(const Model& model, const StepSpec& step = {});
 
-  // Returns the batch for a step, with the number of labels that count. INVALID_ARGUMENT unless the
-  // inputs are those of the model and every sample has the targets that the loss needs.
-  BatchView check(const Batch& batch) const;
+  // Returns the batch for a step, with the number of labels that count, and their weights, which
+  // hold until the next call. INVALID_ARGUMENT unless the inputs are those of the model and every
+  // sample has the targets that the loss needs.
+  BatchView check(const Batch& batch);
   // The same without targets, for a prediction or a loss that the caller computes: the result has
   // none.
   BatchView check_samples(const Batch& batch) const;
@@ -34,16 +37,19 @@ class BatchChecks {
  private:
   void check_tokens(const int32_t* tokens, int64_t n) const;
   void check_ignored(std::optional<int32_t> ignored) const;
+  void check_weights(const Batch& batch) const;
   int64_t check_targets(const BatchView& batch) const;
 
   const Model& model_;
   const Loss loss_;
   const LabelSettings labels_;
+  const bool has_weights_, weighs_samples_;
   const Shape input_shape_;  // of a sample
   const DType input_dtype_;
   const int64_t words_;              // that every embedding of the input has; 0 without embeddings
   const int64_t outputs_, classes_;  // of a sample
   const int64_t labels_per_sample_;
+  LabelWeights weights_;
 };
 
 }  // namespace troika

@@ -15,7 +15,9 @@ struct BatchView {
   int64_t label_size = 1;
   const float* values = nullptr;  // [rows, value_size]
   int64_t value_size = 0;
-  int64_t counted = 0;                    // labels that are not ignored; the samples if there are no labels
+  const float* weights = nullptr;  // of the labels [rows, label_size], or of samples with values [rows]; null: 1 each
+  int64_t counted = 0;             // labels that are not ignored; the samples if there are no labels
+  double weight = 0;               // of them together
   float* output = nullptr;                // of predict, for rows from `first_output` on
   int64_t first_output = 0;
   const BatchOrigin* gathered = nullptr;  // samples of the dataset that the replicas hold; inputs and targets are null

@@ -117,6 +117,7 @@ std::vector<Option> options_of(const Trainer& trainer) {
   if (o.loss == Loss::huber) options.push_back({"huber_delta", print_number(o.huber_delta), Absence::unused});
   if (o.labels.smoothing > 0) options.push_back({"label_smoothing", print_number(o.labels.smoothing), Absence::unused});
   if (o.labels.ignored) options.push_back({"ignore_index", std::to_string(*o.labels.ignored), Absence::unused});
+  if (!o.class_weights.empty()) options.push_back({"class_weights", print_list(o.class_weights), Absence::unused});
   for (size_t g = 0; g < o.groups.size(); ++g) {
     options.push_back({text("group", g),
                        text(o.groups[g].pattern, o.groups[g].is_frozen ? " frozen" : "", " weight_decay ",
@@ -130,7 +131,8 @@ std::vector<Option> options_of(const Trainer& trainer) {
 // Options that a state may have and the trainer may lack. If the trainer lacks them, options_of
 // does too.
 constexpr const char* kOptionalKeys[] = {"loss_scale",     "max_gradient_norm", "skip_not_finite", "average_decay",
-                                         "decay_one_axis", "label_smoothing",   "ignore_index",    "huber_delta"};
+                                         "decay_one_axis", "label_smoothing",   "ignore_index",    "huber_delta",
+                                         "class_weights"};
 
 std::string file_name_of_slot(const std::string& slot_name) { return kOptimizerPrefix + slot_name; }
 

@@ -21,11 +21,12 @@ void Epoch::check_has_batches() const {
                      " samples and drop_last is set, need at least ", loader_.options().batch, " for one batch"));
 }
 
-void Epoch::count(double loss, int64_t samples, int64_t labels, int64_t correct) {
-  loss_sum_ += loss;
-  samples_ += samples;
-  labels_ += labels;
-  correct_ += correct;
+void Epoch::count(const StepResult& result, double loss_sum) {
+  loss_sum_ += loss_sum;
+  weight_ += result.weight;
+  samples_ += result.samples;
+  labels_ += result.labels;
+  correct_ += result.correct;
 }
 
 Progress Epoch::progress_at(const BatchPosition& at) const {
@@ -36,7 +37,7 @@ Progress Epoch::progress_at(const BatchPosition& at) const {
   progress.samples = samples_;
   progress.labels = labels_;
   progress.correct = correct_;
-  progress.loss = mean_loss(loss_sum_, labels_);
+  progress.loss = mean_loss(loss_sum_, weight_);
   progress.seconds = stopwatch_.seconds();
   return progress;
 }
@@ -48,13 +49,12 @@ void Epoch::look_at(Step step) {
   skipped_steps_ += result.is_skipped;
   // A step that was skipped has changed no parameter, and its loss need not be a number.
   if (!result.is_skipped || std::isfinite(result.loss))
-    count(is_mean ? result.loss * static_cast<double>(result.labels) : result.loss, result.samples, result.labels,
-          result.correct);
+    count(result, is_mean ? result.loss * result.weight : result.loss);
   if (!tells_) return;
   Progress progress = progress_at(step.at);
   progress.is_training = true;
   progress.is_skipped = result.is_skipped;
-  progress.batch_loss = is_mean ? result.loss : mean_loss(result.loss, result.labels);
+  progress.batch_loss = is_mean ? result.loss : mean_loss(result.loss, result.weight);
   progress.batch_samples = result.samples;
   progress.batch_labels = result.labels;
   progress.batch_correct = result.correct;
@@ -102,7 +102,7 @@ BatchView Epoch::take_batch(Mode mode, const BatchOrigin& coming, const ActiveRa
 // The next batch is gathered on the devices if they hold the dataset, else read by the host.
 BatchView Epoch::read_batch(Mode mode, const BatchOrigin& coming, const ActiveRanks& active) {
   const std::shared_ptr<const Dataset>& dataset = loader_.dataset();
-  const BatchChecks& checks = trainer_.checks();
+  BatchChecks& checks = trainer_.checks();
   if (!checks.fits_inputs(*dataset))
     checks.check_inputs(dataset->form().dtype, dataset->sample_shape().times(coming.size));
   if (mode == Mode::train) trainer_.stepper().check_order(coming);
@@ -119,6 +119,7 @@ BatchView Epoch::read_batch(Mode mode, const BatchOrigin& coming, const ActiveRa
       view.rows = trainer_.peers().division().rows(coming.size).size();
       view.gathered = &coming;
       if (reads_targets) view.counted = trainer_.label_count().of(*dataset, coming);
+      view.weight = static_cast<double>(view.counted);
       return view;
     }
   }
@@ -222,12 +223,13 @@ bool Epoch::pass(Mode mode, const ActiveRanks& active, const Look& look) {
 bool Epoch::evaluate(const ActiveRanks& active, Metrics& metrics) {
   const bool finished = pass(Mode::evaluate, active, [&](const BatchView& view, const BatchPosition& at) {
     const RunResults& results = trainer_.evaluate(view, active);
-    count(results.loss, view.n, view.counted, results.correct);
+    const StepResult batch{.samples = view.n, .labels = view.counted, .correct = results.correct, .weight = view.weight};
+    count(batch, results.loss);
     Progress progress = progress_at(at);
-    progress.batch_loss = mean_loss(results.loss, view.counted);
-    progress.batch_samples = view.n;
-    progress.batch_labels = view.counted;
-    progress.batch_correct = results.correct;
+    progress.batch_loss = mean_loss(results.loss, batch.weight);
+    progress.batch_samples = batch.samples;
+    progress.batch_labels = batch.labels;
+    progress.batch_correct = batch.correct;
     return progress;
   });
   metrics = this->metrics();

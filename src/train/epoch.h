@@ -40,14 +40,14 @@ class Epoch {
   bool pass(Mode mode, const ActiveRanks& active, const Look& look);
   void catch_up();
   void look_at(Step step);
-  void count(double loss, int64_t samples, int64_t labels, int64_t correct);
+  void count(const StepResult& result, double loss_sum);
   Progress progress_at(const BatchPosition& at) const;
-  Metrics metrics() const { return {mean_loss(loss_sum_, labels_), samples_, labels_, correct_, stopwatch_.seconds(), skipped_steps_}; }
+  Metrics metrics() const { return {mean_loss(loss_sum_, weight_), samples_, labels_, correct_, stopwatch_.seconds(), skipped_steps_}; }
 
   Trainer& trainer_;
   Loader& loader_;
   const Stopwatch stopwatch_{};
-  double loss_sum_ = 0;
+  double loss_sum_ = 0, weight_ = 0;
   int64_t samples_ = 0, labels_ = 0, correct_ = 0, skipped_steps_ = 0;
   std::optional<Step> ahead_;  // started; its results have not been read yet
   bool goes_on_ = true, tells_ = true;

@@ -8,6 +8,7 @@
 #include "core/packed.h"
 #include "core/stopped.h"
 #include "core/text.h"
+#include "train/label_weights.h"
 
 namespace troika {
 
@@ -16,6 +17,7 @@ struct Peers::Message {
   int64_t rows = 0, counted = 0, stops = 0;
   int64_t has_origin = 0, epoch = 0, batch = 0, size = 0;
   int64_t label_size = 0;  // 0: no labels here
+  double weight = 0;       // of the rows' labels
   Standing standing;
   std::string error;
 
@@ -23,7 +25,7 @@ struct Peers::Message {
     Packer message;
     for (int64_t number : {rows, counted, stops, has_origin, epoch, batch, size, label_size}) message.number(number);
     message.number(standing.step).real(standing.learning_rate).number(standing.settings);
-    message.number(standing.has_new_values).real(standing.weight);
+    message.number(standing.has_new_values).real(standing.weight).real(weight);
     return message.text(error).bytes();
   }
   static Message decode(const std::string& bytes) {
@@ -36,6 +38,7 @@ struct Peers::Message {
     m.standing.settings = message.number();
     m.standing.has_new_values = message.number() != 0;
     m.standing.weight = message.real();
+    m.weight = message.real();
     m.error = message.text();
     return m;
   }
@@ -61,9 +64,12 @@ Division shares_of(const RankMap& map, Counts counts) {
 
 }  // namespace
 
-Peers::Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ranks, std::optional<int32_t> ignored,
-             int64_t deadline_ms)
-    : exchange_(local.exchange), ranks_(ranks), ignored_(ignored), deadline_(deadline_ms) {
+Peers::Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ranks, const TrainerOptions& options)
+    : exchange_(local.exchange),
+      ranks_(ranks),
+      ignored_(options.labels.ignored),
+      has_weights_(options.has_weights()),
+      deadline_(options.deadline_ms) {
   division_ = {map.shares(), 0, map.shares()};
   if (!exist()) return;
   for (int process = 0; process < exchange_->size(); ++process) {
@@ -76,7 +82,7 @@ Peers::Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ra
 bool Peers::agree(BatchView& view, const Turn& turn) const {
   if (!exist()) return !turn.stops;
   Message own{view.rows, view.counted, turn.stops, turn.origin != nullptr, 0, 0, 0, view.labels ? view.label_size : 0,
-              turn.standing, turn.error};
+              view.weight, turn.standing, turn.error};
   if (turn.origin) {
     own.epoch = turn.origin->at.epoch;
     own.batch = turn.origin->at.batch;
@@ -91,7 +97,7 @@ bool Peers::agree(BatchView& view, const Turn& turn) const {
   compare_standings(all);
   view.n = find_batch(all);
   view.first = division_.rows(view.n).begin;
-  if (!view.gathered) view.counted = count_labels(view, all, turn.what);
+  if (!view.gathered) count_labels(view, all, turn.what);
   return true;
 }
 
@@ -113,27 +119,45 @@ void Peers::compare_standings(const std::vector<Message>& all) const {
   }
 }
 
-// Returns the labels of the whole batch that count. A share that several processes compute counts
-// once.
-int64_t Peers::count_labels(const BatchView& view, const std::vector<Message>& all, const char* what) const {
+// Counts the labels of the whole batch, and their weight. A share that several processes compute
+// counts once.
+void Peers::count_labels(BatchView& view, const std::vector<Message>& all, const char* what) const {
   int64_t label_size = 0;
   for (const Message& message : all) label_size = std::max(label_size, message.label_size);
-  if (!ignored_ || label_size == 0) return view.n * std::max<int64_t>(label_size, 1);
-  int64_t counted = 0;
+  if (!has_weights_ && (!ignored_ || label_size == 0)) {
+    view.counted = view.n * std::max<int64_t>(label_size, 1);
+    view.weight = static_cast<double>(view.counted);
+    return;
+  }
+  view.counted = 0;
+  double weight = 0;
   bool are_simple = true;  // each process counts all its rows, or none
   for (size_t process = 0; process < all.size(); ++process) {
     are_simple = are_simple && (led_[process].count == 0 || led_[process] == divisions_[process]);
-    if (led_[process].count > 0) counted += all[process].counted;
+    if (led_[process].count == 0) continue;
+    view.counted += all[process].counted;
+    weight += all[process].weight;
   }
-  if (are_simple) return counted;
+  view.weight = weight;
+  if (are_simple) return;
   const Range rows = led_[static_cast<size_t>(exchange_->rank())].rows(view.n);
-  const int32_t* const labels = view.labels + (rows.begin - view.first) * view.label_size;
-  const int64_t own =
-      rows.size() == 0 ? 0 : rows.size() * label_size - std::count(labels, labels + rows.size() * label_size, *ignored_);
-  counted = 0;
-  for (const std::string& other : all_gather(what, Packer().number(own).bytes()))
-    counted += Unpacker(other).number();
-  return counted;
+  int64_t own = 0;
+  double own_weight = 0;
+  if (rows.size() > 0) {
+    own = rows.size() * std::max<int64_t>(label_size, 1);
+    if (const int32_t* labels = view.labels; labels && ignored_) {
+      labels += (rows.begin - view.first) * label_size;
+      own -= std::count(labels, labels + own, *ignored_);
+    }
+    own_weight = view.weights ? sum_of_weights(view, rows, ignored_) : static_cast<double>(own);
+  }
+  view.counted = 0;
+  view.weight = 0;
+  for (const std::string& other : all_gather(what, Packer().number(own).real(own_weight).bytes())) {
+    Unpacker numbers(other);
+    view.counted += numbers.number();
+    view.weight += numbers.real();
+  }
 }
 
 // Returns the number of samples of the whole batch, of which each process has its rows.

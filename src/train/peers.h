@@ -9,6 +9,7 @@
 #include "data/batch.h"
 #include "train/batch_view.h"
 #include "train/local_ranks.h"
+#include "train/trainer_options.h"
 
 namespace troika {
 
@@ -27,8 +28,7 @@ class Peers {
  public:
   // All must outlive it. In a whole world there are no other processes, and every batch is agreed
   // on.
-  Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ranks, std::optional<int32_t> ignored,
-        int64_t deadline_ms);
+  Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ranks, const TrainerOptions& options);
 
   bool exist() const { return exchange_ != nullptr; }
   // The shares of a batch of which this process needs the samples.
@@ -42,8 +42,8 @@ class Peers {
     bool stops = false;                        // the host of this process wants to stop
     std::string error = {};                    // why this process cannot go on; empty: it can
   };
-  // Completes the view of this process's rows: the samples of the whole batch, the first row, and
-  // the labels that count. Collective. Returns false if a process wants to stop: nothing may be
+  // Completes the view of this process's rows: the samples of the whole batch, the first row, the
+  // labels that count and their weight. Collective. Returns false if a process wants to stop: nothing may be
   // done then. All throw if a process cannot go on, or if their standings differ, or if the rows
   // are not those that the processes need; all may go on with another batch. COMM if a process is
   // lost.
@@ -116,12 +116,13 @@ class Peers {
   struct Message;
   void compare_standings(const std::vector<Message>& all) const;
   int64_t find_batch(const std::vector<Message>& all) const;
-  int64_t count_labels(const BatchView& view, const std::vector<Message>& all, const char* what) const;
+  void count_labels(BatchView& view, const std::vector<Message>& all, const char* what) const;
   Deadline deadline() const { return std::chrono::steady_clock::now() + deadline_; }
 
   std::shared_ptr<Exchange> exchange_;
   const LocalRanks& ranks_;
   const std::optional<int32_t> ignored_;  // a label that does not count
+  const bool has_weights_;                // labels may weigh more than others
   const std::chrono::milliseconds deadline_;
   Division division_;
   std::vector<Division> divisions_;  // by process

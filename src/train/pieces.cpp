@@ -24,6 +24,7 @@ StepResult Pieces::forward(const BatchView& view, const BatchOrigin* origin, con
   result.samples = view.n;
   if (options.has_own_loss) return result;
   result.labels = view.counted;
+  result.weight = view.weight;
   stepper_.read_losses(result);
   return result;
 }

@@ -32,6 +32,7 @@ void feed(const Plan& plan, const Bases& bases, Device& device, const RunArgumen
           std::vector<std::byte>& numbers) {
   feed_samples(plan, bases, device, Role::samples, arguments.x, arguments.x_bytes);
   feed_samples(plan, bases, device, Role::targets, arguments.target, arguments.target_bytes);
+  feed_samples(plan, bases, device, Role::weights, arguments.weights, arguments.weights_bytes);
   if (arguments.piece == Piece::backward) return;  // the numbers are there since the forward pass
   for (const InputPort& input : plan.inputs) {
     auto put = [&](const void* data, size_t bytes) {

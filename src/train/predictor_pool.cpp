@@ -6,7 +6,7 @@ namespace troika {
 void PredictorPool::check(const TensorType& type, const void* inputs) {
   {
     const std::lock_guard lock(mutex_);
-    if (!checks_) checks_.emplace(*model_, Loss::cross_entropy);
+    if (!checks_) checks_.emplace(*model_);
   }
   checks_->check_inputs(type.dtype, type.shape, inputs);
 }

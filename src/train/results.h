@@ -5,13 +5,14 @@
 
 namespace troika {
 
-// Returns the mean of losses with that sum; 0 without labels.
-inline double mean_loss(double sum, int64_t labels) { return labels > 0 ? sum / static_cast<double>(labels) : 0; }
+// Returns the mean of losses with that sum and weight; 0 without weight.
+inline double mean_loss(double sum, double weight) { return weight > 0 ? sum / weight : 0; }
 
 struct StepResult {
   double loss = 0;
   int64_t samples = 0, step = 0;
   int64_t labels = 0, correct = 0;  // labels that are not ignored, else samples; and the correct ones
+  double weight = 0;                // of these labels: their number, if they have no weights
   double learning_rate = 0, seconds = 0;
   bool is_skipped = false;   // a gradient was not finite, so no parameter has changed
   double loss_scale = 1;     // that the step used
@@ -19,7 +20,7 @@ struct StepResult {
 };
 
 struct Metrics {
-  double loss = 0;  // mean over labels
+  double loss = 0;  // mean over labels, by weight
   int64_t samples = 0, labels = 0, correct = 0;
   double seconds = 0;
   int64_t skipped_steps = 0;
@@ -30,7 +31,7 @@ struct Progress {
   double loss = 0, seconds = 0;
   bool is_training = false;
   bool is_skipped = false;  // of the batch, as the fields that follow
-  double batch_loss = 0;    // mean over its labels
+  double batch_loss = 0;    // mean over its labels, by weight
   int64_t batch_samples = 0, batch_labels = 0, batch_correct = 0;
   double learning_rate = 0;
   double wait_seconds = 0;  // in which the local ranks waited for others: the least of them

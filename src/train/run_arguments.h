@@ -23,7 +23,8 @@ enum class Results {
 struct RunArguments {
   const void* x = nullptr;       // this replica's samples, row-major
   const void* target = nullptr;  // labels i32 or values f32, of the same samples
-  size_t x_bytes = 0, target_bytes = 0;
+  const void* weights = nullptr;  // of the targets, f32, for plans that are fed some
+  size_t x_bytes = 0, target_bytes = 0, weights_bytes = 0;
   std::optional<SamplePlace> samples;  // instead of x and target: samples of the dataset that the replica holds
   const std::vector<float>* settings = nullptr;
   float label_weight = 1;               // in the gradient, for plans that are fed one

@@ -20,9 +20,10 @@ bool evaluate_batch(Trainer& trainer, const Batch& batch, StepResult& result) {
   const ParametersAfterwards afterwards(trainer.sync());
   const RunResults& found = trainer.evaluate(view, all);
   const bool is_mean = trainer.options().reduction == Reduction::mean;
-  result.loss = is_mean ? mean_loss(found.loss, view.counted) : found.loss;
+  result.loss = is_mean ? mean_loss(found.loss, view.weight) : found.loss;
   result.samples = view.n;
   result.labels = view.counted;
+  result.weight = view.weight;
   result.correct = found.correct;
   result.seconds = stopwatch.seconds();
   return true;

@@ -68,8 +68,8 @@ void StepRunner::compile_plans(Mode mode, int64_t n, const ActiveRanks& active, 
 // Returns the factor of the loss's gradient, for plans that are fed one.
 float StepRunner::label_weight(const BatchView& batch, const StepPiece& piece) const {
   if (!layout_.spec().counts_labels()) return static_cast<float>(piece.loss_weight);
-  // If all labels of a batch are ignored, its gradients are 0.
-  return batch.counted > 0 ? static_cast<float>(piece.loss_weight / static_cast<double>(batch.counted)) : 0.0f;
+  // If all labels of a batch are ignored or weigh 0, its gradients are 0.
+  return batch.weight > 0 ? static_cast<float>(piece.loss_weight / batch.weight) : 0.0f;
 }
 
 RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, const BatchView& batch,
@@ -89,6 +89,11 @@ RunArguments StepRunner::arguments_of(Mode mode, const ActiveRanks& active, cons
   } else if (batch.values) {
     a.target = batch.values + row * batch.value_size;
     a.target_bytes = static_cast<size_t>(range.size() * batch.value_size) * sizeof(float);
+  }
+  if (batch.weights) {
+    const int64_t labels = batch.labels ? batch.label_size : 1;
+    a.weights = batch.weights + row * labels;
+    a.weights_bytes = static_cast<size_t>(range.size() * labels) * sizeof(float);
   }
   if (mode == Mode::train) a.settings = &numbers.settings;  // outlives a run that misses its deadline
   a.dropout_counter[0] = numbers.seed;

@@ -55,6 +55,7 @@ StepResult Stepper::start(const BatchView& view, const BatchOrigin* origin, Resu
   attempt([&] { attached_.runner.run(Mode::train, attached_.ranks.all(), view, numbers_, wants); });
   result.samples = view.n;
   result.labels = view.counted;
+  result.weight = view.weight;
   result.step = ++position_.step;
   sync_.mark_stepped();
   has_gradients_ = true;
@@ -85,7 +86,7 @@ void Stepper::collect() {
 void Stepper::read_losses(StepResult& result) const {
   const RunResults& results = attached_.runner.results();
   result.loss = results.loss;
-  if (options_.reduction == Reduction::mean) result.loss = mean_loss(result.loss, result.labels);
+  if (options_.reduction == Reduction::mean) result.loss = mean_loss(result.loss, result.weight);
   result.correct = results.correct;
 }
 

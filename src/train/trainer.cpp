@@ -19,8 +19,8 @@ Trainer::Trainer(std::shared_ptr<Context> context, std::shared_ptr<Model> model,
       model_(std::move(model)),
       local_(std::move(local)),
       run_(std::make_unique<TrainingRun>(*context_, *model_, local_, options)),
-      peers_(std::make_unique<Peers>(local_, layout().ranks(), ranks(), options.labels.ignored, options.deadline_ms)),
-      checks_(*model_, options.loss, options.labels),
+      peers_(std::make_unique<Peers>(local_, layout().ranks(), ranks(), options)),
+      checks_(*model_, options),
       label_count_(options.labels.ignored) {
   peers_->share_values(*model_->parameters());
   model_->parameters()->set_owner(this);
@@ -233,7 +233,7 @@ void Trainer::set_frozen(int group, bool is_frozen) {
   });
   if (!next) return;
   run_ = std::move(next);
-  peers_ = std::make_unique<Peers>(local_, layout().ranks(), ranks(), options().labels.ignored, options().deadline_ms);
+  peers_ = std::make_unique<Peers>(local_, layout().ranks(), ranks(), options());
 }
 
 std::string Trainer::explain(int64_t batch) {

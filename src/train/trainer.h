@@ -92,7 +92,7 @@ class Trainer : public ParameterOwner {
   std::string trace() const { return require_trace(ranks()); }
 
   // ---- for epochs and single batches ----
-  const BatchChecks& checks() const { return checks_; }
+  BatchChecks& checks() { return checks_; }
   // Prepares plans and state. Throws Stopped if a stop is requested meanwhile, unless `heeds_stop`
   // is false.
   void prepare(Mode mode, int64_t n, const ActiveRanks& active, const StepForm& form = {}, bool heeds_stop = true);
@@ -113,7 +113,7 @@ class Trainer : public ParameterOwner {
   const LocalDevices local_;
   std::unique_ptr<TrainingRun> run_;
   std::unique_ptr<Peers> peers_;
-  const BatchChecks checks_;
+  BatchChecks checks_;
   LabelCount label_count_;
   std::function<bool(const Progress&)> progress_;
   std::atomic<bool> stop_requested_{false};

@@ -37,6 +37,8 @@ Fields fields_of(const Context& context, const Model& model, const TrainerOption
       {"reduction", text(static_cast<int>(o.reduction))},
       {"huber_delta", std::to_string(o.huber_delta)},
       {"label_smoothing", std::to_string(o.labels.smoothing)},
+      {"class_weights", join(o.class_weights, " ")},
+      {"sample_weights", text(o.weighs_samples)},
       {"ignore_index", o.labels.ignored ? text(*o.labels.ignored) : "not set"},
       {"seed", text(o.seed)},
       {"the context's seed", text(context.seed())},

@@ -1,4 +1,6 @@
 // Batches of tensors that the caller has made.
+#include <cmath>
+
 #include "api/api_test.h"
 
 namespace troika::test {
@@ -37,6 +39,46 @@ TEST_F(BatchApi, needs_matching_tensors) {
                  "'batch' is not a live handle");
   troika_batch_destroy(batch);
   for (troika_tensor t : {inputs, labels, values, three, flat, wide}) troika_tensor_destroy(t);
+}
+
+TEST_F(BatchApi, may_have_weights_of_its_samples) {
+  const float numbers[] = {0.5f, 2}, bad[] = {1, -1}, infinite[] = {HUGE_VALF, 1};
+  troika_tensor inputs = make_tensor(TROIKA_DTYPE_F32, {2, 1, 4, 4}), labels = make_tensor(TROIKA_DTYPE_I32, {2}),
+                weights = make_tensor(TROIKA_DTYPE_F32, {2}, numbers), three = make_tensor(TROIKA_DTYPE_F32, {3}),
+                negative = make_tensor(TROIKA_DTYPE_F32, {2}, bad),
+                unbounded = make_tensor(TROIKA_DTYPE_F32, {2}, infinite);
+  troika_batch batch = garbage<troika_batch>();
+  const auto refuse = [&](troika_tensor w, const std::string& message) {
+    expect_refused(troika_batch_create_weighted(inputs, labels, w, &batch, &error_), kInvalid, message);
+    EXPECT_EQ(batch, nullptr);
+    batch = garbage<troika_batch>();
+  };
+  refuse(nullptr, "argument 'weights' is NULL");
+  refuse(three, "weights are f32[3], need f32[2]");
+  refuse(labels, "weights are i32[2], need f32[2]");
+  refuse(negative, "weights[1] is -1, need a finite number of at least 0");
+  refuse(unbounded, "weights[0] is inf");
+  expect_refused(troika_batch_create_weighted(inputs, three, weights, &batch, &error_), kInvalid, "targets are f32[3]");
+  expect_ok(troika_batch_create_weighted(inputs, labels, weights, &batch, &error_));
+  troika_batch copy = nullptr;
+  expect_ok(troika_batch_copy(batch, &copy, &error_));
+  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+  expect_ok(troika_batch_describe(copy, &info, &error_));
+  ASSERT_NE(info.weights, nullptr);
+  EXPECT_EQ(info.weights[1], 2);
+
+  // A trainer that does not expect weights refuses the batch, and goes on.
+  make_trainer();
+  expect_refused(troika_trainer_step(trainer_, batch, nullptr, &error_), kInvalid,
+                 "batch: its samples have weights, the trainer's sample_weights is 0; needs 1");
+  troika_step_result result = TROIKA_STEP_RESULT_INIT;
+  expect_refused(troika_trainer_evaluate_batch(trainer_, batch, &result, &error_), kInvalid, "sample_weights is 0");
+  expect_ok(step());
+  std::vector<float> outputs(6);
+  expect_ok(troika_trainer_predict_batch(trainer_, batch, outputs.data(), 24, &error_));
+  troika_batch_destroy(batch);
+  troika_batch_destroy(copy);
+  for (troika_tensor t : {inputs, labels, weights, three, negative, unbounded}) troika_tensor_destroy(t);
 }
 
 TEST_F(BatchApi, may_have_no_targets) {

@@ -105,6 +105,13 @@ troika_loader draw_from_a_part(troika_dataset dataset, int64_t n, const double *
   return loader;
 }
 
+troika_dataset weigh(troika_dataset dataset, const float *weights_of_samples, int64_t n) {
+  troika_dataset weighted = NULL;
+  troika_error error;
+  troika_dataset_weigh(dataset, weights_of_samples, n, &weighted, &error);
+  return weighted;
+}
+
 int64_t predict_all(troika_trainer trainer, troika_loader loader, float *outputs, int64_t n) {
   int64_t done = 0;
   troika_error error;
@@ -115,7 +122,7 @@ int64_t predict_all(troika_trainer trainer, troika_loader loader, float *outputs
 // clang-format on
 
 TEST(DataPageExamples, are_those_of_the_page) {
-  EXPECT_EQ(expect_examples("/docs/data.md", "/tests/api/data_page_test.cpp"), 7);
+  EXPECT_EQ(expect_examples("/docs/data.md", "/tests/api/data_page_test.cpp"), 8);
 }
 
 class DataPage : public ApiTest {
@@ -163,6 +170,10 @@ TEST_F(DataPage, feeds_arrays_parts_and_weights) {
   troika_loader_destroy(std::exchange(loader_, nullptr));
   EXPECT_EQ(count(parts[0]), 180);
   EXPECT_EQ(count(parts[1]), 20);
+  const std::vector<float> of_samples(20, 0.5f);
+  troika_dataset weighted = weigh(parts[1], of_samples.data(), 20);
+  EXPECT_EQ(count(weighted), 20);
+  troika_dataset_destroy(weighted);
   for (troika_dataset part : parts) troika_dataset_destroy(part);
   drop();
 }

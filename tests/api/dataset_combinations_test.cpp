@@ -293,6 +293,46 @@ TEST_F(Combinations, have_as_many_draws_as_samples_by_default) {
   EXPECT_EQ(rest_of_epoch(loader_).size(), 8u);
 }
 
+TEST_F(Combinations, keep_the_weights_of_their_samples) {
+  const float numbers[] = {1, 0.25f, 3, 0}, others[] = {5, 6};
+  troika_dataset weighted = nullptr, again = nullptr;
+  expect_ok(troika_dataset_weigh(number(0, 4), numbers, 4, &weighted, &error_));
+  keep(weighted);
+  const troika_dataset part = subset(weighted, {2, 1, 2}), all = concat({number(10, 1), part});
+  expect_ok(troika_dataset_weigh(subset(weighted, {0, 1}), others, 2, &again, &error_));
+  keep(again);
+  const auto weights_in = [&](troika_dataset dataset) {
+    troika_loader_options options = options_of(3);
+    troika_loader loader = nullptr;
+    expect_ok(troika_loader_create(dataset, &options, &loader, &error_));
+    std::vector<float> weights;
+    troika_batch batch = nullptr;
+    while (troika_loader_next(loader, &batch, &error_) == TROIKA_OK) {
+      troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+      expect_ok(troika_batch_describe(batch, &info, &error_));
+      if (info.weights) weights.insert(weights.end(), info.weights, info.weights + info.n);
+    }
+    troika_loader_destroy(loader);
+    return weights;
+  };
+  EXPECT_EQ(weights_in(weighted), (std::vector<float>{1, 0.25f, 3, 0}));
+  EXPECT_EQ(weights_in(all), (std::vector<float>{1, 3, 0.25f, 3}));
+  EXPECT_EQ(weights_in(again), (std::vector<float>{5, 6}));
+  EXPECT_EQ(weights_in(number(0, 4)), std::vector<float>());
+
+  const auto refuse = [&](const std::vector<float>& weights, int64_t count, const std::string& message) {
+    troika_dataset out = garbage<troika_dataset>();
+    expect_refused(troika_dataset_weigh(part, weights.empty() ? nullptr : weights.data(), count, &out, &error_),
+                   kInvalid, message);
+    EXPECT_EQ(out, nullptr);
+  };
+  refuse({1, 1}, 2, "there are 2 weights, need one for each of 3 samples");
+  refuse({1, -0.5f, 1}, 3, "weights[1] is -0.5, need a finite number of at least 0");
+  refuse({1, 1, NAN}, 3, "weights[2] is nan");
+  refuse({}, 3, "argument 'weights' is NULL");
+  refuse({1}, -1, "count is -1, need at least 0");
+}
+
 TEST_F(Combinations, refuse_weights_that_are_none) {
   troika_dataset whole = number(0, 3);
   const auto refuse = [&](const std::vector<double>& weights, const std::function<void(troika_loader_options&)>& change,

@@ -353,7 +353,7 @@ struct ManyOptions {
   troika_parameter_group groups[2] = {TROIKA_PARAMETER_GROUP_INIT, TROIKA_PARAMETER_GROUP_INIT};
   std::string first = "*.bias", second = "fc.*";
   std::vector<int64_t> milestones = {3, 5, 8};
-  std::vector<double> table = {1, 0.5, 0.25};
+  std::vector<double> table = {1, 0.5, 0.25}, class_weights = {1, 0.5, 2};
 
   ManyOptions() {
     groups[0].pattern = first.c_str();
@@ -389,6 +389,9 @@ struct ManyOptions {
     o.samples_on_host = 1;
     o.launches_in_turn = 1;
     o.label_smoothing = 0.1;
+    o.class_weights = class_weights.data();
+    o.class_weight_count = 3;
+    o.sample_weights = 1;
     o.ignore_index = -100;
     o.schedule_maximize = 1;
     o.schedule_patience = 4;
@@ -415,6 +418,7 @@ void expect_same(troika_trainer_options a, troika_trainer_options b) {
   ASSERT_EQ(a.group_count, b.group_count);
   ASSERT_EQ(a.schedule_milestone_count, b.schedule_milestone_count);
   ASSERT_EQ(a.schedule_table_count, b.schedule_table_count);
+  ASSERT_EQ(a.class_weight_count, b.class_weight_count);
   for (int32_t i = 0; i < a.group_count; ++i) {
     troika_parameter_group x = a.groups[i], y = b.groups[i];
     EXPECT_STREQ(x.pattern, y.pattern);
@@ -425,12 +429,13 @@ void expect_same(troika_trainer_options a, troika_trainer_options b) {
                          static_cast<size_t>(a.schedule_milestone_count) * sizeof(int64_t)));
   EXPECT_TRUE(
       same_bytes(a.schedule_table, b.schedule_table, static_cast<size_t>(a.schedule_table_count) * sizeof(double)));
+  EXPECT_TRUE(same_bytes(a.class_weights, b.class_weights, static_cast<size_t>(a.class_weight_count) * sizeof(double)));
   EXPECT_STREQ(a.layer_cuts, b.layer_cuts);
   EXPECT_STREQ(a.recompute_layers, b.recompute_layers);
   for (auto* o : {&a, &b}) {
     o->groups = nullptr;
     o->schedule_milestones = nullptr;
-    o->schedule_table = nullptr;
+    o->schedule_table = o->class_weights = nullptr;
     o->layer_cuts = o->recompute_layers = nullptr;
   }
   for (size_t i = 0; i < sizeof a; ++i)

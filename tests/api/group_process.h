@@ -82,7 +82,7 @@ class GroupProcess : public ApiTest {
     options.group = group_;
     options.deadline_ms = 20'000;
     change(options);
-    const troika_device devices[] = {kCpu0, kCpu1, {TROIKA_DEVICE_CPU, 2}};
+    const troika_device devices[] = {kCpu0, kCpu1, {TROIKA_DEVICE_CPU, 2}, {TROIKA_DEVICE_CPU, 3}};
     expect_ok(troika_model_attach(model_, devices, device_count, &options, &trainer_, &error_));
   }
 

@@ -367,6 +367,49 @@ TEST_F(GroupTrainers, DivideTheBatchesOfALoader) {
   EXPECT_EQ(together, whole);
 }
 
+// Two processes of two devices train as one process of four: a mean by weight is over the batch of
+// all. Labels are divided unevenly, and with channels split over the processes, both have all.
+TEST_F(GroupTrainers, WeighSamplesAsOneProcess) {
+  const std::vector<double> of_classes = {0.5, 2, 1, 0, 3, 1, 1.5, 1, 0.25, 4};
+  for (const troika_mesh mesh : {troika_mesh{4, 1, 1, 0}, troika_mesh{1, 1, 4, 0}, troika_mesh{1, 4, 1, 0}}) {
+    std::vector<double> losses[3];
+    const auto train = [&](GroupProcess& p, int32_t devices, std::vector<double>& found) {
+      p.attach_lenet(
+          [&](troika_trainer_options& options) {
+            options.mesh = mesh;
+            options.class_weights = of_classes.data();
+            options.class_weight_count = 10;
+            options.sample_weights = 1;
+            if (devices == 4) options.group = nullptr;
+          },
+          devices);
+      std::vector<float> weights;
+      for (int i = 0; i < 21; ++i) weights.push_back(static_cast<float>(i % 4) / 2);
+      troika_dataset weighted = nullptr;
+      p.expect_ok(troika_dataset_weigh(p.dataset_, weights.data(), 21, &weighted, &p.error_));
+      troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+      options.batch = 7;
+      troika_loader loader = nullptr;
+      p.expect_ok(troika_loader_create(weighted, &options, &loader, &p.error_));
+      troika_metrics metrics = TROIKA_METRICS_INIT;
+      for (int epoch = 0; epoch < 2; ++epoch) {
+        p.expect_ok(troika_trainer_train_epoch(p.trainer_, loader, &metrics, &p.error_));
+        found.push_back(metrics.loss);
+      }
+      p.expect_ok(troika_trainer_evaluate(p.trainer_, loader, &metrics, &p.error_));
+      found.push_back(metrics.loss);
+      troika_loader_destroy(loader);
+      troika_dataset_destroy(weighted);
+    };
+    run([&](GroupProcess& p) { train(p, 2, losses[p.rank()]); });
+    run([&](GroupProcess& p) {
+      if (p.rank() == 0) train(p, 4, losses[2]);
+    });
+    EXPECT_EQ(losses[0], losses[1]);
+    for (size_t i = 0; i < losses[2].size(); ++i) EXPECT_NEAR(losses[0].at(i), losses[2][i], 1e-6) << i;
+  }
+}
+
 // A trainer without a group would train on its share alone.
 TEST_F(GroupTrainers, RefuseALoaderOfAGroupWithoutAGroup) {
   run([&](GroupProcess& p) {

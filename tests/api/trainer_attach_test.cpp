@@ -90,6 +90,22 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
     o.schedule_table = kTable;
     o.schedule_table_count = 2;
   });
+  refuse(at + "class_weights is NULL, class_weight_count is 3", [](auto& o) { o.class_weight_count = 3; });
+  refuse(at + "class_weight_count is -1", [](auto& o) { o.class_weight_count = -1; });
+  refuse(at + "class_weights[1] is -1, need at least 0", [](auto& o) {
+    o.class_weights = kTable;
+    o.class_weight_count = 2;
+  });
+  refuse("trainer: class_weight_count is 1, model 'net' has 3 classes; needs a weight for each", [](auto& o) {
+    o.class_weights = kTable;
+    o.class_weight_count = 1;
+  });
+  refuse(at + "class_weights is set, needs options.loss TROIKA_LOSS_CROSS_ENTROPY", [](auto& o) {
+    o.loss = TROIKA_LOSS_HUBER;
+    o.class_weights = kTable;
+    o.class_weight_count = 1;
+  });
+  refuse(at + "sample_weights is 2", [](auto& o) { o.sample_weights = 2; });
   for (int32_t v : {0, TROIKA_OPTIMIZER_ADAGRAD + 1})
     refuse(at + "optimizer is " + std::to_string(v), [&](auto& o) { o.optimizer = v; });
   refuse(at + "momentum is 0.9, optimizer adam has none", [](auto& o) {

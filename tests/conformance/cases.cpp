@@ -289,6 +289,15 @@ void add_losses(std::vector<Case>& cases) {
   for (const Shape& shape : std::vector<Shape>{{3, 7}, {1, 1}, {17, 10}})
     for (const char* op : {"mean_squared_error", "mean_absolute_error", "huber", "binary_cross_entropy"})
       cases.push_back(value_loss(op, shape));
+  for (const char* op : {"mean_squared_error", "mean_absolute_error", "huber", "binary_cross_entropy"})
+    for (bool is_weighed : {false, true}) {
+      Case c = value_loss(op, {13, 5, 3});
+      c.inputs.push_back(std::nullopt);
+      c.inputs.push_back(is_weighed ? std::optional(f32({1})) : std::nullopt);
+      c.inputs.push_back(f32({13}));
+      c.numbers[4] = [](Random& r) { return static_cast<double>(r.integer(5)) / 4; };
+      cases.push_back(c);
+    }
   for (const Shape& shape : std::vector<Shape>{{3, 7}, {2, 5, 4}})
     cases.push_back({"own_loss", {f32(shape), f32(shape)}});
 }

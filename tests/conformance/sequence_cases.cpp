@@ -49,7 +49,7 @@ void add_losses_per_position(std::vector<Case>& cases) {
     int64_t classes;
     double smoothing = 0;
     std::optional<int64_t> ignored = {};
-    bool is_scaled = false, is_weighed = false;
+    bool is_scaled = false, is_weighed = false, has_weights = false;
   };
   for (const CrossEntropy& e : std::vector<CrossEntropy>{{{3, 5, 10}, {3, 5}, 10},
                                                          {{2, 70, 100}, {2, 70}, 100, 0.1},
@@ -59,16 +59,22 @@ void add_losses_per_position(std::vector<Case>& cases) {
                                                          {{5, 70}, {5}, 70, 0, -1, true},
                                                          {{2, 4, 3, 5}, {2, 3, 5}, 4},
                                                          {{3, 90, 2, 3}, {3, 2, 3}, 90, 0.1, 7, false, true},
-                                                         {{2, 1, 3}, {2, 1}, 3, 0, 0, false, true}}) {
+                                                         {{2, 1, 3}, {2, 1}, 3, 0, 0, false, true},
+                                                         {{19, 10}, {19}, 10, 0, {}, false, true, true},
+                                                         {{130, 5}, {130}, 5, 0.1, {}, false, false, true},
+                                                         {{2, 70, 100}, {2, 70}, 100, 0.2, 3, true, true, true},
+                                                         {{3, 6, 5, 2}, {3, 5, 2}, 6, 0, 1, false, true, true}}) {
     Case c{"cross_entropy", {f32(e.x), i32(e.labels)}, {{"scale", 1.0 / 7}}};
-    if (e.is_scaled || e.is_weighed) c.inputs.push_back(e.is_scaled ? std::optional(f32({2})) : std::nullopt);
-    if (e.is_weighed) c.inputs.push_back(f32({1}));
+    if (e.is_scaled || e.is_weighed || e.has_weights) c.inputs.push_back(e.is_scaled ? std::optional(f32({2})) : std::nullopt);
+    if (e.is_weighed || e.has_weights) c.inputs.push_back(e.is_weighed ? std::optional(f32({1})) : std::nullopt);
+    if (e.has_weights) c.inputs.push_back(f32(e.labels));
     if (e.smoothing > 0) c.attributes.set("smoothing", e.smoothing);
     if (e.ignored) c.attributes.set("ignore_index", *e.ignored);
     c.numbers[1] = [classes = e.classes, ignored = e.ignored](Random& r) {
       return static_cast<double>(ignored && r.integer(3) == 0 ? *ignored : r.integer(classes));
     };
     c.numbers[2] = c.numbers[3] = [](Random& r) { return 0.5 + std::abs(r.normal()); };
+    c.numbers[4] = [](Random& r) { return static_cast<double>(r.integer(5)) / 4; };  // some weigh nothing
     cases.push_back(c);
   }
   for (const Shape& shape : std::vector<Shape>{{3, 4, 5}, {2, 3, 2, 2}})

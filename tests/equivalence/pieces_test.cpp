@@ -358,6 +358,29 @@ TEST(Pieces, AddUpToTheMeanIfTheyAreWeighed) {
       }
 }
 
+// The weight of a pass is a factor of the gradients, whatever the loss.
+TEST(Pieces, WeighALossOfValues) {
+  Batch batch = make_batches(1, 9, 35)[0];
+  batch.labels.clear();
+  batch.label_size = 0;
+  batch.value_size = 5;
+  for (int i = 0; i < 45; ++i) batch.values.push_back(static_cast<float>(i % 7) / 4);
+  TrainerOptions options = deadline_options();
+  options.loss = Loss::mean_squared_error;
+  Trainer whole(test_context(), conv_net(), test_devices(2), options);
+  Trainer quarter(test_context(), conv_net(), test_devices(2), options);
+  StepResult result;
+  whole.forward(batch, {}, result, true, nullptr);
+  whole.backward({}, nullptr);
+  quarter.forward(batch, {.weight = 0.25}, result, true, nullptr);
+  quarter.backward({}, nullptr);
+  Named expected = gradients_of(whole);
+  for (auto& [name, values] : expected)
+    for (float& value : values) value /= 4;
+  EXPECT_FALSE(expected.empty());
+  expect_near(expected, gradients_of(quarter), 1e-6, "gradient");
+}
+
 // Two passes of half a batch each are a step of the whole batch, if the loss is a sum.
 TEST(Pieces, AddUpToTheStepOfALargerBatch) {
   TrainerOptions options = deadline_options();

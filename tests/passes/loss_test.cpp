@@ -62,6 +62,31 @@ TEST(AppendLoss, RefusesAnOutputThatHasNoAxisOfClasses) {
                 with_loss(kVolume, Loss::cross_entropy, 1.0));
 }
 
+TEST(AppendLoss, ReadsTheWeightsOfLabelsAndSamples) {
+  Graph labels = parse_graph(kNet), values = parse_graph(kNet);
+  append_loss(labels, {.is_weighed = true, .has_weights = true});
+  append_loss(values, {.kind = Loss::mean_squared_error, .has_weights = true});
+  EXPECT_GRAPH(labels, R"graph(
+graph "net" {
+  %0 : f32[4, 10] samples "x"
+  %2 : i32[4] targets "target"
+  %3 : f32[1] label_weight "(label weight)"
+  %4 : f32[4] weights "weights"
+  (%1 : f32[4, 10]) = relu(%0) "relu"
+  (%5 : f64[1], %6 : i64[1], %7 : f32[4, 10]) = cross_entropy(%1, %2, _, %3, %4) "loss" {scale=1.0}
+  return loss %5, correct %6
+})graph");
+  EXPECT_GRAPH(values, R"graph(
+graph "net" {
+  %0 : f32[4, 10] samples "x"
+  %2 : f32[4, 10] targets "target"
+  %3 : f32[4] weights "weights"
+  (%1 : f32[4, 10]) = relu(%0) "relu"
+  (%4 : f64[1]) = mean_squared_error(%1, %2, _, _, %3) "loss" {scale=1.0}
+  return loss %4
+})graph");
+}
+
 TEST(AppendLoss, WeighsLabelsByAnInputIfSomeMayBeIgnored) {
   Graph graph =
       parse_graph(R"(graph "net" { %0 : f32[4, 3, 7] samples "x" (%1 : f32[4, 3, 7]) = relu(%0) "relu" return %1 })");

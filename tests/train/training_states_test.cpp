@@ -142,6 +142,9 @@ std::vector<Difference> differences() {
   add_optional(
       "ignore_index", [](auto& o) { o.labels.ignored = 0; }, [](auto& o) { o.labels.ignored = -100; });
   add_optional(
+      "class_weights", [](auto& o) { o.class_weights = {1, 2, 0.5f, 1, 1}; },
+      [](auto& o) { o.class_weights = {1, 2, 0.5f, 1, 0}; });
+  add_optional(
       "max_gradient_norm", [](auto& o) { o.conditioning.max_norm = 1; }, [](auto& o) { o.conditioning.max_norm = 2; });
   add_optional(
       "average_decay", [](auto& o) { o.average_decay = 0.5; }, [](auto& o) { o.average_decay = 0.75; });

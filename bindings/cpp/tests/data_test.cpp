@@ -150,6 +150,20 @@ TEST_F(Data, OfFilesInTheFormatOfMnist) {
   expect_error(Status::not_found, "train", [&] { Dataset::open_directory(context_, folder / "", "train"); });
 }
 
+TEST_F(Data, HasWeights) {
+  const std::vector<float> weights = {1, 0, 2.5f, 3};
+  const Dataset weighted = numbers(4).weigh(weights);
+  Loader loader(weighted.subset({2, 0}), {.batch = 8});
+  EXPECT_EQ(copy(loader.next()->describe().weights), (Floats{2.5f, 1}));
+  expect_error(Status::invalid_argument, "there are 4 weights, need one for each of 3 samples",
+               [&] { numbers(3).weigh(weights); });
+  const Tensor inputs(context_, "cpu", {2, 1}, {1.0f, 2.0f}), labels(context_, "cpu", {2}, {1, 0}),
+      of_samples(context_, "cpu", {2}, {0.5f, 4.0f});
+  const Batch batch = Batch::weighted(inputs, labels, of_samples);
+  EXPECT_EQ(copy(batch.describe().weights), (Floats{0.5f, 4}));
+  expect_error(Status::invalid_argument, "need f32[2]", [&] { Batch::weighted(inputs, labels, inputs); });
+}
+
 TEST_F(Data, IsCombined) {
   const Dataset dataset = numbers(6), synthetic = Dataset::create_synthetic(context_, {1}, 4, 2, 7);
   EXPECT_EQ(synthetic.describe().n, 4);

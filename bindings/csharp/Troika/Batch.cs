@@ -19,6 +19,15 @@ namespace Troika
             Context.ThrowLogFailure();
         }
 
+        /// <summary>Creates a batch whose samples have weights f32 [n] in losses, for trainers with
+        /// SampleWeights. Targets may be null.</summary>
+        /// <exception cref="TroikaException">InvalidArgument: types, shapes or weights.</exception>
+        public Batch(Tensor inputs, Tensor targets, Tensor weights)
+            : base(CreateWeighted(inputs, targets, weights), inputs.Context)
+        {
+            Context.ThrowLogFailure();
+        }
+
         internal Batch(IntPtr lent, LoaderHandle handle, Loader loader)
             : base(Borrowed(lent, handle), loader.Context)
         {
@@ -100,6 +109,16 @@ namespace Troika
             }
         }
 
+        /// <summary>Returns a copy of the weights of the samples [n]; null without weights.</summary>
+        public unsafe float[] GetWeights()
+        {
+            using (var scope = new NativeScope())
+            {
+                troika_batch_info info = Hold(scope);
+                return NativeArray.Copy(info.weights, info.n);
+            }
+        }
+
         /// <summary>Describes the batch, whose memory stays until the scope ends.</summary>
         private troika_batch_info Hold(NativeScope scope)
         {
@@ -121,12 +140,23 @@ namespace Troika
         private static BatchHandle Create(Tensor inputs, Tensor targets)
         {
             TensorHandle from = Argument.NotNull(inputs, "Batch: inputs").Handle;
-            // An empty handle is NULL for the library.
-            TensorHandle wanted = targets == null ? new TensorHandle() : targets.Handle;
-            Status status = NativeMethods.troika_batch_create(from, wanted, out BatchHandle handle, out troika_error error);
+            Status status = NativeMethods.troika_batch_create(from, HandleOf(targets), out BatchHandle handle, out troika_error error);
             TroikaException.ThrowIfFailed(status, ref error);
             return handle;
         }
+
+        private static BatchHandle CreateWeighted(Tensor inputs, Tensor targets, Tensor weights)
+        {
+            TensorHandle from = Argument.NotNull(inputs, "Batch: inputs").Handle;
+            TensorHandle factors = Argument.NotNull(weights, "Batch: weights").Handle;
+            Status status = NativeMethods.troika_batch_create_weighted(
+                from, HandleOf(targets), factors, out BatchHandle handle, out troika_error error);
+            TroikaException.ThrowIfFailed(status, ref error);
+            return handle;
+        }
+
+        // An empty handle is NULL for the library.
+        private static TensorHandle HandleOf(Tensor targets) => targets == null ? new TensorHandle() : targets.Handle;
 
         private static BatchHandle Borrowed(IntPtr lent, LoaderHandle loader)
         {

@@ -199,6 +199,22 @@ namespace Troika
             return new Dataset(subset, Context, Readers);
         }
 
+        /// <summary>Returns the samples with weights in losses, one for each, for trainers with
+        /// SampleWeights. No sample is copied.</summary>
+        /// <exception cref="TroikaException">InvalidArgument: another number of weights, a weight
+        /// below 0 or not finite, a stream.</exception>
+        public unsafe Dataset Weigh(IEnumerable<float> weights)
+        {
+            float[] list = Argument.NotNull(weights, "Dataset.Weigh: weights").ToArray();
+            fixed (float* first = list)
+            {
+                Status status = NativeMethods.troika_dataset_weigh(
+                    Handle, first, list.Length, out DatasetHandle weighted, out troika_error error);
+                Check(status, ref error);
+                return new Dataset(weighted, Context, Readers);
+            }
+        }
+
         /// <summary>Cuts the dataset into parts of these sizes. No sample is in two of them, and
         /// none is copied. A shuffle depends only on <paramref name="seed"/>.</summary>
         public Dataset[] Split(IEnumerable<long> sizes, bool shuffle = false, ulong seed = 0)

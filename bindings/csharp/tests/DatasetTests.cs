@@ -117,6 +117,26 @@ namespace Troika.Tests
         }
 
         [Test]
+        private static void Weights()
+        {
+            Dataset dataset = Dataset.CreateArrays(Context, new float[] { 0, 1, 2 }, new long[] { 1 }, new int[3]);
+            Batch read = ReadAll(dataset.Weigh(new[] { 1, 0, 2.5f }));
+            Expect.List(read.GetWeights(), 1f, 0f, 2.5f);
+            Expect.Equal(ReadAll(dataset).GetWeights(), null);
+            Expect.Fails(Status.InvalidArgument, () => dataset.Weigh(new float[2]));
+            Expect.Throws<ArgumentNullException>(() => dataset.Weigh(null), "Dataset.Weigh: weights is null");
+            using (Tensor inputs = Tensor.Create(Context, Device.Cpu(), new float[,] { { 3, 4 }, { 3, 4 } }))
+            using (Tensor values = Tensor.Create(Context, Device.Cpu(), new float[,] { { 10 }, { 10 } }))
+            using (Tensor weights = Tensor.Create(Context, Device.Cpu(), new[] { 0.5f, 2 }))
+            using (Batch batch = new Batch(inputs, values, weights))
+            {
+                Expect.List(batch.GetWeights(), 0.5f, 2f);
+                Expect.Fails(Status.InvalidArgument, () => new Batch(inputs, values, values));
+                Expect.Throws<ArgumentNullException>(() => new Batch(inputs, values, null), "Batch: weights is null");
+            }
+        }
+
+        [Test]
         private static void Combinations()
         {
             Dataset dataset = Dataset.CreateArrays(Context, new float[] { 0, 1, 2, 3, 4 }, new long[] { 1 }, new int[5]);

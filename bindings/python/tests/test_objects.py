@@ -67,6 +67,12 @@ class Objects(unittest.TestCase):
         self.assertEqual((len(data), data.info.dims, data.info.classes), (6, (2,), 6))
         numpy.testing.assert_allclose(data.loader(batch=6).next().inputs, (inputs / 255 - 0.5) / 2, rtol=1e-6)
         self.assertEqual(data.subset([5, 0]).loader(batch=2).next().labels.tolist(), [5, 0])
+        weighted = data.weigh([1, 0, 2.5, 1, 1, 3]).subset([5, 1]).loader(batch=2).next()
+        self.assertEqual((weighted.weights.tolist(), data.loader(batch=2).next().weights), ([3, 0], None))
+        with self.assertRaisesRegex(troika.InvalidArgument, "there are 2 weights, need one for each of 6 samples"):
+            data.weigh([1, 2])
+        own = troika.Batch.of(self.context, numpy.zeros((2, 3)), [0, 1], weights=[0.5, 2])
+        self.assertEqual(own.weights.tolist(), [0.5, 2])
         parts = data.split([4, 2])
         self.assertEqual([part.loader(batch=9).next().labels.tolist() for part in parts], [[0, 1, 2, 3], [4, 5]])
         self.assertEqual((parts[1] + parts[0]).loader(batch=9).next().labels.tolist(), [4, 5, 0, 1, 2, 3])

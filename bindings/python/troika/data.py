@@ -263,6 +263,16 @@ class Dataset(Handle):
         call(lib.troika_dataset_subset, self.handle, address(indices), indices.size, ctypes.byref(out))
         return Dataset(out, self.sources)
 
+    def weigh(self, weights):
+        """The samples with weights in losses, one for each, for trainers with `sample_weights`. Nothing is copied.
+
+        Raises InvalidArgument or OutOfMemory. In C: troika_dataset_weigh.
+        """
+        weights = as_array(weights, numpy.float32)
+        out = _interface.troika_dataset()
+        call(lib.troika_dataset_weigh, self.handle, address(weights), weights.size, ctypes.byref(out))
+        return Dataset(out, self.sources)
+
     def split(self, sizes, shuffle=False, seed=0):
         """Datasets of `sizes[i]` samples; no sample is in two of them.
 
@@ -377,10 +387,12 @@ class Batch(Handle):
         self._loader = loader  # lives as long as the batch, which it owns
 
     @classmethod
-    def of(cls, context, inputs, targets=None):
+    def of(cls, context, inputs, targets=None, weights=None):
         """A batch of arrays or tensors: inputs f32 or i32 [n, ...]; targets i32 [n, ...] (labels) or f32 [n, k] (values).
 
-        Raises InvalidArgument or OutOfMemory. In C: troika_batch_create.
+        `weights` f32 [n] of the samples are for trainers with `sample_weights`.
+
+        Raises InvalidArgument or OutOfMemory. In C: troika_batch_create, troika_batch_create_weighted.
         """
         def tensor(value, kinds):
             if isinstance(value, Tensor) or value is None:
@@ -389,7 +401,12 @@ class Batch(Handle):
             return Tensor(context, as_array(array, kinds[not numpy.issubdtype(array.dtype, numpy.floating)]))
         inputs, targets = (tensor(value, (numpy.float32, numpy.int32)) for value in (inputs, targets))
         out = _interface.troika_batch()
-        call(lib.troika_batch_create, inputs.handle, targets.handle if targets is not None else None, ctypes.byref(out))
+        target_handle = targets.handle if targets is not None else None
+        if weights is None:
+            call(lib.troika_batch_create, inputs.handle, target_handle, ctypes.byref(out))
+        else:
+            weights = weights if isinstance(weights, Tensor) else Tensor(context, as_array(weights, numpy.float32))
+            call(lib.troika_batch_create_weighted, inputs.handle, target_handle, weights.handle, ctypes.byref(out))
         return cls(out)
 
     def copy(self):
@@ -427,6 +444,12 @@ class Batch(Handle):
         struct = self._describe()
         shape = (struct.n,) if struct.label_size == 1 else (struct.n, struct.label_size)
         return copy_of(struct.labels, shape, numpy.int32)
+
+    @property
+    def weights(self):
+        """A copy of the weights of the samples f32 [n]; None without weights: 1 each."""
+        struct = self._describe()
+        return copy_of(struct.weights, (struct.n,), numpy.float32)
 
     @property
     def values(self):

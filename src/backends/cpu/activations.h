@@ -19,7 +19,7 @@ constexpr float kRounder = 12582912;  // 1.5 * 2^23: adding it rounds to a whole
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const float power = std::bit_cast<float>((std::bit_cast<int32_t>(shifted) << 23) + (127 << 23));
+  const float power = std::bit_cast<float>((std::bit_cast<uint32_t>(shifted) << 23) + (127u << 23));
   return (p * (r * r) + r + 1) * power;
 }
 
@@ -43,11 +43,11 @@ constexpr float kRounder = 12582912;  // 1.5 * 2^23: adding it rounds to a whole
 [[gnu::always_inline]] inline float log_lane(float x) {
   constexpr float kLeastNormal = 1.17549435e-38f, kSubnormalFactor = 8388608;  // 2^23
   const bool is_subnormal = x < kLeastNormal;
-  const int32_t bits = std::bit_cast<int32_t>(is_subnormal ? x * kSubnormalFactor : x);
-  // x = m 2^e, with m from sqrt(1/2) to sqrt(2)
-  const int32_t shifted = bits - 0x3f3504f3;
-  const float e = static_cast<float>(shifted >> 23) - (is_subnormal ? 23.0f : 0.0f);
-  const float m = std::bit_cast<float>((shifted & 0x007fffff) + 0x3f3504f3) - 1, z = m * m;
+  const uint32_t bits = std::bit_cast<uint32_t>(is_subnormal ? x * kSubnormalFactor : x);
+  // x = m 2^e, with m from sqrt(1/2) to sqrt(2). Unsigned: a number below 0 may wrap around.
+  const uint32_t shifted = bits - 0x3f3504f3u;
+  const float e = static_cast<float>(static_cast<int32_t>(shifted) >> 23) - (is_subnormal ? 23.0f : 0.0f);
+  const float m = std::bit_cast<float>((shifted & 0x007fffffu) + 0x3f3504f3u) - 1, z = m * m;
   float p = 7.0376836292e-2f;
   p = p * m - 1.1514610310e-1f;
   p = p * m + 1.1676998740e-1f;

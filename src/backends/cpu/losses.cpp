@@ -35,6 +35,19 @@ class GradientFactor {
   bool is_scaled_, is_weighed_;
 };
 
+// The weights of labels, or of samples, that a node may have.
+class Weights {
+ public:
+  explicit Weights(const KernelRequest& request) : are_there_(has_input(request, loss::weights)) {}
+  // Null: 1 each.
+  const float* read(void* const* in) const {
+    return are_there_ ? static_cast<const float*>(in[loss::weights]) : nullptr;
+  }
+
+ private:
+  bool are_there_;
+};
+
 // Softmax over the classes of one label after the other, and what the labels add to the loss.
 class CrossEntropy {
  public:
@@ -49,8 +62,10 @@ class CrossEntropy {
 
   int64_t labels() const { return rows_.labels(); }
 
-  // Adds the numbers of label i. Softmax subtracts the largest logit, so that it cannot overflow.
-  void add(int64_t i, const float* logits, const int32_t* labels, float* probabilities, Sums& sums) const {
+  // Adds the numbers of label i, whose loss is multiplied by `weight`. Softmax subtracts the largest
+  // logit, so that it cannot overflow.
+  void add(int64_t i, const float* logits, const int32_t* labels, float* probabilities, Sums& sums,
+           float weight = 1) const {
     const int64_t classes = rows_.classes, step = rows_.inner, first = i / step * classes * step + i % step;
     const float* const row = logits + first;
     float* const p = probabilities + first;
@@ -72,7 +87,7 @@ class CrossEntropy {
       return;
     }
     const double log_sum = std::log(sum), own = log_sum - (static_cast<double>(row[labels[i] * step]) - most);
-    sums.loss += form_.smoothing > 0 ? smoothed(own, log_sum, row, most) : own;
+    sums.loss += static_cast<double>(weight) * (form_.smoothing > 0 ? smoothed(own, log_sum, row, most) : own);
     sums.correct += best == labels[i] && !std::isnan(sum);
   }
 
@@ -130,15 +145,17 @@ class LabelGradient {
 // logits -> loss, correct, probabilities.
 KernelChoice select_cross_entropy(const CpuDevice&, const KernelRequest& request) {
   const CrossEntropy cross_entropy(request);
+  const Weights weights_of(request);
   const int64_t labels = cross_entropy.labels(), runs = (labels + kRunLabels - 1) / kRunLabels;
   auto body = [=](void* const* in, void* const* out, void* scratch) {
+    const float* const weights = weights_of.read(in);
     auto* const sums = static_cast<CrossEntropy::Sums*>(scratch);  // by run
     parallel_for(runs, 1, [&](int64_t begin, int64_t end) {
       for (int64_t run = begin; run < end; ++run) {
         sums[run] = {};
         for (int64_t i = run * kRunLabels; i < std::min((run + 1) * kRunLabels, labels); ++i)
           cross_entropy.add(i, static_cast<const float*>(in[loss::x]), static_cast<const int32_t*>(in[loss::target]),
-                            static_cast<float*>(out[loss::probabilities]), sums[run]);
+                            static_cast<float*>(out[loss::probabilities]), sums[run], weights ? weights[i] : 1);
       }
     });
     CrossEntropy::Sums whole;
@@ -157,9 +174,11 @@ KernelChoice select_cross_entropy(const CpuDevice&, const KernelRequest& request
 KernelChoice select_cross_entropy_gradient(const CpuDevice&, const KernelRequest& request) {
   const LabelGradient gradient(request);
   const GradientFactor factor_of(request, request.node.attributes.real("scale"));
+  const Weights weights_of(request);
   auto body = [=](void* const* in, void* const* out, void*) {
     const float factor = factor_of.read(in);
-    gradient.write(in, static_cast<float*>(out[0]), [factor](int64_t) { return factor; });
+    const float* const weights = weights_of.read(in);
+    gradient.write(in, static_cast<float*>(out[0]), [=](int64_t i) { return weights ? factor * weights[i] : factor; });
   };
   KernelChoice choice = uniform_choice(request, nullptr, "cpu:cross_entropy_gradient", make_kernel(body));
   choice.may_share = {{0, 0}};
@@ -203,14 +222,16 @@ template <typename Loss>
 KernelChoice choose_value_loss(const KernelRequest& request, const Loss& loss_of) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
   const int64_t elements = x.elements(), k = x.elements(1, x.rank()), runs = (elements + kRunValues - 1) / kRunValues;
+  const Weights weights_of(request);
   auto body = [=](void* const* in, void* const* out, void* scratch) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
+    const float* const weights = weights_of.read(in);
     auto* sums = static_cast<double*>(scratch);
     parallel_for(runs, 1, [&](int64_t begin, int64_t end) {
       for (int64_t run = begin; run < end; ++run) {
         double sum = 0;
         for (int64_t i = run * kRunValues; i < std::min((run + 1) * kRunValues, elements); ++i)
-          sum += loss_of.value(output[i], target[i]);
+          sum += weights ? weights[i / k] * loss_of.value(output[i], target[i]) : loss_of.value(output[i], target[i]);
         sums[run] = sum;
       }
     });
@@ -224,15 +245,18 @@ KernelChoice choose_value_loss(const KernelRequest& request, const Loss& loss_of
 template <typename Loss>
 KernelChoice choose_value_loss_gradient(const KernelRequest& request, const Loss& loss_of) {
   const Shape& x = request.graph.type(request.node.inputs[0]).shape;
-  const int64_t elements = x.elements();
-  const GradientFactor factor_of(
-      request, Loss::kFactor * request.node.attributes.real("scale") / static_cast<double>(x.elements(1, x.rank())));
+  const int64_t elements = x.elements(), k = x.elements(1, x.rank());
+  const GradientFactor factor_of(request,
+                                 Loss::kFactor * request.node.attributes.real("scale") / static_cast<double>(k));
+  const Weights weights_of(request);
   auto body = [=](void* const* in, void* const* out, void*) {
     const auto *output = static_cast<const float*>(in[0]), *target = static_cast<const float*>(in[1]);
     auto* dx = static_cast<float*>(out[0]);
     const float factor = factor_of.read(in);
+    const float* const weights = weights_of.read(in);
     parallel_for(elements, kRunValues, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) dx[i] = factor * loss_of.slope(output[i], target[i]);
+      for (int64_t i = begin; i < end; ++i)
+        dx[i] = (weights ? factor * weights[i / k] : factor) * loss_of.slope(output[i], target[i]);
     });
   };
   return uniform_choice(request, nullptr, text("cpu:", request.node.op), make_kernel(body));

@@ -58,6 +58,11 @@ struct Labels {
   }
 };
 
+// Returns the weights of labels, or of samples; null: 1 each.
+const float* weights_of(const Arguments& a) {
+  return a.inputs.size() > loss::weights ? a.in<float>(loss::weights) : nullptr;
+}
+
 // A few lanes for each of many short rows, or a warp for a long one.
 template <int kLanes>
 constexpr int kRowThreads = kLanes == 32 ? 256 : 1024;
@@ -66,11 +71,11 @@ constexpr int kRows = kRowThreads<kLanes> / kLanes;
 constexpr int64_t kShortRow = 64;  // classes
 
 // logits -> probabilities, and a loss and a number of correct labels per block; if `each` is not
-// null, the loss of each label instead.
+// null, the loss of each label instead. `weights` of the labels may be null: 1 each.
 template <int kLanes>
 __global__ void __launch_bounds__(kRowThreads<kLanes>)
-    cross_entropy_kernel(const float* __restrict__ logits, const int32_t* labels, float* __restrict__ probabilities,
-                         const __grid_constant__ Labels form, double* losses, int64_t* corrects, float* each) {
+    cross_entropy_kernel(const float* __restrict__ logits, const int32_t* labels, const float* weights,
+                         float* __restrict__ probabilities, const __grid_constant__ Labels form, double* losses, int64_t* corrects, float* each) {
   __shared__ double loss_slots[kRowThreads<kLanes>];
   __shared__ int64_t correct_slots[kRowThreads<kLanes>];
   const int lane = threadIdx.x % kLanes;
@@ -127,6 +132,7 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
       const double own = log(sum) - (static_cast<double>(x[label * apart]) - most);
       const double mean = log(sum) - sum_of_logits / static_cast<double>(classes);
       of_label = form.smoothing > 0 ? (1 - form.smoothing) * own + form.smoothing * mean : own;
+      if (weights) of_label *= weights[row];
       correct += best == label && !isnan(sum);
     }
     loss += of_label;
@@ -141,18 +147,20 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
   }
 }
 
-// The factor of a gradient. Pointers are null if there is no loss scale, or no weight of a label.
+// The factor of a gradient. Pointers are null if there is no loss scale, no weight of a label, or if
+// labels have no weights of their own.
 struct Factor {
   const float *loss_scale = nullptr, *label_weight = nullptr;
   float scale = 1;
-  const float* each = nullptr;  // the factors of labels that have their own
+  const float* each = nullptr;  // of each label, or sample
 
   explicit Factor(const float* of_labels) : each(of_labels) {}
 
   Factor(const Arguments& a, float s)
       : loss_scale(a.inputs.size() > loss::loss_scale ? a.in<float>(loss::loss_scale) : nullptr),
         label_weight(a.inputs.size() > loss::label_weight ? a.in<float>(loss::label_weight) : nullptr),
-        scale(s) {}
+        scale(s),
+        each(weights_of(a)) {}
 
   __device__ float read() const {
     float factor = scale;
@@ -174,29 +182,31 @@ __global__ void __launch_bounds__(kThreads)
     const int64_t row = run / form.classes, c = run - row * form.classes;
     const int64_t place = is_last ? row : row * form.inner + i % form.inner;
     const int32_t label = labels[place];
-    const float f = factor.each ? factor.each[place] : s;
+    const float f = factor.each ? s * factor.each[place] : s;
     dx[i] = form.counts(label) ? f * (probabilities[i] - (label == c ? form.own : form.other)) : 0.0f;
   }
 }
 
-// One sum a block, of losses over k.
+// One sum per block, of losses over k. `weights` of the samples, of k losses each, may be null.
 template <typename Loss>
 __global__ void __launch_bounds__(kThreads)
-    value_loss_kernel(const float* x, const float* target, int64_t elements, double k, double* losses,
-                      const __grid_constant__ Loss loss_of) {
+    value_loss_kernel(const float* x, const float* target, const float* weights, int64_t elements, int64_t k,
+                      double* losses, const __grid_constant__ Loss loss_of) {
   __shared__ double slots[kThreads];
   double sum = 0;
-  for (int64_t i = first_index(); i < elements; i += index_step()) sum += loss_of.value(x[i], target[i]);
+  for (int64_t i = first_index(); i < elements; i += index_step())
+    sum += weights ? weights[i / k] * loss_of.value(x[i], target[i]) : loss_of.value(x[i], target[i]);
   sum = block_sum(sum, slots);
-  if (threadIdx.x == 0) losses[blockIdx.x] = sum / k;
+  if (threadIdx.x == 0) losses[blockIdx.x] = sum / static_cast<double>(k);
 }
 
 template <typename Loss>
 __global__ void __launch_bounds__(kThreads)
     value_loss_gradient_kernel(const float* x, const float* target, const __grid_constant__ Factor factor, float* dx,
-                               int64_t elements, const __grid_constant__ Loss loss_of) {
+                               int64_t elements, int64_t k, const __grid_constant__ Loss loss_of) {
   const float s = factor.read();
-  for (int64_t i = first_index(); i < elements; i += index_step()) dx[i] = s * loss_of.slope(x[i], target[i]);
+  for (int64_t i = first_index(); i < elements; i += index_step())
+    dx[i] = (factor.each ? s * factor.each[i / k] : s) * loss_of.slope(x[i], target[i]);
 }
 
 template <int kLanes>
@@ -208,8 +218,8 @@ KernelChoice choose_cross_entropy(CudaDevice& device, const KernelRequest& reque
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
     int64_t* corrects = blocks == 1 ? a.out<int64_t>(1) : reinterpret_cast<int64_t*>(losses + blocks);
     cross_entropy_kernel<kLanes><<<blocks, kRowThreads<kLanes>, 0, stream>>>(
-        a.in<float>(loss::x), a.in<int32_t>(loss::target), a.out<float>(loss::probabilities), form, losses, corrects,
-        nullptr);
+        a.in<float>(loss::x), a.in<int32_t>(loss::target), weights_of(a), a.out<float>(loss::probabilities), form,
+        losses, corrects, nullptr);
     if (blocks > 1)
       sum_parts_kernel<<<1, kThreads, 0, stream>>>(losses, corrects, blocks, a.out<double>(0), a.out<int64_t>(1));
   });
@@ -257,7 +267,8 @@ KernelChoice select_label_losses(CudaDevice& device, const KernelRequest& reques
   auto launch = [form](auto lanes, const Arguments& a, cudaStream_t stream) {
     constexpr int kLanes = decltype(lanes)::value;
     cross_entropy_kernel<kLanes><<<blocks_for(form.count, kRows<kLanes>, kMostParts), kRowThreads<kLanes>, 0, stream>>>(
-        a.in<float>(loss::x), a.in<int32_t>(loss::target), a.out<float>(1), form, nullptr, nullptr, a.out<float>(0));
+        a.in<float>(loss::x), a.in<int32_t>(loss::target), nullptr, a.out<float>(1), form, nullptr, nullptr,
+        a.out<float>(0));
   };
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     if (form.classes <= kShortRow)
@@ -283,7 +294,7 @@ KernelChoice choose_value_loss(CudaDevice& device, const KernelRequest& request,
   const unsigned blocks = blocks_for(elements, 16 * kThreads, kMostParts);
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     double* losses = blocks == 1 ? a.out<double>(0) : static_cast<double*>(a.scratch);
-    value_loss_kernel<<<blocks, kThreads, 0, stream>>>(a.in<float>(0), a.in<float>(1), elements, static_cast<double>(k),
+    value_loss_kernel<<<blocks, kThreads, 0, stream>>>(a.in<float>(0), a.in<float>(1), weights_of(a), elements, k,
                                                        losses, loss_of);
     if (blocks > 1) sum_parts_kernel<<<1, kThreads, 0, stream>>>(losses, nullptr, blocks, a.out<double>(0), nullptr);
   });
@@ -295,12 +306,12 @@ KernelChoice choose_value_loss(CudaDevice& device, const KernelRequest& request,
 template <typename Loss>
 KernelChoice choose_value_loss_gradient(CudaDevice& device, const KernelRequest& request, const Loss& loss_of) {
   const Shape& x = input_type(request, 0).shape;
-  const int64_t elements = x.elements();
-  const auto scale = static_cast<float>(Loss::kFactor * request.node.attributes.real("scale") /
-                                        static_cast<double>(x.elements(1, x.rank())));
+  const int64_t elements = x.elements(), k = x.elements(1, x.rank());
+  const auto scale =
+      static_cast<float>(Loss::kFactor * request.node.attributes.real("scale") / static_cast<double>(k));
   auto kernel = make_kernel(device, [=](const Arguments& a, cudaStream_t stream) {
     value_loss_gradient_kernel<<<blocks_for(elements), kThreads, 0, stream>>>(
-        a.in<float>(0), a.in<float>(1), Factor(a, scale), a.out<float>(0), elements, loss_of);
+        a.in<float>(0), a.in<float>(1), Factor(a, scale), a.out<float>(0), elements, k, loss_of);
   });
   return plain_choice(request, text("cuda:own:", request.node.op), std::move(kernel));
 }

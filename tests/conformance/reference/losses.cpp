@@ -23,6 +23,9 @@ double smoothing_of(const Node& node) {
   return node.attributes.has("smoothing") ? node.attributes.real("smoothing") : 0;
 }
 
+// Returns the weight of a label, or of a sample.
+double weight_of(const ReferenceInputs& in, int64_t at) { return in.size() > 4 && in[4] ? (*in[4])[at] : 1; }
+
 // Adds a label's loss with add(label's place, loss, whether its class has the largest logit).
 template <typename Add>
 void each_label(const Node& node, const ReferenceInputs& in, Array& probabilities, Add add) {
@@ -51,8 +54,8 @@ void each_label(const Node& node, const ReferenceInputs& in, Array& probabilitie
 }
 
 void cross_entropy(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  each_label(node, in, *out[2], [&](int64_t, double loss, bool is_correct) {
-    (*out[0])[0] += loss;
+  each_label(node, in, *out[2], [&](int64_t label, double loss, bool is_correct) {
+    (*out[0])[0] += weight_of(in, label) * loss;
     (*out[1])[0] += is_correct;
   });
 }
@@ -65,7 +68,7 @@ void label_losses(const Node& node, const ReferenceInputs& in, const ReferenceOu
 // these inputs.
 double scale_of(const Node& node, const ReferenceInputs& in) {
   double scale = node.attributes.real("scale");
-  for (size_t i = 2; i < in.size(); ++i)
+  for (size_t i = 2; i < std::min<size_t>(in.size(), 4); ++i)
     if (in[i]) scale *= (*in[i])[0];
   return scale;
 }
@@ -86,15 +89,18 @@ void label_gradients(const Node& node, const ReferenceInputs& in, const Referenc
 }
 
 void cross_entropy_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
-  label_gradients(node, in, out, [&](int64_t) { return scale_of(node, in); });
+  label_gradients(node, in, out, [&](int64_t label) { return weight_of(in, label) * scale_of(node, in); });
 }
 
 void label_losses_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   label_gradients(node, in, out, [&](int64_t label) { return (*in[2])[label]; });
 }
 
-// Returns the number of values per sample.
-double values_of(const Array& x) { return static_cast<double>(x.elements() / x.shape[0]); }
+// Returns the weight of value i, which its sample's values share.
+double share_of(const ReferenceInputs& in, int64_t i) {
+  const int64_t values = in[0]->elements() / in[0]->shape[0];
+  return weight_of(in, i / values) / static_cast<double>(values);
+}
 
 // The loss of one value, or its derivative by x.
 using ValueLoss = double (*)(double x, double t, double delta);
@@ -103,14 +109,14 @@ template <ValueLoss loss_of>
 void value_loss(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const double delta = node.attributes.has("delta") ? node.attributes.real("delta") : 0;
   for (int64_t i = 0; i < in[0]->elements(); ++i)
-    (*out[0])[0] += loss_of((*in[0])[i], (*in[1])[i], delta) / values_of(*in[0]);
+    (*out[0])[0] += share_of(in, i) * loss_of((*in[0])[i], (*in[1])[i], delta);
 }
 
 template <ValueLoss slope_of>
 void value_loss_gradient(const Node& node, const ReferenceInputs& in, const ReferenceOutputs& out) {
   const double delta = node.attributes.has("delta") ? node.attributes.real("delta") : 0;
   for (int64_t i = 0; i < in[0]->elements(); ++i)
-    (*out[0])[i] = scale_of(node, in) * slope_of((*in[0])[i], (*in[1])[i], delta) / values_of(*in[0]);
+    (*out[0])[i] = scale_of(node, in) * share_of(in, i) * slope_of((*in[0])[i], (*in[1])[i], delta);
 }
 
 double squared_error(double x, double t, double) { return (x - t) * (x - t); }

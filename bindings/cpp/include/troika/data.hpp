@@ -215,6 +215,14 @@ class Dataset : public Object<troika_dataset> {
     return part;
   }
 
+  /** Returns the samples with weights in losses, one for each, for trainers with `sample_weights`. */
+  Dataset weigh(Span<const float> weights) const {
+    Dataset weighted = make(troika_dataset_weigh, detail::handle_of(*this), weights.data(),
+                            static_cast<std::int64_t>(weights.size()));
+    weighted.exceptions_ = exceptions_;
+    return weighted;
+  }
+
   /** Cuts the dataset into parts of `sizes[i]` samples, which are drawn if `shuffle` is true. */
   std::vector<Dataset> split(Span<const std::int64_t> sizes, bool shuffle = false, std::uint64_t seed = 0) const {
     std::vector<troika_dataset> handles(sizes.size());
@@ -289,6 +297,12 @@ class Batch : public Object<troika_batch> {
   Batch(const Tensor& inputs, const Tensor& targets)
       : Batch(detail::make<troika_batch>(troika_batch_create, detail::handle_of(inputs), detail::handle_of(targets))) {}
 
+  /** Copies inputs, targets, and weights f32 [n] of the samples, for trainers with `sample_weights`. */
+  static Batch weighted(const Tensor& inputs, const Tensor& targets, const Tensor& weights) {
+    return Batch(detail::make<troika_batch>(troika_batch_create_weighted, detail::handle_of(inputs),
+                                            detail::handle_of(targets), detail::handle_of(weights)));
+  }
+
   /** Returns a copy, such as of a loader's batch that the caller wants to keep. */
   Batch copy() const { return Batch(detail::make<troika_batch>(troika_batch_copy, detail::handle_of(*this))); }
 
@@ -314,6 +328,7 @@ class Batch : public Object<troika_batch> {
     if (raw.inputs) info.inputs = {raw.inputs, elements};
     if (raw.tokens) info.tokens = {raw.tokens, elements};
     if (raw.labels) info.labels = {raw.labels, static_cast<std::size_t>(raw.n * raw.label_size)};
+    if (raw.weights) info.weights = {raw.weights, static_cast<std::size_t>(raw.n)};
     if (raw.values) info.values = {raw.values, static_cast<std::size_t>(raw.n * raw.value_size)};
     return info;
   }

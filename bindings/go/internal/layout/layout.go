@@ -64,6 +64,7 @@ func Structs() []Struct {
 			{"value_size", unsafe.Offsetof(s.value_size), unsafe.Sizeof(s.value_size)},
 			{"tokens", unsafe.Offsetof(s.tokens), unsafe.Sizeof(s.tokens)},
 			{"label_size", unsafe.Offsetof(s.label_size), unsafe.Sizeof(s.label_size)},
+			{"weights", unsafe.Offsetof(s.weights), unsafe.Sizeof(s.weights)},
 		}})
 	}
 	{
@@ -445,6 +446,9 @@ func Structs() []Struct {
 			{"late_updates", unsafe.Offsetof(s.late_updates), unsafe.Sizeof(s.late_updates)},
 			{"group", unsafe.Offsetof(s.group), unsafe.Sizeof(s.group)},
 			{"huber_delta", unsafe.Offsetof(s.huber_delta), unsafe.Sizeof(s.huber_delta)},
+			{"class_weights", unsafe.Offsetof(s.class_weights), unsafe.Sizeof(s.class_weights)},
+			{"class_weight_count", unsafe.Offsetof(s.class_weight_count), unsafe.Sizeof(s.class_weight_count)},
+			{"sample_weights", unsafe.Offsetof(s.sample_weights), unsafe.Sizeof(s.sample_weights)},
 		}})
 	}
 	{

@@ -82,6 +82,7 @@ class troika_batch_info(ctypes.Structure):
         ("value_size", ctypes.c_int64),
         ("tokens", ctypes.POINTER(ctypes.c_int32)),
         ("label_size", ctypes.c_int64),
+        ("weights", ctypes.c_void_p),
     ]
 
 
@@ -321,6 +322,7 @@ FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
     "troika_dataset_subset": (ctypes.c_int32, [troika_dataset, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(troika_dataset), ctypes.POINTER(troika_error)]),
     "troika_dataset_split": (ctypes.c_int32, [troika_dataset, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int32, ctypes.c_uint64, ctypes.POINTER(troika_dataset), ctypes.POINTER(troika_error)]),
     "troika_dataset_concat": (ctypes.c_int32, [ctypes.POINTER(troika_dataset), ctypes.c_int32, ctypes.POINTER(troika_dataset), ctypes.POINTER(troika_error)]),
+    "troika_dataset_weigh": (ctypes.c_int32, [troika_dataset, ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(troika_dataset), ctypes.POINTER(troika_error)]),
     "troika_dataset_info_init": (None, [ctypes.POINTER(troika_dataset_info), ctypes.c_uint32]),
     "troika_dataset_describe": (ctypes.c_int32, [troika_dataset, ctypes.POINTER(troika_dataset_info), ctypes.POINTER(troika_error)]),
     "troika_dataset_destroy": (None, [troika_dataset]),
@@ -332,6 +334,7 @@ FUNCTIONS: dict[str, tuple[typing.Any, list[typing.Any]]] = {
     "troika_loader_seek": (ctypes.c_int32, [troika_loader, ctypes.POINTER(troika_loader_position), ctypes.POINTER(troika_error)]),
     "troika_loader_destroy": (None, [troika_loader]),
     "troika_batch_create": (ctypes.c_int32, [troika_tensor, troika_tensor, ctypes.POINTER(troika_batch), ctypes.POINTER(troika_error)]),
+    "troika_batch_create_weighted": (ctypes.c_int32, [troika_tensor, troika_tensor, troika_tensor, ctypes.POINTER(troika_batch), ctypes.POINTER(troika_error)]),
     "troika_batch_copy": (ctypes.c_int32, [troika_batch, ctypes.POINTER(troika_batch), ctypes.POINTER(troika_error)]),
     "troika_batch_info_init": (None, [ctypes.POINTER(troika_batch_info), ctypes.c_uint32]),
     "troika_batch_describe": (ctypes.c_int32, [troika_batch, ctypes.POINTER(troika_batch_info), ctypes.POINTER(troika_error)]),

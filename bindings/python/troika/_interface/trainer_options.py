@@ -277,6 +277,9 @@ class troika_trainer_options(ctypes.Structure):
         ("late_updates", ctypes.c_int32),
         ("group", troika_group),
         ("huber_delta", ctypes.c_double),
+        ("class_weights", ctypes.POINTER(ctypes.c_double)),
+        ("class_weight_count", ctypes.c_int32),
+        ("sample_weights", ctypes.c_int32),
     ]
 
 
@@ -488,6 +491,16 @@ class TrainerOptions(typing.TypedDict, total=False):
     group: Group
     # TROIKA_LOSS_HUBER: above 0; default 1.
     huber_delta: float
+    # Cross-entropy: class_weight_count weights, one for each class of the model. A label's loss is
+    # multiplied by the weight of its class. With TROIKA_REDUCTION_MEAN, the sum of a batch's losses
+    # is divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0, loss
+    # and gradient are 0. Each is finite and at least 0, and rounded to f32. correct and labels of
+    # results count labels, whatever they weigh. NULL (default): 1 each. Copied.
+    class_weights: typing.Sequence[float]
+    # 1: samples may have weights (troika_dataset_weigh, troika_batch_create_weighted), which
+    # multiply their losses as weights of classes do. Samples without a weight have 1. Batches are
+    # copied from the host. 0 (default): a batch with weights is refused.
+    sample_weights: bool
 
 
 # By struct and field: the kind of a field (bindings/generator/interface.py), and what it refers to.
@@ -569,6 +582,8 @@ MEANINGS: dict[type, dict[str, tuple[str, typing.Any]]] = {
         "late_updates": ("flag", None),
         "group": ("handle", None),
         "huber_delta": ("number", None),
+        "class_weights": ("array", (ctypes.c_double, 'class_weight_count')),
+        "sample_weights": ("flag", None),
     },
 }
 

@@ -123,6 +123,8 @@ pub struct troika_batch_info {
     pub tokens: *const i32,
     /// Labels per sample; 0 without labels.
     pub label_size: i64,
+    /// Borrowed: f32 \[n\], of the samples; NULL: 1 each.
+    pub weights: *const f32,
 }
 
 /// Description of a dataset. Filled by [`troika_dataset_describe`](crate::troika_dataset_describe).
@@ -482,6 +484,22 @@ extern "C" {
         error: *mut troika_error,
     ) -> troika_status;
 
+    /// Creates a dataset with the samples of another one, each with a weight in losses: sample i
+    /// has weights\[i\], finite and at least 0, instead of its earlier weight. count is the number
+    /// of the dataset's samples. A trainer takes such samples if its option `sample_weights` is 1.
+    /// Subsets and parts keep the weights of their samples. In a concatenation, samples without a
+    /// weight have 1. The weights are copied, the samples are not.
+    ///
+    /// Owned: destroy \*`out_dataset`. Errors: INVALID_ARGUMENT (another count, a weight below 0 or
+    /// not finite, a stream), OUT_OF_MEMORY. Any thread.
+    pub fn troika_dataset_weigh(
+        dataset: troika_dataset,
+        weights: *const f32,
+        count: i64,
+        out_dataset: *mut troika_dataset,
+        error: *mut troika_error,
+    ) -> troika_status;
+
     /// Fills info as `TROIKA_DATASET_INFO_INIT` does. Any thread.
     pub fn troika_dataset_info_init(info: *mut troika_dataset_info, struct_size: u32);
 
@@ -566,6 +584,21 @@ extern "C" {
     pub fn troika_batch_create(
         inputs: troika_tensor,
         targets: troika_tensor,
+        out_batch: *mut troika_batch,
+        error: *mut troika_error,
+    ) -> troika_status;
+
+    /// Creates a batch as [`troika_batch_create`](crate::troika_batch_create) does. Its samples
+    /// have weights in losses: weights is f32 \[n\], each finite and at least 0. A trainer takes
+    /// such a batch if its option `sample_weights` is 1.
+    ///
+    /// Owned: destroy \*`out_batch` with [`troika_batch_destroy`](crate::troika_batch_destroy).
+    /// Errors: those of [`troika_batch_create`](crate::troika_batch_create); INVALID_ARGUMENT
+    /// (weights of another type or shape, below 0, or not finite). Threads: reads the tensors.
+    pub fn troika_batch_create_weighted(
+        inputs: troika_tensor,
+        targets: troika_tensor,
+        weights: troika_tensor,
         out_batch: *mut troika_batch,
         error: *mut troika_error,
     ) -> troika_status;

@@ -370,6 +370,20 @@ pub struct troika_trainer_options {
     pub group: troika_group,
     /// [`TROIKA_LOSS_HUBER`](crate::TROIKA_LOSS_HUBER): above 0; default 1.
     pub huber_delta: f64,
+    /// Cross-entropy: `class_weight_count` weights, one for each class of the model. A label's loss
+    /// is multiplied by the weight of its class. With
+    /// [`TROIKA_REDUCTION_MEAN`](crate::TROIKA_REDUCTION_MEAN), the sum of a batch's losses is
+    /// divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0, loss and
+    /// gradient are 0. Each is finite and at least 0, and rounded to f32. correct and labels of
+    /// results count labels, whatever they weigh. NULL (default): 1 each. Copied.
+    pub class_weights: *const f64,
+    /// 0 (default) to 2^24.
+    pub class_weight_count: i32,
+    /// 1: samples may have weights ([`troika_dataset_weigh`](crate::troika_dataset_weigh),
+    /// [`troika_batch_create_weighted`](crate::troika_batch_create_weighted)), which multiply their
+    /// losses as weights of classes do. Samples without a weight have 1. Batches are copied from
+    /// the host. 0 (default): a batch with weights is refused.
+    pub sample_weights: i32,
 }
 
 extern "C" {

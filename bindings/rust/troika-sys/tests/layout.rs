@@ -39,7 +39,7 @@ fn layout_of_troika_arrays() {
 
 #[test]
 fn layout_of_troika_batch_info() {
-    assert_eq!(size_of::<troika_batch_info>(), 128);
+    assert_eq!(size_of::<troika_batch_info>(), 136);
     assert_eq!(offset!(troika_batch_info, struct_size), 0);
     assert_eq!(offset!(troika_batch_info, rank), 4);
     assert_eq!(offset!(troika_batch_info, n), 8);
@@ -50,6 +50,7 @@ fn layout_of_troika_batch_info() {
     assert_eq!(offset!(troika_batch_info, value_size), 104);
     assert_eq!(offset!(troika_batch_info, tokens), 112);
     assert_eq!(offset!(troika_batch_info, label_size), 120);
+    assert_eq!(offset!(troika_batch_info, weights), 128);
 }
 
 #[test]
@@ -346,7 +347,7 @@ fn layout_of_troika_parameter_info() {
 
 #[test]
 fn layout_of_troika_trainer_options() {
-    assert_eq!(size_of::<troika_trainer_options>(), 400);
+    assert_eq!(size_of::<troika_trainer_options>(), 416);
     assert_eq!(offset!(troika_trainer_options, struct_size), 0);
     assert_eq!(offset!(troika_trainer_options, loss), 4);
     assert_eq!(offset!(troika_trainer_options, reduction), 8);
@@ -410,6 +411,9 @@ fn layout_of_troika_trainer_options() {
     assert_eq!(offset!(troika_trainer_options, late_updates), 380);
     assert_eq!(offset!(troika_trainer_options, group), 384);
     assert_eq!(offset!(troika_trainer_options, huber_delta), 392);
+    assert_eq!(offset!(troika_trainer_options, class_weights), 400);
+    assert_eq!(offset!(troika_trainer_options, class_weight_count), 408);
+    assert_eq!(offset!(troika_trainer_options, sample_weights), 412);
 }
 
 #[test]

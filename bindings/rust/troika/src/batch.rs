@@ -38,6 +38,19 @@ impl Batch<'static> {
             .map(Self::own)
     }
 
+    /// Copies tensors as [`new`](Self::new) does, and weights f32 \[n\] of the samples in losses,
+    /// for trainers with `sample_weights`.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::Status::InvalidArgument): types, shapes or weights.
+    pub fn weighted(inputs: &Tensor, targets: Option<&Tensor>, weights: &Tensor) -> Result<Self> {
+        let targets = targets.map_or(ptr::null_mut(), Tensor::raw);
+        create(|out, error| unsafe {
+            sys::troika_batch_create_weighted(inputs.raw(), targets, weights.raw(), out, error)
+        })
+        .map(Self::own)
+    }
+
     fn own(handle: Handle<sys::troika_batch_s>) -> Self {
         Self { hold: Hold::Own(handle), loader: PhantomData }
     }
@@ -79,6 +92,11 @@ impl<'a> Batch<'a> {
     /// Returns the labels \[n, label_size\]; an empty slice if there are none.
     pub fn labels(&self) -> Result<&[i32]> {
         self.slice(|info| (info.labels, elements_of(&[info.n, info.label_size])))
+    }
+
+    /// Returns the weights of the samples \[n\]; an empty slice if there are none: 1 each.
+    pub fn weights(&self) -> Result<&[f32]> {
+        self.slice(|info| (info.weights, elements_of(&[info.n])))
     }
 
     /// Returns the values \[n, value_size\]; an empty slice if there are none.

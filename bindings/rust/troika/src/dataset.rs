@@ -274,6 +274,20 @@ impl Dataset {
         Ok(Self { handle, sources: self.sources.clone() })
     }
 
+    /// Returns the samples with weights in losses, one for each, for trainers with
+    /// `sample_weights`. No sample is copied.
+    ///
+    /// # Errors
+    /// [`InvalidArgument`](crate::Status::InvalidArgument): another number of weights, a weight
+    /// below 0 or not finite, a stream.
+    pub fn weigh(&self, weights: &[f32]) -> Result<Self> {
+        let number = count(weights.len(), "weights")?;
+        let handle = create(|out, error| unsafe {
+            sys::troika_dataset_weigh(self.raw(), weights.as_ptr(), number, out, error)
+        })?;
+        Ok(Self { handle, sources: self.sources.clone() })
+    }
+
     /// Cuts the dataset into parts of `sizes` samples; no sample is in two of them. With `shuffle`
     /// the samples are drawn in an order that depends only on `seed`. No sample is copied.
     ///

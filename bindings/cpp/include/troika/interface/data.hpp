@@ -78,6 +78,8 @@ struct BatchInfo {
   Span<const std::int32_t> tokens = {};
   /** Labels per sample; 0 without labels. */
   std::int64_t label_size = {};
+  /** Borrowed: f32 [n], of the samples; NULL: 1 each. */
+  Span<const float> weights = {};
 };
 
 namespace detail {

@@ -299,6 +299,16 @@ struct TrainerOptions {
   troika_group group = detail::initial<troika_group, &troika_trainer_options::group>();
   /** Loss::huber: above 0; default 1. */
   double huber_delta = detail::initial<double, &troika_trainer_options::huber_delta>();
+  /** Cross-entropy: class_weight_count weights, one for each class of the model. A label's loss
+   *  is multiplied by the weight of its class. With Reduction::mean, the sum of a batch's losses
+   *  is divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0, loss
+   *  and gradient are 0. Each is finite and at least 0, and rounded to f32. correct and labels
+   *  of results count labels, whatever they weigh. NULL (default): 1 each. Copied. */
+  std::vector<double> class_weights = {};
+  /** 1: samples may have weights (Dataset::weigh, Batch::create_weighted), which multiply their
+   *  losses as weights of classes do. Samples without a weight have 1. Batches are copied from
+   *  the host. 0 (default): a batch with weights is refused. */
+  bool sample_weights = detail::initial<bool, &troika_trainer_options::sample_weights>();
 };
 
 namespace detail {
@@ -368,6 +378,8 @@ struct Converter<TrainerOptions> {
     to.late_updates = convert<bool>(from.late_updates);
     to.group = convert<troika_group>(from.group);
     to.huber_delta = convert<double>(from.huber_delta);
+    to.class_weights = convert_list<std::vector<double>>(from.class_weights, from.class_weight_count);
+    to.sample_weights = convert<bool>(from.sample_weights);
     return to;
   }
 };
@@ -438,6 +450,9 @@ struct Raw<TrainerOptions> {
     value.late_updates = from.late_updates ? 1 : 0;
     value.group = from.group;
     value.huber_delta = from.huber_delta;
+    value.class_weights = address(from.class_weights);
+    value.class_weight_count = length(from.class_weights);
+    value.sample_weights = from.sample_weights ? 1 : 0;
   }
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;

@@ -173,6 +173,21 @@ namespace Troika.Native
             IntPtr[] datasets, int dataset_count, out DatasetHandle out_dataset,
             out troika_error error);
 
+        /// <summary>Creates a dataset with the samples of another one, each with a weight in
+        /// losses: sample i has weights[i], finite and at least 0, instead of its earlier weight.
+        /// count is the number of the dataset's samples. A trainer takes such samples if its option
+        /// sample_weights is 1. Subsets and parts keep the weights of their samples. In a
+        /// concatenation, samples without a weight have 1. The weights are copied, the samples are
+        /// not.</summary>
+        /// <remarks>
+        /// <para>Owned: destroy *out_dataset. Errors: INVALID_ARGUMENT (another count, a weight
+        /// below 0 or not finite, a stream), OUT_OF_MEMORY. Any thread.</para>
+        /// </remarks>
+        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern Status troika_dataset_weigh(
+            DatasetHandle dataset, float* weights, long count, out DatasetHandle out_dataset,
+            out troika_error error);
+
         /// <summary>Fills info as TROIKA_DATASET_INFO_INIT does. Any thread.</summary>
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern void troika_dataset_info_init(
@@ -262,6 +277,19 @@ namespace Troika.Native
         internal static extern Status troika_batch_create(
             TensorHandle inputs, TensorHandle targets, out BatchHandle out_batch,
             out troika_error error);
+
+        /// <summary>Creates a batch as troika_batch_create does. Its samples have weights in
+        /// losses: weights is f32 [n], each finite and at least 0. A trainer takes such a batch if
+        /// its option sample_weights is 1.</summary>
+        /// <remarks>
+        /// <para>Owned: destroy *out_batch with troika_batch_destroy. Errors: those of
+        /// troika_batch_create; INVALID_ARGUMENT (weights of another type or shape, below 0, or not
+        /// finite). Threads: reads the tensors.</para>
+        /// </remarks>
+        [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
+        internal static extern Status troika_batch_create_weighted(
+            TensorHandle inputs, TensorHandle targets, TensorHandle weights,
+            out BatchHandle out_batch, out troika_error error);
 
         /// <summary>Copies a batch, such as a loader's batch that the caller wants to keep. A step
         /// on the copy of a loader's batch counts as one on the batch: a training state then has

@@ -51,6 +51,7 @@ namespace Troika.Native
         internal long value_size;
         internal int* tokens;
         internal long label_size;
+        internal float* weights;
 
         /// <summary>Returns the library's defaults. The library is loaded.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -112,6 +112,9 @@ namespace Troika.Native
         internal int late_updates;
         internal IntPtr group;
         internal double huber_delta;
+        internal double* class_weights;
+        internal int class_weight_count;
+        internal int sample_weights;
 
         /// <summary>Returns the library's defaults. The library is loaded.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -382,6 +382,19 @@ namespace Troika
         /// <summary>Loss.Huber: above 0; default 1.</summary>
         public double HuberDelta { get; set; }
 
+        /// <summary>Cross-entropy: weights, one for each class of the model. A label's loss is
+        /// multiplied by the weight of its class. With Reduction.Mean, the sum of a batch's losses
+        /// is divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0,
+        /// loss and gradient are 0. Each is finite and at least 0, and rounded to f32. correct and
+        /// labels of results count labels, whatever they weigh. null (default): 1 each.
+        /// Copied.</summary>
+        public IReadOnlyList<double> ClassWeights { get; set; }
+
+        /// <summary>true: samples may have weights (Dataset.Weigh, Batch.CreateWeighted), which
+        /// multiply their losses as weights of classes do. Samples without a weight have 1. Batches
+        /// are copied from the host. false (default): a batch with weights is refused.</summary>
+        public bool SampleWeights { get; set; }
+
         private unsafe void ReadFrom(troika_trainer_options* raw)
         {
             Loss = (Loss)raw->loss;
@@ -442,6 +455,8 @@ namespace Troika
             SkipNotFinite = raw->skip_not_finite == 1;
             LateUpdates = raw->late_updates == 1;
             HuberDelta = raw->huber_delta;
+            ClassWeights = NativeArray.Read(raw->class_weights, raw->class_weight_count);
+            SampleWeights = raw->sample_weights == 1;
         }
 
         internal unsafe void WriteTo(troika_trainer_options* raw, NativeScope scope)
@@ -509,6 +524,9 @@ namespace Troika
             raw->late_updates = LateUpdates ? 1 : 0;
             raw->group = scope.Hold(Group);
             raw->huber_delta = HuberDelta;
+            raw->class_weight_count = ClassWeights?.Count ?? 0;
+            raw->class_weights = scope.Copy(ClassWeights);
+            raw->sample_weights = SampleWeights ? 1 : 0;
         }
 
         private static unsafe IReadOnlyList<ParameterGroup> ReadGroups(troika_parameter_group* raw, int count)

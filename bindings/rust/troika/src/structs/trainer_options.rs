@@ -458,6 +458,18 @@ pub struct TrainerOptions {
     pub group: Option<Group>,
     /// [`Loss::Huber`](crate::Loss::Huber): above 0; default 1.
     pub huber_delta: f64,
+    /// Cross-entropy: `class_weight_count` weights, one for each class of the model. A label's loss
+    /// is multiplied by the weight of its class. With [`Reduction::Mean`](crate::Reduction::Mean),
+    /// the sum of a batch's losses is divided by the sum of the weights of its labels (PyTorch's
+    /// weight); if all weigh 0, loss and gradient are 0. Each is finite and at least 0, and rounded
+    /// to f32. correct and labels of results count labels, whatever they weigh. `None` (default): 1
+    /// each.
+    pub class_weights: Vec<f64>,
+    /// `true`: samples may have weights ([`Dataset::weigh`](crate::Dataset::weigh),
+    /// [`Batch::create_weighted`](crate::Batch::create_weighted)), which multiply their losses as
+    /// weights of classes do. Samples without a weight have 1. Batches are copied from the host.
+    /// `false` (default): a batch with weights is refused.
+    pub sample_weights: bool,
 }
 
 impl Struct for TrainerOptions {
@@ -530,6 +542,8 @@ impl Struct for TrainerOptions {
             late_updates: raw.late_updates != 0,
             group: None,
             huber_delta: raw.huber_delta,
+            class_weights: unsafe { read_list(raw.class_weights, raw.class_weight_count) },
+            sample_weights: raw.sample_weights != 0,
         })
     }
 }
@@ -601,6 +615,9 @@ impl Input for TrainerOptions {
         raw.late_updates = i32::from(self.late_updates);
         raw.group = self.group.as_ref().map_or(std::ptr::null_mut(), Group::raw);
         raw.huber_delta = self.huber_delta;
+        raw.class_weight_count = count(self.class_weights.len(), "class_weights")?;
+        raw.class_weights = pointer_to(self.class_weights.as_slice());
+        raw.sample_weights = i32::from(self.sample_weights);
         Ok(raw)
     }
 }

@@ -126,6 +126,25 @@ fn tokens() -> Result<()> {
 }
 
 #[test]
+fn weights_of_samples() -> Result<()> {
+    let context = context();
+    let all = Dataset::create_synthetic(&context, &[2], 3, 3, 0)?;
+    let weighted = all.weigh(&[1.0, 0.0, 2.5])?;
+    let options = LoaderOptions { batch: 3, ..Default::default() };
+    let mut loader = Loader::new(&weighted, &options)?;
+    assert_eq!(loader.next_batch()?.unwrap().weights()?, [1.0, 0.0, 2.5]);
+    assert_eq!(all.weigh(&[1.0]).unwrap_err().status(), Status::InvalidArgument);
+    let inputs = Tensor::new(&context, CPU, &[2, 4], &[1.0_f32; 8])?;
+    let targets = Tensor::new(&context, CPU, &[2], &[2_i32, 0])?;
+    let weights = Tensor::new(&context, CPU, &[2], &[0.5_f32, 2.0])?;
+    assert_eq!(Batch::weighted(&inputs, Some(&targets), &weights)?.weights()?, [0.5, 2.0]);
+    assert_eq!(Batch::new(&inputs, Some(&targets))?.weights()?, []);
+    let wrong = Batch::weighted(&inputs, Some(&targets), &inputs);
+    assert_eq!(wrong.unwrap_err().status(), Status::InvalidArgument);
+    Ok(())
+}
+
+#[test]
 fn parts_and_unions() -> Result<()> {
     let context = context();
     let labels = |dataset: &Dataset| read(dataset, 4).map(|read| read.1);

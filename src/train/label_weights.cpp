@@ -1,0 +1,29 @@
+// Weights of classes times weights of samples.
+#include "train/label_weights.h"
+
+namespace troika {
+
+LabelWeights::LabelWeights(const StepSpec& step) : of_classes_(step.class_weights), ignored_(step.labels.ignored) {}
+
+void LabelWeights::weigh(BatchView& view, const float* of_samples) {
+  const int64_t labels = view.labels ? view.label_size : 1;  // of a sample; values have one weight together
+  weights_.resize(static_cast<size_t>(view.rows * labels));
+  for (int64_t row = 0; row < view.rows; ++row)
+    for (int64_t i = row * labels; i < (row + 1) * labels; ++i) {
+      float& weight = weights_[static_cast<size_t>(i)];
+      weight = of_samples ? of_samples[row] : 1;
+      if (!of_classes_.empty() && view.labels[i] != ignored_) weight *= of_classes_[static_cast<size_t>(view.labels[i])];
+    }
+  view.weights = weights_.data();
+  view.weight = sum_of_weights(view, {view.first, view.first + view.rows}, ignored_);
+}
+
+double sum_of_weights(const BatchView& view, Range rows, std::optional<int32_t> ignored) {
+  const int64_t labels = view.labels ? view.label_size : 1;
+  double sum = 0;
+  for (int64_t i = (rows.begin - view.first) * labels; i < (rows.end - view.first) * labels; ++i)
+    if (!view.labels || view.labels[i] != ignored) sum += static_cast<double>(view.weights[i]);
+  return sum;
+}
+
+}  // namespace troika
