@@ -60,6 +60,7 @@ ARRAYS = {
     ("troika_trainer_options", "schedule_milestones"): "schedule_milestone_count",
     ("troika_trainer_options", "schedule_table"): "schedule_table_count",
     ("troika_trainer_options", "class_weights"): "class_weight_count",
+    ("troika_trainer_options", "shares"): "share_count",
     ("troika_arrays", "dims"): "rank",
     ("troika_source", "dims"): "rank",
 }

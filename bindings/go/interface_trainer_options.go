@@ -550,6 +550,11 @@ type TrainerOptions struct {
 	// losses as weights of classes do. Samples without a weight have 1. Batches are copied from
 	// the host. false (default): a batch with weights is refused.
 	SampleWeights bool
+	// Sizes of the parts of each batch, for devices of different speed: numbers above 0, one for
+	// each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8 and 2 samples. A
+	// part may get no sample of a small batch. The result is that of equal parts, up to rounding.
+	// Excludes LogicalShards. nil (default): equal parts. Copied.
+	Shares []float64
 }
 
 var defaultTrainerOptions = initialized(func(p *C.troika_trainer_options) {
@@ -617,6 +622,7 @@ func trainerOptionsOf(c *C.troika_trainer_options) (o TrainerOptions) {
 	o.HuberDelta = float64(c.huber_delta)
 	o.ClassWeights = numbers[float64](unsafe.Slice(c.class_weights, c.class_weight_count))
 	o.SampleWeights = c.sample_weights != 0
+	o.Shares = numbers[float64](unsafe.Slice(c.shares, c.share_count))
 	return o
 }
 
@@ -690,6 +696,8 @@ func (o TrainerOptions) fill(c *call, p *C.troika_trainer_options) {
 	p.class_weights = array[C.double](c, o.ClassWeights)
 	p.class_weight_count = length(c, "ClassWeights", len(o.ClassWeights))
 	p.sample_weights = flag(o.SampleWeights)
+	p.shares = array[C.double](c, o.Shares)
+	p.share_count = length(c, "Shares", len(o.Shares))
 }
 
 // NewTrainerOptions returns the library's defaults.

@@ -359,6 +359,13 @@ typedef struct troika_trainer_options {
    *  multiply their losses as weights of classes do. Samples without a weight have 1. Batches are
    *  copied from the host. 0 (default): a batch with weights is refused. */
   int32_t sample_weights;
+  /** Sizes of the parts of each batch, for devices of different speed: `share_count` numbers above
+   *  0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8 and 2
+   *  samples. A part may get no sample of a small batch. The result is that of equal parts, up to
+   *  rounding. Excludes `logical_shards`. NULL (default): equal parts. Copied. */
+  const double *shares;
+  int32_t share_count; /**< 0 (default) to 65536. */
+  int32_t reserved;    /**< 0. */
 } troika_trainer_options;
 
 /** Every field at its default. */
@@ -370,7 +377,7 @@ typedef struct troika_trainer_options {
         TROIKA_LAYER_SCHEDULE_1F1B, 1, NULL, 0, 0, NULL, 0, 0.0, 0, TROIKA_COMPRESSION_NONE, 0,  \
         0, TROIKA_OPTIMIZER_SGD, 0, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET, TROIKA_UNSET,      \
         TROIKA_UNSET, 0.0, 0, 0, 1.0, 0.3, 25.0, 1e4, 1e-4, 10, NULL, NULL, 0, 0, 0.0,           \
-        TROIKA_UNSET, 0, 0, NULL, 1.0, NULL, 0, 0                                                \
+        TROIKA_UNSET, 0, 0, NULL, 1.0, NULL, 0, 0, NULL, 0, 0                                    \
   }
 
 /** Fills `options` as TROIKA_TRAINER_OPTIONS_INIT does. Any thread. */

@@ -16,10 +16,12 @@ KeptOptions::KeptOptions(const troika_trainer_options* given) : options_(read_op
   }
   milestones_.assign(o.schedule_milestones, o.schedule_milestones + o.schedule_milestone_count);
   table_.assign(o.schedule_table, o.schedule_table + o.schedule_table_count);
+  shares_.assign(o.shares, o.shares + o.share_count);
   class_weights_.assign(o.class_weights, o.class_weights + o.class_weight_count);
   o.groups = groups_.empty() ? nullptr : groups_.data();
   o.schedule_milestones = milestones_.empty() ? nullptr : milestones_.data();
   o.schedule_table = table_.empty() ? nullptr : table_.data();
+  o.shares = shares_.empty() ? nullptr : shares_.data();
   o.class_weights = class_weights_.empty() ? nullptr : class_weights_.data();
   o.group = nullptr;  // the handle is the caller's
   o.layer_cuts = keep(o.layer_cuts);

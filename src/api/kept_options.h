@@ -30,7 +30,7 @@ class KeptOptions {
   std::vector<troika_parameter_group> groups_;
   std::deque<std::string> texts_;  // their places do not change
   std::vector<int64_t> milestones_;
-  std::vector<double> table_, class_weights_;
+  std::vector<double> table_, class_weights_, shares_;
 };
 
 }  // namespace troika::api

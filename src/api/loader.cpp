@@ -48,7 +48,7 @@ LoaderOptions read_loader_options(const troika_loader_options* given, const Data
   if (options.group) {
     const auto group = object_of(options.group, function, "options.group");
     read.is_of_group = true;
-    read.division = {group->group.size(), group->group.rank(), 1};
+    read.division = {{group->group.size()}, group->group.rank(), 1};
   }
   return read;
 }

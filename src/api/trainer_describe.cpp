@@ -124,6 +124,7 @@ JsonText json_of(const troika_trainer_options& o, const GroupObject* group) {
   json.add("micro_batches", o.micro_batches);
   json.add("logical_shards", o.logical_shards);
   json.add("mesh", json_of(o.mesh));
+  json.add("shares", std::vector<double>(o.shares, o.shares + o.share_count));
   json.add("layer_schedule", constant(o.layer_schedule, {"gpipe", "1f1b", "interleaved"}));
   json.add("layer_chunks", o.layer_chunks);
   json.add("layer_cuts", text_or_null(o.layer_cuts));

@@ -124,7 +124,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
                                                  uint64_t default_seed) {
   const troika_trainer_options o = read_options(given);
   const FieldCheck check(where);
-  constexpr double kLarge = 1e30;
+  constexpr double kLarge = 1e30, kLeastShare = 1e-30;
   check.constant("loss", o.loss,
                  {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR", "TROIKA_LOSS_MEAN_ABSOLUTE_ERROR",
                   "TROIKA_LOSS_HUBER", "TROIKA_LOSS_BINARY_CROSS_ENTROPY"});
@@ -159,6 +159,9 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("mesh.layer", o.mesh.layer, 0, kMostRanks);
   check.integer("mesh.channel", o.mesh.channel, 0, kMostRanks);
   check.integer("mesh.reserved", o.mesh.reserved, 0, 0);
+  check.integer("share_count", o.share_count, 0, kMostRanks);
+  check.pointer("shares", o.shares, "share_count", o.share_count);
+  check.integer("reserved", o.reserved, 0, 0);
   check.constant("layer_schedule", o.layer_schedule,
                  {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
   check.integer("layer_chunks", o.layer_chunks, 0, 1 << 10);
@@ -217,6 +220,10 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.micro_batches = std::max(o.micro_batches, 1);
   options.logical_shards = o.logical_shards;
   options.mesh = {o.mesh.data, std::max(o.mesh.layer, 1), std::max(o.mesh.channel, 1)};
+  for (int32_t i = 0; i < o.share_count; ++i) {
+    check.real(text("shares[", i, "]").c_str(), o.shares[i], kLeastShare, kLarge);
+    options.shares.push_back(o.shares[i]);
+  }
   options.pipeline_schedule = static_cast<PipelineSchedule>(o.layer_schedule);
   options.pipeline_chunks = std::max(o.layer_chunks, 1);
   if (o.layer_cuts) options.layer_cuts = check.names("layer_cuts", o.layer_cuts);

@@ -8,6 +8,8 @@
 namespace troika::cli {
 namespace {
 
+constexpr double kLargestShare = 1e30;  // as the library has it
+
 troika_mesh parse_mesh(const std::string& text) {
   if (text.empty() || text == "auto") return {0, 1, 1, 0};
   const std::vector<std::string> parts = split(text, 'x');
@@ -39,6 +41,10 @@ void add_mesh_options(const Command& command, MeshOptions& options) {
       "How devices share the work: data x layer x channel, such as 2x2x1; auto: the fastest that fits, as planned; "
       "else all share the batch",
       "DxLxC");
+  command.option("--shares", options.shares,
+                 "Sizes of the parts of a batch, one for each device that shares it, such as 3,1 for a fast and a slow "
+                 "one; auto: as fast as each device is, measured at the start; else equal",
+                 "LIST");
   command.option("--micro-batches", options.micro_batches,
                  "Cuts each device's samples into so many parts, computed one after another");
   command.option("--layer-schedule", options.layer_schedule,
@@ -48,6 +54,21 @@ void add_mesh_options(const Command& command, MeshOptions& options) {
                  "Layers that begin a stage, except the first stage, such as layer3.0.conv1", "LAYERS");
   command.option("--logical-shards", options.logical_shards,
                  "Cuts each batch into so many shards on any number of devices, which then all compute the same bits");
+}
+
+void set_shares(const MeshOptions& options, std::vector<double>& numbers, troika_trainer_options& out) {
+  numbers.clear();
+  if (!options.shares.empty() && !options.measures_shares())
+    for (const std::string& part : split(options.shares, ',')) {
+      double share = 0;
+      const char* const end = part.data() + part.size();
+      const auto read = std::from_chars(part.data(), end, share);
+      if (read.ec != std::errc() || read.ptr != end || !(share > 0 && share < kLargestShare))
+        refuse_value("--shares", options.shares, "a number above 0 for each part of the batch, such as 3,1, or auto");
+      numbers.push_back(share);
+    }
+  out.shares = numbers.empty() ? nullptr : numbers.data();
+  out.share_count = static_cast<int32_t>(numbers.size());
 }
 
 void set_mesh(const MeshOptions& options, troika_trainer_options& out) {

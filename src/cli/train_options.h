@@ -82,6 +82,7 @@ void visit_movable(TrainOptions& options, Visitor&& visit) {
   visit("save-every", options.save_every);
   visit("log-every", options.log_every);
   visit("mesh", options.mesh.mesh);
+  visit("shares", options.mesh.shares);
   visit("layer-schedule", options.mesh.layer_schedule);
   visit("layer-chunks", options.mesh.layer_chunks);
   visit("layer-cuts", options.mesh.layer_cuts);

@@ -7,6 +7,7 @@
 #include "cli/batch_parts.h"
 #include "cli/command_line.h"
 #include "cli/device_list.h"
+#include "cli/measured_shares.h"
 #include "cli/precision.h"
 #include "cli/text.h"
 #include "cli/weights.h"
@@ -14,15 +15,16 @@
 namespace troika::cli {
 namespace {
 
-// `groups` and `milestones` are memory for the result.
+// `groups`, `milestones` and `shares` are memory for the result.
 troika_trainer_options trainer_options(const TrainOptions& options, int64_t steps_per_epoch, ParameterGroups& groups,
-                                       std::vector<int64_t>& milestones) {
+                                       std::vector<int64_t>& milestones, std::vector<double>& shares) {
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
   out.precision = parse_precision(options.precision);
   set_optimizer(options.optimizer, out, groups);
   set_schedule(options.schedule, steps_per_epoch, out, milestones);
   out.bucket_bytes = options.bucket_bytes;
   set_mesh(options.mesh, out);
+  set_shares(options.mesh, shares, out);
   set_recompute(options.recompute, out);
   set_replication(options.replication, out);
   out.collect_trace = !options.trace.empty();
@@ -70,9 +72,12 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
   steps_per_epoch = position.batches;
   ParameterGroups groups;
   std::vector<int64_t> milestones;
-  troika_trainer_options attach_options = trainer_options(options, steps_per_epoch, groups, milestones);
+  std::vector<double> shares;
+  troika_trainer_options attach_options = trainer_options(options, steps_per_epoch, groups, milestones, shares);
   attach_options.group = job.group();
   settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, attach_options);
+  settle_shares(options.mesh, model, devices, train, options.batch, job, attach_options);
+  set_shares(options.mesh, shares, attach_options);
   check_batches(options, job);
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &attach_options,
        trainer.out());

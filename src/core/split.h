@@ -1,9 +1,11 @@
-// How n samples are cut over several devices: in order, with sizes that differ by at most one, the
-// larger first.
+// How n samples are cut over several devices: in order, by default with sizes that differ by at most
+// one, the larger first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <vector>
 
 namespace troika {
 
@@ -21,21 +23,48 @@ inline Range balanced_split(int64_t n, int64_t pieces, int64_t index) {
   return {begin, begin + base + (index < extra ? 1 : 0)};
 }
 
-// The shares of a batch that a process computes: shares [first, first + count) of `shares`.
+// The sizes of the shares of a batch.
+struct ShareSizes {
+  int64_t shares = 1;
+  std::vector<double> parts = {};  // above 0, by share: their sizes are as these numbers; empty: equal
+  bool operator==(const ShareSizes&) const = default;
+
+  // Returns the rows of a share in a batch of `n` samples. Shares of 3 and 1 have 8 and 2 rows of 10.
+  Range rows(int64_t n, int64_t share) const {
+    if (parts.empty()) return balanced_split(n, shares, share);
+    return {first_row(n, share), first_row(n, share + 1)};
+  }
+  // Returns the part of a batch that shares [first, first + count) have.
+  double fraction(int64_t first, int64_t count) const {
+    if (parts.empty()) return static_cast<double>(count) / static_cast<double>(shares);
+    return sum_before(first + count) / sum_before(shares) - sum_before(first) / sum_before(shares);
+  }
+
+ private:
+  double sum_before(int64_t share) const { return std::accumulate(parts.begin(), parts.begin() + share, 0.0); }
+  int64_t first_row(int64_t n, int64_t share) const {
+    if (share == shares) return n;
+    return static_cast<int64_t>(static_cast<double>(n) * (sum_before(share) / sum_before(shares)) + 0.5);
+  }
+};
+
+// The shares of a batch that a process computes: [first, first + count) of all.
 struct Division {
-  int64_t shares = 1, first = 0, count = 1;
+  ShareSizes sizes = {};
+  int64_t first = 0, count = 1;
   bool operator==(const Division&) const = default;
 
-  bool is_whole() const { return count == shares; }
+  bool is_whole() const { return count == sizes.shares; }
   // Returns the process's rows of a batch of `n` samples.
   Range rows(int64_t n) const {
     if (count == 0) return {};
-    return {balanced_split(n, shares, first).begin, balanced_split(n, shares, first + count - 1).end};
+    return {sizes.rows(n, first).begin, sizes.rows(n, first + count - 1).end};
   }
   // Returns the range of batches of which the process may have so many rows.
   Range batches_of(int64_t rows_of_process) const {
-    const int64_t least = rows_of_process / count;
-    return {least > 1 ? (least - 1) * shares : 1, (least + 2) * shares};
+    const double fraction = sizes.fraction(first, count), rows = static_cast<double>(rows_of_process);
+    const auto least = static_cast<int64_t>((rows - static_cast<double>(count)) / fraction);
+    return {least > 1 ? least : 1, static_cast<int64_t>((rows + static_cast<double>(count)) / fraction) + 2};
   }
 };
 

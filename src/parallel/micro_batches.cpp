@@ -18,14 +18,15 @@ std::vector<MicroBatch> cut_micro_batches(int64_t micro_batches, Range own) {
   return result;
 }
 
-std::vector<MicroBatch> cut_aligned_micro_batches(int64_t micro_batches, int64_t global, int64_t ranks, int64_t rank) {
+std::vector<MicroBatch> cut_aligned_micro_batches(int64_t micro_batches, int64_t global, const ShareSizes& sizes,
+                                                  int64_t share) {
   std::vector<MicroBatch> result;
   for (int64_t i = 0; i < micro_batches; ++i) {
     MicroBatch micro_batch;
-    for (int64_t r = 0; r < ranks; ++r) {
-      const Range own = balanced_split(global, ranks, r), part = balanced_split(own.size(), micro_batches, i);
+    for (int64_t s = 0; s < sizes.shares; ++s) {
+      const Range own = sizes.rows(global, s), part = balanced_split(own.size(), micro_batches, i);
       micro_batch.together += part.size();
-      if (r == rank) micro_batch.samples = {own.begin + part.begin, own.begin + part.end};
+      if (s == share) micro_batch.samples = {own.begin + part.begin, own.begin + part.end};
     }
     result.push_back(micro_batch);
   }

@@ -22,9 +22,10 @@ struct MicroBatch {
 // number of ranks, and the rank gets its own shards; BatchNorm tracks the first shard of all.
 // Shards without samples, the last ones, are left out.
 std::vector<MicroBatch> cut_micro_batches(int64_t micro_batches, Range own);
-// The same over `ranks` that normalise together: every rank has as many micro-batches, some without
+// The same over shares that normalise together: every share has as many micro-batches, some without
 // samples.
-std::vector<MicroBatch> cut_aligned_micro_batches(int64_t micro_batches, int64_t global, int64_t ranks, int64_t rank);
+std::vector<MicroBatch> cut_aligned_micro_batches(int64_t micro_batches, int64_t global, const ShareSizes& sizes,
+                                                  int64_t share);
 std::vector<MicroBatch> cut_logical_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank);
 // of all the rank's shards
 Range samples_of_shards(int64_t logical_shards, int64_t global, int64_t ranks, int64_t rank);

@@ -9,6 +9,17 @@ namespace troika {
 namespace {
 
 // Late updates run one by one, after the step whose gradients they take.
+void check_shares(const StepSpec& spec, int shares, const std::string& options_name) {
+  const auto found = static_cast<int64_t>(spec.shares.size());
+  if (found > 0 && found != shares)
+    throw Error(Status::invalid_argument, text(options_name, "share_count is ", found, ", the mesh ", name_of(spec.mesh),
+                                               " divides the batch into ", shares, "; needs a size for each"));
+  if (found > 0 && spec.logical_shards > 0)
+    throw Error(Status::invalid_argument,
+                text(options_name, "share_count is ", found, " and logical_shards is ", spec.logical_shards,
+                     ", which divide the batch differently; set only one of them"));
+}
+
 void check_late_updates(const StepSpec& spec, int parts, const std::string& options_name) {
   if (!spec.updates_late) return;
   const auto refuse = [&](const std::string& other, const char* why) {
@@ -59,6 +70,7 @@ void StepLayout::check_mesh(const std::string& options_name) {
 
 void StepLayout::check_combinations(const std::string& options_name) const {
   check_late_updates(spec_, ranks_.parts(), options_name);
+  check_shares(spec_, ranks_.shares(), options_name);
   if (spec_.logical_shards == 0) return;
   if (spec_.syncs_statistics)
     throw Error(Status::invalid_argument,
@@ -204,14 +216,15 @@ Range StepLayout::samples_of(Mode mode, int64_t n, int rank, bool is_alone) cons
   if (is_alone) return {0, n};
   return mode == Mode::train && spec_.logical_shards > 0
              ? samples_of_shards(spec_.logical_shards, n, ranks_.shares(), ranks_.share_of(rank))
-             : balanced_split(n, ranks_.shares(), ranks_.share_of(rank));
+             : share_sizes().rows(n, ranks_.share_of(rank));
 }
 
 std::vector<MicroBatch> StepLayout::micro_batches(int64_t n, int rank) const {
-  const int64_t shares = ranks_.shares(), share = ranks_.share_of(rank);
-  if (spec_.syncs_statistics) return cut_aligned_micro_batches(spec_.micro_batches, n, shares, share);
-  return spec_.logical_shards > 0 ? cut_logical_shards(spec_.logical_shards, n, shares, share)
-                                  : cut_micro_batches(spec_.micro_batches, balanced_split(n, shares, share));
+  const int64_t share = ranks_.share_of(rank);
+  const ShareSizes sizes = share_sizes();
+  if (spec_.syncs_statistics) return cut_aligned_micro_batches(spec_.micro_batches, n, sizes, share);
+  return spec_.logical_shards > 0 ? cut_logical_shards(spec_.logical_shards, n, sizes.shares, share)
+                                  : cut_micro_batches(spec_.micro_batches, sizes.rows(n, share));
 }
 
 CompileRequest StepLayout::request(Mode mode, int64_t n, int rank, bool is_alone) const {

@@ -50,6 +50,7 @@ class StepLayout {
   StateTable make_state_table(int part) const;  // its layouts are undecided
 
   // ---- a batch of `n` samples ----
+  ShareSizes share_sizes() const { return {ranks_.shares(), spec_.shares}; }
   // `is_alone`: the rank computes the whole batch, and no other rank takes part.
   Range samples_of(Mode mode, int64_t n, int rank, bool is_alone = false) const;
   std::vector<MicroBatch> micro_batches(int64_t n, int rank) const;  // of training

@@ -52,6 +52,7 @@ struct StepSpec {
   int64_t micro_batches = 1;   // of each share of the samples
   int64_t logical_shards = 0;  // of the whole batch; 0: none
   Mesh mesh;
+  std::vector<double> shares;  // sizes of the parts of the batch, one per share; empty: equal
   PipelineSchedule pipeline_schedule = PipelineSchedule::one_f_one_b;
   int pipeline_chunks = 1;              // stages per position of the pipeline
   std::vector<std::string> layer_cuts;  // layers that begin a stage; empty: cut by cost

@@ -50,8 +50,8 @@ constexpr std::chrono::seconds kTimeToMeet{10};
 
 // Returns the shares of which `process` holds a rank that `counts`.
 template <typename Counts>
-Division shares_of(const RankMap& map, Counts counts) {
-  Division division{map.shares(), 0, 0};
+Division shares_of(const RankMap& map, const ShareSizes& sizes, Counts counts) {
+  Division division{sizes, 0, 0};
   for (int share = 0; share < map.shares(); ++share) {
     bool has = false;
     for (int part = 0; part < map.parts(); ++part) has = has || counts(map.rank_of(share, part), part);
@@ -70,11 +70,12 @@ Peers::Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ra
       ignored_(options.labels.ignored),
       has_weights_(options.has_weights()),
       deadline_(options.deadline_ms) {
-  division_ = {map.shares(), 0, map.shares()};
+  const ShareSizes sizes{map.shares(), options.shares};
+  division_ = {sizes, 0, map.shares()};
   if (!exist()) return;
   for (int process = 0; process < exchange_->size(); ++process) {
-    divisions_.push_back(shares_of(map, [&](int rank, int) { return ranks.process_of(rank) == process; }));
-    led_.push_back(shares_of(map, [&](int rank, int part) { return part == 0 && ranks.process_of(rank) == process; }));
+    divisions_.push_back(shares_of(map, sizes, [&](int rank, int) { return ranks.process_of(rank) == process; }));
+    led_.push_back(shares_of(map, sizes, [&](int rank, int part) { return part == 0 && ranks.process_of(rank) == process; }));
   }
   division_ = divisions_[static_cast<size_t>(exchange_->rank())];
 }

@@ -10,7 +10,7 @@ void gather_rows(const Attachment& attached, int position, int64_t n, int64_t el
   const int64_t bytes = elements * static_cast<int64_t>(sizeof(float));
   std::vector<OwnedBytes> pieces;
   for (int share = 0; share < map.shares(); ++share) {
-    const Range range = balanced_split(n, map.shares(), share);
+    const Range range = attached.layout.share_sizes().rows(n, share);
     const int rank = map.rank_of(share, map.part_at(position, 0));
     pieces.push_back({static_cast<size_t>(range.begin * bytes), static_cast<size_t>(range.end * bytes),
                       attached.ranks.process_of(rank)});

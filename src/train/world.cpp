@@ -45,6 +45,7 @@ Fields fields_of(const Context& context, const Model& model, const TrainerOption
       {"bucket_bytes", text(o.bucket_bytes)},
       {"micro_batches", text(o.micro_batches)},
       {"logical_shards", text(o.logical_shards)},
+      {"shares", join(o.shares, " ")},
       {"pipeline_schedule", text(static_cast<int>(o.pipeline_schedule))},
       {"pipeline_chunks", text(o.pipeline_chunks)},
       {"layer_cuts", join(o.layer_cuts, ", ")},

@@ -353,7 +353,7 @@ struct ManyOptions {
   troika_parameter_group groups[2] = {TROIKA_PARAMETER_GROUP_INIT, TROIKA_PARAMETER_GROUP_INIT};
   std::string first = "*.bias", second = "fc.*";
   std::vector<int64_t> milestones = {3, 5, 8};
-  std::vector<double> table = {1, 0.5, 0.25}, class_weights = {1, 0.5, 2};
+  std::vector<double> table = {1, 0.5, 0.25}, class_weights = {1, 0.5, 2}, shares = {3, 1};
 
   ManyOptions() {
     groups[0].pattern = first.c_str();
@@ -392,6 +392,8 @@ struct ManyOptions {
     o.class_weights = class_weights.data();
     o.class_weight_count = 3;
     o.sample_weights = 1;
+    o.shares = shares.data();
+    o.share_count = 2;
     o.ignore_index = -100;
     o.schedule_maximize = 1;
     o.schedule_patience = 4;
@@ -419,6 +421,7 @@ void expect_same(troika_trainer_options a, troika_trainer_options b) {
   ASSERT_EQ(a.schedule_milestone_count, b.schedule_milestone_count);
   ASSERT_EQ(a.schedule_table_count, b.schedule_table_count);
   ASSERT_EQ(a.class_weight_count, b.class_weight_count);
+  ASSERT_EQ(a.share_count, b.share_count);
   for (int32_t i = 0; i < a.group_count; ++i) {
     troika_parameter_group x = a.groups[i], y = b.groups[i];
     EXPECT_STREQ(x.pattern, y.pattern);
@@ -429,13 +432,14 @@ void expect_same(troika_trainer_options a, troika_trainer_options b) {
                          static_cast<size_t>(a.schedule_milestone_count) * sizeof(int64_t)));
   EXPECT_TRUE(
       same_bytes(a.schedule_table, b.schedule_table, static_cast<size_t>(a.schedule_table_count) * sizeof(double)));
+  EXPECT_TRUE(same_bytes(a.shares, b.shares, static_cast<size_t>(a.share_count) * sizeof(double)));
   EXPECT_TRUE(same_bytes(a.class_weights, b.class_weights, static_cast<size_t>(a.class_weight_count) * sizeof(double)));
   EXPECT_STREQ(a.layer_cuts, b.layer_cuts);
   EXPECT_STREQ(a.recompute_layers, b.recompute_layers);
   for (auto* o : {&a, &b}) {
     o->groups = nullptr;
     o->schedule_milestones = nullptr;
-    o->schedule_table = o->class_weights = nullptr;
+    o->schedule_table = o->class_weights = o->shares = nullptr;
     o->layer_cuts = o->recompute_layers = nullptr;
   }
   for (size_t i = 0; i < sizeof a; ++i)

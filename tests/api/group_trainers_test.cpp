@@ -368,8 +368,9 @@ TEST_F(GroupTrainers, DivideTheBatchesOfALoader) {
 }
 
 // Two processes of two devices train as one process of four: a mean by weight is over the batch of
-// all. Labels are divided unevenly, and with channels split over the processes, both have all.
+// all, which is divided unevenly. With channels split over the processes, both have all labels.
 TEST_F(GroupTrainers, WeighSamplesAsOneProcess) {
+  const double shares[] = {1, 4, 1, 1};
   const std::vector<double> of_classes = {0.5, 2, 1, 0, 3, 1, 1.5, 1, 0.25, 4};
   for (const troika_mesh mesh : {troika_mesh{4, 1, 1, 0}, troika_mesh{1, 1, 4, 0}, troika_mesh{1, 4, 1, 0}}) {
     std::vector<double> losses[3];
@@ -377,6 +378,8 @@ TEST_F(GroupTrainers, WeighSamplesAsOneProcess) {
       p.attach_lenet(
           [&](troika_trainer_options& options) {
             options.mesh = mesh;
+            options.shares = mesh.data == 4 ? shares : nullptr;
+            options.share_count = mesh.data == 4 ? 4 : 0;
             options.class_weights = of_classes.data();
             options.class_weight_count = 10;
             options.sample_weights = 1;

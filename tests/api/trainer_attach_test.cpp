@@ -105,6 +105,22 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
     o.class_weights = kTable;
     o.class_weight_count = 1;
   });
+  refuse(at + "shares is NULL, share_count is 1", [](auto& o) { o.share_count = 1; });
+  refuse(at + "shares[1] is -1", [](auto& o) {
+    o.shares = kTable;
+    o.share_count = 2;
+  });
+  static constexpr double kShares[] = {3, 1};
+  refuse(at + "share_count is 2, the mesh 1x1x1 divides the batch into 1; needs a size for each", [](auto& o) {
+    o.shares = kShares;
+    o.share_count = 2;
+  });
+  refuse(at + "share_count is 1 and logical_shards is 2, which divide the batch differently", [](auto& o) {
+    o.shares = kShares;
+    o.share_count = 1;
+    o.logical_shards = 2;
+  });
+  refuse(at + "reserved is 1", [](auto& o) { o.reserved = 1; });
   refuse(at + "sample_weights is 2", [](auto& o) { o.sample_weights = 2; });
   for (int32_t v : {0, TROIKA_OPTIMIZER_ADAGRAD + 1})
     refuse(at + "optimizer is " + std::to_string(v), [&](auto& o) { o.optimizer = v; });

@@ -426,6 +426,28 @@ def a_trace_has_all_processes(folder):
     assert trace_of(folder / "c.json") == (6, expected)  # 3 first steps, one window, and one more step
 
 
+def a_batch_is_divided_unevenly(folder):
+    base = ["train", "--model", "mlp", "--synthetic", 70, "--batch", 20, "--epochs", 2, "--progress", "off", "--lr", 0.05]
+    one, uneven, measured = folder / "one", folder / "uneven", folder / "measured"
+    run(*base, "--out", one)
+    run(*base, "--devices", "cpu:0,cpu:1", "--shares", "3,1", "--out", uneven)
+    losses = [[float(row["train_loss"]) for row in rows_of(out)] for out in (one, uneven)]
+    assert all(abs(a - b) < 1e-5 * a for a, b in zip(*losses)), losses
+    run("train", "--resume", uneven, "--epochs", 3, "--shares", "1,6", "--progress", "off")
+    assert json.loads((uneven / "run.json").read_text())["shares"] == "1,6"
+    run(*base, "--devices", "cpu:0,cpu:0", "--shares", "auto", "--out", measured)
+    assert json.loads((measured / "run.json").read_text())["shares"] == "1,1"  # one device, which is as fast as itself
+    pair = [*base, "--devices", "cpu:0,cpu:1", "--out", folder / "none"]
+    for shares in ("3", "3,1,1"):
+        count = shares.count(",") + 1
+        assert f"--shares is {count}, the mesh 2x1x1 divides the batch into 2" in refuse(*pair, "--shares", shares)
+    for shares in ("3,0", "3,-1", "3,x", "3,", "inf,1"):
+        assert f"--shares is '{shares}'; give a number above 0 for each part" in refuse(*pair, "--shares", shares)
+    assert "--shares is auto, --mesh is 1x2x1; give numbers" in refuse(*pair, "--shares", "auto", "--mesh", "1x2x1")
+    assert "bench measures given ones" in refuse("bench", "--model", "mlp", "--shares", "auto")
+    assert not (folder / "none").exists()
+
+
 def a_trace_has_sums_that_go_on_into_the_next_step(folder):
     need_processes()
     training = [TOOL, "train", "--model", "mlp", "--synthetic", 80, "--batch", 8, "--devices", "cpu:0", "--bucket-bytes", 0,

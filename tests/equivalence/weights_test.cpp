@@ -81,7 +81,7 @@ TEST(Weights, CountSamplesAsOftenAsTheySay) {
     options.loss = loss;
     Trained oracle = train(conv_net(), test_devices(1), options, copies);
     oracle.correct.clear();  // counts samples, whatever they weigh
-    for (const Mesh& mesh : all_meshes())
+    for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{2, 1, 1}, Mesh{3, 1, 1}, Mesh{1, 3, 1}, Mesh{1, 1, 2}, Mesh{2, 2, 2}})
       for (int64_t micro_batches : {1, 3}) {
         TrainerOptions weighted = weighted_options();
         weighted.loss = loss;

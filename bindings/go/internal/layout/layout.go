@@ -449,6 +449,9 @@ func Structs() []Struct {
 			{"class_weights", unsafe.Offsetof(s.class_weights), unsafe.Sizeof(s.class_weights)},
 			{"class_weight_count", unsafe.Offsetof(s.class_weight_count), unsafe.Sizeof(s.class_weight_count)},
 			{"sample_weights", unsafe.Offsetof(s.sample_weights), unsafe.Sizeof(s.sample_weights)},
+			{"shares", unsafe.Offsetof(s.shares), unsafe.Sizeof(s.shares)},
+			{"share_count", unsafe.Offsetof(s.share_count), unsafe.Sizeof(s.share_count)},
+			{"reserved", unsafe.Offsetof(s.reserved), unsafe.Sizeof(s.reserved)},
 		}})
 	}
 	{

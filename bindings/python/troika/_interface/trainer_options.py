@@ -280,6 +280,9 @@ class troika_trainer_options(ctypes.Structure):
         ("class_weights", ctypes.POINTER(ctypes.c_double)),
         ("class_weight_count", ctypes.c_int32),
         ("sample_weights", ctypes.c_int32),
+        ("shares", ctypes.POINTER(ctypes.c_double)),
+        ("share_count", ctypes.c_int32),
+        ("reserved", ctypes.c_int32),
     ]
 
 
@@ -501,6 +504,11 @@ class TrainerOptions(typing.TypedDict, total=False):
     # multiply their losses as weights of classes do. Samples without a weight have 1. Batches are
     # copied from the host. 0 (default): a batch with weights is refused.
     sample_weights: bool
+    # Sizes of the parts of each batch, for devices of different speed: share_count numbers above 0,
+    # one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8 and 2
+    # samples. A part may get no sample of a small batch. The result is that of equal parts, up to
+    # rounding. Excludes logical_shards. NULL (default): equal parts. Copied.
+    shares: typing.Sequence[float]
 
 
 # By struct and field: the kind of a field (bindings/generator/interface.py), and what it refers to.
@@ -584,6 +592,7 @@ MEANINGS: dict[type, dict[str, tuple[str, typing.Any]]] = {
         "huber_delta": ("number", None),
         "class_weights": ("array", (ctypes.c_double, 'class_weight_count')),
         "sample_weights": ("flag", None),
+        "shares": ("array", (ctypes.c_double, 'share_count')),
     },
 }
 

@@ -384,6 +384,15 @@ pub struct troika_trainer_options {
     /// losses as weights of classes do. Samples without a weight have 1. Batches are copied from
     /// the host. 0 (default): a batch with weights is refused.
     pub sample_weights: i32,
+    /// Sizes of the parts of each batch, for devices of different speed: `share_count` numbers
+    /// above 0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8
+    /// and 2 samples. A part may get no sample of a small batch. The result is that of equal parts,
+    /// up to rounding. Excludes `logical_shards`. NULL (default): equal parts. Copied.
+    pub shares: *const f64,
+    /// 0 (default) to 65536.
+    pub share_count: i32,
+    /// 0.
+    pub reserved: i32,
 }
 
 extern "C" {

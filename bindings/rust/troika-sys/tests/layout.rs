@@ -347,7 +347,7 @@ fn layout_of_troika_parameter_info() {
 
 #[test]
 fn layout_of_troika_trainer_options() {
-    assert_eq!(size_of::<troika_trainer_options>(), 416);
+    assert_eq!(size_of::<troika_trainer_options>(), 432);
     assert_eq!(offset!(troika_trainer_options, struct_size), 0);
     assert_eq!(offset!(troika_trainer_options, loss), 4);
     assert_eq!(offset!(troika_trainer_options, reduction), 8);
@@ -414,6 +414,9 @@ fn layout_of_troika_trainer_options() {
     assert_eq!(offset!(troika_trainer_options, class_weights), 400);
     assert_eq!(offset!(troika_trainer_options, class_weight_count), 408);
     assert_eq!(offset!(troika_trainer_options, sample_weights), 412);
+    assert_eq!(offset!(troika_trainer_options, shares), 416);
+    assert_eq!(offset!(troika_trainer_options, share_count), 424);
+    assert_eq!(offset!(troika_trainer_options, reserved), 428);
 }
 
 #[test]

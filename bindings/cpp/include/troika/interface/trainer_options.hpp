@@ -309,6 +309,11 @@ struct TrainerOptions {
    *  losses as weights of classes do. Samples without a weight have 1. Batches are copied from
    *  the host. 0 (default): a batch with weights is refused. */
   bool sample_weights = detail::initial<bool, &troika_trainer_options::sample_weights>();
+  /** Sizes of the parts of each batch, for devices of different speed: share_count numbers above
+   *  0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8 and 2
+   *  samples. A part may get no sample of a small batch. The result is that of equal parts, up
+   *  to rounding. Excludes logical_shards. NULL (default): equal parts. Copied. */
+  std::vector<double> shares = {};
 };
 
 namespace detail {
@@ -380,6 +385,7 @@ struct Converter<TrainerOptions> {
     to.huber_delta = convert<double>(from.huber_delta);
     to.class_weights = convert_list<std::vector<double>>(from.class_weights, from.class_weight_count);
     to.sample_weights = convert<bool>(from.sample_weights);
+    to.shares = convert_list<std::vector<double>>(from.shares, from.share_count);
     return to;
   }
 };
@@ -453,6 +459,8 @@ struct Raw<TrainerOptions> {
     value.class_weights = address(from.class_weights);
     value.class_weight_count = length(from.class_weights);
     value.sample_weights = from.sample_weights ? 1 : 0;
+    value.shares = address(from.shares);
+    value.share_count = length(from.shares);
   }
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;

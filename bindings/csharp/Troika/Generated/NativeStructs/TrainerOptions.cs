@@ -115,6 +115,9 @@ namespace Troika.Native
         internal double* class_weights;
         internal int class_weight_count;
         internal int sample_weights;
+        internal double* shares;
+        internal int share_count;
+        internal int reserved;
 
         /// <summary>Returns the library's defaults. The library is loaded.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -395,6 +395,13 @@ namespace Troika
         /// are copied from the host. false (default): a batch with weights is refused.</summary>
         public bool SampleWeights { get; set; }
 
+        /// <summary>Sizes of the parts of each batch, for devices of different speed: numbers above
+        /// 0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8
+        /// and 2 samples. A part may get no sample of a small batch. The result is that of equal
+        /// parts, up to rounding. Excludes LogicalShards. null (default): equal parts.
+        /// Copied.</summary>
+        public IReadOnlyList<double> Shares { get; set; }
+
         private unsafe void ReadFrom(troika_trainer_options* raw)
         {
             Loss = (Loss)raw->loss;
@@ -457,6 +464,7 @@ namespace Troika
             HuberDelta = raw->huber_delta;
             ClassWeights = NativeArray.Read(raw->class_weights, raw->class_weight_count);
             SampleWeights = raw->sample_weights == 1;
+            Shares = NativeArray.Read(raw->shares, raw->share_count);
         }
 
         internal unsafe void WriteTo(troika_trainer_options* raw, NativeScope scope)
@@ -527,6 +535,8 @@ namespace Troika
             raw->class_weight_count = ClassWeights?.Count ?? 0;
             raw->class_weights = scope.Copy(ClassWeights);
             raw->sample_weights = SampleWeights ? 1 : 0;
+            raw->share_count = Shares?.Count ?? 0;
+            raw->shares = scope.Copy(Shares);
         }
 
         private static unsafe IReadOnlyList<ParameterGroup> ReadGroups(troika_parameter_group* raw, int count)

@@ -470,6 +470,11 @@ pub struct TrainerOptions {
     /// weights of classes do. Samples without a weight have 1. Batches are copied from the host.
     /// `false` (default): a batch with weights is refused.
     pub sample_weights: bool,
+    /// Sizes of the parts of each batch, for devices of different speed: `share_count` numbers
+    /// above 0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8
+    /// and 2 samples. A part may get no sample of a small batch. The result is that of equal parts,
+    /// up to rounding. Excludes `logical_shards`. `None` (default): equal parts.
+    pub shares: Vec<f64>,
 }
 
 impl Struct for TrainerOptions {
@@ -544,6 +549,7 @@ impl Struct for TrainerOptions {
             huber_delta: raw.huber_delta,
             class_weights: unsafe { read_list(raw.class_weights, raw.class_weight_count) },
             sample_weights: raw.sample_weights != 0,
+            shares: unsafe { read_list(raw.shares, raw.share_count) },
         })
     }
 }
@@ -618,6 +624,8 @@ impl Input for TrainerOptions {
         raw.class_weight_count = count(self.class_weights.len(), "class_weights")?;
         raw.class_weights = pointer_to(self.class_weights.as_slice());
         raw.sample_weights = i32::from(self.sample_weights);
+        raw.share_count = count(self.shares.len(), "shares")?;
+        raw.shares = pointer_to(self.shares.as_slice());
         Ok(raw)
     }
 }
