@@ -4,6 +4,7 @@
 Pages are plain Markdown, as a reader of the source sees it. The book needs more:
 - Names of pages and headings, so that links to headings work: Doxygen before 1.10 has no such names.
 - Links to files that are not in the book become their text and the name of the file.
+- Pictures are named without their folder.
 - The lists of docs/book.md become the parts of the book, in their order.
 """
 
@@ -19,15 +20,17 @@ START = "docs/book.md"
 LONG = 4
 FENCE = re.compile(r"\s*(```|~~~)")
 HEADING = re.compile(r"(#{1,4}) +(.*?) *$")
-# A piece of code, which is left alone, or a link.
-CODE_OR_LINK = re.compile(r"(?P<code>`+)(?:.*?[^`])(?P=code)(?!`)|\[(?P<text>[^\]\[]*)\]\((?P<target>[^()\s]+)\)", re.S)
+# A piece of code, which is left alone, or a link, or a picture.
+CODE_OR_LINK = re.compile(r"(?P<code>`+)(?:.*?[^`])(?P=code)(?!`)|"
+                          r"(?P<picture>!?)\[(?P<text>[^\]\[]*)\]\((?P<target>[^()\s]+)\)", re.S)
 
 
 @functools.cache
 def pages():
     """The files of all pages of the book, relative to the root."""
     found = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "decisions").glob("*.md"),
-             ROOT / "bindings" / "README.md", *(ROOT / "bindings").glob("*/README.md")]
+             *(ROOT / "docs" / "tutorials").glob("*.md"), ROOT / "bindings" / "README.md",
+             *(ROOT / "bindings").glob("*/README.md")]
     return sorted(path.relative_to(ROOT).as_posix() for path in found)
 
 
@@ -82,9 +85,18 @@ def link(page, text, target):
     return text if name in text or "`" in text else f"{text} in `{file}`"
 
 
+def picture(text, target):
+    """A picture, which Doxygen finds by its name in the folders of IMAGE_PATH."""
+    return f"![{' '.join(text.split())}]({pathlib.PurePosixPath(target).name})"
+
+
 def with_links(page, text):
     """The text outside of code, with the links of the book."""
-    return CODE_OR_LINK.sub(lambda m: m[0] if m["code"] else link(page, m["text"], m["target"]), text)
+    def replace(match):
+        if match["code"]:
+            return match[0]
+        return picture(match["text"], match["target"]) if match["picture"] else link(page, match["text"], match["target"])
+    return CODE_OR_LINK.sub(replace, text)
 
 
 def is_long(text):
@@ -141,7 +153,7 @@ def parts_of(text):
 def plain_text(text):
     """The words of Markdown."""
     text = re.sub(r"^\s*```.*$", " ", text, flags=re.M)
-    text = re.sub(r"\[([^\]]*)\]\([^)\s]*\)", r"\1", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)\s]*\)", r"\1", text)
     return " ".join(re.sub(r"\|[ \-|]*\n|[`|*]", " ", text).split())
 
 

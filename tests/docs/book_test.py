@@ -50,7 +50,7 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         values = dict(attrs)
         self.anchors |= {values[name] for name in ("id", "name") if values.get(name)}
-        self.links += [values[name] for name in ("href", "src") if values.get(name)]
+        self.links += [values[name] for name in ("href", "src", "data") if values.get(name)]
 
 
 @functools.cache

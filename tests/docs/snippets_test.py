@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles and runs every piece of code in README.md and docs/*.md: snippets_test.py [--copy-programs] [PAGE...]
+"""Compiles and runs every piece of code in README.md, docs/*.md and docs/tutorials/*.md: snippets_test.py [--copy-programs] [PAGE...]
 
 PAGES has a check for each block of a page, in the order of the page. A block without a check fails.
 With --copy-programs, docs/first-program.md gets the programs of the READMEs of bindings/ first.
@@ -25,6 +25,7 @@ from languages import BUILD, SOURCE_ROOT, linked, program_in
 from scripts import Skipped, need, run
 
 INCLUDE = SOURCE_ROOT / "include"
+TUTORIALS = SOURCE_ROOT / "docs" / "tutorials"
 # Languages of blocks that are code. Other blocks show output, files or drawings.
 LANGUAGES = ("c", "cpp", "python", "sh", "cmake", "meson", "ini", "json", "rust", "go", "csharp")
 HOST = "#include <troika/troika.h>\nint main(void) { return troika_version() < 10000; }\n"
@@ -271,6 +272,8 @@ def known(*texts):
             elif name == "./tests/run":
                 unknown = [word for word in rest if word not in suites()]
                 assert not unknown, f"there is no suite {unknown}"
+            elif (TUTORIALS / f"{name.removeprefix('./')}.c").exists():
+                pass  # tutorials_test.py compiles and runs it
             elif name.startswith(("./", "tests/", "bindings/")):
                 script = (SOURCE_ROOT / name).read_text(encoding="utf-8")
                 missing = [option for option in options if option not in script]
@@ -513,6 +516,38 @@ PAGES = {
         # Other CPUs round in another way.
         c_program(r"step 0: loss 0\.8\d+\n(step \d+: loss 0\.[01]\d+\n){3}step 1000: loss 0\.0[56]\d*\n"),
     ],
+    "docs/tutorials/data-parallel.md": [
+        shell(("--model d2l_resnet18", SMALL)),
+        *[excerpt("docs/tutorials/data_parallel.c")] * 4,
+        known(),
+        known(),
+    ],
+    "docs/tutorials/devices-and-lenet.md": [
+        excerpt("docs/tutorials/devices.c"),
+        known(),
+        *[excerpt("docs/tutorials/devices.c")] * 2,
+        excerpt("docs/tutorials/lenet_from_scratch.c"),
+        *[excerpt("docs/tutorials/devices.c")] * 2,
+        *[excerpt("docs/tutorials/lenet_in_pieces.c")] * 2,
+        known(),
+        known(),
+        excerpt("docs/tutorials/data_parallel.c"),
+        known(),
+    ],
+    "docs/tutorials/from-scratch.md": [*[excerpt("docs/tutorials/lenet_from_scratch.c")] * 4, known(), known()],
+    "docs/tutorials/gluon.md": [*[excerpt("docs/tutorials/gluon.c")] * 7, known()],
+    "docs/tutorials/parallel-training.md": [
+        excerpt("docs/tutorials/parallel_training.c"),
+        shell(),
+        shell(),
+        excerpt("docs/tutorials/parallel_training.c"),
+        excerpt("docs/tutorials/fine_tune_resnet50.c"),
+        known(),
+        known(),
+        known(),
+        excerpt("docs/tutorials/parallel_training.c"),
+        shell(),
+    ],
     "docs/watching-a-run.md": [
         shell(("--data DIR", "--data images --model mlp --epochs 1 --batch 32 --progress off"),
               ("tensorboard --logdir board", "ls board/first/*")),
@@ -562,7 +597,7 @@ def main():
         chosen.remove("--copy-programs")
         copy_programs()
     failed = False
-    pages = sorted(path.relative_to(SOURCE_ROOT).as_posix() for path in (SOURCE_ROOT / "docs").glob("*.md"))
+    pages = sorted(path.relative_to(SOURCE_ROOT).as_posix() for path in [*TUTORIALS.parent.glob("*.md"), *TUTORIALS.glob("*.md")])
     for page in ["README.md", *pages]:
         name = re.sub(r"\W", "_", page.removesuffix(".md"))
         if chosen and page not in chosen and name not in chosen:

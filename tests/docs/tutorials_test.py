@@ -166,5 +166,85 @@ def test_a_resnet50_of_1000_classes_learns_10(folder):
     assert len(after["fc.weight"]) == 4 * 10 * 2048
 
 
+def numbers(pattern, text):
+    """All numbers that a pattern's first group has found."""
+    return [float(found) for found in re.findall(pattern, text, flags=re.M)]
+
+
+def near(several, one, tolerance):
+    return len(several) == len(one) and all(abs(a - b) < tolerance for a, b in zip(several, one))
+
+
+def test_devices_hold_tensors(folder):
+    text = run(program("devices", folder), env=linked())
+    cpus = re.match(r"(\d+) CPU devices, \d+ GPUs\ntry_gpu\(0\): c\w+:0\ntry_gpu\(10\): c\w+:\d+\ntry_all_gpus\(\): [1-9]", text)
+    assert cpus and int(cpus[1]) >= 8, text
+    assert "f32[2, 3] on cpu:0\n[[1., 1., 1.],\n [1., 1., 1.]]\n" in text, text
+    assert "refused: troika_tensor_add: tensors are on cpu:0 and cpu:1, need one device;" in text, text
+    assert all(1 <= number < 2 for number in numbers(r"(1\.\d{3,4})\b", text)), text
+    assert text.endswith("f32[1, 2] on cpu:0\n[[3., 3.]]\nf32[1, 2] on cpu:1\n[[3., 3.]]\n"
+                         "i32[2, 5] on cpu:0\n[[0, 1, 2, 3, 4],\n [5, 6, 7, 8, 9]]\n"
+                         "i32[2, 5] on cpu:1\n[[10, 11, 12, 13, 14],\n [15, 16, 17, 18, 19]]\n"), text
+
+
+def test_pieces_with_an_own_loss_are_whole_steps(folder):
+    lenet = program("lenet_in_pieces", folder)
+    for devices, batch in (("cpu:0", "100"), ("cpu:0,cpu:1", "100"), ("cpu:0,cpu:1,cpu:2", "97")):
+        text = run(lenet, devices, batch, "0.05", "12", FASHION_MNIST, env=linked())
+        pieces, whole = (numbers(rf"^step \d+: .*{word} (\d\.\d+)", text) for word in ("pieces", "whole step"))
+        assert len(pieces) == 12 and near(pieces, whole, 1e-3), text
+        assert whole[-1] < whole[0] - 0.02, text
+        assert numbers(r"differs by at most (\S+)$", text)[0] < 1e-3, text
+
+
+# Tests of ResNets take one batch per epoch, so the first loss is that of the initial values. One
+# rounding may put an output on the other side of a ReLU, so later losses are only near.
+def test_data_parallel_devices_compute_what_one_computes(folder):
+    parallel, outputs = program("data_parallel", folder), []
+    for devices in ("cpu:0", "cpu:0,cpu:1"):
+        outputs.append(run(parallel, "d2l_resnet18", "28", devices, "32", "0.02", "2", FASHION_MNIST, "32", env=linked()))
+        assert re.search(rf"^test acc: 0\.\d\d, \d+\.\d sec/epoch on {devices}$", outputs[-1], flags=re.M), outputs
+    one, two = (numbers(r"^epoch \d: loss (\d\.\d+)", text) for text in outputs)
+    assert near(two[:1], one[:1], 2e-4) and near(two, one, 1e-2) and one[1] < one[0] - 0.05, outputs
+    assert near(*[numbers(r"test loss (\d\.\d+)", text) for text in outputs], 1e-2), outputs
+
+
+def test_data_parallel_takes_the_stem_of_large_images(folder):
+    text = run(program("data_parallel", folder), "d2l_resnet18_stem7", "96", "cpu:0,cpu:1", "16", "0.02", "2", FASHION_MNIST,
+               "16", env=linked())
+    losses = numbers(r"^epoch \d: loss (\d\.\d+)", text)
+    assert len(losses) == 2 and losses[1] < losses[0] - 0.02, text
+
+
+def test_one_program_is_one_process_and_several(folder):
+    train, images = program("parallel_training", folder), "1024"
+
+    def train_in(state, segments, *launcher):
+        text = run(*launcher, train, FASHION_MNIST, "3", folder / state, segments, images, env=linked())
+        assert f"{2 if launcher else 1} processes\n" in text and text.count("test acc") == 1, text
+        return numbers(r"loss (\d\.\d+)", text), text.rsplit("test loss", 1)[1]
+
+    one, tested = train_in("one.safetensors", "0")
+    assert len(one) == 4 and one[2] < one[0] - 0.02, one
+    assert train_in("again.safetensors", "3") == (one, tested)  # recompute changes no bit
+    two, tested = train_in("two.safetensors", "0", BUILD / "troika", "run", "--processes", "2", "--")
+    assert near(two, one, 1e-3), (two, one)
+    text = run(train, FASHION_MNIST, "0", folder / "two.safetensors", "0", images, env=linked())
+    assert text == f"1 processes\ntest loss{tested}", (text, tested)
+
+
+def test_gluon_has_the_values_on_each_device(folder):
+    text = run(program("gluon", folder), "cpu:0,cpu:1", "32", "0.02", "2", FASHION_MNIST, "32", env=linked())
+    assert text.startswith("11175818 parameters\nrefused: parameter 'stem.conv.weight' has no value yet"), text
+    assert "predicted f32[2, 10] on cpu:0\npredicted f32[2, 10] on cpu:1\n" in text, text
+    values = re.findall(r"^stem\.conv\.weight begins with (\S+ \S+)$", text, flags=re.M)
+    assert len(values) == 2 and values[0] == values[1] and all(0 < abs(float(v)) < 0.06 for v in values[0].split()), text
+    assert re.search(r"^refused: parameter 'stem\.conv\.weight' is not on cpu:7;", text, flags=re.M), text
+    losses = numbers(r"^epoch \d, .* loss (\d\.\d+)", text)
+    assert len(losses) == 2 and losses[1] < losses[0] - 0.05, text
+    listed = run(BUILD / "troika", "model", "d2l_resnet18", env=linked())
+    assert re.search(r"^total +11,175,818 ", listed, flags=re.M), listed
+
+
 if __name__ == "__main__":
     main(globals())
