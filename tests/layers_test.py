@@ -322,7 +322,7 @@ def check_judgements(rooms):
     for judges, refused, accepted in JUDGED:
         yield from (f"{judges.__name__} accepts: {text}" for text in refused if not judges(text))
         yield from (f"{judges.__name__} refuses: {text}" for text in accepted if judges(text))
-    if calculates_with_ranks("sample * channels_ + c", "data/idx_dataset.cpp"):
+    if calculates_with_ranks("sample * channels_ + c", "data/image_dataset.cpp"):
         yield "calculates_with_ranks refuses the channels of images"
 
 

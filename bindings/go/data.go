@@ -46,9 +46,9 @@ func OpenIDX(context *Context, images, labels string, options *DatasetOptions) (
 	}, context)
 }
 
-// OpenDirectory reads the files of a split, "train" or "test", from a directory with the four IDX
-// files of MNIST and its relatives. nil options are the defaults. Errors: those of OpenIDX. Any
-// goroutine.
+// OpenDirectory reads the files of a split, "train" or "test", from a directory. The directory has
+// the IDX files of MNIST or one of its relatives, or the binary files of CIFAR. nil options are the
+// defaults. Errors: those of OpenIDX. Any goroutine.
 func OpenDirectory(context *Context, directory, split string, options *DatasetOptions) (*Dataset, error) {
 	return createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_dataset_open_directory(context.handle, c.text(directory), c.text(split), options.toC(c), out, &c.error)

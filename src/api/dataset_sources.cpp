@@ -5,6 +5,7 @@
 #include "api/structs.h"
 #include "data/array_dataset.h"
 #include "data/idx_dataset.h"
+#include "data/image_directory.h"
 #include "data/synthetic_dataset.h"
 #include "data/token_dataset.h"
 
@@ -81,7 +82,7 @@ troika_status troika_dataset_open_directory(troika_context context, const char* 
     const std::string_view wanted = required(split, kFunction, "split");
     if (wanted != "train" && wanted != "test") refuse(kFunction, "split is '", wanted, "', need 'train' or 'test'");
     const ImageTransform transform = read_transform(options, kFunction);
-    *out_dataset = make_handle(context, open_idx_directory(directory, split, transform), kFunction);
+    *out_dataset = make_handle(context, open_image_directory(directory, split, transform), kFunction);
   });
 }
 

@@ -249,7 +249,7 @@ void add_bench_command(CommandLine& line) {
   command.option("--windows", options->windows, "Windows; the median is reported, and the range");
   command.option("--epochs", options->epochs, "Then so many epochs of --data, shuffled, compared with the bare steps",
                  "N");
-  command.option("--data", options->data.directory, "Folder with the four IDX files of MNIST's format", "DIR");
+  command.option("--data", options->data.directory, "Folder with the files of MNIST or CIFAR", "DIR");
   command.need("--data", "--epochs");
   command.option("--size", options->size, "Image size; 0: the model's default", "SIZE");
   add_mesh_options(command, options->mesh);

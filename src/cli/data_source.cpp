@@ -110,7 +110,7 @@ std::string DataOptions::resolved_directory() const {
   if (!directory.empty()) return directory;
   if (std::filesystem::is_directory(kFashionMnistDirectory)) return kFashionMnistDirectory;
   throw Failure(
-      "no data: give --data DIR (a folder with the four IDX files of MNIST or Fashion-MNIST), install the "
+      "no data: give --data DIR (a folder with the files of MNIST, Fashion-MNIST or CIFAR), install the "
       "package dataset-fashion-mnist, or try --synthetic 1000");
 }
 
@@ -124,8 +124,8 @@ int64_t DataOptions::resolved_classes(int64_t labels) const {
 
 void add_data_options(const Command& command, DataOptions& options, bool with_training) {
   command.option("--data", options.directory,
-                 std::string("Folder with the four IDX files of MNIST's format, plain or .gz; or a text file, whose "
-                             "bytes are the tokens of char_lstm; without it: ") +
+                 std::string("Folder with the IDX files of MNIST's format or CIFAR's binary files, plain or .gz; or "
+                             "a text file, whose bytes are the tokens of char_lstm; without it: ") +
                      kFashionMnistDirectory,
                  "PATH");
   command.option("--steps", options.steps, "Bytes of a sample of a text", "N");

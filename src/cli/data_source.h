@@ -1,5 +1,5 @@
-// The source of samples: a directory of IDX files, a text or a synthetic set, whole or only its
-// first samples.
+// The source of samples: a directory of MNIST or CIFAR, a text or a synthetic set, whole or only
+// its first samples.
 #pragma once
 
 #include <cstdint>

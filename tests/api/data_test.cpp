@@ -260,10 +260,36 @@ TEST_F(DataApi, opens_a_directory_and_says_where_it_looked) {
   const std::string path = directory.path().string();
   EXPECT_EQ(troika_dataset_open_directory(context_, path.c_str(), "train", nullptr, &dataset_, &error_),
             TROIKA_ERROR_NOT_FOUND);
-  EXPECT_NE(std::string(error_.message).find((directory.path() / "train-images-idx3-ubyte.gz").string()), std::string::npos);
+  const std::string kinds =
+      "IDX files ('train-images-idx3-ubyte') nor files of CIFAR ('data_batch_1.bin' or 'train.bin')";
+  EXPECT_EQ(std::string(error_.message), "split 'train': '" + path + "' has neither " + kinds + ", plain or with .gz");
   test::write_gzipped(directory.path() / "train-images-idx3-ubyte.gz", test::idx_bytes({3, 4, 4}));
   test::write_plain(directory.path() / "train-labels-idx1-ubyte", test::idx_bytes({3}));
   EXPECT_EQ(troika_dataset_open_directory(context_, path.c_str(), "train", nullptr, &dataset_, &error_), TROIKA_OK);
+}
+
+TEST_F(DataApi, opens_a_directory_of_cifar) {
+  TempDirectory directory;
+  std::string records;
+  for (const char label : {'\3', '\5'}) records += label + std::string(3 * 32 * 32, '\xFF');
+  test::write_gzipped(directory.path() / "test_batch.bin.gz", records);
+  const std::string path = directory.path().string();
+  troika_dataset_options options = TROIKA_DATASET_OPTIONS_INIT;
+  options.mean = 0.5;
+  options.std = 0.25;
+  ASSERT_EQ(troika_dataset_open_directory(context_, path.c_str(), "test", &options, &dataset_, &error_), TROIKA_OK)
+      << error_.message;
+  troika_dataset_info info = TROIKA_DATASET_INFO_INIT;
+  ASSERT_EQ(troika_dataset_describe(dataset_, &info, &error_), TROIKA_OK);
+  EXPECT_EQ(info.n, 2);
+  EXPECT_EQ(std::vector<int64_t>(info.dims, info.dims + info.rank), (std::vector<int64_t>{3, 32, 32}));
+  create_loader(2);
+  troika_batch batch = nullptr;
+  ASSERT_EQ(troika_loader_next(loader_, &batch, &error_), TROIKA_OK);
+  troika_batch_info read = TROIKA_BATCH_INFO_INIT;
+  ASSERT_EQ(troika_batch_describe(batch, &read, &error_), TROIKA_OK);
+  EXPECT_EQ(std::vector<int32_t>(read.labels, read.labels + 2), (std::vector<int32_t>{3, 5}));
+  EXPECT_EQ(std::vector<float>(read.inputs, read.inputs + 6144), std::vector<float>(6144, 2.0f));
 }
 
 // Several threads use one loader: each call either runs alone or returns BUSY.

@@ -16,7 +16,7 @@ import subprocess
 import xml.etree.ElementTree
 
 from tool import (COLUMNS, LONG, RUN_FILES, SMALL, TIME_LIMIT_S, TOOL, Skip, contents_of, figures_of, need_processes, refuse, rows_of,
-                  run, run_tests, same_files, start_long_run, write_idx)
+                  run, run_tests, same_files, start_long_run, write_cifar, write_idx)
 
 
 def a_run_leaves_every_file(folder):
@@ -549,6 +549,26 @@ def an_empty_data_set_is_named(folder):
         data = write_idx(folder / name, train, test)
         line = refuse("train", "--model", "mlp", "--data", data, "--out", folder / "run")
         assert line == f"troika: '{data}/{name}-idx3-ubyte' is empty; need at least 1 image", line
+
+
+def cifar_trains_models_of_the_zoo(folder):
+    labels = [0, 3, 9] * 10
+    write_cifar(folder / "data" / "cifar-10-batches-bin", labels, [9, 0, 3])
+    data, runs = ("--data", folder / "data"), {"d2l_lenet": (), "d2l_resnet18": ("--resize", 40, "--mean", 0.4, "--std", 0.3), "mlp": ()}
+    for model, given in runs.items():
+        out = folder / model
+        run("train", "--model", model, *data, *given, "--batch", 6, "--epochs", 1, "--out", out, "--progress", "off")
+        size = "3x40x40" if given else "3x32x32"
+        assert json.loads((out / "run.json").read_text())["dataset"] == f"30 training samples of {size} in 10 classes"
+        assert re.search(r"\b3 samples\b", run("evaluate", out))
+        rows = list(csv.DictReader(run("predict", out).splitlines()))
+        assert [row["label"] for row in rows] == ["9", "0", "3"], rows
+    (folder / "data" / "cifar-10-batches-bin" / "data_batch_4.bin").unlink()
+    assert "data_batch_4.bin'" in refuse("train", "--model", "mlp", *data, "--out", folder / "none")
+    empty = folder / "empty"
+    empty.mkdir()
+    line = refuse("train", "--model", "mlp", "--data", empty, "--out", folder / "none")
+    assert "neither IDX files ('train-images-idx3-ubyte') nor files of CIFAR ('data_batch_1.bin' or 'train.bin')" in line, line
 
 
 if __name__ == "__main__":

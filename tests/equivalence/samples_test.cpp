@@ -21,7 +21,7 @@ std::shared_ptr<const Dataset> bytes_dataset() {
   IdxArray images{{kSamples, 8, 7}, {}}, labels{{kSamples}, {}};
   for (int64_t i = 0; i < kSamples * 56; ++i) images.elements.push_back(static_cast<uint8_t>(i * 37 % 251));
   for (int64_t i = 0; i < kSamples; ++i) labels.elements.push_back(static_cast<uint8_t>(i * 3 % kClasses));
-  return std::make_shared<const IdxDataset>(std::move(images), std::move(labels), ImageTransform{0.3, 0.4});
+  return create_idx(std::move(images), std::move(labels), ImageTransform{0.3, 0.4});
 }
 
 std::shared_ptr<const Dataset> array_dataset(bool has_labels) {

@@ -51,8 +51,8 @@ namespace Troika
             }
         }
 
-        /// <summary>Reads a folder with the four IDX files of MNIST and its relatives.
-        /// <paramref name="split"/> is "train" or "test".</summary>
+        /// <summary>Reads a folder with the IDX files of MNIST or one of its relatives, or with the
+        /// binary files of CIFAR. <paramref name="split"/> is "train" or "test".</summary>
         /// <exception cref="TroikaException">As <see cref="OpenIdx"/>; InvalidArgument for another
         /// split.</exception>
         public static unsafe Dataset OpenDirectory(

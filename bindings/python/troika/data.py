@@ -100,7 +100,7 @@ class Dataset(Handle):
 
     @classmethod
     def open_directory(cls, context, directory, split, **options):
-        """The four IDX files of MNIST and its relatives. `split` is "train" or "test"; options: DatasetOptions.
+        """The IDX files of MNIST and its relatives, or the binary files of CIFAR. `split` is "train" or "test"; options: DatasetOptions.
 
         Raises Corrupt, InvalidArgument, IoError, NotFound or OutOfMemory. In C:
         troika_dataset_open_directory.

@@ -111,7 +111,7 @@ class Dataset : public Object<troika_dataset> {
                 detail::c_text(labels_path, "labels_path"), detail::Raw<DatasetOptions>(options).get());
   }
 
-  /** Reads the "train" or "test" files of a folder with the four files of MNIST. */
+  /** Reads the "train" or "test" files of a folder with the files of MNIST or CIFAR. */
   static Dataset open_directory(const Context& context, const std::string& directory, const std::string& split,
                                 const DatasetOptions& options = {}) {
     return make(troika_dataset_open_directory, detail::handle_of(context), detail::c_text(directory, "directory"),

@@ -310,14 +310,22 @@ extern "C" {
         error: *mut troika_error,
     ) -> troika_status;
 
-    /// Reads a dataset from a directory with the four IDX files of MNIST and its relatives. split
-    /// is "train" (the train files) or "test" (the t10k files). The files are
-    /// train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
-    /// t10k-labels-idx1-ubyte, each plain or with .gz.
+    /// Reads a dataset from a directory with files of a known set. split is "train" or "test".
+    /// Files are plain or have .gz at the end of their names.
+    ///
+    /// - MNIST and its relatives: train-images-idx3-ubyte, train-labels-idx1-ubyte,
+    ///   t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte.
+    /// - CIFAR-10: `data_batch_1`.bin to `data_batch_5`.bin and `test_batch`.bin, in the directory
+    ///   or in its folder cifar-10-batches-bin. Samples are f32 \[3, 32, 32\].
+    /// - CIFAR-100: train.bin and test.bin, in the directory or in its folder cifar-100-binary.
+    ///   Samples are f32 \[3, 32, 32\]; labels are the fine ones.
+    ///
+    /// A directory with IDX files is read as such, whatever else it has.
     ///
     /// Owned: destroy \*`out_dataset`. Errors: those of
-    /// [`troika_dataset_open_idx`](crate::troika_dataset_open_idx); INVALID_ARGUMENT for another
-    /// split. Any thread.
+    /// [`troika_dataset_open_idx`](crate::troika_dataset_open_idx); CORRUPT also for files of CIFAR
+    /// with a part of a record or a label of no class; INVALID_ARGUMENT for another split, or files
+    /// of both CIFAR-10 and CIFAR-100. Any thread.
     pub fn troika_dataset_open_directory(
         context: troika_context,
         directory: *const c_char,

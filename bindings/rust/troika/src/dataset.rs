@@ -60,8 +60,8 @@ impl Dataset {
         Ok(Self::of_library(handle))
     }
 
-    /// Reads the split "train" or "test" from a folder with the four IDX files of MNIST or one of
-    /// its relatives, plain or gzipped.
+    /// Reads the split "train" or "test" from a folder of a known set: the IDX files of MNIST or
+    /// one of its relatives, or the binary files of CIFAR. Files are plain or gzipped.
     ///
     /// # Errors
     /// Those of [`Dataset::open_idx`].
