@@ -47,7 +47,7 @@ ENUM_FIELDS = {
 
 # Fields that are 1 or 0.
 FLAGS = {
-    "borrow", "tokens", "use_environment", "no_bias", "input_gradient", "own_loss", "allow_partial", "shuffle", "drop_last",
+    "borrow", "tokens", "use_environment", "no_bias", "input_gradient", "own_loss", "allow_partial", "shuffle", "drop_last", "flip",
     "is_complete", "frozen", "is_buffer", "is_initialized", "shard_optimizer", "fits", "exclude_padding", "training",
     "skipped", "in_background", "is_usable", "nesterov", "collect_trace", "no_fusion", "sync_batch_norm", "samples_on_host",
     "launches_in_turn", "late_updates", "skip_mismatching", "skip_decay_one_axis", "evaluate_parameters", "schedule_maximize", "skip_not_finite",

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"reflect"
 	"sync"
 	"syscall"
 	"testing"
@@ -232,6 +233,21 @@ func TestLoaders(t *testing.T) {
 	options.Weights = []float64{1}
 	_, err = troika.NewLoader(dataset, 2, options)
 	fails(t, err, troika.ErrInvalidArgument, "Weights has 1 elements, need one for each of 5 samples")
+}
+
+func TestAugmentedImages(t *testing.T) {
+	c := newContext(t)
+	options := troika.NewLoaderOptions()
+	options.Flip, options.Crop, options.Seed = true, 2, 9
+	images := newImages(c, 20)
+	first := read(troika.Must(troika.NewLoader(images, 8, options)))
+	equal(t, "the images of a seed", read(troika.Must(troika.NewLoader(images, 8, options))), first)
+	if reflect.DeepEqual(first, read(troika.Must(troika.NewLoader(images, 8, nil)))) {
+		t.Error("no image has changed")
+	}
+	options.Crop = 4
+	_, err := troika.NewLoader(images, 8, options)
+	fails(t, err, troika.ErrInvalidArgument, "crop is 4, need 0 to 3")
 }
 
 func TestBatchesOfALoader(t *testing.T) {

@@ -184,7 +184,7 @@ type LoaderOptions struct {
 	DropLast bool
 	// Batches that the loader's own thread prepares ahead, 0 to 1024; default 2; 0: no thread.
 	Prefetch int32
-	// Seed of the shuffle and of weighted sampling; default 0.
+	// Seed of the shuffle, of weighted sampling, and of flip and crop; default 0.
 	Seed uint64
 	// Weighted sampling: n weights, one per sample of the dataset, at least 0 and not all 0. Each
 	// place of an epoch draws a sample with a probability in proportion to its weight, with
@@ -198,6 +198,15 @@ type LoaderOptions struct {
 	// number of batches. A trainer that has the group divides any loader by its own devices. nil
 	// (default): whole batches.
 	Group *Group
+	// true: each sample is mirrored left to right with probability 1/2. Only for samples f32 [c,
+	// h, w]. Random numbers are a function of (seed, epoch, place in the epoch), so each epoch has
+	// other samples, and a resumed epoch the same. GPUs do not keep the samples. false (default):
+	// none.
+	Flip bool
+	// N: each sample is shifted by -N to N pixels along its height, and along its width. Pixels
+	// beyond an edge are those before the edge, mirrored (as numpy.pad does in its mode
+	// "reflect"). N is below the height and the width. Otherwise as flip; 0 (default): none.
+	Crop int32
 }
 
 var defaultLoaderOptions = initialized(func(p *C.troika_loader_options) {
@@ -210,6 +219,8 @@ func loaderOptionsOf(c *C.troika_loader_options) (o LoaderOptions) {
 	o.Prefetch = int32(c.prefetch)
 	o.Seed = uint64(c.seed)
 	o.EpochSamples = int64(c.epoch_samples)
+	o.Flip = c.flip != 0
+	o.Crop = int32(c.crop)
 	return o
 }
 
@@ -224,6 +235,8 @@ func (o LoaderOptions) fill(c *call, p *C.troika_loader_options) {
 		c.use(o.Group)
 		p.group = o.Group.handle
 	}
+	p.flip = flag(o.Flip)
+	p.crop = C.int32_t(o.Crop)
 }
 
 // NewLoaderOptions returns the library's defaults.

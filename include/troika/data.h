@@ -392,7 +392,8 @@ typedef struct troika_loader_options {
   int32_t drop_last;
   /** Batches that the loader's own thread prepares ahead, 0 to 1024; default 2; 0: no thread. */
   int32_t prefetch;
-  uint64_t seed;         /**< Seed of the shuffle and of weighted sampling; default 0. */
+  /** Seed of the shuffle, of weighted sampling, and of `flip` and `crop`; default 0. */
+  uint64_t seed;
   /** Weighted sampling: `n` weights, one per sample of the dataset, at least 0 and not all 0. Each
    *  place of an epoch draws a sample with a probability in proportion to its weight, with
    *  replacement, as a function of (seed, epoch). Excludes `shuffle`. NULL (default): none.
@@ -406,11 +407,19 @@ typedef struct troika_loader_options {
    *  batches. A trainer that has the group divides any loader by its own devices. NULL (default):
    *  whole batches. */
   troika_group group;
+  /** 1: each sample is mirrored left to right with probability 1/2. Only for samples f32 [c, h, w].
+   *  Random numbers are a function of (seed, epoch, place in the epoch), so each epoch has other
+   *  samples, and a resumed epoch the same. GPUs do not keep the samples. 0 (default): none. */
+  int32_t flip;
+  /** N: each sample is shifted by -N to N pixels along its height, and along its width. Pixels
+   *  beyond an edge are those before the edge, mirrored (as numpy.pad does in its mode "reflect").
+   *  N is below the height and the width. Otherwise as `flip`; 0 (default): none. */
+  int32_t crop;
 } troika_loader_options;
 
 /** Batch size unset, the dataset's order, a smaller last batch, 2 batches prefetched, seed 0. */
 #define TROIKA_LOADER_OPTIONS_INIT \
-  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0, NULL, 0, NULL }
+  { sizeof(troika_loader_options), 0, TROIKA_UNSET, 0, 2, 0, NULL, 0, NULL, 0, 0 }
 
 /** Fills `options` as TROIKA_LOADER_OPTIONS_INIT does. Any thread. */
 TROIKA_API(void) troika_loader_options_init(troika_loader_options *options, uint32_t struct_size);

@@ -1,4 +1,6 @@
 // Loaders.
+#include <algorithm>
+
 #include "api/dataset_checks.h"
 #include "api/group_handle.h"
 #include "api/structs.h"
@@ -31,6 +33,21 @@ void read_order(const troika_loader_options& options, const Dataset& dataset, co
   read.epoch_samples = options.epoch_samples;
 }
 
+// Checks what is done to samples at random.
+void read_augmentation(const troika_loader_options& options, const SampleForm& form, const char* function,
+                       LoaderOptions& read) {
+  read.flip = read_flag(options.flip, 0, function, "flip");
+  read.crop = options.crop == TROIKA_UNSET ? 0 : options.crop;
+  if (!read.flip && read.crop == 0) return;
+  const Shape& shape = form.shape;
+  if (form.dtype != DType::f32 || shape.rank() != 3)
+    refuse(function, "options.", read.flip ? "flip" : "crop", " is set, the samples are ", name_of(form.dtype), " ",
+           shape, ", need f32 [c, h, w]");
+  const int64_t most = std::min(shape[1], shape[2]) - 1;
+  if (read.crop < 0 || read.crop > most)
+    refuse(function, "options.crop is ", read.crop, ", need 0 to ", most, ", below the sides of samples ", shape);
+}
+
 LoaderOptions read_loader_options(const troika_loader_options* given, const Dataset& dataset, const char* function) {
   const auto options = read_options(given);
   if (options.batch == TROIKA_UNSET) refuse(function, "options.batch is not set, need at least 1");
@@ -45,6 +62,7 @@ LoaderOptions read_loader_options(const troika_loader_options* given, const Data
     refuse(function, "options.prefetch is ", read.prefetch, ", need 0 to ", kMaxPrefetch);
   read.seed = options.seed;
   read_order(options, dataset, function, read);
+  read_augmentation(options, dataset.form(), function, read);
   if (options.group) {
     const auto group = object_of(options.group, function, "options.group");
     read.is_of_group = true;

@@ -7,10 +7,12 @@
 
 namespace troika {
 
-// All that an order of samples depends on, apart from the number of samples and the epoch.
+// All that an order of samples, and their augmentation, depend on, apart from the number of samples
+// and the epoch.
 struct SampleOrder {
-  std::optional<uint64_t> seed;     // none: the dataset's order
-  std::optional<uint64_t> weights;  // a digest of the weights, if samples are drawn by weights
+  std::optional<uint64_t> seed;          // none: the dataset's order
+  std::optional<uint64_t> weights;       // a digest of the weights, if samples are drawn by weights
+  std::optional<uint64_t> augmentation;  // a digest of what the loader does with samples at random, if anything
   bool operator==(const SampleOrder&) const = default;
 };
 

@@ -13,6 +13,8 @@ int64_t count_batches(int64_t n, const LoaderOptions& options) {
   return n / options.batch + (!options.drop_last && n % options.batch != 0 ? 1 : 0);
 }
 
+bool augments(const LoaderOptions& options) { return options.flip || options.crop != 0; }
+
 bool has_tokens(const Batch& batch) { return batch.dtype == DType::i32; }
 
 void* inputs_of(Batch& batch) {
@@ -54,6 +56,7 @@ BatchReader::BatchReader(std::shared_ptr<const Dataset> dataset, const LoaderOpt
   check(options_, *dataset_);
   if (!options_.weights.empty()) weighted_.emplace(options_.weights);
   options_.weights = {};  // the sampler has all that is needed of them
+  if (augments(options_)) augmentation_.emplace(dataset_->form(), options_);
   if (!dataset_->is_stream()) {
     epoch_samples_ = options_.epoch_samples > 0 ? options_.epoch_samples : dataset_->size();
     batches_ = count_batches(epoch_samples_, options_);
@@ -61,7 +64,7 @@ BatchReader::BatchReader(std::shared_ptr<const Dataset> dataset, const LoaderOpt
   measure();
 }
 
-// The other one may be reading: its indices are not copied.
+// The other one may be reading: the memory that it reads with is not copied.
 BatchReader::BatchReader(const BatchReader& other, const Division& division)
     : dataset_(other.dataset_),
       options_(other.options_),
@@ -69,6 +72,7 @@ BatchReader::BatchReader(const BatchReader& other, const Division& division)
       epoch_samples_(other.epoch_samples_),
       batches_(other.batches_) {
   options_.division = division;
+  if (augments(options_)) augmentation_.emplace(dataset_->form(), options_);
   measure();
 }
 
@@ -102,6 +106,7 @@ BatchOrigin BatchReader::origin_of(const BatchPosition& at) const {
   BatchOrigin origin{at, following(at), {}, at.batch * options_.batch, 0};
   if (options_.shuffle || weighted_) origin.order.seed = options_.seed;
   if (weighted_) origin.order.weights = weighted_->digest();
+  if (augmentation_) origin.order.augmentation = augmentation_->digest();
   origin.size = std::min(options_.batch, epoch_samples_ - origin.first);
   return origin;
 }
@@ -132,6 +137,7 @@ void BatchReader::read(Batch& batch, const BatchPosition& at) {
   if (rows.size() > 0)
     dataset_->read(indices_.data(), rows.size(), inputs_of(batch), batch.labels.data(), batch.values.data());
   for (size_t i = 0; i < batch.weights.size(); ++i) batch.weights[i] = dataset_->weight_of(indices_[i]);
+  augment(batch);
 }
 
 void BatchReader::read_stream(Batch& batch, const BatchPosition& at) {
@@ -147,8 +153,17 @@ void BatchReader::read_stream(Batch& batch, const BatchPosition& at) {
     origin.at.batches = at.batch + (n > 0 ? 1 : 0);
     origin.next = {at.epoch + 1, 0, origin.at.batches};
   }
+  if (augmentation_) origin.order.augmentation = augmentation_->digest();
   batch.origin = origin;
   keep_rows(batch, options_.division.rows(n));
+  augment(batch);
+}
+
+void BatchReader::augment(Batch& batch) {
+  if (!augmentation_) return;
+  const uint64_t key = Augmentation::key_of(options_.seed, batch.origin->at.epoch);
+  const int64_t first = batch.origin->first + batch.first_row, elements = dataset_->sample_elements();
+  for (int64_t i = 0; i < batch.size(); ++i) augmentation_->apply(key, first + i, batch.inputs.data() + i * elements);
 }
 
 // Drops the rows that other processes compute.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/weighted_sampler.h"
+#include "data/augmentation.h"
 #include "data/batch.h"
 #include "data/dataset.h"
 #include "data/loader_options.h"
@@ -37,11 +38,13 @@ class BatchReader {
   void choose(const BatchOrigin& origin, Range rows);
   void read_stream(Batch& batch, const BatchPosition& at);
   void keep_rows(Batch& batch, Range rows) const;
+  void augment(Batch& batch);
   void resize(Batch& batch, int64_t n) const;
 
   std::shared_ptr<const Dataset> dataset_;
   LoaderOptions options_;
   std::optional<WeightedSampler> weighted_;
+  std::optional<Augmentation> augmentation_;
   int64_t epoch_samples_ = 0;  // 0 of a stream
   int64_t batches_ = 0;
   int64_t largest_ = 0;           // rows of the largest batch

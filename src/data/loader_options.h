@@ -19,6 +19,8 @@ struct LoaderOptions {
   uint64_t seed = 0;
   std::vector<double> weights = {};  // of the samples, which are then drawn with replacement; empty: none
   int64_t epoch_samples = 0;         // with weights; 0: as many as the dataset has
+  bool flip = false;                 // samples are mirrored left to right at random
+  int32_t crop = 0;                  // samples are shifted at random by up to so many pixels
   Division division = {};            // the rows of each batch that are read
   bool is_of_group = false;          // each process has a share of every batch
 };

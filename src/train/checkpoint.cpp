@@ -278,6 +278,7 @@ class CheckpointReader {
       position.batch.batches = number<int64_t>("batches");
       if (find("loader_seed")) position.order.seed = number<uint64_t>("loader_seed");
       if (find("loader_weights")) position.order.weights = number<uint64_t>("loader_weights");
+      if (find("loader_augmentation")) position.order.augmentation = number<uint64_t>("loader_augmentation");
     }
     if (position.step < 0 || position.batch.epoch < 0 || position.batch.batch < 0)
       throw Error(Status::corrupt, text(label_, ": step, epoch or batch is below 0"));
@@ -390,6 +391,7 @@ void add_metadata(SafetensorsWriter& writer, const Trainer& trainer) {
     const SampleOrder& order = state.position.order;
     if (order.seed) writer.set_metadata("loader_seed", std::to_string(*order.seed));
     if (order.weights) writer.set_metadata("loader_weights", std::to_string(*order.weights));
+    if (order.augmentation) writer.set_metadata("loader_augmentation", std::to_string(*order.augmentation));
   }
   std::vector<double> rates;
   for (const SettingValues& row : state.settings)

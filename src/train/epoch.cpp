@@ -108,7 +108,7 @@ BatchView Epoch::read_batch(Mode mode, const BatchOrigin& coming, const ActiveRa
   if (mode == Mode::train) trainer_.stepper().check_order(coming);
   const bool reads_targets = mode != Mode::predict;
   const bool may_keep = trainer_.options().keeps_samples && dataset->is_fixed() && !coming.order.weights &&
-                        (reads_targets ? checks.fits(*dataset) : checks.fits_words(*dataset)) &&
+                        !coming.order.augmentation && (reads_targets ? checks.fits(*dataset) : checks.fits_words(*dataset)) &&
                         trainer_.keeper().may_keep(dataset);
   BatchView view;
   if (may_keep) {

@@ -120,12 +120,13 @@ void Stepper::check_unbroken() const {
 void Stepper::check_order(const BatchOrigin& origin) const {
   if (!expects_order_ || !is_same_place(origin.at, position_.batch) || origin.order == position_.order) return;
   auto name = [](const SampleOrder& order) {
-    if (order.weights) return text("drawn by weights ", *order.weights, " with seed ", order.seed.value_or(0));
-    return order.seed ? text("shuffled with seed ", *order.seed) : std::string("in the dataset's order");
+    std::string name = order.seed ? text("shuffled with seed ", *order.seed) : "in the dataset's order";
+    if (order.weights) name = text("drawn by weights ", *order.weights, " with seed ", order.seed.value_or(0));
+    return order.augmentation ? text(name, ", with augmentation ", *order.augmentation) : name;
   };
   throw Error(Status::invalid_argument,
               text("batch: its samples come ", name(origin.order), ", those of the training state ",
-                   name(position_.order), "; create the loader with the same shuffle, seed and weights"));
+                   name(position_.order), "; create the loader with the same shuffle, seed, weights, flip and crop"));
 }
 
 void Stepper::end_epoch(const BatchPosition& end, const BatchPosition& next) {

@@ -112,6 +112,19 @@ troika_dataset weigh(troika_dataset dataset, const float *weights_of_samples, in
   return weighted;
 }
 
+troika_loader augment(troika_dataset dataset) {
+  troika_loader loader = NULL;
+  troika_error error;
+  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+  options.batch = 128;
+  options.shuffle = 1;
+  options.seed = 7;
+  options.flip = 1;
+  options.crop = 4;                  /* as usual for CIFAR */
+  troika_loader_create(dataset, &options, &loader, &error);
+  return loader;
+}
+
 int64_t predict_all(troika_trainer trainer, troika_loader loader, float *outputs, int64_t n) {
   int64_t done = 0;
   troika_error error;
@@ -122,7 +135,7 @@ int64_t predict_all(troika_trainer trainer, troika_loader loader, float *outputs
 // clang-format on
 
 TEST(DataPageExamples, are_those_of_the_page) {
-  EXPECT_EQ(expect_examples("/docs/data.md", "/tests/api/data_page_test.cpp"), 8);
+  EXPECT_EQ(expect_examples("/docs/data.md", "/tests/api/data_page_test.cpp"), 9);
 }
 
 class DataPage : public ApiTest {
@@ -175,6 +188,21 @@ TEST_F(DataPage, feeds_arrays_parts_and_weights) {
   EXPECT_EQ(count(weighted), 20);
   troika_dataset_destroy(weighted);
   for (troika_dataset part : parts) troika_dataset_destroy(part);
+  drop();
+}
+
+TEST_F(DataPage, augments_images) {
+  std::vector<uint8_t> pixels(784 * 200);
+  for (size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<uint8_t>(i * 31 % 253);
+  const std::vector<int64_t> labels(200, 3);
+  dataset_ = from_arrays(context_, pixels.data(), labels.data(), dims_, 200);
+  loader_ = augment(dataset_);
+  troika_batch batch = nullptr;
+  expect_ok(troika_loader_next(loader_, &batch, &error_));
+  troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+  expect_ok(troika_batch_describe(batch, &info, &error_));
+  EXPECT_EQ(info.n, 128);
+  EXPECT_EQ(count(loader_), 72);
   drop();
 }
 

@@ -165,6 +165,11 @@ TEST_F(DataApi, refuses_options_and_names_the_field) {
                "troika_loader_create: options.drop_last is -1, need 0 or 1");
   expect_error(create([](auto& o) { o.prefetch = -1; }), kInvalid,
                "troika_loader_create: options.prefetch is -1, need 0 to 1024");
+  expect_error(create([](auto& o) { o.flip = 2; }), kInvalid, "troika_loader_create: options.flip is 2, need 0 or 1");
+  expect_error(create([](auto& o) { o.flip = 1; }), kInvalid,
+               "troika_loader_create: options.flip is set, the samples are f32 [2], need f32 [c, h, w]");
+  expect_error(create([](auto& o) { o.crop = 3; }), kInvalid,
+               "troika_loader_create: options.crop is set, the samples are f32 [2], need f32 [c, h, w]");
   EXPECT_EQ(create([](auto& o) { o.struct_size = 0; }), kInvalid);
   expect_error(troika_loader_create(dataset_, nullptr, &loader_, &error_), kInvalid,
                "troika_loader_create: options.batch is not set, need at least 1");
@@ -290,6 +295,47 @@ TEST_F(DataApi, opens_a_directory_of_cifar) {
   ASSERT_EQ(troika_batch_describe(batch, &read, &error_), TROIKA_OK);
   EXPECT_EQ(std::vector<int32_t>(read.labels, read.labels + 2), (std::vector<int32_t>{3, 5}));
   EXPECT_EQ(std::vector<float>(read.inputs, read.inputs + 6144), std::vector<float>(6144, 2.0f));
+}
+
+TEST_F(DataApi, augments_images_and_refuses_shifts_as_far_as_an_image) {
+  const int64_t dims[] = {1, 4, 3};
+  ASSERT_EQ(troika_dataset_create_synthetic(context_, dims, 3, 40, 2, 9, &dataset_, &error_), TROIKA_OK);
+  troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+  options.batch = 40;
+  const auto read = [&] {
+    troika_loader loader = nullptr;
+    EXPECT_EQ(troika_loader_create(dataset_, &options, &loader, &error_), TROIKA_OK) << error_.message;
+    troika_batch batch = nullptr;
+    EXPECT_EQ(troika_loader_next(loader, &batch, &error_), TROIKA_OK);
+    troika_batch_info info = TROIKA_BATCH_INFO_INIT;
+    EXPECT_EQ(troika_batch_describe(batch, &info, &error_), TROIKA_OK);
+    std::vector<float> inputs(info.inputs, info.inputs + 40 * 12);
+    troika_loader_destroy(loader);
+    return inputs;
+  };
+  const std::vector<float> plain = read();
+  options.flip = TROIKA_UNSET;
+  options.crop = TROIKA_UNSET;
+  EXPECT_EQ(read(), plain);
+  options.flip = 1;
+  const std::vector<float> mirrored = read();
+  int mirrors = 0;
+  for (size_t i = 0; i < 40; ++i) {
+    std::vector<float> before(plain.begin() + i * 12, plain.begin() + i * 12 + 12), after = before;
+    for (size_t row = 0; row < 12; row += 3) std::swap(after[row], after[row + 2]);
+    const std::vector<float> found(mirrored.begin() + i * 12, mirrored.begin() + i * 12 + 12);
+    EXPECT_TRUE(found == before || found == after) << i;
+    mirrors += found == after;
+  }
+  EXPECT_TRUE(mirrors > 0 && mirrors < 40) << mirrors;
+  options.crop = 2;
+  EXPECT_NE(read(), mirrored);
+  for (const int32_t crop : {-1, 3}) {
+    options.crop = crop;
+    expect_error(troika_loader_create(dataset_, &options, &loader_, &error_), kInvalid,
+                 "troika_loader_create: options.crop is " + std::to_string(crop) +
+                     ", need 0 to 2, below the sides of samples [1, 4, 3]");
+  }
 }
 
 // Several threads use one loader: each call either runs alone or returns BUSY.

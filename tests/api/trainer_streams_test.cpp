@@ -331,12 +331,12 @@ TEST_F(TrainerStreams, resume_draws_by_weights_and_refuse_other_weights) {
   expect_ok(troika_trainer_train_epoch(trainer_, loader_, nullptr, &error_));
   EXPECT_EQ(weights(), expected);
   load_weighted(4);
-  expect_refused(resume(), kInvalid, "with the same shuffle, seed and weights");
+  expect_refused(resume(), kInvalid, "with the same shuffle, seed, weights, flip and crop");
   load_weighted(3, false);
   expect_refused(resume(), kInvalid, "shuffled with seed 3, those of the training state drawn by weights");
   weights_of_samples[0] = 1.5;
   load_weighted(3);
-  expect_refused(resume(), kInvalid, "with the same shuffle, seed and weights");
+  expect_refused(resume(), kInvalid, "with the same shuffle, seed, weights, flip and crop");
 }
 
 // ---- exceptions of progress callbacks ----

@@ -441,7 +441,7 @@ PAGES = {
         excerpt("src/plan/step_spec.cpp"), excerpt("src/plan/compile.cpp"), excerpt("src/passes/optimizer.cpp"), number_of_files,
     ],
     # The tests of these two pages have the examples word for word, and run them.
-    "docs/data.md": [excerpt("tests/api/data_page_test.cpp")] * 7,
+    "docs/data.md": [excerpt("tests/api/data_page_test.cpp")] * 8,
     "docs/pieces.md": [excerpt("tests/api/pieces_examples_test.cpp")] * 2,
     "docs/descriptions.md": [
         fragment(ZOO), description,

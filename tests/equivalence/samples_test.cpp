@@ -219,7 +219,7 @@ TEST_F(Samples, ArePredictedWithTheSameBitsFromTheDeviceAndFromTheHost) {
     }
 }
 
-TEST_F(Samples, OfCallbacksAndOfDrawsByWeightsStayOnTheHost) {
+TEST_F(Samples, OfCallbacksOfDrawsByWeightsAndAugmentedOnesStayOnTheHost) {
   const auto arrays = borrowed_dataset();
   const auto callback =
       std::make_shared<const CallbackDataset>(arrays->form(), kSamples, [&](const ReadRequest& request) {
@@ -227,12 +227,14 @@ TEST_F(Samples, OfCallbacksAndOfDrawsByWeightsStayOnTheHost) {
         return request.n;
       });
   const auto mixed = CombinedDataset::concat({arrays, callback});
-  LoaderOptions weighted = options_of(false);
+  LoaderOptions weighted = options_of(false), augmented = options_of(true);
   weighted.weights.assign(kSamples, 1.0);
+  augmented.flip = true;
   for (const auto& [dataset, options] :
        {std::pair<std::shared_ptr<const Dataset>, LoaderOptions>{callback, options_of(true)},
         {mixed, options_of(true)},
-        {arrays, weighted}}) {
+        {arrays, weighted},
+        {arrays, augmented}}) {
     Trainer trainer(test_context(), batch_norm_net(), test_devices(2), momentum_options());
     Loader loader(dataset, options);
     Metrics metrics;
@@ -241,6 +243,34 @@ TEST_F(Samples, OfCallbacksAndOfDrawsByWeightsStayOnTheHost) {
     EXPECT_FALSE(trainer.ranks().at(0).keeps_samples());
   }
   EXPECT_EQ(predict(callback, options_of(true), true).first, predict(arrays, options_of(true), true).first);
+}
+
+// The devices may keep the samples for another loader. Each epoch has augmented samples of its own.
+TEST_F(Samples, OfAnAugmentedLoaderComeFromTheHostInEveryEpoch) {
+  const auto dataset = bytes_dataset();
+  LoaderOptions augmented = options_of(true);
+  augmented.flip = true;
+  augmented.crop = 2;
+  Named parameters;
+  for (const bool by_batch : {false, true}) {
+    Trainer trainer(test_context(), batch_norm_net(), test_devices(2), momentum_options());
+    Loader plain(dataset, options_of(true)), loader(dataset, augmented);
+    Metrics metrics;
+    EXPECT_TRUE(trainer.evaluate(plain, nullptr, metrics));
+    EXPECT_EQ(trainer.ranks().at(0).keeps_samples(), !is_on_cpu());
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      if (!by_batch) {
+        EXPECT_TRUE(trainer.train_epoch(loader, metrics));
+        continue;
+      }
+      StepResult result;
+      while (const Batch* batch = loader.next()) EXPECT_TRUE(trainer.step(*batch, result));
+    }
+    if (by_batch)
+      EXPECT_TRUE(look_at(trainer).parameters == parameters);
+    else
+      parameters = look_at(trainer).parameters;
+  }
 }
 
 // A stream of a dataset's samples. At sample `at`, the first call meets the fault.

@@ -192,20 +192,50 @@ TEST_F(Resume, refuses_samples_in_another_order) {
   ASSERT_EQ(other_seed.load(path("state")), TROIKA_OK) << other_seed.error.message;
   expect_refused_step(other_seed,
                       "batch: its samples come shuffled with seed 4, those of the training state shuffled with seed 3; "
-                      "create the loader with the same shuffle, seed and weights");
+                      "create the loader with the same shuffle, seed, weights, flip and crop");
   options.loader_seed = 3;
   options.shuffles = false;
   TrainingRun in_order(options);
   ASSERT_EQ(in_order.load(path("state")), TROIKA_OK) << in_order.error.message;
   expect_refused_step(in_order,
                       "batch: its samples come in the dataset's order, those of the training state shuffled with seed "
-                      "3; create the loader with the same shuffle, seed and weights");
+                      "3; create the loader with the same shuffle, seed, weights, flip and crop");
   in_order.step(3);
   ASSERT_EQ(in_order.save(path("in order")), TROIKA_OK);
   options.loader_seed = 4;  // has no effect without shuffling
   TrainingRun also_in_order(options);
   ASSERT_EQ(also_in_order.load(path("in order")), TROIKA_OK) << also_in_order.error.message;
   EXPECT_EQ(also_in_order.try_step(), TROIKA_OK) << also_in_order.error.message;
+}
+
+TEST_F(Resume, goes_on_with_the_same_augmented_samples_and_refuses_others) {
+  RunOptions options;
+  options.flip = 1;
+  options.crop = 3;
+  TrainingRun whole(options), run(options);
+  run.step(7);  // up to batch 2 of the second epoch
+  ASSERT_EQ(run.save(path("state")), TROIKA_OK);
+  whole.step(17);
+  TrainingRun resumed(options);
+  ASSERT_EQ(resumed.load(path("state")), TROIKA_OK) << resumed.error.message;
+  resumed.step(10);
+  EXPECT_EQ(resumed.parameters(), whole.parameters());
+
+  RunOptions plain, wider = options, unmirrored = options;
+  wider.crop = 4;
+  unmirrored.flip = 0;
+  for (const RunOptions& other : {plain, wider, unmirrored}) {
+    TrainingRun refused(other);
+    ASSERT_EQ(refused.load(path("state")), TROIKA_OK) << refused.error.message;
+    const std::vector<float> before = refused.parameters();
+    EXPECT_EQ(refused.try_step(), TROIKA_ERROR_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(refused.error.message).find("shuffled with seed 3, with augmentation "), std::string::npos)
+        << refused.error.message;
+    EXPECT_EQ(refused.parameters(), before);
+  }
+  TrainingRun first(plain);
+  first.step(17);
+  EXPECT_NE(first.parameters(), whole.parameters()) << "samples were augmented";
 }
 
 TEST_F(Resume, goes_on_in_any_order_where_the_place_is_another_or_was_not_asked_for) {

@@ -35,6 +35,7 @@ struct RunOptions {
   uint64_t seed = 11;
   bool shuffles = true;
   uint64_t loader_seed = 3;
+  int32_t flip = 0, crop = 0;
   int32_t devices = 1;
   int32_t precision = TROIKA_PRECISION_F32;
 };
@@ -56,6 +57,8 @@ class TrainingRun {
     batches.batch = 8;
     batches.shuffle = options.shuffles ? 1 : 0;
     batches.seed = options.loader_seed;
+    batches.flip = options.flip;
+    batches.crop = options.crop;
     ok(troika_loader_create(dataset_, &batches, &loader_, &error));
 
     troika_trainer_options settings = TROIKA_TRAINER_OPTIONS_INIT;

@@ -195,6 +195,26 @@ TEST_F(Data, IsShuffledAndDrawnBySeed) {
   });
 }
 
+TEST_F(Data, IsAugmentedBySeed) {
+  std::vector<float> images;
+  for (int i = 0; i < 64; ++i) images.insert(images.end(), {1, 2});
+  const Dataset dataset = Dataset::create_arrays(context_, images, {1, 1, 2}, std::vector<std::int32_t>(64));
+  const auto mirrored = [&](std::uint64_t seed) {
+    Loader loader(dataset, {.batch = 64, .seed = seed, .flip = true});
+    auto batch = loader.next();
+    const BatchInfo info = batch->describe();
+    std::vector<bool> result;
+    for (std::size_t i = 0; i < 128; i += 2) {
+      EXPECT_EQ(info.inputs[i] + info.inputs[i + 1], 3);
+      result.push_back(info.inputs[i] == 2);
+    }
+    return result;
+  };
+  EXPECT_EQ(mirrored(3), mirrored(3));
+  EXPECT_NE(mirrored(3), mirrored(4));
+  expect_error(Status::invalid_argument, "crop is 1", [&] { Loader(dataset, {.batch = 1, .crop = 1}); });
+}
+
 TEST_F(Data, IsResumed) {
   Loader loader(numbers(6), {.batch = 2});
   loader.next();

@@ -204,6 +204,22 @@ namespace Troika.Tests
         }
 
         [Test]
+        private static void Augmentation()
+        {
+            float[] images = Enumerable.Range(0, 128).Select(i => 1f + i % 2).ToArray();
+            Dataset dataset = Dataset.CreateArrays(Context, images, new long[] { 1, 1, 2 }, new int[64]);
+            using (var loader = new Loader(dataset, new LoaderOptions { Batch = 64, Flip = true }))
+            {
+                float[] inputs = loader.First().GetInputs();
+                int mirrored = Enumerable.Range(0, 64).Count(i => inputs[2 * i] == 2f && inputs[2 * i + 1] == 1f);
+                int others = Enumerable.Range(0, 64).Count(i => inputs[2 * i] == 1f && inputs[2 * i + 1] == 2f);
+                Expect.Equal(mirrored + others, 64);
+                Expect.Equal(mirrored > 0 && others > 0, true);
+            }
+            Expect.Fails(Status.InvalidArgument, () => new Loader(dataset, new LoaderOptions { Batch = 1, Crop = 1 }), "crop is 1");
+        }
+
+        [Test]
         private static void LoaderErrors()
         {
             Dataset dataset = Samples.Synthetic(Context);

@@ -124,6 +124,21 @@ class Objects(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "one for each of 4 samples"):
             troika.Loader(points(self.context, 4), batch=1, weights=[1])
 
+    def test_augmented_loaders(self):
+        rows = numpy.arange(64 * 6, dtype=numpy.float32).reshape(64, 1, 2, 3)
+        images = troika.Dataset.from_arrays(self.context, rows, [0] * 64)
+        first, again = (images.loader(batch=64, seed=5, flip=True).next().inputs.copy() for _ in range(2))
+        numpy.testing.assert_array_equal(first, again)
+        mirrored = [bool((image == row[:, :, ::-1]).all()) for image, row in zip(first, rows)]
+        self.assertEqual([bool((image == row).all()) for image, row in zip(first, rows)], [not m for m in mirrored])
+        self.assertTrue(0 < sum(mirrored) < 64)
+        shifted = images.loader(batch=64, crop=1).next().inputs
+        for image, row in zip(shifted, rows):
+            padded = numpy.pad(row, ((0, 0), (1, 1), (1, 1)), mode="reflect")
+            self.assertTrue(any((image == padded[:, y:y + 2, x:x + 3]).all() for y in range(3) for x in range(3)))
+        with self.assertRaisesRegex(troika.InvalidArgument, "crop is 2, need 0 to 1"):
+            images.loader(batch=1, crop=2)
+
     def test_layers(self):
         model = troika.Model.empty(self.context, "all")
         x = model.add_input("x", (3, 8, 8))

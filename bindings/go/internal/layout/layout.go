@@ -265,6 +265,8 @@ func Structs() []Struct {
 			{"weights", unsafe.Offsetof(s.weights), unsafe.Sizeof(s.weights)},
 			{"epoch_samples", unsafe.Offsetof(s.epoch_samples), unsafe.Sizeof(s.epoch_samples)},
 			{"group", unsafe.Offsetof(s.group), unsafe.Sizeof(s.group)},
+			{"flip", unsafe.Offsetof(s.flip), unsafe.Sizeof(s.flip)},
+			{"crop", unsafe.Offsetof(s.crop), unsafe.Sizeof(s.crop)},
 		}})
 	}
 	{

@@ -128,6 +128,8 @@ class troika_loader_options(ctypes.Structure):
         ("weights", ctypes.POINTER(ctypes.c_double)),
         ("epoch_samples", ctypes.c_int64),
         ("group", troika_group),
+        ("flip", ctypes.c_int32),
+        ("crop", ctypes.c_int32),
     ]
 
 
@@ -236,7 +238,7 @@ class LoaderOptions(typing.TypedDict, total=False):
     drop_last: bool
     # Batches that the loader's own thread prepares ahead, 0 to 1024; default 2; 0: no thread.
     prefetch: int
-    # Seed of the shuffle and of weighted sampling; default 0.
+    # Seed of the shuffle, of weighted sampling, and of flip and crop; default 0.
     seed: int
     # Weighted sampling: samples of an epoch; 0 (default): those of the dataset.
     epoch_samples: int
@@ -246,6 +248,14 @@ class LoaderOptions(typing.TypedDict, total=False):
     # batches. A trainer that has the group divides any loader by its own devices. NULL (default):
     # whole batches.
     group: Group
+    # 1: each sample is mirrored left to right with probability 1/2. Only for samples f32 [c, h, w].
+    # Random numbers are a function of (seed, epoch, place in the epoch), so each epoch has other
+    # samples, and a resumed epoch the same. GPUs do not keep the samples. 0 (default): none.
+    flip: bool
+    # N: each sample is shifted by -N to N pixels along its height, and along its width. Pixels
+    # beyond an edge are those before the edge, mirrored (as numpy.pad does in its mode "reflect").
+    # N is below the height and the width. Otherwise as flip; 0 (default): none.
+    crop: int
 
 
 class LoaderPosition(typing.NamedTuple):
@@ -290,6 +300,8 @@ MEANINGS: dict[type, dict[str, tuple[str, typing.Any]]] = {
         "seed": ("number", None),
         "epoch_samples": ("number", None),
         "group": ("handle", None),
+        "flip": ("flag", None),
+        "crop": ("number", None),
     },
     troika_loader_position: {
         "epoch": ("number", None),

@@ -186,7 +186,7 @@ pub struct troika_loader_options {
     pub drop_last: i32,
     /// Batches that the loader's own thread prepares ahead, 0 to 1024; default 2; 0: no thread.
     pub prefetch: i32,
-    /// Seed of the shuffle and of weighted sampling; default 0.
+    /// Seed of the shuffle, of weighted sampling, and of flip and crop; default 0.
     pub seed: u64,
     /// Weighted sampling: n weights, one per sample of the dataset, at least 0 and not all 0. Each
     /// place of an epoch draws a sample with a probability in proportion to its weight, with
@@ -200,6 +200,15 @@ pub struct troika_loader_options {
     /// number of batches. A trainer that has the group divides any loader by its own devices. NULL
     /// (default): whole batches.
     pub group: troika_group,
+    /// 1: each sample is mirrored left to right with probability 1/2. Only for samples f32 \[c, h,
+    /// w\]. Random numbers are a function of (seed, epoch, place in the epoch), so each epoch has
+    /// other samples, and a resumed epoch the same. GPUs do not keep the samples. 0 (default):
+    /// none.
+    pub flip: i32,
+    /// N: each sample is shifted by -N to N pixels along its height, and along its width. Pixels
+    /// beyond an edge are those before the edge, mirrored (as numpy.pad does in its mode
+    /// "reflect"). N is below the height and the width. Otherwise as flip; 0 (default): none.
+    pub crop: i32,
 }
 
 /// The position of a loader: the batch that [`troika_loader_next`](crate::troika_loader_next)

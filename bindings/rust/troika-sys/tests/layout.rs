@@ -228,7 +228,7 @@ fn layout_of_troika_load_report() {
 
 #[test]
 fn layout_of_troika_loader_options() {
-    assert_eq!(size_of::<troika_loader_options>(), 56);
+    assert_eq!(size_of::<troika_loader_options>(), 64);
     assert_eq!(offset!(troika_loader_options, struct_size), 0);
     assert_eq!(offset!(troika_loader_options, shuffle), 4);
     assert_eq!(offset!(troika_loader_options, batch), 8);
@@ -238,6 +238,8 @@ fn layout_of_troika_loader_options() {
     assert_eq!(offset!(troika_loader_options, weights), 32);
     assert_eq!(offset!(troika_loader_options, epoch_samples), 40);
     assert_eq!(offset!(troika_loader_options, group), 48);
+    assert_eq!(offset!(troika_loader_options, flip), 56);
+    assert_eq!(offset!(troika_loader_options, crop), 60);
 }
 
 #[test]

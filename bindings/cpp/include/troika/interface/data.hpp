@@ -177,7 +177,7 @@ struct LoaderOptions {
   bool drop_last = detail::initial<bool, &troika_loader_options::drop_last>();
   /** Batches that the loader's own thread prepares ahead, 0 to 1024; default 2; 0: no thread. */
   std::int32_t prefetch = detail::initial<std::int32_t, &troika_loader_options::prefetch>();
-  /** Seed of the shuffle and of weighted sampling; default 0. */
+  /** Seed of the shuffle, of weighted sampling, and of flip and crop; default 0. */
   std::uint64_t seed = detail::initial<std::uint64_t, &troika_loader_options::seed>();
   /** Weighted sampling: n weights, one per sample of the dataset, at least 0 and not all 0. Each
    *  place of an epoch draws a sample with a probability in proportion to its weight, with
@@ -192,6 +192,15 @@ struct LoaderOptions {
    *  number of batches. A trainer that has the group divides any loader by its own devices. NULL
    *  (default): whole batches. */
   troika_group group = detail::initial<troika_group, &troika_loader_options::group>();
+  /** 1: each sample is mirrored left to right with probability 1/2. Only for samples f32 [c, h,
+   *  w]. Random numbers are a function of (seed, epoch, place in the epoch), so each epoch has
+   *  other samples, and a resumed epoch the same. GPUs do not keep the samples. 0 (default):
+   *  none. */
+  bool flip = detail::initial<bool, &troika_loader_options::flip>();
+  /** N: each sample is shifted by -N to N pixels along its height, and along its width. Pixels
+   *  beyond an edge are those before the edge, mirrored (as numpy.pad does in its mode
+   *  "reflect"). N is below the height and the width. Otherwise as flip; 0 (default): none. */
+  std::int32_t crop = detail::initial<std::int32_t, &troika_loader_options::crop>();
 };
 
 namespace detail {
@@ -206,6 +215,8 @@ struct Raw<LoaderOptions> {
     value.seed = from.seed;
     value.epoch_samples = from.epoch_samples;
     value.group = from.group;
+    value.flip = from.flip ? 1 : 0;
+    value.crop = from.crop;
   }
   Raw(const Raw&) = delete;
   Raw& operator=(const Raw&) = delete;

@@ -411,8 +411,8 @@ namespace Troika.Native
         /// shape must agree. A refused file changes nothing.</summary>
         /// <remarks>
         /// <para>out_position, if not NULL, receives the place in the epoch for troika_loader_seek.
-        /// A loader that is moved there must have the shuffle, seed and weights of the run that was
-        /// saved. If its next batch has samples in another order, a step refuses that batch with
+        /// A loader that is moved there must have the shuffle, seed, weights, flip and crop of the
+        /// run that was saved. If its next batch has other samples, a step refuses that batch with
         /// INVALID_ARGUMENT. With NULL the caller is responsible for the order.</para>
         /// <para>In a group of processes the call is collective, and the path names the same file
         /// in all. Each process reads the parameters, the optimizer state of its own devices, and a

@@ -121,6 +121,8 @@ namespace Troika.Native
         internal double* weights;
         internal long epoch_samples;
         internal IntPtr group;
+        internal int flip;
+        internal int crop;
 
         /// <summary>Returns the library's defaults. The library is loaded.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]

@@ -148,7 +148,8 @@ namespace Troika
         /// no thread.</summary>
         public int Prefetch { get; set; }
 
-        /// <summary>Seed of the shuffle and of weighted sampling; default 0.</summary>
+        /// <summary>Seed of the shuffle, of weighted sampling, and of flip and crop; default
+        /// 0.</summary>
         public ulong Seed { get; set; }
 
         /// <summary>Weighted sampling: samples of an epoch; 0 (default): those of the
@@ -162,6 +163,18 @@ namespace Troika
         /// own devices. null (default): whole batches.</summary>
         public Group Group { get; set; }
 
+        /// <summary>true: each sample is mirrored left to right with probability 1/2. Only for
+        /// samples f32 [c, h, w]. Random numbers are a function of (seed, epoch, place in the
+        /// epoch), so each epoch has other samples, and a resumed epoch the same. GPUs do not keep
+        /// the samples. false (default): none.</summary>
+        public bool Flip { get; set; }
+
+        /// <summary>N: each sample is shifted by -N to N pixels along its height, and along its
+        /// width. Pixels beyond an edge are those before the edge, mirrored (as numpy.pad does in
+        /// its mode "reflect"). N is below the height and the width. Otherwise as flip; 0
+        /// (default): none.</summary>
+        public int Crop { get; set; }
+
         private unsafe void ReadFrom(troika_loader_options* raw)
         {
             Shuffle = raw->shuffle == 1;
@@ -170,6 +183,8 @@ namespace Troika
             Prefetch = raw->prefetch;
             Seed = raw->seed;
             EpochSamples = raw->epoch_samples;
+            Flip = raw->flip == 1;
+            Crop = raw->crop;
         }
 
         internal unsafe void WriteTo(troika_loader_options* raw, NativeScope scope)
@@ -182,6 +197,8 @@ namespace Troika
             raw->seed = Seed;
             raw->epoch_samples = EpochSamples;
             raw->group = scope.Hold(Group);
+            raw->flip = Flip ? 1 : 0;
+            raw->crop = Crop;
             WriteMore(raw, scope);
         }
 

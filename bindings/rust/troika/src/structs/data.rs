@@ -134,7 +134,7 @@ pub struct LoaderOptions {
     pub drop_last: bool,
     /// Batches that the loader's own thread prepares ahead, 0 to 1024; default 2; 0: no thread.
     pub prefetch: i32,
-    /// Seed of the shuffle and of weighted sampling; default 0.
+    /// Seed of the shuffle, of weighted sampling, and of flip and crop; default 0.
     pub seed: u64,
     /// Weighted sampling: n weights, one per sample of the dataset, at least 0 and not all 0. Each
     /// place of an epoch draws a sample with a probability in proportion to its weight, with
@@ -148,6 +148,15 @@ pub struct LoaderOptions {
     /// number of batches. A trainer that has the group divides any loader by its own devices.
     /// `None` (default): whole batches.
     pub group: Option<Group>,
+    /// `true`: each sample is mirrored left to right with probability 1/2. Only for samples f32
+    /// \[c, h, w\]. Random numbers are a function of (seed, epoch, place in the epoch), so each
+    /// epoch has other samples, and a resumed epoch the same. GPUs do not keep the samples. `false`
+    /// (default): none.
+    pub flip: bool,
+    /// N: each sample is shifted by -N to N pixels along its height, and along its width. Pixels
+    /// beyond an edge are those before the edge, mirrored (as numpy.pad does in its mode
+    /// "reflect"). N is below the height and the width. Otherwise as flip; 0 (default): none.
+    pub crop: i32,
 }
 
 impl Struct for LoaderOptions {
@@ -167,6 +176,8 @@ impl Struct for LoaderOptions {
             weights: Vec::new(),
             epoch_samples: raw.epoch_samples,
             group: None,
+            flip: raw.flip != 0,
+            crop: raw.crop,
         })
     }
 }
@@ -182,6 +193,8 @@ impl Input for LoaderOptions {
         raw.weights = pointer_to(self.weights.as_slice());
         raw.epoch_samples = self.epoch_samples;
         raw.group = self.group.as_ref().map_or(std::ptr::null_mut(), Group::raw);
+        raw.flip = i32::from(self.flip);
+        raw.crop = self.crop;
         Ok(raw)
     }
 }

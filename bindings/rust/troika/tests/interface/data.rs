@@ -192,6 +192,23 @@ fn a_loader_draws_by_weights() -> Result<()> {
 }
 
 #[test]
+fn a_loader_mirrors_images() -> Result<()> {
+    let context = context();
+    let images: Vec<f32> = [1.0, 2.0].repeat(64);
+    let dataset = Dataset::create_arrays(&context, &images, &[1, 1, 2], Targets::Labels(&[0; 64]))?;
+    let options = LoaderOptions { batch: 64, flip: true, ..Default::default() };
+    let mut loader = Loader::new(&dataset, &options)?;
+    let batch = loader.next_batch()?.unwrap();
+    let mirrored = batch.inputs()?.chunks(2).filter(|image| *image == [2.0, 1.0]).count();
+    let others = batch.inputs()?.chunks(2).filter(|image| *image == [1.0, 2.0]).count();
+    assert!(mirrored > 0 && others > 0 && mirrored + others == 64);
+    let options = LoaderOptions { batch: 1, crop: 1, ..Default::default() };
+    let error = Loader::new(&dataset, &options).unwrap_err();
+    assert_eq!(error.status(), Status::InvalidArgument);
+    Ok(())
+}
+
+#[test]
 fn a_copy_outlives_the_loader_s_batch() -> Result<()> {
     let mut loader = loader(&context(), 16);
     let copy = loader.next_batch()?.unwrap().copy()?;
