@@ -56,7 +56,7 @@ Loader create_loader(const Context& context, const BenchOptions& options, const 
   Samples samples;
   call(troika_dataset_create_synthetic, context.get(), spec.dims, 3, int64_t{options.batch} * batches, spec.classes,
        uint64_t{1}, samples.dataset.out());
-  return create_loader(samples, options.batch, false, 0);
+  return create_loader(samples, {.batch = options.batch});
 }
 
 // The caller's own batches, since a loader lends only one at a time: the samples that the trainer's
@@ -126,7 +126,7 @@ Samples open_real_samples(const Context& context, const BenchOptions& options, c
 
 // Real epochs, shuffled, compared with the bare steps.
 std::string measure_epochs(const Samples& samples, const Trainer& trainer, const BenchOptions& options, double bare) {
-  const Loader loader = create_loader(samples, options.batch, true, 0);
+  const Loader loader = create_loader(samples, {.batch = options.batch, .shuffle = true});
   train_epoch(trainer, loader);  // copies the samples to the devices, and compiles for the last batch
   const Rates rates =
       measure(options.epochs, static_cast<double>(samples.info.n), [&] { train_epoch(trainer, loader); });

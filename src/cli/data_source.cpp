@@ -199,12 +199,14 @@ Model create_model_for(const Context& context, const std::string& name, const tr
   return create_model(context, name, options);
 }
 
-Loader create_loader(const Samples& samples, int batch, bool shuffle, uint64_t seed, bool drops_last) {
+Loader create_loader(const Samples& samples, const Batches& batches) {
   troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
-  options.batch = batch;
-  options.shuffle = shuffle ? 1 : 0;
-  options.drop_last = drops_last ? 1 : 0;
-  options.seed = seed;
+  options.batch = batches.batch;
+  options.shuffle = batches.shuffle ? 1 : 0;
+  options.drop_last = batches.drops_last ? 1 : 0;
+  options.seed = batches.seed;
+  options.flip = batches.augmentation.flip ? 1 : 0;
+  options.crop = batches.augmentation.crop;
   Loader loader;
   call(troika_loader_create, samples.dataset.get(), &options, loader.out());
   return loader;

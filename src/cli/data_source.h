@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/augmentation.h"
 #include "cli/client.h"
 
 namespace troika::cli {
@@ -75,7 +76,14 @@ Model create_model(const Context& context, const std::string& name, const troika
 // Creates the model `name` with inputs and outputs that fit the samples.
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info);
 
-// With `drops_last` an epoch ends before a last batch that is smaller.
-Loader create_loader(const Samples& samples, int batch, bool shuffle, uint64_t seed, bool drops_last = false);
+struct Batches {
+  int batch;
+  bool shuffle = false;
+  bool drops_last = false;  // an epoch ends before a last batch that is smaller
+  uint64_t seed = 0;
+  Augmentation augmentation = {};
+};
+
+Loader create_loader(const Samples& samples, const Batches& batches);
 
 }  // namespace troika::cli

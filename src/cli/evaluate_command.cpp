@@ -42,7 +42,7 @@ int64_t check_scores(const Model& model, const Samples& test, EvaluateArguments&
 
 // Predicts all samples again, and scores the outputs by class.
 void score(const Trainer& trainer, const Samples& test, int64_t classes, const EvaluateArguments& arguments) {
-  const Loader loader = create_loader(test, arguments.evaluated.batch, false, 0);
+  const Loader loader = create_loader(test, {.batch = arguments.evaluated.batch});
   std::vector<float> outputs(static_cast<size_t>(test.info.n * classes));
   call(troika_trainer_predict_loader, trainer.get(), loader.get(), outputs.data(),
        static_cast<int64_t>(outputs.size() * sizeof(float)), static_cast<int64_t*>(nullptr));
@@ -75,7 +75,7 @@ int evaluate(const Command& command, EvaluateArguments& arguments) {
   Trainer trainer;
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &trainer_options,
        trainer.out());
-  const Loader loader = create_loader(test, options.batch, false, 0);
+  const Loader loader = create_loader(test, {.batch = options.batch});
   troika_metrics metrics = TROIKA_METRICS_INIT;
   call(troika_trainer_evaluate, trainer.get(), loader.get(), &metrics);
   const std::string perplexity = test.is_text() ? formatted("  perplexity %.2f", std::exp(metrics.loss)) : "";

@@ -80,7 +80,7 @@ int predict(const Command& command, PredictArguments& arguments) {
   const int64_t rest = samples.info.n - arguments.first;
   const int64_t end = arguments.first + (arguments.count > 0 ? std::min(arguments.count, rest) : rest);
   std::string text = csv_header(arguments.top);
-  const Loader loader = create_loader(samples, options.batch, false, 0);
+  const Loader loader = create_loader(samples, {.batch = options.batch});
   std::vector<float> outputs;
   for (int64_t row = 0; row < end;) {
     troika_batch batch = nullptr;

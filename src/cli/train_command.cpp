@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "cli/augmentation.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -32,6 +33,7 @@ std::string whole_path(const std::string& path) {
 void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
+  parse_augmentation(options.augment);
   check_end(options.end);
   options.weights = whole_path(options.weights);
   complete_optimizer(options.optimizer);
@@ -108,6 +110,7 @@ void add_train_command(CommandLine& line) {
   add_processes_option(command, arguments->processes);
   command.option("--batch", options.batch, "Samples per step, over all devices together");
   command.flag("--drop-last", options.drop_last, "Leaves out a last batch of an epoch that is smaller");
+  add_augmentation_option(command, options.augment);
   command.option("--epochs", options.epochs, "Passes over the training samples; may grow on resuming");
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");
   command.option("--resume", arguments->resume, "Goes on with the run in this folder", "RUN");
@@ -122,7 +125,8 @@ void add_train_command(CommandLine& line) {
   command.need("--name-map", "--weights");
   add_end_options(command, options.end);
   add_optimizer_options(command, options.optimizer);
-  command.option("--seed", options.seed, "Seed of initial parameters, dropout and the order of samples");
+  command.option("--seed", options.seed,
+                 "Seed of initial parameters, dropout, and the order and augmentation of samples");
   add_schedule_options(command, options.schedule);
   command.option("--save-every", options.save_every,
                  "Saves a checkpoint every so many steps too; 0: only at epoch ends", "STEPS");

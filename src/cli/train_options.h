@@ -23,6 +23,7 @@ struct TrainOptions {
   DataOptions data;
   int batch = 256;
   bool drop_last = false;
+  std::string augment = "none";
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   uint64_t seed = 0;
@@ -54,6 +55,7 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("limit-test", options.data.limit_test);
   visit("batch", options.batch);
   visit("drop-last", options.drop_last);
+  visit("augment", options.augment);
   visit_optimizer(options.optimizer, visit);
   visit_schedule(options.schedule, visit);
   visit("seed", options.seed);

@@ -59,14 +59,19 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
   eval_devices = parse_eval_devices(context, options, devices);
   train = open_samples(context, options.data, Split::train);
   test = open_samples(context, options.data, Split::test);
+  check_augmentation(options.augment, train.info);
   train.info.classes = options.data.resolved_classes(std::max(train.info.classes, test.info.classes));
   if (options.drop_last && train.info.n < options.batch)
     throw Failure(formatted("--drop-last leaves no step: there are %s training samples, --batch is %d; give less",
                             with_commas(train.info.n).c_str(), options.batch));
   model = create_model_for(context, options.model, train.info);
   if (begins && !options.weights.empty()) begin_from_weights(options);
-  train_loader = create_loader(train, options.batch, true, options.seed, options.drop_last);
-  test_loader = create_loader(test, options.batch, false, 0);
+  train_loader = create_loader(train, {.batch = options.batch,
+                                       .shuffle = true,
+                                       .drops_last = options.drop_last,
+                                       .seed = options.seed,
+                                       .augmentation = parse_augmentation(options.augment)});
+  test_loader = create_loader(test, {.batch = options.batch});
   troika_loader_position position = TROIKA_LOADER_POSITION_INIT;
   call(troika_loader_tell, train_loader.get(), &position);
   steps_per_epoch = position.batches;

@@ -29,6 +29,24 @@ def a_resumed_run_equals_an_uninterrupted_one(folder):
     assert figures_of(whole) == figures_of(parts)
 
 
+def a_resumed_run_has_the_same_augmented_images(folder):
+    whole, parts, plain = folder / "whole", folder / "parts", folder / "plain"
+    augment = ("--augment", "flip,crop=3")
+    run("train", *SMALL, *augment, "--epochs", 3, "--out", whole, "--progress", "off")
+    run("train", *SMALL, *augment, "--epochs", 2, "--out", parts, "--progress", "off")
+    run("train", *SMALL, "--epochs", 3, "--out", plain, "--progress", "off")
+    assert refuse("train", "--resume", parts, "--epochs", 3, "--augment", "flip") == \
+        "troika: --augment flip contradicts the run, which has flip,crop=3; leave it out, or begin a new run with --out"
+    run("train", "--resume", parts, "--epochs", 3, "--progress", "off")
+    same_files(whole, parts, "weights.safetensors", "checkpoint.safetensors")
+    assert figures_of(whole) == figures_of(parts)
+    assert figures_of(whole) != figures_of(plain)
+    for folder_of_run in (whole, plain):  # the test's images are not augmented
+        first, second = run("evaluate", folder_of_run), run("evaluate", folder_of_run)
+        assert first.split("  ")[:2] == second.split("  ")[:2]
+        assert f"accuracy {float(rows_of(folder_of_run)[-1]['test_accuracy']):.4f}" in first, first
+
+
 def a_finished_run_resumes_to_nothing(folder):
     out = folder / "run"
     run("train", *SMALL, "--epochs", 2, "--out", out, "--progress", "off")
@@ -229,7 +247,7 @@ def a_run_of_an_earlier_version_has_the_defaults_of_newer_options(folder):
              "layer-schedule", "layer-chunks", "layer-cuts", "recompute-segments", "recompute-layers", "activation-budget",
              "optimizer", "beta1", "beta2", "eps", "alpha", "trust", "skip-decay-one-axis", "average-decay", "lr-min",
              "power", "rise", "milestones", "patience", "train-only", "tensorboard", "tensorboard-every",
-             "late-updates", "shares", "drop-last", "log-every",
+             "late-updates", "shares", "drop-last", "augment", "log-every",
              "target-accuracy", "early-stop", "weights", "strip-prefix", "name-map", "freeze", "lr-of"]
     (out / "run.json").write_text(json.dumps({key: options[key] for key in options if key not in newer}))
     assert refuse("train", "--resume", out, "--epochs", 2, "--micro-batches", 2) == \

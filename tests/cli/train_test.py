@@ -571,5 +571,31 @@ def cifar_trains_models_of_the_zoo(folder):
     assert "neither IDX files ('train-images-idx3-ubyte') nor files of CIFAR ('data_batch_1.bin' or 'train.bin')" in line, line
 
 
+def augmented_images_train_the_same_on_one_device_and_two(folder):
+    data = write_cifar(folder / "data", [1, 4, 7] * 20, [1, 4, 7])
+    base = ["train", "--model", "mlp", "--data", data, "--batch", 12, "--lr", 0.01, "--logical-shards", 4, "--epochs", 2,
+            "--progress", "off"]
+    for name, given in (("plain", []), ("one", ["--augment", "flip,crop"]), ("two", ["--augment", "crop=4,flip", "--devices", "cpu:0,cpu:1"]),
+                        ("wide", ["--augment", "crop=31"])):
+        run(*base, *given, "--out", folder / name)
+    same_files(folder / "one", folder / "two", "weights.safetensors")
+    assert len({(folder / name / "weights.safetensors").read_bytes() for name in ("plain", "one", "wide")}) == 3
+    assert json.loads((folder / "one" / "run.json").read_text())["augment"] == "flip,crop"
+
+
+def an_augmentation_that_cannot_be_is_one_line(folder):
+    base = ["train", "--model", "mlp", "--synthetic", 20, "--out", folder / "run"]
+    for given in ("flop", "flip,", "flip,flip", "crop,crop=2", "crop=", "crop=0", "crop=-1", "crop=x", "crop=3x", "none,flip", "crop=99999999999"):
+        line = refuse(*base, f"--augment={given}")
+        assert f"--augment is '{given}'; give none, flip, crop, crop=PIXELS, or flip and a crop" in line, line
+    line = refuse(*base, "--augment", "flip,crop=28")
+    assert line == "troika: --augment is 'flip,crop=28'; give a crop of at most 27, below the sides of images of 1x28x28", line
+    text = folder / "text"
+    text.write_bytes(b"abcdefgh" * 200)
+    line = refuse("train", "--model", "char_lstm", "--data", text, "--augment", "flip", "--out", folder / "run")
+    assert line == "troika: --augment is for images, --data is a text", line
+    assert not (folder / "run").exists()
+
+
 if __name__ == "__main__":
     run_tests(globals())
