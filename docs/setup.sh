@@ -3,7 +3,7 @@
 # shellcheck shell=bash disable=SC2034  # the variables are for those that source this
 
 # Packages that a build needs, on Debian 12, Ubuntu 22.04 and 24.04.
-build_packages=(g++ dpkg-dev ninja-build pkg-config libdnnl-dev zlib1g-dev nlohmann-json3-dev libcli11-dev libsodium-dev libgloo-dev dataset-fashion-mnist)
+build_packages=(g++ dpkg-dev ninja-build pkg-config libdnnl-dev zlib1g-dev nlohmann-json3-dev libcli11-dev libsodium-dev libgloo-dev libstb-dev dataset-fashion-mnist)
 # The tests of bindings and docs need a compiler per language, packages that users of Python have,
 # and a browser.
 binding_packages=(rustc cargo golang-go mono-mcs mono-runtime libmono-system-core4.0-cil libmono-system-windows-forms4.0-cil

@@ -97,7 +97,7 @@ def package_of(file):
 
 def parts(sources):
     """All parts that travel along: (name, version, text of the licence). Headers are compiled in."""
-    headers = ["nlohmann-json3-dev", "libcli11-dev"]
+    headers = ["nlohmann-json3-dev", "libcli11-dev", "libstb-dev"]
     found = sorted({package_of(path) for path in sources.values()} |
                    {(name, run("dpkg-query", "-W", "-f=${Version}", name)) for name in headers})
     result = []

@@ -5,11 +5,13 @@
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "cli/closest.h"
 #include "cli/command_line.h"
 #include "cli/files.h"
+#include "cli/image_folder.h"
 #include "cli/text.h"
 #include "core/path.h"
 
@@ -76,6 +78,17 @@ Samples open_directory(const Context& context, const DataOptions& options, Split
   return samples;
 }
 
+Samples open_pictures(const Context& context, const DataOptions& options, Split split) {
+  const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;
+  ImageFolder folder = open_image_folder(context, options.directory, split == Split::train ? "train" : "test",
+                                         {options.resize, options.mean, options.std, limit});
+  Samples samples;
+  samples.dataset = std::move(folder.dataset);
+  samples.info = describe(samples.dataset);
+  samples.info.classes = folder.classes;
+  return samples;
+}
+
 constexpr int kByteValues = 256;
 constexpr const char* kTextModel = "char_lstm";
 
@@ -106,16 +119,18 @@ Samples open_text(const Context& context, const DataOptions& options, Split spli
 
 bool DataOptions::is_text() const { return synthetic == 0 && std::filesystem::is_regular_file(path_of(directory)); }
 
+bool DataOptions::is_pictures() const { return synthetic == 0 && !directory.empty() && is_image_folder(directory); }
+
 std::string DataOptions::resolved_directory() const {
   if (!directory.empty()) return directory;
   if (std::filesystem::is_directory(kFashionMnistDirectory)) return kFashionMnistDirectory;
   throw Failure(
-      "no data: give --data DIR (a folder with the files of MNIST, Fashion-MNIST or CIFAR), install the "
+      "no data: give --data DIR (a folder with pictures, or the files of MNIST or CIFAR), install the "
       "package dataset-fashion-mnist, or try --synthetic 1000");
 }
 
 int64_t DataOptions::resolved_classes(int64_t labels) const {
-  if (classes == 0) return std::max(labels, kMnistClasses);
+  if (classes == 0) return is_pictures() ? labels : std::max(labels, kMnistClasses);
   if (classes < labels)
     refuse_value("--classes", classes,
                  formatted("at least %lld, as many as the labels need", static_cast<long long>(labels)));
@@ -123,11 +138,13 @@ int64_t DataOptions::resolved_classes(int64_t labels) const {
 }
 
 void add_data_options(const Command& command, DataOptions& options, bool with_training) {
-  command.option("--data", options.directory,
-                 std::string("Folder with the IDX files of MNIST's format or CIFAR's binary files, plain or .gz; or "
-                             "a text file, whose bytes are the tokens of char_lstm; without it: ") +
-                     kFashionMnistDirectory,
-                 "PATH");
+  command.option(
+      "--data", options.directory,
+      std::string("Folder with MNIST's IDX files or CIFAR's binary files, plain or .gz; or with pictures, as "
+                  "train/CLASS/*.png and test/CLASS/*.png (also .jpg, .bmp, .ppm, .pgm); or a text file, "
+                  "whose bytes are the tokens of char_lstm; without it: ") +
+          kFashionMnistDirectory,
+      "PATH");
   command.option("--steps", options.steps, "Bytes of a sample of a text", "N");
   command.option("--synthetic", options.synthetic, "Use N synthetic samples (and N / 5 for the test) and no --data",
                  "N");
@@ -136,8 +153,10 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
   command.option("--mean", options.mean, "Pixels p become (p / 255 - mean) / std");
   command.option("--std", options.std, "See --mean");
   command.option("--classes", options.classes,
-                 with_training ? "Outputs of the model; 0: as many as the labels need, and at least 10"
-                               : "Outputs of the model; 0: those of the weights file",
+                 with_training
+                     ? "Outputs of the model; 0: the folders of pictures, or as many as the labels need, and at "
+                       "least 10"
+                     : "Outputs of the model; 0: those of the weights file",
                  "N");
   if (with_training) command.option("--limit-train", options.limit_train, "Use only the first N training samples", "N");
   command.option("--limit-test", options.limit_test, "Use only the first N test samples", "N");
@@ -153,6 +172,7 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
   if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
   if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
   if (options.is_text()) return open_text(context, options, split);
+  if (options.is_pictures()) return open_pictures(context, options, split);
   Samples samples =
       options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
   const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;

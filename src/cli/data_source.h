@@ -1,5 +1,5 @@
-// The source of samples: a directory of MNIST or CIFAR, a text or a synthetic set, whole or only
-// its first samples.
+// The source of samples: a directory of MNIST, CIFAR or pictures, a text or a synthetic set, whole
+// or only its first samples.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,16 @@ struct DataOptions {
   int64_t limit_test = 0;
   int classes = 0;  // above 0: the model's outputs; 0: see resolved_classes
 
-  bool is_text() const;  // a file, of which each byte is a token
+  bool is_text() const;      // a file, of which each byte is a token
+  bool is_pictures() const;  // a folder of classes
 
   // Returns the directory to read: the chosen one, or the default. Throws Failure if neither
   // exists.
   std::string resolved_directory() const;
 
-  // Returns the number of the model's outputs: --classes, or as many as the labels need, and at
-  // least MNIST's 10, since a set's first samples need not have every label. `labels` is the
-  // largest label + 1. Throws Failure if --classes is below `labels`.
+  // Returns the number of the model's outputs: --classes, or the folders of pictures, or as many as
+  // the labels need, and at least MNIST's 10, since a set's first samples need not have every
+  // label. `labels` is the largest label + 1. Throws Failure if --classes is below `labels`.
   int64_t resolved_classes(int64_t labels) const;
 };
 

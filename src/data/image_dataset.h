@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "data/bilinear_resize.h"
+#include "core/bilinear_resize.h"
 #include "data/dataset.h"
 
 namespace troika {

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 import traceback
 
 TOOL = os.environ.get("TROIKA_TOOL", "build/troika")
@@ -120,6 +121,45 @@ def write_cifar(folder, train_labels, test_labels):
     for name, labels in files.items():
         (folder / name).write_bytes(b"".join(bytes([label]) + images[label] for label in labels))
     return folder
+
+
+def write_pnm(file, channels, height, width, pixels):
+    """Writes a PGM or PPM file of the bytes of an image, [height, width, channels]."""
+    file.write_bytes((b"P5" if channels == 1 else b"P6") + f"\n# a comment 9 9\n{width} {height}\n255\n".encode() + bytes(pixels))
+
+
+def write_png(file, channels, height, width, pixels):
+    """Writes a PNG file: 1 channel is grey, 3 are colours, and with 2 or 4 the last one is transparency."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    row = width * channels
+    lines = b"".join(b"\0" + bytes(pixels[y * row:(y + 1) * row]) for y in range(height))
+    header = struct.pack(">2I5B", width, height, 8, {1: 0, 2: 4, 3: 2, 4: 6}[channels], 0, 0, 0)
+    file.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+
+
+def write_bmp(file, height, width, pixels):
+    """Writes a BMP file of colours: rows from the last to the first, blue first, each of a multiple of 4 bytes."""
+    rows = [b"".join(bytes(pixels[3 * (y * width + x):3 * (y * width + x) + 3][::-1]) for x in range(width)) for y in range(height)]
+    data = b"".join(row + bytes(-len(row) % 4) for row in reversed(rows))
+    file.write_bytes(struct.pack("<2sIIIIiiHHIIiiII", b"BM", 54 + len(data), 0, 54, 40, width, height, 1, 24, 0, len(data), 1, 1, 0, 0) + data)
+
+
+def write_jpeg(file, grey):
+    """Writes a JPEG file of 8 x 8 equal pixels: one block, whose only coefficient is the mean."""
+    def segment(kind, data):
+        return bytes([0xFF, kind]) + struct.pack(">H", 2 + len(data)) + data
+
+    mean = grey - 128
+    size = abs(mean).bit_length()
+    bits = f"{size:04b}" + (f"{mean if mean > 0 else mean + (1 << size) - 1:0{size}b}" if size else "") + "0"
+    bits += "1" * (-len(bits) % 8)
+    scan = b"".join(bytes([int(bits[i:i + 8], 2)]) for i in range(0, len(bits), 8)).replace(b"\xFF", b"\xFF\0")
+    file.write_bytes(b"\xFF\xD8" + segment(0xDB, b"\0" + bytes([8] * 64)) + segment(0xC0, struct.pack(">BHHB", 8, 8, 8, 1) + b"\1\x11\0") +
+                     segment(0xC4, b"\0" + bytes([0, 0, 0, 9] + [0] * 12) + bytes(range(9))) +
+                     segment(0xC4, b"\x10" + bytes([1] + [0] * 15) + b"\0") +
+                     segment(0xDA, b"\1\1\0\0\x3F\0") + scan + b"\xFF\xD9")
 
 
 class Skip(Exception):

@@ -1,5 +1,5 @@
 // Tables of taps, and the resize in two passes: along each needed input row, then between two rows.
-#include "data/bilinear_resize.h"
+#include "core/bilinear_resize.h"
 
 #include <algorithm>
 

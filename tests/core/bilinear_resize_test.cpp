@@ -1,5 +1,5 @@
 // Compares BilinearResize with numbers that PyTorch 2.15 computed.
-#include "data/bilinear_resize.h"
+#include "core/bilinear_resize.h"
 
 #include <gtest/gtest.h>
 
