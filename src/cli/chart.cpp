@@ -103,14 +103,6 @@ std::string draw_series(const Series& series, const char* color, const Axis& x, 
          markers;
 }
 
-// One text that is never wider than `room`: a longer one is squeezed.
-std::string text_within(double x, double y, double room, double character, const char* style, const std::string& text) {
-  const double width = character * width_of(text);
-  const std::string squeezed =
-      width > room ? formatted(" textLength=\"%.1f\" lengthAdjust=\"spacingAndGlyphs\"", room) : "";
-  return text_at(x, y, "start", (style + squeezed).c_str(), text);
-}
-
 // A name of the legend, and its place.
 struct LegendEntry {
   double x = 0, y = 0, room = 0;

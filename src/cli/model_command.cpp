@@ -8,6 +8,8 @@
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/data_source.h"
+#include "cli/files.h"
+#include "cli/model_drawing.h"
 #include "cli/text.h"
 #include "cli/weights.h"
 #include "core/path.h"
@@ -19,6 +21,7 @@ struct ModelArguments {
   std::string name;  // of the zoo, or a file
   int classes = 0, size = 0;
   bool parameters = false;
+  std::string drawing;  // a file; empty: none
 };
 
 Model open_model(const Command& command, const Context& context, const ModelArguments& arguments) {
@@ -74,18 +77,29 @@ void print_parameters(const Model& model, const troika_model_info& info) {
   }
 }
 
+// Refuses to replace the model by its drawing.
+void check_drawing(const ModelArguments& arguments) {
+  if (arguments.drawing.empty()) refuse_value("--svg", arguments.drawing, "a file, such as model.svg");
+  std::error_code ignored;  // files that do not exist differ
+  if (std::filesystem::equivalent(path_of(arguments.drawing), path_of(arguments.name), ignored))
+    refuse_value("--svg", arguments.drawing, "another file than the model's");
+}
+
 int show_model(const Command& command, const ModelArguments& arguments) {
   if (arguments.classes < 0) refuse_value("--classes", arguments.classes, "at least 1, or 0 for the model's default");
   if (arguments.size < 0) refuse_value("--size", arguments.size, "at least 1, or 0 for the model's default");
+  if (command.was_given("--svg")) check_drawing(arguments);
   const Context context = create_context();
   const Model model = open_model(command, context, arguments);
   troika_model_info info = TROIKA_MODEL_INFO_INIT;
   call(troika_model_describe, model.get(), &info);
+  if (!arguments.drawing.empty()) write_file(path_of(arguments.drawing), draw_model(model));
   std::cout << info.name << ": " << as_shape(info.input_dims, info.input_rank) << " to "
             << as_shape(info.output_dims, info.output_rank)
             << "; operations are those of a forward pass of one sample\n";
   print_layers(model, info);
   if (arguments.parameters) print_parameters(model, info);
+  if (!arguments.drawing.empty()) std::cout << "drawing in " << arguments.drawing << "\n";
   return 0;
 }
 
@@ -100,6 +114,7 @@ void add_model_command(CommandLine& line) {
   command.option("--classes", arguments->classes, "Outputs of the model; 0: its default", "N");
   command.option("--size", arguments->size, "Image size; 0: the model's default", "SIZE");
   command.flag("--parameters", arguments->parameters, "Also the names and shapes of all parameters and buffers");
+  command.option("--svg", arguments->drawing, "A file for a drawing of the layers and their connections", "FILE");
   command.action([command, arguments] { return show_model(command, *arguments); });
 }
 

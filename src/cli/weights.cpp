@@ -23,12 +23,13 @@ int32_t count_entries(const Model& model) {
   return entries;
 }
 
-// PyTorch's files are zip archives, or pickles in earlier versions.
+// PyTorch's files are zip archives, or pickles in earlier versions. Safetensors begin with the size
+// of their header, which may be the same bytes, and then the header.
 bool is_of_pytorch(const std::string& path) {
-  char begin[4] = {};
+  char begin[9] = {};
   std::ifstream(path_of(path), std::ios::binary).read(begin, sizeof begin);
   const std::string_view bytes(begin, sizeof begin);
-  return bytes == "PK\3\4" || bytes.starts_with("\x80\2");
+  return (bytes.starts_with("PK\3\4") || bytes.starts_with("\x80\2")) && !bytes.ends_with('{');
 }
 
 std::string layer_of(const std::string& parameter) { return parameter.substr(0, parameter.rfind('.')); }
