@@ -19,11 +19,11 @@ std::string number_text(const Json& number) {
   return number.is_number_float() ? formatted("%g", number.get<double>()) : number.dump();
 }
 
-std::string value_text(const Json& value) {
+std::string value_text(const Json& value, const char* separator = "x") {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_array()) return number_text(value);
   std::string out;
-  for (const Json& number : value) out += (out.empty() ? "" : "x") + number_text(number);
+  for (const Json& number : value) out += (out.empty() ? "" : separator) + number_text(number);
   return out;
 }
 
@@ -59,7 +59,7 @@ int order_of(const std::string& setting) {
 std::string settings_text(const Json& settings) {
   std::map<std::pair<int, std::string>, std::string> pieces;
   for (const auto& [name, setting] : settings.items()) {
-    const std::string value = value_text(setting);
+    const std::string value = value_text(setting, name == "axes" ? "," : "x");
     if (is_hidden(name) || is_usual(name, value)) continue;
     std::string words = name;
     std::replace(words.begin(), words.end(), '_', ' ');
