@@ -73,8 +73,8 @@ void CpuDevice::copy_to_host(void* destination, const void* source, size_t bytes
 }
 void CpuDevice::copy(void* destination, const void* source, size_t bytes) { std::memcpy(destination, source, bytes); }
 void CpuDevice::enter_thread() { enter_team(share_.threads, share_.cores); }
-int CpuDevice::borrow_thread() { return limit_team(std::max(1, share_.threads)); }
-void CpuDevice::return_thread(int earlier) { limit_team(earlier); }
+int CpuDevice::borrow_thread() { return borrow_team(std::max(1, share_.threads)); }
+void CpuDevice::return_thread(int earlier) { return_team(earlier); }
 
 namespace {
 
@@ -107,23 +107,63 @@ void run_first_product() {
   });
 }
 
-}  // namespace
-
-KernelChoice CpuDevice::select(const KernelRequest& request) {
+// Chooses the kernel for the calling thread's team.
+KernelChoice select_here(const CpuDevice& device, const KernelRequest& request) {
   static const std::vector<Entry> kernels = list_kernels();
   const auto entry =
       std::find_if(kernels.begin(), kernels.end(), [&](const Entry& e) { return e.op == name_of(*request.node.op); });
   if (entry == kernels.end())
     throw Error(Status::unsupported,
-                text(request.node.op, " '", request.node.name, "': device ", id(), " has no kernel for it"));
+                text(request.node.op, " '", request.node.name, "': device ", device.id(), " has no kernel for it"));
   require_address_space(kRoomOfLibraries);
   run_first_product();
-  return check(text(request.node.op, " '", request.node.name, "' on ", id()), [&] {
-    if (entry->kind == CpuKernel::low || !has_low_operand(request)) return entry->select(*this, request);
+  return check(text(request.node.op, " '", request.node.name, "' on ", device.id()), [&] {
+    if (entry->kind == CpuKernel::low || !has_low_operand(request)) return entry->select(device, request);
     if (entry->kind == CpuKernel::product)
-      if (auto choice = select_bf16(*this, request, entry->select)) return std::move(*choice);
-    return select_widened(*this, request, entry->select);
+      if (auto choice = select_bf16(device, request, entry->select)) return std::move(*choice);
+    return select_widened(device, request, entry->select);
   });
+}
+
+// A borrowed thread's team sleeps between two ops: work on fewer bytes takes less time than waking
+// the team. The team of a worker is awake.
+constexpr size_t kBytesForTeam = size_t{2} << 20;
+
+size_t bytes_of(const KernelRequest& request) {
+  size_t bytes = 0;
+  for (const ValueId id : request.node.inputs)
+    if (id != kNoValue) bytes += request.graph.type(id).bytes();
+  for (const ValueId id : request.node.outputs) bytes += request.graph.type(id).bytes();
+  return bytes;
+}
+
+// Runs a kernel with the team for which it was chosen, on a borrowed thread.
+class TeamKernel : public Kernel {
+ public:
+  TeamKernel(std::unique_ptr<Kernel> kernel, int threads) : kernel_(std::move(kernel)), threads_(threads) {}
+
+  void bind(std::span<void* const> inputs, std::span<void* const> outputs, void* scratch) override {
+    kernel_->bind(inputs, outputs, scratch);
+  }
+  void run() override {
+    const BorrowedTeam team(threads_);
+    kernel_->run();
+  }
+
+ private:
+  const std::unique_ptr<Kernel> kernel_;
+  const int threads_;
+};
+
+}  // namespace
+
+KernelChoice CpuDevice::select(const KernelRequest& request) {
+  if (!is_borrowed()) return select_here(*this, request);
+  const int threads = bytes_of(request) < kBytesForTeam ? 1 : std::max(1, share_.threads);
+  const BorrowedTeam team(threads);
+  KernelChoice choice = select_here(*this, request);
+  if (threads > 1) choice.kernel = std::make_unique<TeamKernel>(std::move(choice.kernel), threads);
+  return choice;
 }
 
 KernelChoice CpuDevice::select_reorder(const TensorType& type, const LayoutPtr& from, const LayoutPtr& to) {

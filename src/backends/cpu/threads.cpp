@@ -63,6 +63,9 @@ const OpenMP& openmp() {
 }
 
 thread_local int t_team_size = 1;
+thread_local int t_own_team_size = 1;  // of the team whose master the thread is
+thread_local bool t_is_borrowed = false;
+thread_local int t_started = 1;  // threads that have memory, with this one
 
 struct Work {
   int64_t n;
@@ -81,26 +84,46 @@ void run_piece(void* data) {
   }
 }
 
+// The runtime ends the process if it cannot start a thread, so the threads start here, with room.
+void start_team() {
+  if (t_started >= t_team_size) return;
+  require_address_space(kRoomOfLibraries + static_cast<size_t>(t_team_size) * kRoomOfThread);
+  Work work{t_team_size, t_team_size, [](void*, int64_t, int64_t) { set_up_thread_memory(); }, nullptr};
+  openmp().run(run_piece, &work, t_team_size);
+  t_started = t_team_size;
+}
+
 }  // namespace
 
 void enter_team(int threads, const std::vector<int>& cores) {
   if (!cores.empty()) pin_thread(cores);
-  t_team_size = kMayFork && openmp().usable() ? std::max(threads, 1) : 1;
+  t_own_team_size = t_team_size = kMayFork && openmp().usable() ? std::max(threads, 1) : 1;
   if (!openmp().usable()) return;
   openmp().set_num_threads(t_team_size);
-  if (t_team_size == 1) return;
-  // The runtime ends the process if it cannot start a thread, so the threads start here, with room.
-  require_address_space(kRoomOfLibraries + static_cast<size_t>(t_team_size) * kRoomOfThread);
-  run_parallel(
-      t_team_size, 1, [](void*, int64_t, int64_t) { set_up_thread_memory(); }, nullptr);
+  start_team();
 }
 
-int limit_team(int threads) {
-  if (!openmp().usable() || threads < 1) return 0;
+int borrow_team(int threads) {
+  if (!openmp().usable()) return 0;
+  t_is_borrowed = true;
+  t_team_size = 1;
   const int earlier = openmp().max_threads();
   if (earlier != threads) openmp().set_num_threads(threads);
   return earlier;
 }
+
+void return_team(int earlier) {
+  t_is_borrowed = false;
+  t_team_size = t_own_team_size;
+  if (openmp().usable() && earlier != openmp().max_threads()) openmp().set_num_threads(earlier);
+}
+
+bool is_borrowed() { return t_is_borrowed; }
+
+BorrowedTeam::BorrowedTeam(int threads) : earlier_(t_team_size) {
+  t_team_size = kMayFork && openmp().usable() ? threads : 1;
+}
+BorrowedTeam::~BorrowedTeam() { t_team_size = earlier_; }
 
 int team_size() { return t_team_size; }
 
@@ -112,6 +135,7 @@ void run_parallel(int64_t n, int64_t grain, void (*body)(void*, int64_t, int64_t
     body(user, 0, n);
     return;
   }
+  start_team();  // a borrowed one starts when it is needed
   Work work{n, pieces, body, user};
   openmp().run(run_piece, &work, pieces);
 }

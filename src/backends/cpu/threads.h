@@ -11,9 +11,24 @@ namespace troika::cpu {
 // Makes the calling thread the master of `threads` threads, pinned to `cores` if there are any.
 void enter_team(int threads, const std::vector<int>& cores);
 
-// Limits the runtime's teams of the calling thread, which is no master: kernels are bound to a
-// number of threads. Returns the limit of before; 0: there is no runtime.
-int limit_team(int threads);
+// Limits the runtime's teams of the calling thread to `threads`, for a while: kernels are bound to
+// a number of threads. The thread's own team is one thread, except within a BorrowedTeam. Returns
+// the limit of before, for return_team; 0: there is no runtime.
+int borrow_team(int threads);
+void return_team(int earlier);
+bool is_borrowed();  // between these two
+
+// Makes the team of a borrowed thread larger.
+class BorrowedTeam {
+ public:
+  explicit BorrowedTeam(int threads);
+  ~BorrowedTeam();
+  BorrowedTeam(const BorrowedTeam&) = delete;
+  BorrowedTeam& operator=(const BorrowedTeam&) = delete;
+
+ private:
+  const int earlier_;
+};
 
 // Threads of the calling thread's team.
 int team_size();
