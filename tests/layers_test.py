@@ -24,7 +24,7 @@ VENDORS = {
     r"mpi\.h": ["comm/mpi"],
 }
 # Internal headers whose code the tool compiles in, because the library does not export it.
-TOOL_SHARES = ("core/atomic_file.h", "core/bilinear_resize.h", "core/error.h", "core/file_system.h", "core/machine.h", "core/path.h", "core/windows/error_text.h")
+TOOL_SHARES = ("core/atomic_file.h", "core/bilinear_resize.h", "core/split.h", "core/error.h", "core/file_system.h", "core/machine.h", "core/path.h", "core/windows/error_text.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 

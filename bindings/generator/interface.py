@@ -244,7 +244,7 @@ class Interface:
         pointed = re.fullmatch(r"(?:const )?(\w+) \*", kind)
         if name == "struct_size":
             field.kind = "size"
-        elif name == "reserved":
+        elif name in ("reserved", "reserved2"):
             field.kind = "reserved"
         elif name in lengths:
             field.kind = "length"

@@ -158,7 +158,7 @@ func TestWeights(t *testing.T) {
 	loader := troika.Must(troika.NewLoader(weighted, 3, nil))
 	equal(t, "weights", troika.Must(troika.Must(loader.Next()).Weights()), []float32{1, 0, 2.5})
 	_, err := dataset.Weigh([]float32{1})
-	fails(t, err, troika.ErrInvalidArgument, "there are 1 weights, need one for each of 4 samples")
+	fails(t, err, troika.ErrInvalidArgument, "count is 1, need one weight for each of 4 samples")
 
 	inputs := troika.Must(troika.NewTensor(c, troika.CPU(0), []float32{3, 4}, 1, 2))
 	targets := troika.Must(troika.NewTensor(c, troika.CPU(0), []float32{10}, 1, 1))

@@ -39,7 +39,7 @@ func memoryInfoOf(c *C.troika_memory_info) (o MemoryInfo) {
 
 // Metrics are sums over many batches.
 type Metrics struct {
-	// Mean over all labels.
+	// Mean over all labels, by weight.
 	Loss float64
 	// correct / labels.
 	Accuracy float64
@@ -85,7 +85,7 @@ type Progress struct {
 	Samples int64
 	// Those of labels that were classified correctly.
 	Correct int64
-	// Mean over the labels of this call.
+	// Mean over the labels of this call, by weight.
 	Loss float64
 	// Since the call began.
 	Seconds float64
@@ -94,7 +94,7 @@ type Progress struct {
 	// true: this batch's step was skipped (StatusStepSkipped). If the loss of the batch is then
 	// not finite, the sums over this call leave the batch out.
 	Skipped bool
-	// Mean over the labels of this batch.
+	// Mean over the labels of this batch, by weight.
 	BatchLoss float64
 	// Samples of this batch.
 	BatchSamples int64

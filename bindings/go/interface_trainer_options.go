@@ -542,9 +542,9 @@ type TrainerOptions struct {
 	HuberDelta float64
 	// Cross-entropy: weights, one for each class of the model. A label's loss is multiplied by the
 	// weight of its class. With ReductionMean, the sum of a batch's losses is divided by the sum
-	// of the weights of its labels (PyTorch's weight); if all weigh 0, loss and gradient are 0.
-	// Each is finite and at least 0, and rounded to f32. correct and labels of results count
-	// labels, whatever they weigh. nil (default): 1 each. Copied.
+	// of the weights of its labels (PyTorch's weight, without label smoothing). If all weigh 0,
+	// loss and gradient are 0. Each is 0, or from 1e-15 to 1e15, and rounded to f32. correct and
+	// labels of results count labels, whatever they weigh. nil (default): 1 each. Copied.
 	ClassWeights []float64
 	// true: samples may have weights (Dataset.Weigh, Batch.CreateWeighted), which multiply their
 	// losses as weights of classes do. Samples without a weight have 1. Batches are copied from
@@ -552,8 +552,10 @@ type TrainerOptions struct {
 	SampleWeights bool
 	// Sizes of the parts of each batch, for devices of different speed: numbers above 0, one for
 	// each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8 and 2 samples. A
-	// part may get no sample of a small batch. The result is that of equal parts, up to rounding.
-	// Excludes LogicalShards. nil (default): equal parts. Copied.
+	// part may get no sample of a small batch. None is above 1e6 times another. The result is that
+	// of equal parts, up to rounding, without BatchNorm or with SyncBatchNorm. Otherwise
+	// BatchNorm's running statistics are those of the largest part. Excludes LogicalShards. nil
+	// (default): equal parts. Copied.
 	Shares []float64
 }
 

@@ -335,14 +335,14 @@ TROIKA_API(troika_status) troika_dataset_concat(const troika_dataset *datasets,
                                                 troika_dataset *out_dataset, troika_error *error);
 
 /**
- * Creates a dataset with the samples of another one, each with a weight in losses: sample i has
- * `weights[i]`, finite and at least 0, instead of its earlier weight. `count` is the number of the
- * dataset's samples. A trainer takes such samples if its option `sample_weights` is 1. Subsets and
- * parts keep the weights of their samples. In a concatenation, samples without a weight have 1.
+ * Creates a dataset with the samples of another one, each with a weight in losses. Sample i has
+ * `weights[i]`, 0 or from 1e-15 to 1e15, instead of its earlier weight. `count` is the number of
+ * the dataset's samples. A trainer takes such samples if its option `sample_weights` is 1. Subsets
+ * and parts keep the weights of their samples. In a concatenation, samples without a weight have 1.
  * The weights are copied, the samples are not.
  *
- * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (another `count`, a weight below 0 or not
- * finite, a stream), OUT_OF_MEMORY. Any thread.
+ * Owned: destroy `*out_dataset`. Errors: INVALID_ARGUMENT (another `count`, another weight, a
+ * stream), OUT_OF_MEMORY. Any thread.
  */
 TROIKA_API(troika_status) troika_dataset_weigh(troika_dataset dataset, const float *weights,
                                                int64_t count, troika_dataset *out_dataset,
@@ -506,11 +506,11 @@ TROIKA_API(troika_status) troika_batch_create(troika_tensor inputs, troika_tenso
 
 /**
  * Creates a batch as `troika_batch_create` does. Its samples have weights in losses: `weights` is
- * f32 [n], each finite and at least 0. A trainer takes such a batch if its option `sample_weights`
- * is 1.
+ * f32 [n], each 0 or from 1e-15 to 1e15. A trainer takes such a batch if its option
+ * `sample_weights` is 1.
  *
  * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: those of `troika_batch_create`;
- * INVALID_ARGUMENT (weights of another type or shape, below 0, or not finite). Threads: reads the
+ * INVALID_ARGUMENT (weights of another type, shape or size). Threads: reads the
  * tensors.
  */
 TROIKA_API(troika_status) troika_batch_create_weighted(troika_tensor inputs, troika_tensor targets,

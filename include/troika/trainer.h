@@ -132,13 +132,13 @@ typedef struct troika_progress {
   int64_t epoch;         /**< Epoch of the loader, from 0. */
   int64_t samples;       /**< Samples done in this call. */
   int64_t correct;       /**< Those of `labels` that were classified correctly. */
-  double loss;           /**< Mean over the labels of this call. */
+  double loss;           /**< Mean over the labels of this call, by weight. */
   double seconds;        /**< Since the call began. */
   int32_t training;      /**< 1 while training, 0 while evaluating or predicting. */
   /** 1: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not finite,
    *  the sums over this call leave the batch out. */
   int32_t skipped;
-  double batch_loss;     /**< Mean over the labels of this batch. */
+  double batch_loss;     /**< Mean over the labels of this batch, by weight. */
   int64_t batch_samples; /**< Samples of this batch. */
   int64_t batch_correct; /**< Those of `batch_labels` that were classified correctly. */
   double learning_rate;  /**< The trainer's rate that this step used; 0 while evaluating. */
@@ -177,7 +177,7 @@ TROIKA_API(troika_status) troika_trainer_set_progress(troika_trainer trainer,
 typedef struct troika_metrics {
   uint32_t struct_size; /**< Set by the caller to sizeof(troika_metrics). */
   int32_t reserved;     /**< 0. */
-  double loss;          /**< Mean over all labels. */
+  double loss;          /**< Mean over all labels, by weight. */
   double accuracy;      /**< correct / labels. */
   int64_t samples;      /**< Samples seen. */
   int64_t correct;      /**< Labels whose largest output is the label's own. */

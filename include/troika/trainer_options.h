@@ -348,11 +348,12 @@ typedef struct troika_trainer_options {
    *  alone. */
   troika_group group;
   double huber_delta;      /**< TROIKA_LOSS_HUBER: above 0; default 1. */
-  /** Cross-entropy: `class_weight_count` weights, one for each class of the model. A label's loss is
-   *  multiplied by the weight of its class. With TROIKA_REDUCTION_MEAN, the sum of a batch's losses
-   *  is divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0, loss and
-   *  gradient are 0. Each is finite and at least 0, and rounded to f32. `correct` and `labels` of
-   *  results count labels, whatever they weigh. NULL (default): 1 each. Copied. */
+  /** Cross-entropy: `class_weight_count` weights, one for each class of the model. A label's loss
+   *  is multiplied by the weight of its class. With TROIKA_REDUCTION_MEAN, the sum of a batch's
+   *  losses is divided by the sum of the weights of its labels (PyTorch's weight, without label
+   *  smoothing). If all weigh 0, loss and gradient are 0. Each is 0, or from 1e-15 to 1e15, and
+   *  rounded to f32. `correct` and `labels` of results count labels, whatever they weigh. NULL
+   *  (default): 1 each. Copied. */
   const double *class_weights;
   int32_t class_weight_count; /**< 0 (default) to 2^24. */
   /** 1: samples may have weights (`troika_dataset_weigh`, `troika_batch_create_weighted`), which
@@ -361,11 +362,13 @@ typedef struct troika_trainer_options {
   int32_t sample_weights;
   /** Sizes of the parts of each batch, for devices of different speed: `share_count` numbers above
    *  0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8 and 2
-   *  samples. A part may get no sample of a small batch. The result is that of equal parts, up to
-   *  rounding. Excludes `logical_shards`. NULL (default): equal parts. Copied. */
+   *  samples. A part may get no sample of a small batch. None is above 1e6 times another. The
+   *  result is that of equal parts, up to rounding, without BatchNorm or with `sync_batch_norm`.
+   *  Otherwise BatchNorm's running statistics are those of the largest part. Excludes
+   *  `logical_shards`. NULL (default): equal parts. Copied. */
   const double *shares;
   int32_t share_count; /**< 0 (default) to 65536. */
-  int32_t reserved;    /**< 0. */
+  int32_t reserved2;   /**< 0. */
 } troika_trainer_options;
 
 /** Every field at its default. */

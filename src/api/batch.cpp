@@ -17,7 +17,8 @@ void read_labels(const Tensor& t, std::vector<int32_t>& labels, const char* func
   convert_numbers(dtype, host.data(), DType::i64, wide.data(), std::ssize(wide));
   for (size_t i = 0; i < wide.size(); ++i) {
     if (wide[i] < INT32_MIN || wide[i] > INT32_MAX)
-      throw Error(Status::invalid_argument, text(function, ": label ", i, " is ", wide[i], ", needs a number of 32 bits"));
+      throw Error(Status::invalid_argument,
+                  text(function, ": label ", i, " is ", wide[i], ", needs a number of 32 bits"));
     labels[i] = static_cast<int32_t>(wide[i]);
   }
 }
@@ -28,12 +29,12 @@ void read_targets(troika_tensor targets, Batch& batch, const char* function) {
   const Shape& shape = t.type().shape;
   const int64_t n = batch.size();
   const DType dtype = t.type().dtype;
-  const bool are_labels = (dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u8) && shape.rank() >= 1 &&
-                          shape[0] == n;
+  const bool are_labels =
+      (dtype == DType::i32 || dtype == DType::i64 || dtype == DType::u8) && shape.rank() >= 1 && shape[0] == n;
   const bool are_values = t.type().dtype == DType::f32 && shape.rank() == 2 && shape[0] == n;
   if (!are_labels && !are_values)
-    throw Error(Status::invalid_argument, text(function, ": targets are ", name_of(t.type().dtype), shape, ", need i32[",
-                                               n, ", ...], i64 or u8, or f32[", n, ", k]"));
+    throw Error(Status::invalid_argument, text(function, ": targets are ", name_of(t.type().dtype), shape,
+                                               ", need i32[", n, ", ...], i64 or u8, or f32[", n, ", k]"));
   if (are_labels) {
     batch.label_size = shape.elements(1, shape.rank());
     batch.labels.resize(static_cast<size_t>(shape.elements()));

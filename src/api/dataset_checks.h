@@ -1,7 +1,6 @@
 // Checks and handles that the functions which create datasets share.
 #pragma once
 
-#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -42,11 +41,15 @@ inline std::optional<int32_t> read_ignored(int64_t ignore_index, const char* fun
   return static_cast<int32_t>(ignore_index);
 }
 
-// INVALID_ARGUMENT unless each weight of a sample is finite and at least 0.
+// Weights between these have products and sums that f32 has.
+constexpr double kLeastWeight = 1e-15, kLargestWeight = 1e15;
+inline bool is_weight(double weight) { return weight == 0 || (weight >= kLeastWeight && weight <= kLargestWeight); }
+
+// INVALID_ARGUMENT unless each weight of a sample is 0, or neither tiny nor huge.
 inline void check_weights(const std::vector<float>& weights, const char* function) {
   for (size_t i = 0; i < weights.size(); ++i)
-    if (!(weights[i] >= 0 && std::isfinite(weights[i])))
-      refuse(function, "weights[", i, "] is ", weights[i], ", need a finite number of at least 0");
+    if (!is_weight(static_cast<double>(weights[i])))
+      refuse(function, "weights[", i, "] is ", weights[i], ", need 0, or ", kLeastWeight, " to ", kLargestWeight);
 }
 
 inline std::unique_ptr<troika_dataset_s> make_handle(std::shared_ptr<Context> context,

@@ -87,7 +87,9 @@ troika_status troika_dataset_weigh(troika_dataset dataset, const float* weights,
   return guard(error, [&] {
     *required(out_dataset, kFunction, "out_dataset") = nullptr;
     const auto object = object_of(dataset, kFunction, "dataset");
-    if (count < 0) refuse(kFunction, "count is ", count, ", need at least 0");
+    if (object->dataset->is_stream()) refuse(kFunction, "the dataset is a stream, which has no number of samples");
+    if (count != object->dataset->size())
+      refuse(kFunction, "count is ", count, ", need one weight for each of ", object->dataset->size(), " samples");
     if (count > 0) required(weights, kFunction, "weights");
     std::vector<float> kept(weights, weights + count);
     check_weights(kept, kFunction);

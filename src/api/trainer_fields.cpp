@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "api/dataset_checks.h"
 #include "api/field_check.h"
 #include "api/handle.h"
 
@@ -161,7 +162,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("mesh.reserved", o.mesh.reserved, 0, 0);
   check.integer("share_count", o.share_count, 0, kMostRanks);
   check.pointer("shares", o.shares, "share_count", o.share_count);
-  check.integer("reserved", o.reserved, 0, 0);
+  check.integer("reserved2", o.reserved2, 0, 0);
   check.constant("layer_schedule", o.layer_schedule,
                  {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
   check.integer("layer_chunks", o.layer_chunks, 0, 1 << 10);
@@ -192,7 +193,9 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.labels.smoothing = o.label_smoothing;
   options.huber_delta = o.huber_delta;
   for (int32_t i = 0; i < o.class_weight_count; ++i) {
-    check.real(text("class_weights[", i, "]").c_str(), o.class_weights[i], 0, kLarge);
+    if (!is_weight(o.class_weights[i]))
+      throw Error(Status::invalid_argument, text(where, "class_weights[", i, "] is ", o.class_weights[i],
+                                                 ", need 0, or ", kLeastWeight, " to ", kLargestWeight));
     options.class_weights.push_back(static_cast<float>(o.class_weights[i]));
   }
   options.weighs_samples = o.sample_weights == 1;

@@ -183,7 +183,8 @@ int bench(const Command& command, BenchOptions& options) {
   trainer_options.group = job.group();
   set_mesh(options.mesh, trainer_options);
   std::vector<double> shares;
-  if (options.mesh.measures_shares()) throw Failure("--shares is auto, bench measures given ones; give numbers, such as 3,1");
+  if (options.mesh.measures_shares())
+    throw Failure("--shares is auto, bench measures given ones; give numbers, such as 3,1");
   set_shares(options.mesh, shares, trainer_options);
   set_recompute(options.recompute, trainer_options);
   set_replication(options.replication, trainer_options);

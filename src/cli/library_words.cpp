@@ -38,6 +38,7 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
     {"schedule_power", "--power"},
     {"schedule_rise", "--rise"},
     {"share_count", "--shares"},
+    {"shares", "--shares"},
     {"shard_optimizer", "--shard-optimizer"},
     {"strip_prefix", "--strip-prefix"},
     {"sync_batch_norm", "--sync-batch-norm"},

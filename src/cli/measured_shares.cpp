@@ -1,4 +1,4 @@
-// Steps of clones of the model.
+// Steps of new models.
 #include "cli/measured_shares.h"
 
 #include <algorithm>
@@ -14,14 +14,12 @@ constexpr int kMeasuredSteps = 5;  // of which the fastest counts
 constexpr double kNoise = 0.03;    // speeds that differ by less are the same
 
 // Returns the seconds of a step of `batch` samples on the device.
-double seconds_of_step(const Model& model, troika_device device, const Samples& samples, int batch,
-                       const troika_trainer_options& options) {
-  Model clone;
-  call(troika_model_clone, model.get(), clone.out());
-  call(troika_model_initialize_default, clone.get(), 1);
+double seconds_of_step(const Context& context, const std::string& name, troika_device device, const Samples& samples,
+                       int batch, const troika_trainer_options& options) {
+  const Model model = create_model_for(context, name, samples.info);
   Trainer trainer;
-  call(troika_model_attach, clone.get(), &device, 1, &options, trainer.out());
-  const Loader loader = create_loader(samples, batch, false, 0);
+  call(troika_model_attach, model.get(), &device, 1, &options, trainer.out());
+  const Loader loader = create_loader(samples, {.batch = batch, .drops_last = true});
   double least = 0;
   for (int step = 0; step < kFirstSteps + kMeasuredSteps; ++step) {
     troika_batch lent = nullptr;
@@ -40,24 +38,35 @@ bool is_same(troika_device a, troika_device b) { return a.kind == b.kind && a.in
 
 }  // namespace
 
-void settle_shares(MeshOptions& options, const Model& model, const std::vector<troika_device>& devices,
-                   const Samples& samples, int batch, const Job& job, const troika_trainer_options& trainer_options) {
+void check_measured_shares(const MeshOptions& options, const Job& job) {
   if (!options.measures_shares()) return;
   if (!job.is_alone())
     throw Failure("--shares is auto, which knows the devices of one process; give numbers for those of all processes");
-  if (trainer_options.mesh.layer > 1 || trainer_options.mesh.channel > 1)
+  if (options.logical_shards > 0)
+    throw Failure(formatted("--shares is auto, --logical-shards %d divides batches evenly; leave out one of them",
+                            options.logical_shards));
+  troika_trainer_options of_mesh = TROIKA_TRAINER_OPTIONS_INIT;
+  set_mesh(options, of_mesh);
+  if (options.is_auto() || of_mesh.mesh.layer > 1 || of_mesh.mesh.channel > 1)
     throw Failure("--shares is auto, --mesh is " + options.mesh +
                   "; give numbers, or a mesh that splits by data alone");
+}
+
+void settle_shares(MeshOptions& options, const Context& context, const std::string& name,
+                   const std::vector<troika_device>& devices, const Samples& samples, int batch,
+                   const troika_trainer_options& trainer_options) {
+  if (!options.measures_shares()) return;
   troika_trainer_options alone = trainer_options;
   alone.mesh = {1, 1, 1, 0};
   alone.collect_trace = 0;
-  const int part = std::max(1, batch / static_cast<int>(devices.size()));
+  const auto part = static_cast<int>(
+      std::clamp<int64_t>(batch / static_cast<int>(devices.size()), 1, std::max<int64_t>(1, samples.info.n)));
   std::vector<double> speeds;
   for (size_t i = 0; i < devices.size(); ++i) {
     const auto earlier = std::find_if(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i),
                                       [&](troika_device other) { return is_same(other, devices[i]); });
     const auto at = static_cast<size_t>(earlier - devices.begin());
-    speeds.push_back(at < i ? speeds[at] : 1 / seconds_of_step(model, devices[i], samples, part, alone));
+    speeds.push_back(at < i ? speeds[at] : 1 / seconds_of_step(context, name, devices[i], samples, part, alone));
   }
   const double most = *std::max_element(speeds.begin(), speeds.end());
   options.shares.clear();

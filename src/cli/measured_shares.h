@@ -1,6 +1,7 @@
 // --shares auto: parts of a batch as large as the devices are fast.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cli/client.h"
@@ -10,11 +11,15 @@
 
 namespace troika::cli {
 
+// Throws Failure if shares are to be measured that cannot be: those of several processes, or of a
+// mesh that may split by layer or channel, and logical shards.
+void check_measured_shares(const MeshOptions& options, const Job& job);
+
 // If `options` ask for it, measures training steps of each device alone on a part of a batch, and
 // writes the sizes of the parts to `options` as numbers. The fastest device has 1, and devices that
-// are as fast within 3 % too. Throws Failure for a mesh that does not split by data alone, and for
-// several processes.
-void settle_shares(MeshOptions& options, const Model& model, const std::vector<troika_device>& devices,
-                   const Samples& samples, int batch, const Job& job, const troika_trainer_options& trainer_options);
+// are as fast within 3 % too. `name` is that of the model in the zoo: its steps train new models.
+void settle_shares(MeshOptions& options, const Context& context, const std::string& name,
+                   const std::vector<troika_device>& devices, const Samples& samples, int batch,
+                   const troika_trainer_options& trainer_options);
 
 }  // namespace troika::cli

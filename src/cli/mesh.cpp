@@ -8,7 +8,7 @@
 namespace troika::cli {
 namespace {
 
-constexpr double kLargestShare = 1e30;  // as the library has it
+constexpr double kLeastShare = 1e-30, kLargestShare = 1e30;  // as the library has them
 
 troika_mesh parse_mesh(const std::string& text) {
   if (text.empty() || text == "auto") return {0, 1, 1, 0};
@@ -63,7 +63,7 @@ void set_shares(const MeshOptions& options, std::vector<double>& numbers, troika
       double share = 0;
       const char* const end = part.data() + part.size();
       const auto read = std::from_chars(part.data(), end, share);
-      if (read.ec != std::errc() || read.ptr != end || !(share > 0 && share < kLargestShare))
+      if (read.ec != std::errc() || read.ptr != end || !(share >= kLeastShare && share < kLargestShare))
         refuse_value("--shares", options.shares, "a number above 0 for each part of the batch, such as 3,1, or auto");
       numbers.push_back(share);
     }

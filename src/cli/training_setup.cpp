@@ -54,6 +54,7 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
     : context(create_context(threads_of_process(options.threads), options.seed)),
       devices(parse_devices(context, "--devices", options.devices)) {
   if (job.is_alone()) check_mesh(options.mesh, devices.size());
+  check_measured_shares(options.mesh, job);
   if (!job.is_alone() && options.mesh.is_auto())
     throw Failure("--mesh is auto, which knows the devices of one process; give a mesh over those of all processes");
   eval_devices = parse_eval_devices(context, options, devices);
@@ -81,7 +82,7 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
   troika_trainer_options attach_options = trainer_options(options, steps_per_epoch, groups, milestones, shares);
   attach_options.group = job.group();
   settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, attach_options);
-  settle_shares(options.mesh, model, devices, train, options.batch, job, attach_options);
+  settle_shares(options.mesh, context, options.model, devices, train, options.batch, attach_options);
   set_shares(options.mesh, shares, attach_options);
   check_batches(options, job);
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &attach_options,

@@ -1,7 +1,8 @@
-// How n samples are cut over several devices: in order, by default with sizes that differ by at most
-// one, the larger first.
+// How n samples are cut over several devices: in order. By default sizes differ by at most one, the
+// larger first.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -26,14 +27,16 @@ inline Range balanced_split(int64_t n, int64_t pieces, int64_t index) {
 // The sizes of the shares of a batch.
 struct ShareSizes {
   int64_t shares = 1;
-  std::vector<double> parts = {};  // above 0, by share: their sizes are as these numbers; empty: equal
+  std::vector<double> parts = {};  // by share, above 0: their sizes are as these; empty: equal
   bool operator==(const ShareSizes&) const = default;
 
-  // Returns the rows of a share in a batch of `n` samples. Shares of 3 and 1 have 8 and 2 rows of 10.
+  // Returns the rows of a share in a batch of `n` samples. Shares 3 and 1 have 8 and 2 rows of 10.
   Range rows(int64_t n, int64_t share) const {
     if (parts.empty()) return balanced_split(n, shares, share);
     return {first_row(n, share), first_row(n, share + 1)};
   }
+  // Returns the share with most rows; the first of equal ones.
+  int64_t largest() const { return std::max_element(parts.begin(), parts.end()) - parts.begin(); }
   // Returns the part of a batch that shares [first, first + count) have.
   double fraction(int64_t first, int64_t count) const {
     if (parts.empty()) return static_cast<double>(count) / static_cast<double>(shares);

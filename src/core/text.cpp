@@ -2,6 +2,7 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace troika {
 namespace {
@@ -13,6 +14,11 @@ std::string_view trimmed(std::string_view text) {
 }
 
 }  // namespace
+
+std::string print_number(double value) {
+  char buffer[40];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
 
 std::vector<std::string> split_names(std::string_view list, char separator) {
   std::vector<std::string> names;

@@ -41,6 +41,17 @@ std::string join(const Items& items, std::string_view separator) {
   return out.str();
 }
 
+// Returns the shortest decimal text that reads back as the same number.
+std::string print_number(double value);
+
+// Returns such texts with a space between two of them.
+template <typename Number>
+std::string print_list(const std::vector<Number>& numbers) {
+  std::vector<std::string> words;
+  for (Number number : numbers) words.push_back(print_number(static_cast<double>(number)));
+  return join(words, " ");
+}
+
 // Stores why something failed, or "out of memory" if there is no room for the reason.
 inline void store_reason(std::string& to, std::string_view reason) noexcept {
   try {

@@ -79,7 +79,11 @@ BatchReader::BatchReader(const BatchReader& other, const Division& division)
 // Every process reads the whole of a stream.
 void BatchReader::measure() {
   largest_ = options_.batch;
-  if (!dataset_->is_stream()) largest_ = options_.division.rows(std::min(options_.batch, epoch_samples_)).size();
+  if (!dataset_->is_stream()) {  // of unequal shares, one may have more rows of the last batch than of others
+    const Division& division = options_.division;
+    largest_ = std::max(division.rows(std::min(options_.batch, epoch_samples_)).size(),
+                        division.rows(epoch_samples_ % options_.batch).size());
+  }
   checked_elements(dataset_->sample_shape().times(largest_), "loader: a batch");
   checked_elements({largest_, dataset_->label_size()}, "loader: the labels of a batch");
   checked_elements({largest_, dataset_->value_size()}, "loader: the values of a batch");

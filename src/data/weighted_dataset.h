@@ -10,8 +10,7 @@ namespace troika {
 
 class WeightedDataset final : public Dataset {
  public:
-  // The samples of `dataset`; sample i has weights[i] in place of its own. INVALID_ARGUMENT unless
-  // there is a weight for each sample, and for a stream.
+  // The samples of `dataset`, which is no stream; sample i has weights[i] in place of its own.
   WeightedDataset(std::shared_ptr<const Dataset> dataset, std::vector<float> weights);
 
   void read(const int64_t* indices, int64_t n, void* inputs, int32_t* labels, float* values) const override;

@@ -7,14 +7,14 @@
 namespace troika {
 namespace {
 
-// Inputs: x; labels; a loss scale f32 [2] or none; the weight of a label f32 [1] or none; weights of
-// the labels' shape f32, or none. The gradient is multiplied by the scale's first number and by the
-// weight of a label; a label's loss and gradient are multiplied by its own weight. Outputs: loss
-// f64 [1], a sum, so that shards can be added; correct i64 [1], the number of labels whose output
-// is the largest (of equal outputs the first counts); probabilities, of x's shape. Attributes:
-// those of LabelSettings. With smoothing s, a label's loss is (1 - s) times its own -log softmax
-// plus s times the mean of -log softmax over all classes. An ignored label has no loss, no
-// gradient, and is not counted.
+// Inputs: x; labels; a loss scale f32 [2] or none; the weight of a label f32 [1] or none; weights
+// f32 of the labels' shape, or none. The gradient is multiplied by the scale's first number and by
+// the weight of a label. A label's loss and gradient are multiplied by its own weight. Outputs:
+// loss f64 [1], a sum, so that shards can be added; correct i64 [1], the number of labels whose
+// output is the largest (of equal outputs the first counts); probabilities, of x's shape.
+// Attributes: those of LabelSettings. With smoothing s, a label's loss is (1 - s) times its own
+// -log softmax plus s times the mean of -log softmax over all classes. An ignored label has no
+// loss, no gradient, and is not counted.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(2, loss::kMostInputs);
   const Shape& x = in.shape(loss::x);

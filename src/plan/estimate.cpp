@@ -36,7 +36,15 @@ bool is_update(const Node& node) { return node.op->as<ConditioningOp>() || node.
 void check_batch(const Graph& model, const PlannedStep& step, const RankMap& ranks) {
   const int64_t pieces = step.logical_shards > 0 ? step.logical_shards : ranks.shares() * step.micro_batches;
   const int64_t together = step.syncs_statistics ? ranks.shares() : 1;
-  if (step.batch / pieces * together > 1) return;
+  int64_t smallest = step.batch / pieces * together;
+  if (!step.shares.empty() && !step.syncs_statistics) {
+    const ShareSizes sizes{ranks.shares(), step.shares};
+    smallest = step.batch;
+    for (int64_t share = 0; share < sizes.shares; ++share)
+      if (const int64_t rows = sizes.rows(step.batch, share).size(); rows > 0)
+        smallest = std::min(smallest, rows / step.micro_batches);
+  }
+  if (smallest > 1) return;
   for (const Node& node : model.nodes()) {
     if (node.op != &batch_norm2d_op) continue;
     const Shape& x = model.type(node.inputs[batch_norm2d::x]).shape;  // [1, channels, h, w]
@@ -53,8 +61,7 @@ StepSpec with_mesh(StepSpec spec, const Mesh& mesh) {
   return spec;
 }
 
-// Returns the first channel at a position of the pipeline, of the first share: no rank there has
-// more samples or channels.
+// Returns the first channel at a position of the pipeline: no rank of a share has more channels.
 int part_of(const StepLayout& layout, int position) { return layout.ranks().part_at(position, 0); }
 
 class MeshEstimator {
@@ -233,7 +240,9 @@ StepLayout planned_layout(const Graph& model, const PlannedStep& step, const Mac
 }
 
 CompileRequest planned_request(const StepLayout& layout, int64_t batch, int position) {
-  return layout.request(Mode::train, batch, layout.ranks().rank_of(0, part_of(layout, position)));
+  return layout.request(
+      Mode::train, batch,
+      layout.ranks().rank_of(static_cast<int>(layout.share_sizes().largest()), part_of(layout, position)));
 }
 
 MeshEstimate estimate_mesh(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh,

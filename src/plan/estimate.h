@@ -65,7 +65,7 @@ struct MeshEstimate {
 // refused. The model must outlive the layout.
 StepLayout planned_layout(const Graph& model, const PlannedStep& step, const Machine& machine, const Mesh& mesh);
 
-// Returns the request that is estimated for a position of the pipeline: that of the first share's
+// Returns the request that is estimated for a position of the pipeline: that of the largest share's
 // first channel. The layout must outlive the request.
 CompileRequest planned_request(const StepLayout& layout, int64_t batch, int position);
 

@@ -4,21 +4,42 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "ops/losses.h"
 
 namespace troika {
 namespace {
 
-// Late updates run one by one, after the step whose gradients they take.
+// A part that is far smaller than others would only get samples of enormous batches.
+constexpr double kLargestRatio = 1e6;
+
 void check_shares(const StepSpec& spec, int shares, const std::string& options_name) {
   const auto found = static_cast<int64_t>(spec.shares.size());
   if (found > 0 && found != shares)
-    throw Error(Status::invalid_argument, text(options_name, "share_count is ", found, ", the mesh ", name_of(spec.mesh),
-                                               " divides the batch into ", shares, "; needs a size for each"));
+    throw Error(Status::invalid_argument,
+                text(options_name, "share_count is ", found, ", the mesh ", name_of(spec.mesh),
+                     " divides the batch into ", shares, "; needs a size for each"));
   if (found > 0 && spec.logical_shards > 0)
     throw Error(Status::invalid_argument,
                 text(options_name, "share_count is ", found, " and logical_shards is ", spec.logical_shards,
                      ", which divide the batch differently; set only one of them"));
+  if (found == 0) return;
+  const auto [least, most] = std::minmax_element(spec.shares.begin(), spec.shares.end());
+  if (*most > *least * kLargestRatio)
+    throw Error(Status::invalid_argument,
+                text(options_name, "shares are from ", *least, " to ", *most, ", need numbers of which none is above ",
+                     kLargestRatio, " times another"));
 }
+
+void check_class_weights(const StepSpec& spec, const Graph& model, const std::string& options_name) {
+  if (spec.class_weights.empty() || model.outputs.empty()) return;
+  const Shape& output = model.type(model.outputs[0].id).shape;
+  const auto weights = static_cast<int64_t>(spec.class_weights.size());
+  if (const int64_t classes = output.rank() < 2 ? 0 : ClassRows(output).classes; weights != classes)
+    throw Error(Status::invalid_argument, text(options_name, "class_weight_count is ", weights, ", model '",
+                                               model.name(), "' has ", classes, " classes; needs a weight for each"));
+}
+
+// Late updates run one by one, after the step whose gradients they take.
 
 void check_late_updates(const StepSpec& spec, int parts, const std::string& options_name) {
   if (!spec.updates_late) return;
@@ -27,8 +48,9 @@ void check_late_updates(const StepSpec& spec, int parts, const std::string& opti
                 text(options_name, "late_updates is 1 and ", other, ", ", why, "; set only one of them"));
   };
   if (parts > 1)
-    throw Error(Status::unsupported,
-                text(options_name, "late_updates is 1, needs a mesh that splits by data alone, not ", name_of(spec.mesh)));
+    throw Error(
+        Status::unsupported,
+        text(options_name, "late_updates is 1, needs a mesh that splits by data alone, not ", name_of(spec.mesh)));
   constexpr const char* kNeedsAll = "which needs all gradients before any update";
   if (spec.conditioning.max_norm > 0) refuse(text("max_gradient_norm is ", spec.conditioning.max_norm), kNeedsAll);
   if (spec.conditioning.is_scaled) refuse("losses are scaled", kNeedsAll);
@@ -44,6 +66,7 @@ StepLayout::StepLayout(const Graph& model, StepSpec spec, int devices, const std
     if (value.role == Role::parameter || value.role == Role::buffer) state_[value.name] = &value;
   spec_.mesh = spread(spec_.mesh, devices);
   ranks_ = RankMap(spec_.mesh);
+  share_sizes_ = {ranks_.shares(), spec_.shares};
   if (purpose == Purpose::training) {
     check_mesh(options_name);
     check_combinations(options_name);
@@ -58,8 +81,8 @@ void StepLayout::check_mesh(const std::string& options_name) {
   const std::string refusal = refusal_of(spec_.mesh, spec_.logical_shards > 0);
   if (!refusal.empty()) throw Error(Status::unsupported, options_name + refusal);
   if (ranks_.positions() == 1 && !spec_.layer_cuts.empty())
-    throw Error(Status::invalid_argument,
-                text(options_name, "layer_cuts is '", join(spec_.layer_cuts, ","), "', needs options.mesh.layer above 1"));
+    throw Error(Status::invalid_argument, text(options_name, "layer_cuts is '", join(spec_.layer_cuts, ","),
+                                               "', needs options.mesh.layer above 1"));
   if (ranks_.parts() == 1) return;
   if (spec_.pipeline_chunks > 1 && spec_.pipeline_schedule != PipelineSchedule::interleaved)
     throw Error(Status::invalid_argument, text(options_name, "layer_chunks is ", spec_.pipeline_chunks,
@@ -71,6 +94,7 @@ void StepLayout::check_mesh(const std::string& options_name) {
 void StepLayout::check_combinations(const std::string& options_name) const {
   check_late_updates(spec_, ranks_.parts(), options_name);
   check_shares(spec_, ranks_.shares(), options_name);
+  check_class_weights(spec_, model_, options_name);
   if (spec_.logical_shards == 0) return;
   if (spec_.syncs_statistics)
     throw Error(Status::invalid_argument,
@@ -216,15 +240,14 @@ Range StepLayout::samples_of(Mode mode, int64_t n, int rank, bool is_alone) cons
   if (is_alone) return {0, n};
   return mode == Mode::train && spec_.logical_shards > 0
              ? samples_of_shards(spec_.logical_shards, n, ranks_.shares(), ranks_.share_of(rank))
-             : share_sizes().rows(n, ranks_.share_of(rank));
+             : share_sizes_.rows(n, ranks_.share_of(rank));
 }
 
 std::vector<MicroBatch> StepLayout::micro_batches(int64_t n, int rank) const {
   const int64_t share = ranks_.share_of(rank);
-  const ShareSizes sizes = share_sizes();
-  if (spec_.syncs_statistics) return cut_aligned_micro_batches(spec_.micro_batches, n, sizes, share);
-  return spec_.logical_shards > 0 ? cut_logical_shards(spec_.logical_shards, n, sizes.shares, share)
-                                  : cut_micro_batches(spec_.micro_batches, sizes.rows(n, share));
+  if (spec_.syncs_statistics) return cut_aligned_micro_batches(spec_.micro_batches, n, share_sizes_, share);
+  return spec_.logical_shards > 0 ? cut_logical_shards(spec_.logical_shards, n, share_sizes_.shares, share)
+                                  : cut_micro_batches(spec_.micro_batches, share_sizes_.rows(n, share));
 }
 
 CompileRequest StepLayout::request(Mode mode, int64_t n, int rank, bool is_alone) const {

@@ -50,7 +50,7 @@ class StepLayout {
   StateTable make_state_table(int part) const;  // its layouts are undecided
 
   // ---- a batch of `n` samples ----
-  ShareSizes share_sizes() const { return {ranks_.shares(), spec_.shares}; }
+  const ShareSizes& share_sizes() const { return share_sizes_; }
   // `is_alone`: the rank computes the whole batch, and no other rank takes part.
   Range samples_of(Mode mode, int64_t n, int rank, bool is_alone = false) const;
   std::vector<MicroBatch> micro_batches(int64_t n, int rank) const;  // of training
@@ -75,6 +75,7 @@ class StepLayout {
   StepSpec spec_;
   const Purpose purpose_;
   RankMap ranks_;
+  ShareSizes share_sizes_;
   std::optional<LayerStages> stages_;          // none: each rank has all layers
   std::optional<ChannelSplit> channel_split_;  // none: each rank has all channels
   std::map<std::string, const Value*> state_;  // parameters and buffers, by name

@@ -34,13 +34,7 @@ BatchChecks::BatchChecks(const Model& model, const StepSpec& step)
       outputs_(model.output_shape().elements()),
       classes_(outputs_ / troika::labels_per_sample(Loss::cross_entropy, model.output_shape().times(1))),
       labels_per_sample_(troika::labels_per_sample(loss_, model.output_shape().times(1))),
-      weights_(step) {
-  const auto weights = static_cast<int64_t>(step.class_weights.size());
-  if (weights > 0 && weights != classes_)
-    throw Error(Status::invalid_argument,
-                text("trainer: class_weight_count is ", weights, ", model '", model_.name(), "' has ", classes_,
-                     " classes; needs a weight for each"));
-}
+      weights_(step) {}
 
 BatchView BatchChecks::check(const Batch& batch) {
   BatchView view = view_of(batch);

@@ -11,8 +11,7 @@ namespace troika {
 
 class BatchChecks {
  public:
-  // The model is complete, and outlives the checks. INVALID_ARGUMENT if the step has weights of
-  // other classes than the model's.
+  // The model is complete, and outlives the checks.
   explicit BatchChecks(const Model& model, const StepSpec& step = {});
 
   // Returns the batch for a step, with the number of labels that count, and their weights, which

@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::string_view kWhat = "training state";
 
-// Returns the shortest decimal text that reads back as the same number.
-std::string print_number(double value) {
-  char buffer[40];
-  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
-}
-
 template <typename Number>
 Number parse_number(const std::string& source, const std::string& label, const std::string& key) {
   Number value{};
@@ -48,13 +42,6 @@ struct Option {
   std::string key, value;
   Absence absence = Absence::damaged;
 };
-
-template <typename Number>
-std::string print_list(const std::vector<Number>& numbers) {
-  std::vector<std::string> words;
-  for (Number number : numbers) words.push_back(print_number(static_cast<double>(number)));
-  return join(words, " ");
-}
 
 void add_schedule(std::vector<Option>& options, const Schedule& s) {
   options.push_back({"schedule", kScheduleNames[static_cast<int>(s.kind) - 1]});

@@ -25,6 +25,15 @@ class LabelWeights {
   std::vector<float> weights_;
 };
 
+// Labels that are not ignored, or samples if there are no labels.
+struct LabelSum {
+  int64_t counted = 0;
+  double weight = 0;
+};
+
+// Adds up the labels of `rows` of the batch, which the view has; `label_size` is 0 without labels.
+LabelSum sum_of_labels(const BatchView& view, Range rows, int64_t label_size, std::optional<int32_t> ignored);
+
 // Returns the sum of the weights of the view's labels in `rows` of the batch, without ignored
 // labels. A sum of few or simple numbers is exact, so that it does not depend on the order.
 double sum_of_weights(const BatchView& view, Range rows, std::optional<int32_t> ignored);

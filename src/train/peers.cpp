@@ -16,14 +16,16 @@ namespace troika {
 struct Peers::Message {
   int64_t rows = 0, counted = 0, stops = 0;
   int64_t has_origin = 0, epoch = 0, batch = 0, size = 0;
-  int64_t label_size = 0;  // 0: no labels here
-  double weight = 0;       // of the rows' labels
+  int64_t label_size = 0;   // 0: no labels here
+  int64_t has_weights = 0;  // labels here weigh more or less than others
+  double weight = 0;        // of the rows' labels
   Standing standing;
   std::string error;
 
   std::string encode() const {
     Packer message;
-    for (int64_t number : {rows, counted, stops, has_origin, epoch, batch, size, label_size}) message.number(number);
+    for (int64_t number : {rows, counted, stops, has_origin, epoch, batch, size, label_size, has_weights})
+      message.number(number);
     message.number(standing.step).real(standing.learning_rate).number(standing.settings);
     message.number(standing.has_new_values).real(standing.weight).real(weight);
     return message.text(error).bytes();
@@ -31,7 +33,8 @@ struct Peers::Message {
   static Message decode(const std::string& bytes) {
     Unpacker message(bytes);
     Message m;
-    for (int64_t* number : {&m.rows, &m.counted, &m.stops, &m.has_origin, &m.epoch, &m.batch, &m.size, &m.label_size})
+    for (int64_t* number :
+         {&m.rows, &m.counted, &m.stops, &m.has_origin, &m.epoch, &m.batch, &m.size, &m.label_size, &m.has_weights})
       *number = message.number();
     m.standing.step = message.number();
     m.standing.learning_rate = message.real();
@@ -62,36 +65,47 @@ Division shares_of(const RankMap& map, const ShareSizes& sizes, Counts counts) {
   return division;
 }
 
+std::string needed_rows(const ShareSizes& sizes) {
+  if (!sizes.parts.empty()) return text("those of shares ", join(sizes.parts, ", "));
+  return "the same number per share, and one more on the first shares";
+}
+
 }  // namespace
 
 Peers::Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ranks, const TrainerOptions& options)
-    : exchange_(local.exchange),
-      ranks_(ranks),
-      ignored_(options.labels.ignored),
-      has_weights_(options.has_weights()),
-      deadline_(options.deadline_ms) {
+    : exchange_(local.exchange), ranks_(ranks), ignored_(options.labels.ignored), deadline_(options.deadline_ms) {
   const ShareSizes sizes{map.shares(), options.shares};
   division_ = {sizes, 0, map.shares()};
   if (!exist()) return;
   for (int process = 0; process < exchange_->size(); ++process) {
     divisions_.push_back(shares_of(map, sizes, [&](int rank, int) { return ranks.process_of(rank) == process; }));
-    led_.push_back(shares_of(map, sizes, [&](int rank, int part) { return part == 0 && ranks.process_of(rank) == process; }));
+    led_.push_back(
+        shares_of(map, sizes, [&](int rank, int part) { return part == 0 && ranks.process_of(rank) == process; }));
   }
   division_ = divisions_[static_cast<size_t>(exchange_->rank())];
 }
 
 bool Peers::agree(BatchView& view, const Turn& turn) const {
   if (!exist()) return !turn.stops;
-  Message own{view.rows, view.counted, turn.stops, turn.origin != nullptr, 0, 0, 0, view.labels ? view.label_size : 0,
-              view.weight, turn.standing, turn.error};
+  Message own{view.rows,
+              view.counted,
+              turn.stops,
+              turn.origin != nullptr,
+              0,
+              0,
+              0,
+              view.labels ? view.label_size : 0,
+              view.weights != nullptr,
+              view.weight,
+              turn.standing,
+              turn.error};
   if (turn.origin) {
     own.epoch = turn.origin->at.epoch;
     own.batch = turn.origin->at.batch;
     own.size = turn.origin->size;
   }
   std::vector<Message> all;
-  for (const std::string& bytes : all_gather(turn.what, own.encode()))
-    all.push_back(Message::decode(bytes));
+  for (const std::string& bytes : all_gather(turn.what, own.encode())) all.push_back(Message::decode(bytes));
   for (size_t rank = 0; rank < all.size(); ++rank)
     if (!all[rank].error.empty()) throw Error(Status::comm, text("rank ", rank, ": ", all[rank].error));
   if (std::any_of(all.begin(), all.end(), [](const Message& message) { return message.stops != 0; })) return false;
@@ -124,8 +138,12 @@ void Peers::compare_standings(const std::vector<Message>& all) const {
 // counts once.
 void Peers::count_labels(BatchView& view, const std::vector<Message>& all, const char* what) const {
   int64_t label_size = 0;
-  for (const Message& message : all) label_size = std::max(label_size, message.label_size);
-  if (!has_weights_ && (!ignored_ || label_size == 0)) {
+  bool have_weights = false;
+  for (const Message& message : all) {
+    label_size = std::max(label_size, message.label_size);
+    have_weights = have_weights || message.has_weights != 0;
+  }
+  if (!have_weights && (!ignored_ || label_size == 0)) {
     view.counted = view.n * std::max<int64_t>(label_size, 1);
     view.weight = static_cast<double>(view.counted);
     return;
@@ -141,20 +159,11 @@ void Peers::count_labels(BatchView& view, const std::vector<Message>& all, const
   }
   view.weight = weight;
   if (are_simple) return;
-  const Range rows = led_[static_cast<size_t>(exchange_->rank())].rows(view.n);
-  int64_t own = 0;
-  double own_weight = 0;
-  if (rows.size() > 0) {
-    own = rows.size() * std::max<int64_t>(label_size, 1);
-    if (const int32_t* labels = view.labels; labels && ignored_) {
-      labels += (rows.begin - view.first) * label_size;
-      own -= std::count(labels, labels + own, *ignored_);
-    }
-    own_weight = view.weights ? sum_of_weights(view, rows, ignored_) : static_cast<double>(own);
-  }
+  const Range led = led_[static_cast<size_t>(exchange_->rank())].rows(view.n);
+  const LabelSum own = sum_of_labels(view, led, label_size, ignored_);
   view.counted = 0;
   view.weight = 0;
-  for (const std::string& other : all_gather(what, Packer().number(own).real(own_weight).bytes())) {
+  for (const std::string& other : all_gather(what, Packer().number(own.counted).real(own.weight).bytes())) {
     Unpacker numbers(other);
     view.counted += numbers.number();
     view.weight += numbers.real();
@@ -169,13 +178,14 @@ int64_t Peers::find_batch(const std::vector<Message>& all) const {
     if (other.has_origin == first.has_origin && other.epoch == first.epoch && other.batch == first.batch &&
         other.size == first.size)
       continue;
-    throw Error(Status::mismatch,
-                text("batch: rank ", rank, " has ",
-                     other.has_origin ? text("batch ", other.batch, " of epoch ", other.epoch, ", of ", other.size, " samples")
-                                      : "a batch of its own",
-                     ", rank 0 ",
-                     first.has_origin ? text("batch ", first.batch, " of epoch ", first.epoch, ", of ", first.size, " samples")
-                                      : "a batch of its own"));
+    throw Error(
+        Status::mismatch,
+        text("batch: rank ", rank, " has ",
+             other.has_origin ? text("batch ", other.batch, " of epoch ", other.epoch, ", of ", other.size, " samples")
+                              : "a batch of its own",
+             ", rank 0 ",
+             first.has_origin ? text("batch ", first.batch, " of epoch ", first.epoch, ", of ", first.size, " samples")
+                              : "a batch of its own"));
   }
   auto fits = [&](int64_t n) {
     for (size_t rank = 0; rank < all.size(); ++rank)
@@ -194,9 +204,8 @@ int64_t Peers::find_batch(const std::vector<Message>& all) const {
         if (fits(n)) return n;
       break;
     }
-  throw Error(Status::mismatch, text("batch: the processes have ", join(rows, ", "),
-                                     " samples, need the same number per share, and one more on the first shares;"
-                                     " troika_trainer_divide_loader reads them"));
+  throw Error(Status::mismatch, text("batch: the processes have ", join(rows, ", "), " samples, need ",
+                                     needed_rows(division_.sizes), "; troika_trainer_divide_loader reads them"));
 }
 
 void Peers::share_values(ParameterStore& store) const {

@@ -36,17 +36,17 @@ class Peers {
 
   // The contribution of this process to a batch.
   struct Turn {
-    const char* what = "";                     // "a training step"
-    const BatchOrigin* origin = nullptr;       // of a loader's batch
+    const char* what = "";                // "a training step"
+    const BatchOrigin* origin = nullptr;  // of a loader's batch
     Standing standing = {};
-    bool stops = false;                        // the host of this process wants to stop
-    std::string error = {};                    // why this process cannot go on; empty: it can
+    bool stops = false;      // the host of this process wants to stop
+    std::string error = {};  // why this process cannot go on; empty: it can
   };
   // Completes the view of this process's rows: the samples of the whole batch, the first row, the
-  // labels that count and their weight. Collective. Returns false if a process wants to stop: nothing may be
-  // done then. All throw if a process cannot go on, or if their standings differ, or if the rows
-  // are not those that the processes need; all may go on with another batch. COMM if a process is
-  // lost.
+  // labels that count and their weight. Collective. Returns false if a process wants to stop:
+  // nothing may be done then. All throw if a process cannot go on, or if their standings differ, or
+  // if the rows are not those that the processes need; all may go on with another batch. COMM if a
+  // process is lost.
   bool agree(BatchView& view, const Turn& turn) const;
 
   // Checks this process's rows by check(), which fills in the view, and agrees on the batch as
@@ -122,7 +122,6 @@ class Peers {
   std::shared_ptr<Exchange> exchange_;
   const LocalRanks& ranks_;
   const std::optional<int32_t> ignored_;  // a label that does not count
-  const bool has_weights_;                // labels may weigh more than others
   const std::chrono::milliseconds deadline_;
   Division division_;
   std::vector<Division> divisions_;  // by process

@@ -50,8 +50,7 @@ void ShardedState::require_agreement(const char* what) const {
 // ---- memory ----
 
 bool ShardedState::is_allocated() const {
-  return std::all_of(ranks_.begin(), ranks_.end(),
-                     [](const LocalRank& local) { return local.replica->has_state(); });
+  return std::all_of(ranks_.begin(), ranks_.end(), [](const LocalRank& local) { return local.replica->has_state(); });
 }
 
 void ShardedState::allocate() {
@@ -139,12 +138,13 @@ bool ShardedState::every_process_holds(int part) const {
   return holders == processes;
 }
 
-// Reads the part of a value from the owner's rank, else from a local one, else from the first one.
+// Reads the part of a value from the owner's rank, else from a local one, else from the largest
+// share's, which has the running statistics.
 void ShardedState::read_part(int part, Role role, const std::string& name, void* data, size_t bytes) const {
   const RankMap& map = layout_.ranks();
   const StateTable& table = tables_[static_cast<size_t>(part)];
   const int owner = role == Role::optimizer_state ? table.find(parameter_of_slot(name)).owner : -1;
-  int rank = map.rank_of(std::max(owner, 0), part);
+  int rank = map.rank_of(owner >= 0 ? owner : static_cast<int>(layout_.share_sizes().largest()), part);
   const bool is_local = owner < 0 && are_everywhere_[static_cast<size_t>(part)];
   for (int share = 0; is_local && !ranks_.holds(rank) && share < map.shares(); ++share) rank = map.rank_of(share, part);
   if (ranks_.is_whole() || ranks_.holds(rank)) ranks_.at(rank).state().download(table, role, name, data);
@@ -167,14 +167,14 @@ void ShardedState::share_buffers() {
   std::vector<std::byte> data;
   for (int part = 0; part < map.parts(); ++part) {
     const StateTable& table = tables_[static_cast<size_t>(part)];
-    const int first = map.rank_of(0, part);
+    const int source = map.rank_of(static_cast<int>(layout_.share_sizes().largest()), part);
     for (const StateEntry& entry : table.entries()) {
       if (!entry.is_buffer) continue;
       data.resize(entry.type.bytes());  // the table of a part that others hold is not placed
-      if (ranks_.holds(first)) ranks_.at(first).state().download(table, Role::buffer, entry.name, data.data());
-      if (!ranks_.is_whole()) ranks_.broadcast(ranks_.process_of(first), data.data(), data.size());
-      for (int share = 1; share < map.shares(); ++share)
-        if (const int rank = map.rank_of(share, part); ranks_.holds(rank))
+      if (ranks_.holds(source)) ranks_.at(source).state().download(table, Role::buffer, entry.name, data.data());
+      if (!ranks_.is_whole()) ranks_.broadcast(ranks_.process_of(source), data.data(), data.size());
+      for (int share = 0; share < map.shares(); ++share)
+        if (const int rank = map.rank_of(share, part); rank != source && ranks_.holds(rank))
           ranks_.at(rank).state().upload(table, Role::buffer, entry.name, data.data());
     }
   }

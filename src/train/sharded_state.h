@@ -60,7 +60,7 @@ class ShardedState {
   // Writes state that every rank holds, such as the loss scale.
   void write_everywhere(const std::string& name, const void* data);
 
-  // Copies the running statistics of the first share to the other shares. Collective.
+  // Copies the running statistics of the largest share to the other shares. Collective.
   void share_buffers();
 
   // MISMATCH if ranks that should hold the same bits do not. Collective.

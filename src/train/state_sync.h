@@ -25,8 +25,8 @@ class StateSync {
   // Before a run: copies the values of the model's store that the devices lack, and what was
   // restored.
   void upload();
-  // Running statistics are those of the first share of the samples. Copies them to the other shares
-  // before evaluation.
+  // Running statistics are those of the largest share of the samples. Copies them to the other
+  // shares, if that is not done yet. Collective.
   void share_buffers();
   // Before an evaluation or a prediction: shares buffers, and takes the averages if they are used.
   void prepare_evaluation(bool uses_averages);

@@ -56,7 +56,7 @@ TEST_F(BatchApi, may_have_weights_of_its_samples) {
   refuse(nullptr, "argument 'weights' is NULL");
   refuse(three, "weights are f32[3], need f32[2]");
   refuse(labels, "weights are i32[2], need f32[2]");
-  refuse(negative, "weights[1] is -1, need a finite number of at least 0");
+  refuse(negative, "weights[1] is -1, need 0, or 1e-15 to 1e+15");
   refuse(unbounded, "weights[0] is inf");
   expect_refused(troika_batch_create_weighted(inputs, three, weights, &batch, &error_), kInvalid, "targets are f32[3]");
   expect_ok(troika_batch_create_weighted(inputs, labels, weights, &batch, &error_));

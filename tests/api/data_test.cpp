@@ -276,7 +276,7 @@ TEST_F(DataApi, opens_a_directory_and_says_where_it_looked) {
 TEST_F(DataApi, opens_a_directory_of_cifar) {
   TempDirectory directory;
   std::string records;
-  for (const char label : {'\3', '\5'}) records += label + std::string(3 * 32 * 32, '\xFF');
+  for (const char label : {'\3', '\5'}) records.append(1, label).append(3 * 32 * 32, '\xFF');
   test::write_gzipped(directory.path() / "test_batch.bin.gz", records);
   const std::string path = directory.path().string();
   troika_dataset_options options = TROIKA_DATASET_OPTIONS_INIT;

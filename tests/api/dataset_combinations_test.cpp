@@ -326,11 +326,11 @@ TEST_F(Combinations, keep_the_weights_of_their_samples) {
                    kInvalid, message);
     EXPECT_EQ(out, nullptr);
   };
-  refuse({1, 1}, 2, "there are 2 weights, need one for each of 3 samples");
-  refuse({1, -0.5f, 1}, 3, "weights[1] is -0.5, need a finite number of at least 0");
+  refuse({1, 1}, 2, "count is 2, need one weight for each of 3 samples");
+  refuse({1, -0.5f, 1}, 3, "weights[1] is -0.5, need 0, or 1e-15 to 1e+15");
   refuse({1, 1, NAN}, 3, "weights[2] is nan");
   refuse({}, 3, "argument 'weights' is NULL");
-  refuse({1}, -1, "count is -1, need at least 0");
+  refuse({1}, -1, "count is -1, need one weight for each of 3 samples");
 }
 
 TEST_F(Combinations, refuse_weights_that_are_none) {

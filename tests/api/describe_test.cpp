@@ -495,7 +495,7 @@ TEST_F(DescribeApi, has_every_option_in_its_json) {
     if (one["name"] == "troika_trainer_options")
       for (const Json& field : one["fields"]) {
         const std::string name = field["name"];
-        if (name == "struct_size" || name == "reserved" || name.ends_with("_count")) continue;
+        if (name == "struct_size" || name.starts_with("reserved") || name.ends_with("_count")) continue;
         EXPECT_TRUE(json.contains(name)) << name;
         ++fields;
       }

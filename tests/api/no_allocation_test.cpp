@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <troika/troika.h>
 
+#include <vector>
+
 #include "api/allocation_hooks.h"
 
 namespace troika::test {
@@ -14,6 +16,7 @@ struct Case {
   int32_t side;       // the side of images, or the steps and features of sequences
   int32_t devices;
   int32_t layer = 1, channel = 1, micro_batches = 1;
+  bool is_uneven = false;  // shares of a batch that are not equal, and weights of classes and samples
 };
 
 // Returns a model with LSTM and GRU over [side, side], which are recomputed for the backward pass,
@@ -57,6 +60,13 @@ TEST_P(NoAllocation, in_a_step) {
   const int64_t dims[] = {1, c.side, c.side};
   troika_dataset dataset = nullptr;
   ok(troika_dataset_create_synthetic(context, dims + is_sequence, 3 - is_sequence, 56, 10, 1, &dataset, &error));
+  if (c.is_uneven) {
+    const std::vector<float> weights(56, 0.5f);
+    troika_dataset weighted = nullptr;
+    ok(troika_dataset_weigh(dataset, weights.data(), 56, &weighted, &error));
+    troika_dataset_destroy(dataset);
+    dataset = weighted;
+  }
   troika_loader_options batches = TROIKA_LOADER_OPTIONS_INIT;
   batches.batch = 8;
   batches.shuffle = 1;
@@ -73,6 +83,14 @@ TEST_P(NoAllocation, in_a_step) {
   options.mesh.channel = c.channel;
   options.micro_batches = c.micro_batches;
   options.recompute_segments = is_sequence ? 4 : 0;
+  const double shares[] = {3, 1}, class_weights[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  if (c.is_uneven) {
+    options.shares = shares;
+    options.share_count = 2;
+    options.class_weights = class_weights;
+    options.class_weight_count = 10;
+    options.sample_weights = 1;
+  }
   troika_trainer trainer = nullptr;
   ok(troika_model_attach(model, devices, c.devices, &options, &trainer, &error));
   ok(troika_trainer_set_progress(
@@ -109,7 +127,8 @@ INSTANTIATE_TEST_SUITE_P(Of, NoAllocation,
                                          Case{"sequences_on_1_device", "sequences", 28, 1},
                                          Case{"sequences_on_2_devices", "sequences", 28, 2},
                                          Case{"lenet_in_micro_batches", "d2l_lenet", 28, 2, 1, 1, 2},
-                                         Case{"lenet_by_layer_and_channel", "d2l_lenet", 28, 4, 2, 2, 2}),
+                                         Case{"lenet_by_layer_and_channel", "d2l_lenet", 28, 4, 2, 2, 2},
+                                         Case{"lenet_in_uneven_parts", "d2l_lenet", 28, 2, 1, 1, 1, true}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

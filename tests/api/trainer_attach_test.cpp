@@ -92,11 +92,11 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
   });
   refuse(at + "class_weights is NULL, class_weight_count is 3", [](auto& o) { o.class_weight_count = 3; });
   refuse(at + "class_weight_count is -1", [](auto& o) { o.class_weight_count = -1; });
-  refuse(at + "class_weights[1] is -1, need at least 0", [](auto& o) {
+  refuse(at + "class_weights[1] is -1, need 0, or 1e-15 to 1e+15", [](auto& o) {
     o.class_weights = kTable;
     o.class_weight_count = 2;
   });
-  refuse("trainer: class_weight_count is 1, model 'net' has 3 classes; needs a weight for each", [](auto& o) {
+  refuse(at + "class_weight_count is 1, model 'net' has 3 classes; needs a weight for each", [](auto& o) {
     o.class_weights = kTable;
     o.class_weight_count = 1;
   });
@@ -120,7 +120,12 @@ TEST_F(AttachApi, refuses_options_and_names_the_field) {
     o.share_count = 1;
     o.logical_shards = 2;
   });
-  refuse(at + "reserved is 1", [](auto& o) { o.reserved = 1; });
+  static constexpr double kFarApart[] = {1, 1e-7};
+  refuse(at + "share_count is 2, the mesh 1x1x1", [](auto& o) {
+    o.shares = kFarApart;
+    o.share_count = 2;
+  });
+  refuse(at + "reserved2 is 1", [](auto& o) { o.reserved2 = 1; });
   refuse(at + "sample_weights is 2", [](auto& o) { o.sample_weights = 2; });
   for (int32_t v : {0, TROIKA_OPTIMIZER_ADAGRAD + 1})
     refuse(at + "optimizer is " + std::to_string(v), [&](auto& o) { o.optimizer = v; });

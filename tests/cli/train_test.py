@@ -432,12 +432,14 @@ def a_batch_is_divided_unevenly(folder):
     one, uneven, measured = folder / "one", folder / "uneven", folder / "measured"
     run(*base, "--out", one)
     run(*base, "--devices", "cpu:0,cpu:1", "--shares", "3,1", "--out", uneven)
-    losses = [[float(row["train_loss"]) for row in rows_of(out)] for out in (one, uneven)]
+    losses = [[float(row["loss"]) for row in rows_of(out)] for out in (one, uneven)]
     assert all(abs(a - b) < 1e-5 * a for a, b in zip(*losses)), losses
     run("train", "--resume", uneven, "--epochs", 3, "--shares", "1,6", "--progress", "off")
     assert json.loads((uneven / "run.json").read_text())["shares"] == "1,6"
-    run(*base, "--devices", "cpu:0,cpu:0", "--shares", "auto", "--out", measured)
-    assert json.loads((measured / "run.json").read_text())["shares"] == "1,1"  # one device, which is as fast as itself
+    for out, shares in ((measured, "auto"), (folder / "even", "1,1")):  # one device is as fast as itself
+        run(*base, "--devices", "cpu:0,cpu:0", "--shares", shares, "--weights", one / "weights.safetensors", "--out", out)
+    same_files(measured, folder / "even", "weights.safetensors")
+    assert json.loads((measured / "run.json").read_text())["shares"] == "1,1"
     pair = [*base, "--devices", "cpu:0,cpu:1", "--out", folder / "none"]
     for shares in ("3", "3,1,1"):
         count = shares.count(",") + 1
@@ -445,6 +447,10 @@ def a_batch_is_divided_unevenly(folder):
     for shares in ("3,0", "3,-1", "3,x", "3,", "inf,1"):
         assert f"--shares is '{shares}'; give a number above 0 for each part" in refuse(*pair, "--shares", shares)
     assert "--shares is auto, --mesh is 1x2x1; give numbers" in refuse(*pair, "--shares", "auto", "--mesh", "1x2x1")
+    assert "--shares is auto, --mesh is auto; give numbers" in refuse(*pair, "--shares", "auto", "--mesh", "auto")
+    assert "--logical-shards 4 divides batches evenly" in refuse(*pair, "--shares", "auto", "--logical-shards", 4)
+    assert "--shares are from 1e-09 to 1, need numbers of which none is above 1e+06 times another" in \
+        refuse(*pair, "--shares", "1,1e-9")
     assert "bench measures given ones" in refuse("bench", "--model", "mlp", "--shares", "auto")
     assert not (folder / "none").exists()
 

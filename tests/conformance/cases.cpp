@@ -299,7 +299,7 @@ void add_losses(std::vector<Case>& cases) {
       cases.push_back(c);
     }
   for (const Shape& shape : std::vector<Shape>{{3, 7}, {2, 5, 4}})
-    cases.push_back({"own_loss", {f32(shape), f32(shape)}});
+    cases.push_back({"own_loss", {f32(shape), f32(shape)}, {}});
 }
 
 // Adds a rank without losses, with losses only, with losses and as many counts, and with more of

@@ -227,10 +227,10 @@ TEST_F(Augmentations, are_the_same_for_any_division) {
     std::vector<std::unique_ptr<Loader>> parts;
     for (int64_t share = 0; share < shares; ++share) {
       LoaderOptions divided = options;
-      divided.division = {shares, share, 1};
+      divided.division = {{shares}, share, 1};
       parts.push_back(std::make_unique<Loader>(dataset, share == 0 ? options : divided));
     }
-    parts[0]->divide({shares, 0, 1});  // a loader that is divided later reads the same
+    parts[0]->divide({{shares}, 0, 1});  // a loader that is divided later reads the same
     for (int epoch = 0; epoch < 2; ++epoch) {
       while (const Batch* batch = whole.next()) {
         std::vector<float> together;
@@ -257,7 +257,7 @@ TEST_F(Augmentations, of_a_stream_are_those_of_its_samples) {
       });
   LoaderOptions options = options_of(true, 4, false);
   Loader oracle(dataset, options), whole(stream, options);
-  options.division = {2, 1, 1};
+  options.division = {{2}, 1, 1};
   Loader part(stream, options), oracle_part(dataset, options);
   for (int epoch = 0; epoch < 2; ++epoch) {
     EXPECT_EQ(rest_of_epoch(whole), rest_of_epoch(oracle));

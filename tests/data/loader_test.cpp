@@ -397,5 +397,24 @@ TEST(Loader, shares_a_dataset_with_other_loaders_in_other_threads) {
   EXPECT_EQ(right, 12);
 }
 
+// A share may have more rows of the last batch than of the others: 3 of 11, and 4 of 10.
+TEST(Loader, ReadsUnequalSharesOfTheLastBatch) {
+  std::vector<std::vector<int32_t>> shares[3];
+  for (int64_t share = 0; share < 3; ++share) {
+    LoaderOptions options = options_of(11, false);
+    options.division = {{3, {1, 1, 1}}, share, 1};
+    Loader loader(counting_dataset(21), options);
+    shares[share] = rest_of_epoch(loader);
+    ASSERT_EQ(shares[share].size(), 2u);
+  }
+  EXPECT_EQ(shares[1][0].size(), 3u);
+  EXPECT_EQ(shares[1][1].size(), 4u);
+  int32_t next = 0;
+  for (size_t batch = 0; batch < 2; ++batch)
+    for (const auto& share : shares)
+      for (const int32_t label : share[batch]) EXPECT_EQ(label, next++);
+  EXPECT_EQ(next, 21);
+}
+
 }  // namespace
 }  // namespace troika

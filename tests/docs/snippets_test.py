@@ -45,6 +45,12 @@ SQUEEZED = BEGUN + """
   pointwise.kernel[0] = pointwise.kernel[1] = 1;
   CALL(troika_model_add_input(model, "x", image, 3, &x, &error));
 """
+THREE_CLASSES = CONTEXT + """
+  troika_model_options sizes = TROIKA_MODEL_OPTIONS_INIT;
+  sizes.classes = 3;
+  troika_model model = NULL;
+  CALL(troika_model_create(context, "mlp", &sizes, &model, &error));
+"""
 SCORED = ZOO.replace("d2l_lenet", "mlp") + """
   const int64_t image[] = {1, 28, 28};
   const troika_device cpu = {TROIKA_DEVICE_CPU, 0};
@@ -441,7 +447,7 @@ PAGES = {
         excerpt("src/plan/step_spec.cpp"), excerpt("src/plan/compile.cpp"), excerpt("src/passes/optimizer.cpp"), number_of_files,
     ],
     # The tests of these two pages have the examples word for word, and run them.
-    "docs/data.md": [excerpt("tests/api/data_page_test.cpp")] * 8,
+    "docs/data.md": [excerpt("tests/api/data_page_test.cpp")] * 9,
     "docs/pieces.md": [excerpt("tests/api/pieces_examples_test.cpp")] * 2,
     "docs/descriptions.md": [
         fragment(ZOO), description,
@@ -505,6 +511,7 @@ PAGES = {
         fragment(CONTEXT + "troika_model model = NULL; CALL(troika_model_create_empty(context, \"two\", &model, &error));"),
         fragment(TOKENS, "CALL(troika_model_set_output(model, x, &error));"),
         fragment(ZOO),
+        fragment(THREE_CLASSES + DEVICES + TRAINER, ATTACH_4.replace("&opt", "&options")),
     ],
     "docs/scores.md": [
         fragment(SCORED),

@@ -3,6 +3,7 @@
 
 #include "core/text.h"
 #include "equivalence/runs.h"
+#include "train/single_batch.h"
 
 namespace troika {
 namespace {
@@ -15,9 +16,8 @@ struct Division {
 };
 
 const std::vector<Division>& divisions() {
-  static const std::vector<Division> all = {{{2, 1, 1}, {3, 1}},       {{2, 1, 1}, {1, 20}},
-                                            {{3, 1, 1}, {0.2, 1, 0.5}}, {{4, 1, 1}, {1, 5, 1, 3}},
-                                            {{2, 2, 1}, {1, 2}},       {{2, 1, 2}, {4, 3}},
+  static const std::vector<Division> all = {{{2, 1, 1}, {3, 1}},       {{2, 1, 1}, {1, 20}}, {{3, 1, 1}, {0.2, 1, 0.5}},
+                                            {{4, 1, 1}, {1, 5, 1, 3}}, {{2, 2, 1}, {1, 2}},  {{2, 1, 2}, {4, 3}},
                                             {{2, 2, 2}, {1, 3}}};
   return all;
 }
@@ -45,6 +45,21 @@ TEST(Shares, ComputeWhatOneDeviceComputes) {
         options.shards_optimizer = true;
         EXPECT_TRUE(train(net(), devices, options, batches) == found) << what;
       }
+  }
+}
+
+TEST(Shares, EvaluateAllSamples) {
+  const auto batches = make_batches({13, 2, 1});
+  Trainer one(test_context(), conv_net(), test_devices(1), momentum_options());
+  for (const Division& division : divisions()) {
+    Trainer many(test_context(), conv_net(), test_devices(devices_of(division.mesh)), options_of(division));
+    for (const Batch& batch : batches) {
+      StepResult expected, found;
+      EXPECT_TRUE(evaluate_batch(one, batch, expected));
+      EXPECT_TRUE(evaluate_batch(many, batch, found));
+      EXPECT_NEAR(expected.loss, found.loss, 1e-6) << name_of(division.mesh);
+      EXPECT_EQ(expected.correct, found.correct) << name_of(division.mesh);
+    }
   }
 }
 

@@ -65,9 +65,10 @@ Batch repeated(const Batch& batch) {
 std::vector<Batch> weighted_batches(Loss loss) {
   std::vector<Batch> batches;
   uint64_t seed = 40;
-  for (Batch& batch : make_batches({9, 4, 13}))
-    batches.push_back(
-        with_weights(loss == Loss::cross_entropy ? batch : with_values(std::move(batch), ++seed), ++seed));
+  for (const Batch& batch : make_batches({9, 4, 13})) {
+    ++seed;
+    batches.push_back(with_weights(loss == Loss::cross_entropy ? batch : with_values(batch, seed), seed));
+  }
   return batches;
 }
 
@@ -176,7 +177,8 @@ TEST(Weights, OfZeroHaveNoLossAndNoGradient) {
   const Trained found = train(model, test_devices(2), options, {batch});
   EXPECT_EQ(found.losses[0], 0);
   EXPECT_TRUE(before == found.parameters);
-  EXPECT_EQ(found.correct[0], train(conv_net(), test_devices(1), momentum_options(), {make_batches(1, 6)[0]}).correct[0]);
+  EXPECT_EQ(found.correct[0],
+            train(conv_net(), test_devices(1), momentum_options(), {make_batches(1, 6)[0]}).correct[0]);
 }
 
 TEST(Weights, ComputeInSixteenBits) {

@@ -155,13 +155,13 @@ TEST_F(Data, HasWeights) {
   const Dataset weighted = numbers(4).weigh(weights);
   Loader loader(weighted.subset({2, 0}), {.batch = 8});
   EXPECT_EQ(copy(loader.next()->describe().weights), (Floats{2.5f, 1}));
-  expect_error(Status::invalid_argument, "there are 4 weights, need one for each of 3 samples",
+  expect_error(Status::invalid_argument, "count is 4, need one weight for each of 3 samples",
                [&] { numbers(3).weigh(weights); });
   const Tensor inputs(context_, "cpu", {2, 1}, {1.0f, 2.0f}), labels(context_, "cpu", {2}, {1, 0}),
       of_samples(context_, "cpu", {2}, {0.5f, 4.0f});
-  const Batch batch = Batch::weighted(inputs, labels, of_samples);
+  const Batch batch = Batch::create_weighted(inputs, labels, of_samples);
   EXPECT_EQ(copy(batch.describe().weights), (Floats{0.5f, 4}));
-  expect_error(Status::invalid_argument, "need f32[2]", [&] { Batch::weighted(inputs, labels, inputs); });
+  expect_error(Status::invalid_argument, "need f32[2]", [&] { Batch::create_weighted(inputs, labels, inputs); });
 }
 
 TEST_F(Data, IsCombined) {

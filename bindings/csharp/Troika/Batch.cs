@@ -109,7 +109,7 @@ namespace Troika
             }
         }
 
-        /// <summary>Returns a copy of the weights of the samples [n]; null without weights.</summary>
+        /// <summary>Returns a copy of the weights of samples [n]; null without weights.</summary>
         public unsafe float[] GetWeights()
         {
             using (var scope = new NativeScope())

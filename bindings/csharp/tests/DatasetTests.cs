@@ -117,7 +117,7 @@ namespace Troika.Tests
         }
 
         [Test]
-        private static void Weights()
+        private static void SampleWeights()
         {
             Dataset dataset = Dataset.CreateArrays(Context, new float[] { 0, 1, 2 }, new long[] { 1 }, new int[3]);
             Batch read = ReadAll(dataset.Weigh(new[] { 1, 0, 2.5f }));

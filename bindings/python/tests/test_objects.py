@@ -69,7 +69,7 @@ class Objects(unittest.TestCase):
         self.assertEqual(data.subset([5, 0]).loader(batch=2).next().labels.tolist(), [5, 0])
         weighted = data.weigh([1, 0, 2.5, 1, 1, 3]).subset([5, 1]).loader(batch=2).next()
         self.assertEqual((weighted.weights.tolist(), data.loader(batch=2).next().weights), ([3, 0], None))
-        with self.assertRaisesRegex(troika.InvalidArgument, "there are 2 weights, need one for each of 6 samples"):
+        with self.assertRaisesRegex(troika.InvalidArgument, "count is 2, need one weight for each of 6 samples"):
             data.weigh([1, 2])
         own = troika.Batch.of(self.context, numpy.zeros((2, 3)), [0, 1], weights=[0.5, 2])
         self.assertEqual(own.weights.tolist(), [0.5, 2])

@@ -62,8 +62,8 @@ class CrossEntropy {
 
   int64_t labels() const { return rows_.labels(); }
 
-  // Adds the numbers of label i, whose loss is multiplied by `weight`. Softmax subtracts the largest
-  // logit, so that it cannot overflow.
+  // Adds the numbers of label i, whose loss is multiplied by `weight`. Softmax subtracts the
+  // largest logit, so that it cannot overflow.
   void add(int64_t i, const float* logits, const int32_t* labels, float* probabilities, Sums& sums,
            float weight = 1) const {
     const int64_t classes = rows_.classes, step = rows_.inner, first = i / step * classes * step + i % step;

@@ -147,8 +147,8 @@ __global__ void __launch_bounds__(kRowThreads<kLanes>)
   }
 }
 
-// The factor of a gradient. Pointers are null if there is no loss scale, no weight of a label, or if
-// labels have no weights of their own.
+// The factor of a gradient. Pointers are null if there is no loss scale, no weight of a label, or
+// if labels have no weights of their own.
 struct Factor {
   const float *loss_scale = nullptr, *label_weight = nullptr;
   float scale = 1;

@@ -215,7 +215,7 @@ class Dataset : public Object<troika_dataset> {
     return part;
   }
 
-  /** Returns the samples with weights in losses, one for each, for trainers with `sample_weights`. */
+  /** Returns the samples with weights in losses, one each, for trainers with `sample_weights`. */
   Dataset weigh(Span<const float> weights) const {
     Dataset weighted = make(troika_dataset_weigh, detail::handle_of(*this), weights.data(),
                             static_cast<std::int64_t>(weights.size()));
@@ -297,8 +297,8 @@ class Batch : public Object<troika_batch> {
   Batch(const Tensor& inputs, const Tensor& targets)
       : Batch(detail::make<troika_batch>(troika_batch_create, detail::handle_of(inputs), detail::handle_of(targets))) {}
 
-  /** Copies inputs, targets, and weights f32 [n] of the samples, for trainers with `sample_weights`. */
-  static Batch weighted(const Tensor& inputs, const Tensor& targets, const Tensor& weights) {
+  /** Copies inputs, targets, and weights f32 [n] of samples, for trainers with `sample_weights`. */
+  static Batch create_weighted(const Tensor& inputs, const Tensor& targets, const Tensor& weights) {
     return Batch(detail::make<troika_batch>(troika_batch_create_weighted, detail::handle_of(inputs),
                                             detail::handle_of(targets), detail::handle_of(weights)));
   }

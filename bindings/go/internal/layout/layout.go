@@ -453,7 +453,7 @@ func Structs() []Struct {
 			{"sample_weights", unsafe.Offsetof(s.sample_weights), unsafe.Sizeof(s.sample_weights)},
 			{"shares", unsafe.Offsetof(s.shares), unsafe.Sizeof(s.shares)},
 			{"share_count", unsafe.Offsetof(s.share_count), unsafe.Sizeof(s.share_count)},
-			{"reserved", unsafe.Offsetof(s.reserved), unsafe.Sizeof(s.reserved)},
+			{"reserved2", unsafe.Offsetof(s.reserved2), unsafe.Sizeof(s.reserved2)},
 		}})
 	}
 	{

@@ -138,7 +138,7 @@ class Metrics(typing.NamedTuple):
     """Sums over many batches. Filled by calls that train on or evaluate the batches of a loader.
     """
 
-    # Mean over all labels.
+    # Mean over all labels, by weight.
     loss: float
     # correct / labels.
     accuracy: float
@@ -169,7 +169,7 @@ class Progress(typing.NamedTuple):
     samples: int
     # Those of labels that were classified correctly.
     correct: int
-    # Mean over the labels of this call.
+    # Mean over the labels of this call, by weight.
     loss: float
     # Since the call began.
     seconds: float
@@ -178,7 +178,7 @@ class Progress(typing.NamedTuple):
     # 1: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not finite,
     # the sums over this call leave the batch out.
     skipped: bool
-    # Mean over the labels of this batch.
+    # Mean over the labels of this batch, by weight.
     batch_loss: float
     # Samples of this batch.
     batch_samples: int

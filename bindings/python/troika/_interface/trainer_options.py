@@ -282,7 +282,7 @@ class troika_trainer_options(ctypes.Structure):
         ("sample_weights", ctypes.c_int32),
         ("shares", ctypes.POINTER(ctypes.c_double)),
         ("share_count", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("reserved2", ctypes.c_int32),
     ]
 
 
@@ -496,9 +496,10 @@ class TrainerOptions(typing.TypedDict, total=False):
     huber_delta: float
     # Cross-entropy: class_weight_count weights, one for each class of the model. A label's loss is
     # multiplied by the weight of its class. With TROIKA_REDUCTION_MEAN, the sum of a batch's losses
-    # is divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0, loss
-    # and gradient are 0. Each is finite and at least 0, and rounded to f32. correct and labels of
-    # results count labels, whatever they weigh. NULL (default): 1 each. Copied.
+    # is divided by the sum of the weights of its labels (PyTorch's weight, without label
+    # smoothing). If all weigh 0, loss and gradient are 0. Each is 0, or from 1e-15 to 1e15, and
+    # rounded to f32. correct and labels of results count labels, whatever they weigh. NULL
+    # (default): 1 each. Copied.
     class_weights: typing.Sequence[float]
     # 1: samples may have weights (troika_dataset_weigh, troika_batch_create_weighted), which
     # multiply their losses as weights of classes do. Samples without a weight have 1. Batches are
@@ -506,8 +507,10 @@ class TrainerOptions(typing.TypedDict, total=False):
     sample_weights: bool
     # Sizes of the parts of each batch, for devices of different speed: share_count numbers above 0,
     # one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8 and 2
-    # samples. A part may get no sample of a small batch. The result is that of equal parts, up to
-    # rounding. Excludes logical_shards. NULL (default): equal parts. Copied.
+    # samples. A part may get no sample of a small batch. None is above 1e6 times another. The
+    # result is that of equal parts, up to rounding, without BatchNorm or with sync_batch_norm.
+    # Otherwise BatchNorm's running statistics are those of the largest part. Excludes
+    # logical_shards. NULL (default): equal parts. Copied.
     shares: typing.Sequence[float]
 
 

@@ -53,7 +53,7 @@ pub struct troika_metrics {
     pub struct_size: u32,
     /// 0.
     pub reserved: i32,
-    /// Mean over all labels.
+    /// Mean over all labels, by weight.
     pub loss: f64,
     /// correct / labels.
     pub accuracy: f64,
@@ -88,7 +88,7 @@ pub struct troika_progress {
     pub samples: i64,
     /// Those of labels that were classified correctly.
     pub correct: i64,
-    /// Mean over the labels of this call.
+    /// Mean over the labels of this call, by weight.
     pub loss: f64,
     /// Since the call began.
     pub seconds: f64,
@@ -97,7 +97,7 @@ pub struct troika_progress {
     /// 1: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not
     /// finite, the sums over this call leave the batch out.
     pub skipped: i32,
-    /// Mean over the labels of this batch.
+    /// Mean over the labels of this batch, by weight.
     pub batch_loss: f64,
     /// Samples of this batch.
     pub batch_samples: i64,

@@ -373,9 +373,10 @@ pub struct troika_trainer_options {
     /// Cross-entropy: `class_weight_count` weights, one for each class of the model. A label's loss
     /// is multiplied by the weight of its class. With
     /// [`TROIKA_REDUCTION_MEAN`](crate::TROIKA_REDUCTION_MEAN), the sum of a batch's losses is
-    /// divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0, loss and
-    /// gradient are 0. Each is finite and at least 0, and rounded to f32. correct and labels of
-    /// results count labels, whatever they weigh. NULL (default): 1 each. Copied.
+    /// divided by the sum of the weights of its labels (PyTorch's weight, without label smoothing).
+    /// If all weigh 0, loss and gradient are 0. Each is 0, or from 1e-15 to 1e15, and rounded to
+    /// f32. correct and labels of results count labels, whatever they weigh. NULL (default): 1
+    /// each. Copied.
     pub class_weights: *const f64,
     /// 0 (default) to 2^24.
     pub class_weight_count: i32,
@@ -386,13 +387,15 @@ pub struct troika_trainer_options {
     pub sample_weights: i32,
     /// Sizes of the parts of each batch, for devices of different speed: `share_count` numbers
     /// above 0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8
-    /// and 2 samples. A part may get no sample of a small batch. The result is that of equal parts,
-    /// up to rounding. Excludes `logical_shards`. NULL (default): equal parts. Copied.
+    /// and 2 samples. A part may get no sample of a small batch. None is above 1e6 times another.
+    /// The result is that of equal parts, up to rounding, without BatchNorm or with
+    /// `sync_batch_norm`. Otherwise BatchNorm's running statistics are those of the largest part.
+    /// Excludes `logical_shards`. NULL (default): equal parts. Copied.
     pub shares: *const f64,
     /// 0 (default) to 65536.
     pub share_count: i32,
     /// 0.
-    pub reserved: i32,
+    pub reserved2: i32,
 }
 
 extern "C" {

@@ -418,7 +418,7 @@ fn layout_of_troika_trainer_options() {
     assert_eq!(offset!(troika_trainer_options, sample_weights), 412);
     assert_eq!(offset!(troika_trainer_options, shares), 416);
     assert_eq!(offset!(troika_trainer_options, share_count), 424);
-    assert_eq!(offset!(troika_trainer_options, reserved), 428);
+    assert_eq!(offset!(troika_trainer_options, reserved2), 428);
 }
 
 #[test]

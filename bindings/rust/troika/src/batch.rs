@@ -43,7 +43,11 @@ impl Batch<'static> {
     ///
     /// # Errors
     /// [`InvalidArgument`](crate::Status::InvalidArgument): types, shapes or weights.
-    pub fn weighted(inputs: &Tensor, targets: Option<&Tensor>, weights: &Tensor) -> Result<Self> {
+    pub fn create_weighted(
+        inputs: &Tensor,
+        targets: Option<&Tensor>,
+        weights: &Tensor,
+    ) -> Result<Self> {
         let targets = targets.map_or(ptr::null_mut(), Tensor::raw);
         create(|out, error| unsafe {
             sys::troika_batch_create_weighted(inputs.raw(), targets, weights.raw(), out, error)

@@ -51,7 +51,7 @@ struct Converter<MemoryInfo> {
 struct Metrics {
   /** Status::ok, Status::stopped, or Status::end_of_data of `Trainer::train_batches`. */
   Status status = Status::ok;
-  /** Mean over all labels. */
+  /** Mean over all labels, by weight. */
   double loss = {};
   /** correct / labels. */
   double accuracy = {};
@@ -99,7 +99,7 @@ struct Progress {
   std::int64_t samples = {};
   /** Those of labels that were classified correctly. */
   std::int64_t correct = {};
-  /** Mean over the labels of this call. */
+  /** Mean over the labels of this call, by weight. */
   double loss = {};
   /** Since the call began. */
   double seconds = {};
@@ -108,7 +108,7 @@ struct Progress {
   /** 1: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not
    *  finite, the sums over this call leave the batch out. */
   bool skipped = {};
-  /** Mean over the labels of this batch. */
+  /** Mean over the labels of this batch, by weight. */
   double batch_loss = {};
   /** Samples of this batch. */
   std::int64_t batch_samples = {};

@@ -53,7 +53,7 @@ namespace Troika
             SkippedSteps = raw->skipped_steps;
         }
 
-        /// <summary>Mean over all labels.</summary>
+        /// <summary>Mean over all labels, by weight.</summary>
         public double Loss { get; }
 
         /// <summary>correct / labels.</summary>
@@ -113,7 +113,7 @@ namespace Troika
         /// <summary>Those of labels that were classified correctly.</summary>
         public long Correct { get; }
 
-        /// <summary>Mean over the labels of this call.</summary>
+        /// <summary>Mean over the labels of this call, by weight.</summary>
         public double Loss { get; }
 
         /// <summary>Since the call began.</summary>
@@ -126,7 +126,7 @@ namespace Troika
         /// batch is then not finite, the sums over this call leave the batch out.</summary>
         public bool Skipped { get; }
 
-        /// <summary>Mean over the labels of this batch.</summary>
+        /// <summary>Mean over the labels of this batch, by weight.</summary>
         public double BatchLoss { get; }
 
         /// <summary>Samples of this batch.</summary>

@@ -180,14 +180,14 @@ namespace Troika.Native
             out troika_error error);
 
         /// <summary>Creates a dataset with the samples of another one, each with a weight in
-        /// losses: sample i has weights[i], finite and at least 0, instead of its earlier weight.
+        /// losses. Sample i has weights[i], 0 or from 1e-15 to 1e15, instead of its earlier weight.
         /// count is the number of the dataset's samples. A trainer takes such samples if its option
         /// sample_weights is 1. Subsets and parts keep the weights of their samples. In a
         /// concatenation, samples without a weight have 1. The weights are copied, the samples are
         /// not.</summary>
         /// <remarks>
-        /// <para>Owned: destroy *out_dataset. Errors: INVALID_ARGUMENT (another count, a weight
-        /// below 0 or not finite, a stream), OUT_OF_MEMORY. Any thread.</para>
+        /// <para>Owned: destroy *out_dataset. Errors: INVALID_ARGUMENT (another count, another
+        /// weight, a stream), OUT_OF_MEMORY. Any thread.</para>
         /// </remarks>
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern Status troika_dataset_weigh(
@@ -285,12 +285,12 @@ namespace Troika.Native
             out troika_error error);
 
         /// <summary>Creates a batch as troika_batch_create does. Its samples have weights in
-        /// losses: weights is f32 [n], each finite and at least 0. A trainer takes such a batch if
-        /// its option sample_weights is 1.</summary>
+        /// losses: weights is f32 [n], each 0 or from 1e-15 to 1e15. A trainer takes such a batch
+        /// if its option sample_weights is 1.</summary>
         /// <remarks>
         /// <para>Owned: destroy *out_batch with troika_batch_destroy. Errors: those of
-        /// troika_batch_create; INVALID_ARGUMENT (weights of another type or shape, below 0, or not
-        /// finite). Threads: reads the tensors.</para>
+        /// troika_batch_create; INVALID_ARGUMENT (weights of another type, shape or size). Threads:
+        /// reads the tensors.</para>
         /// </remarks>
         [DllImport(Name, CallingConvention = CallingConvention.Cdecl)]
         internal static extern Status troika_batch_create_weighted(

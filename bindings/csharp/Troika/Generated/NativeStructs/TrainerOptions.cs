@@ -117,7 +117,7 @@ namespace Troika.Native
         internal int sample_weights;
         internal double* shares;
         internal int share_count;
-        internal int reserved;
+        internal int reserved2;
 
         /// <summary>Returns the library's defaults. The library is loaded.</summary>
         [MethodImpl(MethodImplOptions.NoInlining)]

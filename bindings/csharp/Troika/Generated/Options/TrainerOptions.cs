@@ -384,10 +384,10 @@ namespace Troika
 
         /// <summary>Cross-entropy: weights, one for each class of the model. A label's loss is
         /// multiplied by the weight of its class. With Reduction.Mean, the sum of a batch's losses
-        /// is divided by the sum of the weights of its labels (PyTorch's weight); if all weigh 0,
-        /// loss and gradient are 0. Each is finite and at least 0, and rounded to f32. correct and
-        /// labels of results count labels, whatever they weigh. null (default): 1 each.
-        /// Copied.</summary>
+        /// is divided by the sum of the weights of its labels (PyTorch's weight, without label
+        /// smoothing). If all weigh 0, loss and gradient are 0. Each is 0, or from 1e-15 to 1e15,
+        /// and rounded to f32. correct and labels of results count labels, whatever they weigh.
+        /// null (default): 1 each. Copied.</summary>
         public IReadOnlyList<double> ClassWeights { get; set; }
 
         /// <summary>true: samples may have weights (Dataset.Weigh, Batch.CreateWeighted), which
@@ -397,9 +397,10 @@ namespace Troika
 
         /// <summary>Sizes of the parts of each batch, for devices of different speed: numbers above
         /// 0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8
-        /// and 2 samples. A part may get no sample of a small batch. The result is that of equal
-        /// parts, up to rounding. Excludes LogicalShards. null (default): equal parts.
-        /// Copied.</summary>
+        /// and 2 samples. A part may get no sample of a small batch. None is above 1e6 times
+        /// another. The result is that of equal parts, up to rounding, without BatchNorm or with
+        /// SyncBatchNorm. Otherwise BatchNorm's running statistics are those of the largest part.
+        /// Excludes LogicalShards. null (default): equal parts. Copied.</summary>
         public IReadOnlyList<double> Shares { get; set; }
 
         private unsafe void ReadFrom(troika_trainer_options* raw)

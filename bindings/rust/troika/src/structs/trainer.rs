@@ -47,7 +47,7 @@ impl Struct for MemoryInfo {
 pub struct Metrics {
     /// `Ok`, `EndOfData` or `Stopped`. After `Stopped` the other fields count the batches so far.
     pub status: Status,
-    /// Mean over all labels.
+    /// Mean over all labels, by weight.
     pub loss: f64,
     /// correct / labels.
     pub accuracy: f64,
@@ -98,7 +98,7 @@ pub struct Progress {
     pub samples: i64,
     /// Those of labels that were classified correctly.
     pub correct: i64,
-    /// Mean over the labels of this call.
+    /// Mean over the labels of this call, by weight.
     pub loss: f64,
     /// Since the call began.
     pub seconds: f64,
@@ -107,7 +107,7 @@ pub struct Progress {
     /// `true`: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not
     /// finite, the sums over this call leave the batch out.
     pub skipped: bool,
-    /// Mean over the labels of this batch.
+    /// Mean over the labels of this batch, by weight.
     pub batch_loss: f64,
     /// Samples of this batch.
     pub batch_samples: i64,

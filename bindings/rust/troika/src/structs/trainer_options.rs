@@ -461,9 +461,9 @@ pub struct TrainerOptions {
     /// Cross-entropy: `class_weight_count` weights, one for each class of the model. A label's loss
     /// is multiplied by the weight of its class. With [`Reduction::Mean`](crate::Reduction::Mean),
     /// the sum of a batch's losses is divided by the sum of the weights of its labels (PyTorch's
-    /// weight); if all weigh 0, loss and gradient are 0. Each is finite and at least 0, and rounded
-    /// to f32. correct and labels of results count labels, whatever they weigh. `None` (default): 1
-    /// each.
+    /// weight, without label smoothing). If all weigh 0, loss and gradient are 0. Each is 0, or
+    /// from 1e-15 to 1e15, and rounded to f32. correct and labels of results count labels, whatever
+    /// they weigh. `None` (default): 1 each.
     pub class_weights: Vec<f64>,
     /// `true`: samples may have weights ([`Dataset::weigh`](crate::Dataset::weigh),
     /// [`Batch::create_weighted`](crate::Batch::create_weighted)), which multiply their losses as
@@ -472,8 +472,10 @@ pub struct TrainerOptions {
     pub sample_weights: bool,
     /// Sizes of the parts of each batch, for devices of different speed: `share_count` numbers
     /// above 0, one for each of the mesh's data parts. Numbers 3 and 1 divide a batch of 10 into 8
-    /// and 2 samples. A part may get no sample of a small batch. The result is that of equal parts,
-    /// up to rounding. Excludes `logical_shards`. `None` (default): equal parts.
+    /// and 2 samples. A part may get no sample of a small batch. None is above 1e6 times another.
+    /// The result is that of equal parts, up to rounding, without BatchNorm or with
+    /// `sync_batch_norm`. Otherwise BatchNorm's running statistics are those of the largest part.
+    /// Excludes `logical_shards`. `None` (default): equal parts.
     pub shares: Vec<f64>,
 }
 

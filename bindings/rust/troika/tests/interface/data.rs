@@ -137,9 +137,9 @@ fn weights_of_samples() -> Result<()> {
     let inputs = Tensor::new(&context, CPU, &[2, 4], &[1.0_f32; 8])?;
     let targets = Tensor::new(&context, CPU, &[2], &[2_i32, 0])?;
     let weights = Tensor::new(&context, CPU, &[2], &[0.5_f32, 2.0])?;
-    assert_eq!(Batch::weighted(&inputs, Some(&targets), &weights)?.weights()?, [0.5, 2.0]);
+    assert_eq!(Batch::create_weighted(&inputs, Some(&targets), &weights)?.weights()?, [0.5, 2.0]);
     assert_eq!(Batch::new(&inputs, Some(&targets))?.weights()?, []);
-    let wrong = Batch::weighted(&inputs, Some(&targets), &inputs);
+    let wrong = Batch::create_weighted(&inputs, Some(&targets), &inputs);
     assert_eq!(wrong.unwrap_err().status(), Status::InvalidArgument);
     Ok(())
 }
