@@ -54,7 +54,9 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   if (options.run.empty() && std::filesystem::is_directory(path_of(options.weights)))
     options.run = std::exchange(options.weights, "");
   if (options.run.empty()) {
-    if (options.weights.empty() || options.model.empty())
+    if (!options.weights.empty() && options.model.empty())
+      throw Failure("--weights is '" + options.weights + "'; give --model NAME too, or the folder of a run");
+    if (options.weights.empty())
       throw Failure("no weights; give the folder of a run, or --weights FILE and --model NAME");
     const std::filesystem::path parent = path_of(options.weights).parent_path();
     const RunFolder folder{parent.empty() ? std::filesystem::path(".") : parent};

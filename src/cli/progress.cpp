@@ -71,7 +71,9 @@ void Progress::start(const RunSummary& summary) {
                        summary.steps_per_epoch == 1 ? "step" : "steps",
                        static_cast<long long>(std::min(summary.batch, summary.train_samples))));
   for (const std::string& warning : summary.warnings) print_text("warning: " + warning);
-  if (summary.first_epoch > 0 || summary.first_step > 0)
+  if (summary.first_epoch >= summary.epochs)
+    print_text(formatted("going on with the evaluation of epoch %lld", static_cast<long long>(summary.epochs)));
+  else if (summary.first_epoch > 0 || summary.first_step > 0)
     print_text(formatted("going on in epoch %lld of %lld at step %lld of %lld",
                          static_cast<long long>(summary.first_epoch + 1), static_cast<long long>(summary.epochs),
                          static_cast<long long>(summary.first_step + 1),

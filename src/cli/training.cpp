@@ -160,7 +160,7 @@ class Run {
     RunSummary summary;
     summary.model = options_.model;
     summary.devices = format_devices(setup_.devices);
-    if (!job_.is_alone()) summary.devices += formatted(" and those of %d more processes", job_.size() - 1);
+    if (!job_.is_alone()) summary.devices += formatted(" and those of %d more %s", job_.size() - 1, job_.size() == 2 ? "process" : "processes");
     summary.mesh = options_.mesh.mesh;
     summary.shape = as_shape(setup_.train.info.dims, setup_.train.info.rank);
     summary.is_text = setup_.train.is_text();

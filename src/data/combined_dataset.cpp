@@ -18,7 +18,7 @@ void check_indexed(const Dataset& dataset) {
     throw Error(Status::invalid_argument, "dataset: is a stream, which has no indices; need a dataset of n samples");
 }
 
-std::string text_of(const SampleForm& form) {
+std::string form_text(const SampleForm& form) {
   return text(name_of(form.dtype), form.shape, " with ",
               form.label_size > 0   ? text(form.label_size, " labels",
                                          form.ignored ? text(" of which ", *form.ignored, " is ignored") : "")
@@ -87,8 +87,8 @@ std::shared_ptr<const Dataset> CombinedDataset::concat(const std::vector<std::sh
     form.classes = own.classes = std::max(form.classes, own.classes);
     form.is_weighted = own.is_weighted = form.is_weighted || own.is_weighted;
     if (form != own)
-      throw Error(Status::invalid_argument, text("dataset: samples of datasets[", i, "] are ", text_of(own),
-                                                 ", those of datasets[0] are ", text_of(form), "; need the same"));
+      throw Error(Status::invalid_argument, text("dataset: samples of datasets[", i, "] are ", form_text(own),
+                                                 ", those of datasets[0] are ", form_text(form), "; need the same"));
     Sources part = sources_of(datasets[i]);
     const int64_t samples = part.begins.back() + part.datasets.back()->size();
     if (samples > std::numeric_limits<int64_t>::max() - std::max(numbered, all.size))

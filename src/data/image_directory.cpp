@@ -38,7 +38,7 @@ constexpr CifarSet kCifarSets[] = {
 };
 
 // Returns the path of a file, plain or gzipped; none if it is missing.
-std::optional<std::string> find(const std::filesystem::path& directory, const std::string& name) {
+std::optional<std::string> find_file(const std::filesystem::path& directory, const std::string& name) {
   const std::string plain = text_of(directory / name);
   std::error_code ignored;  // a file that cannot be examined counts as missing
   for (const std::string& path : {plain, plain + ".gz"})
@@ -48,7 +48,7 @@ std::optional<std::string> find(const std::filesystem::path& directory, const st
 
 bool has_any(const std::filesystem::path& directory, Names names) {
   for (const char* name : names)
-    if (find(directory, name)) return true;
+    if (find_file(directory, name)) return true;
   return false;
 }
 
@@ -56,7 +56,7 @@ bool has_any(const std::filesystem::path& directory, Names names) {
 std::vector<std::string> find_all(const std::filesystem::path& directory, Names names, const std::string& split) {
   std::vector<std::string> paths;
   for (const char* name : names) {
-    const std::optional<std::string> path = find(directory, name);
+    const std::optional<std::string> path = find_file(directory, name);
     if (!path) {
       const std::string plain = text_of(directory / name);
       throw Error(Status::not_found, text("split '", split, "': there is neither '", plain, "' nor '", plain, ".gz'"));

@@ -460,7 +460,9 @@ template <>
 class Argument<const float*> {
  public:
   Argument(Call& call, const char*) : block_(call, 0) {
-    value_ = call.reads_arrays ? readable_memory(call) : block_.value();
+    const bool is_of_samples = call.is("troika_dataset_weigh");
+    value_ = call.reads_arrays || is_of_samples ? readable_memory(call) : block_.value();
+    if (is_of_samples) call.count = call.byte();
   }
   const float* value() const { return static_cast<const float*>(value_); }
   void finish(troika_status) {}
