@@ -2,51 +2,25 @@
 #include "cli/batch_parts.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <string_view>
-
-#include "core/split.h"
 
 namespace troika::cli {
 namespace {
 
 constexpr std::string_view kNorm = "batch_norm2d";  // as the library calls this kind of layer
 
-// Returns the size of the last of `number` pieces that is not empty: no other is smaller.
-int64_t last_size(int64_t whole, int64_t number) { return std::max<int64_t>(1, whole / number); }
-
 }  // namespace
 
-int64_t BatchParts::smallest(int64_t batch) const {
-  if (!shares.empty()) {
-    const ShareSizes sizes{portions, shares};
-    int64_t least = batch;
-    for (int64_t piece = 0; piece < pieces; ++piece) {
-      int64_t together = 0;
-      for (int64_t portion = 0; portion < portions; ++portion) {
-        const int64_t size = balanced_split(sizes.rows(batch, portion).size(), pieces, piece).size();
-        together += size;
-        if (!is_joined && size > 0) least = std::min(least, size);
-      }
-      if (is_joined && together > 0) least = std::min(least, together);
-    }
-    return least;
-  }
-  if (!is_joined) return last_size(last_size(batch, portions), pieces);
-  // The last piece that any portion has: of the first ones alone, if these have one sample more.
-  const int64_t low = batch / portions, larger = batch % portions;
-  const auto size = [&](int64_t whole, int64_t piece) { return whole / pieces + (piece < whole % pieces ? 1 : 0); };
-  const int64_t last = std::min(pieces, larger > 0 ? low + 1 : low) - 1;
-  return larger * size(low + 1, last) + (portions - larger) * size(low, last);
-}
+int64_t BatchParts::smallest(int64_t batch) const { return smallest_part(portions, batch, pieces, is_joined); }
 
 int64_t BatchParts::least_batch() const {
   if (is_joined) return std::max<int64_t>(2, pieces);
-  if (shares.empty()) return 2 * portions * pieces;
-  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
-  const double of_least = sum / *std::min_element(shares.begin(), shares.end());
-  return static_cast<int64_t>(std::ceil(2.0 * static_cast<double>(pieces) * of_least));
+  double least = 1;  // of the batch, that a portion has
+  for (int64_t portion = 0; portion < portions.shares; ++portion)
+    least = std::min(least, portions.fraction(portion, 1));
+  auto batch = static_cast<int64_t>(2.0 * static_cast<double>(pieces) / least) - 1;  // rounding may be off by one
+  while (smallest(batch) < 2) ++batch;
+  return batch;
 }
 
 int64_t BatchParts::batch_near(int64_t batch, int64_t samples) const {
@@ -61,14 +35,17 @@ int64_t BatchParts::batch_near(int64_t batch, int64_t samples) const {
 }
 
 BatchParts batch_parts(const MeshOptions& mesh, bool syncs_statistics, int64_t devices) {
-  if (mesh.logical_shards > 0) return {mesh.logical_shards, 1, false};
+  if (mesh.logical_shards > 0) return {{mesh.logical_shards}, 1, false};
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;
   set_mesh(mesh, options);
   const int64_t others = int64_t{std::max(options.mesh.layer, 1)} * std::max(options.mesh.channel, 1);
-  BatchParts parts{options.mesh.data > 0 ? options.mesh.data : std::max<int64_t>(1, devices / others),
-                   mesh.micro_batches, syncs_statistics};
-  set_shares(mesh, parts.shares, options);
-  if (static_cast<int64_t>(parts.shares.size()) != parts.portions) parts.shares.clear();  // the library refuses these
+  BatchParts parts{{options.mesh.data > 0 ? options.mesh.data : std::max<int64_t>(1, devices / others)},
+                   mesh.micro_batches,
+                   syncs_statistics};
+  std::vector<double> shares;
+  set_shares(mesh, shares, options);
+  if (static_cast<int64_t>(shares.size()) == parts.portions.shares)
+    parts.portions.parts = shares;  // else refused later
   return parts;
 }
 

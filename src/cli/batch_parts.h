@@ -3,18 +3,18 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "cli/client.h"
 #include "cli/mesh.h"
+#include "core/split.h"
 
 namespace troika::cli {
 
-// A batch is cut into `portions`, and each of them into `pieces`; sizes differ by at most one.
+// A batch is cut into `portions`. Each is cut into `pieces`; sizes differ by at most one.
 struct BatchParts {
-  int64_t portions = 1, pieces = 1;
-  bool is_joined = false;           // the same piece of all portions counts as one part
-  std::vector<double> shares = {};  // sizes of the portions, if they are not equal
+  ShareSizes portions = {};
+  int64_t pieces = 1;
+  bool is_joined = false;  // the same piece of all portions counts as one part
 
   // Returns the samples of the smallest part of a batch that has any.
   int64_t smallest(int64_t batch) const;

@@ -51,6 +51,22 @@ struct ShareSizes {
   }
 };
 
+// Returns the samples of the smallest part that has any. Each share of a batch of `n` samples is
+// cut into `pieces`. `is_joined`: the pieces with the same number are one part.
+inline int64_t smallest_part(const ShareSizes& sizes, int64_t n, int64_t pieces, bool is_joined) {
+  int64_t least = n;
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    int64_t together = 0;
+    for (int64_t share = 0; share < sizes.shares; ++share) {
+      const int64_t part = balanced_split(sizes.rows(n, share).size(), pieces, piece).size();
+      together += part;
+      if (!is_joined && part > 0) least = std::min(least, part);
+    }
+    if (is_joined && together > 0) least = std::min(least, together);
+  }
+  return least;
+}
+
 // The shares of a batch that a process computes: [first, first + count) of all.
 struct Division {
   ShareSizes sizes = {};

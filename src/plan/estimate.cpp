@@ -34,16 +34,8 @@ bool is_update(const Node& node) { return node.op->as<ConditioningOp>() || node.
 // at its first step. BatchNorm has no deviation of a single value, and the smallest micro-batch
 // has fewest.
 void check_batch(const Graph& model, const PlannedStep& step, const RankMap& ranks) {
-  const int64_t pieces = step.logical_shards > 0 ? step.logical_shards : ranks.shares() * step.micro_batches;
-  const int64_t together = step.syncs_statistics ? ranks.shares() : 1;
-  int64_t smallest = step.batch / pieces * together;
-  if (!step.shares.empty() && !step.syncs_statistics) {
-    const ShareSizes sizes{ranks.shares(), step.shares};
-    smallest = step.batch;
-    for (int64_t share = 0; share < sizes.shares; ++share)
-      if (const int64_t rows = sizes.rows(step.batch, share).size(); rows > 0)
-        smallest = std::min(smallest, rows / step.micro_batches);
-  }
+  const int64_t smallest = smallest_part({step.logical_shards > 0 ? step.logical_shards : ranks.shares(), step.shares},
+                                         step.batch, step.micro_batches, step.syncs_statistics);
   if (smallest > 1) return;
   for (const Node& node : model.nodes()) {
     if (node.op != &batch_norm2d_op) continue;
