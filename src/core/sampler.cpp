@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/random.h"
+#include "core/text.h"
 
 namespace troika {
 namespace {
@@ -19,6 +20,12 @@ uint64_t mix(uint64_t key, uint64_t round, uint64_t half) {
 }
 
 }  // namespace
+
+std::string name_of(const SampleOrder& order) {
+  std::string words = order.seed ? text("shuffled with seed ", *order.seed) : "in the dataset's order";
+  if (order.weights) words = text("drawn by weights ", *order.weights, " with seed ", order.seed.value_or(0));
+  return order.augmentation ? text(words, ", with augmentation ", *order.augmentation) : words;
+}
 
 uint64_t Sampler::key_of(uint64_t seed, int64_t epoch) {
   return mix(seed, hash_name("shuffle"), static_cast<uint64_t>(epoch));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace troika {
 
@@ -15,6 +16,9 @@ struct SampleOrder {
   std::optional<uint64_t> augmentation;  // a digest of what the loader does with samples at random, if anything
   bool operator==(const SampleOrder&) const = default;
 };
+
+// Returns the order in words, such as "shuffled with seed 3": other words for another order.
+std::string name_of(const SampleOrder& order);
 
 class Sampler {
  public:

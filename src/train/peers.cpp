@@ -20,6 +20,7 @@ struct Peers::Message {
   int64_t has_weights = 0;  // labels here weigh more or less than others
   double weight = 0;        // of the rows' labels
   Standing standing;
+  std::string order;  // of a loader's samples, in words
   std::string error;
 
   std::string encode() const {
@@ -28,7 +29,12 @@ struct Peers::Message {
       message.number(number);
     message.number(standing.step).real(standing.learning_rate).number(standing.settings);
     message.number(standing.has_new_values).real(standing.weight).real(weight);
-    return message.text(error).bytes();
+    return message.text(order).text(error).bytes();
+  }
+  // Returns what the process has, in words.
+  std::string batch_text() const {
+    return has_origin ? text("batch ", batch, " of epoch ", epoch, ", of ", size, " samples ", order)
+                      : std::string("a batch of its own");
   }
   static Message decode(const std::string& bytes) {
     Unpacker message(bytes);
@@ -42,6 +48,7 @@ struct Peers::Message {
     m.standing.has_new_values = message.number() != 0;
     m.standing.weight = message.real();
     m.weight = message.real();
+    m.order = message.text();
     m.error = message.text();
     return m;
   }
@@ -87,22 +94,20 @@ Peers::Peers(const LocalDevices& local, const RankMap& map, const LocalRanks& ra
 
 bool Peers::agree(BatchView& view, const Turn& turn) const {
   if (!exist()) return !turn.stops;
-  Message own{view.rows,
-              view.counted,
-              turn.stops,
-              turn.origin != nullptr,
-              0,
-              0,
-              0,
-              view.labels ? view.label_size : 0,
-              view.weights != nullptr,
-              view.weight,
-              turn.standing,
-              turn.error};
+  Message own{.rows = view.rows,
+              .counted = view.counted,
+              .stops = turn.stops,
+              .has_origin = turn.origin != nullptr,
+              .label_size = view.labels ? view.label_size : 0,
+              .has_weights = view.weights != nullptr,
+              .weight = view.weight,
+              .standing = turn.standing,
+              .error = turn.error};
   if (turn.origin) {
     own.epoch = turn.origin->at.epoch;
     own.batch = turn.origin->at.batch;
     own.size = turn.origin->size;
+    own.order = name_of(turn.origin->order);
   }
   std::vector<Message> all;
   for (const std::string& bytes : all_gather(turn.what, own.encode())) all.push_back(Message::decode(bytes));
@@ -175,17 +180,9 @@ int64_t Peers::find_batch(const std::vector<Message>& all) const {
   const Message& first = all[0];
   for (size_t rank = 1; rank < all.size(); ++rank) {
     const Message& other = all[rank];
-    if (other.has_origin == first.has_origin && other.epoch == first.epoch && other.batch == first.batch &&
-        other.size == first.size)
-      continue;
-    throw Error(
-        Status::mismatch,
-        text("batch: rank ", rank, " has ",
-             other.has_origin ? text("batch ", other.batch, " of epoch ", other.epoch, ", of ", other.size, " samples")
-                              : "a batch of its own",
-             ", rank 0 ",
-             first.has_origin ? text("batch ", first.batch, " of epoch ", first.epoch, ", of ", first.size, " samples")
-                              : "a batch of its own"));
+    if (other.batch_text() == first.batch_text()) continue;
+    throw Error(Status::mismatch,
+                text("batch: rank ", rank, " has ", other.batch_text(), ", rank 0 ", first.batch_text()));
   }
   auto fits = [&](int64_t n) {
     for (size_t rank = 0; rank < all.size(); ++rank)

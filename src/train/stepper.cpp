@@ -119,14 +119,10 @@ void Stepper::check_unbroken() const {
 
 void Stepper::check_order(const BatchOrigin& origin) const {
   if (!expects_order_ || !is_same_place(origin.at, position_.batch) || origin.order == position_.order) return;
-  auto name = [](const SampleOrder& order) {
-    std::string words = order.seed ? text("shuffled with seed ", *order.seed) : "in the dataset's order";
-    if (order.weights) words = text("drawn by weights ", *order.weights, " with seed ", order.seed.value_or(0));
-    return order.augmentation ? text(words, ", with augmentation ", *order.augmentation) : words;
-  };
-  throw Error(Status::invalid_argument,
-              text("batch: its samples come ", name(origin.order), ", those of the training state ",
-                   name(position_.order), "; create the loader with the same shuffle, seed, weights, flip and crop"));
+  throw Error(
+      Status::invalid_argument,
+      text("batch: its samples come ", name_of(origin.order), ", those of the training state ",
+           name_of(position_.order), "; create the loader with the same shuffle, seed, weights, flip and crop"));
 }
 
 void Stepper::end_epoch(const BatchPosition& end, const BatchPosition& next) {

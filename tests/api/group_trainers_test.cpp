@@ -367,6 +367,40 @@ TEST_F(GroupTrainers, DivideTheBatchesOfALoader) {
   EXPECT_EQ(together, whole);
 }
 
+// Each process reads its own rows. In another order, the two would not be rows of one batch.
+TEST_F(GroupTrainers, CompareTheOrdersOfTheirSamples) {
+  run([&](GroupProcess& p) {
+    p.attach();
+    const int64_t image[] = {1, 4, 4};
+    p.expect_ok(troika_dataset_create_synthetic(p.context_, image, 3, 24, 3, 1, &p.dataset_, &p.error_));
+    const auto refuse = [&](const troika_loader_options& options, const char* found) {
+      troika_loader loader = nullptr;
+      p.expect_ok(troika_loader_create(p.dataset_, &options, &loader, &p.error_));
+      troika_metrics metrics = TROIKA_METRICS_INIT;
+      p.expect_refused(troika_trainer_train_epoch(p.trainer_, loader, &metrics, &p.error_), TROIKA_ERROR_MISMATCH,
+                       text("batch: rank 1 has batch 0 of epoch 0, of 8 samples ", found).c_str());
+      troika_loader_destroy(loader);
+    };
+    const int32_t is_second = p.rank() == 1;
+    troika_loader_options options = TROIKA_LOADER_OPTIONS_INIT;
+    options.batch = 8;
+    options.shuffle = is_second;
+    options.seed = 3;
+    refuse(options, "shuffled with seed 3, rank 0 batch 0 of epoch 0, of 8 samples in the dataset's order");
+    options.shuffle = 1;
+    options.seed = 3 + static_cast<uint64_t>(is_second);
+    refuse(options, "shuffled with seed 4, rank 0 batch 0 of epoch 0, of 8 samples shuffled with seed 3");
+    options.seed = 3;
+    options.flip = is_second;
+    refuse(options, "shuffled with seed 3, with augmentation ");
+    options.flip = 1;
+    p.expect_ok(troika_loader_create(p.dataset_, &options, &p.loader_, &p.error_));
+    p.expect_ok(troika_trainer_divide_loader(p.trainer_, p.loader_, &p.error_));
+    p.expect_ok(p.step());  // refused batches change nothing
+    p.expect_ok(troika_trainer_check_replicas(p.trainer_, &p.error_));
+  });
+}
+
 // Two processes of two devices train as one process of four: a mean by weight is over the batch of
 // all, which is divided unevenly. With channels split over the processes, both have all labels.
 TEST_F(GroupTrainers, WeighSamplesAsOneProcess) {
