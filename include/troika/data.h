@@ -495,8 +495,8 @@ TROIKA_API(void) troika_loader_destroy(troika_loader loader);
  * Creates a batch from the caller's own tensors, which may be on any devices and are copied.
  * `targets` may be NULL, for prediction and for `own_loss` of `troika_trainer_forward`.
  * - `inputs`: f32 [n, ...], or i32 [n, ...] (tokens).
- * - `targets`: i32 [n] (classes, one per sample), i32 [n, ...] (classes, one per position, in the
- *   order of positions), or f32 [n, k] (values).
+ * - `targets`: i32, i64 or u8 [n] (classes, one per sample) or [n, ...] (classes, one per position,
+ *   in the order of positions), or f32 [n, k] (values).
  *
  * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: INVALID_ARGUMENT (dtypes or
  * shapes), OUT_OF_MEMORY. Threads: reads both tensors.
@@ -510,8 +510,7 @@ TROIKA_API(troika_status) troika_batch_create(troika_tensor inputs, troika_tenso
  * `sample_weights` is 1.
  *
  * Owned: destroy `*out_batch` with `troika_batch_destroy`. Errors: those of `troika_batch_create`;
- * INVALID_ARGUMENT (weights of another type, shape or size). Threads: reads the
- * tensors.
+ * INVALID_ARGUMENT (weights of another type, shape or size). Threads: reads the tensors.
  */
 TROIKA_API(troika_status) troika_batch_create_weighted(troika_tensor inputs, troika_tensor targets,
                                                        troika_tensor weights,

@@ -124,8 +124,8 @@ enum {
  * BatchNorm's statistics and losses are f32, so weights files do not depend on the precision. A
  * training state loads only with the precision that it was saved with. With BF16 and F16,
  * activations and the factors of convolutions and linear layers are 16 bits wide; sums are computed
- * in f32. On a CPU, BF16 and F16 save no time and often take more memory: they only serve to try
- * out what a GPU will do.
+ * in f32. On a CPU with AMX, a step in BF16 is up to 1.4 times as fast. On other CPUs, BF16 and
+ * F16 save no time and often take more memory: they only serve to try out what a GPU will do.
  */
 enum {
   TROIKA_PRECISION_F32 = 1,  /**< IEEE single. */

@@ -119,13 +119,49 @@ RecomputeSettings read_recompute(const troika_trainer_options& o, const FieldChe
   return recompute;
 }
 
+constexpr int kMostRanks = 1 << 16;
+
+std::vector<double> read_shares(const troika_trainer_options& o, const FieldCheck& check) {
+  constexpr double kLeastShare = 1e-30, kLargestShare = 1e30;
+  check.integer("share_count", o.share_count, 0, kMostRanks);
+  check.pointer("shares", o.shares, "share_count", o.share_count);
+  for (int32_t i = 0; i < o.share_count; ++i)
+    check.real(text("shares[", i, "]").c_str(), o.shares[i], kLeastShare, kLargestShare);
+  return {o.shares, o.shares + o.share_count};
+}
+
+// Reads how labels and samples count in the loss.
+void read_labels(const troika_trainer_options& o, const FieldCheck& check, const std::string& where,
+                 TrainerOptions& options) {
+  check.real("label_smoothing", o.label_smoothing, 0, 1);
+  check.integer("ignore_index", o.ignore_index, INT32_MIN, INT32_MAX);
+  check.integer("class_weight_count", o.class_weight_count, 0, 1 << 24);
+  check.pointer("class_weights", o.class_weights, "class_weight_count", o.class_weight_count);
+  check.integer("sample_weights", o.sample_weights, 0, 1);
+  if (const char* const set = o.label_smoothing > 0            ? "label_smoothing"
+                              : o.ignore_index != TROIKA_UNSET ? "ignore_index"
+                              : o.class_weight_count > 0       ? "class_weights"
+                                                               : nullptr;
+      set && o.loss != TROIKA_LOSS_CROSS_ENTROPY)
+    throw Error(Status::invalid_argument, text(where, set, " is set, needs options.loss TROIKA_LOSS_CROSS_ENTROPY"));
+  options.labels.smoothing = o.label_smoothing;
+  if (o.ignore_index != TROIKA_UNSET) options.labels.ignored = static_cast<int32_t>(o.ignore_index);
+  options.weighs_samples = o.sample_weights == 1;
+  for (int32_t i = 0; i < o.class_weight_count; ++i) {
+    if (!is_weight(o.class_weights[i]))
+      throw Error(Status::invalid_argument, text(where, "class_weights[", i, "] is ", o.class_weights[i],
+                                                 ", need 0, or ", kLeastWeight, " to ", kLargestWeight));
+    options.class_weights.push_back(static_cast<float>(o.class_weights[i]));
+  }
+}
+
 }  // namespace
 
 TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* given, const std::string& where,
                                                  uint64_t default_seed) {
   const troika_trainer_options o = read_options(given);
   const FieldCheck check(where);
-  constexpr double kLarge = 1e30, kLeastShare = 1e-30;
+  constexpr double kLarge = 1e30;
   check.constant("loss", o.loss,
                  {"TROIKA_LOSS_CROSS_ENTROPY", "TROIKA_LOSS_MEAN_SQUARED_ERROR", "TROIKA_LOSS_MEAN_ABSOLUTE_ERROR",
                   "TROIKA_LOSS_HUBER", "TROIKA_LOSS_BINARY_CROSS_ENTROPY"});
@@ -155,13 +191,10 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("loss_scale_interval", o.loss_scale_interval, 1, 1 << 24);
   check.integer("micro_batches", o.micro_batches, 0, 1 << 10);
   check.integer("logical_shards", o.logical_shards, 0, 1 << 10);
-  constexpr int kMostRanks = 1 << 16;
   check.integer("mesh.data", o.mesh.data, 0, kMostRanks);
   check.integer("mesh.layer", o.mesh.layer, 0, kMostRanks);
   check.integer("mesh.channel", o.mesh.channel, 0, kMostRanks);
   check.integer("mesh.reserved", o.mesh.reserved, 0, 0);
-  check.integer("share_count", o.share_count, 0, kMostRanks);
-  check.pointer("shares", o.shares, "share_count", o.share_count);
   check.integer("reserved2", o.reserved2, 0, 0);
   check.constant("layer_schedule", o.layer_schedule,
                  {"TROIKA_LAYER_SCHEDULE_GPIPE", "TROIKA_LAYER_SCHEDULE_1F1B", "TROIKA_LAYER_SCHEDULE_INTERLEAVED"});
@@ -173,33 +206,14 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   check.integer("skip_not_finite", o.skip_not_finite, 0, 1);
   check.integer("late_updates", o.late_updates, 0, 1);
   check.integer("launches_in_turn", o.launches_in_turn, 0, 1);
-  check.real("label_smoothing", o.label_smoothing, 0, 1);
-  check.integer("ignore_index", o.ignore_index, INT32_MIN, INT32_MAX);
-  check.integer("class_weight_count", o.class_weight_count, 0, 1 << 24);
-  check.pointer("class_weights", o.class_weights, "class_weight_count", o.class_weight_count);
-  check.integer("sample_weights", o.sample_weights, 0, 1);
-  if (const char* const set = o.label_smoothing > 0            ? "label_smoothing"
-                              : o.ignore_index != TROIKA_UNSET ? "ignore_index"
-                              : o.class_weight_count > 0       ? "class_weights"
-                                                               : nullptr;
-      set && o.loss != TROIKA_LOSS_CROSS_ENTROPY)
-    throw Error(Status::invalid_argument, text(where, set, " is set, needs options.loss TROIKA_LOSS_CROSS_ENTROPY"));
   check.constant("gradient_compression", o.gradient_compression,
                  {"TROIKA_COMPRESSION_NONE", "TROIKA_COMPRESSION_BF16"});
 
   TrainerOptions options;
   options.loss = static_cast<Loss>(o.loss);
   options.reduction = static_cast<Reduction>(o.reduction);
-  options.labels.smoothing = o.label_smoothing;
+  read_labels(o, check, where, options);
   options.huber_delta = o.huber_delta;
-  for (int32_t i = 0; i < o.class_weight_count; ++i) {
-    if (!is_weight(o.class_weights[i]))
-      throw Error(Status::invalid_argument, text(where, "class_weights[", i, "] is ", o.class_weights[i],
-                                                 ", need 0, or ", kLeastWeight, " to ", kLargestWeight));
-    options.class_weights.push_back(static_cast<float>(o.class_weights[i]));
-  }
-  options.weighs_samples = o.sample_weights == 1;
-  if (o.ignore_index != TROIKA_UNSET) options.labels.ignored = static_cast<int32_t>(o.ignore_index);
   options.optimizer = all_optimizers()[static_cast<size_t>(o.optimizer - 1)];
   options.settings = read_settings(o, *options.optimizer, where);
   options.decays_one_axis = o.skip_decay_one_axis == 0;
@@ -223,10 +237,7 @@ TrainerOptions troika::api::read_trainer_options(const troika_trainer_options* g
   options.micro_batches = std::max(o.micro_batches, 1);
   options.logical_shards = o.logical_shards;
   options.mesh = {o.mesh.data, std::max(o.mesh.layer, 1), std::max(o.mesh.channel, 1)};
-  for (int32_t i = 0; i < o.share_count; ++i) {
-    check.real(text("shares[", i, "]").c_str(), o.shares[i], kLeastShare, kLarge);
-    options.shares.push_back(o.shares[i]);
-  }
+  options.shares = read_shares(o, check);
   options.pipeline_schedule = static_cast<PipelineSchedule>(o.layer_schedule);
   options.pipeline_chunks = std::max(o.layer_chunks, 1);
   if (o.layer_cuts) options.layer_cuts = check.names("layer_cuts", o.layer_cuts);

@@ -16,7 +16,7 @@ namespace troika {
 namespace {
 
 constexpr int64_t kMaxDeflateRatio = 1032;  // no deflate stream grows by more
-constexpr int64_t kInflatedBytes = int64_t{1} << 20;
+constexpr int64_t kBytesAtOnce = int64_t{1} << 20;
 constexpr size_t kInputBytes = size_t{1} << 16;
 constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for gzip with its largest window
 constexpr std::array<uint8_t, 2> kGzipMagic = {0x1F, 0x8B};
@@ -49,7 +49,7 @@ DataFile::DataFile(const std::string& path, const char* kind) : path_(path), kin
 int64_t DataFile::read(uint8_t* to, int64_t n) {
   int64_t done = 0;
   while (done < n) {
-    const auto ask = static_cast<unsigned>(std::min(n - done, kInflatedBytes));
+    const auto ask = static_cast<unsigned>(std::min(n - done, kBytesAtOnce));
     const int64_t got = inflater_ ? inflate_some(to + done, ask) : copy_some(to + done, ask);
     if (got == 0) break;
     done += got;

@@ -40,7 +40,6 @@ void check_class_weights(const StepSpec& spec, const Graph& model, const std::st
 }
 
 // Late updates run one by one, after the step whose gradients they take.
-
 void check_late_updates(const StepSpec& spec, int parts, const std::string& options_name) {
   if (!spec.updates_late) return;
   const auto refuse = [&](const std::string& other, const char* why) {

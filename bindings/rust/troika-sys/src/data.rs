@@ -593,8 +593,8 @@ extern "C" {
     /// [`troika_trainer_forward`](crate::troika_trainer_forward).
     ///
     /// - inputs: f32 \[n, ...\], or i32 \[n, ...\] (tokens).
-    /// - targets: i32 \[n\] (classes, one per sample), i32 \[n, ...\] (classes, one per position,
-    ///   in the order of positions), or f32 \[n, k\] (values).
+    /// - targets: i32, i64 or u8 \[n\] (classes, one per sample) or \[n, ...\] (classes, one per
+    ///   position, in the order of positions), or f32 \[n, k\] (values).
     ///
     /// Owned: destroy \*`out_batch` with [`troika_batch_destroy`](crate::troika_batch_destroy).
     /// Errors: INVALID_ARGUMENT (dtypes or shapes), OUT_OF_MEMORY. Threads: reads both tensors.

@@ -274,8 +274,8 @@ namespace Troika.Native
         /// troika_trainer_forward.</summary>
         /// <remarks>
         /// <para>- inputs: f32 [n, ...], or i32 [n, ...] (tokens).</para>
-        /// <para>- targets: i32 [n] (classes, one per sample), i32 [n, ...] (classes, one per
-        /// position, in the order of positions), or f32 [n, k] (values).</para>
+        /// <para>- targets: i32, i64 or u8 [n] (classes, one per sample) or [n, ...] (classes, one
+        /// per position, in the order of positions), or f32 [n, k] (values).</para>
         /// <para>Owned: destroy *out_batch with troika_batch_destroy. Errors: INVALID_ARGUMENT
         /// (dtypes or shapes), OUT_OF_MEMORY. Threads: reads both tensors.</para>
         /// </remarks>
