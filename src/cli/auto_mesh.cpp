@@ -46,6 +46,12 @@ void set_machine(const Context& context, int threads, const std::vector<troika_d
 void settle_mesh(MeshOptions& options, const Context& context, int threads, const Model& model,
                  const std::vector<troika_device>& devices, int batch, troika_trainer_options& trainer_options) {
   if (!options.is_auto()) return;
+  // Plans are for devices of one kind; others are best split by data, with --shares.
+  if (std::any_of(devices.begin(), devices.end(), [&](troika_device d) { return d.kind != devices.front().kind; })) {
+    trainer_options.mesh = {static_cast<int32_t>(devices.size()), 1, 1, 0};
+    options.mesh = name_of(trainer_options.mesh);
+    return;
+  }
   troika_plan_options plan_options = TROIKA_PLAN_OPTIONS_INIT;
   set_machine(context, threads, devices, plan_options);
   plan_options.batch = batch;

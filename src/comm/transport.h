@@ -36,7 +36,9 @@ struct World {
   std::shared_ptr<Exchange> exchange = nullptr;     // of all processes
   Deadline deadline = Deadline::max();              // for creating the transport's groups
   bool takes_vendor_sums = true;                    // such as NCCL's, if sums may be added in any order
-  // Of the same ranks, for data in host memory.
+
+  bool mixes_kinds = false;  // some devices are CPUs, others GPUs: their data meet in host memory
+  // Of the same ranks, for data in host memory; null: no rank needs it.
   std::shared_ptr<Transport> host = nullptr;
   bool is_whole() const { return owners.empty(); }
 };

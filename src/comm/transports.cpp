@@ -34,6 +34,7 @@ constexpr const TransportDef* kTransports[] = {&local_transport, &process_transp
 }  // namespace
 
 std::shared_ptr<Transport> create_host_transport(const World& world) {
+  if (world.is_whole()) return local_transport.create(world);
   return create_process_transport(world, local_transport.create(world));
 }
 
@@ -43,13 +44,8 @@ const TransportDef& choose_transport(const World& world, const std::vector<const
   const auto found =
       std::find_if(transports.begin(), transports.end(), [&](const TransportDef* t) { return t->connects(world); });
   if (found != transports.end()) return **found;
-  const DeviceId first = world.local.front().device->id();
-  for (const LocalMember& member : world.local)
-    if (member.device->id().kind != first.kind)
-      throw Error(Status::invalid_argument, text("devices ", first, " and ", member.device->id(),
-                                                 " cannot train together: need devices of one kind"));
-  throw Error(Status::unsupported,
-              text("devices such as ", first, " cannot train together: no transport connects them"));
+  throw Error(Status::unsupported, text("devices such as ", world.local.front().device->id(),
+                                        " cannot train together: no transport connects them"));
 }
 
 std::shared_ptr<SharedLink> connect_processes(const std::string& link, const std::string& plugin_folder,

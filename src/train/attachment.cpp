@@ -7,6 +7,27 @@
 namespace troika {
 namespace {
 
+// The kinds of devices round differently. Replicas stay equal if one device makes each update for
+// all.
+StepSpec spec_for(const LocalDevices& local, const TrainerOptions& options) {
+  StepSpec spec = options;
+  if (!local.mixes_kinds()) return spec;
+  if (spec.updates_late)
+    throw Error(Status::unsupported, "troika_model_attach: options.late_updates is 1, needs CPUs alone or GPUs alone");
+  spec.shards_optimizer = true;
+  return spec;
+}
+
+// Devices that compute channels of the same layers also update values that all of them hold.
+void check_kinds(const LocalDevices& local, const RankMap& map) {
+  for (const std::vector<int>& group : map.groups(RankGroup::channel))
+    for (int rank : group)
+      if (local.kinds[static_cast<size_t>(rank)] != local.kinds[static_cast<size_t>(group.front())])
+        throw Error(Status::unsupported,
+                    text("troika_model_attach: options.mesh splits channels over ranks ", group.front(), " and ", rank,
+                         ", which are on a CPU and a GPU; split by data or by layer there"));
+}
+
 StepLayout make_layout(const Context& context, const Model& model, const LocalDevices& local,
                        const TrainerOptions& options, StepLayout::Purpose purpose) {
   if (!model.is_complete())
@@ -15,7 +36,10 @@ StepLayout make_layout(const Context& context, const Model& model, const LocalDe
   if (local.devices.empty())
     throw Error(Status::invalid_argument, text("model '", model.name(), "': the list of devices is empty"));
   for (DeviceId device : local.devices) context.backends().require(device);
-  return StepLayout(model.graph(), options, local.world_size, "troika_model_attach: options.", purpose);
+  StepLayout layout(model.graph(), spec_for(local, options), local.world_size, "troika_model_attach: options.",
+                    purpose);
+  check_kinds(local, layout.ranks());
+  return layout;
 }
 
 LocalRanks open_ranks(const Context& context, Model& model, const LocalDevices& local, const StepLayout& layout,

@@ -17,31 +17,54 @@ std::vector<int> first_ranks(size_t n) {
   return ranks;
 }
 
+// Returns each device's share of the process's cores. GPUs next to CPU devices get none.
+std::vector<DeviceShare> share_cores(const CpuShare& cpus, const std::vector<DeviceId>& devices) {
+  const auto is_cpu = [](DeviceId device) { return device.kind == DeviceKind::cpu; };
+  const auto on_cpus = static_cast<int>(std::count_if(devices.begin(), devices.end(), is_cpu));
+  const int sharing = on_cpus > 0 ? on_cpus : static_cast<int>(devices.size());
+  std::vector<DeviceShare> shares;
+  int index = 0;
+  for (DeviceId device : devices)
+    shares.push_back(on_cpus > 0 && !is_cpu(device) ? DeviceShare{} : cpus.of_device(index++, sharing));
+  return shares;
+}
+
 }  // namespace
 
 LocalDevices::LocalDevices(std::vector<DeviceId> all)
-    : world_size(static_cast<int>(all.size())), ranks(first_ranks(all.size())), devices(std::move(all)) {}
+    : world_size(static_cast<int>(all.size())), ranks(first_ranks(all.size())), devices(std::move(all)) {
+  for (DeviceId device : devices) kinds.push_back(device.kind);
+}
 
 LocalDevices::LocalDevices(int size, std::vector<int> held, std::vector<DeviceId> of_held)
-    : world_size(size), ranks(std::move(held)), devices(std::move(of_held)) {}
+    : kinds(static_cast<size_t>(size), of_held.empty() ? DeviceKind::cpu : of_held.front().kind),
+      world_size(size),
+      ranks(std::move(held)),
+      devices(std::move(of_held)) {}
+
+bool LocalDevices::mixes_kinds() const {
+  return std::any_of(kinds.begin(), kinds.end(), [&](DeviceKind kind) { return kind != kinds.front(); });
+}
 
 LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const StepLayout& layout, bool connects,
                        bool collects_trace, std::chrono::milliseconds deadline)
     : owners_(local.owners),
+      mix_kinds_(local.mixes_kinds()),
       exchange_(local.exchange),
       process_(local.exchange ? local.exchange->rank() : 0),
       deadline_(deadline) {
-  const int n = static_cast<int>(local.devices.size());
   const CpuShare& cpus = local.cpus ? *local.cpus : context.cpus();
+  const std::vector<DeviceShare> shares = share_cores(cpus, local.devices);
   std::vector<std::shared_ptr<Device>> opened;
-  for (int i = 0; i < n; ++i) {
-    DeviceShare share = cpus.of_device(i, n);
+  for (size_t i = 0; i < local.devices.size(); ++i) {
+    DeviceShare share = shares[i];
     // Sums within kernels may depend on the number of threads.
     if (layout.spec().logical_shards > 0) share.threads = 1;
-    if (layout.ranks().channels() > 1) share.threads = std::max(1, cpus.threads / n);
+    if (layout.ranks().channels() > 1)
+      share.threads = std::max(1, cpus.threads / static_cast<int>(local.devices.size()));
     if (local.threads > 0) share.threads = local.threads;
     share.shares_memory = local.memory != nullptr;
-    opened.push_back(context.backends().open(local.devices[static_cast<size_t>(i)], share));
+    opened.push_back(context.backends().open(local.devices[i], share));
   }
   for (size_t i = 0; i < opened.size(); ++i) {
     ranks_.push_back(
@@ -125,9 +148,10 @@ void LocalRanks::connect(const Context& context, const LocalDevices& local,
               local.memory,
               local.exchange,
               std::chrono::steady_clock::now() + deadline_,
-              local.takes_vendor_sums};
+              local.takes_vendor_sums,
+              local.mixes_kinds()};
   for (size_t i = 0; i < ranks_.size(); ++i) world.local.push_back({ranks_[i].rank, devices[i]});
-  if (!world.is_whole()) world.host = create_host_transport(world);
+  if (!world.is_whole() || world.mixes_kinds) world.host = create_host_transport(world);
   const TransportDef& chosen = choose_transport(world, context.backends().transports());
   context.log().write(LogTopic::comm, LogLevel::debug,
                       text("transport '", chosen.name, "' connects ", world.size, " ranks"));

@@ -26,10 +26,13 @@ struct LocalDevices {
   std::vector<int> nodes;                 // by process: its machine
   bool takes_vendor_sums = true;          // World::takes_vendor_sums
   std::optional<CpuShare> cpus;           // of this process; none: those of the context
+  std::vector<DeviceKind> kinds;          // by rank; without more knowledge, as the local ones
 
   // This process holds the whole world: rank i is on devices[i].
   LocalDevices(std::vector<DeviceId> all);
   LocalDevices(int world_size, std::vector<int> held, std::vector<DeviceId> of_held);
+
+  bool mixes_kinds() const;  // some ranks are on CPUs, others on GPUs
 
   int world_size;
   int threads = 0;               // of each CPU device; 0: its share of the context's
@@ -66,6 +69,7 @@ class LocalRanks {
   int process_of(int rank) const { return owners_.empty() ? 0 : owners_[static_cast<size_t>(rank)]; }
   int process() const { return process_; }  // this one
   bool is_whole() const { return !host_; }  // this process holds all ranks
+  bool mix_kinds() const { return mix_kinds_; }  // LocalDevices::mixes_kinds
   const ActiveRanks& all() const { return all_; }
   bool run_ahead() const;  // every replica does
   // The seconds of the last run in which a replica waited for other ranks: of the one that waited
@@ -92,6 +96,7 @@ class LocalRanks {
   std::vector<LocalRank> ranks_;
   ActiveRanks all_;
   std::vector<int> owners_;
+  const bool mix_kinds_;
   std::shared_ptr<Exchange> exchange_;  // of the processes; null: there is one
   int process_ = 0;
   std::unique_ptr<Communicator> host_;  // of the processes; null: there is one

@@ -20,7 +20,7 @@ struct Peers::Message {
   int64_t has_weights = 0;  // labels here weigh more or less than others
   double weight = 0;        // of the rows' labels
   Standing standing;
-  std::string order;  // of a loader's samples, in words
+  std::string order = {};  // of a loader's samples, in words
   std::string error;
 
   std::string encode() const {

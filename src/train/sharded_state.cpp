@@ -17,6 +17,7 @@ ShardedState::ShardedState(const StepLayout& layout, const LocalRanks& ranks, co
   for (int part = 0; part < layout.ranks().parts(); ++part) {
     tables_.push_back(layout.make_state_table(part));
     are_everywhere_.push_back(every_process_holds(part));
+    if (ranks.mix_kinds()) tables_.back().place();  // kernels of the kinds prefer different layouts
   }
 }
 

@@ -158,29 +158,29 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
     std::stable_sort(order.begin(), order.end(),
                      [&](int a, int b) { return group.process(a).node < group.process(b).node; });
     std::vector<int> owners, held;
-    DeviceKind kind = devices.empty() ? DeviceKind::cpu : devices[0].kind;
+    std::vector<DeviceKind> kinds;
     for (int process : order)
       for (DeviceId device : all[static_cast<size_t>(process)].devices) {
         if (process == group.rank()) held.push_back(static_cast<int>(owners.size()));
         owners.push_back(process);
-        if (device.kind != kind)
-          throw Error(Status::mismatch, text("troika_model_attach: rank ", process, " has ", device, ", rank ",
-                                             group.rank(), " has ", devices[0], "; need devices of one kind"));
+        kinds.push_back(device.kind);
       }
     const int world_size = static_cast<int>(owners.size());
     LocalDevices local(world_size, std::move(held), std::move(devices));
+    local.kinds = std::move(kinds);
     if (group.size() == 1) return local;
     local.owners = std::move(owners);
     local.cpus = share_of(group, all);
     for (int process = 0; process < group.size(); ++process) local.nodes.push_back(group.process(process).node);
-    local.takes_vendor_sums = transport.empty() || transport == "nccl";
+    local.takes_vendor_sums = (transport.empty() || transport == "nccl") && !local.mixes_kinds();
     for (const Offer& offer : all) {  // NCCL takes each device of a process once
       for (DeviceId device : offer.devices)
         if (std::count(offer.devices.begin(), offer.devices.end(), device) > 1) local.takes_vendor_sums = false;
     }
     local.link = connect_processes(group.options().link_name(), context.plugin_folder(), exchange,
                                    {group.options().interface, deadline}, "the end of a trainer");
-    if (group.options().uses_memory()) local.memory = share_memory(*exchange, local.nodes, deadline);
+    // Sums in memory are made in place, in memory that only CPU devices share.
+    if (group.options().uses_memory() && !local.mixes_kinds()) local.memory = share_memory(*exchange, local.nodes, deadline);
     local.exchange = exchange_in_memory(exchange, local.memory, deadline);
     return local;
   } catch (const std::exception& e) {

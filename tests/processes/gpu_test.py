@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""GPUs in several processes compute what the same GPUs compute in one: gpu_test.py HOST [--one-gpu]
+"""GPUs and CPUs in several processes compute what the same devices compute in one: gpu_test.py HOST [--one-gpu]
 
 With --one-gpu, all devices are replicas on one GPU, and NCCL takes each process for a machine of its own. Prints one
 line per test: `ok NAME` or `not ok NAME reason`.
@@ -31,6 +31,11 @@ CASES = [
     (4, "gpu=0", ["2,2", "1,3"], ""),
     (4, "gpu=0 mesh=2x2x1 micro=2", ["2,2", "1,3"], ""),
     (4, "gpu=0 mesh=2x1x2", ["2,2", "1,1,2"], ""),
+    # CPUs next to GPUs
+    (2, "first_cpu=1", ["1,1"], ""),
+    (4, "gpu=0 first_cpu=2 optimizer=2 average=90 clip=1", ["1,1,1,1", "2,2", "3,1"], ""),
+    (4, "gpu=0 first_cpu=2 mesh=2x2x1 micro=2 precision=3", ["1,3"], ""),
+    (4, "gpu=0 first_cpu=2 mesh=2x1x2", ["2,2"], "gloo"),
 ]
 # With more than two ranks, NCCL adds in another order than replicas on one GPU do.
 if ONE_GPU:

@@ -7,6 +7,7 @@
  * rounds=N trains on N batches, one per call; times=1 prints the seconds of each.
  * With load=, counts=1 prints the bytes that the process reads, and again=PATH saves at once.
  * gpus=1: the devices are GPUs; gpu=0: all are replicas on that one.
+ * first_cpu=2: the devices of the whole world from the third on are CPUs.
  *
  * With victim=RANK, that process ends or stops itself: by=KILL, STOP, TERM or exit, at=PHASE, and
  * so many microseconds after the phase has begun (after=0).
@@ -135,7 +136,7 @@ int main(int argc, char **argv) {
   troika_device devices[16];
   int64_t sizes[2], samples = 0;
   const char *path;
-  int i, count;
+  int i, count, before = 0;
   static float output[512 * 10];
   (void)argc;
   arguments = argv + 1;
@@ -181,12 +182,16 @@ int main(int argc, char **argv) {
   count = number("devices", 1);
   path = getenv("HOST_DEVICES"); /* per process: "2,1,1" */
   if (path) {
-    for (i = 0; i < place.rank && path; ++i) path = strchr(path, ',') ? strchr(path, ',') + 1 : NULL;
+    for (i = 0; i < place.rank && path; ++i) {
+      before += atoi(path);
+      path = strchr(path, ',') ? strchr(path, ',') + 1 : NULL;
+    }
     count = path ? atoi(path) : 1;
   }
   for (i = 0; i < count; ++i) {
-    devices[i].kind = number("gpus", 0) ? TROIKA_DEVICE_CUDA : TROIKA_DEVICE_CPU;
-    devices[i].index = number("gpu", i);
+    int is_gpu = number("gpus", 0) && before + i < number("first_cpu", 1024);
+    devices[i].kind = is_gpu ? TROIKA_DEVICE_CUDA : TROIKA_DEVICE_CPU;
+    devices[i].index = is_gpu ? number("gpu", i) : i;
   }
   sscanf(argument("mesh", "0x1x1"), "%dx%dx%d", &options.mesh.data, &options.mesh.layer, &options.mesh.channel);
   options.group = group;

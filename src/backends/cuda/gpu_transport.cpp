@@ -125,18 +125,19 @@ std::set<int> indices_of(const std::vector<std::shared_ptr<CudaDevice>>& gpus) {
 
 class GpuTransport : public Transport {
  public:
-  explicit GpuTransport(const World& world) : owners_(world.owners), exchange_(world.exchange), host_(world.host) {
+  explicit GpuTransport(const World& world)
+      : owners_(world.owners), exchange_(world.exchange), host_(world.host), mixes_kinds_(world.mixes_kinds) {
     gpus_.resize(static_cast<size_t>(world.size));
     for (const LocalMember& member : world.local)
       gpus_[static_cast<size_t>(member.rank)] = std::dynamic_pointer_cast<CudaDevice>(member.device);
     // NCCL takes each GPU once, and adds in an order of its own. It launches several groups in an
     // order of its own, too, in which replicas that share GPUs would wait for each other.
-    uses_nccl_ = !world.needs_fixed_order && world.takes_vendor_sums &&
+    uses_nccl_ = !world.needs_fixed_order && world.takes_vendor_sums && !mixes_kinds_ &&
                  indices_of(gpus_).size() == world.local.size();
   }
 
   std::vector<std::unique_ptr<Communicator>> create_communicators(const std::vector<int>& group) override {
-    if (spans_processes(group)) {
+    if (needs_host(group)) {
       if (!uses_nccl_) return create_staged<StagedCommunicator>(group, host_->create_communicators(group));
       const ncclUniqueId id = share_id(*exchange_, owner_of(group.front()));
       return create_nccl(members_of(group), group.size(), id, exchange_);
@@ -150,7 +151,7 @@ class GpuTransport : public Transport {
   }
 
   std::vector<std::unique_ptr<Messenger>> create_messengers(const std::vector<int>& group) override {
-    if (spans_processes(group)) return create_staged<StagedMessenger>(group, host_->create_messengers(group));
+    if (needs_host(group)) return create_staged<StagedMessenger>(group, host_->create_messengers(group));
     std::vector<std::unique_ptr<Messenger>> messengers(group.size());
     if (!gpus_[static_cast<size_t>(group.front())]) return messengers;
     const auto messages = GpuMessages::create(gpus_of(group));
@@ -160,11 +161,13 @@ class GpuTransport : public Transport {
 
  private:
   int owner_of(int rank) const { return owners_.empty() ? 0 : owners_[static_cast<size_t>(rank)]; }
-  bool spans_processes(const std::vector<int>& group) const {
-    return std::any_of(group.begin(), group.end(), [&](int rank) { return owner_of(rank) != owner_of(group.front()); });
+  // Whether the group spans processes, or is one of a world that mixes kinds: then all processes,
+  // of which some have no GPU, make all groups of the host.
+  bool needs_host(const std::vector<int>& group) const {
+    return mixes_kinds_ || std::any_of(group.begin(), group.end(), [&](int rank) { return owner_of(rank) != owner_of(group.front()); });
   }
 
-  // Null for a member that another process holds.
+  // Null for a member that another process holds, or a CPU.
   std::vector<std::shared_ptr<CudaDevice>> gpus_of(const std::vector<int>& group) const {
     std::vector<std::shared_ptr<CudaDevice>> gpus;
     for (int rank : group) gpus.push_back(gpus_.at(static_cast<size_t>(rank)));
@@ -185,26 +188,28 @@ class GpuTransport : public Transport {
     return communicators;
   }
 
-  // Ends whose data pass through host memory.
+  // Ends whose data pass through host memory. Those of CPUs have them there.
   template <typename Staged, typename End>
   std::vector<std::unique_ptr<End>> create_staged(const std::vector<int>& group, std::vector<std::unique_ptr<End>> ends) const {
     const auto gpus = gpus_of(group);
     for (size_t position = 0; position < ends.size(); ++position)
-      if (ends[position]) ends[position] = std::make_unique<Staged>(gpus[position], std::move(ends[position]));
+      if (ends[position] && gpus[position]) ends[position] = std::make_unique<Staged>(gpus[position], std::move(ends[position]));
     return ends;
   }
 
   const std::vector<int> owners_;
   const std::shared_ptr<Exchange> exchange_;
   const std::shared_ptr<Transport> host_;
-  std::vector<std::shared_ptr<CudaDevice>> gpus_;  // by rank; null: another process holds the rank
+  const bool mixes_kinds_;
+  std::vector<std::shared_ptr<CudaDevice>> gpus_;  // by rank; null: another process or a CPU has the rank
   bool uses_nccl_ = false;
 };
 
 bool connects(const World& world) {
+  const auto is_gpu = [](const LocalMember& member) { return member.device->id().kind == DeviceKind::cuda; };
+  if (world.mixes_kinds) return std::any_of(world.local.begin(), world.local.end(), is_gpu);
   return (world.local.size() == static_cast<size_t>(world.size) || world.host) &&
-         std::all_of(world.local.begin(), world.local.end(),
-                     [](const LocalMember& member) { return member.device->id().kind == DeviceKind::cuda; });
+         std::all_of(world.local.begin(), world.local.end(), is_gpu);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
-// Ranks that are replicas on GPUs of this process.
+// Ranks on GPUs, and those on CPUs next to them.
 #pragma once
 
 #include "comm/transport.h"
 
 namespace troika::cuda {
 
-// Connects GPUs, if this process holds all ranks of the world. One GPU may have several ranks.
+// Connects GPUs; with CPUs and other processes through host memory. One GPU may have several ranks.
 extern const TransportDef gpu_transport;
 
 // Returns the version of NCCL that this was built with; its library is opened at the first use.

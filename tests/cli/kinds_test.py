@@ -1,0 +1,46 @@
+"""Tests of the tool on a GPU and a CPU together. TROIKA_BACKEND_DIR names the folder of a GPU's plug-in.
+
+Prints one line per test: `ok NAME`, `not ok NAME` or `skip NAME reason`. Tests are functions whose
+names are sentences; each gets a separate folder.
+"""
+
+import json
+
+from tool import refuse, rows_of, run, run_tests
+
+MLP = ("--model", "mlp", "--synthetic", 400, "--batch", 40, "--progress", "off")
+SGD = ("--optimizer", "sgd", "--momentum", 0.9)
+
+
+def losses_of(run_folder):
+    return [float(row["loss"]) for row in rows_of(run_folder)]
+
+
+def a_gpu_and_a_cpu_learn_what_one_of_them_learns(folder):
+    runs = {"gpu": ["cuda:0"], "even": ["cuda:0,cpu:0"], "uneven": ["cpu:0,cuda:0", "--shares", "1,4"],
+            "layers": ["cuda:0,cpu:0", "--mesh", "1x2x1"], "measured": ["cuda:0,cpu:0", "--shares", "auto"],
+            "planned": ["cuda:0,cpu:0", "--mesh", "auto"]}
+    for name, given in runs.items():
+        run("train", *MLP, "--epochs", 2, "--devices", *given, "--out", folder / name)
+    expected = losses_of(folder / "gpu")
+    assert expected[1] < 0.5 * expected[0], expected
+    for name in runs:
+        assert all(abs(a - b) < 1e-4 for a, b in zip(losses_of(folder / name), expected, strict=True)), (name, losses_of(folder / name))
+    assert json.loads((folder / "planned" / "run.json").read_text())["mesh"] == "2x1x1"
+
+
+def a_run_goes_on_with_the_cpu_alone(folder):
+    run("train", *MLP, "--epochs", 2, "--devices", "cpu:0", *SGD, "--out", folder / "whole")
+    run("train", *MLP, "--epochs", 1, "--devices", "cuda:0,cpu:0", *SGD, "--out", folder / "run")
+    run("train", "--resume", folder / "run", "--epochs", 2, "--devices", "cpu:0", "--progress", "off")
+    assert all(abs(a - b) < 1e-4 for a, b in zip(losses_of(folder / "run"), losses_of(folder / "whole"), strict=True))
+
+
+def channels_of_a_layer_need_one_kind(folder):
+    line = refuse("train", *MLP, "--devices", "cuda:0,cpu:0", "--mesh", "1x1x2", "--out", folder / "run")
+    assert line == ("troika: --mesh splits channels over ranks 0 and 1, which are on a CPU and a GPU;"
+                    " split by data or by layer there"), line
+
+
+if __name__ == "__main__":
+    run_tests(globals())
