@@ -71,8 +71,6 @@ class Names:
         word = match[0]
         if word == "NULL":
             return "null"
-        if word == "STEP_SKIPPED":
-            return "Status.StepSkipped"
         if word == "TROIKA_UNSET":
             return "null"
         if word in self.values:
@@ -94,7 +92,7 @@ class Names:
         if field and field.kind == "flag":
             text = re.sub(r"\b1(?=:|;| while| leaves)", "true", text)
             text = re.sub(r"(?<=[Dd]efault )0\b|\b0(?= \(default| while| after)", "false", text)
-        text = re.sub(r"TROIKA_\w+|troika_\w+|\b[a-z0-9]+(?:_[a-z0-9]+)+\b|\bNULL\b|\bSTEP_SKIPPED\b", self._reference, text)
+        text = re.sub(r"TROIKA_\w+|troika_\w+|\b[a-z0-9]+(?:_[a-z0-9]+)+\b|\bNULL\b", self._reference, text)
         return escape(text)
 
 
@@ -392,6 +390,14 @@ def group_methods(prop):
     ]
 
 
+def text_of(struct, seen):
+    """The method that shows the fields of a class that the library fills."""
+    fields = [f'("{prop.name}", {prop.name})' for prop in seen] + ['("Status", Status)'] * struct.has_status
+    yield from ["", "        /// <summary>Returns all fields as text.</summary>",
+                "        public override string ToString() =>"]
+    yield from call("            Fields.Text(", [f'"{camel(struct.name)}"', *fields])
+
+
 def rich_class(struct, names):
     """An option that a host fills, or an info that the library fills."""
     name = camel(struct.name)
@@ -426,6 +432,8 @@ def rich_class(struct, names):
         yield "        }"
         if fields_by_hand(struct):
             yield from ["", f"        unsafe partial void WriteMore({struct.name}* raw, NativeScope scope);"]
+    if not struct.is_input or struct.name in RECEIVED:
+        yield from text_of(struct, seen)
     for prop in seen:
         if prop.field.kind == "array" and prop.field.element in names.structs:
             yield from group_methods(prop)

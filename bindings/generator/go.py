@@ -116,14 +116,13 @@ class Names:
         self.fields = {field.name: field_name(struct, field)
                        for struct in interface.structs for field in struct.fields if "_" in field.name}
         self.constants = {"TROIKA_UNSET": "Unset", "TROIKA_MAX_RANK": "MaxRank", "TROIKA_OK": "StatusOK"}
-        self.statuses = {}
+        self.errors = {}
         for enum in interface.enums:
             for value in enum.values:
-                self.constants[value.c_name] = enum.name + go_name(value.name.removeprefix("ERROR_"))
-                if enum.name == "Status" and value.number > 0:
-                    self.statuses[value.name] = self.constants[value.c_name]
-                elif enum.name == "Status" and value.number < 0:
-                    self.statuses[value.name.removeprefix("ERROR_")] = "Err" + go_name(value.name.removeprefix("ERROR_"))
+                name = go_name(value.name.removeprefix("ERROR_"))
+                self.constants[value.c_name] = enum.name + name
+                if enum.name == "Status" and value.number < 0:
+                    self.errors[value.c_name] = "Err" + name
         self.variables = {"TROIKA_LOG", "TROIKA_DUMP", "TROIKA_BACKEND_DIR", "TROIKA_CACHE_DIR", "TROIKA_SECRET",
                           "TROIKA_SECRET_FILE"}  # of the environment
 
@@ -136,8 +135,8 @@ class Names:
 
     def of_c(self, name):
         """A name that a comment mentions."""
-        if name in self.constants:
-            return self.constants[name]
+        if name in self.errors or name in self.constants:
+            return self.errors.get(name) or self.constants[name]
         if name in FUNCTIONS:
             return FUNCTIONS[name]
         if name.endswith("_INIT"):
@@ -151,16 +150,13 @@ class Names:
             raise SystemExit(f"a comment mentions '{name}', which bindings/generator/go.py cannot translate")
         return name
 
-    def comment(self, doc, kind="", field=""):
-        """A comment of C in Go's words. `kind` and `field` are those of a field."""
+    def comment(self, doc, kind=""):
+        """A comment of C in Go's words. `kind` is that of a field."""
         # Slices know their lengths.
         doc = re.sub(r"(^|: )\w+_count (\w)", lambda match: match[1] + (match[2] if match[1] else match[2].upper()), doc)
         doc = doc.replace(" NULL with 0.", "").replace(": rank sizes", "")
-        if field.startswith("schedule_"):
-            doc = re.sub(r"\b[A-Z_]{4,}\b", lambda match: self.constants.get("TROIKA_SCHEDULE_" + match[0], match[0]), doc)
         doc = re.sub(r"\b(?:troika_[a-z0-9_]+|TROIKA_[A-Z0-9_]+)\b(?!\*)", lambda match: self.of_c(match[0]), doc)
         doc = re.sub(r"(?<!PyTorch's )\b[a-z0-9]+(?:_[a-z0-9]+)+\b", lambda match: self.fields.get(match[0], match[0]), doc)
-        doc = re.sub(r"\b[A-Z_]+\b", lambda match: self.statuses.get(match[0], match[0]), doc)
         doc = re.sub(r"\bunset\b", "Unset", doc)
         doc = doc.replace("NULL", '""' if kind == "text" else "nil")
         if kind == "flag":
@@ -243,6 +239,7 @@ def enums(interface, names):
                         for value in enum.values)
         yield ")"
         if enum.name == "Status":
+            yield from status_names(enum, names)
             continue
         if [value.number for value in enum.values] != list(range(1, len(enum.values) + 1)):
             raise SystemExit(f"the values of {enum.name} do not count from 1, as bindings/generator/go.py expects")
@@ -255,14 +252,20 @@ def enums(interface, names):
                     f"\treturn enumName(\"{enum.name}\", int32({receiver}), {table})", "}"]
 
 
+def status_names(enum, names):
+    yield from ["", "var statusNames = map[Status]string{"]
+    yield from rows(("", names.constants[value.c_name] + ":", f"\"{go_name(value.name.removeprefix('ERROR_'))}\",")
+                    for value in enum.values)
+    yield "}"
+
+
 def errors(interface, names):
     status = next(enum for enum in interface.enums if enum.name == "Status")
     yield from ["", "// The errors of all statuses below 0, for errors.Is.", "var ("]
     for value in status.values:
         if value.number < 0:
             yield from comment(names.comment(value.doc), 1)
-            error = names.statuses[value.name.removeprefix("ERROR_")]
-            yield f"\t{error} error = sentinel({names.constants[value.c_name]})"
+            yield f"\t{names.errors[value.c_name]} error = sentinel({names.constants[value.c_name]})"
     yield ")"
 
 
@@ -299,7 +302,7 @@ def declaration(struct, names):
         if is_seen(struct, field):
             _, doc = FIELDS.get((struct.name, field.name), ("", ""))
             kind = "" if (struct.name, field.name) in NULLABLE else field.kind
-            fields.append((doc or names.comment(field.doc, kind, field.name), field_name(struct, field), field_type(struct, field, names)))
+            fields.append((doc or names.comment(field.doc, kind), field_name(struct, field), field_type(struct, field, names)))
     if struct.has_status:
         fields.append((STATUS_DOCS[struct.name], "Status", "Status"))
     yield from rows(fields)
@@ -357,7 +360,8 @@ def writing(struct, field, names):
     if field.kind == "flag":
         return [f"{target} = flag({value})"]
     if field.kind == "text":
-        return [f"{target} = c.{'nullable' if (struct.name, field.name) in NULLABLE else 'optional'}({value})"]
+        convert = "nullable" if (struct.name, field.name) in NULLABLE else "optional"
+        return [f"{target} = c.{convert}(\"{field_name(struct, field)}\", {value})"]
     if field.kind == "numbers":
         return [f"{target} = [{field.count}]C.{field.element}{{" +
                 ", ".join(f"C.{field.element}({value}[{i}])" for i in range(field.count)) + "}"]

@@ -87,6 +87,11 @@ UNSET = {
     "troika_trainer_options": {"loss_scale", "beta1", "beta2", "eps", "alpha", "trust", "ignore_index"},
 }
 
+# Enums whose names are those of things too, which comments mean: a CPU device, the momentum of SGD.
+THINGS = {"DeviceKind", "Optimizer"}
+
+NAME_OF_VALUE = r"(?<![\w.])[A-Z][A-Z0-9_]+\b"
+
 # Enums of which 0 is "none".
 ZERO_IS_NONE = {("troika_model_info", "input_dtype"), ("troika_model_info", "output_dtype"),
                 ("troika_plan_options", "device_kind")}
@@ -196,6 +201,7 @@ class Interface:
         self.structs = []
         for name in structs:
             self._append(structs, name)
+        self._name_values_in_full()
 
     def part(self, header):
         """The interface of one of HEADERS, for the file that has its declarations."""
@@ -219,6 +225,33 @@ class Interface:
             if inner in structs and inner != name:
                 self._append(structs, inner)
         self.structs.append(structs[name])
+
+    def _name_values_in_full(self):
+        """Comments name values without a prefix, as COSINE. With their whole names, generators can translate them."""
+        for enum in self.enums:
+            enum.doc = self._in_full(enum.doc, {enum.name})
+            for value in enum.values:
+                value.doc = self._in_full(value.doc, {enum.name}, value)
+        for struct in self.structs:
+            enums = {field.enum for field in struct.fields}
+            struct.doc = self._in_full(struct.doc, enums)
+            for field in struct.fields:
+                field.doc = self._in_full(field.doc, {field.enum} if field.enum else enums)
+
+    def _in_full(self, doc, subjects, but=None):
+        """Replaces names of values, except that of `but`. A name of several enums is that of one of `subjects`."""
+        named = {}
+        for enum in self.enums:
+            for value in enum.values if enum.name not in THINGS else ():
+                named.setdefault(value.name.removeprefix("ERROR_"), []).append((enum.name in subjects, value))
+        wholes = {}
+        for word in re.findall(NAME_OF_VALUE, doc):
+            values = [value for is_subject, value in named.get(word, ()) if is_subject or len(named[word]) == 1]
+            if word in named and len(values) != 1:
+                return doc
+            if values and values[0] is not but:
+                wholes[word] = values[0].c_name
+        return re.sub(NAME_OF_VALUE, lambda match: wholes.get(match[0], match[0]), doc)
 
     @staticmethod
     def _enum(enum):

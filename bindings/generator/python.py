@@ -49,6 +49,16 @@ class Types:
         return "ctypes.c_void_p"
 
 
+def with_own_values(doc, interface):
+    """A comment of C with the values of enums as Python has them."""
+    values = {value.c_name: f"{enum.name}.{member(value)}" for enum in interface.enums for value in enum.values}
+    return re.sub(r"\bTROIKA_[A-Z0-9_]+\b", lambda match: values.get(match[0], match[0]), doc)
+
+
+def member(value):
+    return value.name.removeprefix("ERROR_")
+
+
 def docstring(doc, indent):
     space = " " * indent
     doc = doc.replace("\\", "\\\\")
@@ -62,12 +72,12 @@ def comment(doc, indent):
     return paragraphs(doc, 100, " " * indent + "# ") if doc else []
 
 
-def enums(interface):
-    for enum in interface.enums:
-        yield from ["", "", f"class {enum.name}(enum.IntEnum):", *docstring(enum.doc, 4), ""]
+def enums(part, interface):
+    for enum in part.enums:
+        yield from ["", "", f"class {enum.name}(enum.IntEnum):", *docstring(with_own_values(enum.doc, interface), 4), ""]
         for value in enum.values:
-            yield from comment(value.doc, 4)
-            yield f"    {value.name.removeprefix('ERROR_')} = {value.number}"
+            yield from comment(with_own_values(value.doc, interface), 4)
+            yield f"    {member(value)} = {value.number}"
 
 
 def structs(interface, types):
@@ -125,7 +135,7 @@ def results(part, interface):
             continue
         seen = [field for field in struct.fields if is_seen(field)]
         base = "typing.NamedTuple" if is_tuple(struct) else "typing.TypedDict, total=False"
-        yield from ["", "", f"class {camel(struct.name)}({base}):", *docstring(struct.doc, 4), ""]
+        yield from ["", "", f"class {camel(struct.name)}({base}):", *docstring(with_own_values(struct.doc, interface), 4), ""]
         for field in seen:
             kind = python_type(field, interface)
             default = ""
@@ -137,7 +147,7 @@ def results(part, interface):
                 kind = f"{kind} | str"
             if not is_tuple(struct) and field.kind == "struct":
                 kind = f"{kind} | tuple[int, ...]"
-            yield from comment(field.doc, 4)
+            yield from comment(with_own_values(field.doc, interface), 4)
             yield f"    {field.name}: {kind}{default}"
         if struct.has_status:
             yield from comment("The status that the call returned: OK, or information such as STOPPED.", 4)
@@ -203,7 +213,7 @@ def owners(interface):
 def module(header, part, interface, types, owner):
     """The declarations of one header."""
     lines = list(constants(part, interface))
-    lines += enums(part)
+    lines += enums(part, interface)
     for handle in part.handles:
         lines += ["", "", f"class {handle['name']}(ctypes.c_void_p):", *docstring(handle["doc"], 4)]
     # A callback's structs may come later, so callbacks take addresses.

@@ -48,6 +48,19 @@ func do(function func(c *call) C.troika_status, objects ...user) error {
 	return err
 }
 
+// create makes a call that creates an object, and returns what that shares with the objects of the
+// call.
+func create(function func(c *call) C.troika_status, objects ...user) (shared *contextState, err error) {
+	err = do(func(c *call) C.troika_status {
+		status := function(c)
+		if status >= 0 {
+			shared = c.users[0].context()
+		}
+		return status
+	}, objects...)
+	return shared, err
+}
+
 func (c *call) finish(err *error) {
 	for i, object := range c.users {
 		object.end()
@@ -69,16 +82,16 @@ func (c *call) finish(err *error) {
 
 // use keeps an object alive until the call has ended.
 func (c *call) use(object user) {
-	if err := object.begin(); err != nil {
+	if err := hold(object); err != nil {
 		panic(misuse{err})
 	}
 	c.users = append(c.users, object)
 }
 
-// text copies a string to memory of the call.
-func (c *call) text(s string) *C.char {
-	if strings.IndexByte(s, 0) >= 0 {
-		panic(misuse{refuse("text is %q, which has a NUL; need a text without", s)})
+// text copies a string to memory of the call. name is that of the argument.
+func (c *call) text(name, s string) *C.char {
+	if i := strings.IndexByte(s, 0); i >= 0 {
+		panic(misuse{refuse("%s is %q with a NUL at byte %d, need a text without", name, s, i)})
 	}
 	pointer := C.CString(s)
 	c.memory = append(c.memory, unsafe.Pointer(pointer))
@@ -86,19 +99,19 @@ func (c *call) text(s string) *C.char {
 }
 
 // optional is text, and NULL for "".
-func (c *call) optional(s string) *C.char {
+func (c *call) optional(name, s string) *C.char {
 	if s == "" {
 		return nil
 	}
-	return c.text(s)
+	return c.text(name, s)
 }
 
 // nullable is text, and NULL for nil.
-func (c *call) nullable(s *string) *C.char {
+func (c *call) nullable(name string, s *string) *C.char {
 	if s == nil {
 		return nil
 	}
-	return c.text(*s)
+	return c.text(name, *s)
 }
 
 // allocate returns C memory for count values, which lives as long as the call.

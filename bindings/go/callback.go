@@ -168,13 +168,14 @@ func troikaGoRead(handle C.uintptr_t, request *C.troika_read_request, reported *
 	return n
 }
 
-// failureOf replaces the library's error of a callback by what the callback left.
-func failureOf(readers []*reader, err error) error {
+// failureOf replaces the library's error of a callback by what the callback left. loader is nil
+// only if the call has refused it.
+func failureOf(loader *Loader, err error) error {
 	var reported *Error
 	if !errors.As(err, &reported) || reported.Status != StatusCallback {
 		return err
 	}
-	for _, r := range readers {
+	for _, r := range loader.readers {
 		if f := r.take(reported.Message); f != nil {
 			return f.reason()
 		}

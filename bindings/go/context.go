@@ -44,7 +44,7 @@ func NewContext(options *ContextOptions) (*Context, error) {
 }
 
 // Close gives up the context. Objects that were made from it keep it alive.
-func (x *Context) Close() error { return x.close() }
+func (x *Context) Close() error { return closeUnlessNil(x) }
 
 // DescribeBackends returns a line for each backend and transport: its version, or why it cannot be
 // used. Any goroutine.

@@ -18,11 +18,21 @@ type Dataset struct {
 	readers []*reader // that reading it calls
 }
 
-// createDataset wraps the dataset that a function creates from objects of a context.
-func createDataset(shared *contextState, readers []*reader, function func(c *call, out *C.troika_dataset) C.troika_status,
-	objects ...user) (*Dataset, error) {
+// createDataset wraps the dataset that a function creates. Reading it calls the readers of the
+// datasets that the call uses.
+func createDataset(function func(c *call, out *C.troika_dataset) C.troika_status, objects ...user) (*Dataset, error) {
 	var out C.troika_dataset
-	if err := do(func(c *call) C.troika_status { return function(c, &out) }, objects...); err != nil {
+	var readers []*reader
+	shared, err := create(func(c *call) C.troika_status {
+		status := function(c, &out)
+		for _, object := range c.users {
+			if part, ok := object.(*Dataset); ok {
+				readers = append(readers, part.readers...)
+			}
+		}
+		return status
+	}, objects...)
+	if err != nil {
 		return nil, err
 	}
 	return newDataset(out, shared, readers), nil
@@ -35,14 +45,15 @@ func newDataset(handle C.troika_dataset, shared *contextState, readers []*reader
 }
 
 // Close gives up the dataset. Loaders and other datasets keep it alive.
-func (d *Dataset) Close() error { return d.close() }
+func (d *Dataset) Close() error { return closeUnlessNil(d) }
 
 // OpenIDX reads images and labels from two IDX files, the format of MNIST, plain or gzipped.
 // Samples are f32 [c, h, w]. nil options are the defaults. Errors: ErrNotFound, ErrIO, ErrCorrupt,
 // ErrInvalidArgument, ErrOutOfMemory. Any goroutine.
 func OpenIDX(context *Context, images, labels string, options *DatasetOptions) (*Dataset, error) {
-	return createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
-		return C.troika_dataset_open_idx(context.handle, c.text(images), c.text(labels), options.toC(c), out, &c.error)
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
+		return C.troika_dataset_open_idx(context.handle, c.text("images", images), c.text("labels", labels),
+			options.toC(c), out, &c.error)
 	}, context)
 }
 
@@ -50,8 +61,9 @@ func OpenIDX(context *Context, images, labels string, options *DatasetOptions) (
 // the IDX files of MNIST or one of its relatives, or the binary files of CIFAR. nil options are the
 // defaults. Errors: those of OpenIDX. Any goroutine.
 func OpenDirectory(context *Context, directory, split string, options *DatasetOptions) (*Dataset, error) {
-	return createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
-		return C.troika_dataset_open_directory(context.handle, c.text(directory), c.text(split), options.toC(c), out, &c.error)
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
+		return C.troika_dataset_open_directory(context.handle, c.text("directory", directory), c.text("split", split),
+			options.toC(c), out, &c.error)
 	}, context)
 }
 
@@ -75,7 +87,7 @@ func NewLabelDataset(context *Context, inputs []float32, labels []int32, dims ..
 		return nil, err
 	}
 	shape := dimsToC(dims)
-	return createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_dataset_create_arrays(context.handle, first[C.float](inputs), &shape[0], length(c, "dims", len(dims)),
 			C.int64_t(n), first[C.int32_t](labels), nil, 0, out, &c.error)
 	}, context)
@@ -92,7 +104,7 @@ func NewValueDataset(context *Context, inputs, values []float32, valueSize int64
 		return nil, err
 	}
 	shape := dimsToC(dims)
-	return createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_dataset_create_arrays(context.handle, first[C.float](inputs), &shape[0], length(c, "dims", len(dims)),
 			C.int64_t(n), nil, first[C.float](values), C.int64_t(valueSize), out, &c.error)
 	}, context)
@@ -121,10 +133,10 @@ func newDatasetFrom[I, T Element](context *Context, n int64, inputs []I, targets
 	inputBytes, _ := memory(inputs)
 	targetBytes, _ := memory(targets)
 	var handle cgo.Handle
-	if arrays.Release != nil {
-		handle = cgo.NewHandle(&borrowed{arrays.Release, context.shared})
-	}
-	dataset, err := createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
+	dataset, err := createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
+		if arrays.Release != nil {
+			handle = cgo.NewHandle(&borrowed{arrays.Release, context.shared})
+		}
 		p := arrays.toC(c)
 		p.dtype, p.n = C.int32_t(DtypeOf[I]()), C.int64_t(n)
 		if targets == nil {
@@ -146,7 +158,7 @@ func newDatasetFrom[I, T Element](context *Context, n int64, inputs []I, targets
 // ErrInvalidArgument, ErrOutOfMemory. Any goroutine.
 func NewSyntheticDataset(context *Context, n, classes int64, seed uint64, dims ...int64) (*Dataset, error) {
 	shape := dimsToC(dims)
-	return createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_dataset_create_synthetic(context.handle, &shape[0], length(c, "dims", len(dims)), C.int64_t(n),
 			C.int64_t(classes), C.uint64_t(seed), out, &c.error)
 	}, context)
@@ -157,7 +169,7 @@ func NewSyntheticDataset(context *Context, n, classes int64, seed uint64, dims .
 // it. Errors: ErrInvalidArgument, ErrOutOfMemory. Any goroutine.
 func NewTokenStreamDataset[T uint8 | int32](context *Context, tokens []T, steps int64) (*Dataset, error) {
 	bytes, _ := memory(tokens)
-	return createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_dataset_create_token_stream(context.handle, unsafe.Pointer(&bytes[0]), C.int32_t(DtypeOf[T]()),
 			C.int64_t(len(tokens)), C.int64_t(steps), out, &c.error)
 	}, context)
@@ -176,7 +188,7 @@ func NewTokenDataset[T uint8 | int32](context *Context, tokens []T, steps int64,
 		return nil, err
 	}
 	bytes, _ := memory(tokens)
-	return createDataset(context.shared, nil, func(c *call, out *C.troika_dataset) C.troika_status {
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_dataset_create_tokens(context.handle, unsafe.Pointer(&bytes[0]), C.int32_t(DtypeOf[T]()), C.int64_t(n),
 			C.int64_t(steps), first[C.int32_t](labels), C.int64_t(labelSize), C.int64_t(ignoreIndex), out, &c.error)
 	}, context)
@@ -222,19 +234,21 @@ func NewCallbackDataset(context *Context, source *Source) (*Dataset, error) {
 		r.labels = source.LabelSize
 	}
 	handle := cgo.NewHandle(r)
-	dataset, err := createDataset(context.shared, []*reader{r}, func(c *call, out *C.troika_dataset) C.troika_status {
+	dataset, err := createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_go_create_callback(context.handle, *source.toC(c), C.uintptr_t(handle), out, &c.error)
 	}, context)
 	if err != nil {
 		handle.Delete()
+		return nil, err
 	}
-	return dataset, err
+	dataset.readers = []*reader{r}
+	return dataset, nil
 }
 
 // Subset creates a dataset of the samples at indices, in that order. No sample is copied. Errors:
 // ErrInvalidArgument (an index outside the dataset, a stream), ErrOutOfMemory. Any goroutine.
 func (d *Dataset) Subset(indices []int64) (*Dataset, error) {
-	return createDataset(d.shared, d.readers, func(c *call, out *C.troika_dataset) C.troika_status {
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_dataset_subset(d.handle, first[C.int64_t](indices), C.int64_t(len(indices)), out, &c.error)
 	}, d)
 }
@@ -243,7 +257,7 @@ func (d *Dataset) Subset(indices []int64) (*Dataset, error) {
 // SampleWeights. No sample is copied. Errors: ErrInvalidArgument (another number of weights, a
 // weight below 0 or not finite, a stream), ErrOutOfMemory. Any goroutine.
 func (d *Dataset) Weigh(weights []float32) (*Dataset, error) {
-	return createDataset(d.shared, d.readers, func(c *call, out *C.troika_dataset) C.troika_status {
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		return C.troika_dataset_weigh(d.handle, first[C.float](weights), C.int64_t(len(weights)), out, &c.error)
 	}, d)
 }
@@ -271,13 +285,7 @@ func (d *Dataset) Split(sizes []int64, shuffle bool, seed uint64) ([]*Dataset, e
 // copied. Errors: ErrInvalidArgument (none, forms that differ, a stream), ErrOutOfMemory. Any
 // goroutine.
 func ConcatDatasets(datasets ...*Dataset) (*Dataset, error) {
-	shared := new(contextState)
-	var readers []*reader
-	for _, dataset := range datasets {
-		shared = dataset.shared
-		readers = append(readers, dataset.readers...)
-	}
-	return createDataset(shared, readers, func(c *call, out *C.troika_dataset) C.troika_status {
+	return createDataset(func(c *call, out *C.troika_dataset) C.troika_status {
 		handles := make([]C.troika_dataset, len(datasets)+1)
 		for i, dataset := range datasets {
 			c.use(dataset)
@@ -341,7 +349,7 @@ func checkWeights(dataset *Dataset, weights []float64) error {
 }
 
 // Close gives up the loader, and waits for its thread, which may be in a callback.
-func (l *Loader) Close() error { return l.close() }
+func (l *Loader) Close() error { return closeUnlessNil(l) }
 
 // Next returns the next batch of the epoch, and io.EOF after the last one; then the next epoch
 // begins. The batch is valid until the next call on the loader. If a callback of the dataset fails,
@@ -352,7 +360,7 @@ func (l *Loader) Next() (*Batch, error) {
 	status, err := run(func(c *call) C.troika_status { return C.troika_loader_next(l.handle, &out, &c.error) }, l)
 	switch {
 	case err != nil:
-		return nil, failureOf(l.readers, err)
+		return nil, failureOf(l, err)
 	case status == StatusEndOfData:
 		return nil, io.EOF
 	case status == StatusStopped:
@@ -494,7 +502,7 @@ func createBatch(
 }
 
 // Close gives up the batch. The loader of a batch that is lent goes on.
-func (b *Batch) Close() error { return b.close() }
+func (b *Batch) Close() error { return closeUnlessNil(b) }
 
 // Copy copies a batch, such as one of a loader that the program wants to keep. Errors:
 // ErrInvalidArgument (a batch that its loader moved past), ErrOutOfMemory.

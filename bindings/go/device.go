@@ -27,7 +27,7 @@ func CUDA(index int32) Device { return Device{DeviceKindCUDA, index} }
 // ErrInvalidArgument. Any goroutine.
 func ParseDevice(text string) (Device, error) {
 	var device C.troika_device
-	err := do(func(c *call) C.troika_status { return C.troika_device_parse(c.text(text), &device, &c.error) })
+	err := do(func(c *call) C.troika_status { return C.troika_device_parse(c.text("text", text), &device, &c.error) })
 	return deviceOf(&device), err
 }
 

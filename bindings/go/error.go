@@ -44,15 +44,23 @@ func (e *Error) Unwrap() error { return e.cause }
 // A sentinel is what errors.Is compares with the status of an Error.
 type sentinel Status
 
-func (s sentinel) Error() string { return Status(s).String() }
+func (s sentinel) Error() string { return "Err" + Status(s).String() }
 
-// String returns the library's name of a status, such as "TROIKA_ERROR_BUSY".
-func (s Status) String() string { return C.GoString(C.troika_status_name(C.troika_status(s))) }
+// String returns the name, such as "StepSkipped". A newer library may have more statuses, with its
+// own names.
+func (s Status) String() string {
+	if name, ok := statusNames[s]; ok {
+		return name
+	}
+	return C.GoString(C.troika_status_name(C.troika_status(s)))
+}
 
 // refuse returns the error of an argument that this package refuses itself.
 func refuse(format string, arguments ...any) error {
 	return &Error{Status: StatusInvalidArgument, Message: fmt.Sprintf(format, arguments...)}
 }
+
+var errNoContext = refuse("ctx is nil, need one such as context.Background()")
 
 // Must returns value, and panics if err is not nil. It is for short programs and tests.
 func Must[T any](value T, err error) T {

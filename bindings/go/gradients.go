@@ -29,7 +29,7 @@ func NewGradients(context *Context) (*Gradients, error) {
 }
 
 // Close ends the recording. The tensors may then change in place.
-func (g *Gradients) Close() error { return g.close() }
+func (g *Gradients) Close() error { return closeUnlessNil(g) }
 
 // Watch records the operations that read one of the tensors from now on. Errors: ErrInvalidArgument
 // (another record watches a tensor, or a type that is not f32, bf16 or f16); the tensors before

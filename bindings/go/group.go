@@ -31,7 +31,7 @@ func NewGroup(context *Context, options *GroupOptions) (*Group, error) {
 }
 
 // Close leaves the group. Other processes notice when they wait for this one.
-func (g *Group) Close() error { return g.close() }
+func (g *Group) Close() error { return closeUnlessNil(g) }
 
 // Describe returns the place of this process. Any goroutine.
 func (g *Group) Describe() (GroupInfo, error) {
@@ -63,7 +63,7 @@ func (g *Group) Broadcast(tensor *Tensor, root int32) error {
 // AllGather returns a tensor with those of all processes, one after another along axis 0. Errors:
 // those of AllReduce. Reads the tensor.
 func (g *Group) AllGather(tensor *Tensor) (*Tensor, error) {
-	return createTensor(g.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_group_all_gather(g.handle, tensor.handle, out, &c.error)
 	}, g, tensor)
 }
@@ -71,7 +71,7 @@ func (g *Group) AllGather(tensor *Tensor) (*Tensor, error) {
 // ReduceScatter returns a tensor with this process's rows of the sum over all processes. Errors:
 // those of AllReduce. Reads the tensor.
 func (g *Group) ReduceScatter(tensor *Tensor) (*Tensor, error) {
-	return createTensor(g.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_group_reduce_scatter(g.handle, tensor.handle, out, &c.error)
 	}, g, tensor)
 }

@@ -88,10 +88,10 @@ func (o ContextOptions) fill(c *call, p *C.troika_context_options) {
 	p.seed = C.uint64_t(o.Seed)
 	p.log_level = C.int32_t(o.LogLevel)
 	p.use_environment = flag(o.UseEnvironment)
-	p.backends = c.optional(o.Backends)
-	p.log_topics = c.optional(o.LogTopics)
-	p.backend_folder = c.optional(o.BackendFolder)
-	p.cache_folder = c.nullable(o.CacheFolder)
+	p.backends = c.optional("Backends", o.Backends)
+	p.log_topics = c.optional("LogTopics", o.LogTopics)
+	p.backend_folder = c.optional("BackendFolder", o.BackendFolder)
+	p.cache_folder = c.nullable("CacheFolder", o.CacheFolder)
 	p.predict_threads = C.int32_t(o.PredictThreads)
 }
 

@@ -13,13 +13,14 @@ import "unsafe"
 type Arrays struct {
 	// Shape of a sample. Must be set. Copied.
 	Dims []int64
-	// true: samples are tokens; dtype is U8, I32 or I64. false (default): samples are numbers,
-	// which become f32.
+	// true: samples are tokens; dtype is DtypeU8, DtypeI32 or DtypeI64. false (default): samples
+	// are numbers, which become f32.
 	Tokens bool
 	// Labels or values of a sample; default 1.
 	TargetSize int64
-	// A number x becomes (x - mean) / std. A u8 number p is x = p / 255. Computed in f32 for U8,
-	// F16, BF16 and F32, in f64 for other types. Default 0; tokens need 0 and 1.
+	// A number x becomes (x - mean) / std. A u8 number p is x = p / 255. Computed in f32 for
+	// DtypeU8, DtypeF16, DtypeBF16 and DtypeF32, in f64 for other types. Default 0; tokens need 0
+	// and 1.
 	Mean float64
 	// Above 0; default 1.
 	Std float64

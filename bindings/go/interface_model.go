@@ -80,10 +80,10 @@ func loadOptionsOf(c *C.troika_load_options) (o LoadOptions) {
 func (o LoadOptions) fill(c *call, p *C.troika_load_options) {
 	*p = defaultLoadOptions
 	p.allow_partial = flag(o.AllowPartial)
-	p.strip_prefix = c.optional(o.StripPrefix)
+	p.strip_prefix = c.optional("StripPrefix", o.StripPrefix)
 	p.skip_mismatching = flag(o.SkipMismatching)
-	p.skip = c.optional(o.Skip)
-	p.name_map = c.optional(o.NameMap)
+	p.skip = c.optional("Skip", o.Skip)
+	p.name_map = c.optional("NameMap", o.NameMap)
 }
 
 // NewLoadOptions returns the library's defaults.

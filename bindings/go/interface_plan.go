@@ -136,7 +136,7 @@ func (o PlanOptions) fill(c *call, p *C.troika_plan_options) {
 	p.recompute_segments = C.int32_t(o.RecomputeSegments)
 	p.shard_optimizer = flag(o.ShardOptimizer)
 	p.gradient_compression = C.int32_t(o.GradientCompression)
-	p.recompute_layers = c.optional(o.RecomputeLayers)
+	p.recompute_layers = c.optional("RecomputeLayers", o.RecomputeLayers)
 	p.activation_budget_bytes = C.int64_t(o.ActivationBudgetBytes)
 	p.max_gradient_norm = C.double(o.MaxGradientNorm)
 	p.trainer = o.Trainer.toC(c)

@@ -47,6 +47,28 @@ const (
 	StatusCallback Status = -15
 )
 
+var statusNames = map[Status]string{
+	StatusOK:                "OK",
+	StatusEndOfData:         "EndOfData",
+	StatusStepSkipped:       "StepSkipped",
+	StatusStopped:           "Stopped",
+	StatusInvalidArgument:   "InvalidArgument",
+	StatusOutOfMemory:       "OutOfMemory",
+	StatusNotFound:          "NotFound",
+	StatusUnsupported:       "Unsupported",
+	StatusBusy:              "Busy",
+	StatusIO:                "IO",
+	StatusCorrupt:           "Corrupt",
+	StatusNotInitialized:    "NotInitialized",
+	StatusNotOnDevice:       "NotOnDevice",
+	StatusMismatch:          "Mismatch",
+	StatusDeviceUnavailable: "DeviceUnavailable",
+	StatusComm:              "Comm",
+	StatusDetached:          "Detached",
+	StatusInternal:          "Internal",
+	StatusCallback:          "Callback",
+}
+
 // The errors of all statuses below 0, for errors.Is.
 var (
 	// nil, an unknown value, a wrong shape, dtype, name or size.

@@ -156,9 +156,9 @@ func (o Option) String() string {
 
 // Schedule is a schedule of the learning rate: the rate of step s, which counts from 0, for the
 // base rate lr. With warm-up, a step s < WarmupSteps uses (s + 1) / WarmupSteps of the
-// scheduled rate. COSINE, POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is WarmupSteps,
-// and before step w their rate is lr. A run that an earlier version began goes on as it began,
-// with w = 0.
+// scheduled rate. ScheduleCosine, SchedulePolynomial and ScheduleExponential begin after the
+// warm-up: w is WarmupSteps, and before step w their rate is lr. A run that an earlier version
+// began goes on as it began, with w = 0.
 type Schedule int32
 
 const (
@@ -207,10 +207,10 @@ func (s Schedule) String() string {
 // Precision is a precision of computation. With any of them, parameters, their gradients, the
 // optimizer's state, BatchNorm's statistics and losses are f32, so weights files do not depend
 // on the precision. A training state loads only with the precision that it was saved with. With
-// BF16 and F16, activations and the factors of convolutions and linear layers are 16 bits wide;
-// sums are computed in f32. On a CPU with AMX, a step in BF16 is up to 1.4 times as fast. On
-// other CPUs, BF16 and F16 save no time and often take more memory: they only serve to try out
-// what a GPU will do.
+// PrecisionBF16 and PrecisionF16, activations and the factors of convolutions and linear layers
+// are 16 bits wide; sums are computed in f32. On a CPU with AMX, a step in PrecisionBF16 is up
+// to 1.4 times as fast. On other CPUs, PrecisionBF16 and PrecisionF16 save no time and often
+// take more memory: they only serve to try out what a GPU will do.
 type Precision int32
 
 const (
@@ -355,7 +355,7 @@ func parameterGroupOf(c *C.troika_parameter_group) (o ParameterGroup) {
 func (o ParameterGroup) fill(c *call, p *C.troika_parameter_group) {
 	*p = defaultParameterGroup
 	p.frozen = flag(o.Frozen)
-	p.pattern = c.optional(o.Pattern)
+	p.pattern = c.optional("Pattern", o.Pattern)
 	p.learning_rate = C.double(o.LearningRate)
 	p.weight_decay = C.double(o.WeightDecay)
 	p.momentum = C.double(o.Momentum)
@@ -411,7 +411,8 @@ type TrainerOptions struct {
 	// true: no fused kernels, for comparison. Default false.
 	NoFusion bool
 	// The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling, also with
-	// F16. Unset (default): 65536 with F16, no loss scaling with other precisions.
+	// PrecisionF16. Unset (default): 65536 with PrecisionF16, no loss scaling with other
+	// precisions.
 	LossScale float64
 	// Good steps in a row after which the loss scale doubles; 1 to 2^24, default 2000.
 	LossScaleInterval int64
@@ -458,7 +459,7 @@ type TrainerOptions struct {
 	// the parameter and sends it to the others (ZeRO level 1). Default false, which computes the
 	// same bits.
 	ShardOptimizer bool
-	// Default CompressionNone. BF16 excludes LogicalShards.
+	// Default CompressionNone. CompressionBF16 excludes LogicalShards.
 	GradientCompression Compression
 	// false (default): GPUs keep a dataset that takes at most half of their free memory, from the
 	// first epoch over it on, and gather batches there. If a plan of this trainer needs that
@@ -657,10 +658,10 @@ func (o TrainerOptions) fill(c *call, p *C.troika_trainer_options) {
 	o.Mesh.fill(c, &p.mesh)
 	p.layer_schedule = C.int32_t(o.LayerSchedule)
 	p.layer_chunks = C.int32_t(o.LayerChunks)
-	p.layer_cuts = c.optional(o.LayerCuts)
+	p.layer_cuts = c.optional("LayerCuts", o.LayerCuts)
 	p.recompute_segments = C.int32_t(o.RecomputeSegments)
 	p.sync_batch_norm = flag(o.SyncBatchNorm)
-	p.recompute_layers = c.optional(o.RecomputeLayers)
+	p.recompute_layers = c.optional("RecomputeLayers", o.RecomputeLayers)
 	p.activation_budget_bytes = C.int64_t(o.ActivationBudgetBytes)
 	p.max_gradient_norm = C.double(o.MaxGradientNorm)
 	p.shard_optimizer = flag(o.ShardOptimizer)

@@ -52,7 +52,7 @@ func TestForgottenFailures(t *testing.T) {
 		t.Errorf("there are %d failures", len(s.failed))
 	}
 	other := &Error{Status: StatusCallback, Message: "other"}
-	if err := failureOf([]*reader{s}, other); err != error(other) {
+	if err := failureOf(&Loader{readers: []*reader{s}}, other); err != error(other) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -144,11 +144,16 @@ func TestErrors(t *testing.T) {
 		t.Errorf("the error is %#v", err)
 	}
 	equal(t, "another status", errors.Is(err, troika.ErrBusy), false)
-	equal(t, "its text", troika.ErrBusy.Error(), "TROIKA_ERROR_BUSY")
+	equal(t, "its text", troika.ErrBusy.Error(), "ErrBusy")
 	equal(t, "the cause", errors.Unwrap(err), nil)
 
 	_, err = troika.NewModel(c, "mlp\x00", nil)
-	fails(t, err, troika.ErrInvalidArgument, "NUL")
+	fails(t, err, troika.ErrInvalidArgument, `name is "mlp\x00" with a NUL at byte 3, need a text without`)
+	fails(t, newLinear(c).Save("a\x00b"), troika.ErrInvalidArgument, `path is "a\x00b"`)
+	training := troika.NewTrainerOptions()
+	training.RecomputeLayers = "\x00"
+	_, err = newLinear(c).Attach(troika.CPUs(1), training)
+	fails(t, err, troika.ErrInvalidArgument, "RecomputeLayers is")
 	options := troika.NewModelOptions()
 	options.Classes = 0
 	_, err = troika.NewModel(c, "mlp", options)
@@ -160,7 +165,6 @@ func TestErrors(t *testing.T) {
 }
 
 func TestNamesOfEnums(t *testing.T) {
-	equal(t, "a status", troika.StatusOK.String(), "TROIKA_OK")
 	equal(t, "an unknown status", troika.Status(99).String(), "unknown status")
 	equal(t, "an unknown loss", troika.Loss(99).String(), "Loss(99)")
 	for _, name := range []struct {
@@ -171,6 +175,7 @@ func TestNamesOfEnums(t *testing.T) {
 		{troika.DtypeF8E5M2, "F8E5M2"}, {troika.LossMeanSquaredError, "MeanSquaredError"}, {troika.ReductionSum, "Sum"},
 		{troika.OptimizerRMSprop, "RMSprop"}, {troika.OptionFrozen, "Frozen"}, {troika.ScheduleOneCycle, "OneCycle"},
 		{troika.PrecisionBF16, "BF16"}, {troika.LayerScheduleGPipe, "GPipe"}, {troika.CompressionNone, "None"},
+		{troika.StatusOK, "OK"}, {troika.StatusStepSkipped, "StepSkipped"}, {troika.StatusInvalidArgument, "InvalidArgument"},
 	} {
 		equal(t, "a name", name.found.String(), name.wanted)
 	}

@@ -24,9 +24,10 @@ type Model struct {
 }
 
 // createModel wraps the model that a function creates.
-func createModel(shared *contextState, function func(c *call, out *C.troika_model) C.troika_status, objects ...user) (*Model, error) {
+func createModel(function func(c *call, out *C.troika_model) C.troika_status, objects ...user) (*Model, error) {
 	var out C.troika_model
-	if err := do(func(c *call) C.troika_status { return function(c, &out) }, objects...); err != nil {
+	shared, err := create(func(c *call) C.troika_status { return function(c, &out) }, objects...)
+	if err != nil {
 		return nil, err
 	}
 	model := new(Model)
@@ -38,16 +39,16 @@ func createModel(shared *contextState, function func(c *call, out *C.troika_mode
 // model's defaults. Errors: ErrNotFound (the message lists the names), ErrInvalidArgument,
 // ErrOutOfMemory. Any goroutine.
 func NewModel(context *Context, name string, options *ModelOptions) (*Model, error) {
-	return createModel(context.shared, func(c *call, out *C.troika_model) C.troika_status {
-		return C.troika_model_create(context.handle, c.text(name), options.toC(c), out, &c.error)
+	return createModel(func(c *call, out *C.troika_model) C.troika_status {
+		return C.troika_model_create(context.handle, c.text("name", name), options.toC(c), out, &c.error)
 	}, context)
 }
 
 // NewEmptyModel creates a model with no layers, to be built layer by layer. Errors:
 // ErrInvalidArgument (the name), ErrOutOfMemory. Any goroutine.
 func NewEmptyModel(context *Context, name string) (*Model, error) {
-	return createModel(context.shared, func(c *call, out *C.troika_model) C.troika_status {
-		return C.troika_model_create_empty(context.handle, c.text(name), out, &c.error)
+	return createModel(func(c *call, out *C.troika_model) C.troika_status {
+		return C.troika_model_create_empty(context.handle, c.text("name", name), out, &c.error)
 	}, context)
 }
 
@@ -55,8 +56,8 @@ func NewEmptyModel(context *Context, name string) (*Model, error) {
 // Trainer.SaveAverage. Errors: ErrNotFound, ErrIO, ErrCorrupt, ErrMismatch (a file with weights
 // alone), ErrUnsupported, ErrOutOfMemory. Any goroutine.
 func OpenModel(context *Context, path string) (*Model, error) {
-	return createModel(context.shared, func(c *call, out *C.troika_model) C.troika_status {
-		return C.troika_model_open(context.handle, c.text(path), out, &c.error)
+	return createModel(func(c *call, out *C.troika_model) C.troika_status {
+		return C.troika_model_open(context.handle, c.text("path", path), out, &c.error)
 	}, context)
 }
 
@@ -64,7 +65,7 @@ func OpenModel(context *Context, path string) (*Model, error) {
 // OpenModel except ErrNotFound and ErrIO. Any goroutine.
 func OpenModelMemory(context *Context, data []byte) (*Model, error) {
 	bytes, size := memory(data)
-	return createModel(context.shared, func(c *call, out *C.troika_model) C.troika_status {
+	return createModel(func(c *call, out *C.troika_model) C.troika_status {
 		return C.troika_model_open_memory(context.handle, unsafe.Pointer(&bytes[0]), size, out, &c.error)
 	}, context)
 }
@@ -74,21 +75,21 @@ func OpenModelMemory(context *Context, data []byte) (*Model, error) {
 // Errors: ErrInvalidArgument (a model that is not complete), ErrOutOfMemory, ErrBusy. Reads the
 // model.
 func (m *Model) Clone() (*Model, error) {
-	return createModel(m.shared, func(c *call, out *C.troika_model) C.troika_status {
+	return createModel(func(c *call, out *C.troika_model) C.troika_status {
 		return C.troika_model_clone(m.handle, out, &c.error)
 	}, m)
 }
 
 // Close gives up the model. Its trainers keep it alive.
-func (m *Model) Close() error { return m.close() }
+func (m *Model) Close() error { return closeUnlessNil(m) }
 
 // Initialize initialises every parameter whose name matches a pattern with "*" and "?"; "" matches
 // all. The values depend only on seed and name. Errors: ErrNotFound (nothing matches),
 // ErrInvalidArgument, ErrOutOfMemory, ErrBusy.
 func (m *Model) Initialize(pattern string, initializer Initializer, a float64, seed uint64) error {
 	return do(func(c *call) C.troika_status {
-		return C.troika_model_initialize(m.handle, c.optional(pattern), C.int32_t(initializer), C.double(a), C.uint64_t(seed),
-			&c.error)
+		return C.troika_model_initialize(m.handle, c.optional("pattern", pattern), C.int32_t(initializer), C.double(a),
+			C.uint64_t(seed), &c.error)
 	}, m)
 }
 
@@ -97,8 +98,8 @@ func (m *Model) Initialize(pattern string, initializer Initializer, a float64, s
 // ErrOutOfMemory, ErrBusy.
 func (m *Model) InitializeLayers(kinds, parameter string, initializer Initializer, a float64, seed uint64) error {
 	return do(func(c *call) C.troika_status {
-		return C.troika_model_initialize_layers(m.handle, c.text(kinds), c.text(parameter), C.int32_t(initializer),
-			C.double(a), C.uint64_t(seed), &c.error)
+		return C.troika_model_initialize_layers(m.handle, c.text("kinds", kinds), c.text("parameter", parameter),
+			C.int32_t(initializer), C.double(a), C.uint64_t(seed), &c.error)
 	}, m)
 }
 
@@ -136,7 +137,7 @@ func (m *Model) DescribeParameter(index int32) (ParameterInfo, error) {
 func (m *Model) FindParameter(name string) (int32, error) {
 	var index C.int32_t
 	err := do(func(c *call) C.troika_status {
-		return C.troika_model_find_parameter(m.handle, c.text(name), &index, &c.error)
+		return C.troika_model_find_parameter(m.handle, c.text("name", name), &index, &c.error)
 	}, m)
 	return int32(index), err
 }
@@ -192,7 +193,7 @@ func (m *Model) GetCounter(name string) (int64, error) {
 func getParameter[T float32 | int64](m *Model, name string, values []T) error {
 	bytes, size := memory(values)
 	return do(func(c *call) C.troika_status {
-		return C.troika_model_get_parameter(m.handle, c.text(name), unsafe.Pointer(&bytes[0]), size, &c.error)
+		return C.troika_model_get_parameter(m.handle, c.text("name", name), unsafe.Pointer(&bytes[0]), size, &c.error)
 	}, m)
 }
 
@@ -211,7 +212,7 @@ func (m *Model) SetCounter(name string, value int64) error {
 func setParameter[T float32 | int64](m *Model, name string, values []T) error {
 	bytes, size := memory(values)
 	return do(func(c *call) C.troika_status {
-		return C.troika_model_set_parameter(m.handle, c.text(name), unsafe.Pointer(&bytes[0]), size, &c.error)
+		return C.troika_model_set_parameter(m.handle, c.text("name", name), unsafe.Pointer(&bytes[0]), size, &c.error)
 	}, m)
 }
 
@@ -252,7 +253,7 @@ func (m *Model) DescribeLayer(index int32) (LayerInfo, error) {
 func (m *Model) FindLayer(name string) (int32, error) {
 	var index C.int32_t
 	err := do(func(c *call) C.troika_status {
-		return C.troika_model_find_layer(m.handle, c.text(name), &index, &c.error)
+		return C.troika_model_find_layer(m.handle, c.text("name", name), &index, &c.error)
 	}, m)
 	return int32(index), err
 }
@@ -270,7 +271,7 @@ func (m *Model) DescribeValue(value Value) (ValueInfo, error) {
 // Save writes layers and weights to one safetensors file, atomically. Errors: ErrNotInitialized
 // (names the parameter), ErrIO, ErrOutOfMemory, ErrBusy. Reads the model.
 func (m *Model) Save(path string) error {
-	return do(func(c *call) C.troika_status { return C.troika_model_save(m.handle, c.text(path), &c.error) }, m)
+	return do(func(c *call) C.troika_status { return C.troika_model_save(m.handle, c.text("path", path), &c.error) }, m)
 }
 
 // SaveMemory returns what Save writes. Errors: those of Save except ErrIO. Reads the model.
@@ -294,7 +295,7 @@ func (m *Model) SaveMemory() ([]byte, error) {
 func (m *Model) Load(path string, options *LoadOptions) (LoadReport, error) {
 	report := defaultLoadReport
 	err := do(func(c *call) C.troika_status {
-		return C.troika_model_load(m.handle, c.text(path), options.toC(c), &report, &c.error)
+		return C.troika_model_load(m.handle, c.text("path", path), options.toC(c), &report, &c.error)
 	}, m)
 	return loadReportOf(&report), err
 }
@@ -315,7 +316,7 @@ func (m *Model) LoadMemory(data []byte, options *LoadOptions) (LoadReport, error
 // ErrInvalidArgument, ErrNotInitialized, ErrDeviceUnavailable, ErrUnsupported, ErrOutOfMemory,
 // ErrComm, ErrBusy. Reads the model and the input.
 func (m *Model) Predict(device Device, input *Tensor) (*Tensor, error) {
-	return createTensor(m.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_model_predict(m.handle, device.c(), input.handle, out, &c.error)
 	}, m, input)
 }
@@ -360,8 +361,8 @@ func predictInto[T float32 | int32](model *Model, device Device, inputs []T, n i
 	bytes, _ := memory(inputs)
 	result, size := memory(output)
 	return do(func(c *call) C.troika_status {
-		return C.troika_model_predict_into(model.handle, device.c(), unsafe.Pointer(&bytes[0]), C.int64_t(n), c.optional(layer),
-			(*C.float)(unsafe.Pointer(&result[0])), size, &c.error)
+		return C.troika_model_predict_into(model.handle, device.c(), unsafe.Pointer(&bytes[0]), C.int64_t(n),
+			c.optional("layer", layer), (*C.float)(unsafe.Pointer(&result[0])), size, &c.error)
 	}, model)
 }
 
@@ -405,8 +406,8 @@ func (m *Model) ChoosePlan(options *PlanOptions) (PlanResult, error) {
 	return planResultOf(&plan), err
 }
 
-// Attach attaches the model to devices of one kind, with one replica on each. nil options are the
-// defaults. A model has one trainer at a time: calls on an earlier one return ErrDetached. Errors:
+// Attach attaches the model to devices, with one replica on each. nil options are the defaults.
+// A model has one trainer at a time: calls on an earlier one return ErrDetached. Errors:
 // ErrInvalidArgument, ErrNotFound, ErrUnsupported, ErrDeviceUnavailable, ErrOutOfMemory, ErrBusy,
 // ErrComm.
 func (m *Model) Attach(devices []Device, options *TrainerOptions) (*Trainer, error) {

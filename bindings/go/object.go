@@ -3,7 +3,9 @@ package troika
 import (
 	"io"
 	"math"
+	"reflect"
 	"runtime"
+	"strings"
 	"sync/atomic"
 )
 
@@ -11,7 +13,25 @@ import (
 type user interface {
 	begin() error
 	end()
+	context() *contextState
 }
+
+// hold begins a use of an object. It refuses nil, on which begin would panic, and an object that
+// this package did not make.
+func hold(o user) error {
+	if isNil(o) {
+		return refuse("%s is nil, need one", nounOf(o))
+	}
+	if o.context() == nil {
+		return refuse("%s is a zero value, need one that this package made", nounOf(o))
+	}
+	return o.begin()
+}
+
+func isNil(o any) bool { return reflect.ValueOf(o).IsNil() }
+
+// nounOf returns the name of an object that may have no noun of its own.
+func nounOf(o any) string { return strings.ToLower(reflect.TypeOf(o).Elem().Name()) }
 
 // An object owns a handle of type H. It counts the calls that use the handle, so that Close during
 // a call leaves the destruction to the end of the last call. The count also keeps the object alive
@@ -45,7 +65,18 @@ func (o *object[H]) end() {
 	}
 }
 
-// close is the method Close of every object. It never fails.
+// closeUnlessNil is the method Close of every object. It never fails, and does nothing for nil and
+// for a zero value.
+func closeUnlessNil(o interface {
+	user
+	close() error
+}) error {
+	if isNil(o) || o.context() == nil {
+		return nil
+	}
+	return o.close()
+}
+
 func (o *object[H]) close() error {
 	for {
 		state := o.state.Load()
@@ -62,6 +93,9 @@ func (o *object[H]) close() error {
 }
 
 func (o *object[H]) isClosed() bool { return o.state.Load() < 0 }
+
+// context returns what the object shares with its context, and nil for a zero value.
+func (o *object[H]) context() *contextState { return o.shared }
 
 // init sets the fields; an object with an atomic counter cannot be copied.
 func (o *object[H]) init(handle H, noun string, destroy func(H), shared *contextState) {

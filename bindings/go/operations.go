@@ -9,7 +9,7 @@ import "C"
 // ErrUnsupported for a type without arithmetic. Any goroutine.
 func NewFullTensor(context *Context, device Device, dtype Dtype, value float64, dims ...int64) (*Tensor, error) {
 	shape := dimsToC(dims)
-	return createTensor(context.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_full(context.handle, device.c(), C.int32_t(dtype), &shape[0], length(c, "dims", len(dims)),
 			C.double(value), out, &c.error)
 	}, context)
@@ -19,7 +19,7 @@ func NewFullTensor(context *Context, device Device, dtype Dtype, value float64, 
 // so on. Errors: those of NewFullTensor; ErrInvalidArgument also for a count below 0. Any
 // goroutine.
 func NewArangeTensor(context *Context, device Device, dtype Dtype, start, step float64, count int64) (*Tensor, error) {
-	return createTensor(context.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_arange(context.handle, device.c(), C.int32_t(dtype), C.double(start), C.double(step),
 			C.int64_t(count), out, &c.error)
 	}, context)
@@ -32,7 +32,7 @@ func NewArangeTensor(context *Context, device Device, dtype Dtype, start, step f
 func NewUniformTensor(context *Context, device Device, dtype Dtype, low, high float64, seed uint64,
 	dims ...int64) (*Tensor, error) {
 	shape := dimsToC(dims)
-	return createTensor(context.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_uniform(context.handle, device.c(), C.int32_t(dtype), &shape[0], length(c, "dims", len(dims)),
 			C.double(low), C.double(high), C.uint64_t(seed), out, &c.error)
 	}, context)
@@ -44,7 +44,7 @@ func NewUniformTensor(context *Context, device Device, dtype Dtype, low, high fl
 func NewNormalTensor(context *Context, device Device, dtype Dtype, mean, deviation float64, seed uint64,
 	dims ...int64) (*Tensor, error) {
 	shape := dimsToC(dims)
-	return createTensor(context.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_normal(context.handle, device.c(), C.int32_t(dtype), &shape[0], length(c, "dims", len(dims)),
 			C.double(mean), C.double(deviation), C.uint64_t(seed), out, &c.error)
 	}, context)
@@ -61,28 +61,28 @@ func NewNormalTensor(context *Context, device Device, dtype Dtype, mean, deviati
 // devices), ErrUnsupported (a type that is not f32, bf16 or f16), ErrOutOfMemory. Reads the
 // tensors.
 func (t *Tensor) Add(other *Tensor) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_add(t.handle, other.handle, out, &c.error)
 	}, t, other)
 }
 
 // Subtract returns t - other, with shapes as in Add.
 func (t *Tensor) Subtract(other *Tensor) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_subtract(t.handle, other.handle, out, &c.error)
 	}, t, other)
 }
 
 // Multiply returns t times other, number by number, with shapes as in Add.
 func (t *Tensor) Multiply(other *Tensor) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_multiply(t.handle, other.handle, out, &c.error)
 	}, t, other)
 }
 
 // Divide returns t / other, with shapes as in Add.
 func (t *Tensor) Divide(other *Tensor) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_divide(t.handle, other.handle, out, &c.error)
 	}, t, other)
 }
@@ -90,84 +90,84 @@ func (t *Tensor) Divide(other *Tensor) (*Tensor, error) {
 // Compare returns a tensor of u8: 1 if the relation holds between t and other, else 0. Shapes are
 // as in Add. It is not recorded.
 func (t *Tensor) Compare(other *Tensor, relation Relation) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_compare(t.handle, other.handle, C.int32_t(relation), out, &c.error)
 	}, t, other)
 }
 
 // Scale returns factor x + offset for each number x.
 func (t *Tensor) Scale(factor, offset float64) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_scale(t.handle, C.double(factor), C.double(offset), out, &c.error)
 	}, t)
 }
 
 // ReLU returns max(x, 0) for each number x; NaN stays NaN.
 func (t *Tensor) ReLU() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_relu(t.handle, out, &c.error)
 	}, t)
 }
 
 // Sigmoid returns 1 / (1 + e^-x) for each number x.
 func (t *Tensor) Sigmoid() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_sigmoid(t.handle, out, &c.error)
 	}, t)
 }
 
 // Tanh returns the hyperbolic tangent of each number.
 func (t *Tensor) Tanh() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_tanh(t.handle, out, &c.error)
 	}, t)
 }
 
 // GELU returns the GELU of each number, as Model.AddGELU.
 func (t *Tensor) GELU() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_gelu(t.handle, out, &c.error)
 	}, t)
 }
 
 // SiLU returns x times the sigmoid of x for each number x.
 func (t *Tensor) SiLU() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_silu(t.handle, out, &c.error)
 	}, t)
 }
 
 // LeakyReLU returns x if x > 0, else slope x, for each number x.
 func (t *Tensor) LeakyReLU(slope float64) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_leaky_relu(t.handle, C.double(slope), out, &c.error)
 	}, t)
 }
 
 // Abs returns |x| for each number x.
 func (t *Tensor) Abs() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_abs(t.handle, out, &c.error)
 	}, t)
 }
 
 // Exp returns e^x for each number x.
 func (t *Tensor) Exp() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_exp(t.handle, out, &c.error)
 	}, t)
 }
 
 // Log returns the natural logarithm of each number.
 func (t *Tensor) Log() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_log(t.handle, out, &c.error)
 	}, t)
 }
 
 // Sqrt returns the square root of each number.
 func (t *Tensor) Sqrt() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_sqrt(t.handle, out, &c.error)
 	}, t)
 }
@@ -177,7 +177,7 @@ func (t *Tensor) Sqrt() (*Tensor, error) {
 // that it holds; NaN becomes 0. Only casts between f32, bf16 and f16 have a gradient. Errors:
 // ErrUnsupported for another type.
 func (t *Tensor) Cast(dtype Dtype) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_cast(t.handle, C.int32_t(dtype), out, &c.error)
 	}, t)
 }
@@ -203,7 +203,7 @@ func (t *Tensor) ScaleInPlace(factor, offset float64) error {
 // matrix for all of t. With transposeT, t is stored as [..., k, m]; with transposeOther, other is
 // stored as [..., n, k].
 func (t *Tensor) Matmul(other *Tensor, transposeT, transposeOther bool) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_matmul(t.handle, other.handle, flag(transposeT), flag(transposeOther), out, &c.error)
 	}, t, other)
 }
@@ -212,7 +212,7 @@ func (t *Tensor) Matmul(other *Tensor, transposeT, transposeOther bool) (*Tensor
 // width], as Model.AddConv2d does. bias is f32 [K], or nil. Stride, Padding, Dilation and Groups of
 // the options are read; nil options are the defaults.
 func (t *Tensor) Conv2d(weight, bias *Tensor, options *Conv2dOptions) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		var handle C.troika_tensor
 		if bias != nil {
 			c.use(bias)
@@ -224,14 +224,14 @@ func (t *Tensor) Conv2d(weight, bias *Tensor, options *Conv2dOptions) (*Tensor, 
 
 // MaxPool2d returns the largest number of each window, as Model.AddMaxPool2d.
 func (t *Tensor) MaxPool2d(options *Pool2dOptions) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_max_pool2d(t.handle, options.toC(c), out, &c.error)
 	}, t)
 }
 
 // AvgPool2d returns the mean of each window, as Model.AddAvgPool2d.
 func (t *Tensor) AvgPool2d(options *Pool2dOptions) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_avg_pool2d(t.handle, options.toC(c), out, &c.error)
 	}, t)
 }
@@ -241,7 +241,7 @@ func (t *Tensor) AvgPool2d(options *Pool2dOptions) (*Tensor, error) {
 // them writes both. Errors: ErrInvalidArgument (another number of elements).
 func (t *Tensor) Reshape(dims ...int64) (*Tensor, error) {
 	shape := dimsToC(dims)
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_reshape(t.handle, &shape[0], length(c, "dims", len(dims)), out, &c.error)
 	}, t)
 }
@@ -258,14 +258,14 @@ func (t *Tensor) Transpose(order ...int32) (*Tensor, error) {
 			return nil, refuse("order has %d axes, the tensor has %d", len(order), len(info.Dims))
 		}
 	}
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_transpose(t.handle, array[C.int32_t](c, order), out, &c.error)
 	}, t)
 }
 
 // Slice returns the part of t from begin to end, without end, along axis, as a copy.
 func (t *Tensor) Slice(axis int32, begin, end int64) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_slice(t.handle, C.int32_t(axis), C.int64_t(begin), C.int64_t(end), out, &c.error)
 	}, t)
 }
@@ -273,11 +273,7 @@ func (t *Tensor) Slice(axis int32, begin, end int64) (*Tensor, error) {
 // ConcatTensors joins tensors along axis, in their order. They may differ in the size of that axis
 // alone. Errors: those of Tensor.Add. Reads the tensors.
 func ConcatTensors(axis int32, tensors ...*Tensor) (*Tensor, error) {
-	shared := new(contextState)
-	if len(tensors) > 0 {
-		shared = tensors[0].shared
-	}
-	return createTensor(shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		list := handlesOf(c, tensors)
 		return C.troika_tensor_concat(&list[0], length(c, "tensors", len(tensors)), C.int32_t(axis), out, &c.error)
 	})
@@ -298,7 +294,7 @@ func handlesOf(c *call, tensors []*Tensor) []C.troika_tensor {
 // repeated.
 func (t *Tensor) Expand(dims ...int64) (*Tensor, error) {
 	shape := dimsToC(dims)
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_expand(t.handle, &shape[0], length(c, "dims", len(dims)), out, &c.error)
 	}, t)
 }
@@ -313,28 +309,28 @@ func axesToC(axes []int32) *C.int32_t {
 
 // Sum returns the sums over some axes; nil: over all. keepAxes keeps them with the size 1.
 func (t *Tensor) Sum(axes []int32, keepAxes bool) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_sum(t.handle, axesToC(axes), length(c, "axes", len(axes)), flag(keepAxes), out, &c.error)
 	}, t)
 }
 
 // Mean returns the means over some axes, as Sum.
 func (t *Tensor) Mean(axes []int32, keepAxes bool) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_mean(t.handle, axesToC(axes), length(c, "axes", len(axes)), flag(keepAxes), out, &c.error)
 	}, t)
 }
 
 // Norm returns the root of the sum of all squares: the Frobenius norm of a matrix.
 func (t *Tensor) Norm() (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_norm(t.handle, out, &c.error)
 	}, t)
 }
 
 // Softmax returns e^x over the sum of e^x along axis.
 func (t *Tensor) Softmax(axis int32) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_softmax(t.handle, C.int32_t(axis), out, &c.error)
 	}, t)
 }
@@ -342,7 +338,7 @@ func (t *Tensor) Softmax(axis int32) (*Tensor, error) {
 // Argmax returns the places of the largest numbers along axis, as i64 without that axis. The first
 // of equal numbers counts; NaN counts as the largest. It is not recorded.
 func (t *Tensor) Argmax(axis int32) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_argmax(t.handle, C.int32_t(axis), out, &c.error)
 	}, t)
 }
@@ -351,7 +347,7 @@ func (t *Tensor) Argmax(axis int32) (*Tensor, error) {
 // steps, classes] or [batch, classes, H, W]. The labels have that shape without its classes, and
 // are i32, i64 or u8. GPUs do not compare a label with the number of classes.
 func (t *Tensor) CrossEntropy(labels *Tensor) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_cross_entropy(t.handle, labels.handle, out, &c.error)
 	}, t, labels)
 }

@@ -64,7 +64,7 @@ func (t *Trainer) StepAsync(batch *Batch, done func(StepResult, error)) (*Pendin
 }
 
 // Close gives up the pending step, which goes on.
-func (p *Pending) Close() error { return p.close() }
+func (p *Pending) Close() error { return closeUnlessNil(p) }
 
 // Poll reports whether the step has ended.
 func (p *Pending) Poll() (bool, error) {
@@ -73,12 +73,27 @@ func (p *Pending) Poll() (bool, error) {
 	return isDone != 0, err
 }
 
-// Done returns a channel that is closed when the step and its function done have ended.
-func (p *Pending) Done() <-chan struct{} { return p.step.ended }
+// Done returns a channel that is closed when the step and its function done have ended. It is
+// closed at once if p is nil or a zero value.
+func (p *Pending) Done() <-chan struct{} {
+	if p == nil || p.step == nil {
+		ended := make(chan struct{})
+		close(ended)
+		return ended
+	}
+	return p.step.ended
+}
 
 // Wait waits for the end of the step, and returns what Step would have returned; or ctx.Err() if
 // ctx ends before, and the step then goes on.
 func (p *Pending) Wait(ctx context.Context) (StepResult, error) {
+	if ctx == nil {
+		return StepResult{}, errNoContext
+	}
+	if err := hold(p); err != nil {
+		return StepResult{}, err
+	}
+	defer p.end()
 	select {
 	case <-p.step.ended:
 	case <-ctx.Done():

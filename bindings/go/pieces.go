@@ -63,7 +63,8 @@ func (t *Trainer) GetInputGradient(gradient []float32) error {
 func (t *Trainer) SetGradient(name string, gradient []float32) error {
 	bytes, size := memory(gradient)
 	return do(func(c *call) C.troika_status {
-		return C.troika_trainer_set_gradient(t.handle, c.text(name), (*C.float)(unsafe.Pointer(&bytes[0])), size, &c.error)
+		return C.troika_trainer_set_gradient(t.handle, c.text("name", name), (*C.float)(unsafe.Pointer(&bytes[0])), size,
+			&c.error)
 	}, t)
 }
 

@@ -19,10 +19,10 @@ type Tensor struct {
 }
 
 // createTensor wraps the tensor that a function creates.
-func createTensor(shared *contextState, function func(c *call, out *C.troika_tensor) C.troika_status,
-	objects ...user) (*Tensor, error) {
+func createTensor(function func(c *call, out *C.troika_tensor) C.troika_status, objects ...user) (*Tensor, error) {
 	var out C.troika_tensor
-	if err := do(func(c *call) C.troika_status { return function(c, &out) }, objects...); err != nil {
+	shared, err := create(func(c *call) C.troika_status { return function(c, &out) }, objects...)
+	if err != nil {
 		return nil, err
 	}
 	return newTensor(out, shared), nil
@@ -35,7 +35,7 @@ func newTensor(handle C.troika_tensor, shared *contextState) *Tensor {
 }
 
 // Close gives up the tensor.
-func (t *Tensor) Close() error { return t.close() }
+func (t *Tensor) Close() error { return closeUnlessNil(t) }
 
 // NewTensor creates a tensor of a shape on a device. data has its elements, row-major, and is
 // copied; nil fills with zeros. No dims make a scalar. Errors: ErrInvalidArgument,
@@ -47,7 +47,7 @@ func NewTensor[T Element](context *Context, device Device, data []T, dims ...int
 	}
 	bytes, _ := memory(data)
 	shape := dimsToC(dims)
-	return createTensor(context.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		rank := length(c, "dims", len(dims))
 		if data == nil {
 			return C.troika_tensor_create(context.handle, device.c(), C.int32_t(DtypeOf[T]()), &shape[0], rank, nil, out, &c.error)
@@ -117,7 +117,7 @@ func (t *Tensor) Copy(destination *Tensor) error {
 
 // To returns a copy on a device. Errors: ErrInvalidArgument, ErrDeviceUnavailable, ErrOutOfMemory.
 func (t *Tensor) To(device Device) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_tensor_to(t.handle, device.c(), out, &c.error)
 	}, t)
 }
@@ -159,8 +159,12 @@ type DLPack struct {
 	isTaken     *atomic.Bool
 }
 
-// NewDLPack takes over the struct of another library. Close calls its deleter.
+// NewDLPack takes over the struct of another library. Close calls its deleter. Calls refuse what it
+// returns for nil.
 func NewDLPack(managed unsafe.Pointer, isVersioned bool) *DLPack {
+	if managed == nil {
+		return new(DLPack)
+	}
 	return newDLPack(managed, isVersioned, new(contextState))
 }
 
@@ -177,11 +181,11 @@ func newDLPack(managed unsafe.Pointer, isVersioned bool, shared *contextState) *
 }
 
 // Close calls the deleter, unless the struct was taken.
-func (d *DLPack) Close() error { return d.close() }
+func (d *DLPack) Close() error { return closeUnlessNil(d) }
 
 // Take returns the struct for another library, which then owns it. Errors: ErrClosed.
 func (d *DLPack) Take() (unsafe.Pointer, error) {
-	if err := d.begin(); err != nil {
+	if err := hold(d); err != nil {
 		return nil, err
 	}
 	defer d.end()
@@ -220,7 +224,7 @@ func (t *Tensor) ToDLPackVersioned() (*DLPack, error) {
 // is not taken. Errors: ErrInvalidArgument, ErrUnsupported (strides, a type, a device),
 // ErrDeviceUnavailable, ErrOutOfMemory. Any goroutine.
 func TensorFromDLPack(context *Context, managed *DLPack) (*Tensor, error) {
-	return createTensor(context.shared, func(c *call, out *C.troika_tensor) (status C.troika_status) {
+	return createTensor(func(c *call, out *C.troika_tensor) (status C.troika_status) {
 		if managed.isVersioned {
 			status = C.troika_tensor_from_dlpack_versioned(context.handle,
 				(*C.struct_DLManagedTensorVersioned)(managed.handle), out, &c.error)

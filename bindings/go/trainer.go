@@ -26,15 +26,21 @@ type Trainer struct {
 
 // Close gives up the trainer. Its parameters stay with the model. It waits for a state that is
 // saved in the background.
-func (t *Trainer) Close() error { return t.close() }
+func (t *Trainer) Close() error { return closeUnlessNil(t) }
+
+// size returns the number of elements of a parameter, and 0 if a call will refuse the trainer or
+// the name.
+func (t *Trainer) size(name string) int64 {
+	if t == nil {
+		return 0
+	}
+	return t.elements[name]
+}
 
 // result makes a call that has the result of a step.
 func (t *Trainer) result(function func(c *call, result *C.troika_step_result) C.troika_status, objects ...user) (StepResult, error) {
 	result := defaultStepResult
-	status, err := run(func(c *call) C.troika_status {
-		c.use(t)
-		return function(c, &result)
-	}, objects...)
+	status, err := run(func(c *call) C.troika_status { return function(c, &result) }, append([]user{t}, objects...)...)
 	found := stepResultOf(&result)
 	found.Status = status
 	return found, err
@@ -76,10 +82,13 @@ func (t *Trainer) watch(ctx context.Context) func() bool {
 
 // overLoader makes a call that goes over the batches of a loader, until ctx ends.
 func (t *Trainer) overLoader(ctx context.Context, loader *Loader, function func(c *call) C.troika_status) (Status, error) {
+	if ctx == nil {
+		return 0, errNoContext
+	}
 	if err := ctx.Err(); err != nil {
 		return StatusStopped, err
 	}
-	if err := t.begin(); err != nil {
+	if err := hold(t); err != nil {
 		return 0, err
 	}
 	defer t.end()
@@ -87,7 +96,7 @@ func (t *Trainer) overLoader(ctx context.Context, loader *Loader, function func(
 	status, err := run(function, t, loader)
 	isAsked := stopWatch()
 	if err != nil {
-		return status, failureOf(loader.readers, err)
+		return status, failureOf(loader, err)
 	}
 	// A call that failed may be a second one, which must not take the failure of the first.
 	if failed := t.failed.Swap(nil); failed != nil {
@@ -191,7 +200,7 @@ func (t *Trainer) PredictBatch(batch *Batch, output []float32) error {
 // f32 [batch, ...] on the first device. Errors: ErrInvalidArgument, ErrOutOfMemory, ErrUnsupported,
 // ErrBusy, ErrComm, ErrDetached. Reads the input.
 func (t *Trainer) Predict(input *Tensor) (*Tensor, error) {
-	return createTensor(t.shared, func(c *call, out *C.troika_tensor) C.troika_status {
+	return createTensor(func(c *call, out *C.troika_tensor) C.troika_status {
 		return C.troika_trainer_predict(t.handle, input.handle, out, &c.error)
 	}, t, input)
 }
@@ -203,10 +212,10 @@ func (t *Trainer) Predict(input *Tensor) (*Tensor, error) {
 // trainer keeps it from being collected until Close. Errors: ErrBusy.
 func (t *Trainer) SetProgress(function func(Progress) error) error {
 	var handle cgo.Handle
-	if function != nil {
-		handle = cgo.NewHandle(&progress{function, t.failed})
-	}
 	err := do(func(c *call) C.troika_status {
+		if function != nil {
+			handle = cgo.NewHandle(&progress{function, t.failed})
+		}
 		return C.troika_go_set_progress(t.handle, C.uintptr_t(handle), &c.error)
 	}, t)
 	if err != nil && handle != 0 {
@@ -275,7 +284,7 @@ func (t *Trainer) ReportMetric(metric float64) error {
 // Errors: ErrNotFound, ErrNotOnDevice, ErrInvalidArgument (a counter), ErrOutOfMemory, ErrBusy,
 // ErrComm, ErrDetached.
 func (t *Trainer) GetParameter(name string, device Device) ([]float32, error) {
-	values := make([]float32, t.elements[name])
+	values := make([]float32, t.size(name))
 	if err := getReplica(t, name, device, values); err != nil {
 		return nil, err
 	}
@@ -292,7 +301,8 @@ func (t *Trainer) GetCounter(name string, device Device) (int64, error) {
 func getReplica[T float32 | int64](t *Trainer, name string, device Device, values []T) error {
 	bytes, size := memory(values)
 	return do(func(c *call) C.troika_status {
-		return C.troika_trainer_get_parameter(t.handle, c.text(name), device.c(), unsafe.Pointer(&bytes[0]), size, &c.error)
+		return C.troika_trainer_get_parameter(t.handle, c.text("name", name), device.c(), unsafe.Pointer(&bytes[0]), size,
+			&c.error)
 	}, t)
 }
 
@@ -300,10 +310,11 @@ func getReplica[T float32 | int64](t *Trainer, name string, device Device, value
 // devices, without the loss scale, not clipped. Errors: ErrNotFound, ErrNotInitialized,
 // ErrOutOfMemory, ErrBusy, ErrComm, ErrDetached.
 func (t *Trainer) GetGradient(name string) ([]float32, error) {
-	gradient := make([]float32, t.elements[name])
+	gradient := make([]float32, t.size(name))
 	bytes, size := memory(gradient)
 	err := do(func(c *call) C.troika_status {
-		return C.troika_trainer_get_gradient(t.handle, c.text(name), (*C.float)(unsafe.Pointer(&bytes[0])), size, &c.error)
+		return C.troika_trainer_get_gradient(t.handle, c.text("name", name), (*C.float)(unsafe.Pointer(&bytes[0])), size,
+			&c.error)
 	}, t)
 	if err != nil {
 		return nil, err
@@ -320,7 +331,7 @@ func (t *Trainer) CheckReplicas() error {
 // Save writes a training state, from which training resumes bit for bit. The file is written
 // atomically. Errors: ErrIO, ErrOutOfMemory, ErrBusy, ErrComm, ErrDetached.
 func (t *Trainer) Save(path string) error {
-	return do(func(c *call) C.troika_status { return C.troika_trainer_save(t.handle, c.text(path), &c.error) }, t)
+	return do(func(c *call) C.troika_status { return C.troika_trainer_save(t.handle, c.text("path", path), &c.error) }, t)
 }
 
 // SaveWith writes a training state with options; nil are the defaults. An error of a file that is
@@ -328,7 +339,7 @@ func (t *Trainer) Save(path string) error {
 // ErrInvalidArgument (names the field).
 func (t *Trainer) SaveWith(path string, options *SaveOptions) error {
 	return do(func(c *call) C.troika_status {
-		return C.troika_trainer_save_with(t.handle, c.text(path), options.toC(c), &c.error)
+		return C.troika_trainer_save_with(t.handle, c.text("path", path), options.toC(c), &c.error)
 	}, t)
 }
 
@@ -342,12 +353,16 @@ func (t *Trainer) WaitSave() error {
 // ErrInvalidArgument (attached without AverageDecay), ErrIO, ErrOutOfMemory, ErrBusy, ErrComm,
 // ErrDetached.
 func (t *Trainer) SaveAverage(path string) error {
-	return do(func(c *call) C.troika_status { return C.troika_trainer_save_average(t.handle, c.text(path), &c.error) }, t)
+	return do(func(c *call) C.troika_status {
+		return C.troika_trainer_save_average(t.handle, c.text("path", path), &c.error)
+	}, t)
 }
 
-// Load reads a training state, and returns the place in the epoch for Loader.Seek. The next step
-// refuses samples in another order than that of the state. A refused file changes nothing. Errors:
-// ErrNotFound, ErrIO, ErrCorrupt, ErrMismatch, ErrOutOfMemory, ErrBusy, ErrComm, ErrDetached.
+// Load reads a training state, and returns the place in the epoch for Loader.Seek. If the next
+// batch of a loader that is moved there has other samples than the state's, a step refuses it with
+// ErrInvalidArgument. A loader that is not moved is not compared: its batches are at another place.
+// A refused file changes nothing. Errors: ErrNotFound, ErrIO, ErrCorrupt, ErrMismatch,
+// ErrOutOfMemory, ErrBusy, ErrComm, ErrDetached.
 func (t *Trainer) Load(path string) (LoaderPosition, error) {
 	position := defaultLoaderPosition
 	err := t.load(path, &position)
@@ -355,19 +370,19 @@ func (t *Trainer) Load(path string) (LoaderPosition, error) {
 }
 
 // LoadInAnyOrder reads a training state as Load does, and leaves the order of the next samples to
-// the caller.
+// the caller: no batch is compared.
 func (t *Trainer) LoadInAnyOrder(path string) error { return t.load(path, nil) }
 
 func (t *Trainer) load(path string, position *C.troika_loader_position) error {
 	return do(func(c *call) C.troika_status {
-		return C.troika_trainer_load(t.handle, c.text(path), position, &c.error)
+		return C.troika_trainer_load(t.handle, c.text("path", path), position, &c.error)
 	}, t)
 }
 
 // Unwrap returns the single-device model, which shares the trained parameters. The trainer stays
 // usable. Errors: ErrOutOfMemory, ErrBusy, ErrDetached.
 func (t *Trainer) Unwrap() (*Model, error) {
-	return createModel(t.shared, func(c *call, out *C.troika_model) C.troika_status {
+	return createModel(func(c *call, out *C.troika_model) C.troika_status {
 		return C.troika_trainer_unwrap(t.handle, out, &c.error)
 	}, t)
 }
@@ -403,7 +418,9 @@ func (t *Trainer) Trace() (string, error) {
 // SaveTrace writes the trace of the last step as JSON for ui.perfetto.dev; it needs CollectTrace.
 // Errors: ErrNotInitialized (no trace), ErrIO, ErrOutOfMemory, ErrBusy, ErrComm.
 func (t *Trainer) SaveTrace(file string) error {
-	return do(func(c *call) C.troika_status { return C.troika_trainer_save_trace(t.handle, c.text(file), &c.error) }, t)
+	return do(func(c *call) C.troika_status {
+		return C.troika_trainer_save_trace(t.handle, c.text("file", file), &c.error)
+	}, t)
 }
 
 // Describe returns devices, mesh, steps done and learning rate. Errors: ErrBusy.

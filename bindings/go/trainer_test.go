@@ -293,6 +293,9 @@ func TestStates(t *testing.T) {
 	fails(t, err, troika.ErrInvalidArgument, "order")
 	troika.Check(resumed.LoadInAnyOrder(path))
 	equal(t, "any order", troika.Must(resumed.Step(troika.Must(other.Next()))).Step, int64(2))
+	troika.Must(resumed.Load(path))
+	troika.Check(other.Seek(troika.LoaderPosition{}))
+	equal(t, "a loader that is not moved", troika.Must(resumed.Step(troika.Must(other.Next()))).Step, int64(2))
 
 	options := troika.NewSaveOptions()
 	options.Keep, options.InBackground = 1, true

@@ -43,7 +43,7 @@ func ZooNames() []string {
 // metadata, then a line for each tensor. Errors: ErrNotFound, ErrIO, ErrCorrupt. Any goroutine.
 func InspectFile(path string) (string, error) {
 	return textOf(func(c *call, b *buffer) C.troika_status {
-		return C.troika_file_inspect(c.text(path), b.first, b.capacity, &b.size, &c.error)
+		return C.troika_file_inspect(c.text("path", path), b.first, b.capacity, &b.size, &c.error)
 	})
 }
 
@@ -51,6 +51,6 @@ func InspectFile(path string) (string, error) {
 // ErrNotFound (there is none), ErrIO. Any goroutine.
 func NewestFile(path string) (string, error) {
 	return textOf(func(c *call, b *buffer) C.troika_status {
-		return C.troika_file_newest(c.text(path), b.first, b.capacity, &b.size, &c.error)
+		return C.troika_file_newest(c.text("path", path), b.first, b.capacity, &b.size, &c.error)
 	})
 }

@@ -27,6 +27,21 @@ WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werr
 INCLUDES = [f"-I{SOURCE_ROOT / 'include'}", f"-I{BINDING / 'include'}"]
 # Valgrind cannot follow the code that oneDNN writes for newer processors.
 VALGRIND_ENVIRONMENT = {"DNNL_MAX_CPU_ISA": "SSE41", "OMP_NUM_THREADS": "1"}
+# The program around the piece of the README about weights.
+WEIGHTS = """#include <troika/troika.hpp>
+
+#include <cstdio>
+
+int main() {
+  const troika::Context context;
+  const auto dataset = troika::Dataset::create_synthetic(context, {1, 28, 28}, 64, 10);
+  troika::Model model(context, "d2l_lenet");
+  PIECE
+  const std::vector<double> shares = trainer.get_options().shares;
+  const auto batch = loader.next();
+  std::printf("shares %g %g weight %g\\n", shares[0], shares[1], static_cast<double>(batch->describe().weights[0]));
+}
+"""
 
 
 def text_of(*paths):
@@ -144,6 +159,13 @@ def test_program_of_readme(folder):
     compare_losses(run(built, cwd=folder, env=linked()))
     output = run(built, "predict", cwd=folder, env=linked())
     assert re.fullmatch(r"class \d\n", output), output
+
+
+def test_weights_of_readme(folder):
+    """The piece of the README about weights, uneven parts and augmentation runs with the options that it sets."""
+    (folder / "weights.cpp").write_text(WEIGHTS.replace("PIECE", program_in(BINDING / "README.md", "cpp", 1)), encoding="utf-8")
+    output = run(build(folder / "weights.cpp", folder / "weights"), env=linked())
+    assert re.fullmatch(r"loss \d+\.\d+\nshares 3 1 weight 4\n", output), output
 
 
 def test_example_of_two_trainers(folder):

@@ -14,7 +14,7 @@ import re
 import shutil
 import sys
 
-from languages import BINDINGS, BUILD, FASHION_MNIST, compare_losses, lines_of, linked, program_in
+from languages import BINDINGS, BUILD, FASHION_MNIST, compare_losses, lines_of, linked, names_of_values, program_in
 from scripts import Skipped, main, need, run
 
 FOLDER = BINDINGS / "csharp"
@@ -23,6 +23,23 @@ ENVIRONMENT = {"TROIKA_LIBRARY": str(BUILD / "libtroika.so.1")}
 # Mono then stops threads without signals.
 COOPERATIVE = {"MONO_THREADS_SUSPEND": "coop"}
 COLLECTING = {"MONO_GC_DEBUG": "collect-before-allocs"}
+# The program around the piece of the README about weights.
+WEIGHTS = """using System;
+using System.Linq;
+using Troika;
+
+static class Weights
+{
+    static void Main()
+    {
+        var context = new Context();
+        Dataset dataset = Dataset.CreateSynthetic(context, new long[] { 1, 28, 28 }, 64, 10);
+        Model model = Model.Create(context, "d2l_lenet");
+        PIECE
+        Console.WriteLine("shares {0} weight {1}", string.Join(" ", trainer.Options.Shares), loader.First().GetWeights()[0]);
+    }
+}
+"""
 UNITS = ("Library", "Context", "Tensor", "Operation", "Gradient", "Dataset", "Model", "Trainer", "Group", "Callback",
          "Cancellation", "Lifetime", "Leak", "Thread")
 
@@ -98,6 +115,13 @@ def functions():
 
 def test_declarations_are_those_of_the_interface(_):
     run(sys.executable, BINDINGS / "generate.py", "--check", "csharp")
+
+
+def test_comments_have_names_of_csharp(_):
+    """Comments of public items that are generated have no value of an enum as C names it."""
+    for path in [FOLDER / "Troika/Generated/Enums.cs", *sources("Troika/Generated/Options"), *sources("Troika/Generated/Infos")]:
+        found = re.search(names_of_values(), path.read_text(encoding="utf-8"))
+        assert not found, (path.name, found[0])
 
 
 def test_compiles_without_spans(_):
@@ -227,9 +251,18 @@ def test_main_flow(folder):
     assert re.fullmatch(r"class \d\n", predicted) and predicted in output, (predicted, output)
 
 
+def test_weights_of_the_readme(folder):
+    """The piece of the README about weights, uneven parts and augmentation runs with the options that it sets."""
+    piece = program_in(FOLDER / "README.md", "csharp", 1)
+    (folder / "Weights.cs").write_text(WEIGHTS.replace("PIECE", piece), encoding="utf-8")
+    compile_cs("Weights.exe", f"-r:{assembly()}", folder / "Weights.cs")
+    output = mono(BUILT / "Weights.exe")
+    assert re.fullmatch(r"Metrics \{ Loss = \d+\.\d+, Accuracy = .*, Status = Ok \}\nshares 3 1 weight 4\n", output), output
+
+
 def test_step_of_the_readme(_):
     """The README's step of a regression is one of the tests, word for word."""
-    step = program_in(FOLDER / "README.md", "csharp", 1).split()
+    step = program_in(FOLDER / "README.md", "csharp", 2).split()
     assert " ".join(step) in " ".join((FOLDER / "tests" / "GradientTests.cs").read_text(encoding="utf-8").split())
 
 

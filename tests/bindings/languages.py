@@ -44,6 +44,15 @@ def program_in(readme, language, which=0):
     return blocks[which]
 
 
+def names_of_values():
+    """A pattern of the names of statuses and schedules as comments of C have them: without a prefix."""
+    described = json.loads((BINDINGS / "interface" / "interface.json").read_text(encoding="utf-8"))
+    names = [value["name"] for enum in described["enums"] for value in enum["values"]]
+    words = [re.sub(r"^TROIKA_(ERROR|SCHEDULE)?_?", "", name) for name in names
+             if name.startswith(("TROIKA_ERROR_", "TROIKA_SCHEDULE_")) or name in ("TROIKA_STEP_SKIPPED", "TROIKA_STOPPED")]
+    return rf"\b(?:{'|'.join(words)})\b"
+
+
 def lines_of(program):
     """The lines of a program that hold code: neither empty nor only a comment."""
     return [line for line in program.splitlines() if line.strip() and not re.match(r"\s*(//|#(?!\[|include|!)|/\*)", line)]

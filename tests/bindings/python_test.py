@@ -40,7 +40,8 @@ def unit_test(name):
     return test
 
 
-for unit in ("interface", "errors", "objects", "operations", "callbacks", "lifetimes", "classifier"):
+for unit in ("interface", "errors", "misuse", "conversions", "objects", "training", "operations", "callbacks",
+             "lifetimes", "classifier"):
     globals()[f"test_{unit}"] = unit_test(unit)
 
 
@@ -53,6 +54,15 @@ def test_main_flow(folder):
     (folder / "main.py").write_text(program, encoding="utf-8")
     compare_losses(python("main.py", cwd=folder))
     assert re.search(r"^class \d$", python("main.py", "predict", cwd=folder), flags=re.M)
+
+
+def test_snippets_of_the_readme(folder):
+    """The weights and the tensors, of which the second lacks a context."""
+    (folder / "weights.py").write_text(program_in(FOLDER / "README.md", "python", 1), encoding="utf-8")
+    assert re.search(r"^loss \d\.\d+ shares \[3\.0, 1\.0\]$", python("weights.py", cwd=folder), flags=re.M)
+    tensors = "import troika\ncontext = troika.Context()\n" + program_in(FOLDER / "README.md", "python", 2)
+    (folder / "tensors.py").write_text(tensors, encoding="utf-8")
+    assert "f32[2, 1] on cpu:0" in python("tensors.py", cwd=folder)
 
 
 def test_fine_tuning_notebook(folder):
@@ -83,6 +93,9 @@ def test_stubs_agree_with_the_package(folder):
         "import troika\n"
         "trainer = troika.Model(troika.Context(), 'mlp').attach('cpu:0', learning_rate=0.1)\n"
         "trainer.atach()\n"
+        "troika.Device('cpu', 1)\n"
+        "trainer.model.attach('cpu:0', **trainer.options)\n"
+        "trainer.load('state', any_order=True)\n"
         "trainer.model.attach('cpu:0', learningrate=0.1)\n", encoding="utf-8")
     found = python("-m", "mypy", "--strict", "host.py", expect=1, cwd=folder)
     assert '"Trainer" has no attribute "atach"' in found and 'did you mean "learning_rate"' in found, found

@@ -23,6 +23,19 @@ from generator.interface import Interface  # pylint: disable=wrong-import-positi
 RUST = BINDINGS / "rust"
 TARGET = BUILD / "bindings" / "rust"
 MSRV = "1.63"
+# The program around the piece of the README about weights.
+WEIGHTS = """use troika::{Context, Dataset, Device, Loader, LoaderOptions, Model, Result, TrainerOptions};
+
+fn main() -> Result<()> {
+    let context = Context::new(&Default::default())?;
+    let dataset = Dataset::create_synthetic(&context, &[1, 28, 28], 64, 10, 0)?;
+    let mut model = Model::new(&context, "d2l_lenet", &Default::default())?;
+    PIECE
+    let weight = loader.next_batch()?.unwrap().weights()?[0];
+    println!("shares {:?} weight {weight}", trainer.get_options()?.shares);
+    Ok(())
+}
+"""
 
 
 def environment(**more):
@@ -151,23 +164,35 @@ def test_memory_errors(_folder):
     assert passed(output) == 2, output
 
 
+def build_program(folder, name, program):
+    """Compiles a program in a crate of its own."""
+    (folder / "src").mkdir()
+    (folder / "src" / "main.rs").write_text(program, encoding="utf-8")
+    (folder / "Cargo.toml").write_text(f'[package]\nname = "{name}"\nversion = "0.0.0"\nedition = "2021"\n\n'
+                                       f'[dependencies]\ntroika = {{ path = "{RUST / "troika"}" }}\n', encoding="utf-8")
+    cargo("build", folder=folder)
+    return TARGET / "debug" / name
+
+
 def test_readme(folder):
     """The program of the README has at most 25 lines, and the losses of the tool. A new process predicts."""
     program = program_in(RUST / "README.md", "rust")
     count = len(lines_of(program))
     assert count <= 25, f"the program has {count} lines"
-    (folder / "src").mkdir()
-    (folder / "src" / "main.rs").write_text(program, encoding="utf-8")
-    (folder / "Cargo.toml").write_text('[package]\nname = "troika-readme"\nversion = "0.0.0"\nedition = "2021"\n\n'
-                                       f'[dependencies]\ntroika = {{ path = "{RUST / "troika"}" }}\n', encoding="utf-8")
-    cargo("build", folder=folder)
+    executable = build_program(folder, "troika-readme", program)
     if not FASHION_MNIST.is_dir():
         raise Skipped(f"there is no {FASHION_MNIST}")
-    executable = TARGET / "debug" / "troika-readme"
     compare_losses(run(executable, cwd=folder, env=environment()))
     assert (folder / "state.safetensors").stat().st_size > (folder / "weights.safetensors").stat().st_size > 0
     predicted = run(executable, "predict", cwd=folder, env=environment())
     assert re.fullmatch(r"class [579]\n", predicted), predicted  # shoes
+
+
+def test_weights_of_readme(folder):
+    """The piece of the README about weights, uneven parts and augmentation runs with the options that it sets."""
+    piece = program_in(RUST / "README.md", "rust", 1)
+    output = run(build_program(folder, "troika-readme-weights", WEIGHTS.replace("PIECE", piece)), env=environment())
+    assert re.fullmatch(r"loss \d+\.\d+\nshares \[3\.0, 1\.0\] weight 4\n", output), output
 
 
 def test_spirals(_folder):

@@ -162,6 +162,10 @@ TEST_F(Data, HasWeights) {
   const Batch batch = Batch::create_weighted(inputs, labels, of_samples);
   EXPECT_EQ(copy(batch.describe().weights), (Floats{0.5f, 4}));
   expect_error(Status::invalid_argument, "need f32[2]", [&] { Batch::create_weighted(inputs, labels, inputs); });
+  const Batch bare = Batch::create_weighted(inputs, of_samples);
+  EXPECT_EQ(copy(bare.describe().weights), (Floats{0.5f, 4}));
+  EXPECT_TRUE(bare.describe().labels.empty());
+  expect_error(Status::invalid_argument, "need f32[2]", [&] { Batch::create_weighted(inputs, labels); });
 }
 
 TEST_F(Data, IsCombined) {

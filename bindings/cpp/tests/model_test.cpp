@@ -39,7 +39,7 @@ TEST_F(Models, AreBuiltOfLayers) {
               return m.add_conv2d("c", x, {.no_bias = true, .out_channels = 6, .kernel = {3, 2}, .padding = {1, 0}});
             }),
             (Dims{6, 4, 3}));
-  EXPECT_EQ(shape([](Model& m, Value x) { return m.add_batch_norm2d("b", x, 1e-5, 0.1); }), (Dims{2, 4, 4}));
+  EXPECT_EQ(shape([](Model& m, Value x) { return m.add_batch_norm2d("b", x); }), (Dims{2, 4, 4}));
   EXPECT_EQ(shape([](Model& m, Value x) { return m.add_relu("r", x); }), (Dims{2, 4, 4}));
   EXPECT_EQ(shape([](Model& m, Value x) { return m.add_gelu("g", x); }), (Dims{2, 4, 4}));
   EXPECT_EQ(shape([](Model& m, Value x) { return m.add_max_pool2d("p", x, {.kernel = {2, 2}}); }), (Dims{2, 2, 2}));
@@ -133,6 +133,11 @@ TEST_F(Models, AreDescribed) {
   EXPECT_EQ(model.describe_value(layer.output).layer, 1);
   expect_error(Status::not_found, "fc", [&] { model.find_layer("fd"); });
   expect_error(Status::not_found, "", [&] { model.describe_layer(2); });
+  const std::vector<LayerInfo> layers = model.layers();
+  ASSERT_EQ(layers.size(), 2u);
+  EXPECT_EQ(layers[0].kind, "input");
+  EXPECT_EQ(layers[1].output, layer.output);
+  EXPECT_TRUE(Model::create_empty(context_, "empty").layers().empty());
   EXPECT_NE(model.print().find("fc"), std::string::npos);
   EXPECT_EQ(model.to_json().front(), '{');
   EXPECT_EQ(model.to_json().back(), '}');
@@ -166,9 +171,30 @@ TEST_F(Models, HaveParameters) {
                                        [&] { model.get_parameter<std::int32_t>(first.name); });
 }
 
+TEST_F(Models, ListTheirParameters) {
+  const Model model(context_, "mlp", {.classes = 2, .input_height = 1, .hidden = 3});
+  std::int64_t elements = 0;
+  for (const ParameterInfo& parameter : model.parameters()) elements += detail::elements_of(parameter.dims);
+  EXPECT_EQ(elements, model.count_parameters().elements);
+  ASSERT_EQ(model.parameters().size(), 4u);
+  EXPECT_EQ(model.find_parameter(model.parameters()[3].name), 3);
+  EXPECT_TRUE(Model::create_empty(context_, "empty").parameters().empty());
+}
+
+TEST_F(Models, NormalizeBatchesByPyTorchsDefaults) {
+  const auto norm = [&](const auto&... numbers) {
+    Model model = Model::create_empty(context_, "net");
+    model.set_output(model.add_batch_norm2d("bn", model.add_input("x", {1, 2, 2}), numbers...));
+    return model.to_json();
+  };
+  EXPECT_EQ(norm(), norm(1e-5, 0.1));
+  EXPECT_EQ(norm(1e-5), norm(1e-5, 0.1));
+  EXPECT_NE(norm(), norm(1e-5, 0.2));
+}
+
 TEST_F(Models, HaveBuffers) {
   Model model = Model::create_empty(context_, "net");
-  model.set_output(model.add_batch_norm2d("bn", model.add_input("x", {1, 2, 2}), 1e-5, 0.1));
+  model.set_output(model.add_batch_norm2d("bn", model.add_input("x", {1, 2, 2})));
   model.initialize_default();
   EXPECT_EQ(model.get_parameter("bn.running_var"), Floats{1.0f});
   EXPECT_EQ(model.get_parameter<std::int64_t>("bn.num_batches_tracked"), std::vector<std::int64_t>{0});

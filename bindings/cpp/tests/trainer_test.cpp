@@ -182,6 +182,20 @@ TEST_F(Trainers, Resume) {
   expect_error(Status::io, "", [&] { trainer.save(folder_ / "nothing/state.safetensors"); });
 }
 
+TEST_F(Trainers, ResumeInAnyOrder) {
+  const Dataset dataset = zeros(context_, 9);
+  Loader loader(dataset, {.batch = 3}), shuffled(dataset, {.shuffle = true, .batch = 3});
+  trainer_.train_batches(loader, 1);
+  const std::string path = folder_ / "state.safetensors";
+  trainer_.save(path);
+  shuffled.seek(trainer_.load(path));
+  const std::optional<Batch> batch = shuffled.next();
+  expect_error(Status::invalid_argument, "order", [&] { trainer_.step(*batch); });
+  trainer_.load_in_any_order(path);
+  EXPECT_EQ(trainer_.step(*batch).step, 2);
+  expect_error(Status::not_found, "", [&] { trainer_.load_in_any_order(folder_ / "nothing"); });
+}
+
 TEST_F(Trainers, AreDetachedByTheNext) {
   const Trainer next = model_.attach({"cpu"}, squares());
   expect_error(Status::detached, "", [&] { trainer_.step(batch()); });

@@ -27,6 +27,11 @@ namespace Troika
 
         /// <summary>The area under the ROC curve.</summary>
         public double Auc;
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text("ClassScores", ("Labels", Labels), ("Predicted", Predicted), ("Correct", Correct),
+                ("Precision", Precision), ("Recall", Recall), ("F1", F1), ("Auc", Auc));
     }
 
     /// <summary>Scores of a classifier. Any thread.</summary>
@@ -48,6 +53,10 @@ namespace Troika
         /// <summary>Row i, column j has the samples of label i whose largest output is that of
         /// class j.</summary>
         public IReadOnlyList<long> Confusion { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text("ScoreReport", ("All", All), ("Classes", Classes), ("Confusion", Confusion));
 
         /// <summary>Computes scores of outputs [n, classes] for labels [n]: logits, or
         /// probabilities. <paramref name="top"/> is that of TopAccuracy.</summary>

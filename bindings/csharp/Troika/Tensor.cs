@@ -44,10 +44,7 @@ namespace Troika
         {
             Dtype? dtype = Elements.DtypeOf(Argument.NotNull(data, "Tensor.Create: data"));
             if (dtype == null)
-            {
-                string type = data.GetType().GetElementType().Name;
-                throw new ArgumentException("Tensor.Create: data is an array of " + type + ", need a dtype for it");
-            }
+                throw Elements.Refusal(data, "Tensor.Create: data", "a dtype for it");
             return Create(context, device, dtype.Value, data, dims);
         }
 
@@ -104,6 +101,8 @@ namespace Troika
         public T[] ToArray<T>() where T : struct
         {
             TensorInfo info = Info;
+            if (!Elements.Holds(typeof(T), info.Dtype))
+                throw new ArgumentException("Tensor.ToArray: T is " + typeof(T).Name + ", need a type for elements of " + info.Dtype);
             var data = new T[Elements.Count(info.Dims, "Tensor.ToArray: dims")];
             ToHost(data);
             return data;

@@ -217,7 +217,10 @@ namespace Troika
         }
 
         /// <summary>Reads a training state, and returns the place in the epoch for
-        /// <see cref="Loader.Seek"/>. A refused file changes nothing.</summary>
+        /// <see cref="Loader.Seek"/>. If the next batch of a loader that is moved there has other
+        /// samples than the state's, a step refuses it with InvalidArgument. A loader that is not
+        /// moved is not compared: its batches are at another place. A refused file changes
+        /// nothing.</summary>
         /// <exception cref="TroikaException">NotFound, Io, Corrupt, or Mismatch, which names the
         /// first difference.</exception>
         public unsafe LoaderPosition Load(string path)
@@ -226,6 +229,14 @@ namespace Troika
             troika_loader_position position = troika_loader_position.Default();
             Check(NativeMethods.troika_trainer_load(Handle, text, &position, out troika_error error), ref error);
             return new LoaderPosition(&position);
+        }
+
+        /// <summary>Reads a training state as <see cref="Load"/> does, and leaves the order of the
+        /// next samples to the caller: no batch is compared.</summary>
+        public unsafe void LoadInAnyOrder(string path)
+        {
+            byte[] text = Utf8.Bytes(path, "Trainer.LoadInAnyOrder: path");
+            Check(NativeMethods.troika_trainer_load(Handle, text, null, out troika_error error), ref error);
         }
 
         /// <summary>Returns the model on its own, with the trained parameters. The trainer stays

@@ -1,4 +1,5 @@
 using System;
+using Troika.Native;
 
 namespace Troika
 {
@@ -28,5 +29,8 @@ namespace Troika
 
         /// <summary>Compares the numbers.</summary>
         public static bool operator !=(Value left, Value right) => !left.Equals(right);
+
+        /// <summary>Returns the number as text: Value { Id = 3 }.</summary>
+        public override string ToString() => Fields.Text("Value", ("Id", Id));
     }
 }

@@ -142,7 +142,8 @@ namespace Troika.Tests
             using (Tensor tensor = Tensor.Create(Context, cpu, new float[] { 1, 2, 3 }))
             {
                 Expect.Fails(Status.InvalidArgument, () => tensor.ToHost(new float[2]), "troika_tensor_to_host");
-                Expect.Throws<ArgumentException>(() => tensor.ToArray<int>(), "Tensor.ToHost: data is an array of Int32, need elements of F32");
+                Expect.Throws<ArgumentException>(() => tensor.ToArray<int>(), "Tensor.ToArray: T is Int32, need a type for elements of F32");
+                Expect.Throws<ArgumentException>(() => tensor.ToHost(new int[3]), "Tensor.ToHost: data is an array of Int32, need elements of F32");
                 Expect.Throws<ArgumentException>(() => tensor.FromHost(new string[3]), "array of String");
                 Expect.Throws<ArgumentNullException>(() => tensor.Copy(null), "Tensor.Copy: destination is null");
                 Expect.Fails(Status.InvalidArgument, () => tensor.Copy(new Tensor(Context, cpu, Dtype.F32, 2)));
@@ -153,6 +154,8 @@ namespace Troika.Tests
             Expect.Throws<ArgumentException>(() => Tensor.Create(Context, cpu, new float[5], -1), "need at least 0");
             Expect.Throws<ArgumentException>(() => Tensor.Create(Context, cpu, new decimal[1]), "array of Decimal");
             Expect.Throws<ArgumentException>(() => Tensor.Create(Context, cpu, Dtype.I32, new float[1]), "array of Single");
+            Expect.Throws<ArgumentException>(() => Tensor.Create(Context, cpu, new float[4][]), "array of Single[], need one array with all axes: Single[,]");
+            Expect.Throws<ArgumentException>(() => Tensor.Create(Context, cpu, Dtype.F32, new float[4][][]), "Single[,,]");
             Expect.Throws<ArgumentNullException>(() => Tensor.Create(null, cpu, new float[1]), "context is null");
             Expect.Throws<ArgumentException>(() => Tensor.AllReduce(), "is empty");
             Expect.Fails(Status.InvalidArgument, () => new Tensor(Context, default(Device), Dtype.F32, 1));

@@ -281,12 +281,80 @@ namespace Troika.Tests
                     Expect.List(resumed.Model.GetParameter("fc.weight"), trainer.Model.GetParameter("fc.weight"));
                 }
                 Expect.Fails(Status.NotFound, () => trainer.Load("none.safetensors"));
+                Expect.Fails(Status.NotFound, () => trainer.LoadInAnyOrder("none.safetensors"));
                 using (Trainer other = Samples.SumTrainer(Context, new TrainerOptions { Momentum = 0.25 }))
                     Expect.Fails(Status.Mismatch, () => other.Load("state.safetensors"));
                 Expect.Fails(Status.Io, () => trainer.Save("no/such/folder/x"));
             }
             using (Trainer trainer = Samples.SumTrainer(Context))
                 Expect.Fails(Status.InvalidArgument, () => trainer.SaveAverage("average.safetensors"), "average_decay");
+        }
+
+        [Test]
+        private static void OrderAfterAState()
+        {
+            using (Trainer trainer = Samples.Mlp(Context).Attach(Samples.One))
+            using (Loader loader = Samples.Loader(Context))
+            {
+                trainer.TrainBatches(loader, 1);
+                trainer.Save("order.safetensors");
+            }
+            using (Trainer trainer = Samples.Mlp(Context).Attach(Samples.One))
+            using (Loader shuffled = Samples.Loader(Context, shuffle: true))
+            {
+                LoaderPosition position = trainer.Load("order.safetensors");
+                Expect.Equal(position.ToString(), "LoaderPosition { Epoch = 0, Batch = 1, Batches = 12 }");
+                shuffled.Seek(position);
+                Expect.Fails(Status.InvalidArgument, () => trainer.TrainBatches(shuffled, 1), "same shuffle");
+                trainer.LoadInAnyOrder("order.safetensors");
+                Expect.Equal(trainer.TrainBatches(shuffled, 1).Samples, 8);
+                // A loader that is not moved is not compared.
+                trainer.Load("order.safetensors");
+                shuffled.Seek(new LoaderPosition());
+                Expect.Equal(trainer.TrainBatches(shuffled, 1).Samples, 8);
+            }
+        }
+
+        [Test]
+        private static void Texts()
+        {
+            CultureInfo culture = CultureInfo.CurrentCulture;
+            CultureInfo.CurrentCulture = new CultureInfo("de-DE");
+            try
+            {
+                using (Trainer trainer = Samples.SumTrainer(Context))
+                using (Batch batch = Samples.SumBatch(Context))
+                {
+                    StepResult result = trainer.Step(batch);
+                    Expect.Contains(result.ToString(), "StepResult { Loss = 1, Samples = 2, Correct = 0, Step = 1, LearningRate = 0.1, ");
+                    Expect.Contains(result.ToString(), "Labels = 2, Status = Ok }");
+                    Expect.Equal(trainer.Model.Parameters[0].ToString(),
+                        "ParameterInfo { Dtype = F32, IsBuffer = false, IsInitialized = true, Dims = [1, 2], Name = \"fc.weight\" }");
+                    Expect.Contains(trainer.Info.ToString(), "Mesh = Mesh { Data = 2, Layer = 1, Channel = 1 }");
+                    Expect.Contains(trainer.Options.ToString(), "LayerCuts = null");
+                    Expect.Contains(trainer.Model.DescribeLayer(1).ToString(), "Inputs = [Value { Id = ");
+                    Expect.Contains(ScoreReport.Compute(new float[] { 1, 0 }, new[] { 0 }).ToString(), "Confusion = [1, 0, 0, 0] }");
+                }
+            }
+            finally
+            {
+                CultureInfo.CurrentCulture = culture;
+            }
+        }
+
+        /// <summary>Every info and result says what it is.</summary>
+        [Test]
+        private static void EveryInfoHasAText()
+        {
+            var endings = new[] { "Info", "Result", "Report", "Scores", "Metrics", "Progress", "Position", "Mesh", "Group", "Value" };
+            int found = 0;
+            foreach (Type type in typeof(Context).Assembly.GetExportedTypes())
+                if (endings.Any(type.Name.EndsWith) && !typeof(TroikaObject).IsAssignableFrom(type))
+                {
+                    Expect.Equal(type.GetMethod("ToString", Type.EmptyTypes).DeclaringType, type);
+                    ++found;
+                }
+            Expect.True(found >= 20, found + " infos");
         }
 
         [Test]

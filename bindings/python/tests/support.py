@@ -1,8 +1,24 @@
 """Small models and datasets for the tests."""
 
+import unittest
+
 import numpy
 
 import troika
+
+
+class Case(unittest.TestCase):
+    """A test with a context of its own."""
+
+    def setUp(self):
+        self.context = troika.Context()
+
+    def refused(self, kind, text, function, *arguments, **options):
+        """Checks that a call raises an error of one line, in which a pattern occurs. Returns the error."""
+        with self.assertRaisesRegex(kind, text) as caught:
+            function(*arguments, **options)
+        self.assertEqual(str(caught.exception).count("\n"), 0)
+        return caught.exception
 
 
 def points(context, n=64, seed=0):

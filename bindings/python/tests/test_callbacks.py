@@ -158,6 +158,55 @@ class Callbacks(unittest.TestCase):
 
         self.assertIsNone(troika.Dataset.from_callback(self.context, end, (2,), n=8).loader(batch=4).next())
 
+    def test_an_exception_that_nobody_waited_for_is_not_raised_later(self):
+        failed = threading.Event()
+
+        def read(indices):
+            if not failed.is_set():
+                failed.set()
+                raise Wanted("old failure")
+            return numpy.zeros((len(indices), 2)), indices + 7
+
+        data = troika.Dataset.from_callback(self.context, read, (2,), n=8, classes=2)
+        with data.loader(batch=2, prefetch=2):
+            self.assertTrue(failed.wait(60))
+        with self.assertRaisesRegex(troika.CallbackError, "^dataset: the callback wrote the label 7 for sample 0"):
+            data.loader(batch=2, prefetch=0).next()
+
+    def test_loaders_of_one_function_have_exceptions_of_their_own(self):
+        kinds = {0: KeyError, 4: LookupError}
+        for text in (("of a loader",), ()):  # an exception may have no text
+            both = threading.Barrier(2, timeout=60)
+
+            def read(indices, text=text, both=both):
+                both.wait()
+                raise kinds[indices[0]](*text)
+
+            data = troika.Dataset.from_callback(self.context, read, (2,), n=8, classes=2)
+            loaders = {first: data.subset(range(first, first + 4)).loader(batch=4, prefetch=1) for first in (4, 0)}
+            for first, loader in loaders.items():
+                with self.assertRaises(LookupError) as caught:
+                    loader.next()
+                self.assertEqual((type(caught.exception), caught.exception.args), (kinds[first], text))
+
+    def test_what_a_function_of_samples_returns_is_checked(self):
+        good = numpy.zeros((4, 2), numpy.float32)
+        for text, returned in {
+                "returned None; need inputs": None,
+                r"returned \{'a': 1\}; need inputs": {"a": 1},
+                r"returned \(array": (good, [0] * 4, 3),
+                r"returned inputs \[\]; need \[k, 2\]": 5.0,
+                r"returned no labels; need \[4, 1\]": good,
+                r"returned labels \[3\]; need \[4, 1\]": (good, [0, 1, 0]),
+                "inputs of the callback: dtype is complex64": (good + 1j, [0] * 4),
+                "inputs of the callback: dtype is <U": (good.astype(str), [0] * 4),
+                "labels of the callback: dtype is float64; need integers": (good, [0.9] * 4),
+                "labels of the callback: a number is 4294967297; need -2147483648": (good, [1 + 2**32] * 4)}.items():
+            data = troika.Dataset.from_callback(self.context, lambda _, returned=returned: returned, (2,), n=4,
+                                                classes=2)
+            with self.subTest(text), self.assertRaisesRegex((TypeError, ValueError), text):
+                data.loader(batch=4).next()
+
     def test_exceptions_of_logs_are_reported_and_do_no_harm(self):
         reported, hook = [], sys.unraisablehook
         sys.unraisablehook = lambda args: reported.append(args.exc_type)

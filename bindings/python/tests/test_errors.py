@@ -6,24 +6,14 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import unittest
 
 import numpy
 
 import troika
-from support import line, points, small_mlp
+from support import Case, line, points, small_mlp
 
 
-class Errors(unittest.TestCase):
-    def setUp(self):
-        self.context = troika.Context()
-
-    def refused(self, kind, text, function, *arguments, **options):
-        with self.assertRaisesRegex(kind, text) as caught:
-            function(*arguments, **options)
-        self.assertEqual(str(caught.exception).count("\n"), 0)
-        return caught.exception
-
+class Errors(Case):
     def test_errors_have_status_and_the_kind_of_python(self):
         error = self.refused(troika.InvalidArgument, "options.learning_rate is -1", line(self.context).attach, "cpu:0",
                              learning_rate=-1)

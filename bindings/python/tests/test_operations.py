@@ -91,6 +91,11 @@ class Operations(unittest.TestCase):
         self.assertEqual(float(x.sum()), 5.0)
         self.refused(ValueError, r"the tensor is \[2\]; need one number", float, x)
 
+    def test_truth_is_that_of_one_number(self):
+        self.assertEqual([bool(self.tensor(numbers)) for numbers in ([0], [[-0.5]], 2)], [False, True, True])
+        for numbers in ([1, 2], []):
+            self.refused(ValueError, rf"the tensor is \[{len(numbers)}\]; need one number", bool, self.tensor(numbers))
+
     def test_one_tensor(self):
         numbers = [-2, -0.5, 0, 3]
         x = self.tensor(numbers)

@@ -1,14 +1,17 @@
 """Calls of the library: errors, structs from keyword arguments, results as named tuples, texts, and handles."""
 
+import collections.abc
 import ctypes
 import difflib
 import operator
 import os
+import re
+import reprlib
 import weakref
 
 from troika import _interface
 from troika._library import lib
-from troika.errors import error_of
+from troika.errors import Error, error_of
 
 STATUSES = {int(status): status for status in _interface.Status}
 
@@ -20,6 +23,41 @@ _ERRORS: list = []
 _DEFAULTS: dict = {}
 _READERS: dict = {}
 
+# The types of texts and paths.
+TEXTS = (str, bytes, os.PathLike)
+# The names of C's types in errors.
+_NEEDS = {ctypes.c_double: "a number", ctypes.c_float: "a number", ctypes.c_int32: "a whole number",
+          ctypes.c_int64: "a whole number", ctypes.c_uint64: "a whole number", ctypes.c_char_p: "a text"}
+
+
+def found(value):
+    """How an error names a value: an object of the library by its class, others as Python does."""
+    if isinstance(value, Handle):
+        return f"a {type(value).__name__}"
+    if isinstance(value, ctypes.c_void_p):
+        return f"a {_class_name(type(value))}"
+    return " ".join(reprlib.repr(value).split())
+
+
+def _class_name(kind):
+    """The class of Python for a kind of C handle."""
+    return kind.__name__.removeprefix("troika_").capitalize()
+
+
+def misuse(what, value, need):
+    """The error of an argument of another type than a call needs."""
+    return TypeError(f"{what} is {found(value)}, need {need}")
+
+
+def _misuse_of(function, arguments, error):
+    """The error of an argument that ctypes refused. Its text has the number of the argument, from 1 on."""
+    number = int(re.search(r"argument (\d+)", str(error))[1])
+    kind, value = function.argtypes[number - 1], arguments[number - 1]
+    if issubclass(kind, ctypes.c_void_p) and kind is not ctypes.c_void_p:
+        name = _class_name(kind)
+        return misuse(f"{function.__name__}: {name.lower()}", value, f"a {name}")
+    return misuse(f"{function.__name__}: argument {number}", value, _NEEDS.get(kind, kind.__name__))
+
 
 def call(function, *arguments):
     """Calls a function whose last parameter is the error struct. Returns a status of at least 0, or raises Error."""
@@ -28,16 +66,46 @@ def call(function, *arguments):
     except IndexError:
         error = _interface.troika_error()
         reference = ctypes.byref(error)
-    status = function(*arguments, reference)
+    try:
+        status = function(*arguments, reference)
+    except ctypes.ArgumentError as refused:
+        raise _misuse_of(function, arguments, refused) from None
     if status < 0:
         raise error_of(status, error.message.decode("utf-8", "replace"))
     _ERRORS.append((error, reference))
     return status
 
 
+def handle_of(value, kind, what):
+    """The C handle of an object, which is of type `kind`. The error calls the argument `what`."""
+    handle = getattr(value, "handle", None)
+    if not isinstance(handle, kind):
+        raise misuse(what, value, f"a {_class_name(kind)}")
+    return handle
+
+
+def context_of(context):
+    """The C handle of a context."""
+    return handle_of(context, _interface.troika_context, "context")
+
+
+def tensor_of(tensor, what):
+    """The C handle of a tensor. The error calls the argument `what`."""
+    return handle_of(tensor, _interface.troika_tensor, what)
+
+
+def callable_of(function, what, need="a function"):
+    """A function that the host passes. The error calls the argument `what`."""
+    if not callable(function):
+        raise misuse(what, function, need)
+    return function
+
+
 def encode(value, what="a text"):
     """A text, or a path, as C has it."""
-    encoded = os.fsencode(value) if isinstance(value, os.PathLike) else str(value).encode("utf-8", "surrogateescape")
+    if not isinstance(value, TEXTS):
+        raise misuse(what, value, "a str, bytes or os.PathLike")
+    encoded = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else os.fsencode(value)
     if b"\0" in encoded:
         raise ValueError(f"{what} is {value!r}, which has a NUL; need a text without")
     return encoded
@@ -106,6 +174,8 @@ def fill(struct, options, caller, keep=None):
 
 def _set(struct, name, kind, detail, value, keep):
     if kind == "text":
+        if not isinstance(value, TEXTS):
+            raise TypeError("need a text")
         keep.append(encode(value, name))
         setattr(struct, name, keep[-1])
     elif kind == "enum":
@@ -118,6 +188,8 @@ def _set(struct, name, kind, detail, value, keep):
             raise TypeError(f"need {detail} numbers, or one for all")
         setattr(struct, name, type(getattr(struct, name))(*values))
     elif kind == "array":
+        if isinstance(value, collections.abc.Mapping) or not isinstance(value, collections.abc.Iterable):
+            raise TypeError("need a list")
         element, length = detail
         elements = [fill(default_of(element), item, name, keep) if isinstance(item, dict) else item for item in value]
         array = (element * len(elements))(*elements)
@@ -134,6 +206,8 @@ def _set(struct, name, kind, detail, value, keep):
         keep.append(inner)
         setattr(struct, name, ctypes.pointer(inner))
     elif kind == "handle":
+        if not isinstance(value, Handle):
+            raise TypeError("need a Group")
         keep.append(value)
         setattr(struct, name, value.handle)
     else:
@@ -173,8 +247,28 @@ def _convert(value, struct, kind, detail):
         return tuple(value)
     if kind == "struct":
         from troika.device import Device  # pylint: disable=import-outside-toplevel,cyclic-import
-        return Device(value.kind, value.index) if detail is _interface.troika_device else result_of(value)
+        return Device.of_struct(value) if detail is _interface.troika_device else result_of(value)
     raise AssertionError(kind)
+
+
+def options_of(struct):
+    """The fields of a struct of options that the library filled, by name, as `fill` takes them."""
+    meanings = _interface.MEANINGS[type(struct)]
+    return {name: _option(getattr(struct, name), struct, *meaning) for name, meaning in meanings.items()}
+
+
+def _option(value, struct, kind, detail):
+    if kind == "text":
+        return None if value is None else value.decode("utf-8", "replace")
+    if kind == "array":
+        element, length = detail
+        count = getattr(struct, length)
+        if count == 0 or not issubclass(element, ctypes.Structure):
+            return value[:count] if count else []
+        # A later version of the library may have longer elements, which begin with their size.
+        first, size = ctypes.addressof(value.contents), value.contents.struct_size
+        return [options_of(element.from_address(first + i * size)) for i in range(count)]
+    return value if kind == "number" else None if kind == "handle" else _convert(value, struct, kind, detail)
 
 
 def describe(function, kind, *arguments):
@@ -213,6 +307,17 @@ class Handle:
         self._handle = None
         if self._finalizer is not None:
             self._finalizer()
+
+    def _summary(self):
+        """A few words for repr()."""
+        return "open"
+
+    def __repr__(self):
+        try:
+            text = "closed" if self.closed else self._summary()
+        except Error as error:  # the object is busy, or a batch that has ended
+            text = type(error).__name__
+        return f"{type(self).__name__}({text})"
 
     def __enter__(self):
         return self

@@ -5,6 +5,7 @@ import numbers
 
 import numpy
 
+from troika._call import misuse
 from troika._interface import Dtype
 
 # By NumPy's names, because bfloat16 and the 8-bit types come from another package (ml_dtypes).
@@ -15,11 +16,37 @@ DTYPES = {
 }
 
 
-def as_array(value, dtype=None):
-    """A row-major NumPy array that shares the memory of `value` if it can, else a copy."""
+def as_array(value, dtype=None, what="an array"):
+    """A row-major NumPy array that shares the memory of `value` if it can, else a copy. See check_cast.
+
+    An error calls the array `what`.
+    """
     if hasattr(value, "detach"):  # a tensor of PyTorch that a gradient is computed for has no buffer
         value = value.detach()
-    return numpy.asarray(value, dtype=dtype, order="C")
+    array = numpy.asarray(value)
+    if array.ndim == 0 and array.dtype == object:
+        raise misuse(what, value, "an array")
+    if dtype is not None:
+        check_cast(array, dtype, what)
+    return numpy.asarray(array, dtype, order="C")
+
+
+def check_cast(array, dtype, what):
+    """Refuses an array whose numbers would become others: complex numbers, texts, fractions as integers, integers that
+    do not fit. Floats may lose digits, and an empty array has no numbers."""
+    kind = numpy.dtype(dtype)
+    if array.size == 0 or array.dtype == kind:
+        return
+    if array.dtype.kind not in "biuf" and array.dtype.name not in DTYPES:
+        raise TypeError(f"{what}: dtype is {array.dtype}; need real numbers, for {kind}")
+    if kind.kind not in "biu":
+        return
+    if array.dtype.kind not in "biu":
+        raise TypeError(f"{what}: dtype is {array.dtype}; need integers, for {kind}")
+    least, most = (0, 1) if kind.kind == "b" else (numpy.iinfo(kind).min, numpy.iinfo(kind).max)
+    for number in (int(array.min()), int(array.max())):
+        if not least <= number <= most:
+            raise ValueError(f"{what}: a number is {number}; need {least} to {most}, for {kind}")
 
 
 def dtype_of(array):

@@ -5,7 +5,7 @@ import itertools
 import logging
 
 from troika import _interface
-from troika._call import Handle, call, default_of, describe, fill, member, text_of
+from troika._call import Handle, call, callable_of, default_of, describe, fill, member, text_of
 from troika._interface import DeviceKind, LogLevel
 from troika._library import lib
 from troika.device import Device, device_array
@@ -54,9 +54,9 @@ _WRITE_LOG = _interface.troika_log_function(_write_log)
 
 
 def log_function(log):
-    """The function (level, topic, line) for a function or a logging.Logger."""
-    if not isinstance(log, logging.Logger):
-        return log
+    """The function (level, topic, line) for a function or a logging.Logger, or an adapter of one."""
+    if callable(log) or not callable(getattr(log, "log", None)):
+        return callable_of(log, "Context: log", "a function or a logging.Logger")
     return lambda level, topic, line: log.log(LOGGING_LEVELS.get(level, logging.INFO), "%s: %s", topic, line)
 
 
@@ -75,7 +75,8 @@ class Context(Handle):
     def __init__(self, log=None, **options):
         struct = fill(default_of(_interface.troika_context_options), options, "Context")
         if log is not None:
-            struct.log, struct.log_user, struct.log_user_destroy = _WRITE_LOG, LOGS.add(log_function(log)), LOGS.destroy
+            function = log_function(log)
+            struct.log, struct.log_user, struct.log_user_destroy = _WRITE_LOG, LOGS.add(function), LOGS.destroy
         out = _interface.troika_context()
         try:
             call(lib.troika_context_create, ctypes.byref(struct), ctypes.byref(out))
@@ -138,3 +139,6 @@ class Context(Handle):
     def device_array(self, devices):
         """A C array of devices: one device, several, or "all"."""
         return device_array(self.all_devices() if isinstance(devices, str) and devices == "all" else devices)
+
+    def _summary(self):
+        return f"{self.device_count()} CPU devices"

@@ -1,92 +1,22 @@
 """Datasets, loaders and batches."""
 
-import collections
 import ctypes
 
 import numpy
 
 from troika import _interface
-from troika._call import Handle, call, default_of, describe, encode, fill, result_of
+from troika._call import (Handle, call, callable_of, context_of, default_of, describe, encode, fill, handle_of, misuse,
+                          result_of)
 from troika._interface import Dtype, LoaderPosition, Status
 from troika._library import lib
 from troika.arrays import address, as_array, copy_of, dims_of, dtype_of
 from troika.context import CallbackTable
 from troika.errors import CallbackError
+from troika.source import READ, SOURCES, Source, raise_exceptions_of
 from troika.tensor import Tensor
 
-# Arrays that a dataset shares with the host, and functions that read samples.
+# Arrays that a dataset shares with the host.
 ARRAYS = CallbackTable()
-SOURCES = CallbackTable()
-# Exceptions of a source that no call has raised yet. A loader that runs ahead may have several.
-KEPT_EXCEPTIONS = 16
-
-
-class Source:
-    """Samples that Python computes: the side of a callback that the library does not see."""
-
-    def __init__(self, read, shape, dtype, label_size, value_size):
-        self.read = read
-        self.shape = shape
-        self.dtype = dtype
-        self.label_size = label_size
-        self.value_size = value_size
-        self.exceptions = collections.deque(maxlen=KEPT_EXCEPTIONS)
-
-    def write(self, request):
-        """Calls the function and copies its samples to where the library wants them. Returns their number."""
-        n = request.n
-        indices = copy_of(request.indices, (n,), numpy.int64)
-        samples = self.read(indices) if indices is not None else self.read(request.epoch, request.first, n)
-        inputs, targets = samples if isinstance(samples, tuple) else (samples, None)
-        inputs = numpy.asarray(inputs)
-        count = len(inputs)
-        if count > n or (indices is not None and count != n):
-            raise ValueError(f"the callback returned {count} samples; need {n}")
-        self._copy("inputs", inputs, request.inputs, (count, *self.shape), self.dtype)
-        if request.labels:
-            self._copy("labels", targets, request.labels, (count, self.label_size), numpy.int32)
-        elif request.values:
-            self._copy("values", targets, request.values, (count, self.value_size), numpy.float32)
-        return count
-
-    @staticmethod
-    def _copy(what, array, pointer, shape, dtype):
-        array = numpy.asarray(array)
-        count = int(numpy.prod(shape, dtype=numpy.int64))
-        if array.size != count:
-            raise ValueError(f"the callback returned {what} {list(array.shape)}; need {list(shape)}")
-        element = numpy.ctypeslib.as_ctypes_type(dtype)
-        target = numpy.ctypeslib.as_array(ctypes.cast(pointer, ctypes.POINTER(element)), (max(count, 1),))
-        target[:count] = array.reshape(count)
-
-
-def _read(request, error, user):
-    source = SOURCES[user]
-    try:
-        return source.write(_interface.troika_read_request.from_address(request))
-    except StopIteration:
-        _interface.troika_error.from_address(error).status = Status.STOPPED
-    except BaseException as exception:  # pylint: disable=broad-except
-        source.exceptions.append(exception)
-        struct = _interface.troika_error.from_address(error)
-        struct.status = Status.CALLBACK
-        text = " ".join(f"{type(exception).__name__}: {exception}".split()).replace("\0", " ")
-        struct.message = text.encode("utf-8", "replace")[:_interface.ERROR_MESSAGE_BYTES - 1]
-    return -1
-
-
-_READ = _interface.troika_read_function(_read)
-
-
-def raise_exceptions_of(sources, error):
-    """Raises the exception of a callback in place of the library's error of it."""
-    exceptions = [exception for source in sources for exception in source.exceptions]
-    for source in sources:
-        source.exceptions.clear()
-    matching = [exception for exception in exceptions if " ".join(str(exception).split()) in str(error)]
-    if matching or exceptions:
-        raise (matching or exceptions)[0] from None
-    raise error
 
 
 class Dataset(Handle):
@@ -107,8 +37,8 @@ class Dataset(Handle):
         """
         struct = fill(default_of(_interface.troika_dataset_options), options, "open_directory")
         out = _interface.troika_dataset()
-        call(lib.troika_dataset_open_directory, context.handle, encode(directory), encode(split), ctypes.byref(struct),
-             ctypes.byref(out))
+        call(lib.troika_dataset_open_directory, context_of(context), encode(directory, "directory"),
+             encode(split, "split"), ctypes.byref(struct), ctypes.byref(out))
         return cls(out)
 
     @classmethod
@@ -120,7 +50,8 @@ class Dataset(Handle):
         """
         struct = fill(default_of(_interface.troika_dataset_options), options, "open_idx")
         out = _interface.troika_dataset()
-        call(lib.troika_dataset_open_idx, context.handle, encode(images), encode(labels), ctypes.byref(struct), ctypes.byref(out))
+        call(lib.troika_dataset_open_idx, context_of(context), encode(images, "images"), encode(labels, "labels"),
+             ctypes.byref(struct), ctypes.byref(out))
         return cls(out)
 
     @classmethod
@@ -153,7 +84,7 @@ class Dataset(Handle):
             arrays.borrow, arrays.destroy, arrays.user = 1, ARRAYS.destroy, ARRAYS.add((inputs, targets))
         out = _interface.troika_dataset()
         try:
-            call(lib.troika_dataset_create_from, context.handle, ctypes.byref(arrays), ctypes.byref(out))
+            call(lib.troika_dataset_create_from, context_of(context), ctypes.byref(arrays), ctypes.byref(out))
         except Exception:
             ARRAYS.remove(arrays.user)
             raise
@@ -176,7 +107,7 @@ class Dataset(Handle):
             raise ValueError(f"targets is {list(targets.shape)}, inputs is {list(inputs.shape)}; need as many targets as inputs")
         out = _interface.troika_dataset()
         dims, rank = dims_of(inputs.shape[1:])
-        call(lib.troika_dataset_create_arrays, context.handle, address(inputs), dims, rank, len(inputs),
+        call(lib.troika_dataset_create_arrays, context_of(context), address(inputs), dims, rank, len(inputs),
              None if labels is None else address(labels), None if values is None else address(values), size, ctypes.byref(out))
         return cls(out)
 
@@ -187,7 +118,8 @@ class Dataset(Handle):
         Raises InvalidArgument or OutOfMemory. In C: troika_dataset_create_synthetic.
         """
         out = _interface.troika_dataset()
-        call(lib.troika_dataset_create_synthetic, context.handle, *dims_of(shape), n, classes, seed, ctypes.byref(out))
+        call(lib.troika_dataset_create_synthetic, context_of(context), *dims_of(shape), n, classes, seed,
+             ctypes.byref(out))
         return cls(out)
 
     @classmethod
@@ -198,8 +130,8 @@ class Dataset(Handle):
         """
         tokens = numpy.frombuffer(tokens, numpy.uint8) if isinstance(tokens, (bytes, bytearray)) else as_array(tokens)
         out = _interface.troika_dataset()
-        call(lib.troika_dataset_create_token_stream, context.handle, address(tokens), dtype_of(tokens), tokens.size, steps,
-             ctypes.byref(out))
+        call(lib.troika_dataset_create_token_stream, context_of(context), address(tokens), dtype_of(tokens),
+             tokens.size, steps, ctypes.byref(out))
         return cls(out)
 
     @classmethod
@@ -212,8 +144,8 @@ class Dataset(Handle):
         if tokens.ndim != 2 or labels.shape[:1] != tokens.shape[:1]:
             raise ValueError(f"tokens is {list(tokens.shape)}, labels is {list(labels.shape)}; need [n, steps], and n rows of labels")
         out = _interface.troika_dataset()
-        call(lib.troika_dataset_create_tokens, context.handle, address(tokens), dtype_of(tokens), *tokens.shape, address(labels),
-             int(numpy.prod(labels.shape[1:], dtype=numpy.int64)), ignore_index, ctypes.byref(out))
+        call(lib.troika_dataset_create_tokens, context_of(context), address(tokens), dtype_of(tokens), *tokens.shape,
+             address(labels), int(numpy.prod(labels.shape[1:], dtype=numpy.int64)), ignore_index, ctypes.byref(out))
         return cls(out)
 
     @classmethod
@@ -231,12 +163,13 @@ class Dataset(Handle):
         dims, source.rank = dims_of(shape)
         source.dims, source.dtype, source.n = dims, dtype, n
         source.classes, source.words, source.label_size, source.value_size = classes, words, label_size, value_size
-        source.ignore_index, source.read, source.user_destroy = ignore_index, _READ, SOURCES.destroy
-        python_source = Source(read, tuple(shape), numpy.int32 if dtype == Dtype.I32 else numpy.float32, label_size, value_size)
+        source.ignore_index, source.read, source.user_destroy = ignore_index, READ, SOURCES.destroy
+        kind = numpy.int32 if dtype == Dtype.I32 else numpy.float32
+        python_source = Source(callable_of(read, "from_callback: read"), tuple(shape), kind, label_size, value_size)
         source.user = SOURCES.add(python_source)
         out = _interface.troika_dataset()
         try:
-            call(lib.troika_dataset_create_callback, context.handle, ctypes.byref(source), ctypes.byref(out))
+            call(lib.troika_dataset_create_callback, context_of(context), ctypes.byref(source), ctypes.byref(out))
         except Exception:
             SOURCES.remove(source.user)
             raise
@@ -258,7 +191,10 @@ class Dataset(Handle):
 
         Raises InvalidArgument or OutOfMemory. In C: troika_dataset_subset.
         """
-        indices = as_array(indices, numpy.int64)
+        indices = as_array(indices, what="indices")
+        if indices.dtype == bool:
+            raise TypeError("indices: dtype is bool; need integers, such as numpy.flatnonzero(indices)")
+        indices = as_array(indices, numpy.int64, "indices")
         out = _interface.troika_dataset()
         call(lib.troika_dataset_subset, self.handle, address(indices), indices.size, ctypes.byref(out))
         return Dataset(out, self.sources)
@@ -268,7 +204,7 @@ class Dataset(Handle):
 
         Raises InvalidArgument or OutOfMemory. In C: troika_dataset_weigh.
         """
-        weights = as_array(weights, numpy.float32)
+        weights = as_array(weights, numpy.float32, "weights")
         out = _interface.troika_dataset()
         call(lib.troika_dataset_weigh, self.handle, address(weights), weights.size, ctypes.byref(out))
         return Dataset(out, self.sources)
@@ -283,14 +219,15 @@ class Dataset(Handle):
         return [Dataset(_interface.troika_dataset(handle.value), self.sources) for handle in out]
 
     def __add__(self, other):
-        return concat([self, other])
+        return concat([self, other]) if isinstance(other, Dataset) else NotImplemented
 
     def loader(self, *, weights=None, **options):
         """A loader of this dataset. Options: LoaderOptions; `batch` must be set."""
         return Loader(self, weights=weights, **options)
 
-    def __repr__(self):
-        return "Dataset(closed)" if self.closed else f"Dataset({self.info.n} samples {list(self.info.dims)})"
+    def _summary(self):
+        info = self.info
+        return f"{info.n} samples {list(info.dims)}" if info.n >= 0 else f"stream of samples {list(info.dims)}"
 
 
 def concat(datasets):
@@ -298,7 +235,8 @@ def concat(datasets):
 
     Raises InvalidArgument or OutOfMemory. In C: troika_dataset_concat.
     """
-    handles = [dataset.handle for dataset in datasets]
+    datasets = list(datasets)
+    handles = [handle_of(dataset, _interface.troika_dataset, "concat: dataset") for dataset in datasets]
     out = _interface.troika_dataset()
     call(lib.troika_dataset_concat, (_interface.troika_dataset * len(handles))(*handles), len(handles), ctypes.byref(out))
     return Dataset(out, [source for dataset in datasets for source in dataset.sources])
@@ -317,13 +255,14 @@ class Loader(Handle):
 
     def __init__(self, dataset, *, weights=None, **options):
         struct = fill(default_of(_interface.troika_loader_options), options, "Loader")
+        handle = handle_of(dataset, _interface.troika_dataset, "Loader: dataset")
         if weights is not None:
-            weights = as_array(weights, numpy.float64)
+            weights = as_array(weights, numpy.float64, "weights")
             if weights.size != dataset.info.n:
                 raise ValueError(f"weights has {weights.size} numbers; need one for each of {dataset.info.n} samples")
             struct.weights = weights.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
         out = _interface.troika_loader()
-        call(lib.troika_loader_create, dataset.handle, ctypes.byref(struct), ctypes.byref(out))
+        call(lib.troika_loader_create, handle, ctypes.byref(struct), ctypes.byref(out))
         super().__init__(out)
         self.sources = dataset.sources
         self.batch_size = struct.batch
@@ -369,6 +308,11 @@ class Loader(Handle):
     def __len__(self):
         return self.tell().batches
 
+    def _summary(self):
+        at = self.tell()
+        batches = f" of {at.batches}" if at.batches else ""
+        return f"batches of {self.batch_size}, epoch {at.epoch}, batch {at.batch}{batches}"
+
 
 class Batch(Handle):
     """Samples and targets of one step. Arrays are copies.
@@ -394,20 +338,27 @@ class Batch(Handle):
 
         Raises InvalidArgument or OutOfMemory. In C: troika_batch_create, troika_batch_create_weighted.
         """
-        def tensor(value, kinds):
+        def tensor(value, what, kind=None):
             if isinstance(value, Tensor) or value is None:
                 return value
-            array = as_array(value)
-            return Tensor(context, as_array(array, kinds[not numpy.issubdtype(array.dtype, numpy.floating)]))
-        inputs, targets = (tensor(value, (numpy.float32, numpy.int32)) for value in (inputs, targets))
+            array = as_array(value, what=what)
+            kind = kind or (numpy.int32 if array.dtype.kind in "biu" else numpy.float32)
+            return Tensor(context, as_array(array, kind, what))
+        inputs, targets = tensor(inputs, "inputs"), tensor(targets, "targets")
+        weights = tensor(weights, "weights", numpy.float32)
+        if inputs is None:
+            raise misuse("Batch.of: inputs", inputs, "an array or a Tensor")
         out = _interface.troika_batch()
         target_handle = targets.handle if targets is not None else None
         if weights is None:
             call(lib.troika_batch_create, inputs.handle, target_handle, ctypes.byref(out))
         else:
-            weights = weights if isinstance(weights, Tensor) else Tensor(context, as_array(weights, numpy.float32))
             call(lib.troika_batch_create_weighted, inputs.handle, target_handle, weights.handle, ctypes.byref(out))
         return cls(out)
+
+    def _summary(self):
+        info = self.info
+        return f"{info.n} samples {list(info.dims[1:])}"
 
     def copy(self):
         """A batch of its own, that stays valid when the loader goes on.

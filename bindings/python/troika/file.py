@@ -9,7 +9,7 @@ def inspect_file(path):
 
     Raises Corrupt, InvalidArgument, IoError or NotFound. In C: troika_file_inspect.
     """
-    return text_of(lib.troika_file_inspect, encode(path))
+    return text_of(lib.troika_file_inspect, encode(path, "path"))
 
 
 def newest_file(path):
@@ -17,4 +17,4 @@ def newest_file(path):
 
     Raises InvalidArgument, IoError or NotFound. In C: troika_file_newest.
     """
-    return text_of(lib.troika_file_newest, encode(path))
+    return text_of(lib.troika_file_newest, encode(path, "path"))

@@ -3,7 +3,7 @@
 import ctypes
 
 from troika import _interface
-from troika._call import Handle, call
+from troika._call import Handle, call, context_of, tensor_of
 from troika._library import lib
 from troika.tensor import Tensor
 
@@ -27,7 +27,7 @@ class Gradients(Handle):
 
     def __init__(self, context):
         out = _interface.troika_gradients()
-        call(lib.troika_gradients_create, context.handle, ctypes.byref(out))
+        call(lib.troika_gradients_create, context_of(context), ctypes.byref(out))
         super().__init__(out)
 
     def watch(self, *tensors):
@@ -36,15 +36,17 @@ class Gradients(Handle):
         Raises InvalidArgument. In C: troika_gradients_watch.
         """
         for tensor in tensors:
-            call(lib.troika_gradients_watch, self.handle, tensor.handle)
+            call(lib.troika_gradients_watch, self.handle, tensor_of(tensor, "watch: tensor"))
 
     def of(self, number, tensors):
         """The gradients of a tensor of one number, for each of a list of tensors. May be called several times.
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_gradients_compute.
         """
-        handles = [tensor.handle for tensor in tensors]
+        tensors = list(tensors)
+        handles = [tensor_of(tensor, "of: tensor") for tensor in tensors]
         kind = _interface.troika_tensor * len(handles)
         out = kind()
-        call(lib.troika_gradients_compute, self.handle, number.handle, kind(*handles), len(handles), out)
+        call(lib.troika_gradients_compute, self.handle, tensor_of(number, "of: number"), kind(*handles), len(handles),
+             out)
         return [Tensor.of_handle(_interface.troika_tensor(handle.value)) for handle in out]

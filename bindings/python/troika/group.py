@@ -3,7 +3,7 @@
 import ctypes
 
 from troika import _interface
-from troika._call import Handle, call, default_of, describe, fill
+from troika._call import Handle, call, context_of, default_of, describe, fill, tensor_of
 from troika._library import lib
 from troika.tensor import Tensor
 
@@ -23,7 +23,7 @@ class Group(Handle):
     def __init__(self, context, **options):
         struct = fill(default_of(_interface.troika_group_options), options, "Group")
         out = _interface.troika_group()
-        call(lib.troika_group_create, context.handle, ctypes.byref(struct), ctypes.byref(out))
+        call(lib.troika_group_create, context_of(context), ctypes.byref(struct), ctypes.byref(out))
         super().__init__(out)
 
     @property
@@ -47,7 +47,7 @@ class Group(Handle):
         Raises Busy, CommunicationError, InvalidArgument, Mismatch, OutOfMemory or Unsupported. In
         C: troika_group_all_reduce.
         """
-        call(lib.troika_group_all_reduce, self.handle, tensor.handle)
+        call(lib.troika_group_all_reduce, self.handle, tensor_of(tensor, "all_reduce: tensor"))
 
     def broadcast(self, tensor, root=0):
         """Replaces the elements by those of process `root`.
@@ -55,7 +55,7 @@ class Group(Handle):
         Raises Busy, CommunicationError, InvalidArgument, Mismatch, OutOfMemory or Unsupported. In
         C: troika_group_broadcast.
         """
-        call(lib.troika_group_broadcast, self.handle, tensor.handle, root)
+        call(lib.troika_group_broadcast, self.handle, tensor_of(tensor, "broadcast: tensor"), root)
 
     def all_gather(self, tensor):
         """The tensors of all processes, one after another along axis 0.
@@ -64,7 +64,7 @@ class Group(Handle):
         C: troika_group_all_gather.
         """
         out = _interface.troika_tensor()
-        call(lib.troika_group_all_gather, self.handle, tensor.handle, ctypes.byref(out))
+        call(lib.troika_group_all_gather, self.handle, tensor_of(tensor, "all_gather: tensor"), ctypes.byref(out))
         return Tensor.of_handle(out)
 
     def reduce_scatter(self, tensor):
@@ -74,7 +74,8 @@ class Group(Handle):
         C: troika_group_reduce_scatter.
         """
         out = _interface.troika_tensor()
-        call(lib.troika_group_reduce_scatter, self.handle, tensor.handle, ctypes.byref(out))
+        call(lib.troika_group_reduce_scatter, self.handle, tensor_of(tensor, "reduce_scatter: tensor"),
+             ctypes.byref(out))
         return Tensor.of_handle(out)
 
     def send(self, tensor, to):
@@ -83,7 +84,7 @@ class Group(Handle):
         Raises Busy, CommunicationError, InvalidArgument, Mismatch, OutOfMemory or Unsupported. In
         C: troika_group_send.
         """
-        call(lib.troika_group_send, self.handle, tensor.handle, to)
+        call(lib.troika_group_send, self.handle, tensor_of(tensor, "send: tensor"), to)
 
     def receive(self, tensor, sender):
         """Replaces the elements by those that process `sender` sends.
@@ -91,4 +92,8 @@ class Group(Handle):
         Raises Busy, CommunicationError, InvalidArgument, Mismatch, OutOfMemory or Unsupported. In
         C: troika_group_receive.
         """
-        call(lib.troika_group_receive, self.handle, tensor.handle, sender)
+        call(lib.troika_group_receive, self.handle, tensor_of(tensor, "receive: tensor"), sender)
+
+    def _summary(self):
+        info = self.info
+        return f"rank {info.rank} of {info.processes}"

@@ -6,7 +6,7 @@ import itertools
 import numpy
 
 from troika import _interface
-from troika._call import call, default_of, describe, encode, enum_of, fill, result_of, text_of
+from troika._call import call, context_of, default_of, describe, encode, enum_of, fill, result_of, text_of
 from troika._interface import Initializer
 from troika._library import lib
 from troika.arrays import address, as_array, dims_of, dtype_of, numpy_dtype
@@ -39,7 +39,8 @@ class Model(Layers):
     def __init__(self, context, name, **options):
         struct = fill(default_of(_interface.troika_model_options), options, "Model")
         out = _interface.troika_model()
-        call(lib.troika_model_create, context.handle, encode(name), ctypes.byref(struct), ctypes.byref(out))
+        call(lib.troika_model_create, context_of(context), encode(name, "name"), ctypes.byref(struct),
+             ctypes.byref(out))
         self._hold(context, out)
 
     def _hold(self, context, handle):
@@ -60,7 +61,7 @@ class Model(Layers):
         Raises InvalidArgument or OutOfMemory. In C: troika_model_create_empty.
         """
         out = _interface.troika_model()
-        call(lib.troika_model_create_empty, context.handle, encode(name), ctypes.byref(out))
+        call(lib.troika_model_create_empty, context_of(context), encode(name), ctypes.byref(out))
         return cls.of_handle(context, out)
 
     @classmethod
@@ -71,7 +72,7 @@ class Model(Layers):
         troika_model_open.
         """
         out = _interface.troika_model()
-        call(lib.troika_model_open, context.handle, encode(path), ctypes.byref(out))
+        call(lib.troika_model_open, context_of(context), encode(path, "path"), ctypes.byref(out))
         return cls.of_handle(context, out)
 
     @classmethod
@@ -82,7 +83,7 @@ class Model(Layers):
         troika_model_open_memory.
         """
         out = _interface.troika_model()
-        call(lib.troika_model_open_memory, context.handle, bytes(data), len(data), ctypes.byref(out))
+        call(lib.troika_model_open_memory, context_of(context), bytes(data), len(data), ctypes.byref(out))
         return cls.of_handle(context, out)
 
     def clone(self):
@@ -147,8 +148,9 @@ class Model(Layers):
     def __str__(self):
         return text_of(lib.troika_model_print, self.handle)
 
-    def __repr__(self):
-        return "Model(closed)" if self.closed else f"Model({self.info.name!r}, {self.info.parameters} parameters)"
+    def _summary(self):
+        info = self.info
+        return f"{info.name!r}, {info.parameters} parameters"
 
     # Parameters.
 
@@ -218,7 +220,7 @@ class Model(Layers):
         return self._read(name, self.empty_parameter(name))
 
     def _write(self, name, info, value):
-        array = as_array(value, numpy_dtype(info.dtype))
+        array = as_array(value, numpy_dtype(info.dtype), f"the value of parameter '{name}'")
         if array.shape != info.dims:
             raise ValueError(f"parameter '{name}' is {list(info.dims)}; the value is {list(array.shape)}")
         call(lib.troika_model_set_parameter, self.handle, encode(name), address(array), array.nbytes)
@@ -244,7 +246,7 @@ class Model(Layers):
         unexpected = [name for name in values if name not in parameters]
         if strict and (missing or unexpected):
             raise KeyError(f"the values do not fit the model: missing {missing}, unexpected {unexpected}")
-        arrays = {name: as_array(value, numpy_dtype(parameters[name].dtype))
+        arrays = {name: as_array(value, numpy_dtype(parameters[name].dtype), f"the value of parameter '{name}'")
                   for name, value in values.items() if name in parameters}
         for name, array in arrays.items():
             if array.shape != parameters[name].dims:
@@ -260,7 +262,7 @@ class Model(Layers):
 
         Raises Busy, IoError, NotInitialized or OutOfMemory. In C: troika_model_save.
         """
-        call(lib.troika_model_save, self.handle, encode(path))
+        call(lib.troika_model_save, self.handle, encode(path, "path"))
 
     def save_memory(self):
         """The bytes that save() writes.
@@ -281,7 +283,7 @@ class Model(Layers):
         """
         struct = fill(default_of(_interface.troika_load_options), options, "load")
         report = default_of(_interface.troika_load_report)
-        call(lib.troika_model_load, self.handle, encode(path), ctypes.byref(struct), ctypes.byref(report))
+        call(lib.troika_model_load, self.handle, encode(path, "path"), ctypes.byref(struct), ctypes.byref(report))
         return result_of(report)
 
     def load_memory(self, data, **options):
@@ -314,7 +316,7 @@ class Model(Layers):
             call(lib.troika_model_predict, self.handle, Device.of(device).struct, inputs.handle, ctypes.byref(out))
             return Tensor.of_handle(out)
         info = self.info
-        inputs = as_array(inputs, numpy_dtype(info.input_dtype) if info.input_dtype else None)
+        inputs = as_array(inputs, numpy_dtype(info.input_dtype) if info.input_dtype else None, "inputs")
         if inputs.shape[1:] != info.input_dims or not inputs.ndim:
             raise ValueError(f"inputs is {list(inputs.shape)}; need [n, {', '.join(map(str, info.input_dims))}]")
         dims = info.output_dims if layer is None else self.describe_layer(layer).dims

@@ -6,7 +6,7 @@ import numbers
 import numpy
 
 from troika import _interface
-from troika._call import Handle, call, default_of, describe, enum_of, fill, text_of
+from troika._call import Handle, call, context_of, default_of, describe, enum_of, fill, misuse, tensor_of, text_of
 from troika._interface import Relation
 from troika._library import lib
 from troika.arrays import axes_of, dims_of, dtype_like
@@ -47,10 +47,20 @@ class Operations(Handle):
         call(function, *arguments, ctypes.byref(out))
         return self.of_handle(out)
 
+    def _with(self, function, other, *arguments):
+        """A new tensor, of this one and another."""
+        out = _interface.troika_tensor()
+        try:
+            operand = other.handle
+        except AttributeError:
+            raise misuse(f"{function.__name__}: other", other, "a Tensor") from None
+        call(function, self.handle, operand, *arguments, ctypes.byref(out))
+        return self.of_handle(out)
+
     @classmethod
     def _made(cls, function, context, device, dtype, *arguments):
         out = _interface.troika_tensor()
-        call(function, context.handle, Device.of(device).struct, dtype_like(dtype), *arguments, ctypes.byref(out))
+        call(function, context_of(context), Device.of(device).struct, dtype_like(dtype), *arguments, ctypes.byref(out))
         return cls.of_handle(out)
 
     # New tensors. `dtype` is one of NumPy's, or a Dtype.
@@ -98,28 +108,28 @@ class Operations(Handle):
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_add.
         """
-        return self._new(lib.troika_tensor_add, self.handle, other.handle)
+        return self._with(lib.troika_tensor_add, other)
 
     def subtract(self, other):
         """self - other.
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_subtract.
         """
-        return self._new(lib.troika_tensor_subtract, self.handle, other.handle)
+        return self._with(lib.troika_tensor_subtract, other)
 
     def multiply(self, other):
         """self * other, number by number.
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_multiply.
         """
-        return self._new(lib.troika_tensor_multiply, self.handle, other.handle)
+        return self._with(lib.troika_tensor_multiply, other)
 
     def divide(self, other):
         """self / other.
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_divide.
         """
-        return self._new(lib.troika_tensor_divide, self.handle, other.handle)
+        return self._with(lib.troika_tensor_divide, other)
 
     def compare(self, other, relation):
         """1 if the relation holds, else 0, as u8. A relation is a Relation or its name: "less".
@@ -127,7 +137,7 @@ class Operations(Handle):
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_compare.
         """
         relation = enum_of(Relation, relation, "relation")
-        return self._new(lib.troika_tensor_compare, self.handle, other.handle, relation)
+        return self._with(lib.troika_tensor_compare, other, relation)
 
     # One tensor, number by number.
 
@@ -222,7 +232,7 @@ class Operations(Handle):
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_add_in_place.
         """
-        call(lib.troika_tensor_add_in_place, self.handle, other.handle, factor)
+        call(lib.troika_tensor_add_in_place, self.handle, tensor_of(other, "add_in_place: other"), factor)
 
     def scale_in_place(self, factor=1.0, offset=0.0):
         """Sets the tensor to factor * self + offset.
@@ -238,7 +248,7 @@ class Operations(Handle):
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_matmul.
         """
-        return self._new(lib.troika_tensor_matmul, self.handle, other.handle, bool(transpose_a), bool(transpose_b))
+        return self._with(lib.troika_tensor_matmul, other, bool(transpose_a), bool(transpose_b))
 
     def conv2d(self, weight, bias=None, *, stride=None, padding=None, dilation=None, groups=None):
         """Images [n, C, H, W] convolved with a weight [K, C / groups, kernel_h, kernel_w]. The bias [K] is f32.
@@ -247,7 +257,8 @@ class Operations(Handle):
         """
         options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         struct = fill(default_of(_interface.troika_conv2d_options), options, "conv2d")
-        return self._new(lib.troika_tensor_conv2d, self.handle, weight.handle, None if bias is None else bias.handle,
+        added = None if bias is None else tensor_of(bias, "conv2d: bias")
+        return self._new(lib.troika_tensor_conv2d, self.handle, tensor_of(weight, "conv2d: weight"), added,
                          ctypes.byref(struct))
 
     def _pool(self, function, kernel, options):
@@ -299,7 +310,8 @@ class Operations(Handle):
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_concat.
         """
-        handles = [tensor.handle for tensor in tensors]
+        tensors = list(tensors)
+        handles = [tensor_of(tensor, "concat: tensor") for tensor in tensors]
         out = _interface.troika_tensor()
         call(lib.troika_tensor_concat, (_interface.troika_tensor * len(handles))(*handles), len(handles), axis, ctypes.byref(out))
         return cls.of_handle(out)
@@ -353,7 +365,7 @@ class Operations(Handle):
 
         Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_cross_entropy.
         """
-        return self._new(lib.troika_tensor_cross_entropy, self.handle, labels.handle)
+        return self._new(lib.troika_tensor_cross_entropy, self.handle, tensor_of(labels, "cross_entropy: labels"))
 
     # Operators and texts.
 

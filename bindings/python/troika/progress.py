@@ -5,7 +5,7 @@ import signal
 import threading
 
 from troika import _interface
-from troika._call import result_of
+from troika._call import callable_of, result_of
 from troika.context import CallbackTable
 
 RUNS = CallbackTable()
@@ -106,7 +106,7 @@ class Bar:
 def function_of(progress):
     """The function of a progress argument: a function, True for a bar if tqdm is installed, or None."""
     if progress is not True:
-        yield progress or None
+        yield callable_of(progress, "progress", "a function, True or None") if progress else None
         return
     try:
         from tqdm.auto import tqdm  # pylint: disable=import-outside-toplevel

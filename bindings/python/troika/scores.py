@@ -8,6 +8,7 @@ import numpy
 from troika import _interface
 from troika._call import call, default_of, result_of
 from troika._library import lib
+from troika.arrays import as_array
 
 
 class ClassScores(NamedTuple):
@@ -35,8 +36,7 @@ def compute_scores(outputs, labels, top=1, logits=True):
 
     Raises InvalidArgument or OutOfMemory. In C: troika_scores_compute.
     """
-    outputs = numpy.ascontiguousarray(outputs, numpy.float32)
-    labels = numpy.ascontiguousarray(labels, numpy.int32)
+    outputs, labels = as_array(outputs, numpy.float32, "outputs"), as_array(labels, numpy.int32, "labels")
     if outputs.ndim != 2 or labels.shape != outputs.shape[:1]:
         raise ValueError(f"outputs are {outputs.shape}, labels {labels.shape}; need [n, classes] and [n]")
     n, classes = outputs.shape

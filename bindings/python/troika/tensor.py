@@ -5,7 +5,7 @@ import ctypes
 import numpy
 
 from troika import _interface
-from troika._call import call
+from troika._call import call, context_of, tensor_of
 from troika._library import lib
 from troika.arrays import address, as_array, dims_of, dtype_like, dtype_of, numpy_dtype
 from troika.device import Device, device_array
@@ -74,12 +74,13 @@ class Tensor(Operations):
     _destroy = lib.troika_tensor_destroy
 
     def __init__(self, context, data, device="cpu:0", dtype=None):
-        array = as_array(data, numpy_dtype(dtype) if isinstance(dtype, _interface.Dtype) else dtype)
+        array = as_array(data, numpy_dtype(dtype) if isinstance(dtype, _interface.Dtype) else dtype, "data")
         self._create(context, array.shape, dtype_of(array), device, address(array))
 
     def _create(self, context, shape, dtype, device, data):
         out = _interface.troika_tensor()
-        call(lib.troika_tensor_create, context.handle, Device.of(device).struct, dtype, *dims_of(shape), data, ctypes.byref(out))
+        call(lib.troika_tensor_create, context_of(context), Device.of(device).struct, dtype, *dims_of(shape), data,
+             ctypes.byref(out))
         super().__init__(out)
 
     @classmethod
@@ -120,11 +121,17 @@ class Tensor(Operations):
         array = self.numpy()
         return array if dtype is None else array.astype(dtype, copy=False)
 
-    def __float__(self):
+    def _item(self):
         array = self.numpy()
         if array.size != 1:
             raise ValueError(f"the tensor is {list(array.shape)}; need one number")
-        return float(array.item())
+        return array.item()
+
+    def __float__(self):
+        return float(self._item())
+
+    def __bool__(self):
+        return bool(self._item())
 
     def set(self, data):
         """Replaces the elements by those of an array of the same shape and dtype. Writes the tensor.
@@ -143,7 +150,7 @@ class Tensor(Operations):
 
         Raises InvalidArgument or OutOfMemory. In C: troika_tensor_copy.
         """
-        call(lib.troika_tensor_copy, self.handle, destination.handle)
+        call(lib.troika_tensor_copy, self.handle, tensor_of(destination, "copy_to: destination"))
 
     def to(self, device):
         """A copy on a device.
@@ -194,7 +201,7 @@ class Tensor(Operations):
         name = VERSIONED if _is_capsule(capsule, VERSIONED) else LEGACY
         take = lib.troika_tensor_from_dlpack_versioned if name == VERSIONED else lib.troika_tensor_from_dlpack
         out = _interface.troika_tensor()
-        call(take, context.handle, _capsule_pointer(capsule, name), ctypes.byref(out))
+        call(take, context_of(context), _capsule_pointer(capsule, name), ctypes.byref(out))
         # The tensor owns the memory now, and the capsule must not free it.
         _rename_capsule(capsule, USED[name])
         return cls.of_handle(out)
@@ -205,5 +212,5 @@ def all_reduce(tensors):
 
     Raises InvalidArgument, OutOfMemory or Unsupported. In C: troika_tensor_all_reduce.
     """
-    handles = [tensor.handle for tensor in tensors]
+    handles = [tensor_of(tensor, "all_reduce: tensor") for tensor in tensors]
     call(lib.troika_tensor_all_reduce, (_interface.troika_tensor * len(handles))(*handles), len(handles))

@@ -6,15 +6,17 @@ import ctypes
 import numpy
 
 from troika import _interface
-from troika._call import STATUSES, Handle, call, default_of, describe, encode, enum_of, fill, result_of, text_of
+from troika._call import (STATUSES, Handle, call, callable_of, default_of, describe, encode, enum_of, fill, handle_of,
+                          misuse, options_of, result_of, text_of)
 from troika._interface import Option
 from troika._library import lib
 from troika.arrays import address, as_array
 from troika.context import CallbackTable
-from troika.data import Batch, Loader, raise_exceptions_of
+from troika.data import Batch, Loader
 from troika.device import Device
 from troika.errors import CallbackError, error_of
 from troika.progress import ON_BATCH, RUNS, RunState, function_of
+from troika.source import raise_exceptions_of
 from troika.tensor import Tensor
 
 DONE = CallbackTable()
@@ -58,6 +60,9 @@ class Pending(Handle):
         status = call(lib.troika_pending_wait, self.handle, milliseconds, ctypes.byref(struct))
         return result_of(struct, status=STATUSES[status])
 
+    def _summary(self):
+        return "done" if self.poll() else "running"
+
     def __await__(self):
         return asyncio.get_running_loop().run_in_executor(None, self.wait).__await__()
 
@@ -76,10 +81,12 @@ class Trainer(Handle):
 
     def __init__(self, model, devices="all", **options):
         struct = fill(default_of(_interface.troika_trainer_options), options, "attach")
-        out = _interface.troika_trainer()
-        call(lib.troika_model_attach, model.handle, *model.context.device_array(devices), ctypes.byref(struct), ctypes.byref(out))
+        handle, out = handle_of(model, _interface.troika_model, "Trainer: model"), _interface.troika_trainer()
+        call(lib.troika_model_attach, handle, *model.context.device_array(devices), ctypes.byref(struct),
+             ctypes.byref(out))
         super().__init__(out)
         self.model = model
+        self._group = options.get("group")
         self._run = RunState()
         number = RUNS.add(self._run)
         try:
@@ -90,7 +97,7 @@ class Trainer(Handle):
 
     def set_progress(self, function):
         """Calls function(Progress) after each batch of every later run; true ends the run. None: no function."""
-        self._run.functions[:] = [function] if function is not None else []
+        self._run.functions[:] = [] if function is None else [callable_of(function, "set_progress: function")]
 
     # Steps.
 
@@ -100,7 +107,11 @@ class Trainer(Handle):
         Raises Busy, CommunicationError, Detached, InvalidArgument, OutOfMemory or Unsupported. In
         C: troika_trainer_step.
         """
-        return self._result(lib.troika_trainer_step, batch.handle)
+        try:
+            handle = batch.handle
+        except AttributeError:
+            raise misuse("step: batch", batch, "a Batch") from None
+        return self._result(lib.troika_trainer_step, handle)
 
     def _result(self, function, *arguments):
         struct = default_of(_interface.troika_step_result)
@@ -116,10 +127,11 @@ class Trainer(Handle):
         Raises Busy, InvalidArgument or OutOfMemory. In C: troika_trainer_step_async.
         """
         out = _interface.troika_pending()
-        number = None if done is None else DONE.add(done)
+        handle = handle_of(batch, _interface.troika_batch, "step_async: batch")
+        number = None if done is None else DONE.add(callable_of(done, "step_async: done"))
         function = ctypes.cast(None, _interface.troika_done_function) if done is None else _ON_DONE
         try:
-            call(lib.troika_trainer_step_async, self.handle, batch.handle, function, number, ctypes.byref(out))
+            call(lib.troika_trainer_step_async, self.handle, handle, function, number, ctypes.byref(out))
         except Exception:
             DONE.remove(number)
             raise
@@ -132,8 +144,9 @@ class Trainer(Handle):
         C: troika_trainer_forward.
         """
         struct = fill(default_of(_interface.troika_forward_options), options, "forward")
+        handle = handle_of(batch, _interface.troika_batch, "forward: batch")
         out, result = _interface.troika_tensor(), default_of(_interface.troika_step_result)
-        status = call(lib.troika_trainer_forward, self.handle, batch.handle, ctypes.byref(struct), ctypes.byref(out),
+        status = call(lib.troika_trainer_forward, self.handle, handle, ctypes.byref(struct), ctypes.byref(out),
                       ctypes.byref(result))
         return Tensor.of_handle(out) if out else None, result_of(result, status=STATUSES[status])
 
@@ -171,7 +184,7 @@ class Trainer(Handle):
         Raises Busy, CommunicationError, Detached, InvalidArgument, NotFound, NotInitialized or
         OutOfMemory. In C: troika_trainer_set_gradient.
         """
-        array = as_array(value, numpy.float32)
+        array = as_array(value, numpy.float32, f"the gradient of '{name}'")
         call(lib.troika_trainer_set_gradient, self.handle, encode(name), address(array), array.nbytes)
 
     def get_input_gradient(self, shape):
@@ -187,6 +200,7 @@ class Trainer(Handle):
     # Runs over a loader.
 
     def _metrics(self, function, loader, progress, *arguments):
+        """Calls a function that takes a loader, which is one of `arguments`, and fills metrics."""
         struct = default_of(_interface.troika_metrics)
         with function_of(progress) as callback, self._run.run(callback):
             try:
@@ -206,7 +220,8 @@ class Trainer(Handle):
         Raises Busy, CallbackError, CommunicationError, Detached, InvalidArgument, OutOfMemory or
         Unsupported. In C: troika_trainer_train_epoch.
         """
-        return self._metrics(lib.troika_trainer_train_epoch, loader, progress, loader.handle)
+        handle = handle_of(loader, _interface.troika_loader, "train_epoch: loader")
+        return self._metrics(lib.troika_trainer_train_epoch, loader, progress, handle)
 
     def train_batches(self, loader, batches, progress=None):
         """Trains as train_epoch on at most `batches` batches. The status is END_OF_DATA at the end of the epoch.
@@ -214,7 +229,8 @@ class Trainer(Handle):
         Raises Busy, CallbackError, CommunicationError, Detached, InvalidArgument, OutOfMemory or
         Unsupported. In C: troika_trainer_train_batches.
         """
-        return self._metrics(lib.troika_trainer_train_batches, loader, progress, loader.handle, batches)
+        handle = handle_of(loader, _interface.troika_loader, "train_batches: loader")
+        return self._metrics(lib.troika_trainer_train_batches, loader, progress, handle, batches)
 
     def evaluate(self, data, device=None, progress=None):
         """Loss and accuracy of a loader's epoch, as Metrics, or of a Batch, as a StepResult. `device`: on this one alone.
@@ -225,6 +241,8 @@ class Trainer(Handle):
         """
         if isinstance(data, Batch):
             return self._result(lib.troika_trainer_evaluate_batch, data.handle)
+        if not isinstance(data, Loader):
+            raise misuse("evaluate: data", data, "a Loader or a Batch")
         if device is not None:
             return self._metrics(lib.troika_trainer_evaluate_on, data, progress, Device.of(device).struct, data.handle)
         return self._metrics(lib.troika_trainer_evaluate, data, progress, data.handle)
@@ -244,7 +262,7 @@ class Trainer(Handle):
             output = numpy.empty((len(data), *dims), numpy.float32)
             call(lib.troika_trainer_predict_batch, self.handle, data.handle, address(output), output.nbytes)
             return output
-        inputs = data if isinstance(data, Tensor) else Tensor(self.model.context, data)
+        inputs = data if isinstance(data, Tensor) else Tensor(self.model.context, as_array(data, what="predict: data"))
         out = _interface.troika_tensor()
         call(lib.troika_trainer_predict, self.handle, inputs.handle, ctypes.byref(out))
         output = Tensor.of_handle(out)
@@ -267,7 +285,8 @@ class Trainer(Handle):
 
         Raises Busy or OutOfMemory. In C: troika_trainer_divide_loader.
         """
-        call(lib.troika_trainer_divide_loader, self.handle, loader.handle)
+        handle = handle_of(loader, _interface.troika_loader, "divide_loader: loader")
+        call(lib.troika_trainer_divide_loader, self.handle, handle)
 
     def request_stop(self):
         """Asks a run to end at the next batch, from any thread.
@@ -360,14 +379,13 @@ class Trainer(Handle):
 
     @property
     def options(self):
-        """The options that hold, by name. Texts and lists that C borrows are left out.
+        """The options that hold, by name, as attach takes them. Another model can be attached with them.
 
         Raises Busy. In C: troika_trainer_get_options.
         """
         struct = default_of(_interface.troika_trainer_options)
         call(lib.troika_trainer_get_options, self.handle, ctypes.byref(struct))
-        return {name: getattr(struct, name) for name, (kind, _) in _interface.MEANINGS[type(struct)].items()
-                if kind in ("number", "flag", "enum")}
+        return {**options_of(struct), "group": self._group}
 
     def to_json(self):
         """The trainer as JSON.
@@ -404,7 +422,7 @@ class Trainer(Handle):
         Raises Busy, CommunicationError, InvalidArgument, IoError, NotInitialized or OutOfMemory. In
         C: troika_trainer_save_trace.
         """
-        call(lib.troika_trainer_save_trace, self.handle, encode(path))
+        call(lib.troika_trainer_save_trace, self.handle, encode(path, "path"))
 
     def get_parameter(self, name, device=None):
         """A copy of the parameter that the replica on a device holds; None: the first device.
@@ -434,10 +452,10 @@ class Trainer(Handle):
         troika_trainer_save, troika_trainer_save_with.
         """
         if not options:
-            call(lib.troika_trainer_save, self.handle, encode(path))
+            call(lib.troika_trainer_save, self.handle, encode(path, "path"))
             return
         struct = fill(default_of(_interface.troika_save_options), options, "save")
-        call(lib.troika_trainer_save_with, self.handle, encode(path), ctypes.byref(struct))
+        call(lib.troika_trainer_save_with, self.handle, encode(path, "path"), ctypes.byref(struct))
 
     def wait_save(self):
         """Waits for files that are saved in the background, and raises the error of the last one.
@@ -453,16 +471,27 @@ class Trainer(Handle):
         Raises Busy, CommunicationError, Detached, InvalidArgument, IoError or OutOfMemory. In C:
         troika_trainer_save_average.
         """
-        call(lib.troika_trainer_save_average, self.handle, encode(path))
+        call(lib.troika_trainer_save_average, self.handle, encode(path, "path"))
 
-    def load(self, path, loader=None):
+    def load(self, path, loader=None, *, any_order=False):
         """Reads a training state. A `loader` is moved to the state's place. Returns the LoaderPosition.
+
+        If the next batch of a loader that is moved there has other samples than the state's, a step
+        refuses it. A loader that is not moved is not compared. With any_order=True the order of the
+        next samples is left to the caller, there is no position, and None is returned.
 
         Raises Busy, CommunicationError, Corrupt, Detached, IoError, Mismatch, NotFound or
         OutOfMemory. In C: troika_trainer_load.
         """
+        if any_order:
+            if loader is not None:
+                raise ValueError("load: any_order is True with a loader; need one of them")
+            call(lib.troika_trainer_load, self.handle, encode(path, "path"), None)
+            return None
+        if loader is not None:
+            handle_of(loader, _interface.troika_loader, "load: loader")
         struct = default_of(_interface.troika_loader_position)
-        call(lib.troika_trainer_load, self.handle, encode(path), ctypes.byref(struct))
+        call(lib.troika_trainer_load, self.handle, encode(path, "path"), ctypes.byref(struct))
         position = result_of(struct)
         if loader is not None:
             loader.seek(position)
@@ -477,7 +506,5 @@ class Trainer(Handle):
         call(lib.troika_trainer_unwrap, self.handle, ctypes.byref(out))
         return type(self.model).of_handle(self.model.context, out)
 
-    def __repr__(self):
-        if self.closed:
-            return "Trainer(closed)"
-        return f"Trainer({self.model.info.name!r} on {', '.join(map(str, self.devices))}, step {self.info.step})"
+    def _summary(self):
+        return f"{self.model.info.name!r} on {', '.join(map(str, self.devices))}, step {self.info.step}"

@@ -303,6 +303,12 @@ class Batch : public Object<troika_batch> {
                                             detail::handle_of(targets), detail::handle_of(weights)));
   }
 
+  /** Copies inputs and weights f32 [n] without targets, for prediction and for `own_loss`. */
+  static Batch create_weighted(const Tensor& inputs, const Tensor& weights) {
+    return Batch(detail::make<troika_batch>(troika_batch_create_weighted, detail::handle_of(inputs),
+                                            static_cast<troika_tensor>(nullptr), detail::handle_of(weights)));
+  }
+
   /** Returns a copy, such as of a loader's batch that the caller wants to keep. */
   Batch copy() const { return Batch(detail::make<troika_batch>(troika_batch_copy, detail::handle_of(*this))); }
 

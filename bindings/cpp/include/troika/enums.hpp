@@ -362,9 +362,10 @@ constexpr const char* to_string(Option value) noexcept {
 
 /**
  * Learning-rate schedules: the rate of step s, which counts from 0, for the base rate lr. With
- * warm-up, a step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate. COSINE,
- * POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is warmup_steps, and before step w their
- * rate is lr. A run that an earlier version began goes on as it began, with w = 0.
+ * warm-up, a step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate.
+ * Schedule::cosine, Schedule::polynomial and Schedule::exponential begin after the warm-up: w is
+ * warmup_steps, and before step w their rate is lr. A run that an earlier version began goes on
+ * as it began, with w = 0.
  */
 enum class Schedule : std::int32_t {
   /** lr */
@@ -412,11 +413,11 @@ constexpr const char* to_string(Schedule value) noexcept {
 /**
  * Precisions of computation. With any of them, parameters, their gradients, the optimizer's
  * state, BatchNorm's statistics and losses are f32, so weights files do not depend on the
- * precision. A training state loads only with the precision that it was saved with. With BF16
- * and F16, activations and the factors of convolutions and linear layers are 16 bits wide; sums
- * are computed in f32. On a CPU with AMX, a step in BF16 is up to 1.4 times as fast. On other
- * CPUs, BF16 and F16 save no time and often take more memory: they only serve to try out what a
- * GPU will do.
+ * precision. A training state loads only with the precision that it was saved with. With
+ * Precision::bf16 and Precision::f16, activations and the factors of convolutions and linear
+ * layers are 16 bits wide; sums are computed in f32. On a CPU with AMX, a step in
+ * Precision::bf16 is up to 1.4 times as fast. On other CPUs, Precision::bf16 and Precision::f16
+ * save no time and often take more memory: they only serve to try out what a GPU will do.
  */
 enum class Precision : std::int32_t {
   /** IEEE single. */

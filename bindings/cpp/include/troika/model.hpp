@@ -98,8 +98,8 @@ class Model : public Object<troika_model> {
   Value add_linear_per_position(const std::string& name, Value input, std::int64_t out_features, bool bias = true) {
     return add(troika_model_add_linear_per_position, name, raw(input), out_features, bias ? 1 : 0);
   }
-  /** Adds batch normalisation of [batch, C, H, W]. PyTorch has `eps` 1e-5 and `momentum` 0.1. */
-  Value add_batch_norm2d(const std::string& name, Value input, double eps, double momentum) {
+  /** Adds batch normalisation of [batch, C, H, W]. */
+  Value add_batch_norm2d(const std::string& name, Value input, double eps = 1e-5, double momentum = 0.1) {
     return add(troika_model_add_batch_norm2d, name, raw(input), eps, momentum);
   }
   /** Adds max(x, 0). */
@@ -239,6 +239,12 @@ class Model : public Object<troika_model> {
   ParameterInfo describe_parameter(std::int32_t index) const {
     return detail::fill<ParameterInfo>(troika_model_describe_parameter, detail::handle_of(*this), index);
   }
+  /** Describes all parameters and buffers, in the order of creation. */
+  std::vector<ParameterInfo> parameters() const {
+    std::vector<ParameterInfo> all;
+    for (std::int32_t i = 0, n = count_parameters().entries; i < n; ++i) all.push_back(describe_parameter(i));
+    return all;
+  }
   /** Returns the index of a parameter or buffer. Throws Error with not_found. */
   std::int32_t find_parameter(const std::string& name) const {
     std::int32_t index = 0;
@@ -271,6 +277,12 @@ class Model : public Object<troika_model> {
   /** Describes layer `index`; the input is a layer. Throws Error with not_found. */
   LayerInfo describe_layer(std::int32_t index) const {
     return detail::fill<LayerInfo>(troika_model_describe_layer, detail::handle_of(*this), index);
+  }
+  /** Describes all layers, in the order in which layers were added; the input is a layer. */
+  std::vector<LayerInfo> layers() const {
+    std::vector<LayerInfo> all;
+    for (std::int32_t i = 0, n = describe().layers; i < n; ++i) all.push_back(describe_layer(i));
+    return all;
   }
   /** Returns the index of a layer. Throws Error with not_found, which has the nearest name. */
   std::int32_t find_layer(const std::string& name) const {

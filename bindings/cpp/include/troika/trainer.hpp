@@ -325,9 +325,18 @@ class Trainer : public Object<troika_trainer> {
   void save_average(const std::string& path) {
     detail::call(troika_trainer_save_average, detail::handle_of(*this), detail::c_text(path, "path"));
   }
-  /** Reads a training state, and returns the place in the epoch for `Loader::seek`. */
+  /**
+   * Reads a training state, and returns the place in the epoch for `Loader::seek`. If the next
+   * batch of a loader that is moved there has other samples than the state's, a step refuses it.
+   * A loader that is not moved is not compared.
+   */
   LoaderPosition load(const std::string& path) {
     return detail::fill<LoaderPosition>(troika_trainer_load, detail::handle_of(*this), detail::c_text(path, "path"));
+  }
+  /** Reads a training state as `load` does, and leaves the order of samples to the caller. */
+  void load_in_any_order(const std::string& path) {
+    detail::call(troika_trainer_load, detail::handle_of(*this), detail::c_text(path, "path"),
+                 static_cast<troika_loader_position*>(nullptr));
   }
   /** Returns the single-device model, which shares the parameters. The trainer stays usable. */
   Model unwrap() const { return Model(detail::make<troika_model>(troika_trainer_unwrap, detail::handle_of(*this))); }

@@ -291,9 +291,9 @@ namespace Troika
 
     /// <summary>Learning-rate schedules: the rate of step s, which counts from 0, for the base rate
     /// lr. With warm-up, a step s &lt; WarmupSteps uses (s + 1) / WarmupSteps of the scheduled
-    /// rate. COSINE, POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is WarmupSteps, and
-    /// before step w their rate is lr. A run that an earlier version began goes on as it began,
-    /// with w = 0.</summary>
+    /// rate. Schedule.Cosine, Schedule.Polynomial and Schedule.Exponential begin after the warm-up:
+    /// w is WarmupSteps, and before step w their rate is lr. A run that an earlier version began
+    /// goes on as it began, with w = 0.</summary>
     public enum Schedule
     {
         /// <summary>lr</summary>
@@ -335,10 +335,11 @@ namespace Troika
     /// <summary>Precisions of computation. With any of them, parameters, their gradients, the
     /// optimizer's state, BatchNorm's statistics and losses are f32, so weights files do not depend
     /// on the precision. A training state loads only with the precision that it was saved with.
-    /// With BF16 and F16, activations and the factors of convolutions and linear layers are 16 bits
-    /// wide; sums are computed in f32. On a CPU with AMX, a step in BF16 is up to 1.4 times as
-    /// fast. On other CPUs, BF16 and F16 save no time and often take more memory: they only serve
-    /// to try out what a GPU will do.</summary>
+    /// With Precision.BF16 and Precision.F16, activations and the factors of convolutions and
+    /// linear layers are 16 bits wide; sums are computed in f32. On a CPU with AMX, a step in
+    /// Precision.BF16 is up to 1.4 times as fast. On other CPUs, Precision.BF16 and Precision.F16
+    /// save no time and often take more memory: they only serve to try out what a GPU will
+    /// do.</summary>
     public enum Precision
     {
         /// <summary>IEEE single.</summary>

@@ -41,16 +41,35 @@ namespace Troika.Native
             }
         }
 
-        /// <summary>Checks that an array can hold elements of a type: the same type, or its bits in
-        /// ushort or byte.</summary>
-        internal static void Check(Array array, Dtype dtype, string what)
+        /// <summary>Whether a type holds elements of another: the same type, or its bits in ushort
+        /// or byte.</summary>
+        internal static bool Holds(Type type, Dtype dtype)
         {
-            Type type = array.GetType().GetElementType();
             bool isSame = Types.TryGetValue(type, out Dtype own) && own == dtype;
             bool isBits = SizeOf(dtype) == 2 && dtype != Dtype.I16 && type == typeof(ushort);
             isBits |= SizeOf(dtype) == 1 && dtype != Dtype.I8 && type == typeof(byte);
-            if (!isSame && !isBits)
-                throw new ArgumentException(what + " is an array of " + type.Name + ", need elements of " + dtype);
+            return isSame || isBits;
+        }
+
+        /// <summary>Checks that an array can hold elements of a type.</summary>
+        internal static void Check(Array array, Dtype dtype, string what)
+        {
+            if (!Holds(array.GetType().GetElementType(), dtype))
+                throw Refusal(array, what, "elements of " + dtype);
+        }
+
+        /// <summary>Returns the error of an array with other elements. For an array of arrays, it
+        /// names the array to pass in its place.</summary>
+        internal static ArgumentException Refusal(Array array, string what, string needed)
+        {
+            Type type = array.GetType().GetElementType();
+            Type inner = type;
+            string commas = "";
+            for (; inner.IsArray; inner = inner.GetElementType())
+                commas += ",";
+            if (type.IsArray)
+                needed = "one array with all axes: " + inner.Name + "[" + commas + "]";
+            return new ArgumentException(what + " is an array of " + type.Name + ", need " + needed);
         }
 
         /// <summary>Multiplies sizes. The product of none is 1.</summary>
@@ -87,10 +106,7 @@ namespace Troika.Native
         internal PinnedArray(Array array, string what)
         {
             if (!array.GetType().GetElementType().IsPrimitive)
-            {
-                string type = array.GetType().GetElementType().Name;
-                throw new ArgumentException(what + " is an array of " + type + ", need an array of numbers");
-            }
+                throw Elements.Refusal(array, what, "an array of numbers");
             pin = GCHandle.Alloc(array, GCHandleType.Pinned);
             Bytes = Buffer.ByteLength(array);
         }

@@ -66,7 +66,7 @@ class ContextOptions(typing.TypedDict, total=False):
     cpu_threads: int
     # Seed of parameter initialisation and of dropout, unless the caller names another.
     seed: int
-    # The most detailed level that reaches log; unset: TROIKA_LOG_WARNING.
+    # The most detailed level that reaches log; unset: LogLevel.WARNING.
     log_level: LogLevel | str
     # 1: environment variables of the library hold for fields that are not set: TROIKA_LOG,
     # TROIKA_BACKEND_DIR, TROIKA_CACHE_DIR and TROIKA_DUMP (docs/threads.md). 0 (default): none of

@@ -209,7 +209,7 @@ class DatasetInfo(typing.NamedTuple):
     label_size: int
     # Tokens: the largest token + 1. 0 for other samples.
     words: int
-    # Type of samples: TROIKA_DTYPE_F32, or TROIKA_DTYPE_I32 for tokens.
+    # Type of samples: Dtype.F32, or Dtype.I32 for tokens.
     dtype: Dtype
 
 

@@ -97,7 +97,7 @@ class LayerInfo(typing.NamedTuple):
     parameters: int
     # Operations of the forward pass for one sample.
     operations: float
-    # Type of the output: TROIKA_DTYPE_F32 and so on.
+    # Type of the output: Dtype.F32 and so on.
     dtype: Dtype
     # Shape of one sample's output; 0 beyond rank.
     dims: tuple[int, ...]
@@ -120,11 +120,11 @@ class ModelInfo(typing.NamedTuple):
     parameters: int
     # Operations of the forward pass for one sample; a product and its sum are 2.
     operations: float
-    # TROIKA_DTYPE_F32, or TROIKA_DTYPE_I32 for tokens; 0 without an input.
+    # Dtype.F32, or Dtype.I32 for tokens; 0 without an input.
     input_dtype: Dtype
     # Shape of a sample; 0 beyond input_rank.
     input_dims: tuple[int, ...]
-    # TROIKA_DTYPE_F32; 0 if the model is not complete.
+    # Dtype.F32; 0 if the model is not complete.
     output_dtype: Dtype
     # Shape of one sample's output.
     output_dims: tuple[int, ...]
@@ -149,7 +149,7 @@ class TrainerInfo(typing.NamedTuple):
     trained_elements: int
     # Parameters that are trained.
     trained_entries: int
-    # 1; 0 after an error that is permanent: DETACHED, COMM.
+    # 1; 0 after an error that is permanent: Status.DETACHED, Status.COMM.
     is_usable: bool
 
 
@@ -158,7 +158,7 @@ class ValueInfo(typing.NamedTuple):
 
     # Index of the layer whose output the value is.
     layer: int
-    # TROIKA_DTYPE_F32 and so on.
+    # Dtype.F32 and so on.
     dtype: Dtype
     # Shape of one sample's value; 0 beyond rank.
     dims: tuple[int, ...]

@@ -101,12 +101,12 @@ class troika_parameter_info(ctypes.Structure):
 class LoadOptions(typing.TypedDict, total=False):
     """Options of troika_model_load. Begin with TROIKA_LOAD_OPTIONS_INIT."""
 
-    # 0 (default): names that differ are MISMATCH. 1: loads the names that are in both.
+    # 0 (default): names that differ are Status.MISMATCH. 1: loads the names that are in both.
     allow_partial: bool
     # Removed from the beginning of every name in the file, such as "module."; NULL: none.
     strip_prefix: str
-    # 0 (default): shapes or dtypes that differ are MISMATCH. 1: such parameters keep their values,
-    # and the report names them: for a last layer of another number of classes.
+    # 0 (default): shapes or dtypes that differ are Status.MISMATCH. 1: such parameters keep their
+    # values, and the report names them: for a last layer of another number of classes.
     skip_mismatching: bool
     # Patterns of names in the model, separated by commas, such as "fc.*": parameters and buffers
     # that keep their values, whatever the file has. NULL: none.
@@ -161,7 +161,7 @@ class ModelOptions(typing.TypedDict, total=False):
 class ParameterInfo(typing.NamedTuple):
     """Description of a parameter or buffer. Filled by troika_model_describe_parameter."""
 
-    # TROIKA_DTYPE_F32, or TROIKA_DTYPE_I64 for num_batches_tracked.
+    # Dtype.F32, or Dtype.I64 for num_batches_tracked.
     dtype: Dtype
     # 1: a buffer that no optimizer updates (running statistics).
     is_buffer: bool

@@ -93,19 +93,19 @@ class PlanOptions(typing.TypedDict, total=False):
     devices: int
     # Samples per step, for all devices together; default 256.
     batch: int
-    # Default TROIKA_LOSS_CROSS_ENTROPY.
+    # Default Loss.CROSS_ENTROPY.
     loss: Loss | str
-    # Default TROIKA_PRECISION_F32.
+    # Default Precision.F32.
     precision: Precision | str
     # In [0, 1); above 0 there is optimizer state. Default 0.
     momentum: float
     # Parts of each pipeline's samples; default 1; 0 is 1.
     micro_batches: int
-    # Default TROIKA_LAYER_SCHEDULE_1F1B.
+    # Default LayerSchedule.ONE_F_ONE_B.
     layer_schedule: LayerSchedule | str
     # Stages per device, with the interleaved schedule; default 1; 0 is 1.
     layer_chunks: int
-    # TROIKA_DEVICE_CPU or TROIKA_DEVICE_CUDA; 0 (default): either. A mesh that troika_model_attach
+    # DeviceKind.CPU or DeviceKind.CUDA; 0 (default): either. A mesh that troika_model_attach
     # refuses on such devices cannot work; today both kinds take the same meshes. With CPU, steps
     # are compiled for CPU devices of this machine, which takes seconds. activation_bytes is then
     # the arena that their kernels need, with scratch.
@@ -127,7 +127,7 @@ class PlanOptions(typing.TypedDict, total=False):
     # 1: each parameter's optimizer state is stored on only one of the devices that share the batch.
     # That device updates the parameter and sends it to the others (ZeRO level 1). Default 0.
     shard_optimizer: bool
-    # How gradients travel; default TROIKA_COMPRESSION_NONE.
+    # How gradients travel; default Compression.NONE.
     gradient_compression: Compression | str
     # Layers whose outputs are computed again: names, with * and ?, separated by commas. NULL
     # (default): none.
@@ -170,7 +170,7 @@ class PlanResult(typing.NamedTuple):
     # Optimizer state; with shard_optimizer the largest share of it.
     optimizer_bytes: int
     # Activations and their gradients, by their lifetimes; without scratch of kernels, unless
-    # device_kind is TROIKA_DEVICE_CPU.
+    # device_kind is DeviceKind.CPU.
     activation_bytes: int
     # The sum of the four fields above.
     total_bytes: int

@@ -71,7 +71,7 @@ class troika_tensor_info(ctypes.Structure):
 class TensorInfo(typing.NamedTuple):
     """Description of a tensor. Filled by troika_tensor_describe."""
 
-    # TROIKA_DTYPE_F32 and so on.
+    # Dtype.F32 and so on.
     dtype: Dtype
     # The device that stores it.
     device: Device

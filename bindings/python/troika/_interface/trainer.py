@@ -150,7 +150,7 @@ class Metrics(typing.NamedTuple):
     seconds: float
     # Labels seen that are not ignored; samples for other losses.
     labels: int
-    # Steps that were skipped (STEP_SKIPPED); 0 of an evaluation.
+    # Steps that were skipped (Status.STEP_SKIPPED); 0 of an evaluation.
     skipped_steps: int
     # The status that the call returned: OK, or information such as STOPPED.
     status: Status = Status.OK
@@ -175,8 +175,8 @@ class Progress(typing.NamedTuple):
     seconds: float
     # 1 while training, 0 while evaluating or predicting.
     training: bool
-    # 1: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not finite,
-    # the sums over this call leave the batch out.
+    # 1: this batch's step was skipped (Status.STEP_SKIPPED). If the loss of the batch is then not
+    # finite, the sums over this call leave the batch out.
     skipped: bool
     # Mean over the labels of this batch, by weight.
     batch_loss: float

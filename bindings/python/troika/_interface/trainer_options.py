@@ -103,9 +103,10 @@ class Option(enum.IntEnum):
 
 class Schedule(enum.IntEnum):
     """Learning-rate schedules: the rate of step s, which counts from 0, for the base rate lr. With
-    warm-up, a step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate. COSINE,
-    POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is warmup_steps, and before step w their
-    rate is lr. A run that an earlier version began goes on as it began, with w = 0.
+    warm-up, a step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate.
+    Schedule.COSINE, Schedule.POLYNOMIAL and Schedule.EXPONENTIAL begin after the warm-up: w is
+    warmup_steps, and before step w their rate is lr. A run that an earlier version began goes on as
+    it began, with w = 0.
     """
 
     # lr
@@ -136,11 +137,11 @@ class Schedule(enum.IntEnum):
 class Precision(enum.IntEnum):
     """Precisions of computation. With any of them, parameters, their gradients, the optimizer's
     state, BatchNorm's statistics and losses are f32, so weights files do not depend on the
-    precision. A training state loads only with the precision that it was saved with. With BF16 and
-    F16, activations and the factors of convolutions and linear layers are 16 bits wide; sums are
-    computed in f32. On a CPU with AMX, a step in BF16 is up to 1.4 times as fast. On other CPUs,
-    BF16 and F16 save no time and often take more memory: they only serve to try out what a GPU will
-    do.
+    precision. A training state loads only with the precision that it was saved with. With
+    Precision.BF16 and Precision.F16, activations and the factors of convolutions and linear layers
+    are 16 bits wide; sums are computed in f32. On a CPU with AMX, a step in Precision.BF16 is up to
+    1.4 times as fast. On other CPUs, Precision.BF16 and Precision.F16 save no time and often take
+    more memory: they only serve to try out what a GPU will do.
     """
 
     # IEEE single.
@@ -331,11 +332,11 @@ class ParameterGroup(typing.TypedDict, total=False):
 class TrainerOptions(typing.TypedDict, total=False):
     """Options of troika_model_attach. Begin with TROIKA_TRAINER_OPTIONS_INIT."""
 
-    # Default TROIKA_LOSS_CROSS_ENTROPY.
+    # Default Loss.CROSS_ENTROPY.
     loss: Loss | str
-    # Default TROIKA_REDUCTION_MEAN.
+    # Default Reduction.MEAN.
     reduction: Reduction | str
-    # Default TROIKA_PRECISION_F32.
+    # Default Precision.F32.
     precision: Precision | str
     # At least 0; default 0.1.
     learning_rate: float
@@ -345,14 +346,15 @@ class TrainerOptions(typing.TypedDict, total=False):
     weight_decay: float
     # 1: Nesterov's momentum: SGD with momentum above 0. Default 0.
     nesterov: bool
-    # Default TROIKA_SCHEDULE_CONSTANT.
+    # Default Schedule.CONSTANT.
     schedule: Schedule | str
-    # Steps; default 0. At least 1 for STEP, COSINE, EXPONENTIAL and POLYNOMIAL, at least 2 for
-    # ONE_CYCLE.
+    # Steps; default 0. At least 1 for Schedule.STEP, Schedule.COSINE, Schedule.EXPONENTIAL and
+    # Schedule.POLYNOMIAL, at least 2 for Schedule.ONE_CYCLE.
     schedule_period: int
-    # STEP, MULTI_STEP, EXPONENTIAL, PLATEAU: the factor; default 0.1.
+    # Schedule.STEP, Schedule.MULTI_STEP, Schedule.EXPONENTIAL, Schedule.PLATEAU: the factor;
+    # default 0.1.
     schedule_gamma: float
-    # COSINE, POLYNOMIAL, PLATEAU: the least learning rate; default 0.
+    # Schedule.COSINE, Schedule.POLYNOMIAL, Schedule.PLATEAU: the least learning rate; default 0.
     schedule_min: float
     # Step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate; default 0.
     warmup_steps: int
@@ -362,15 +364,16 @@ class TrainerOptions(typing.TypedDict, total=False):
     seed: int
     # group_count groups; copied. NULL with 0.
     groups: typing.Sequence[ParameterGroup]
-    # A step that takes longer fails with COMM; 1 to 2^31 - 1 milliseconds, default 600000.
+    # A step that takes longer fails with Status.COMM; 1 to 2^31 - 1 milliseconds, default 600000.
     deadline_ms: int
     # 1: records every launch and collective for troika_trainer_trace and troika_trainer_save_trace.
     # Default 0.
     collect_trace: bool
     # 1: no fused kernels, for comparison. Default 0.
     no_fusion: bool
-    # The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling, also with F16.
-    # TROIKA_UNSET (default): 65536 with F16, no loss scaling with other precisions.
+    # The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling, also with
+    # Precision.F16. TROIKA_UNSET (default): 65536 with Precision.F16, no loss scaling with other
+    # precisions.
     loss_scale: float
     # Good steps in a row after which the loss scale doubles; 1 to 2^24, default 2000.
     loss_scale_interval: int
@@ -386,7 +389,7 @@ class TrainerOptions(typing.TypedDict, total=False):
     # Default: all devices share the batch. Splits by layer and by channel exclude logical_shards.
     # troika_plan_choose finds the fastest mesh that fits.
     mesh: Mesh | tuple[int, ...]
-    # With mesh.layer above 1; default TROIKA_LAYER_SCHEDULE_1F1B.
+    # With mesh.layer above 1; default LayerSchedule.ONE_F_ONE_B.
     layer_schedule: LayerSchedule | str
     # Stages per device, 0 to 1024; default 1; 0 is 1. On a mesh that splits by layer or channel, a
     # value above 1 needs the interleaved schedule. A split by layer needs at least mesh.layer *
@@ -415,7 +418,7 @@ class TrainerOptions(typing.TypedDict, total=False):
     # 1: each parameter's optimizer state is stored on only one of the replicas, which updates the
     # parameter and sends it to the others (ZeRO level 1). Default 0, which computes the same bits.
     shard_optimizer: bool
-    # Default TROIKA_COMPRESSION_NONE. BF16 excludes logical_shards.
+    # Default Compression.NONE. Compression.BF16 excludes logical_shards.
     gradient_compression: Compression | str
     # 0 (default): GPUs keep a dataset that takes at most half of their free memory, from the first
     # epoch over it on, and gather batches there. If a plan of this trainer needs that memory, the
@@ -427,7 +430,7 @@ class TrainerOptions(typing.TypedDict, total=False):
     # backward pass. 1: every launch waits for the one before it, which takes a little less memory.
     # The bits are the same.
     launches_in_turn: bool
-    # Default TROIKA_OPTIMIZER_SGD.
+    # Default Optimizer.SGD.
     optimizer: Optimizer | str
     # 1: weight decay skips parameters with one axis: biases, and norms over one axis. Default 0.
     skip_decay_one_axis: bool
@@ -447,23 +450,23 @@ class TrainerOptions(typing.TypedDict, total=False):
     average_decay: float
     # 0 (default): evaluation and prediction use the averages, if there are any. 1: the parameters.
     evaluate_parameters: bool
-    # PLATEAU: 1: larger metrics are better. Default 0.
+    # Schedule.PLATEAU: 1: larger metrics are better. Default 0.
     schedule_maximize: bool
-    # POLYNOMIAL: above 0; default 1.
+    # Schedule.POLYNOMIAL: above 0; default 1.
     schedule_power: float
-    # ONE_CYCLE: in (0, 1); default 0.3.
+    # Schedule.ONE_CYCLE: in (0, 1); default 0.3.
     schedule_rise: float
-    # ONE_CYCLE: at least 1; default 25.
+    # Schedule.ONE_CYCLE: at least 1; default 25.
     schedule_divisor: float
-    # ONE_CYCLE: at least 1; default 1e4.
+    # Schedule.ONE_CYCLE: at least 1; default 1e4.
     schedule_final_divisor: float
-    # PLATEAU: in [0, 1); default 1e-4.
+    # Schedule.PLATEAU: in [0, 1); default 1e-4.
     schedule_threshold: float
-    # PLATEAU: at least 0; default 10.
+    # Schedule.PLATEAU: at least 0; default 10.
     schedule_patience: int
-    # MULTI_STEP: schedule_milestone_count steps of at least 0, in ascending order. Copied.
+    # Schedule.MULTI_STEP: schedule_milestone_count steps of at least 0, in ascending order. Copied.
     schedule_milestones: typing.Sequence[int]
-    # TABLE: schedule_table_count factors of at least 0. Copied.
+    # Schedule.TABLE: schedule_table_count factors of at least 0. Copied.
     schedule_table: typing.Sequence[float]
     # Cross-entropy: s in [0, 1). The loss of a label is 1 - s times its own loss plus s times the
     # mean of the losses of all classes (PyTorch's label_smoothing). Default 0.
@@ -472,8 +475,9 @@ class TrainerOptions(typing.TypedDict, total=False):
     # counted, also not in the mean (PyTorch's ignore_index). If a batch has no other label, its
     # loss is 0 and its gradient is 0. TROIKA_UNSET (default): none.
     ignore_index: int
-    # 1: a step with a gradient that is not finite changes no parameter and returns STEP_SKIPPED, in
-    # any precision and without loss scaling too. 0 (default): only loss scaling skips steps.
+    # 1: a step with a gradient that is not finite changes no parameter and returns
+    # Status.STEP_SKIPPED, in any precision and without loss scaling too. 0 (default): only loss
+    # scaling skips steps.
     skip_not_finite: bool
     # 1: between processes, an update may wait until the next step is about to read its parameters.
     # So sums of gradients also travel during the next forward pass, which hides a network that is
@@ -488,19 +492,19 @@ class TrainerOptions(typing.TypedDict, total=False):
     # process, and mesh is over all. The processes of a machine are neighbours in the list.
     # Collective, as all calls of the trainer that compute, read or write state: each process passes
     # its own samples. Before each batch the processes compare their steps done, settings and
-    # positions in the data; MISMATCH names what differs, and nothing is done. Values that the hosts
-    # have written into their models since the last batch are replaced by those of rank 0. If a stop
-    # is requested in one process, the call returns STOPPED in all. NULL (default): this process
-    # alone.
+    # positions in the data; Status.MISMATCH names what differs, and nothing is done. Values that
+    # the hosts have written into their models since the last batch are replaced by those of rank 0.
+    # If a stop is requested in one process, the call returns Status.STOPPED in all. NULL (default):
+    # this process alone.
     group: Group
-    # TROIKA_LOSS_HUBER: above 0; default 1.
+    # Loss.HUBER: above 0; default 1.
     huber_delta: float
     # Cross-entropy: class_weight_count weights, one for each class of the model. A label's loss is
-    # multiplied by the weight of its class. With TROIKA_REDUCTION_MEAN, the sum of a batch's losses
-    # is divided by the sum of the weights of its labels (PyTorch's weight, without label
-    # smoothing). If all weigh 0, loss and gradient are 0. Each is 0, or from 1e-15 to 1e15, and
-    # rounded to f32. correct and labels of results count labels, whatever they weigh. NULL
-    # (default): 1 each. Copied.
+    # multiplied by the weight of its class. With Reduction.MEAN, the sum of a batch's losses is
+    # divided by the sum of the weights of its labels (PyTorch's weight, without label smoothing).
+    # If all weigh 0, loss and gradient are 0. Each is 0, or from 1e-15 to 1e15, and rounded to f32.
+    # correct and labels of results count labels, whatever they weigh. NULL (default): 1 each.
+    # Copied.
     class_weights: typing.Sequence[float]
     # 1: samples may have weights (troika_dataset_weigh, troika_batch_create_weighted), which
     # multiply their losses as weights of classes do. Samples without a weight have 1. Batches are

@@ -61,8 +61,12 @@ pub type troika_read_function = Option<
 pub struct troika_arrays {
     /// sizeof([`troika_arrays`](crate::troika_arrays)).
     pub struct_size: u32,
-    /// Type of inputs: [`TROIKA_DTYPE_F32`](crate::TROIKA_DTYPE_F32) (default), F64, F16, BF16, U8,
-    /// I32 or I64.
+    /// Type of inputs: [`TROIKA_DTYPE_F32`](crate::TROIKA_DTYPE_F32) (default),
+    /// [`TROIKA_DTYPE_F64`](crate::TROIKA_DTYPE_F64),
+    /// [`TROIKA_DTYPE_F16`](crate::TROIKA_DTYPE_F16),
+    /// [`TROIKA_DTYPE_BF16`](crate::TROIKA_DTYPE_BF16),
+    /// [`TROIKA_DTYPE_U8`](crate::TROIKA_DTYPE_U8), [`TROIKA_DTYPE_I32`](crate::TROIKA_DTYPE_I32)
+    /// or [`TROIKA_DTYPE_I64`](crate::TROIKA_DTYPE_I64).
     pub dtype: i32,
     /// \[n, dims...\], row-major. Must be set.
     pub inputs: *const c_void,
@@ -70,22 +74,31 @@ pub struct troika_arrays {
     pub dims: *const i64,
     /// 0 to [`TROIKA_MAX_RANK`](crate::TROIKA_MAX_RANK) - 1; with 0 dims may be NULL.
     pub rank: i32,
-    /// 1: samples are tokens; dtype is U8, I32 or I64. 0 (default): samples are numbers, which
+    /// 1: samples are tokens; dtype is [`TROIKA_DTYPE_U8`](crate::TROIKA_DTYPE_U8),
+    /// [`TROIKA_DTYPE_I32`](crate::TROIKA_DTYPE_I32) or
+    /// [`TROIKA_DTYPE_I64`](crate::TROIKA_DTYPE_I64). 0 (default): samples are numbers, which
     /// become f32.
     pub tokens: i32,
     /// Samples.
     pub n: i64,
     /// \[n, `target_size`\], row-major. NULL: samples have no targets, and serve only to predict.
     pub targets: *const c_void,
-    /// Type of targets: U8, I32 or I64 for labels; F32 or F64 for values.
+    /// Type of targets: [`TROIKA_DTYPE_U8`](crate::TROIKA_DTYPE_U8),
+    /// [`TROIKA_DTYPE_I32`](crate::TROIKA_DTYPE_I32) or
+    /// [`TROIKA_DTYPE_I64`](crate::TROIKA_DTYPE_I64) for labels;
+    /// [`TROIKA_DTYPE_F32`](crate::TROIKA_DTYPE_F32) or
+    /// [`TROIKA_DTYPE_F64`](crate::TROIKA_DTYPE_F64) for values.
     pub target_dtype: i32,
     /// 1: the arrays are not copied. The caller must not change them until destroy is called.
     /// Default 0.
     pub borrow: i32,
     /// Labels or values of a sample; default 1.
     pub target_size: i64,
-    /// A number x becomes (x - mean) / std. A u8 number p is x = p / 255. Computed in f32 for U8,
-    /// F16, BF16 and F32, in f64 for other types. Default 0; tokens need 0 and 1.
+    /// A number x becomes (x - mean) / std. A u8 number p is x = p / 255. Computed in f32 for
+    /// [`TROIKA_DTYPE_U8`](crate::TROIKA_DTYPE_U8), [`TROIKA_DTYPE_F16`](crate::TROIKA_DTYPE_F16),
+    /// [`TROIKA_DTYPE_BF16`](crate::TROIKA_DTYPE_BF16) and
+    /// [`TROIKA_DTYPE_F32`](crate::TROIKA_DTYPE_F32), in f64 for other types. Default 0; tokens
+    /// need 0 and 1.
     pub mean: f64,
     /// Above 0; default 1.
     pub std: f64,

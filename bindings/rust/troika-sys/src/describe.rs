@@ -89,7 +89,9 @@ pub struct troika_trainer_info {
     pub trained_elements: i64,
     /// Parameters that are trained.
     pub trained_entries: i32,
-    /// 1; 0 after an error that is permanent: DETACHED, COMM.
+    /// 1; 0 after an error that is permanent:
+    /// [`TROIKA_ERROR_DETACHED`](crate::TROIKA_ERROR_DETACHED),
+    /// [`TROIKA_ERROR_COMM`](crate::TROIKA_ERROR_COMM).
     pub is_usable: i32,
 }
 

@@ -27,11 +27,13 @@ pub const TROIKA_INIT_XAVIER_UNIFORM: i32 = 7;
 pub struct troika_load_options {
     /// sizeof([`troika_load_options`](crate::troika_load_options)).
     pub struct_size: u32,
-    /// 0 (default): names that differ are MISMATCH. 1: loads the names that are in both.
+    /// 0 (default): names that differ are [`TROIKA_ERROR_MISMATCH`](crate::TROIKA_ERROR_MISMATCH).
+    /// 1: loads the names that are in both.
     pub allow_partial: i32,
     /// Removed from the beginning of every name in the file, such as "module."; NULL: none.
     pub strip_prefix: *const c_char,
-    /// 0 (default): shapes or dtypes that differ are MISMATCH. 1: such parameters keep their
+    /// 0 (default): shapes or dtypes that differ are
+    /// [`TROIKA_ERROR_MISMATCH`](crate::TROIKA_ERROR_MISMATCH). 1: such parameters keep their
     /// values, and the report names them: for a last layer of another number of classes.
     pub skip_mismatching: i32,
     /// 0.

@@ -65,7 +65,8 @@ pub struct troika_metrics {
     pub seconds: f64,
     /// Labels seen that are not ignored; samples for other losses.
     pub labels: i64,
-    /// Steps that were skipped (STEP_SKIPPED); 0 of an evaluation.
+    /// Steps that were skipped ([`TROIKA_STEP_SKIPPED`](crate::TROIKA_STEP_SKIPPED)); 0 of an
+    /// evaluation.
     pub skipped_steps: i64,
 }
 
@@ -94,8 +95,8 @@ pub struct troika_progress {
     pub seconds: f64,
     /// 1 while training, 0 while evaluating or predicting.
     pub training: i32,
-    /// 1: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not
-    /// finite, the sums over this call leave the batch out.
+    /// 1: this batch's step was skipped ([`TROIKA_STEP_SKIPPED`](crate::TROIKA_STEP_SKIPPED)). If
+    /// the loss of the batch is then not finite, the sums over this call leave the batch out.
     pub skipped: i32,
     /// Mean over the labels of this batch, by weight.
     pub batch_loss: f64,
@@ -164,22 +165,27 @@ pub struct troika_step_result {
 }
 
 extern "C" {
-    /// Attaches a model to `device_count` devices of one kind, 1 to 1024, with one replica on each;
-    /// the same device twice gets two replicas. Parameters without a value take the model's default
+    /// Attaches a model to `device_count` devices, 1 to 1024, with one replica on each; the same
+    /// device twice gets two replicas. Parameters without a value take the model's default
     /// initialisation. All replicas start from the model's parameters and stay bit-identical. A
     /// model has one trainer at a time: attaching again takes the parameters over, and calls on the
     /// earlier trainer return DETACHED.
     ///
-    /// A step computes what a single device computes on the whole batch. Samples are split evenly:
-    /// sizes differ by at most one, and a device may get none. Every sample weighs the same.
-    /// Gradients are summed in pairs of the list of devices, then in pairs of pairs. Without
-    /// `logical_shards`, GPUs that are each named once are connected by NCCL, which adds in its own
-    /// order.
+    /// A step computes what a single device computes on the whole batch. Without shares, samples
+    /// are split evenly: sizes differ by at most one, and a device may get none. Without weights,
+    /// every sample counts the same. Gradients are summed in pairs of the list of devices, then in
+    /// pairs of pairs. Without `logical_shards`, GPUs that are each named once are connected by
+    /// NCCL, which adds in its own order.
+    ///
+    /// CPUs and GPUs may be in one list. Their data meet in host memory, and each update is made by
+    /// one device for all, as with `shard_optimizer`. A split by channel needs devices of one kind
+    /// for the channels of a layer.
     ///
     /// The exception is BatchNorm: with `sync_batch_norm` 0, each device normalises its own
-    /// samples. The running statistics are those of the first device. options.mesh also splits the
-    /// network by layer and by channel. Each device then holds its part of the network. A step
-    /// computes the same, except that BatchNorm normalises each micro-batch by itself.
+    /// samples. The running statistics are those of the first device; with shares, of the first
+    /// with the largest part. options.mesh also splits the network by layer and by channel. Each
+    /// device then holds its part of the network. A step computes the same, except that BatchNorm
+    /// normalises each micro-batch by itself.
     ///
     /// options may be NULL: defaults. Owned: destroy \*`out_trainer` with
     /// [`troika_trainer_destroy`](crate::troika_trainer_destroy).
@@ -187,14 +193,13 @@ extern "C" {
     /// Errors:
     ///
     /// - INVALID_ARGUMENT: a field, which the message names.
-    /// - INVALID_ARGUMENT: devices of several kinds; a mesh that does not fit the number of devices
-    ///   or the model.
+    /// - INVALID_ARGUMENT: a mesh that does not fit the number of devices or the model.
     /// - INVALID_ARGUMENT: a model with no output, or with nothing left to train; a parameter that
     ///   does not reach the loss.
     /// - NOT_FOUND: a group, or a pattern of `recompute_layers`, that matches nothing; a layer of
     ///   `layer_cuts` that the model does not have.
     /// - UNSUPPORTED: `logical_shards` with a split by layer or channel; a parameter shared by
-    ///   layers that a split by channel cuts differently.
+    ///   layers that a split by channel cuts differently; channels of a layer on a CPU and a GPU.
     /// - DEVICE_UNAVAILABLE: names the device.
     /// - OUT_OF_MEMORY: also if activations cannot fit into `activation_budget_bytes`.
     /// - BUSY: also while the model's earlier trainer is in a call.
@@ -621,8 +626,9 @@ extern "C" {
     /// `out_position`, if not NULL, receives the place in the epoch for
     /// [`troika_loader_seek`](crate::troika_loader_seek). A loader that is moved there must have
     /// the shuffle, seed, weights, flip and crop of the run that was saved. If its next batch has
-    /// other samples, a step refuses that batch with INVALID_ARGUMENT. With NULL the caller is
-    /// responsible for the order.
+    /// other samples, a step refuses that batch with INVALID_ARGUMENT. A loader that is not moved
+    /// is not compared: its batches are at another place. With NULL the caller is responsible for
+    /// the order.
     ///
     /// In a group of processes the call is collective, and the path names the same file in all.
     /// Each process reads the parameters, the optimizer state of its own devices, and a part of the

@@ -76,9 +76,10 @@ pub const TROIKA_OPTION_TRUST: i32 = 9;
 pub const TROIKA_OPTION_FROZEN: i32 = 10;
 
 // Learning-rate schedules: the rate of step s, which counts from 0, for the base rate lr. With
-// warm-up, a step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate. COSINE,
-// POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is warmup_steps, and before step w their
-// rate is lr. A run that an earlier version began goes on as it began, with w = 0.
+// warm-up, a step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate.
+// TROIKA_SCHEDULE_COSINE, TROIKA_SCHEDULE_POLYNOMIAL and TROIKA_SCHEDULE_EXPONENTIAL begin after
+// the warm-up: w is warmup_steps, and before step w their rate is lr. A run that an earlier
+// version began goes on as it began, with w = 0.
 /// lr
 pub const TROIKA_SCHEDULE_CONSTANT: i32 = 1;
 /// lr \* gamma ^ floor(s / period)
@@ -107,11 +108,11 @@ pub const TROIKA_SCHEDULE_TABLE: i32 = 9;
 
 // Precisions of computation. With any of them, parameters, their gradients, the optimizer's state,
 // BatchNorm's statistics and losses are f32, so weights files do not depend on the precision. A
-// training state loads only with the precision that it was saved with. With BF16 and F16,
-// activations and the factors of convolutions and linear layers are 16 bits wide; sums are
-// computed in f32. On a CPU with AMX, a step in BF16 is up to 1.4 times as fast. On other CPUs,
-// BF16 and F16 save no time and often take more memory: they only serve to try out what a GPU will
-// do.
+// training state loads only with the precision that it was saved with. With TROIKA_PRECISION_BF16
+// and TROIKA_PRECISION_F16, activations and the factors of convolutions and linear layers are 16
+// bits wide; sums are computed in f32. On a CPU with AMX, a step in TROIKA_PRECISION_BF16 is up to
+// 1.4 times as fast. On other CPUs, TROIKA_PRECISION_BF16 and TROIKA_PRECISION_F16 save no time
+// and often take more memory: they only serve to try out what a GPU will do.
 /// IEEE single.
 pub const TROIKA_PRECISION_F32: i32 = 1;
 /// f32, but a GPU that supports TF32 may round the factors of products to 10 bits of fraction.
@@ -208,12 +209,21 @@ pub struct troika_trainer_options {
     pub nesterov: i32,
     /// Default [`TROIKA_SCHEDULE_CONSTANT`](crate::TROIKA_SCHEDULE_CONSTANT).
     pub schedule: i32,
-    /// Steps; default 0. At least 1 for STEP, COSINE, EXPONENTIAL and POLYNOMIAL, at least 2 for
-    /// ONE_CYCLE.
+    /// Steps; default 0. At least 1 for [`TROIKA_SCHEDULE_STEP`](crate::TROIKA_SCHEDULE_STEP),
+    /// [`TROIKA_SCHEDULE_COSINE`](crate::TROIKA_SCHEDULE_COSINE),
+    /// [`TROIKA_SCHEDULE_EXPONENTIAL`](crate::TROIKA_SCHEDULE_EXPONENTIAL) and
+    /// [`TROIKA_SCHEDULE_POLYNOMIAL`](crate::TROIKA_SCHEDULE_POLYNOMIAL), at least 2 for
+    /// [`TROIKA_SCHEDULE_ONE_CYCLE`](crate::TROIKA_SCHEDULE_ONE_CYCLE).
     pub schedule_period: i64,
-    /// STEP, MULTI_STEP, EXPONENTIAL, PLATEAU: the factor; default 0.1.
+    /// [`TROIKA_SCHEDULE_STEP`](crate::TROIKA_SCHEDULE_STEP),
+    /// [`TROIKA_SCHEDULE_MULTI_STEP`](crate::TROIKA_SCHEDULE_MULTI_STEP),
+    /// [`TROIKA_SCHEDULE_EXPONENTIAL`](crate::TROIKA_SCHEDULE_EXPONENTIAL),
+    /// [`TROIKA_SCHEDULE_PLATEAU`](crate::TROIKA_SCHEDULE_PLATEAU): the factor; default 0.1.
     pub schedule_gamma: f64,
-    /// COSINE, POLYNOMIAL, PLATEAU: the least learning rate; default 0.
+    /// [`TROIKA_SCHEDULE_COSINE`](crate::TROIKA_SCHEDULE_COSINE),
+    /// [`TROIKA_SCHEDULE_POLYNOMIAL`](crate::TROIKA_SCHEDULE_POLYNOMIAL),
+    /// [`TROIKA_SCHEDULE_PLATEAU`](crate::TROIKA_SCHEDULE_PLATEAU): the least learning rate;
+    /// default 0.
     pub schedule_min: f64,
     /// Step s \< `warmup_steps` uses (s + 1) / `warmup_steps` of the scheduled rate; default 0.
     pub warmup_steps: i64,
@@ -225,7 +235,8 @@ pub struct troika_trainer_options {
     pub groups: *const troika_parameter_group,
     /// 0 (default) to 4096.
     pub group_count: i32,
-    /// A step that takes longer fails with COMM; 1 to 2^31 - 1 milliseconds, default 600000.
+    /// A step that takes longer fails with [`TROIKA_ERROR_COMM`](crate::TROIKA_ERROR_COMM); 1 to
+    /// 2^31 - 1 milliseconds, default 600000.
     pub deadline_ms: i32,
     /// 1: records every launch and collective for
     /// [`troika_trainer_trace`](crate::troika_trainer_trace) and
@@ -234,8 +245,9 @@ pub struct troika_trainer_options {
     /// 1: no fused kernels, for comparison. Default 0.
     pub no_fusion: i32,
     /// The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling, also with
-    /// F16. [`TROIKA_UNSET`](crate::TROIKA_UNSET) (default): 65536 with F16, no loss scaling with
-    /// other precisions.
+    /// [`TROIKA_PRECISION_F16`](crate::TROIKA_PRECISION_F16). [`TROIKA_UNSET`](crate::TROIKA_UNSET)
+    /// (default): 65536 with [`TROIKA_PRECISION_F16`](crate::TROIKA_PRECISION_F16), no loss scaling
+    /// with other precisions.
     pub loss_scale: f64,
     /// Good steps in a row after which the loss scale doubles; 1 to 2^24, default 2000.
     pub loss_scale_interval: i64,
@@ -284,8 +296,8 @@ pub struct troika_trainer_options {
     /// parameter and sends it to the others (ZeRO level 1). Default 0, which computes the same
     /// bits.
     pub shard_optimizer: i32,
-    /// Default [`TROIKA_COMPRESSION_NONE`](crate::TROIKA_COMPRESSION_NONE). BF16 excludes
-    /// `logical_shards`.
+    /// Default [`TROIKA_COMPRESSION_NONE`](crate::TROIKA_COMPRESSION_NONE).
+    /// [`TROIKA_COMPRESSION_BF16`](crate::TROIKA_COMPRESSION_BF16) excludes `logical_shards`.
     pub gradient_compression: i32,
     /// 0 (default): GPUs keep a dataset that takes at most half of their free memory, from the
     /// first epoch over it on, and gather batches there. If a plan of this trainer needs that
@@ -319,27 +331,31 @@ pub struct troika_trainer_options {
     /// 0 (default): evaluation and prediction use the averages, if there are any. 1: the
     /// parameters.
     pub evaluate_parameters: i32,
-    /// PLATEAU: 1: larger metrics are better. Default 0.
+    /// [`TROIKA_SCHEDULE_PLATEAU`](crate::TROIKA_SCHEDULE_PLATEAU): 1: larger metrics are better.
+    /// Default 0.
     pub schedule_maximize: i32,
-    /// POLYNOMIAL: above 0; default 1.
+    /// [`TROIKA_SCHEDULE_POLYNOMIAL`](crate::TROIKA_SCHEDULE_POLYNOMIAL): above 0; default 1.
     pub schedule_power: f64,
-    /// ONE_CYCLE: in (0, 1); default 0.3.
+    /// [`TROIKA_SCHEDULE_ONE_CYCLE`](crate::TROIKA_SCHEDULE_ONE_CYCLE): in (0, 1); default 0.3.
     pub schedule_rise: f64,
-    /// ONE_CYCLE: at least 1; default 25.
+    /// [`TROIKA_SCHEDULE_ONE_CYCLE`](crate::TROIKA_SCHEDULE_ONE_CYCLE): at least 1; default 25.
     pub schedule_divisor: f64,
-    /// ONE_CYCLE: at least 1; default 1e4.
+    /// [`TROIKA_SCHEDULE_ONE_CYCLE`](crate::TROIKA_SCHEDULE_ONE_CYCLE): at least 1; default 1e4.
     pub schedule_final_divisor: f64,
-    /// PLATEAU: in \[0, 1); default 1e-4.
+    /// [`TROIKA_SCHEDULE_PLATEAU`](crate::TROIKA_SCHEDULE_PLATEAU): in \[0, 1); default 1e-4.
     pub schedule_threshold: f64,
-    /// PLATEAU: at least 0; default 10.
+    /// [`TROIKA_SCHEDULE_PLATEAU`](crate::TROIKA_SCHEDULE_PLATEAU): at least 0; default 10.
     pub schedule_patience: i64,
-    /// MULTI_STEP: `schedule_milestone_count` steps of at least 0, in ascending order. Copied.
+    /// [`TROIKA_SCHEDULE_MULTI_STEP`](crate::TROIKA_SCHEDULE_MULTI_STEP):
+    /// `schedule_milestone_count` steps of at least 0, in ascending order. Copied.
     pub schedule_milestones: *const i64,
-    /// TABLE: `schedule_table_count` factors of at least 0. Copied.
+    /// [`TROIKA_SCHEDULE_TABLE`](crate::TROIKA_SCHEDULE_TABLE): `schedule_table_count` factors of
+    /// at least 0. Copied.
     pub schedule_table: *const f64,
-    /// 0 (default) to 65536; MULTI_STEP: at least 1.
+    /// 0 (default) to 65536; [`TROIKA_SCHEDULE_MULTI_STEP`](crate::TROIKA_SCHEDULE_MULTI_STEP): at
+    /// least 1.
     pub schedule_milestone_count: i32,
-    /// 0 (default) to 2^24; TABLE: at least 1.
+    /// 0 (default) to 2^24; [`TROIKA_SCHEDULE_TABLE`](crate::TROIKA_SCHEDULE_TABLE): at least 1.
     pub schedule_table_count: i32,
     /// Cross-entropy: s in \[0, 1). The loss of a label is 1 - s times its own loss plus s times
     /// the mean of the losses of all classes (PyTorch's `label_smoothing`). Default 0.
@@ -348,8 +364,9 @@ pub struct troika_trainer_options {
     /// counted, also not in the mean (PyTorch's `ignore_index`). If a batch has no other label, its
     /// loss is 0 and its gradient is 0. [`TROIKA_UNSET`](crate::TROIKA_UNSET) (default): none.
     pub ignore_index: i64,
-    /// 1: a step with a gradient that is not finite changes no parameter and returns STEP_SKIPPED,
-    /// in any precision and without loss scaling too. 0 (default): only loss scaling skips steps.
+    /// 1: a step with a gradient that is not finite changes no parameter and returns
+    /// [`TROIKA_STEP_SKIPPED`](crate::TROIKA_STEP_SKIPPED), in any precision and without loss
+    /// scaling too. 0 (default): only loss scaling skips steps.
     pub skip_not_finite: i32,
     /// 1: between processes, an update may wait until the next step is about to read its
     /// parameters. So sums of gradients also travel during the next forward pass, which hides a
@@ -364,9 +381,10 @@ pub struct troika_trainer_options {
     /// process, and mesh is over all. The processes of a machine are neighbours in the list.
     /// Collective, as all calls of the trainer that compute, read or write state: each process
     /// passes its own samples. Before each batch the processes compare their steps done, settings
-    /// and positions in the data; MISMATCH names what differs, and nothing is done. Values that the
-    /// hosts have written into their models since the last batch are replaced by those of rank 0.
-    /// If a stop is requested in one process, the call returns STOPPED in all. NULL (default): this
+    /// and positions in the data; [`TROIKA_ERROR_MISMATCH`](crate::TROIKA_ERROR_MISMATCH) names
+    /// what differs, and nothing is done. Values that the hosts have written into their models
+    /// since the last batch are replaced by those of rank 0. If a stop is requested in one process,
+    /// the call returns [`TROIKA_STOPPED`](crate::TROIKA_STOPPED) in all. NULL (default): this
     /// process alone.
     pub group: troika_group,
     /// [`TROIKA_LOSS_HUBER`](crate::TROIKA_LOSS_HUBER): above 0; default 1.

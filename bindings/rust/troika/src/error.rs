@@ -71,7 +71,7 @@ impl fmt::Display for Error {
 /// One line, because a `main` that returns an error prints it in this form.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.status, self.message)
+        write!(f, "{:?}: {}", self.status, self.message)
     }
 }
 

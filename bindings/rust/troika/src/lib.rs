@@ -75,7 +75,7 @@ pub use element::Element;
 pub use error::{Error, Result};
 pub use gradients::Gradients;
 pub use group::Group;
-pub use loader::Loader;
+pub use loader::{Copies, Loader};
 pub use model::{Model, Value};
 pub use pending::Pending;
 pub use scores::{ClassScores, ScoreReport};

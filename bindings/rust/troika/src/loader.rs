@@ -4,6 +4,7 @@ use crate::call::{call, call_for_handle, create, describe, Handle};
 use crate::convert::Input;
 use crate::source::{attribute, Failures};
 use crate::{Batch, Dataset, Error, LoaderOptions, LoaderPosition, Result, Status};
+use std::iter::FusedIterator;
 use std::sync::Arc;
 use troika_sys as sys;
 
@@ -24,6 +25,18 @@ use troika_sys as sys;
 ///     sizes.push(batch.describe()?.n);
 /// }
 /// assert_eq!(sizes, [4, 4, 2]);
+/// # Ok::<(), troika::Error>(())
+/// ```
+///
+/// An iterator has copies, which outlive the loader's batches:
+///
+/// ```
+/// # use troika::{Context, Dataset, Loader, LoaderOptions, Result};
+/// # let context = Context::new(&Default::default())?;
+/// # let dataset = Dataset::create_synthetic(&context, &[4], 10, 2, 0)?;
+/// # let mut loader = Loader::new(&dataset, &LoaderOptions { batch: 4, ..Default::default() })?;
+/// let batches = loader.copies().collect::<Result<Vec<_>>>()?;
+/// assert_eq!(batches.len(), 3);
 /// # Ok::<(), troika::Error>(())
 /// ```
 ///
@@ -94,6 +107,13 @@ impl Loader {
         Ok(batch.map(Batch::of_loader))
     }
 
+    /// Iterates over copies of the rest of the epoch. A loop with [`Loader::next_batch`] is faster,
+    /// because it copies nothing. The iterator ends after an error, and if the dataset's source
+    /// asked to stop.
+    pub fn copies(&mut self) -> Copies<'_> {
+        Copies { loader: self, has_ended: false }
+    }
+
     /// Whether the last None of [`Loader::next_batch`] was the source's wish and not the end of the
     /// epoch. The loader then keeps its position.
     pub fn was_stopped(&self) -> bool {
@@ -115,3 +135,27 @@ impl Loader {
         })
     }
 }
+
+/// Copies of a loader's batches, made by [`Loader::copies`].
+#[derive(Debug)]
+pub struct Copies<'a> {
+    loader: &'a mut Loader,
+    /// The loader itself would go on with the next epoch.
+    has_ended: bool,
+}
+
+impl Iterator for Copies<'_> {
+    type Item = Result<Batch<'static>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.has_ended {
+            return None;
+        }
+        let batch = self.loader.next_batch();
+        let copy = batch.and_then(|batch| batch.map(|batch| batch.copy()).transpose());
+        self.has_ended = !matches!(copy, Ok(Some(_)));
+        copy.transpose()
+    }
+}
+
+impl FusedIterator for Copies<'_> {}

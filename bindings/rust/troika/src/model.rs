@@ -198,6 +198,24 @@ impl Model {
         })
     }
 
+    /// Describes all parameters and buffers, in the order of creation.
+    ///
+    /// ```
+    /// use troika::{Context, Model};
+    ///
+    /// let context = Context::new(&Default::default())?;
+    /// let model = Model::new(&context, "mlp", &Default::default())?;
+    /// for parameter in model.parameters()? {
+    ///     println!("{} {:?}", parameter.name, parameter.dims);
+    /// }
+    /// # Ok::<(), troika::Error>(())
+    /// ```
+    pub fn parameters(&self) -> Result<impl ExactSizeIterator<Item = ParameterInfo>> {
+        let (entries, _) = self.count_parameters()?;
+        let infos = (0..entries).map(|index| self.describe_parameter(index));
+        Ok(infos.collect::<Result<Vec<_>>>()?.into_iter())
+    }
+
     /// Returns the index of the parameter or buffer with that name.
     ///
     /// # Errors
@@ -214,8 +232,10 @@ impl Model {
     ///
     /// # Errors
     /// [`NotFound`](Status::NotFound), [`NotInitialized`](Status::NotInitialized),
-    /// [`InvalidArgument`](Status::InvalidArgument) if the size differs, [`Busy`](Status::Busy).
+    /// [`InvalidArgument`](Status::InvalidArgument) if `data` has another type or size,
+    /// [`Busy`](Status::Busy).
     pub fn get_parameter<T: Element>(&self, name: &str, data: &mut [T]) -> Result<()> {
+        self.require::<T>(name)?;
         let name = c_text(name, "name")?;
         let (to, size) = (data.as_mut_ptr().cast(), bytes_of(data));
         call(|error| unsafe {
@@ -230,12 +250,23 @@ impl Model {
     /// # Errors
     /// Those of [`Model::get_parameter`].
     pub fn set_parameter<T: Element>(&mut self, name: &str, data: &[T]) -> Result<()> {
+        self.require::<T>(name)?;
         let name = c_text(name, "name")?;
         let (from, size) = (data.as_ptr().cast(), bytes_of(data));
         call(|error| unsafe {
             sys::troika_model_set_parameter(self.raw(), name.as_ptr(), from, size, error)
         })
         .map(drop)
+    }
+
+    /// Refuses elements of another type than a parameter or buffer has. C compares only sizes.
+    pub(crate) fn require<T: Element>(&self, name: &str) -> Result<()> {
+        let dtype = self.describe_parameter(self.find_parameter(name)?)?.dtype;
+        if dtype == T::DTYPE {
+            return Ok(());
+        }
+        let message = format!("parameter '{name}': elements are {:?}, need {dtype:?}", T::DTYPE);
+        Err(Error::invalid(message))
     }
 }
 
@@ -255,6 +286,12 @@ impl Model {
         describe(|out, error| unsafe {
             sys::troika_model_describe_layer(self.raw(), index, out, error)
         })
+    }
+
+    /// Describes all layers, in the order in which layers were added. The input is a layer.
+    pub fn layers(&self) -> Result<impl ExactSizeIterator<Item = LayerInfo>> {
+        let infos = (0..index(self.describe()?.layers)).map(|index| self.describe_layer(index));
+        Ok(infos.collect::<Result<Vec<_>>>()?.into_iter())
     }
 
     /// Returns the index of the layer with that name.
@@ -488,8 +525,8 @@ impl Model {
         Ok((usize::try_from(sample / DTYPES).unwrap_or(0), dtype))
     }
 
-    /// Attaches the model to devices of one kind, which share its batches, layers and channels. An
-    /// earlier trainer of the model is detached.
+    /// Attaches the model to devices, which share its batches, layers and channels. An earlier
+    /// trainer of the model is detached.
     ///
     /// # Errors
     /// [`InvalidArgument`](Status::InvalidArgument) names the field.

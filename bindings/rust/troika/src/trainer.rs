@@ -519,8 +519,9 @@ impl Trainer {
             .map(drop)
     }
 
-    /// Reads a training state, and returns the place in the epoch for [`Loader::seek`]. A refused
-    /// file changes nothing.
+    /// Reads a training state, and returns the place in the epoch for [`Loader::seek`]. If the next
+    /// batch of a loader that is moved there has other samples than the state's, a step refuses it.
+    /// A loader that is not moved is not compared. A refused file changes nothing.
     ///
     /// # Errors
     /// [`NotFound`](Status::NotFound), [`Io`](Status::Io), [`Corrupt`](Status::Corrupt),
@@ -530,6 +531,19 @@ impl Trainer {
         describe(|out, error| unsafe {
             sys::troika_trainer_load(self.raw(), path.as_ptr(), out, error)
         })
+    }
+
+    /// Reads a training state as [`Trainer::load`] does, and leaves the order of the next samples
+    /// to the caller.
+    ///
+    /// # Errors
+    /// Those of [`Trainer::load`].
+    pub fn load_in_any_order(&mut self, path: impl AsRef<Path>) -> Result<()> {
+        let path = c_path(path.as_ref())?;
+        call(|error| unsafe {
+            sys::troika_trainer_load(self.raw(), path.as_ptr(), ptr::null_mut(), error)
+        })
+        .map(drop)
     }
 
     /// Writes the trace of the last step as JSON in the Trace Event Format. Needs `collect_trace`.
@@ -580,13 +594,14 @@ impl Trainer {
     ///
     /// # Errors
     /// [`NotFound`](Status::NotFound), [`NotOnDevice`](Status::NotOnDevice),
-    /// [`InvalidArgument`](Status::InvalidArgument) if the size differs.
+    /// [`InvalidArgument`](Status::InvalidArgument) if `data` has another type or size.
     pub fn get_parameter<T: Element>(
         &self,
         name: &str,
         device: Device,
         data: &mut [T],
     ) -> Result<()> {
+        self.unwrap()?.require::<T>(name)?;
         let (name, size) = (c_text(name, "name")?, bytes_of(data));
         call(|error| unsafe {
             let (name, data) = (name.as_ptr(), data.as_mut_ptr().cast());

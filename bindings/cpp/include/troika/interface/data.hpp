@@ -16,16 +16,17 @@ inline namespace v1 {
 struct Arrays {
   /** Shape of a sample: rank sizes. Must be set. Copied. */
   std::vector<std::int64_t> dims = {};
-  /** 1: samples are tokens; dtype is U8, I32 or I64. 0 (default): samples are numbers, which
-   *  become f32. */
+  /** 1: samples are tokens; dtype is Dtype::u8, Dtype::i32 or Dtype::i64. 0 (default): samples
+   *  are numbers, which become f32. */
   bool tokens = detail::initial<bool, &troika_arrays::tokens>();
   /** 1: the arrays are not copied. The caller must not change them until destroy is called.
    *  Default 0. */
   bool borrow = detail::initial<bool, &troika_arrays::borrow>();
   /** Labels or values of a sample; default 1. */
   std::int64_t target_size = detail::initial<std::int64_t, &troika_arrays::target_size>();
-  /** A number x becomes (x - mean) / std. A u8 number p is x = p / 255. Computed in f32 for U8,
-   *  F16, BF16 and F32, in f64 for other types. Default 0; tokens need 0 and 1. */
+  /** A number x becomes (x - mean) / std. A u8 number p is x = p / 255. Computed in f32 for
+   *  Dtype::u8, Dtype::f16, Dtype::bf16 and Dtype::f32, in f64 for other types. Default 0;
+   *  tokens need 0 and 1. */
   double mean = detail::initial<double, &troika_arrays::mean>();
   /** Above 0; default 1. */
   double std = detail::initial<double, &troika_arrays::std>();

@@ -117,7 +117,7 @@ struct TrainerInfo {
   std::int64_t trained_elements = {};
   /** Parameters that are trained. */
   std::int32_t trained_entries = {};
-  /** 1; 0 after an error that is permanent: DETACHED, COMM. */
+  /** 1; 0 after an error that is permanent: Status::detached, Status::comm. */
   bool is_usable = {};
 };
 

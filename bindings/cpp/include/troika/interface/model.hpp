@@ -14,13 +14,13 @@ inline namespace v1 {
 
 /** Options of Model::load. */
 struct LoadOptions {
-  /** 0 (default): names that differ are MISMATCH. 1: loads the names that are in both. */
+  /** 0 (default): names that differ are Status::mismatch. 1: loads the names that are in both. */
   bool allow_partial = detail::initial<bool, &troika_load_options::allow_partial>();
   /** Removed from the beginning of every name in the file, such as "module."; NULL: none. */
   std::optional<std::string> strip_prefix =
       detail::initial<std::optional<std::string>, &troika_load_options::strip_prefix>();
-  /** 0 (default): shapes or dtypes that differ are MISMATCH. 1: such parameters keep their
-   *  values, and the report names them: for a last layer of another number of classes. */
+  /** 0 (default): shapes or dtypes that differ are Status::mismatch. 1: such parameters keep
+   *  their values, and the report names them: for a last layer of another number of classes. */
   bool skip_mismatching = detail::initial<bool, &troika_load_options::skip_mismatching>();
   /** Patterns of names in the model, separated by commas, such as "fc.*": parameters and buffers
    *  that keep their values, whatever the file has. NULL: none. */

@@ -63,7 +63,7 @@ struct Metrics {
   double seconds = {};
   /** Labels seen that are not ignored; samples for other losses. */
   std::int64_t labels = {};
-  /** Steps that were skipped (STEP_SKIPPED); 0 of an evaluation. */
+  /** Steps that were skipped (Status::step_skipped); 0 of an evaluation. */
   std::int64_t skipped_steps = {};
 };
 
@@ -105,8 +105,8 @@ struct Progress {
   double seconds = {};
   /** 1 while training, 0 while evaluating or predicting. */
   bool training = {};
-  /** 1: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not
-   *  finite, the sums over this call leave the batch out. */
+  /** 1: this batch's step was skipped (Status::step_skipped). If the loss of the batch is then
+   *  not finite, the sums over this call leave the batch out. */
   bool skipped = {};
   /** Mean over the labels of this batch, by weight. */
   double batch_loss = {};

@@ -145,12 +145,14 @@ struct TrainerOptions {
   bool nesterov = detail::initial<bool, &troika_trainer_options::nesterov>();
   /** Default Schedule::constant. */
   Schedule schedule = detail::initial<Schedule, &troika_trainer_options::schedule>();
-  /** Steps; default 0. At least 1 for STEP, COSINE, EXPONENTIAL and POLYNOMIAL, at least 2 for
-   *  ONE_CYCLE. */
+  /** Steps; default 0. At least 1 for Schedule::step, Schedule::cosine, Schedule::exponential
+   *  and Schedule::polynomial, at least 2 for Schedule::one_cycle. */
   std::int64_t schedule_period = detail::initial<std::int64_t, &troika_trainer_options::schedule_period>();
-  /** STEP, MULTI_STEP, EXPONENTIAL, PLATEAU: the factor; default 0.1. */
+  /** Schedule::step, Schedule::multi_step, Schedule::exponential, Schedule::plateau: the factor;
+   *  default 0.1. */
   double schedule_gamma = detail::initial<double, &troika_trainer_options::schedule_gamma>();
-  /** COSINE, POLYNOMIAL, PLATEAU: the least learning rate; default 0. */
+  /** Schedule::cosine, Schedule::polynomial, Schedule::plateau: the least learning rate; default
+   *  0. */
   double schedule_min = detail::initial<double, &troika_trainer_options::schedule_min>();
   /** Step s < warmup_steps uses (s + 1) / warmup_steps of the scheduled rate; default 0. */
   std::int64_t warmup_steps = detail::initial<std::int64_t, &troika_trainer_options::warmup_steps>();
@@ -160,7 +162,8 @@ struct TrainerOptions {
   std::uint64_t seed = detail::initial<std::uint64_t, &troika_trainer_options::seed>();
   /** group_count groups; copied. NULL with 0. */
   std::vector<ParameterGroup> groups = {};
-  /** A step that takes longer fails with COMM; 1 to 2^31 - 1 milliseconds, default 600000. */
+  /** A step that takes longer fails with Status::comm; 1 to 2^31 - 1 milliseconds, default
+   *  600000. */
   std::int32_t deadline_ms = detail::initial<std::int32_t, &troika_trainer_options::deadline_ms>();
   /** 1: records every launch and collective for Trainer::trace and Trainer::save_trace. Default
    *  0. */
@@ -168,7 +171,8 @@ struct TrainerOptions {
   /** 1: no fused kernels, for comparison. Default 0. */
   bool no_fusion = detail::initial<bool, &troika_trainer_options::no_fusion>();
   /** The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling, also with
-   *  F16. unset (default): 65536 with F16, no loss scaling with other precisions. */
+   *  Precision::f16. unset (default): 65536 with Precision::f16, no loss scaling with other
+   *  precisions. */
   double loss_scale = detail::initial<double, &troika_trainer_options::loss_scale>();
   /** Good steps in a row after which the loss scale doubles; 1 to 2^24, default 2000. */
   std::int64_t loss_scale_interval = detail::initial<std::int64_t, &troika_trainer_options::loss_scale_interval>();
@@ -218,7 +222,7 @@ struct TrainerOptions {
    *  the parameter and sends it to the others (ZeRO level 1). Default 0, which computes the same
    *  bits. */
   bool shard_optimizer = detail::initial<bool, &troika_trainer_options::shard_optimizer>();
-  /** Default Compression::none. BF16 excludes logical_shards. */
+  /** Default Compression::none. Compression::bf16 excludes logical_shards. */
   Compression gradient_compression = detail::initial<Compression, &troika_trainer_options::gradient_compression>();
   /** 0 (default): GPUs keep a dataset that takes at most half of their free memory, from the
    *  first epoch over it on, and gather batches there. If a plan of this trainer needs that
@@ -251,23 +255,24 @@ struct TrainerOptions {
   /** 0 (default): evaluation and prediction use the averages, if there are any. 1: the
    *  parameters. */
   bool evaluate_parameters = detail::initial<bool, &troika_trainer_options::evaluate_parameters>();
-  /** PLATEAU: 1: larger metrics are better. Default 0. */
+  /** Schedule::plateau: 1: larger metrics are better. Default 0. */
   bool schedule_maximize = detail::initial<bool, &troika_trainer_options::schedule_maximize>();
-  /** POLYNOMIAL: above 0; default 1. */
+  /** Schedule::polynomial: above 0; default 1. */
   double schedule_power = detail::initial<double, &troika_trainer_options::schedule_power>();
-  /** ONE_CYCLE: in (0, 1); default 0.3. */
+  /** Schedule::one_cycle: in (0, 1); default 0.3. */
   double schedule_rise = detail::initial<double, &troika_trainer_options::schedule_rise>();
-  /** ONE_CYCLE: at least 1; default 25. */
+  /** Schedule::one_cycle: at least 1; default 25. */
   double schedule_divisor = detail::initial<double, &troika_trainer_options::schedule_divisor>();
-  /** ONE_CYCLE: at least 1; default 1e4. */
+  /** Schedule::one_cycle: at least 1; default 1e4. */
   double schedule_final_divisor = detail::initial<double, &troika_trainer_options::schedule_final_divisor>();
-  /** PLATEAU: in [0, 1); default 1e-4. */
+  /** Schedule::plateau: in [0, 1); default 1e-4. */
   double schedule_threshold = detail::initial<double, &troika_trainer_options::schedule_threshold>();
-  /** PLATEAU: at least 0; default 10. */
+  /** Schedule::plateau: at least 0; default 10. */
   std::int64_t schedule_patience = detail::initial<std::int64_t, &troika_trainer_options::schedule_patience>();
-  /** MULTI_STEP: schedule_milestone_count steps of at least 0, in ascending order. Copied. */
+  /** Schedule::multi_step: schedule_milestone_count steps of at least 0, in ascending order.
+   *  Copied. */
   std::vector<std::int64_t> schedule_milestones = {};
-  /** TABLE: schedule_table_count factors of at least 0. Copied. */
+  /** Schedule::table: schedule_table_count factors of at least 0. Copied. */
   std::vector<double> schedule_table = {};
   /** Cross-entropy: s in [0, 1). The loss of a label is 1 - s times its own loss plus s times
    *  the mean of the losses of all classes (PyTorch's label_smoothing). Default 0. */
@@ -276,8 +281,9 @@ struct TrainerOptions {
    *  counted, also not in the mean (PyTorch's ignore_index). If a batch has no other label, its
    *  loss is 0 and its gradient is 0. unset (default): none. */
   std::int64_t ignore_index = detail::initial<std::int64_t, &troika_trainer_options::ignore_index>();
-  /** 1: a step with a gradient that is not finite changes no parameter and returns STEP_SKIPPED,
-   *  in any precision and without loss scaling too. 0 (default): only loss scaling skips steps. */
+  /** 1: a step with a gradient that is not finite changes no parameter and returns
+   *  Status::step_skipped, in any precision and without loss scaling too. 0 (default): only loss
+   *  scaling skips steps. */
   bool skip_not_finite = detail::initial<bool, &troika_trainer_options::skip_not_finite>();
   /** 1: between processes, an update may wait until the next step is about to read its
    *  parameters. So sums of gradients also travel during the next forward pass, which hides a
@@ -292,10 +298,10 @@ struct TrainerOptions {
    *  process, and mesh is over all. The processes of a machine are neighbours in the list.
    *  Collective, as all calls of the trainer that compute, read or write state: each process
    *  passes its own samples. Before each batch the processes compare their steps done, settings
-   *  and positions in the data; MISMATCH names what differs, and nothing is done. Values that
-   *  the hosts have written into their models since the last batch are replaced by those of rank
-   *  0. If a stop is requested in one process, the call returns STOPPED in all. NULL (default):
-   *  this process alone. */
+   *  and positions in the data; Status::mismatch names what differs, and nothing is done. Values
+   *  that the hosts have written into their models since the last batch are replaced by those of
+   *  rank 0. If a stop is requested in one process, the call returns Status::stopped in all.
+   *  NULL (default): this process alone. */
   troika_group group = detail::initial<troika_group, &troika_trainer_options::group>();
   /** Loss::huber: above 0; default 1. */
   double huber_delta = detail::initial<double, &troika_trainer_options::huber_delta>();

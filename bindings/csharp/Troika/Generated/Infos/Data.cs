@@ -28,6 +28,12 @@ namespace Troika
 
         /// <summary>Labels per sample; 0 without labels.</summary>
         public long LabelSize { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "BatchInfo", ("N", N), ("Dims", Dims), ("ValueSize", ValueSize),
+                ("LabelSize", LabelSize));
     }
 
     /// <summary>Description of a dataset. Filled by Dataset.Info.</summary>
@@ -61,5 +67,11 @@ namespace Troika
 
         /// <summary>Type of samples: Dtype.F32, or Dtype.I32 for tokens.</summary>
         public Dtype Dtype { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "DatasetInfo", ("N", N), ("Dims", Dims), ("Classes", Classes),
+                ("LabelSize", LabelSize), ("Words", Words), ("Dtype", Dtype));
     }
 }

@@ -45,6 +45,13 @@ namespace Troika
 
         /// <summary>"layer1.0.conv1".</summary>
         public string Name { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "LayerInfo", ("Inputs", Inputs), ("Output", Output), ("Parameters", Parameters),
+                ("Operations", Operations), ("Dtype", Dtype), ("Dims", Dims), ("Kind", Kind),
+                ("Name", Name));
     }
 
     /// <summary>Description of a model. Filled by Model.Info.</summary>
@@ -94,6 +101,14 @@ namespace Troika
 
         /// <summary>The model's name.</summary>
         public string Name { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "ModelInfo", ("IsComplete", IsComplete), ("Layers", Layers), ("Entries", Entries),
+                ("Parameters", Parameters), ("Operations", Operations), ("InputDtype", InputDtype),
+                ("InputDims", InputDims), ("OutputDtype", OutputDtype), ("OutputDims", OutputDims),
+                ("Name", Name));
     }
 
     /// <summary>Description of a trainer. Filled by Trainer.Info.</summary>
@@ -132,8 +147,17 @@ namespace Troika
         /// <summary>Parameters that are trained.</summary>
         public int TrainedEntries { get; }
 
-        /// <summary>true; false after an error that is permanent: DETACHED, COMM.</summary>
+        /// <summary>true; false after an error that is permanent: Status.Detached,
+        /// Status.Comm.</summary>
         public bool IsUsable { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "TrainerInfo", ("DeviceCount", DeviceCount), ("Mesh", Mesh), ("Step", Step),
+                ("LearningRate", LearningRate), ("LossScale", LossScale),
+                ("TrainedElements", TrainedElements), ("TrainedEntries", TrainedEntries),
+                ("IsUsable", IsUsable));
     }
 
     /// <summary>Description of a value. Filled by Model.DescribeValue.</summary>
@@ -154,5 +178,9 @@ namespace Troika
 
         /// <summary>Shape of one sample's value; 0 beyond rank.</summary>
         public IReadOnlyList<long> Dims { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text("ValueInfo", ("Layer", Layer), ("Dtype", Dtype), ("Dims", Dims));
     }
 }

@@ -28,5 +28,11 @@ namespace Troika
 
         /// <summary>Name of the processor, UTF-8.</summary>
         public string Name { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "DeviceInfo", ("Cores", Cores), ("MemoryBytes", MemoryBytes),
+                ("FreeBytes", FreeBytes), ("Name", Name));
     }
 }

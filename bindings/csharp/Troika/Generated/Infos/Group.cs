@@ -36,5 +36,11 @@ namespace Troika
 
         /// <summary>Machines.</summary>
         public int Nodes { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "GroupInfo", ("Rank", Rank), ("Processes", Processes), ("LocalRank", LocalRank),
+                ("LocalProcesses", LocalProcesses), ("Node", Node), ("Nodes", Nodes));
     }
 }

@@ -38,6 +38,12 @@ namespace Troika
         /// per name: "missing fc.bias", "unexpected x", "mismatching x: file F32 [9], model F32
         /// [5]". If not all fit, the last line is "... and N more".</summary>
         public string Names { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "LoadReport", ("Loaded", Loaded), ("Missing", Missing), ("Unexpected", Unexpected),
+                ("Mismatching", Mismatching), ("Kept", Kept), ("Names", Names));
     }
 
     /// <summary>Description of a parameter or buffer. Filled by Model.DescribeParameter.</summary>
@@ -66,5 +72,11 @@ namespace Troika
 
         /// <summary>"conv1.weight".</summary>
         public string Name { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "ParameterInfo", ("Dtype", Dtype), ("IsBuffer", IsBuffer),
+                ("IsInitialized", IsInitialized), ("Dims", Dims), ("Name", Name));
     }
 }

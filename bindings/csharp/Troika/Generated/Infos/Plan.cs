@@ -57,5 +57,13 @@ namespace Troika
 
         /// <summary>Duration of a step.</summary>
         public double Seconds { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "PlanResult", ("Fits", Fits), ("Mesh", Mesh), ("ParameterBytes", ParameterBytes),
+                ("GradientBytes", GradientBytes), ("OptimizerBytes", OptimizerBytes),
+                ("ActivationBytes", ActivationBytes), ("TotalBytes", TotalBytes),
+                ("SentBytes", SentBytes), ("Bubble", Bubble), ("Seconds", Seconds));
     }
 }

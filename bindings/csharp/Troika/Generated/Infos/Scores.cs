@@ -45,5 +45,12 @@ namespace Troika
 
         /// <summary>Mean over the classes to which AUC applies.</summary>
         public double Auc { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "Scores", ("Top", Top), ("N", N), ("Accuracy", Accuracy),
+                ("TopAccuracy", TopAccuracy), ("Precision", Precision), ("Recall", Recall),
+                ("F1", F1), ("Auc", Auc));
     }
 }

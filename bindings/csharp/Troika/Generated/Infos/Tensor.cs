@@ -28,5 +28,11 @@ namespace Troika
 
         /// <summary>Bytes of all elements.</summary>
         public long SizeBytes { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "TensorInfo", ("Dtype", Dtype), ("Device", Device), ("Dims", Dims),
+                ("SizeBytes", SizeBytes));
     }
 }

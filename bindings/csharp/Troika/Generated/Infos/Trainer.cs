@@ -36,6 +36,13 @@ namespace Troika
 
         /// <summary>Datasets that the device keeps (SamplesOnHost).</summary>
         public long SampleBytes { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "MemoryInfo", ("Plans", Plans), ("ArenaBytes", ArenaBytes),
+                ("ParameterBytes", ParameterBytes), ("GradientBytes", GradientBytes),
+                ("OptimizerBytes", OptimizerBytes), ("SampleBytes", SampleBytes));
     }
 
     /// <summary>Sums over many batches. Filled by calls that train on or evaluate the batches of a
@@ -73,6 +80,13 @@ namespace Troika
 
         /// <summary>Steps that were skipped (Status.StepSkipped); 0 of an evaluation.</summary>
         public long SkippedSteps { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "Metrics", ("Loss", Loss), ("Accuracy", Accuracy), ("Samples", Samples),
+                ("Correct", Correct), ("Seconds", Seconds), ("Labels", Labels),
+                ("SkippedSteps", SkippedSteps), ("Status", Status));
     }
 
     /// <summary>The progress after a batch, as a progress callback receives it.</summary>
@@ -150,6 +164,16 @@ namespace Troika
         /// The process that waits least is the one that the others wait for. 0 with devices that
         /// run ahead of the host (GPUs), and while evaluating.</summary>
         public double WaitSeconds { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "Progress", ("Batch", Batch), ("Batches", Batches), ("Epoch", Epoch),
+                ("Samples", Samples), ("Correct", Correct), ("Loss", Loss), ("Seconds", Seconds),
+                ("Training", Training), ("Skipped", Skipped), ("BatchLoss", BatchLoss),
+                ("BatchSamples", BatchSamples), ("BatchCorrect", BatchCorrect),
+                ("LearningRate", LearningRate), ("Labels", Labels), ("BatchLabels", BatchLabels),
+                ("WaitSeconds", WaitSeconds));
     }
 
     /// <summary>The result of a step. Filled by Trainer.Step.</summary>
@@ -197,5 +221,13 @@ namespace Troika
         /// <summary>Labels that are not ignored, over which the mean is computed; samples for other
         /// losses.</summary>
         public long Labels { get; }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "StepResult", ("Loss", Loss), ("Samples", Samples), ("Correct", Correct),
+                ("Step", Step), ("LearningRate", LearningRate), ("Seconds", Seconds),
+                ("LossScale", LossScale), ("GradientNorm", GradientNorm), ("Labels", Labels),
+                ("Status", Status));
     }
 }

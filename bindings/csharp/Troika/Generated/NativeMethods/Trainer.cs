@@ -7,34 +7,38 @@ namespace Troika.Native
 {
     internal static unsafe partial class NativeMethods
     {
-        /// <summary>Attaches a model to device_count devices of one kind, 1 to 1024, with one
-        /// replica on each; the same device twice gets two replicas. Parameters without a value
-        /// take the model's default initialisation. All replicas start from the model's parameters
-        /// and stay bit-identical. A model has one trainer at a time: attaching again takes the
-        /// parameters over, and calls on the earlier trainer return DETACHED.</summary>
+        /// <summary>Attaches a model to device_count devices, 1 to 1024, with one replica on each;
+        /// the same device twice gets two replicas. Parameters without a value take the model's
+        /// default initialisation. All replicas start from the model's parameters and stay
+        /// bit-identical. A model has one trainer at a time: attaching again takes the parameters
+        /// over, and calls on the earlier trainer return DETACHED.</summary>
         /// <remarks>
-        /// <para>A step computes what a single device computes on the whole batch. Samples are
-        /// split evenly: sizes differ by at most one, and a device may get none. Every sample
-        /// weighs the same. Gradients are summed in pairs of the list of devices, then in pairs of
-        /// pairs. Without logical_shards, GPUs that are each named once are connected by NCCL,
-        /// which adds in its own order.</para>
+        /// <para>A step computes what a single device computes on the whole batch. Without shares,
+        /// samples are split evenly: sizes differ by at most one, and a device may get none.
+        /// Without weights, every sample counts the same. Gradients are summed in pairs of the list
+        /// of devices, then in pairs of pairs. Without logical_shards, GPUs that are each named
+        /// once are connected by NCCL, which adds in its own order.</para>
+        /// <para>CPUs and GPUs may be in one list. Their data meet in host memory, and each update
+        /// is made by one device for all, as with shard_optimizer. A split by channel needs devices
+        /// of one kind for the channels of a layer.</para>
         /// <para>The exception is BatchNorm: with sync_batch_norm 0, each device normalises its own
-        /// samples. The running statistics are those of the first device. options.mesh also splits
-        /// the network by layer and by channel. Each device then holds its part of the network. A
-        /// step computes the same, except that BatchNorm normalises each micro-batch by
-        /// itself.</para>
+        /// samples. The running statistics are those of the first device; with shares, of the first
+        /// with the largest part. options.mesh also splits the network by layer and by channel.
+        /// Each device then holds its part of the network. A step computes the same, except that
+        /// BatchNorm normalises each micro-batch by itself.</para>
         /// <para>options may be NULL: defaults. Owned: destroy *out_trainer with
         /// troika_trainer_destroy.</para>
         /// <para>Errors:</para>
         /// <para>- INVALID_ARGUMENT: a field, which the message names.</para>
-        /// <para>- INVALID_ARGUMENT: devices of several kinds; a mesh that does not fit the number
-        /// of devices or the model.</para>
+        /// <para>- INVALID_ARGUMENT: a mesh that does not fit the number of devices or the
+        /// model.</para>
         /// <para>- INVALID_ARGUMENT: a model with no output, or with nothing left to train; a
         /// parameter that does not reach the loss.</para>
         /// <para>- NOT_FOUND: a group, or a pattern of recompute_layers, that matches nothing; a
         /// layer of layer_cuts that the model does not have.</para>
         /// <para>- UNSUPPORTED: logical_shards with a split by layer or channel; a parameter shared
-        /// by layers that a split by channel cuts differently.</para>
+        /// by layers that a split by channel cuts differently; channels of a layer on a CPU and a
+        /// GPU.</para>
         /// <para>- DEVICE_UNAVAILABLE: names the device.</para>
         /// <para>- OUT_OF_MEMORY: also if activations cannot fit into
         /// activation_budget_bytes.</para>
@@ -413,7 +417,8 @@ namespace Troika.Native
         /// <para>out_position, if not NULL, receives the place in the epoch for troika_loader_seek.
         /// A loader that is moved there must have the shuffle, seed, weights, flip and crop of the
         /// run that was saved. If its next batch has other samples, a step refuses that batch with
-        /// INVALID_ARGUMENT. With NULL the caller is responsible for the order.</para>
+        /// INVALID_ARGUMENT. A loader that is not moved is not compared: its batches are at another
+        /// place. With NULL the caller is responsible for the order.</para>
         /// <para>In a group of processes the call is collective, and the path names the same file
         /// in all. Each process reads the parameters, the optimizer state of its own devices, and a
         /// part of the data for the checksum. An error of one process is returned in all, and

@@ -17,17 +17,19 @@ namespace Troika
             ReadFrom(&raw);
         }
 
-        /// <summary>Type of inputs: Dtype.F32 (default), F64, F16, BF16, U8, I32 or I64.</summary>
+        /// <summary>Type of inputs: Dtype.F32 (default), Dtype.F64, Dtype.F16, Dtype.BF16,
+        /// Dtype.U8, Dtype.I32 or Dtype.I64.</summary>
         public Dtype Dtype { get; set; }
 
         /// <summary>Shape of a sample: sizes. Must be set. Copied.</summary>
         public IReadOnlyList<long> Dims { get; set; }
 
-        /// <summary>true: samples are tokens; dtype is U8, I32 or I64. false (default): samples are
-        /// numbers, which become f32.</summary>
+        /// <summary>true: samples are tokens; dtype is Dtype.U8, Dtype.I32 or Dtype.I64. false
+        /// (default): samples are numbers, which become f32.</summary>
         public bool Tokens { get; set; }
 
-        /// <summary>Type of targets: U8, I32 or I64 for labels; F32 or F64 for values.</summary>
+        /// <summary>Type of targets: Dtype.U8, Dtype.I32 or Dtype.I64 for labels; Dtype.F32 or
+        /// Dtype.F64 for values.</summary>
         public Dtype TargetDtype { get; set; }
 
         /// <summary>true: the arrays are not copied. The caller must not change them until destroy
@@ -38,8 +40,8 @@ namespace Troika
         public long TargetSize { get; set; }
 
         /// <summary>A number x becomes (x - mean) / std. A u8 number p is x = p / 255. Computed in
-        /// f32 for U8, F16, BF16 and F32, in f64 for other types. Default 0; tokens need 0 and
-        /// 1.</summary>
+        /// f32 for Dtype.U8, Dtype.F16, Dtype.BF16 and Dtype.F32, in f64 for other types. Default
+        /// 0; tokens need 0 and 1.</summary>
         public double Mean { get; set; }
 
         /// <summary>Above 0; default 1.</summary>
@@ -245,6 +247,10 @@ namespace Troika
             raw->batch = Batch;
             raw->batches = Batches;
         }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text("LoaderPosition", ("Epoch", Epoch), ("Batch", Batch), ("Batches", Batches));
     }
 
     /// <summary>A dataset of the host's own.</summary>

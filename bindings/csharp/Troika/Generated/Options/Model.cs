@@ -17,15 +17,15 @@ namespace Troika
             ReadFrom(&raw);
         }
 
-        /// <summary>false (default): names that differ are MISMATCH. true: loads the names that are
-        /// in both.</summary>
+        /// <summary>false (default): names that differ are Status.Mismatch. true: loads the names
+        /// that are in both.</summary>
         public bool AllowPartial { get; set; }
 
         /// <summary>Removed from the beginning of every name in the file, such as "module."; null:
         /// none.</summary>
         public string StripPrefix { get; set; }
 
-        /// <summary>false (default): shapes or dtypes that differ are MISMATCH. true: such
+        /// <summary>false (default): shapes or dtypes that differ are Status.Mismatch. true: such
         /// parameters keep their values, and the report names them: for a last layer of another
         /// number of classes.</summary>
         public bool SkipMismatching { get; set; }

@@ -45,6 +45,10 @@ namespace Troika
             raw->layer = Layer;
             raw->channel = Channel;
         }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text("Mesh", ("Data", Data), ("Layer", Layer), ("Channel", Channel));
     }
 
     /// <summary>A group of parameters, matched by name, with its own settings. If several groups
@@ -124,6 +128,14 @@ namespace Troika
             raw->alpha = Alpha ?? Library.Unset;
             raw->trust = Trust ?? Library.Unset;
         }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "ParameterGroup", ("Frozen", Frozen), ("Pattern", Pattern),
+                ("LearningRate", LearningRate), ("WeightDecay", WeightDecay),
+                ("Momentum", Momentum), ("Beta1", Beta1), ("Beta2", Beta2), ("Eps", Eps),
+                ("Alpha", Alpha), ("Trust", Trust));
     }
 
     /// <summary>Options of Model.Attach.</summary>
@@ -166,14 +178,17 @@ namespace Troika
         /// <summary>Default Schedule.Constant.</summary>
         public Schedule Schedule { get; set; }
 
-        /// <summary>Steps; default 0. At least 1 for STEP, COSINE, EXPONENTIAL and POLYNOMIAL, at
-        /// least 2 for ONE_CYCLE.</summary>
+        /// <summary>Steps; default 0. At least 1 for Schedule.Step, Schedule.Cosine,
+        /// Schedule.Exponential and Schedule.Polynomial, at least 2 for
+        /// Schedule.OneCycle.</summary>
         public long SchedulePeriod { get; set; }
 
-        /// <summary>STEP, MULTI_STEP, EXPONENTIAL, PLATEAU: the factor; default 0.1.</summary>
+        /// <summary>Schedule.Step, Schedule.MultiStep, Schedule.Exponential, Schedule.Plateau: the
+        /// factor; default 0.1.</summary>
         public double ScheduleGamma { get; set; }
 
-        /// <summary>COSINE, POLYNOMIAL, PLATEAU: the least learning rate; default 0.</summary>
+        /// <summary>Schedule.Cosine, Schedule.Polynomial, Schedule.Plateau: the least learning
+        /// rate; default 0.</summary>
         public double ScheduleMin { get; set; }
 
         /// <summary>Step s &lt; WarmupSteps uses (s + 1) / WarmupSteps of the scheduled rate;
@@ -190,8 +205,8 @@ namespace Troika
         /// <summary>Groups; copied.</summary>
         public IReadOnlyList<ParameterGroup> Groups { get; set; }
 
-        /// <summary>A step that takes longer fails with COMM; 1 to 2^31 - 1 milliseconds, default
-        /// 600000.</summary>
+        /// <summary>A step that takes longer fails with Status.Comm; 1 to 2^31 - 1 milliseconds,
+        /// default 600000.</summary>
         public int DeadlineMs { get; set; }
 
         /// <summary>true: records every launch and collective for Trainer.Trace and
@@ -202,8 +217,8 @@ namespace Troika
         public bool NoFusion { get; set; }
 
         /// <summary>The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling,
-        /// also with F16. null (default): 65536 with F16, no loss scaling with other
-        /// precisions.</summary>
+        /// also with Precision.F16. null (default): 65536 with Precision.F16, no loss scaling with
+        /// other precisions.</summary>
         public double? LossScale { get; set; }
 
         /// <summary>Good steps in a row after which the loss scale doubles; 1 to 2^24, default
@@ -269,7 +284,7 @@ namespace Troika
         /// which computes the same bits.</summary>
         public bool ShardOptimizer { get; set; }
 
-        /// <summary>Default Compression.None. BF16 excludes LogicalShards.</summary>
+        /// <summary>Default Compression.None. Compression.BF16 excludes LogicalShards.</summary>
         public Compression GradientCompression { get; set; }
 
         /// <summary>false (default): GPUs keep a dataset that takes at most half of their free
@@ -316,31 +331,31 @@ namespace Troika
         /// true: the parameters.</summary>
         public bool EvaluateParameters { get; set; }
 
-        /// <summary>PLATEAU: true: larger metrics are better. Default false.</summary>
+        /// <summary>Schedule.Plateau: true: larger metrics are better. Default false.</summary>
         public bool ScheduleMaximize { get; set; }
 
-        /// <summary>POLYNOMIAL: above 0; default 1.</summary>
+        /// <summary>Schedule.Polynomial: above 0; default 1.</summary>
         public double SchedulePower { get; set; }
 
-        /// <summary>ONE_CYCLE: in (0, 1); default 0.3.</summary>
+        /// <summary>Schedule.OneCycle: in (0, 1); default 0.3.</summary>
         public double ScheduleRise { get; set; }
 
-        /// <summary>ONE_CYCLE: at least 1; default 25.</summary>
+        /// <summary>Schedule.OneCycle: at least 1; default 25.</summary>
         public double ScheduleDivisor { get; set; }
 
-        /// <summary>ONE_CYCLE: at least 1; default 1e4.</summary>
+        /// <summary>Schedule.OneCycle: at least 1; default 1e4.</summary>
         public double ScheduleFinalDivisor { get; set; }
 
-        /// <summary>PLATEAU: in [0, 1); default 1e-4.</summary>
+        /// <summary>Schedule.Plateau: in [0, 1); default 1e-4.</summary>
         public double ScheduleThreshold { get; set; }
 
-        /// <summary>PLATEAU: at least 0; default 10.</summary>
+        /// <summary>Schedule.Plateau: at least 0; default 10.</summary>
         public long SchedulePatience { get; set; }
 
-        /// <summary>MULTI_STEP: steps of at least 0, in ascending order. Copied.</summary>
+        /// <summary>Schedule.MultiStep: steps of at least 0, in ascending order. Copied.</summary>
         public IReadOnlyList<long> ScheduleMilestones { get; set; }
 
-        /// <summary>TABLE: factors of at least 0. Copied.</summary>
+        /// <summary>Schedule.Table: factors of at least 0. Copied.</summary>
         public IReadOnlyList<double> ScheduleTable { get; set; }
 
         /// <summary>Cross-entropy: s in [0, 1). The loss of a label is 1 - s times its own loss
@@ -373,10 +388,10 @@ namespace Troika
         /// those of this process, and mesh is over all. The processes of a machine are neighbours
         /// in the list. Collective, as all calls of the trainer that compute, read or write state:
         /// each process passes its own samples. Before each batch the processes compare their steps
-        /// done, settings and positions in the data; MISMATCH names what differs, and nothing is
-        /// done. Values that the hosts have written into their models since the last batch are
-        /// replaced by those of rank 0. If a stop is requested in one process, the call returns
-        /// STOPPED in all. null (default): this process alone.</summary>
+        /// done, settings and positions in the data; Status.Mismatch names what differs, and
+        /// nothing is done. Values that the hosts have written into their models since the last
+        /// batch are replaced by those of rank 0. If a stop is requested in one process, the call
+        /// returns Status.Stopped in all. null (default): this process alone.</summary>
         public Group Group { get; set; }
 
         /// <summary>Loss.Huber: above 0; default 1.</summary>
@@ -539,6 +554,38 @@ namespace Troika
             raw->share_count = Shares?.Count ?? 0;
             raw->shares = scope.Copy(Shares);
         }
+
+        /// <summary>Returns all fields as text.</summary>
+        public override string ToString() =>
+            Fields.Text(
+                "TrainerOptions", ("Loss", Loss), ("Reduction", Reduction),
+                ("Precision", Precision), ("LearningRate", LearningRate), ("Momentum", Momentum),
+                ("WeightDecay", WeightDecay), ("Nesterov", Nesterov), ("Schedule", Schedule),
+                ("SchedulePeriod", SchedulePeriod), ("ScheduleGamma", ScheduleGamma),
+                ("ScheduleMin", ScheduleMin), ("WarmupSteps", WarmupSteps),
+                ("BucketBytes", BucketBytes), ("Seed", Seed), ("Groups", Groups),
+                ("DeadlineMs", DeadlineMs), ("CollectTrace", CollectTrace), ("NoFusion", NoFusion),
+                ("LossScale", LossScale), ("LossScaleInterval", LossScaleInterval),
+                ("MicroBatches", MicroBatches), ("LogicalShards", LogicalShards), ("Mesh", Mesh),
+                ("LayerSchedule", LayerSchedule), ("LayerChunks", LayerChunks),
+                ("LayerCuts", LayerCuts), ("RecomputeSegments", RecomputeSegments),
+                ("SyncBatchNorm", SyncBatchNorm), ("RecomputeLayers", RecomputeLayers),
+                ("ActivationBudgetBytes", ActivationBudgetBytes),
+                ("MaxGradientNorm", MaxGradientNorm), ("ShardOptimizer", ShardOptimizer),
+                ("GradientCompression", GradientCompression), ("SamplesOnHost", SamplesOnHost),
+                ("LaunchesInTurn", LaunchesInTurn), ("Optimizer", Optimizer),
+                ("SkipDecayOneAxis", SkipDecayOneAxis), ("Beta1", Beta1), ("Beta2", Beta2),
+                ("Eps", Eps), ("Alpha", Alpha), ("Trust", Trust), ("AverageDecay", AverageDecay),
+                ("EvaluateParameters", EvaluateParameters), ("ScheduleMaximize", ScheduleMaximize),
+                ("SchedulePower", SchedulePower), ("ScheduleRise", ScheduleRise),
+                ("ScheduleDivisor", ScheduleDivisor),
+                ("ScheduleFinalDivisor", ScheduleFinalDivisor),
+                ("ScheduleThreshold", ScheduleThreshold), ("SchedulePatience", SchedulePatience),
+                ("ScheduleMilestones", ScheduleMilestones), ("ScheduleTable", ScheduleTable),
+                ("LabelSmoothing", LabelSmoothing), ("IgnoreIndex", IgnoreIndex),
+                ("SkipNotFinite", SkipNotFinite), ("LateUpdates", LateUpdates), ("Group", Group),
+                ("HuberDelta", HuberDelta), ("ClassWeights", ClassWeights),
+                ("SampleWeights", SampleWeights), ("Shares", Shares));
 
         private static unsafe IReadOnlyList<ParameterGroup> ReadGroups(troika_parameter_group* raw, int count)
         {

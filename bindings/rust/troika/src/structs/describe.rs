@@ -116,7 +116,8 @@ pub struct TrainerInfo {
     pub trained_elements: i64,
     /// Parameters that are trained.
     pub trained_entries: i32,
-    /// 1; 0 after an error that is permanent: DETACHED, COMM.
+    /// 1; 0 after an error that is permanent: [`Status::Detached`](crate::Status::Detached),
+    /// [`Status::Comm`](crate::Status::Comm).
     pub is_usable: bool,
 }
 

@@ -29,12 +29,14 @@ enumeration! {
 /// Options of [`Model::load`](crate::Model::load). End a literal with `..Default::default()`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadOptions {
-    /// `false` (default): names that differ are MISMATCH. `true`: loads the names that are in both.
+    /// `false` (default): names that differ are [`Status::Mismatch`](crate::Status::Mismatch).
+    /// `true`: loads the names that are in both.
     pub allow_partial: bool,
     /// Removed from the beginning of every name in the file, such as "module."; `None`: none.
     pub strip_prefix: Option<String>,
-    /// `false` (default): shapes or dtypes that differ are MISMATCH. `true`: such parameters keep
-    /// their values, and the report names them: for a last layer of another number of classes.
+    /// `false` (default): shapes or dtypes that differ are
+    /// [`Status::Mismatch`](crate::Status::Mismatch). `true`: such parameters keep their values,
+    /// and the report names them: for a last layer of another number of classes.
     pub skip_mismatching: bool,
     /// Patterns of names in the model, separated by commas, such as "fc.\*": parameters and buffers
     /// that keep their values, whatever the file has. `None`: none.

@@ -59,7 +59,8 @@ pub struct Metrics {
     pub seconds: f64,
     /// Labels seen that are not ignored; samples for other losses.
     pub labels: i64,
-    /// Steps that were skipped (STEP_SKIPPED); 0 of an evaluation.
+    /// Steps that were skipped ([`Status::StepSkipped`](crate::Status::StepSkipped)); 0 of an
+    /// evaluation.
     pub skipped_steps: i64,
 }
 
@@ -104,8 +105,8 @@ pub struct Progress {
     pub seconds: f64,
     /// `true` while training, `false` while evaluating or predicting.
     pub training: bool,
-    /// `true`: this batch's step was skipped (STEP_SKIPPED). If the loss of the batch is then not
-    /// finite, the sums over this call leave the batch out.
+    /// `true`: this batch's step was skipped ([`Status::StepSkipped`](crate::Status::StepSkipped)).
+    /// If the loss of the batch is then not finite, the sums over this call leave the batch out.
     pub skipped: bool,
     /// Mean over the labels of this batch, by weight.
     pub batch_loss: f64,

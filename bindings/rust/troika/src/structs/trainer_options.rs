@@ -96,9 +96,11 @@ enumeration! {
 enumeration! {
     /// Learning-rate schedules: the rate of step s, which counts from 0, for the base rate lr. With
     /// warm-up, a step s \< `warmup_steps` uses (s + 1) / `warmup_steps` of the scheduled rate.
-    /// COSINE, POLYNOMIAL and EXPONENTIAL begin after the warm-up: w is `warmup_steps`, and before
-    /// step w their rate is lr. A run that an earlier version began goes on as it began, with w =
-    /// 0.
+    /// [`Schedule::Cosine`](crate::Schedule::Cosine),
+    /// [`Schedule::Polynomial`](crate::Schedule::Polynomial) and
+    /// [`Schedule::Exponential`](crate::Schedule::Exponential) begin after the warm-up: w is
+    /// `warmup_steps`, and before step w their rate is lr. A run that an earlier version began goes
+    /// on as it began, with w = 0.
     Schedule {
         /// lr
         Constant = TROIKA_SCHEDULE_CONSTANT,
@@ -132,11 +134,13 @@ enumeration! {
 enumeration! {
     /// Precisions of computation. With any of them, parameters, their gradients, the optimizer's
     /// state, BatchNorm's statistics and losses are f32, so weights files do not depend on the
-    /// precision. A training state loads only with the precision that it was saved with. With BF16
-    /// and F16, activations and the factors of convolutions and linear layers are 16 bits wide;
-    /// sums are computed in f32. On a CPU with AMX, a step in BF16 is up to 1.4 times as fast. On
-    /// other CPUs, BF16 and F16 save no time and often take more memory: they only serve to try out
-    /// what a GPU will do.
+    /// precision. A training state loads only with the precision that it was saved with. With
+    /// [`Precision::Bf16`](crate::Precision::Bf16) and [`Precision::F16`](crate::Precision::F16),
+    /// activations and the factors of convolutions and linear layers are 16 bits wide; sums are
+    /// computed in f32. On a CPU with AMX, a step in [`Precision::Bf16`](crate::Precision::Bf16) is
+    /// up to 1.4 times as fast. On other CPUs, [`Precision::Bf16`](crate::Precision::Bf16) and
+    /// [`Precision::F16`](crate::Precision::F16) save no time and often take more memory: they only
+    /// serve to try out what a GPU will do.
     Precision {
         /// IEEE single.
         F32 = TROIKA_PRECISION_F32,
@@ -303,12 +307,20 @@ pub struct TrainerOptions {
     pub nesterov: bool,
     /// Default [`Schedule::Constant`](crate::Schedule::Constant).
     pub schedule: Schedule,
-    /// Steps; default 0. At least 1 for STEP, COSINE, EXPONENTIAL and POLYNOMIAL, at least 2 for
-    /// ONE_CYCLE.
+    /// Steps; default 0. At least 1 for [`Schedule::Step`](crate::Schedule::Step),
+    /// [`Schedule::Cosine`](crate::Schedule::Cosine),
+    /// [`Schedule::Exponential`](crate::Schedule::Exponential) and
+    /// [`Schedule::Polynomial`](crate::Schedule::Polynomial), at least 2 for
+    /// [`Schedule::OneCycle`](crate::Schedule::OneCycle).
     pub schedule_period: i64,
-    /// STEP, MULTI_STEP, EXPONENTIAL, PLATEAU: the factor; default 0.1.
+    /// [`Schedule::Step`](crate::Schedule::Step),
+    /// [`Schedule::MultiStep`](crate::Schedule::MultiStep),
+    /// [`Schedule::Exponential`](crate::Schedule::Exponential),
+    /// [`Schedule::Plateau`](crate::Schedule::Plateau): the factor; default 0.1.
     pub schedule_gamma: f64,
-    /// COSINE, POLYNOMIAL, PLATEAU: the least learning rate; default 0.
+    /// [`Schedule::Cosine`](crate::Schedule::Cosine),
+    /// [`Schedule::Polynomial`](crate::Schedule::Polynomial),
+    /// [`Schedule::Plateau`](crate::Schedule::Plateau): the least learning rate; default 0.
     pub schedule_min: f64,
     /// Step s \< `warmup_steps` uses (s + 1) / `warmup_steps` of the scheduled rate; default 0.
     pub warmup_steps: i64,
@@ -318,7 +330,8 @@ pub struct TrainerOptions {
     pub seed: u64,
     /// Parameters with settings of their own: 0 to 4096 groups.
     pub groups: Vec<ParameterGroup>,
-    /// A step that takes longer fails with COMM; 1 to 2^31 - 1 milliseconds, default 600000.
+    /// A step that takes longer fails with [`Status::Comm`](crate::Status::Comm); 1 to 2^31 - 1
+    /// milliseconds, default 600000.
     pub deadline_ms: i32,
     /// `true`: records every launch and collective for [`Trainer::trace`](crate::Trainer::trace)
     /// and [`Trainer::save_trace`](crate::Trainer::save_trace). Default `false`.
@@ -326,7 +339,8 @@ pub struct TrainerOptions {
     /// `true`: no fused kernels, for comparison. Default `false`.
     pub no_fusion: bool,
     /// The scale that dynamic loss scaling starts with, 1 to 2^24. 0: no loss scaling, also with
-    /// F16. `None` (default): 65536 with F16, no loss scaling with other precisions.
+    /// [`Precision::F16`](crate::Precision::F16). `None` (default): 65536 with
+    /// [`Precision::F16`](crate::Precision::F16), no loss scaling with other precisions.
     pub loss_scale: Option<f64>,
     /// Good steps in a row after which the loss scale doubles; 1 to 2^24, default 2000.
     pub loss_scale_interval: i64,
@@ -376,7 +390,8 @@ pub struct TrainerOptions {
     /// updates the parameter and sends it to the others (ZeRO level 1). Default `false`, which
     /// computes the same bits.
     pub shard_optimizer: bool,
-    /// Default [`Compression::None`](crate::Compression::None). BF16 excludes `logical_shards`.
+    /// Default [`Compression::None`](crate::Compression::None).
+    /// [`Compression::Bf16`](crate::Compression::Bf16) excludes `logical_shards`.
     pub gradient_compression: Compression,
     /// `false` (default): GPUs keep a dataset that takes at most half of their free memory, from
     /// the first epoch over it on, and gather batches there. If a plan of this trainer needs that
@@ -410,23 +425,25 @@ pub struct TrainerOptions {
     /// `false` (default): evaluation and prediction use the averages, if there are any. `true`: the
     /// parameters.
     pub evaluate_parameters: bool,
-    /// PLATEAU: `true`: larger metrics are better. Default `false`.
+    /// [`Schedule::Plateau`](crate::Schedule::Plateau): `true`: larger metrics are better. Default
+    /// `false`.
     pub schedule_maximize: bool,
-    /// POLYNOMIAL: above 0; default 1.
+    /// [`Schedule::Polynomial`](crate::Schedule::Polynomial): above 0; default 1.
     pub schedule_power: f64,
-    /// ONE_CYCLE: in (0, 1); default 0.3.
+    /// [`Schedule::OneCycle`](crate::Schedule::OneCycle): in (0, 1); default 0.3.
     pub schedule_rise: f64,
-    /// ONE_CYCLE: at least 1; default 25.
+    /// [`Schedule::OneCycle`](crate::Schedule::OneCycle): at least 1; default 25.
     pub schedule_divisor: f64,
-    /// ONE_CYCLE: at least 1; default 1e4.
+    /// [`Schedule::OneCycle`](crate::Schedule::OneCycle): at least 1; default 1e4.
     pub schedule_final_divisor: f64,
-    /// PLATEAU: in \[0, 1); default 1e-4.
+    /// [`Schedule::Plateau`](crate::Schedule::Plateau): in \[0, 1); default 1e-4.
     pub schedule_threshold: f64,
-    /// PLATEAU: at least 0; default 10.
+    /// [`Schedule::Plateau`](crate::Schedule::Plateau): at least 0; default 10.
     pub schedule_patience: i64,
-    /// MULTI_STEP: steps of at least 0, in ascending order.
+    /// [`Schedule::MultiStep`](crate::Schedule::MultiStep): steps of at least 0, in ascending
+    /// order.
     pub schedule_milestones: Vec<i64>,
-    /// TABLE: factors of at least 0.
+    /// [`Schedule::Table`](crate::Schedule::Table): factors of at least 0.
     pub schedule_table: Vec<f64>,
     /// Cross-entropy: s in \[0, 1). The loss of a label is 1 - s times its own loss plus s times
     /// the mean of the losses of all classes (PyTorch's `label_smoothing`). Default 0.
@@ -436,8 +453,8 @@ pub struct TrainerOptions {
     /// loss is 0 and its gradient is 0. `None` (default): none.
     pub ignore_index: Option<i64>,
     /// `true`: a step with a gradient that is not finite changes no parameter and returns
-    /// STEP_SKIPPED, in any precision and without loss scaling too. `false` (default): only loss
-    /// scaling skips steps.
+    /// [`Status::StepSkipped`](crate::Status::StepSkipped), in any precision and without loss
+    /// scaling too. `false` (default): only loss scaling skips steps.
     pub skip_not_finite: bool,
     /// `true`: between processes, an update may wait until the next step is about to read its
     /// parameters. So sums of gradients also travel during the next forward pass, which hides a
@@ -452,10 +469,11 @@ pub struct TrainerOptions {
     /// process, and mesh is over all. The processes of a machine are neighbours in the list.
     /// Collective, as all calls of the trainer that compute, read or write state: each process
     /// passes its own samples. Before each batch the processes compare their steps done, settings
-    /// and positions in the data; MISMATCH names what differs, and nothing is done. Values that the
-    /// hosts have written into their models since the last batch are replaced by those of rank 0.
-    /// If a stop is requested in one process, the call returns STOPPED in all. `None` (default):
-    /// this process alone.
+    /// and positions in the data; [`Status::Mismatch`](crate::Status::Mismatch) names what differs,
+    /// and nothing is done. Values that the hosts have written into their models since the last
+    /// batch are replaced by those of rank 0. If a stop is requested in one process, the call
+    /// returns [`Status::Stopped`](crate::Status::Stopped) in all. `None` (default): this process
+    /// alone.
     pub group: Option<Group>,
     /// [`Loss::Huber`](crate::Loss::Huber): above 0; default 1.
     pub huber_delta: f64,

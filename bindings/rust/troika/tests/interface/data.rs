@@ -3,7 +3,8 @@
 use super::*;
 use std::sync::Arc;
 use troika::{
-    Array, Arrays, Batch, DatasetOptions, Dtype, LoaderPosition, Source, Status, Targets, Tensor,
+    Array, Arrays, Batch, DatasetOptions, Dtype, LoaderPosition, Source, SourceError, Status,
+    Targets, Tensor,
 };
 
 /// The inputs and labels of an epoch.
@@ -218,6 +219,46 @@ fn a_copy_outlives_the_loader_s_batch() -> Result<()> {
     let labels = next.labels()?.to_vec();
     drop(loader);
     assert_eq!((copy.describe()?.n, labels.len()), (16, 16));
+    Ok(())
+}
+
+#[test]
+fn copies_are_the_rest_of_an_epoch() -> Result<()> {
+    let context = context();
+    let mut loader = loader(&context, 12);
+    let first = loader.next_batch()?.unwrap().labels()?.to_vec();
+    let mut copies = loader.copies();
+    let sizes: Result<Vec<_>> = copies.by_ref().map(|batch| Ok(batch?.describe()?.n)).collect();
+    assert_eq!(sizes?, [12, 8]);
+    assert!(copies.next().is_none()); // the next epoch is another iterator's
+    let batches = loader.copies().collect::<Result<Vec<_>>>()?;
+    assert_eq!((batches.len(), loader.tell()?.epoch), (3, 2));
+    drop(loader);
+    assert_eq!(batches[0].labels()?, first);
+    Ok(())
+}
+
+#[test]
+fn copies_end_after_an_error_and_a_stop() -> Result<()> {
+    let context = context();
+    for stops in [false, true] {
+        let source = Source { dims: vec![1], n: 6, classes: 1, ..Default::default() };
+        let dataset = Dataset::create_callback(&context, &source, move |request| {
+            match request.indices.contains(&4) {
+                true if stops => Err(SourceError::Stop),
+                true => Err(SourceError::new("no more")),
+                false => Ok(request.n),
+            }
+        })?;
+        let mut loader = Loader::new(&dataset, &LoaderOptions { batch: 2, ..Default::default() })?;
+        let found: Vec<_> = loader
+            .copies()
+            .map(|batch| batch.map_or_else(|e| e.status(), |_| Status::Ok))
+            .collect();
+        let end: &[Status] = if stops { &[] } else { &[Status::Callback] };
+        assert_eq!((&found[..2], &found[2..]), (&[Status::Ok; 2][..], end));
+        assert_eq!((loader.was_stopped(), loader.tell()?.batch), (stops, 2));
+    }
     Ok(())
 }
 

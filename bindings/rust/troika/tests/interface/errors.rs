@@ -3,7 +3,10 @@
 use super::*;
 use std::error::Error as _;
 use std::path::Path;
-use troika::{Arrays, Conv2dOptions, Error, ModelOptions, Setting, Status, Targets, Tensor};
+use troika::{
+    Arrays, Conv2dOptions, Element, Error, Initializer, ModelOptions, Setting, Status, Targets,
+    Tensor,
+};
 
 fn expect<T: std::fmt::Debug>(result: Result<T>, status: Status, part: &str) -> Error {
     let error = result.unwrap_err();
@@ -22,7 +25,7 @@ fn the_library_s_line_is_unchanged() {
         "d2l_lenet5",
     );
     assert_eq!(error.to_string(), error.message());
-    assert_eq!(format!("{error:?}"), format!("TROIKA_ERROR_NOT_FOUND: {error}"));
+    assert_eq!(format!("{error:?}"), format!("NotFound: {error}"));
     assert!(error.source().is_none());
     assert!(error.load_report().is_none());
     let options = ModelOptions { classes: Some(0), ..Default::default() };
@@ -130,6 +133,40 @@ fn types_that_do_not_fit_are_refused() {
     expect(tensor.to_host(&mut [0.0_f32; 3]), Status::InvalidArgument, "size_bytes");
     let windows = Dataset::create_token_stream(&context, &[1.0_f32], 1);
     expect(windows, Status::InvalidArgument, "dtype");
+}
+
+/// The elements have the size of the parameter, which is all that C compares.
+#[test]
+fn parameters_of_another_type_are_refused() -> Result<()> {
+    fn refused<T: Element + Default>(model: &mut Model, name: &str, bytes: usize) -> Result<()> {
+        let mut data = vec![T::default(); bytes / T::DTYPE.size()];
+        let part = format!("parameter '{name}': elements are {:?}, need ", T::DTYPE);
+        expect(model.get_parameter(name, &mut data), Status::InvalidArgument, &part);
+        expect(model.set_parameter(name, &data), Status::InvalidArgument, &part);
+        let trainer = model.attach(&[CPU], &Default::default())?;
+        let of_replica = trainer.get_parameter(name, CPU, &mut data);
+        expect(of_replica, Status::InvalidArgument, &part);
+        Ok(())
+    }
+    let mut net = Model::create_empty(&context(), "net")?;
+    let x = net.add_input("x", &[4])?;
+    let x = net.add_linear("fc", x, 3, true)?;
+    let x = net.add_batch_norm1d("bn", x, 1e-5, 0.1)?;
+    net.set_output(x)?;
+    net.initialize_default(1)?;
+    net.initialize(Some("fc.weight"), Initializer::Constant, 0.5, 0)?;
+    refused::<f64>(&mut net, "fc.weight", 48)?;
+    refused::<i32>(&mut net, "fc.weight", 48)?;
+    refused::<i64>(&mut net, "fc.weight", 48)?;
+    refused::<u8>(&mut net, "fc.weight", 48)?;
+    refused::<f32>(&mut net, "bn.num_batches_tracked", 8)?;
+    let mut values = [0.0_f32; 12];
+    net.get_parameter("fc.weight", &mut values)?;
+    assert_eq!(values, [0.5; 12]);
+    let mut batches = [9_i64];
+    net.get_parameter("bn.num_batches_tracked", &mut batches)?;
+    assert_eq!(batches, [0]);
+    net.set_parameter("bn.num_batches_tracked", &[7_i64])
 }
 
 #[test]

@@ -112,8 +112,8 @@ fn layers_of_images() -> Result<()> {
         ("flatten", vec![8], 0),
         ("fc", vec![3], 24),
     ];
-    for (name, dims, parameters) in forms {
-        assert_eq!(form(&net, name)?, (dims, parameters), "{name}");
+    for (name, dims, parameters) in &forms {
+        assert_eq!(form(&net, name)?, (dims.clone(), *parameters), "{name}");
     }
     let sum = net.describe_layer(4)?;
     assert_eq!((sum.kind.as_str(), sum.inputs.len()), ("sum", 2));
@@ -122,6 +122,8 @@ fn layers_of_images() -> Result<()> {
     assert_eq!((info.layers, info.parameters, info.output_dims), (12, 104, vec![3]));
     assert_eq!(info.name, "net");
     assert!(info.is_complete);
+    let layers: Vec<_> = net.layers()?.map(|layer| layer.name).collect();
+    assert_eq!(layers, forms.map(|form| form.0));
     assert_eq!(net.add_relu("late", b).unwrap_err().status(), Status::InvalidArgument);
     Ok(())
 }
@@ -178,6 +180,10 @@ fn parameters() -> Result<()> {
     assert_eq!((weight.name.as_str(), weight.dims), ("fc.weight", vec![3, 4]));
     assert!(weight.is_initialized && !weight.is_buffer);
     assert_eq!(net.describe_parameter(2).unwrap_err().status(), Status::NotFound);
+    let all = net.parameters()?;
+    assert_eq!(all.len(), 2);
+    assert_eq!(all.map(|info| info.name).collect::<Vec<_>>(), ["fc.weight", "fc.bias"]);
+    assert_eq!(Model::create_empty(&context, "empty")?.parameters()?.len(), 0);
     assert_eq!(net.find_parameter("fc.bias")?, 1);
     assert_eq!(net.find_parameter("fc.bia").unwrap_err().status(), Status::NotFound);
     net.initialize(Some("*.bias"), Initializer::Constant, 0.5, 0)?;

@@ -340,6 +340,30 @@ fn a_training_state_resumes_bit_for_bit() -> Result<()> {
 }
 
 #[test]
+fn a_training_state_resumes_in_any_order() -> Result<()> {
+    let (context, folder) = (context(), Folder::new());
+    let mut trainer = trainer(&context, &Default::default());
+    let mut loader = loader(&context, 8);
+    trainer.train_batches(&mut loader, 1)?;
+    let state = folder.file("state.safetensors");
+    trainer.save(&state)?;
+
+    let position = trainer.load(&state)?;
+    let shuffled = LoaderOptions { batch: 8, shuffle: true, ..Default::default() };
+    let mut loader = Loader::new(&dataset(&context), &shuffled)?;
+    loader.seek(&position)?;
+    let batch = loader.next_batch()?.unwrap();
+    let refused = trainer.step(&batch).unwrap_err();
+    assert_eq!(refused.status(), Status::InvalidArgument);
+    assert!(refused.message().contains("order"), "{refused}");
+    trainer.load_in_any_order(&state)?;
+    assert_eq!(trainer.step(&batch)?.step, 2);
+    let missing = trainer.load_in_any_order(folder.file("nothing")).unwrap_err();
+    assert_eq!(missing.status(), Status::NotFound);
+    Ok(())
+}
+
+#[test]
 fn several_states_in_the_background() -> Result<()> {
     let (context, folder) = (context(), Folder::new());
     let options = TrainerOptions { average_decay: 0.5, ..Default::default() };
