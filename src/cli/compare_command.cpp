@@ -11,6 +11,7 @@
 #include "cli/epoch_history.h"
 #include "cli/files.h"
 #include "cli/line_width.h"
+#include "cli/model_file.h"
 #include "cli/run_file.h"
 #include "cli/text.h"
 #include "core/path.h"
@@ -75,9 +76,9 @@ std::string table_of(const std::vector<ComparedRun>& runs) {
                      run.rows.size(), table_cell(last.test_loss, 4).c_str(), table_cell(last.test_accuracy, 4).c_str(),
                      best ? table_cell(best->test_accuracy, 4).c_str() : "-",
                      best ? std::to_string(best->epoch).c_str() : "-",
-                     table_cell(training_seconds(run.rows, run.rows.size() - 1), 1).c_str(), run.options.model.c_str(),
-                     run.options.batch, run.options.optimizer.name.c_str(), run.options.optimizer.learning_rate,
-                     run.options.devices.c_str());
+                     table_cell(training_seconds(run.rows, run.rows.size() - 1), 1).c_str(),
+                     shown_model(run.options.model).c_str(), run.options.batch, run.options.optimizer.name.c_str(),
+                     run.options.optimizer.learning_rate, run.options.devices.c_str());
   }
   return out;
 }

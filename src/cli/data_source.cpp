@@ -12,6 +12,7 @@
 #include "cli/command_line.h"
 #include "cli/files.h"
 #include "cli/image_folder.h"
+#include "cli/model_file.h"
 #include "cli/text.h"
 #include "core/path.h"
 
@@ -97,6 +98,8 @@ constexpr const char* kTextModel = "char_lstm";
 Samples open_text(const Context& context, const DataOptions& options, Split split) {
   if (options.steps < 1) refuse_value("--steps", options.steps, "at least 1");
   if (options.resize > 0) throw Failure("--resize is for images, '" + options.directory + "' is a text");
+  if (options.hold_out > 0)
+    throw Failure("--hold-out is for images, '" + options.directory + "' is a text, whose last tenth is the test");
   const std::string text = read_file(path_of(options.directory));
   const auto size = static_cast<int64_t>(text.size()), cut = size - size / 10, steps = int64_t{options.steps};
   const int64_t begin = split == Split::train ? 0 : cut, end = split == Split::train ? cut : size;
@@ -112,6 +115,33 @@ Samples open_text(const Context& context, const DataOptions& options, Split spli
        int32_t{TROIKA_DTYPE_U8}, count, int32_t{options.steps}, samples.dataset.out());
   samples.info = describe(samples.dataset);
   samples.info.classes = kByteValues;
+  return samples;
+}
+
+Samples open_split(const Context& context, const DataOptions& options, Split split) {
+  if (options.is_pictures()) return open_pictures(context, options, split);
+  return options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
+}
+
+// Divides the training samples in an order of their own, so that classes are mixed.
+Samples open_held_out(const Context& context, const DataOptions& options, Split split) {
+  constexpr uint64_t kSeed = 1;  // all runs hold out the same samples
+  DataOptions whole = options;
+  whole.limit_train = 0;
+  Samples samples = open_split(context, whole, Split::train);
+  const auto held = static_cast<int64_t>(std::llround(options.hold_out * static_cast<double>(samples.info.n)));
+  if (held < 1 || held >= samples.info.n)
+    refuse_value(
+        "--hold-out", options.hold_out,
+        formatted("a part that leaves samples on both sides: there are %lld", static_cast<long long>(samples.info.n)));
+  const int64_t sizes[] = {samples.info.n - held, held};
+  troika_dataset parts[2];
+  call(troika_dataset_split, samples.dataset.get(), &sizes[0], 2, 1, kSeed, &parts[0]);
+  Dataset train, test;
+  *train.out() = parts[0];
+  *test.out() = parts[1];
+  samples.dataset = std::move(split == Split::train ? train : test);
+  samples.info.n = sizes[split == Split::train ? 0 : 1];
   return samples;
 }
 
@@ -152,6 +182,8 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
   command.option("--resize", options.resize, "Resize images to SIZE x SIZE, bilinear", "SIZE");
   command.option("--mean", options.mean, "Pixels p become (p / 255 - mean) / std");
   command.option("--std", options.std, "See --mean");
+  command.option("--hold-out", options.hold_out,
+                 "Part of the training samples that is the test instead of the test files, such as 0.1; 0: none");
   command.option("--classes", options.classes,
                  with_training
                      ? "Outputs of the model; 0: the folders of pictures, or as many as the labels need, and at "
@@ -171,10 +203,10 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
   if (options.classes < 0) refuse_value("--classes", options.classes, "at least 1, or 0 for the default");
   if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
   if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
+  if (!(options.hold_out >= 0 && options.hold_out < 1))
+    refuse_value("--hold-out", options.hold_out, "a number from 0 to below 1");
   if (options.is_text()) return open_text(context, options, split);
-  if (options.is_pictures()) return open_pictures(context, options, split);
-  Samples samples =
-      options.synthetic > 0 ? open_synthetic(context, options, split) : open_directory(context, options, split);
+  Samples samples = options.hold_out > 0 ? open_held_out(context, options, split) : open_split(context, options, split);
   const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;
   if (limit > 0 && limit < samples.info.n) {
     samples.dataset = subset(samples.dataset, 0, limit);
@@ -200,6 +232,10 @@ Model create_model(const Context& context, const std::string& name, const troika
 }
 
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info) {
+  if (is_model_file(name)) {
+    troika_dataset_info own = info;
+    return open_model_file(context, name, 0, own);
+  }
   const bool is_text = info.dtype == TROIKA_DTYPE_I32;
   if (is_text != (name == kTextModel))
     throw Failure(is_text ? "--data is a text; give --model " + std::string(kTextModel) + " with it"

@@ -18,6 +18,9 @@ inline constexpr const char* kFashionMnistDirectory = "/usr/share/datasets/fashi
 // Help of --model.
 inline constexpr const char* kModelHelp =
     "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, resnet34, resnet50, mlp or char_lstm";
+inline constexpr const char* kModelOrFileHelp =
+    "d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, resnet34, resnet50, mlp or char_lstm; or a file that "
+    "Troika has saved, with its layers";
 
 inline constexpr int kMaxImageSize = 65535;  // a side, as the library has it
 
@@ -27,6 +30,7 @@ struct DataOptions {
   int resize = 0;            // above 0: images become resize x resize
   double mean = 0, std = 1;  // pixels become (p / 255 - mean) / std
   int steps = 64;            // bytes per sample of a text
+  double hold_out = 0;       // above 0: the part of the training samples that is the test
   int64_t limit_train = 0;   // above 0: only the first samples
   int64_t limit_test = 0;
   int classes = 0;  // above 0: the model's outputs; 0: see resolved_classes
@@ -53,6 +57,7 @@ void visit_images(DataOptions& options, Visitor&& visit) {
   visit("steps", options.steps);
   visit("mean", options.mean);
   visit("std", options.std);
+  visit("hold-out", options.hold_out);
 }
 
 void add_data_options(const Command& command, DataOptions& options, bool with_training);
@@ -74,7 +79,8 @@ Samples open_samples(const Context& context, const DataOptions& options, Split s
 Model create_model(const Context& context, const std::string& name, const troika_model_options& options,
                    const char* argument = "--model");
 
-// Creates the model `name` with inputs and outputs that fit the samples.
+// Creates the model `name` with inputs and outputs that fit the samples, or opens the file of that
+// name.
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info);
 
 struct Batches {

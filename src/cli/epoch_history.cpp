@@ -7,7 +7,8 @@ namespace troika::cli {
 
 void add_end_options(const Command& command, EndOptions& options) {
   command.option("--target-accuracy", options.target_accuracy,
-                 "Ends the run when the test has this accuracy, and reports the time until then; 0: no target");
+                 "Ends the run when the test has this accuracy, and reports the time until then, also in "
+                 "dawnbench.tsv; 0: no target");
   command.option("--early-stop", options.early_stop,
                  "Ends the run after so many epochs without a better test; 0: after all epochs", "EPOCHS");
 }

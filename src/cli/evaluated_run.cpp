@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "cli/model_file.h"
 #include "cli/run_file.h"
 #include "cli/text.h"
 #include "cli/weights.h"
@@ -42,7 +43,7 @@ void add_evaluated_options(const Command& command, EvaluatedRun& options) {
   command.optional_argument("run", options.run, "Folder of a run: its weights, model, data and preprocessing are used",
                             "RUN");
   command.option("--weights", options.weights, "The weights, a .safetensors file, or a run's checkpoint", "FILE");
-  command.option("--model", options.model, kModelHelp);
+  command.option("--model", options.model, kModelOrFileHelp, "NAME|FILE");
   add_weight_names(command, options.weight_names);
   add_data_options(command, options.data, false);
   command.option("--device,--devices", options.devices, "The device to run on, such as cpu:0");
@@ -54,8 +55,8 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   if (options.run.empty() && std::filesystem::is_directory(path_of(options.weights)))
     options.run = std::exchange(options.weights, "");
   if (options.run.empty()) {
-    if (!options.weights.empty() && options.model.empty())
-      throw Failure("--weights is '" + options.weights + "'; give --model NAME too, or the folder of a run");
+    if (options.model.empty()) options.model = options.weights;  // a file with its layers
+    if (options.weights.empty() && is_model_file(options.model)) options.weights = options.model;
     if (options.weights.empty())
       throw Failure("no weights; give the folder of a run, or --weights FILE and --model NAME");
     const std::filesystem::path parent = path_of(options.weights).parent_path();
@@ -81,15 +82,22 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   take("--mean", options.data.mean, run.data.mean);
   take("--std", options.data.std, run.data.std);
   take("--steps", options.data.steps, run.data.steps);
+  take("--hold-out", options.data.hold_out, run.data.hold_out);
   take("--limit-test", options.data.limit_test, run.data.limit_test);
   take("--model", options.model, run.model);
   take("--batch", options.batch, run.batch);
   options.precision = run.precision;
   if (options.weights.empty()) options.weights = weights_of(run, folder);
+  if (is_model_file(options.model)) options.model = options.weights;  // the file of the run's begin may have gone
 }
 
 Model open_evaluated(const Context& context, const EvaluatedRun& options, troika_dataset_info info) {
   check_weights_file(options.weights);
+  if (is_model_file(options.model)) {
+    Model model = open_model_file(context, options.model, options.data.classes, info);
+    if (options.weights != options.model) load_weights(model, options.weights, options.weight_names);
+    return model;
+  }
   const int64_t labels = info.classes;
   info.classes = options.data.resolved_classes(labels);
   Model model = create_model_for(context, options.model, info);

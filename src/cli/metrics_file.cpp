@@ -83,6 +83,19 @@ void write_metrics(const std::filesystem::path& path, const std::vector<EpochMet
   write_file(path, out);
 }
 
+void write_dawnbench(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows) {
+  std::string out = "epoch\thours\ttop1Accuracy\n";
+  double seconds = 0;
+  for (const EpochMetrics& row : rows) {
+    seconds += row.seconds;
+    if (std::isnan(seconds)) break;
+    if (row.is_evaluated())
+      out +=
+          formatted("%lld\t%.6f\t%.2f\n", static_cast<long long>(row.epoch), seconds / 3600, 100 * row.test_accuracy);
+  }
+  write_file(path, out);
+}
+
 void write_charts(const std::filesystem::path& folder, const std::vector<std::string>& titles,
                   const std::vector<EpochMetrics>& rows) {
   Chart accuracy = accuracy_chart(titles), loss{titles, "", "epoch", "loss", {{"train", {}}, {"test", {}}}};

@@ -30,6 +30,10 @@ std::vector<EpochMetrics> read_metrics(const std::filesystem::path& path, int64_
 // With `has_perplexity` the file also has the perplexities that follow from the losses.
 void write_metrics(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows, bool has_perplexity);
 
+// Writes what DAWNBench compares: hours of training until the end of each epoch, and the test
+// accuracy there in percent. The file ends before an epoch of unknown time.
+void write_dawnbench(const std::filesystem::path& path, const std::vector<EpochMetrics>& rows);
+
 // Writes accuracy.svg and loss.svg in `folder`, with the first of the titles that fits.
 void write_charts(const std::filesystem::path& folder, const std::vector<std::string>& titles,
                   const std::vector<EpochMetrics>& rows);

@@ -12,6 +12,7 @@ struct RunFolder {
 
   std::filesystem::path options() const { return path / "run.json"; }
   std::filesystem::path metrics() const { return path / "metrics.csv"; }
+  std::filesystem::path dawnbench() const { return path / "dawnbench.tsv"; }
   std::filesystem::path weights() const { return path / "weights.safetensors"; }
   std::filesystem::path best_weights() const { return path / "weights.best.safetensors"; }
   std::filesystem::path average() const { return path / "average.safetensors"; }
@@ -27,6 +28,7 @@ struct RunFolder {
   std::vector<std::string> names() const {
     return {"run.json",
             "metrics.csv",
+            "dawnbench.tsv",
             "accuracy.svg",
             "loss.svg",
             "weights.safetensors",

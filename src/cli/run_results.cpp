@@ -5,6 +5,7 @@
 
 #include "cli/device_list.h"
 #include "cli/files.h"
+#include "cli/model_file.h"
 #include "cli/text.h"
 #include "core/path.h"
 
@@ -23,6 +24,7 @@ void RunResults::write(const std::vector<EpochMetrics>& rows) {
   if (is_first) save_checkpoint();
   if (job_.leads()) {
     write_metrics(folder_.metrics(), rows, setup_.train.is_text());
+    if (options_.end.target_accuracy > 0) write_dawnbench(folder_.dawnbench(), rows);
     write_charts(folder_.path, titles(), rows);
   }
   save_parameters(folder_.weights());

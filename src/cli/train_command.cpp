@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/folder_lock.h"
+#include "cli/model_file.h"
 #include "cli/precision.h"
 #include "cli/processes.h"
 #include "cli/run_file.h"
@@ -84,7 +85,9 @@ int train(const Command& command, TrainArguments& arguments) {
   RunRecord begun;
   options.weights = whole_path(options.weights);
   if (is_resumed) begun = read_run(command, options, folder);
+  if (is_resumed && std::filesystem::exists(folder.weights())) options.resumed_weights = text_of(folder.weights());
   if (!is_resumed && !arguments.config.empty()) read_config(command, options, path_of(arguments.config));
+  if (is_model_file(options.model)) options.model = whole_path(options.model);
   complete(options);
   const ProgressOptions progress{parse_progress(arguments.progress), arguments.progress_seconds, options.log_every};
   return run_training(options, folder, progress, job, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {
@@ -104,7 +107,7 @@ void add_train_command(CommandLine& line) {
       line.add_command("train", "Trains a model, and writes metrics, charts, weights and a checkpoint");
   const auto arguments = std::make_shared<TrainArguments>();
   TrainOptions& options = arguments->options;
-  command.option("--model", options.model, kModelHelp);
+  command.option("--model", options.model, kModelOrFileHelp, "NAME|FILE");
   add_data_options(command, options.data, true);
   command.option("--devices", options.devices, "The devices of each process, such as cpu:0,cpu:1, or all");
   add_processes_option(command, arguments->processes);

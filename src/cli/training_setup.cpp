@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/device_list.h"
 #include "cli/measured_shares.h"
+#include "cli/model_file.h"
 #include "cli/precision.h"
 #include "cli/text.h"
 #include "cli/weights.h"
@@ -61,11 +62,16 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
   train = open_samples(context, options.data, Split::train);
   test = open_samples(context, options.data, Split::test);
   check_augmentation(options.augment, train.info);
-  train.info.classes = options.data.resolved_classes(std::max(train.info.classes, test.info.classes));
+  train.info.classes = std::max(train.info.classes, test.info.classes);
   if (options.drop_last && train.info.n < options.batch)
     throw Failure(formatted("--drop-last leaves no step: there are %s training samples, --batch is %d; give less",
                             with_commas(train.info.n).c_str(), options.batch));
-  model = create_model_for(context, options.model, train.info);
+  if (is_model_file(options.model)) {
+    model = open_model_file(context, options.layers_file(), options.data.classes, train.info);
+  } else {
+    train.info.classes = options.data.resolved_classes(train.info.classes);
+    model = create_model_for(context, options.model, train.info);
+  }
   if (begins && !options.weights.empty()) begin_from_weights(options);
   train_loader = create_loader(train, {.batch = options.batch,
                                        .shuffle = true,
@@ -91,7 +97,14 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
 
 void TrainingSetup::begin_from_weights(const TrainOptions& options) {
   check_weights_file(options.weights);
-  begun_anew = load_body(model, options.weights, options.weight_names);
+  const auto create_coloured = [&] {
+    troika_dataset_info colours = train.info;
+    colours.dims[0] = 3;
+    return create_model_for(context, options.model, colours);
+  };
+  const bool is_grey = train.info.rank == 3 && train.info.dims[0] == 1 && !is_model_file(options.model);
+  begun_anew = load_body(model, options.weights, options.weight_names,
+                         is_grey ? std::function<Model()>(create_coloured) : nullptr);
 }
 
 std::string TrainingSetup::describe_data() const {

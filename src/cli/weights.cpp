@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "cli/text.h"
 #include "core/path.h"
 
 namespace troika::cli {
@@ -41,6 +42,41 @@ troika_load_options load_options(const WeightNames& names) {
   return options;
 }
 
+// Returns the name of the table with which the file fits; empty: none.
+std::string fitting_map(const Model& model, const std::string& path, WeightNames names) {
+  for (const char* map : {"d2l", "torchvision"}) {
+    names.map = map;
+    const troika_load_options options = load_options(names);
+    troika_error error;
+    if (troika_model_load(model.get(), path.c_str(), &options, nullptr, &error) == TROIKA_OK) return map;
+  }
+  return "";
+}
+
+// Returns the shape of the layer's weights if its images had three colours: "[64, 3, 7, 7]".
+std::string coloured_shape(const troika_parameter_info& weights) {
+  std::string shape;
+  for (int axis = 0; axis < weights.rank; ++axis)
+    shape += formatted(axis > 0 ? ", %lld" : "[%lld", static_cast<long long>(axis == 1 ? 3 : weights.dims[axis]));
+  return shape + "]";
+}
+
+// Adds up the colours of the weights [outputs, 3, height, width] of a model's first layer, into
+// those of a model for grey images.
+void add_up_colours(const Model& coloured, const Model& grey) {
+  const troika_parameter_info info = describe_entry(grey, 0);
+  const int64_t pixels = info.dims[2] * info.dims[3];
+  std::vector<float> all(static_cast<size_t>(3 * info.dims[0] * pixels)), sums(all.size() / 3);
+  call(troika_model_get_parameter, coloured.get(), info.name, static_cast<void*>(all.data()),
+       static_cast<int64_t>(all.size() * sizeof(float)));
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto at = static_cast<int64_t>(i), output = at / (3 * pixels);
+    sums[static_cast<size_t>(output * pixels + at % pixels)] += all[i];
+  }
+  call(troika_model_set_parameter, grey.get(), info.name, static_cast<const void*>(sums.data()),
+       static_cast<int64_t>(sums.size() * sizeof(float)));
+}
+
 }  // namespace
 
 void add_weight_names(const Command& command, WeightNames& names) {
@@ -74,24 +110,41 @@ int64_t classes_in_file(const Model& model, const std::string& path, const Weigh
 
 void load_weights(const Model& model, const std::string& path, const WeightNames& names) {
   const troika_load_options options = load_options(names);
-  call(troika_model_load, model.get(), path.c_str(), &options, static_cast<troika_load_report*>(nullptr));
+  troika_error error;
+  const troika_status status = troika_model_load(model.get(), path.c_str(), &options, nullptr, &error);
+  const std::string map = status == TROIKA_ERROR_MISMATCH && names.map.empty() ? fitting_map(model, path, names) : "";
+  if (!map.empty()) throw Failure(in_words_of_tool(error.message) + "; they fit with --name-map " + map);
+  check(status, error);
 }
 
-std::vector<std::string> load_body(const Model& model, const std::string& path, const WeightNames& names) {
+std::vector<std::string> load_body(const Model& model, const std::string& path, const WeightNames& names,
+                                   const std::function<Model()>& create_coloured) {
   troika_load_options options = load_options(names);
   options.skip_mismatching = 1;
   troika_load_report report = TROIKA_LOAD_REPORT_INIT;
-  call(troika_model_load, model.get(), path.c_str(), &options, &report);
+  troika_error error;
+  if (troika_model_load(model.get(), path.c_str(), &options, &report, &error) < 0) load_weights(model, path, names);
+  const troika_parameter_info first = describe_entry(model, 0);
+  const std::string colours = std::string("mismatching ") + first.name + ": file F32 " + coloured_shape(first) + ",";
   const std::string last = layer_of(describe_entry(model, count_entries(model) - 1).name);
   std::vector<std::string> others;
+  bool is_coloured = false;
   std::istringstream lines(report.names);
   for (std::string line; std::getline(lines, line);) {
     const std::string name = line.substr(0, line.find(':')).substr(line.find(' ') + 1);
-    if (!line.starts_with("mismatching ") || layer_of(name) != last) {
+    if (create_coloured && line.starts_with(colours)) {
+      is_coloured = true;
+    } else if (!line.starts_with("mismatching ") || layer_of(name) != last) {
       load_weights(model, path, names);  // says all that does not fit
       return {};
+    } else {
+      others.push_back(name);
     }
-    others.push_back(name);
+  }
+  if (is_coloured) {
+    const Model coloured = create_coloured();
+    call(troika_model_load, coloured.get(), path.c_str(), &options, &report);
+    add_up_colours(coloured, model);
   }
   return others;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,11 @@ int64_t classes_in_file(const Model& model, const std::string& path, const Weigh
 void load_weights(const Model& model, const std::string& path, const WeightNames& names);
 
 // The same, but the last layer may have other shapes: it then keeps its values. Returns the names
-// of the parameters that do.
-std::vector<std::string> load_body(const Model& model, const std::string& path, const WeightNames& names);
+// of the parameters that do. If the model is for grey images and the file for three colours,
+// `create_coloured` creates the model for these, and the first layer takes the sum over the
+// colours: a grey image then has the outputs of one with three equal colours. Null: there is no
+// such model.
+std::vector<std::string> load_body(const Model& model, const std::string& path, const WeightNames& names,
+                                   const std::function<Model()>& create_coloured);
 
 }  // namespace troika::cli

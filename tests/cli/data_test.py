@@ -28,6 +28,29 @@ def a_run_has_ten_classes_or_as_many_as_it_is_told(folder):
     assert "does not fit" in refuse("evaluate", "--weights", weights, "--model", "mlp", "--data", data, "--classes", 5)
 
 
+def a_part_of_the_training_samples_is_the_test(folder):
+    data = write_idx(folder / "data", [0, 1, 2, 3] * 50, [0])
+    for split in ("images-idx3", "labels-idx1"):
+        (data / f"t10k-{split}-ubyte").unlink()
+    begin = ["train", "--model", "mlp", "--data", data, "--batch", 30, "--epochs", 2, "--lr", 0.1, "--progress", "off"]
+    assert "t10k-images" in refuse(*begin, "--out", folder / "none")
+    run(*begin, "--hold-out", 0.2, "--out", folder / "run")
+    assert json.loads((folder / "run" / "run.json").read_text())["dataset"].startswith("160 training samples")
+    row = list(csv.DictReader((folder / "run" / "metrics.csv").open(encoding="utf-8")))[-1]
+    assert run("evaluate", folder / "run").startswith(f"loss {float(row['test_loss']):.4f}  accuracy {float(row['test_accuracy']):.4f}  40 samples")
+    labels = [prediction["label"] for prediction in csv.DictReader(run("predict", folder / "run").splitlines())]
+    assert len(labels) == 40 and set(labels) == {"0", "1", "2", "3"}, labels
+    run(*begin[:-4], "--lr", 0.1, "--hold-out", 0.2, "--limit-train", 90, "--limit-test", 7, "--out", folder / "less", "--progress", "off")
+    assert run("evaluate", folder / "less").split("  ")[2] == "7 samples"
+    for given, reason in ((1, "give a number from 0 to below 1"), (-0.1, "give a number from 0 to below 1"),
+                          (0.001, "give a part that leaves samples on both sides: there are 200")):
+        line = refuse(*begin, "--hold-out", given, "--out", folder / "none")
+        assert line == f"troika: --hold-out is {given}; {reason}", line
+    (folder / "text").write_text("words of a text " * 100)
+    line = refuse("train", "--model", "char_lstm", "--data", folder / "text", "--hold-out", 0.1, "--out", folder / "none")
+    assert line == f"troika: --hold-out is for images, '{folder / 'text'}' is a text, whose last tenth is the test", line
+
+
 def an_empty_data_set_is_named(folder):
     for train, test, name in (([], [1], "train-images"), ([1], [], "t10k-images")):
         data = write_idx(folder / name, train, test)

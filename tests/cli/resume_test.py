@@ -248,7 +248,7 @@ def a_run_of_an_earlier_version_has_the_defaults_of_newer_options(folder):
              "optimizer", "beta1", "beta2", "eps", "alpha", "trust", "skip-decay-one-axis", "average-decay", "lr-min",
              "power", "rise", "milestones", "patience", "train-only", "tensorboard", "tensorboard-every",
              "late-updates", "shares", "drop-last", "augment", "log-every",
-             "target-accuracy", "early-stop", "weights", "strip-prefix", "name-map", "freeze", "lr-of"]
+             "target-accuracy", "early-stop", "weights", "strip-prefix", "name-map", "freeze", "lr-of", "hold-out"]
     (out / "run.json").write_text(json.dumps({key: options[key] for key in options if key not in newer}))
     assert refuse("train", "--resume", out, "--epochs", 2, "--micro-batches", 2) == \
         "troika: --micro-batches 2 contradicts the run, which has 1; leave it out, or begin a new run with --out"

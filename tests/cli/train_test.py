@@ -11,7 +11,6 @@ import os
 import pathlib
 import re
 import signal
-import struct
 import subprocess
 import xml.etree.ElementTree
 
@@ -194,25 +193,7 @@ def log_every_prints_loss_and_rates_of_the_steps_since(folder):
     assert "--log-every is -1" in refuse("train", *SMALL, "--out", folder / "none", "--log-every", -1)
 
 
-def parameters_of(file):
-    """Returns the tensors of a safetensors file: bytes by name."""
-    data = file.read_bytes()
-    size = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + size])
-    return {name: data[8 + size + entry["data_offsets"][0]:8 + size + entry["data_offsets"][1]]
-            for name, entry in sorted(header.items()) if name != "__metadata__"}
-
-
 MLP = ["--model", "mlp", "--synthetic", 300, "--batch", 50, "--seed", 2, "--progress", "off"]
-
-
-def write_renamed(source, target, layer, other):
-    data = source.read_bytes()
-    size = int.from_bytes(data[:8], "little")
-    header = json.dumps({name.replace(layer + ".", other + "."): entry for name, entry in json.loads(data[8:8 + size]).items()
-                         if name != "__metadata__"})  # as a file of another program
-    header += " " * (-len(header) % 8)
-    target.write_bytes(len(header).to_bytes(8, "little") + header.encode() + data[8 + size:])
 
 
 def an_evaluation_scores_each_class(folder):
@@ -238,67 +219,6 @@ def an_evaluation_scores_each_class(folder):
                              timeout=TIME_LIMIT_S, check=False)
     assert refused.stdout == b"", "before it evaluates"
     assert "cannot create folder" in refuse("evaluate", folder / "run", "--scores", out / "scores.csv" / "below")
-
-
-def weights_with_other_names_begin_a_run(folder):
-    run("train", *MLP, "--lr", 0.1, "--epochs", 1, "--out", folder / "first")
-    weights, renamed = folder / "first" / "weights.safetensors", folder / "renamed.safetensors"
-    write_renamed(weights, renamed, "fc1", "encoder.0")
-    begin = ["train", *MLP, "--lr", 0, "--epochs", 1, "--weights", renamed]
-    assert "missing ('fc1.weight'" in refuse(*begin, "--out", folder / "none")
-    run(*begin, "--name-map", "encoder.0.*=fc1.*", "--out", folder / "same")
-    assert parameters_of(folder / "same" / "weights.safetensors") == parameters_of(weights)
-    line = refuse(*begin, "--name-map", "encoder", "--out", folder / "none2")
-    assert line == "troika: name map: 'encoder' is no rule, needs 'name in file=name in model', d2l or torchvision", line
-    score = run("evaluate", *MLP[:4], "--weights", renamed, "--name-map", "encoder.0.*=fc1.*").split("  ")[:3]
-    assert score == run("evaluate", *MLP[:4], "--weights", weights).split("  ")[:3]
-
-
-def a_run_begins_from_weights_and_freezes_some(folder):
-    run("train", *MLP, "--lr", 0.1, "--epochs", 2, "--out", folder / "first")
-    weights = folder / "first" / "weights.safetensors"
-    before = parameters_of(weights)
-    run("train", *MLP, "--lr", 0, "--epochs", 1, "--weights", weights, "--out", folder / "same")
-    assert parameters_of(folder / "same" / "weights.safetensors") == before
-    run("train", *MLP, "--lr", 0.1, "--epochs", 1, "--weights", weights, "--freeze", "fc1.*", "--out", folder / "tuned")
-    after = parameters_of(folder / "tuned" / "weights.safetensors")
-    assert [name for name in before if before[name] != after[name]] == ["fc2.bias", "fc2.weight"]
-    # The frozen part stays so on resuming, and the file is no longer needed.
-    weights.unlink()
-    run("train", "--resume", folder / "tuned", "--epochs", 2, "--progress", "off")
-    assert parameters_of(folder / "tuned" / "weights.safetensors")["fc1.weight"] == before["fc1.weight"]
-    assert refuse("train", "--resume", folder / "tuned", "--epochs", 3, "--weights", folder / "other") == \
-        f"troika: --weights {folder / 'other'} contradicts the run, which has {weights}; leave it out, or begin a new run with --out"
-    run("train", "--resume", folder / "tuned", "--epochs", 3, "--weights", weights, "--progress", "off")  # as a launcher does
-    assert "contradicts the run, which has \"\"; " in refuse("train", "--resume", folder / "same", "--strip-prefix", "a.", "--weights", weights)
-    line = refuse("train", *MLP, "--lr", 0.1, "--freeze", "fc9*", "--out", folder / "none")
-    assert "fc9*" in line, line
-    assert refuse("train", *MLP, "--freeze", "fc1.*", "--train-only", "fc2.*", "--out", folder / "none") == \
-        "troika: --train-only freezes all other parameters; leave out --freeze"
-
-
-def weights_for_other_classes_fit_except_the_last_layer(folder):
-    run("train", *MLP, "--lr", 0.1, "--epochs", 1, "--classes", 17, "--out", folder / "wide")
-    weights = folder / "wide" / "weights.safetensors"
-    text = run("train", *MLP[:-2], "--lr", 0, "--epochs", 1, "--weights", weights, "--out", folder / "run")
-    assert f"warning: '{weights}' has another number of classes: these begin anew: fc2.weight, fc2.bias\n" in text, text
-    wide, own = parameters_of(weights), parameters_of(folder / "run" / "weights.safetensors")
-    assert own["fc1.weight"] == wide["fc1.weight"] and len(own["fc2.bias"]) == 40 and len(wide["fc2.bias"]) == 68
-    run("train", *MLP, "--lr", 0, "--epochs", 1, "--out", folder / "fresh")
-    assert own["fc2.weight"] == parameters_of(folder / "fresh" / "weights.safetensors")["fc2.weight"]
-    assert "does not fit model" in refuse("train", "--model", "d2l_lenet", "--synthetic", 100, "--weights", weights, "--out", folder / "none")
-
-
-def parameters_have_rates_of_their_own(folder):
-    for name, rates, moved in (("first", "fc1.*=0", ["fc2.bias", "fc2.weight"]),
-                               ("biases", "fc1.weight=0,fc2.weight=0", ["fc1.bias", "fc2.bias"])):
-        run("train", *MLP, "--lr", 0, "--epochs", 1, "--out", folder / f"{name}0")
-        run("train", *MLP, "--lr", 0.1, "--lr-of", rates, "--epochs", 1, "--out", folder / name)
-        before, after = (parameters_of(folder / run_of / "weights.safetensors") for run_of in (f"{name}0", name))
-        assert [entry for entry in before if before[entry] != after[entry]] == moved, name
-    for wrong in ("fc1.*", "fc1.*=", "=1", "fc1.*=fast", "fc1.*=-1"):
-        assert refuse("train", *MLP, "--lr-of", wrong, "--out", folder / "none") == \
-            f"troika: --lr-of is '{wrong}'; give PATTERN=RATE, such as 'fc.*=0.001'"
 
 
 def a_run_begins_with_the_options_of_another(folder):
@@ -335,6 +255,10 @@ def a_run_ends_at_its_target_or_without_progress(folder):
     last = text.splitlines()[-1]
     assert re.fullmatch(rf"trained to epoch {len(rows)} in \d:\d\d \(\d+\.\d s an epoch\) on cpu:0: the test accuracy has reached 0.8 after "
                         rf"\d+\.\d s of training; test accuracy {float(rows[-1]['test_accuracy']):.4f}; weights in .*", last), last
+    compared = list(csv.DictReader((out / "dawnbench.tsv").open(encoding="utf-8"), delimiter="\t"))
+    assert [row["epoch"] for row in compared] == [row["epoch"] for row in rows], compared
+    assert abs(float(compared[-1]["hours"]) * 3600 - seconds) < 0.01, (compared, seconds)
+    assert [row["top1Accuracy"] for row in compared] == [f"{100 * float(row['test_accuracy']):.2f}" for row in rows], compared
     told = run("train", "--resume", out)
     assert "nothing to do" in told and "give another --target-accuracy or --early-stop to go on" in told, told
     run("train", "--resume", out, "--target-accuracy", 0, "--epochs", len(rows) + 1, "--progress", "off")

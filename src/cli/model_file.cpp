@@ -1,0 +1,42 @@
+// Opens model files, and compares them with the samples.
+#include "cli/model_file.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "cli/text.h"
+#include "cli/weights.h"
+#include "core/path.h"
+
+namespace troika::cli {
+
+bool is_model_file(const std::string& name) {
+  return name.ends_with(".safetensors") || std::filesystem::is_regular_file(path_of(name));
+}
+
+std::string shown_model(const std::string& name) {
+  return is_model_file(name) ? text_of(path_of(name).filename()) : name;
+}
+
+Model open_model_file(const Context& context, const std::string& path, int classes, troika_dataset_info& info) {
+  if (classes > 0)
+    throw Failure(
+        formatted("--classes is %d, '%s' is a file with its own outputs; leave --classes out", classes, path.c_str()));
+  check_weights_file(path);
+  Model model;
+  call(troika_model_open, context.get(), path.c_str(), model.out());
+  troika_model_info found = TROIKA_MODEL_INFO_INIT;
+  call(troika_model_describe, model.get(), &found);
+  if (found.input_dtype != info.dtype || found.input_rank != info.rank ||
+      !std::equal(info.dims, info.dims + info.rank, found.input_dims))
+    throw Failure("'" + path + "' reads samples of " + as_shape(found.input_dims, found.input_rank) +
+                  ", the data are " + as_shape(info.dims, info.rank) + "; give others with --data or --resize");
+  if (found.output_rank != 1) return model;  // of a text, whose bytes are the classes
+  if (found.output_dims[0] < info.classes)
+    throw Failure(formatted("'%s' has %lld outputs, the labels need %lld; give the data that it is for", path.c_str(),
+                            static_cast<long long>(found.output_dims[0]), static_cast<long long>(info.classes)));
+  info.classes = found.output_dims[0];
+  return model;
+}
+
+}  // namespace troika::cli
