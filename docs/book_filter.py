@@ -151,10 +151,17 @@ def parts_of(text):
 
 
 def plain_text(text):
-    """The words of Markdown."""
-    text = re.sub(r"^\s*```.*$", " ", text, flags=re.M)
+    """The words of Markdown. Code keeps its asterisks."""
+    code = []
+
+    def keep(match):
+        code.append(match[1] or match[2])
+        return f"\0{len(code) - 1}\0"
+
+    text = re.sub(r"^\s*```[^\n]*\n(.*?)^\s*```|`([^`\n]+)`", keep, text, flags=re.M | re.S)
     text = re.sub(r"!?\[([^\]]*)\]\([^)\s]*\)", r"\1", text)
-    return " ".join(re.sub(r"\|[ \-|]*\n|[`|*]", " ", text).split())
+    text = re.sub(r"\|[ \-|]*\n|[`|*]", " ", text)
+    return " ".join(re.sub("\0(\\d+)\0", lambda match: code[int(match[1])], text).split())
 
 
 def sections_of(page, text):

@@ -2,11 +2,13 @@
 // wildcard patterns.
 #pragma once
 
+#include <cmath>
 #include <locale>
 #include <new>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace troika {
@@ -20,11 +22,23 @@ inline std::ostringstream text_stream() {
   return out;
 }
 
+// Prints a part of a text. A number that is none has no sign.
+template <typename Part>
+void print_part(std::ostream& out, const Part& part) {
+  if constexpr (std::is_floating_point_v<Part>) {
+    if (std::isnan(part)) {
+      out << "nan";
+      return;
+    }
+  }
+  out << part;
+}
+
 // Concatenates the printed forms of its arguments.
 template <typename... Parts>
 std::string text(const Parts&... parts) {
   std::ostringstream out = text_stream();
-  (out << ... << parts);
+  (print_part(out, parts), ...);
   return out.str();
 }
 

@@ -3,12 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 namespace troika {
 namespace {
 
 TEST(Text, ConcatenatesWhatItsArgumentsPrint) { EXPECT_EQ(text("a", 1, 'b', 2.5), "a1b2.5"); }
+
+TEST(Text, PrintsANumberThatIsNoneWithoutASign) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(text(nan, ' ', -nan, ' ', -std::numeric_limits<float>::infinity()), "nan nan -inf");
+}
 
 TEST(Text, JoinsItemsWithASeparator) {
   EXPECT_EQ(join(std::vector<int>{1, 2, 3}, ", "), "1, 2, 3");

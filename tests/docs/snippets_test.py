@@ -428,6 +428,7 @@ PAGES = {
         known(),
         fragment(README_C),
         shell(("--model d2l_resnet18 --data DIR", "--model mlp --data images"), ("--epochs 10", "--epochs 1"),
+              ("--model own.safetensors --data DIR", "--model run/weights.safetensors --data images --epochs 1"),
               ("--batch 256 --lr", "--batch 32 --lr"), ("FILE", "run/weights.safetensors"), ("--steps 20", "--steps 1 --windows 1"),
               ("run1 run2", "run run"),
               ("python3 train.py", "python3 -c 'import troika; troika.Context()'")),
@@ -503,6 +504,7 @@ PAGES = {
     "docs/splitting-by-channel.md": [fragment(ZOO + DEVICES + OPT, ATTACH_4)],
     "docs/splitting-by-data.md": [
         fragment(ZOO + DEVICES + OPT, ATTACH_4),
+        shell(("troika train --devices cuda:0,cpu:0", f"troika train {SMALL} --devices cpu:0,cpu:1")),
         shell(("troika train --devices", f"troika train {SMALL} --devices"), ("--resume run/", "--resume run/ --epochs 2")),
     ],
     "docs/splitting-by-layer.md": [fragment(RESNET + DEVICES, ATTACH_4)],
