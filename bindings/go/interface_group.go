@@ -56,7 +56,8 @@ type GroupOptions struct {
 	// (default): loopback, or for rank 0 the host of rendezvous. Copied.
 	Network string
 	// "gloo", "mpi" or "nccl"; "" (default): NCCL between GPUs; for the rest, shared memory within
-	// a machine and Gloo between machines. Copied.
+	// a machine and Gloo between machines. If some devices are CPUs and others GPUs, neither NCCL
+	// nor shared memory is used. Copied.
 	Transport string
 	// All processes prove to each other that they know it, before they exchange anything else. ""
 	// (default): TROIKA_SECRET, or the contents of the file TROIKA_SECRET_FILE, if rank is not

@@ -37,7 +37,8 @@ typedef struct troika_group_options {
    *  (default): loopback, or for rank 0 the host of `rendezvous`. Copied. */
   const char *network;
   /** "gloo", "mpi" or "nccl"; NULL (default): NCCL between GPUs; for the rest, shared memory within
-   *  a machine and Gloo between machines. Copied. */
+   *  a machine and Gloo between machines. If some devices are CPUs and others GPUs, neither NCCL
+   *  nor shared memory is used. Copied. */
   const char *transport;
   /** All processes prove to each other that they know it, before they exchange anything else. NULL
    *  (default): TROIKA_SECRET, or the contents of the file TROIKA_SECRET_FILE, if `rank` is not

@@ -41,9 +41,11 @@ typedef struct troika_trainer_s *troika_trainer;
  *
  * The exception is BatchNorm: with `sync_batch_norm` 0, each device normalises its own samples. The
  * running statistics are those of the first device; with `shares`, of the first with the largest
- * part. `options.mesh` also splits the network by layer
- * and by channel. Each device then holds its part of the network. A step computes the same, except
- * that BatchNorm normalises each micro-batch by itself.
+ * part.
+ *
+ * `options.mesh` also splits the network by layer and by channel. Each device then holds its part
+ * of the network. A step computes the same, except that BatchNorm normalises each micro-batch by
+ * itself.
  *
  * `options` may be NULL: defaults. Owned: destroy `*out_trainer` with `troika_trainer_destroy`.
  *
@@ -55,7 +57,8 @@ typedef struct troika_trainer_s *troika_trainer;
  * - NOT_FOUND: a group, or a pattern of `recompute_layers`, that matches nothing; a layer of
  *   `layer_cuts` that the model does not have.
  * - UNSUPPORTED: `logical_shards` with a split by layer or channel; a parameter shared by layers
- *   that a split by channel cuts differently; channels of a layer on a CPU and a GPU.
+ *   that a split by channel cuts differently; channels of a layer on a CPU and a GPU, or
+ *   `late_updates` on both.
  * - DEVICE_UNAVAILABLE: names the device.
  * - OUT_OF_MEMORY: also if activations cannot fit into `activation_budget_bytes`.
  * - BUSY: also while the model's earlier trainer is in a call.

@@ -35,6 +35,7 @@ void KeptOptions::resolve(const Trainer& trainer) {
   o.mesh = {ranks.shares(), ranks.positions(), ranks.channels(), 0};
   o.micro_batches = static_cast<int32_t>(used.micro_batches);
   o.layer_chunks = used.pipeline_chunks;
+  if (trainer.layout().spec().shards_optimizer) o.shard_optimizer = 1;  // also for CPUs and GPUs together
   o.seed = used.seed;
   o.loss_scale = used.loss_scale;
   // A setting that the optimizer does not read stays unset: the optimizer refuses any value.

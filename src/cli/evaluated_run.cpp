@@ -58,7 +58,8 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
     if (options.model.empty()) options.model = options.weights;  // a file with its layers
     if (options.weights.empty() && is_model_file(options.model)) options.weights = options.model;
     if (options.weights.empty())
-      throw Failure("no weights; give the folder of a run, or --weights FILE and --model NAME");
+      throw Failure(
+          "no weights; give the folder of a run, or --weights FILE, with --model NAME if the file has no layers");
     const std::filesystem::path parent = path_of(options.weights).parent_path();
     const RunFolder folder{parent.empty() ? std::filesystem::path(".") : parent};
     if (!std::filesystem::exists(folder.options())) return;
@@ -77,12 +78,12 @@ void complete_evaluated(const Command& command, EvaluatedRun& options) {
   if (!command.was_given("--data") && !command.was_given("--synthetic")) {
     options.data.directory = run.data.directory;
     options.data.synthetic = run.data.synthetic;
+    take("--hold-out", options.data.hold_out, run.data.hold_out);
   }
   take("--resize", options.data.resize, run.data.resize);
   take("--mean", options.data.mean, run.data.mean);
   take("--std", options.data.std, run.data.std);
   take("--steps", options.data.steps, run.data.steps);
-  take("--hold-out", options.data.hold_out, run.data.hold_out);
   take("--limit-test", options.data.limit_test, run.data.limit_test);
   take("--model", options.model, run.model);
   take("--batch", options.batch, run.batch);

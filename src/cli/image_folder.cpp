@@ -99,7 +99,7 @@ ImageFolder open_image_folder(const Context& context, const std::string& folder,
     throw Failure("'" + folder +
                   "' is a folder of pictures, which this troika cannot read: it was built without "
                   "stb_image.h");
-  for (const char* part : {kTrain, kTest})
+  for (const char* part : {kTrain, split})
     if (!is_folder(path_of(folder) / part))
       throw Failure("'" + folder + "' has no folder " + part +
                     "; need train/CLASS/PICTURE and test/CLASS/PICTURE in it");

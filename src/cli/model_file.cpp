@@ -9,9 +9,20 @@
 #include "core/path.h"
 
 namespace troika::cli {
+namespace {
+
+std::string samples_of(int32_t dtype, const int64_t* dims, int32_t rank) {
+  return (dtype == TROIKA_DTYPE_I32 ? "tokens of " : "samples of ") + as_shape(dims, rank);
+}
+
+}  // namespace
 
 bool is_model_file(const std::string& name) {
-  return name.ends_with(".safetensors") || std::filesystem::is_regular_file(path_of(name));
+  for (int32_t i = 0; troika_zoo_name(i); ++i)
+    if (name == troika_zoo_name(i)) return false;
+  // The file of a run may have gone.
+  return name.ends_with(".safetensors") || path_of(name).is_absolute() ||
+         std::filesystem::is_regular_file(path_of(name));
 }
 
 std::string shown_model(const std::string& name) {
@@ -29,8 +40,9 @@ Model open_model_file(const Context& context, const std::string& path, int class
   call(troika_model_describe, model.get(), &found);
   if (found.input_dtype != info.dtype || found.input_rank != info.rank ||
       !std::equal(info.dims, info.dims + info.rank, found.input_dims))
-    throw Failure("'" + path + "' reads samples of " + as_shape(found.input_dims, found.input_rank) +
-                  ", the data are " + as_shape(info.dims, info.rank) + "; give others with --data or --resize");
+    throw Failure("'" + path + "' reads " + samples_of(found.input_dtype, found.input_dims, found.input_rank) +
+                  ", the data have " + samples_of(info.dtype, info.dims, info.rank) + "; give others with --data, or " +
+                  (info.dtype == TROIKA_DTYPE_I32 ? "--steps" : "--resize"));
   if (found.output_rank != 1) return model;  // of a text, whose bytes are the classes
   if (found.output_dims[0] < info.classes)
     throw Failure(formatted("'%s' has %lld outputs, the labels need %lld; give the data that it is for", path.c_str(),

@@ -27,7 +27,7 @@ struct TrainArguments {
 
 // Returns a path that means the same in any folder, for run.json. Empty: there is none.
 std::string whole_path(const std::string& path) {
-  return path.empty() ? path : text_of(std::filesystem::absolute(path_of(path)));
+  return path.empty() ? path : text_of(std::filesystem::absolute(path_of(path)).lexically_normal());
 }
 
 // Refuses values that the library cannot know, and fills in those that follow from other options.
@@ -36,7 +36,8 @@ void complete(TrainOptions& options) {
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
   parse_augmentation(options.augment);
   check_end(options.end);
-  options.weights = whole_path(options.weights);
+  options.weights = whole_path(options.weights);  // also those of --config
+  if (is_model_file(options.model)) options.model = whole_path(options.model);
   complete_optimizer(options.optimizer);
   complete_schedule(options.schedule, options.epochs);
   if (options.bucket_bytes < 0) refuse_value("--bucket-bytes", options.bucket_bytes, "at least 0");
@@ -84,10 +85,10 @@ int train(const Command& command, TrainArguments& arguments) {
   if (job.leads() && std::filesystem::exists(folder.options())) claim(lock, folder, is_resumed);
   RunRecord begun;
   options.weights = whole_path(options.weights);
+  if (is_model_file(options.model)) options.model = whole_path(options.model);
   if (is_resumed) begun = read_run(command, options, folder);
   if (is_resumed && std::filesystem::exists(folder.weights())) options.resumed_weights = text_of(folder.weights());
   if (!is_resumed && !arguments.config.empty()) read_config(command, options, path_of(arguments.config));
-  if (is_model_file(options.model)) options.model = whole_path(options.model);
   complete(options);
   const ProgressOptions progress{parse_progress(arguments.progress), arguments.progress_seconds, options.log_every};
   return run_training(options, folder, progress, job, is_resumed ? &begun : nullptr, [&](const RunRecord& record) {

@@ -7,6 +7,7 @@
 
 #include "cli/device_list.h"
 #include "cli/epoch_history.h"
+#include "cli/model_file.h"
 #include "cli/run_report.h"
 #include "cli/run_results.h"
 #include "cli/step_trace.h"
@@ -158,9 +159,11 @@ class Run {
     int64_t parameters = 0;
     call(troika_model_count_parameters, setup_.model.get(), static_cast<int32_t*>(nullptr), &parameters);
     RunSummary summary;
-    summary.model = options_.model;
+    summary.model = shown_model(options_.model);
     summary.devices = format_devices(setup_.devices);
-    if (!job_.is_alone()) summary.devices += formatted(" and those of %d more %s", job_.size() - 1, job_.size() == 2 ? "process" : "processes");
+    if (!job_.is_alone())
+      summary.devices +=
+          formatted(" and those of %d more %s", job_.size() - 1, job_.size() == 2 ? "process" : "processes");
     summary.mesh = options_.mesh.mesh;
     summary.shape = as_shape(setup_.train.info.dims, setup_.train.info.rank);
     summary.is_text = setup_.train.is_text();

@@ -88,7 +88,8 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
   troika_trainer_options attach_options = trainer_options(options, steps_per_epoch, groups, milestones, shares);
   attach_options.group = job.group();
   settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, attach_options);
-  settle_shares(options.mesh, context, options.model, devices, train, options.batch, attach_options);
+  settle_shares(options.mesh, context, is_model_file(options.model) ? options.layers_file() : options.model, devices,
+                train, options.batch, attach_options);
   set_shares(options.mesh, shares, attach_options);
   check_batches(options, job);
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &attach_options,

@@ -42,11 +42,12 @@ troika_load_options load_options(const WeightNames& names) {
   return options;
 }
 
-// Returns the name of the table with which the file fits; empty: none.
+// Returns the name of the table with which the names in the file fit; empty: none.
 std::string fitting_map(const Model& model, const std::string& path, WeightNames names) {
   for (const char* map : {"d2l", "torchvision"}) {
     names.map = map;
-    const troika_load_options options = load_options(names);
+    troika_load_options options = load_options(names);
+    options.skip_mismatching = 1;
     troika_error error;
     if (troika_model_load(model.get(), path.c_str(), &options, nullptr, &error) == TROIKA_OK) return map;
   }
@@ -113,7 +114,7 @@ void load_weights(const Model& model, const std::string& path, const WeightNames
   troika_error error;
   const troika_status status = troika_model_load(model.get(), path.c_str(), &options, nullptr, &error);
   const std::string map = status == TROIKA_ERROR_MISMATCH && names.map.empty() ? fitting_map(model, path, names) : "";
-  if (!map.empty()) throw Failure(in_words_of_tool(error.message) + "; they fit with --name-map " + map);
+  if (!map.empty()) throw Failure(in_words_of_tool(error.message) + "; its names fit with --name-map " + map);
   check(status, error);
 }
 

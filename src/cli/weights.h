@@ -33,9 +33,9 @@ void load_weights(const Model& model, const std::string& path, const WeightNames
 
 // The same, but the last layer may have other shapes: it then keeps its values. Returns the names
 // of the parameters that do. If the model is for grey images and the file for three colours,
-// `create_coloured` creates the model for these, and the first layer takes the sum over the
-// colours: a grey image then has the outputs of one with three equal colours. Null: there is no
-// such model.
+// `create_coloured` creates the model for these. The first layer then takes the sum over the
+// colours, so that a grey image counts as one with three equal colours. Null: there is no such
+// model.
 std::vector<std::string> load_body(const Model& model, const std::string& path, const WeightNames& names,
                                    const std::function<Model()>& create_coloured);
 

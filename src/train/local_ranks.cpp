@@ -17,15 +17,22 @@ std::vector<int> first_ranks(size_t n) {
   return ranks;
 }
 
+bool is_cpu(DeviceId device) { return device.kind == DeviceKind::cpu; }
+
+// Returns how many devices share the process's cores: the CPU devices, or all if there is none.
+int count_sharing(const std::vector<DeviceId>& devices) {
+  const auto on_cpus = static_cast<int>(std::count_if(devices.begin(), devices.end(), is_cpu));
+  return on_cpus > 0 ? on_cpus : static_cast<int>(devices.size());
+}
+
 // Returns each device's share of the process's cores. GPUs next to CPU devices get none.
 std::vector<DeviceShare> share_cores(const CpuShare& cpus, const std::vector<DeviceId>& devices) {
-  const auto is_cpu = [](DeviceId device) { return device.kind == DeviceKind::cpu; };
-  const auto on_cpus = static_cast<int>(std::count_if(devices.begin(), devices.end(), is_cpu));
-  const int sharing = on_cpus > 0 ? on_cpus : static_cast<int>(devices.size());
+  const int sharing = count_sharing(devices);
+  const bool is_alike = sharing == static_cast<int>(devices.size());
   std::vector<DeviceShare> shares;
   int index = 0;
   for (DeviceId device : devices)
-    shares.push_back(on_cpus > 0 && !is_cpu(device) ? DeviceShare{} : cpus.of_device(index++, sharing));
+    shares.push_back(is_alike || is_cpu(device) ? cpus.of_device(index++, sharing) : DeviceShare{});
   return shares;
 }
 
@@ -60,8 +67,7 @@ LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const 
     DeviceShare share = shares[i];
     // Sums within kernels may depend on the number of threads.
     if (layout.spec().logical_shards > 0) share.threads = 1;
-    if (layout.ranks().channels() > 1)
-      share.threads = std::max(1, cpus.threads / static_cast<int>(local.devices.size()));
+    if (layout.ranks().channels() > 1) share.threads = std::max(1, cpus.threads / count_sharing(local.devices));
     if (local.threads > 0) share.threads = local.threads;
     share.shares_memory = local.memory != nullptr;
     opened.push_back(context.backends().open(local.devices[i], share));

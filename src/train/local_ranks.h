@@ -68,7 +68,7 @@ class LocalRanks {
   Replica& at(int rank) const;  // UNSUPPORTED if another process holds the rank
   int process_of(int rank) const { return owners_.empty() ? 0 : owners_[static_cast<size_t>(rank)]; }
   int process() const { return process_; }  // this one
-  bool is_whole() const { return !host_; }  // this process holds all ranks
+  bool is_whole() const { return !host_; }       // this process holds all ranks
   bool mix_kinds() const { return mix_kinds_; }  // LocalDevices::mixes_kinds
   const ActiveRanks& all() const { return all_; }
   bool run_ahead() const;  // every replica does

@@ -18,14 +18,15 @@ struct Peers::Message {
   int64_t has_origin = 0, epoch = 0, batch = 0, size = 0;
   int64_t label_size = 0;   // 0: no labels here
   int64_t has_weights = 0;  // labels here weigh more or less than others
-  double weight = 0;        // of the rows' labels
+  int64_t is_gathered = 0;  // on the devices: the labels are those of the whole batch
+  double weight = 0;        // of the labels
   Standing standing;
   std::string order = {};  // of a loader's samples, in words
   std::string error;
 
   std::string encode() const {
     Packer message;
-    for (int64_t number : {rows, counted, stops, has_origin, epoch, batch, size, label_size, has_weights})
+    for (int64_t number : {rows, counted, stops, has_origin, epoch, batch, size, label_size, has_weights, is_gathered})
       message.number(number);
     message.number(standing.step).real(standing.learning_rate).number(standing.settings);
     message.number(standing.has_new_values).real(standing.weight).real(weight);
@@ -39,8 +40,8 @@ struct Peers::Message {
   static Message decode(const std::string& bytes) {
     Unpacker message(bytes);
     Message m;
-    for (int64_t* number :
-         {&m.rows, &m.counted, &m.stops, &m.has_origin, &m.epoch, &m.batch, &m.size, &m.label_size, &m.has_weights})
+    for (int64_t* number : {&m.rows, &m.counted, &m.stops, &m.has_origin, &m.epoch, &m.batch, &m.size, &m.label_size,
+                            &m.has_weights, &m.is_gathered})
       *number = message.number();
     m.standing.step = message.number();
     m.standing.learning_rate = message.real();
@@ -100,6 +101,7 @@ bool Peers::agree(BatchView& view, const Turn& turn) const {
               .has_origin = turn.origin != nullptr,
               .label_size = view.labels ? view.label_size : 0,
               .has_weights = view.weights != nullptr,
+              .is_gathered = view.gathered != nullptr,
               .weight = view.weight,
               .standing = turn.standing,
               .error = turn.error};
@@ -117,7 +119,14 @@ bool Peers::agree(BatchView& view, const Turn& turn) const {
   compare_standings(all);
   view.n = find_batch(all);
   view.first = division_.rows(view.n).begin;
-  if (!view.gathered) count_labels(view, all, turn.what);
+  // Devices of other processes may lack the memory to keep samples.
+  const auto gathered = std::find_if(all.begin(), all.end(), [](const Message& m) { return m.is_gathered != 0; });
+  if (gathered == all.end()) {
+    count_labels(view, all, turn.what);
+  } else {
+    view.counted = gathered->counted;
+    view.weight = gathered->weight;
+  }
   return true;
 }
 

@@ -40,6 +40,7 @@ Fields fields_of(const Context& context, const Model& model, const TrainerOption
       {"class_weights", print_list(o.class_weights)},
       {"sample_weights", text(o.weighs_samples)},
       {"ignore_index", o.labels.ignored ? text(*o.labels.ignored) : "not set"},
+      {"samples_on_host", text(!o.keeps_samples)},
       {"seed", text(o.seed)},
       {"the context's seed", text(context.seed())},
       {"bucket_bytes", text(o.bucket_bytes)},
@@ -180,7 +181,8 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
     local.link = connect_processes(group.options().link_name(), context.plugin_folder(), exchange,
                                    {group.options().interface, deadline}, "the end of a trainer");
     // Sums in memory are made in place, in memory that only CPU devices share.
-    if (group.options().uses_memory() && !local.mixes_kinds()) local.memory = share_memory(*exchange, local.nodes, deadline);
+    if (group.options().uses_memory() && !local.mixes_kinds())
+      local.memory = share_memory(*exchange, local.nodes, deadline);
     local.exchange = exchange_in_memory(exchange, local.memory, deadline);
     return local;
   } catch (const std::exception& e) {

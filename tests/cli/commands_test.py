@@ -290,7 +290,8 @@ def evaluate_takes_a_run_as_it_is(folder):
                                   check=True, cwd=out)
         assert finished.stderr == f"troika: note: the run of these weights has --mean 0.3 --std 0.5; " \
             f"take the run as it is with: troika {command} .\n", finished.stderr
-    assert refuse("evaluate") == "troika: no weights; give the folder of a run, or --weights FILE and --model NAME"
+    assert refuse("evaluate") == \
+        "troika: no weights; give the folder of a run, or --weights FILE, with --model NAME if the file has no layers"
     assert refuse("evaluate", "--weights", "w.safetensors") == "troika: model file 'w.safetensors': cannot open: No such file or directory (2)"
     assert "is not a run folder: it has no run.json; begin one with: troika train --out RUN" in refuse("evaluate", folder)
     (out / "average.safetensors").unlink()

@@ -8,6 +8,7 @@ import csv
 import json
 import random
 import re
+import shutil
 import struct
 
 from tool import (Skip, figures_of, refuse, run, run_tests, same_files, write_bmp, write_cifar, write_idx, write_jpeg,
@@ -38,6 +39,9 @@ def a_part_of_the_training_samples_is_the_test(folder):
     assert json.loads((folder / "run" / "run.json").read_text())["dataset"].startswith("160 training samples")
     row = list(csv.DictReader((folder / "run" / "metrics.csv").open(encoding="utf-8")))[-1]
     assert run("evaluate", folder / "run").startswith(f"loss {float(row['test_loss']):.4f}  accuracy {float(row['test_accuracy']):.4f}  40 samples")
+    other = write_idx(folder / "other", [0, 1, 2, 3] * 5, [0, 1, 2])
+    assert run("evaluate", folder / "run", "--data", other).split("  ")[2] == "3 samples", "other data have their own test"
+    assert run("evaluate", folder / "run", "--data", other, "--hold-out", 0.5).split("  ")[2] == "10 samples"
     labels = [prediction["label"] for prediction in csv.DictReader(run("predict", folder / "run").splitlines())]
     assert len(labels) == 40 and set(labels) == {"0", "1", "2", "3"}, labels
     run(*begin[:-4], "--lr", 0.1, "--hold-out", 0.2, "--limit-train", 90, "--limit-test", 7, "--out", folder / "less", "--progress", "off")
@@ -164,6 +168,20 @@ def pictures_become_equal_by_resize_and_have_a_class_per_folder(folder):
     run("train", *base[1:-4], "--resize", 28, "--limit-train", 4, "--limit-test", 2, "--out", folder / "few", "--progress", "off")
     assert re.search(r"\b2 samples\b", run("evaluate", folder / "few"))
     assert json.loads((folder / "few" / "run.json").read_text())["dataset"] == "4 training samples of 1x28x28 in 3 classes"
+
+
+def a_part_of_the_training_pictures_is_the_test(folder):
+    def write(file, _, number):
+        write_pnm(file.with_suffix(".pgm"), 1, 4, 4, bytes([40 * number % 256]) * 16)
+
+    data = folder / "pictures"
+    write_pictures(data, write)
+    need_decoder(data)
+    shutil.rmtree(data / "test")
+    begin = ["train", "--model", "mlp", "--data", data, "--epochs", 1, "--progress", "off"]
+    assert "has no folder test" in refuse(*begin, "--out", folder / "none")
+    run(*begin, "--hold-out", 0.25, "--out", folder / "run")
+    assert run("evaluate", folder / "run").split("  ")[2] == "3 samples"
 
 
 def a_bad_folder_of_pictures_is_one_line(folder):

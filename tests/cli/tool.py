@@ -33,6 +33,11 @@ LONG = ["--model", "d2l_lenet", "--synthetic", "6000", "--batch", "50", "--lr", 
         "3", "--devices", "cpu:0,cpu:1", "--threads", "2"]
 
 
+def with_slashes(text):
+    """Returns a text of the tool with the names that files have here, also under Wine."""
+    return text.replace("Z:\\", "/").replace("\\", "/") if IS_WINDOWS else text
+
+
 def run(*arguments, status=0, environment=None):
     """Runs the program and returns its stdout. Fails if the exit status is not `status`."""
     finished = subprocess.run([TOOL, *map(str, arguments)], text=True, capture_output=True, timeout=TIME_LIMIT_S,
@@ -49,7 +54,7 @@ def refuse(*arguments):
     assert finished.returncode == 1, f"exit status {finished.returncode}, stderr: {finished.stderr}"
     lines = finished.stderr.splitlines()
     assert len(lines) == 1 and lines[0].startswith("troika: "), f"stderr: {finished.stderr}"
-    return lines[0].replace("Z:\\", "/").replace("\\", "/") if IS_WINDOWS else lines[0]
+    return with_slashes(lines[0])
 
 
 def rows_of(folder, columns=COLUMNS):

@@ -5,10 +5,13 @@ names are sentences; each gets a separate folder.
 """
 
 import json
+import os
+import pathlib
 import re
 import struct
+import subprocess
 
-from tool import refuse, rows_of, run, run_tests, same_files, write_cifar, write_idx
+from tool import TIME_LIMIT_S, TOOL, refuse, rows_of, run, run_tests, same_files, with_slashes, write_cifar, write_idx
 
 MLP = ["--model", "mlp", "--synthetic", 300, "--batch", 50, "--seed", 2, "--progress", "off"]
 
@@ -76,7 +79,7 @@ def a_run_begins_from_weights_and_freezes_some(folder):
 def weights_for_other_classes_fit_except_the_last_layer(folder):
     run("train", *MLP, "--lr", 0.1, "--epochs", 1, "--classes", 17, "--out", folder / "wide")
     weights = folder / "wide" / "weights.safetensors"
-    text = run("train", *MLP[:-2], "--lr", 0, "--epochs", 1, "--weights", weights, "--out", folder / "run")
+    text = with_slashes(run("train", *MLP[:-2], "--lr", 0, "--epochs", 1, "--weights", weights, "--out", folder / "run"))
     assert f"warning: '{weights}' has another number of classes: these begin anew: fc2.weight, fc2.bias\n" in text, text
     wide, own = parameters_of(weights), parameters_of(folder / "run" / "weights.safetensors")
     assert own["fc1.weight"] == wide["fc1.weight"] and len(own["fc2.bias"]) == 40 and len(wide["fc2.bias"]) == 68
@@ -132,7 +135,7 @@ def a_model_in_a_file_is_trained_and_evaluated(folder):
     model.rename(other)  # the run has the layers itself
     run("train", "--resume", folder / "run", "--epochs", 2, "--progress", "off")
     same_files(folder / "run", folder / "whole", "weights.safetensors")
-    assert "mlp" not in (folder / "run" / "accuracy.svg").read_text() and "own.safetensors on cpu:0" in (folder / "run" / "accuracy.svg").read_text()
+    assert ">own.safetensors on cpu:0<" in (folder / "run" / "accuracy.svg").read_text()
     row = rows_of(folder / "run")[-1]
     told = f"loss {float(row['test_loss']):.4f}  accuracy {float(row['test_accuracy']):.4f}  3 samples"
     weights = folder / "run" / "weights.safetensors"
@@ -140,15 +143,35 @@ def a_model_in_a_file_is_trained_and_evaluated(folder):
                   ["--model", other, "--weights", weights, "--data", data]):
         assert run("evaluate", *given).startswith(told), given
     assert run("predict", folder / "run") == run("predict", "--model", weights, "--data", data)
+    run("train", "--resume", folder / "run", "--epochs", 3, "--shares", "auto", "--progress", "off")
     begin[-3] = other
     wide = write_idx(folder / "wide", [0, 1, 7] * 20, [0, 1, 7])
     assert refuse(*begin[:-1], wide, "--out", folder / "none") == \
         f"troika: '{other}' has 4 outputs, the labels need 8; give the data that it is for"
     assert refuse(*begin, "--resize", 9, "--out", folder / "none") == \
-        f"troika: '{other}' reads samples of 1x4x4, the data are 1x9x9; give others with --data or --resize"
+        f"troika: '{other}' reads samples of 1x4x4, the data have samples of 1x9x9; give others with --data, or --resize"
     assert refuse(*begin, "--classes", 4, "--out", folder / "none") == \
         f"troika: --classes is 4, '{other}' is a file with its own outputs; leave --classes out"
     assert "gone.safetensors" in refuse(*begin[:-3], folder / "gone.safetensors", "--data", data, "--out", folder / "none")
+
+
+def a_model_file_may_have_a_relative_name_without_an_ending(folder):
+    data = write_idx(folder / "data", [0, 1, 2] * 20, [0, 1, 2])
+    run("train", "--model", "mlp", "--data", data, "--epochs", 1, "--out", folder / "first", "--progress", "off")
+    (folder / "first" / "weights.safetensors").rename(folder / "own")
+    (folder / "mlp").write_text("no model")  # a name of the zoo is none of a file
+    def train(*arguments, **variables):
+        subprocess.run([pathlib.Path(TOOL).resolve(), "train", *map(str, arguments), "--progress", "off"], check=True, cwd=folder,
+                       env={**os.environ, **variables}, stdin=subprocess.DEVNULL, timeout=TIME_LIMIT_S)
+    train("--model", "first/../own", "--data", data, "--epochs", 1, "--out", "run")
+    assert with_slashes(json.loads((folder / "run" / "run.json").read_text())["model"]) == str(folder / "own")
+    train("--model", "own", "--data", data, "--epochs", 2, "--out", "run", TROIKA_RESTART="1")
+    train("--resume", "run", "--model", "own", "--epochs", 3)
+    (folder / "own").unlink()
+    train("--resume", "run", "--epochs", 4)
+    assert len(rows_of(folder / "run")) == 4
+    assert run("evaluate", folder / "run").split("  ")[2] == "3 samples"
+    train("--model", "mlp", "--data", data, "--epochs", 1, "--out", "other")
 
 
 def weights_of_another_program_hint_at_its_name_map(folder):
@@ -159,7 +182,9 @@ def weights_of_another_program_hint_at_its_name_map(folder):
     rules = ((r"^conv1\.", "0."), (r"^bn1\.", "1."), ("^layer", "resnet_block"), ("downsample", "conv3"), (r"^fc\.", "fc.1."))
     write_renamed(folder / "run" / "weights.safetensors", file, rules)
     line = refuse("train", *begin, "--model", "d2l_resnet18", "--weights", file, "--out", folder / "none")
-    assert line.endswith("; they fit with --name-map d2l"), line
+    assert line.endswith("; its names fit with --name-map d2l"), line
+    line = refuse("train", *begin, "--model", "d2l_resnet18", "--classes", 12, "--weights", file, "--out", folder / "none")
+    assert line.endswith("; its names fit with --name-map d2l"), line
     run("train", *begin, "--model", "d2l_resnet18", "--weights", file, "--name-map", "d2l", "--out", folder / "same")
 
 

@@ -36,6 +36,8 @@ CASES = [
     (4, "gpu=0 first_cpu=2 optimizer=2 average=90 clip=1", ["1,1,1,1", "2,2", "3,1"], ""),
     (4, "gpu=0 first_cpu=2 mesh=2x2x1 micro=2 precision=3", ["1,3"], ""),
     (4, "gpu=0 first_cpu=2 mesh=2x1x2", ["2,2"], "gloo"),
+    (2, "first_cpu=1 ignore=3", ["1,1"], ""),
+    (4, "gpu=0 first_cpu=2 mesh=2x2x1 ignore=3", ["1,1,1,1", "2,2"], ""),
 ]
 # With more than two ranks, NCCL adds in another order than replicas on one GPU do.
 if ONE_GPU:
@@ -75,8 +77,8 @@ def compare(devices, options, divisions, transport, folder):
             assert output == outputs[0], f"rank {rank} of [{division}] printed {output!r}, rank 0 {outputs[0]!r}"
 
 
-def loses_a_process(transport, folder):
-    arguments = ["batches=100000", "train=50000", "deadline=20000", *SMALL, *ONE_GPU]
+def loses_a_process(transport, folder, *options):
+    arguments = [*options, "batches=100000", "train=50000", "deadline=20000", *SMALL, *ONE_GPU]
     job = GpuJob(arguments + ["victim=1", "at=training", "after=300000"], folder, [1, 1, 1], transport)
     outputs = job.outputs()
     assert job.processes[1].returncode == -signal.SIGKILL, outputs
@@ -91,6 +93,8 @@ def main():
              for devices, options, divisions, transport in CASES]
     tests += [(f"loses_a_process {transport}", lambda folder, t=transport: loses_a_process(t, folder))
               for transport in ("nccl", "gloo")]
+    tests += [(f"loses_a_process first_cpu={first}", lambda folder, f=first: loses_a_process("", folder, f"first_cpu={f}"))
+              for first in (1, 2)]  # the victim has a CPU, or a GPU
     run_tests(dict(tests))
 
 

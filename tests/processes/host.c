@@ -210,6 +210,7 @@ int main(int argc, char **argv) {
   options.gradient_compression = number("compression", TROIKA_COMPRESSION_NONE);
   options.max_gradient_norm = number("clip", 0);
   options.late_updates = number("late", 0);
+  if (argument("ignore", NULL)) options.ignore_index = number("ignore", 0);
   options.warmup_steps = number("warmup", 0);
   options.deadline_ms = number("deadline", 60000);
   enter("attach");

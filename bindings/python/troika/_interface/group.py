@@ -87,7 +87,8 @@ class GroupOptions(typing.TypedDict, total=False):
     # (default): loopback, or for rank 0 the host of rendezvous. Copied.
     network: str
     # "gloo", "mpi" or "nccl"; NULL (default): NCCL between GPUs; for the rest, shared memory within
-    # a machine and Gloo between machines. Copied.
+    # a machine and Gloo between machines. If some devices are CPUs and others GPUs, neither NCCL
+    # nor shared memory is used. Copied.
     transport: str
     # All processes prove to each other that they know it, before they exchange anything else. NULL
     # (default): TROIKA_SECRET, or the contents of the file TROIKA_SECRET_FILE, if rank is not set;

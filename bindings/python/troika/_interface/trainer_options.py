@@ -485,8 +485,8 @@ class TrainerOptions(typing.TypedDict, total=False):
     # run the last update first. If a process is lost meanwhile, parameters may lack that update.
     # Updates of the first three steps with a size of batch are not late; the third is measured.
     # Needs a mesh that splits by data alone. Excludes max_gradient_norm, loss scaling,
-    # skip_not_finite and shard_optimizer. No effect on GPUs, and between processes that share
-    # memory. Default 0: a step ends with its update.
+    # skip_not_finite, shard_optimizer, and CPUs next to GPUs. No effect on GPUs alone, and between
+    # processes that share memory. Default 0: a step ends with its update.
     late_updates: bool
     # Attaches the devices of all processes of the group as one list: devices are those of this
     # process, and mesh is over all. The processes of a machine are neighbours in the list.

@@ -59,7 +59,8 @@ pub struct troika_group_options {
     /// NULL (default): loopback, or for rank 0 the host of rendezvous. Copied.
     pub network: *const c_char,
     /// "gloo", "mpi" or "nccl"; NULL (default): NCCL between GPUs; for the rest, shared memory
-    /// within a machine and Gloo between machines. Copied.
+    /// within a machine and Gloo between machines. If some devices are CPUs and others GPUs,
+    /// neither NCCL nor shared memory is used. Copied.
     pub transport: *const c_char,
     /// All processes prove to each other that they know it, before they exchange anything else.
     /// NULL (default): `TROIKA_SECRET`, or the contents of the file `TROIKA_SECRET_FILE`, if rank

@@ -374,8 +374,8 @@ pub struct troika_trainer_options {
     /// or that evaluate, run the last update first. If a process is lost meanwhile, parameters may
     /// lack that update. Updates of the first three steps with a size of batch are not late; the
     /// third is measured. Needs a mesh that splits by data alone. Excludes `max_gradient_norm`,
-    /// loss scaling, `skip_not_finite` and `shard_optimizer`. No effect on GPUs, and between
-    /// processes that share memory. Default 0: a step ends with its update.
+    /// loss scaling, `skip_not_finite`, `shard_optimizer`, and CPUs next to GPUs. No effect on GPUs
+    /// alone, and between processes that share memory. Default 0: a step ends with its update.
     pub late_updates: i32,
     /// Attaches the devices of all processes of the group as one list: devices are those of this
     /// process, and mesh is over all. The processes of a machine are neighbours in the list.

@@ -67,7 +67,8 @@ struct GroupOptions {
    *  NULL (default): loopback, or for rank 0 the host of rendezvous. Copied. */
   std::optional<std::string> network = detail::initial<std::optional<std::string>, &troika_group_options::network>();
   /** "gloo", "mpi" or "nccl"; NULL (default): NCCL between GPUs; for the rest, shared memory
-   *  within a machine and Gloo between machines. Copied. */
+   *  within a machine and Gloo between machines. If some devices are CPUs and others GPUs,
+   *  neither NCCL nor shared memory is used. Copied. */
   std::optional<std::string> transport =
       detail::initial<std::optional<std::string>, &troika_group_options::transport>();
   /** All processes prove to each other that they know it, before they exchange anything else.

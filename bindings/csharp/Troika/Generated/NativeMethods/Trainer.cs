@@ -23,9 +23,10 @@ namespace Troika.Native
         /// of one kind for the channels of a layer.</para>
         /// <para>The exception is BatchNorm: with sync_batch_norm 0, each device normalises its own
         /// samples. The running statistics are those of the first device; with shares, of the first
-        /// with the largest part. options.mesh also splits the network by layer and by channel.
-        /// Each device then holds its part of the network. A step computes the same, except that
-        /// BatchNorm normalises each micro-batch by itself.</para>
+        /// with the largest part.</para>
+        /// <para>options.mesh also splits the network by layer and by channel. Each device then
+        /// holds its part of the network. A step computes the same, except that BatchNorm
+        /// normalises each micro-batch by itself.</para>
         /// <para>options may be NULL: defaults. Owned: destroy *out_trainer with
         /// troika_trainer_destroy.</para>
         /// <para>Errors:</para>
@@ -38,7 +39,7 @@ namespace Troika.Native
         /// layer of layer_cuts that the model does not have.</para>
         /// <para>- UNSUPPORTED: logical_shards with a split by layer or channel; a parameter shared
         /// by layers that a split by channel cuts differently; channels of a layer on a CPU and a
-        /// GPU.</para>
+        /// GPU, or late_updates on both.</para>
         /// <para>- DEVICE_UNAVAILABLE: names the device.</para>
         /// <para>- OUT_OF_MEMORY: also if activations cannot fit into
         /// activation_budget_bytes.</para>

@@ -41,7 +41,8 @@ namespace Troika
         public string Network { get; set; }
 
         /// <summary>"gloo", "mpi" or "nccl"; null (default): NCCL between GPUs; for the rest,
-        /// shared memory within a machine and Gloo between machines. Copied.</summary>
+        /// shared memory within a machine and Gloo between machines. If some devices are CPUs and
+        /// others GPUs, neither NCCL nor shared memory is used. Copied.</summary>
         public string Transport { get; set; }
 
         /// <summary>All processes prove to each other that they know it, before they exchange

@@ -61,7 +61,8 @@ pub struct GroupOptions {
     /// `None` (default): loopback, or for rank 0 the host of rendezvous.
     pub network: Option<String>,
     /// "gloo", "mpi" or "nccl"; `None` (default): NCCL between GPUs; for the rest, shared memory
-    /// within a machine and Gloo between machines.
+    /// within a machine and Gloo between machines. If some devices are CPUs and others GPUs,
+    /// neither NCCL nor shared memory is used.
     pub transport: Option<String>,
     /// All processes prove to each other that they know it, before they exchange anything else.
     /// `None` (default): `TROIKA_SECRET`, or the contents of the file `TROIKA_SECRET_FILE`, if rank
