@@ -124,24 +124,46 @@ Samples open_split(const Context& context, const DataOptions& options, Split spl
 }
 
 // Divides the training samples in an order of their own, so that classes are mixed.
-Samples open_held_out(const Context& context, const DataOptions& options, Split split) {
+TrainingSamples open_held_out(const Context& context, DataOptions options) {
   constexpr uint64_t kSeed = 1;  // all runs hold out the same samples
-  DataOptions whole = options;
-  whole.limit_train = 0;
-  Samples samples = open_split(context, whole, Split::train);
-  const auto held = static_cast<int64_t>(std::llround(options.hold_out * static_cast<double>(samples.info.n)));
-  if (held < 1 || held >= samples.info.n)
+  options.limit_train = 0;
+  const Samples whole = open_split(context, options, Split::train);
+  const auto held = static_cast<int64_t>(std::llround(options.hold_out * static_cast<double>(whole.info.n)));
+  if (held < 1 || held >= whole.info.n)
     refuse_value(
         "--hold-out", options.hold_out,
-        formatted("a part that leaves samples on both sides: there are %lld", static_cast<long long>(samples.info.n)));
-  const int64_t sizes[] = {samples.info.n - held, held};
+        formatted("a part that leaves samples on both sides: there are %lld", static_cast<long long>(whole.info.n)));
+  const int64_t sizes[] = {whole.info.n - held, held};
   troika_dataset parts[2];
-  call(troika_dataset_split, samples.dataset.get(), &sizes[0], 2, 1, kSeed, &parts[0]);
-  Dataset train, test;
-  *train.out() = parts[0];
-  *test.out() = parts[1];
-  samples.dataset = std::move(split == Split::train ? train : test);
-  samples.info.n = sizes[split == Split::train ? 0 : 1];
+  call(troika_dataset_split, whole.dataset.get(), &sizes[0], 2, 1, kSeed, &parts[0]);
+  TrainingSamples samples;
+  samples.train.info = samples.test.info = whole.info;
+  for (auto [part, own] : {std::pair{0, &samples.train}, {1, &samples.test}}) {
+    *own->dataset.out() = parts[part];
+    own->info.n = sizes[part];
+  }
+  return samples;
+}
+
+void check_data(const DataOptions& options) {
+  if (options.synthetic < 0) refuse_value("--synthetic", options.synthetic, "at least 1, or 0 for none");
+  if (options.resize < 0) refuse_value("--resize", options.resize, "at least 1, or 0 for none");
+  if (options.resize > kMaxImageSize) refuse_value("--resize", options.resize, formatted("at most %d", kMaxImageSize));
+  if (!std::isfinite(options.mean)) refuse_value("--mean", options.mean, "a finite number");
+  if (!(options.std > 0) || std::isinf(options.std)) refuse_value("--std", options.std, "a finite number above 0");
+  if (options.classes < 0) refuse_value("--classes", options.classes, "at least 1, or 0 for the default");
+  if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
+  if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
+  if (!(options.hold_out >= 0 && options.hold_out < 1))
+    refuse_value("--hold-out", options.hold_out, "a number from 0 to below 1");
+}
+
+// Returns the first samples, if `limit` is above 0 and below their number.
+Samples limited(Samples samples, int64_t limit) {
+  if (limit > 0 && limit < samples.info.n) {
+    samples.dataset = subset(samples.dataset, 0, limit);
+    samples.info.n = limit;
+  }
   return samples;
 }
 
@@ -195,24 +217,21 @@ void add_data_options(const Command& command, DataOptions& options, bool with_tr
 }
 
 Samples open_samples(const Context& context, const DataOptions& options, Split split) {
-  if (options.synthetic < 0) refuse_value("--synthetic", options.synthetic, "at least 1, or 0 for none");
-  if (options.resize < 0) refuse_value("--resize", options.resize, "at least 1, or 0 for none");
-  if (options.resize > kMaxImageSize) refuse_value("--resize", options.resize, formatted("at most %d", kMaxImageSize));
-  if (!std::isfinite(options.mean)) refuse_value("--mean", options.mean, "a finite number");
-  if (!(options.std > 0) || std::isinf(options.std)) refuse_value("--std", options.std, "a finite number above 0");
-  if (options.classes < 0) refuse_value("--classes", options.classes, "at least 1, or 0 for the default");
-  if (options.limit_train < 0) refuse_value("--limit-train", options.limit_train, "at least 1, or 0 for all");
-  if (options.limit_test < 0) refuse_value("--limit-test", options.limit_test, "at least 1, or 0 for all");
-  if (!(options.hold_out >= 0 && options.hold_out < 1))
-    refuse_value("--hold-out", options.hold_out, "a number from 0 to below 1");
+  check_data(options);
   if (options.is_text()) return open_text(context, options, split);
-  Samples samples = options.hold_out > 0 ? open_held_out(context, options, split) : open_split(context, options, split);
-  const int64_t limit = split == Split::train ? options.limit_train : options.limit_test;
-  if (limit > 0 && limit < samples.info.n) {
-    samples.dataset = subset(samples.dataset, 0, limit);
-    samples.info.n = limit;
-  }
-  return samples;
+  const bool trains = split == Split::train;
+  if (options.hold_out == 0)
+    return limited(open_split(context, options, split), trains ? options.limit_train : options.limit_test);
+  TrainingSamples both = open_training_samples(context, options);
+  return std::move(trains ? both.train : both.test);
+}
+
+TrainingSamples open_training_samples(const Context& context, const DataOptions& options) {
+  check_data(options);
+  if (options.hold_out == 0 || options.is_text())
+    return {open_samples(context, options, Split::train), open_samples(context, options, Split::test)};
+  TrainingSamples both = open_held_out(context, options);
+  return {limited(std::move(both.train), options.limit_train), limited(std::move(both.test), options.limit_test)};
 }
 
 Model create_model(const Context& context, const std::string& name, const troika_model_options& options,
@@ -232,10 +251,6 @@ Model create_model(const Context& context, const std::string& name, const troika
 }
 
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info) {
-  if (is_model_file(name)) {
-    troika_dataset_info own = info;
-    return open_model_file(context, name, 0, own);
-  }
   const bool is_text = info.dtype == TROIKA_DTYPE_I32;
   if (is_text != (name == kTextModel))
     throw Failure(is_text ? "--data is a text; give --model " + std::string(kTextModel) + " with it"
@@ -253,6 +268,13 @@ Model create_model_for(const Context& context, const std::string& name, const tr
     options.input_width = static_cast<int32_t>(info.dims[2]);
   }
   return create_model(context, name, options);
+}
+
+Model open_or_create_model(const Context& context, const std::string& name, const DataOptions& data,
+                           troika_dataset_info& info) {
+  if (is_model_file(name)) return open_model_file(context, name, data.classes, info);
+  info.classes = data.resolved_classes(info.classes);
+  return create_model_for(context, name, info);
 }
 
 Loader create_loader(const Samples& samples, const Batches& batches) {

@@ -74,14 +74,25 @@ enum class Split { train, test };
 
 Samples open_samples(const Context& context, const DataOptions& options, Split split);
 
+// Both splits of a training, whose files are read once.
+struct TrainingSamples {
+  Samples train, test;
+};
+
+TrainingSamples open_training_samples(const Context& context, const DataOptions& options);
+
 // Creates a model of the zoo. Throws Failure if `argument` of the command line is the name of none,
 // with a guess.
 Model create_model(const Context& context, const std::string& name, const troika_model_options& options,
                    const char* argument = "--model");
 
-// Creates the model `name` with inputs and outputs that fit the samples, or opens the file of that
-// name.
+// Creates the model `name` with inputs and outputs that fit the samples.
 Model create_model_for(const Context& context, const std::string& name, const troika_dataset_info& info);
+
+// Creates the model `name` of the zoo for the samples, or opens the file of that name. The number
+// of outputs takes the place of that of labels, `info.classes`.
+Model open_or_create_model(const Context& context, const std::string& name, const DataOptions& data,
+                           troika_dataset_info& info);
 
 struct Batches {
   int batch;

@@ -14,9 +14,8 @@ constexpr int kMeasuredSteps = 5;  // of which the fastest counts
 constexpr double kNoise = 0.03;    // speeds that differ by less are the same
 
 // Returns the seconds of a step of `batch` samples on the device.
-double seconds_of_step(const Context& context, const std::string& name, troika_device device, const Samples& samples,
-                       int batch, const troika_trainer_options& options) {
-  const Model model = create_model_for(context, name, samples.info);
+double seconds_of_step(const Model& model, troika_device device, const Samples& samples, int batch,
+                       const troika_trainer_options& options) {
   Trainer trainer;
   call(troika_model_attach, model.get(), &device, 1, &options, trainer.out());
   const Loader loader = create_loader(samples, {.batch = batch, .drops_last = true});
@@ -52,7 +51,7 @@ void check_measured_shares(const MeshOptions& options, const Job& job) {
                   "; give numbers, or a mesh that splits by data alone");
 }
 
-void settle_shares(MeshOptions& options, const Context& context, const std::string& name,
+void settle_shares(MeshOptions& options, const std::function<Model()>& create,
                    const std::vector<troika_device>& devices, const Samples& samples, int batch,
                    const troika_trainer_options& trainer_options) {
   if (!options.measures_shares()) return;
@@ -66,7 +65,7 @@ void settle_shares(MeshOptions& options, const Context& context, const std::stri
     const auto earlier = std::find_if(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i),
                                       [&](troika_device other) { return is_same(other, devices[i]); });
     const auto at = static_cast<size_t>(earlier - devices.begin());
-    speeds.push_back(at < i ? speeds[at] : 1 / seconds_of_step(context, name, devices[i], samples, part, alone));
+    speeds.push_back(at < i ? speeds[at] : 1 / seconds_of_step(create(), devices[i], samples, part, alone));
   }
   const double most = *std::max_element(speeds.begin(), speeds.end());
   options.shares.clear();

@@ -59,7 +59,9 @@ std::vector<std::string> RunResults::titles() const {
                            : count > 1                 ? formatted(" as %zux1x1", count)
                                                        : "";
   const std::string others = job_.is_alone() ? "" : formatted(" of each of %d processes", job_.size());
-  const auto title = [&](const std::string& devices) { return shown_model(options_.model) + " on " + devices + others + mesh; };
+  const auto title = [&](const std::string& devices) {
+    return shown_model(options_.model) + " on " + devices + others + mesh;
+  };
   return {title(format_devices(setup_.devices)), title(short_devices(setup_.devices)),
           title(formatted("%zu devices", setup_.devices.size()))};
 }

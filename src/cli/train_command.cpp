@@ -87,7 +87,8 @@ int train(const Command& command, TrainArguments& arguments) {
   options.weights = whole_path(options.weights);
   if (is_model_file(options.model)) options.model = whole_path(options.model);
   if (is_resumed) begun = read_run(command, options, folder);
-  if (is_resumed && std::filesystem::exists(folder.weights())) options.resumed_weights = text_of(folder.weights());
+  if (is_resumed && is_model_file(options.model) && std::filesystem::exists(folder.weights()))
+    options.layers = text_of(folder.weights());  // the file of the run's begin may have gone
   if (!is_resumed && !arguments.config.empty()) read_config(command, options, path_of(arguments.config));
   complete(options);
   const ProgressOptions progress{parse_progress(arguments.progress), arguments.progress_seconds, options.log_every};

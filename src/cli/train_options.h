@@ -42,11 +42,8 @@ struct TrainOptions {
   ReplicationOptions replication;
   TensorBoardOptions tensorboard;
   // Not kept: for this call alone.
-  std::string trace;            // file for the trace of a step; empty: none
-  std::string resumed_weights;  // of the run, which have the layers of a model file; empty: none yet
-
-  // Returns the file with the layers, if `model` is a file, which may have gone since.
-  const std::string& layers_file() const { return resumed_weights.empty() ? model : resumed_weights; }
+  std::string trace;   // file for the trace of a step; empty: none
+  std::string layers;  // file of the run with the layers of `model`, which is a file, too; empty: none yet
 };
 
 // Calls `visit(name, field)` for the identity of the run; names are those of the command line

@@ -2,6 +2,7 @@
 #include "cli/training_setup.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "cli/auto_mesh.h"
 #include "cli/batch_parts.h"
@@ -59,19 +60,19 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
   if (!job.is_alone() && options.mesh.is_auto())
     throw Failure("--mesh is auto, which knows the devices of one process; give a mesh over those of all processes");
   eval_devices = parse_eval_devices(context, options, devices);
-  train = open_samples(context, options.data, Split::train);
-  test = open_samples(context, options.data, Split::test);
+  TrainingSamples samples = open_training_samples(context, options.data);
+  train = std::move(samples.train);
+  test = std::move(samples.test);
   check_augmentation(options.augment, train.info);
   train.info.classes = std::max(train.info.classes, test.info.classes);
   if (options.drop_last && train.info.n < options.batch)
     throw Failure(formatted("--drop-last leaves no step: there are %s training samples, --batch is %d; give less",
                             with_commas(train.info.n).c_str(), options.batch));
-  if (is_model_file(options.model)) {
-    model = open_model_file(context, options.layers_file(), options.data.classes, train.info);
-  } else {
-    train.info.classes = options.data.resolved_classes(train.info.classes);
-    model = create_model_for(context, options.model, train.info);
-  }
+  const auto create = [&] {
+    return open_or_create_model(context, options.layers.empty() ? options.model : options.layers, options.data,
+                                train.info);
+  };
+  model = create();
   if (begins && !options.weights.empty()) begin_from_weights(options);
   train_loader = create_loader(train, {.batch = options.batch,
                                        .shuffle = true,
@@ -88,8 +89,7 @@ TrainingSetup::TrainingSetup(TrainOptions& options, const Job& job, bool begins)
   troika_trainer_options attach_options = trainer_options(options, steps_per_epoch, groups, milestones, shares);
   attach_options.group = job.group();
   settle_mesh(options.mesh, context, options.threads, model, devices, options.batch, attach_options);
-  settle_shares(options.mesh, context, is_model_file(options.model) ? options.layers_file() : options.model, devices,
-                train, options.batch, attach_options);
+  settle_shares(options.mesh, create, devices, train, options.batch, attach_options);
   set_shares(options.mesh, shares, attach_options);
   check_batches(options, job);
   call(troika_model_attach, model.get(), devices.data(), static_cast<int32_t>(devices.size()), &attach_options,

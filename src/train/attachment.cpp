@@ -36,7 +36,7 @@ StepLayout make_layout(const Context& context, const Model& model, const LocalDe
   if (local.devices.empty())
     throw Error(Status::invalid_argument, text("model '", model.name(), "': the list of devices is empty"));
   for (DeviceId device : local.devices) context.backends().require(device);
-  StepLayout layout(model.graph(), spec_for(local, options), local.world_size, "troika_model_attach: options.",
+  StepLayout layout(model.graph(), spec_for(local, options), local.world_size(), "troika_model_attach: options.",
                     purpose);
   check_kinds(local, layout.ranks());
   return layout;

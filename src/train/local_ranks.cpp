@@ -17,6 +17,12 @@ std::vector<int> first_ranks(size_t n) {
   return ranks;
 }
 
+std::vector<DeviceKind> kinds_of(const std::vector<DeviceId>& devices) {
+  std::vector<DeviceKind> kinds;
+  for (DeviceId device : devices) kinds.push_back(device.kind);
+  return kinds;
+}
+
 bool is_cpu(DeviceId device) { return device.kind == DeviceKind::cpu; }
 
 // Returns how many devices share the process's cores: the CPU devices, or all if there is none.
@@ -39,15 +45,10 @@ std::vector<DeviceShare> share_cores(const CpuShare& cpus, const std::vector<Dev
 }  // namespace
 
 LocalDevices::LocalDevices(std::vector<DeviceId> all)
-    : world_size(static_cast<int>(all.size())), ranks(first_ranks(all.size())), devices(std::move(all)) {
-  for (DeviceId device : devices) kinds.push_back(device.kind);
-}
+    : kinds(kinds_of(all)), ranks(first_ranks(all.size())), devices(std::move(all)) {}
 
-LocalDevices::LocalDevices(int size, std::vector<int> held, std::vector<DeviceId> of_held)
-    : kinds(static_cast<size_t>(size), of_held.empty() ? DeviceKind::cpu : of_held.front().kind),
-      world_size(size),
-      ranks(std::move(held)),
-      devices(std::move(of_held)) {}
+LocalDevices::LocalDevices(std::vector<DeviceKind> of_all, std::vector<int> held, std::vector<DeviceId> of_held)
+    : kinds(std::move(of_all)), ranks(std::move(held)), devices(std::move(of_held)) {}
 
 bool LocalDevices::mixes_kinds() const {
   return std::any_of(kinds.begin(), kinds.end(), [&](DeviceKind kind) { return kind != kinds.front(); });
@@ -77,7 +78,7 @@ LocalRanks::LocalRanks(const Context& context, const LocalDevices& local, const 
         {local.ranks[i], std::make_unique<Replica>(local.ranks[i], opened[i], collects_trace, local.runs_on_callers)});
     all_.ranks.push_back(local.ranks[i]);
   }
-  if (connects && local.world_size > 1) connect(context, local, opened, layout);
+  if (connects && local.world_size() > 1) connect(context, local, opened, layout);
 }
 
 // After a failure, sums may still arrive in the gradients of all local ranks, until the last rank

@@ -26,17 +26,17 @@ struct LocalDevices {
   std::vector<int> nodes;                 // by process: its machine
   bool takes_vendor_sums = true;          // World::takes_vendor_sums
   std::optional<CpuShare> cpus;           // of this process; none: those of the context
-  std::vector<DeviceKind> kinds;          // by rank; without more knowledge, as the local ones
 
   // This process holds the whole world: rank i is on devices[i].
   LocalDevices(std::vector<DeviceId> all);
-  LocalDevices(int world_size, std::vector<int> held, std::vector<DeviceId> of_held);
+  LocalDevices(std::vector<DeviceKind> of_all, std::vector<int> held, std::vector<DeviceId> of_held);
 
+  int world_size() const { return static_cast<int>(kinds.size()); }
   bool mixes_kinds() const;  // some ranks are on CPUs, others on GPUs
 
-  int world_size;
-  int threads = 0;               // of each CPU device; 0: its share of the context's
-  bool runs_on_callers = false;  // on the threads that call, if the devices allow it
+  std::vector<DeviceKind> kinds;  // by rank, of the whole world
+  int threads = 0;                // of each CPU device; 0: its share of the context's
+  bool runs_on_callers = false;   // on the threads that call, if the devices allow it
   std::vector<int> ranks;
   std::vector<DeviceId> devices;
 };
@@ -67,7 +67,7 @@ class LocalRanks {
   bool holds(int rank) const;
   Replica& at(int rank) const;  // UNSUPPORTED if another process holds the rank
   int process_of(int rank) const { return owners_.empty() ? 0 : owners_[static_cast<size_t>(rank)]; }
-  int process() const { return process_; }  // this one
+  int process() const { return process_; }       // this one
   bool is_whole() const { return !host_; }       // this process holds all ranks
   bool mix_kinds() const { return mix_kinds_; }  // LocalDevices::mixes_kinds
   const ActiveRanks& all() const { return all_; }

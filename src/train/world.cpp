@@ -166,14 +166,12 @@ LocalDevices join_world(const Context& context, const ProcessGroup& group, const
         owners.push_back(process);
         kinds.push_back(device.kind);
       }
-    const int world_size = static_cast<int>(owners.size());
-    LocalDevices local(world_size, std::move(held), std::move(devices));
-    local.kinds = std::move(kinds);
+    LocalDevices local(std::move(kinds), std::move(held), std::move(devices));
     if (group.size() == 1) return local;
     local.owners = std::move(owners);
     local.cpus = share_of(group, all);
     for (int process = 0; process < group.size(); ++process) local.nodes.push_back(group.process(process).node);
-    local.takes_vendor_sums = (transport.empty() || transport == "nccl") && !local.mixes_kinds();
+    local.takes_vendor_sums = transport.empty() || transport == "nccl";
     for (const Offer& offer : all) {  // NCCL takes each device of a process once
       for (DeviceId device : offer.devices)
         if (std::count(offer.devices.begin(), offer.devices.end(), device) > 1) local.takes_vendor_sums = false;

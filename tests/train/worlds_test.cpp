@@ -100,12 +100,13 @@ struct Process {
     const_cast<BackendRegistry&>(context->backends()).add(std::make_unique<HalvesBackend>());
     std::vector<DeviceId> devices;
     for (int rank : ranks) devices.push_back({DeviceKind::cuda, rank});
+    const std::vector<DeviceKind> kinds(static_cast<size_t>(world), DeviceKind::cuda);
     TrainerOptions options;
     options.mesh = mesh;
     options.settings[Setting::momentum] = 0.9;
     options.bucket_bytes = 64;
     options.deadline_ms = 20000;
-    trainer = std::make_unique<Trainer>(context, model, LocalDevices(world, ranks, devices), options);
+    trainer = std::make_unique<Trainer>(context, model, LocalDevices(kinds, ranks, devices), options);
   }
   void train() {
     for (int64_t step = 0; step < 4; ++step) {

@@ -161,10 +161,11 @@ class GpuTransport : public Transport {
 
  private:
   int owner_of(int rank) const { return owners_.empty() ? 0 : owners_[static_cast<size_t>(rank)]; }
-  // Whether the group spans processes, or is one of a world that mixes kinds: then all processes,
-  // of which some have no GPU, make all groups of the host.
+  // Whether the group spans processes, or is one of a world that mixes kinds. In such a world some
+  // processes have no GPU, and all of them create all groups of the host.
   bool needs_host(const std::vector<int>& group) const {
-    return mixes_kinds_ || std::any_of(group.begin(), group.end(), [&](int rank) { return owner_of(rank) != owner_of(group.front()); });
+    const auto is_elsewhere = [&](int rank) { return owner_of(rank) != owner_of(group.front()); };
+    return mixes_kinds_ || std::any_of(group.begin(), group.end(), is_elsewhere);
   }
 
   // Null for a member that another process holds, or a CPU.
@@ -193,7 +194,8 @@ class GpuTransport : public Transport {
   std::vector<std::unique_ptr<End>> create_staged(const std::vector<int>& group, std::vector<std::unique_ptr<End>> ends) const {
     const auto gpus = gpus_of(group);
     for (size_t position = 0; position < ends.size(); ++position)
-      if (ends[position] && gpus[position]) ends[position] = std::make_unique<Staged>(gpus[position], std::move(ends[position]));
+      if (ends[position] && gpus[position])
+        ends[position] = std::make_unique<Staged>(gpus[position], std::move(ends[position]));
     return ends;
   }
 
