@@ -137,12 +137,12 @@ func loadReportOf(c *C.troika_load_report) (o LoadReport) {
 // ModelOptions are the options of NewModel. Begin with NewModelOptions. A field that is Unset
 // takes the model's own default.
 type ModelOptions struct {
-	// Outputs of the last layer. Default 10 (d2l_*, mlp), 1000 (resnet*) or 256 (char_lstm: also
-	// the words of its embedding).
+	// Outputs of the last layer. Default 10 (d2l_*, resnet9, mlp), 1000 (resnet18, 34 and 50) or
+	// 256 (char_lstm: also the words of its embedding).
 	Classes int64
-	// Default 1 (d2l_*, mlp) or 3 (resnet*).
+	// Default 1 (d2l_*, resnet9, mlp) or 3 (resnet18, 34 and 50).
 	InputChannels int64
-	// Default 28 (d2l_*, mlp) or 224 (resnet*).
+	// Default 28 (d2l_*, resnet9, mlp) or 224 (resnet18, 34 and 50).
 	InputHeight int64
 	// Default: InputHeight if that is set, else as its default.
 	InputWidth int64

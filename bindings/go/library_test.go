@@ -45,8 +45,8 @@ func TestVersion(t *testing.T) {
 }
 
 func TestZooNames(t *testing.T) {
-	equal(t, "the zoo", troika.ZooNames(), []string{"d2l_lenet", "d2l_resnet18", "d2l_resnet18_stem7", "resnet18", "resnet34",
-		"resnet50", "mlp", "char_lstm"})
+	equal(t, "the zoo", troika.ZooNames(), []string{"d2l_lenet", "d2l_resnet18", "d2l_resnet18_stem7", "resnet9", "resnet18",
+		"resnet34", "resnet50", "mlp", "char_lstm"})
 }
 
 // Every function of the interface is called by files that are written by hand, and every function

@@ -22,11 +22,11 @@ TROIKA_BEGIN_DECLS
 typedef struct troika_model_options {
   uint32_t struct_size;   /**< sizeof(troika_model_options). */
   int32_t reserved;       /**< 0. */
-  /** Outputs of the last layer. Default 10 (d2l_*, mlp), 1000 (resnet*) or 256 (char_lstm: also the
-   *  words of its embedding). */
+  /** Outputs of the last layer. Default 10 (d2l_*, resnet9, mlp), 1000 (resnet18, 34 and 50) or 256
+   *  (char_lstm: also the words of its embedding). */
   int64_t classes;
-  int64_t input_channels; /**< Default 1 (d2l_*, mlp) or 3 (resnet*). */
-  int64_t input_height;   /**< Default 28 (d2l_*, mlp) or 224 (resnet*). */
+  int64_t input_channels; /**< Default 1 (d2l_*, resnet9, mlp) or 3 (resnet18, 34 and 50). */
+  int64_t input_height;   /**< Default 28 (d2l_*, resnet9, mlp) or 224 (resnet18, 34 and 50). */
   int64_t input_width;    /**< Default: `input_height` if that is set, else as its default. */
   int64_t hidden;         /**< Units of the hidden layer; default 256 (mlp) or 128 (char_lstm). */
   int64_t steps;          /**< char_lstm: tokens of a sample, default 64. */
@@ -47,6 +47,8 @@ TROIKA_API(void) troika_model_options_init(troika_model_options *options, uint32
  * - `d2l_lenet`
  * - `d2l_resnet18`: 3x3 stem, no max-pool.
  * - `d2l_resnet18_stem7`: 7x7 stem and max-pool.
+ * - `resnet9`: a small and fast one with residual blocks, of 16 to 128 channels, for small images
+ *   (Page 2018, with a quarter of the channels).
  * - `resnet18`, `resnet34`, `resnet50`: torchvision's layers and parameter names.
  * - `mlp`
  * - `char_lstm`: a language model of characters. It has an embedding of 64 features, one LSTM and a

@@ -13,6 +13,7 @@ constexpr std::pair<std::string_view, std::string_view> kNames[] = {
     {"average_decay", "--average-decay"},
     {"bucket_bytes", "--bucket-bytes"},
     {"gradient_compression", "--compress-gradients"},
+    {"label_smoothing", "--label-smoothing"},
     {"late_updates", "--late-updates"},
     {"layer_chunks", "--layer-chunks"},
     {"layer_cuts", "--layer-cuts"},

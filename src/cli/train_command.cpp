@@ -35,6 +35,8 @@ void complete(TrainOptions& options) {
   if (options.batch < 1) refuse_value("--batch", options.batch, "at least 1");
   if (options.epochs < 1) refuse_value("--epochs", options.epochs, "at least 1");
   parse_augmentation(options.augment);
+  if (!(options.label_smoothing >= 0 && options.label_smoothing < 1))
+    refuse_value("--label-smoothing", options.label_smoothing, "at least 0 and below 1");
   check_end(options.end);
   options.weights = whole_path(options.weights);  // also those of --config
   if (is_model_file(options.model)) options.model = whole_path(options.model);
@@ -116,6 +118,8 @@ void add_train_command(CommandLine& line) {
   command.option("--batch", options.batch, "Samples per step, over all devices together");
   command.flag("--drop-last", options.drop_last, "Leaves out a last batch of an epoch that is smaller");
   add_augmentation_option(command, options.augment);
+  command.option("--label-smoothing", options.label_smoothing,
+                 "Part of the training loss that is the mean over all classes instead of the label's, such as 0.1");
   command.option("--epochs", options.epochs, "Passes over the training samples; may grow on resuming");
   command.option("--out", arguments->out, "Folder for the run's files", "RUN");
   command.option("--resume", arguments->resume, "Goes on with the run in this folder", "RUN");

@@ -24,6 +24,7 @@ struct TrainOptions {
   int batch = 256;
   bool drop_last = false;
   std::string augment = "none";
+  double label_smoothing = 0;
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   uint64_t seed = 0;
@@ -57,6 +58,7 @@ void visit_fixed(TrainOptions& options, Visitor&& visit) {
   visit("batch", options.batch);
   visit("drop-last", options.drop_last);
   visit("augment", options.augment);
+  visit("label-smoothing", options.label_smoothing);
   visit_optimizer(options.optimizer, visit);
   visit_schedule(options.schedule, visit);
   visit("seed", options.seed);

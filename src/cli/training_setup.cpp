@@ -22,6 +22,7 @@ troika_trainer_options trainer_options(const TrainOptions& options, int64_t step
                                        std::vector<int64_t>& milestones, std::vector<double>& shares) {
   troika_trainer_options out = TROIKA_TRAINER_OPTIONS_INIT;
   out.precision = parse_precision(options.precision);
+  out.label_smoothing = options.label_smoothing;
   set_optimizer(options.optimizer, out, groups);
   set_schedule(options.schedule, steps_per_epoch, out, milestones);
   out.bucket_bytes = options.bucket_bytes;

@@ -59,15 +59,17 @@ Addition::Addition(Model& model, const char* op, const std::string& name, const 
   if (layers_.contains(name)) fail_layer(kind_, name, "the name is taken by another layer");
 }
 
-const Shape& Addition::input(ValueId value, DType dtype) {
+const Shape& Addition::input(ValueId value) {
+  tokens(value);
+  if (const DType found = graph_.type(value).dtype; found != DType::f32)
+    fail_layer(kind_, name_, text("input is ", name_of(found), ", needs f32; an embedding takes tokens"));
+  return graph_.type(value).shape;
+}
+
+void Addition::tokens(ValueId value) {
   if (!layers_.is_output(value))
     fail_layer(kind_, name_, text("value ", value, " is not an output of model '", graph_.name(), "'"));
-  if (const DType found = graph_.type(value).dtype; found != dtype)
-    fail_layer(kind_, name_,
-               text("input is ", name_of(found), ", needs ", name_of(dtype),
-                    found == DType::i32 ? "; an embedding takes tokens" : ""));
   inputs_.push_back({value, {}, false});
-  return graph_.type(value).shape;
 }
 
 int64_t Addition::axis(int64_t axis) const {

@@ -29,9 +29,11 @@ class Addition {
   // `kind` is the layer's in models/layer_kinds.h; null: named like the op.
   Addition(Model& model, const char* op, const std::string& name, const char* kind = nullptr);
 
-  // To be called in the order of the op's inputs. Returns the shape of the value, which must have
-  // that type.
-  const Shape& input(ValueId value, DType dtype = DType::f32);
+  // To be called in the order of the op's inputs. Returns the shape of the value, which must be
+  // f32.
+  const Shape& input(ValueId value);
+  // The same for tokens, i32 or f32.
+  void tokens(ValueId value);
   // Returns the axis of the last input that a host means by `axis`: below 0 it counts from the end.
   // Refuses the batch.
   int64_t axis(int64_t axis) const;

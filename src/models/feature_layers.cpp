@@ -1,9 +1,30 @@
 // Layers over features: linear layers and embeddings.
+#include <algorithm>
+
 #include "core/text.h"
 #include "models/addition.h"
 #include "models/layer_text.h"
 
 namespace troika {
+namespace {
+
+// Returns the name of a parameter that the value is computed with; empty if there is none.
+std::string parameter_before(const Graph& graph, ValueId value) {
+  std::vector<bool> is_read(graph.values().size());
+  is_read[value] = true;
+  for (size_t n = graph.nodes().size(); n-- > 0;) {
+    const Node& node = graph.nodes()[n];
+    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](ValueId id) { return is_read[id]; })) continue;
+    for (const ValueId id : node.inputs) {
+      if (id == kNoValue) continue;
+      if (graph.value(id).role == Role::parameter) return graph.value(id).name;
+      is_read[id] = true;
+    }
+  }
+  return {};
+}
+
+}  // namespace
 
 ValueId add_linear(Model& model, const std::string& name, ValueId input, int64_t out_features, bool bias,
                    bool is_per_position) {
@@ -28,7 +49,10 @@ ValueId add_linear(Model& model, const std::string& name, ValueId input, int64_t
 
 ValueId add_embedding(Model& model, const std::string& name, ValueId tokens, int64_t words, int64_t features) {
   Addition layer(model, "embedding", name);
-  layer.input(tokens, DType::i32);
+  layer.tokens(tokens);
+  if (const std::string parameter = parameter_before(model.graph(), tokens); !parameter.empty())
+    fail_layer("embedding", name,
+               text("input is computed with '", parameter, "', needs tokens, or numbers of the model's input"));
   if (words < 1 || words > INT32_MAX)
     fail_layer("embedding", name, text("words is ", words, ", needs 1 to ", INT32_MAX));
   if (features < 1) fail_layer("embedding", name, text("features is ", features, ", needs at least 1"));

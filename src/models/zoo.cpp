@@ -24,6 +24,7 @@ const ZooEntry kModels[] = {
     {"d2l_lenet", build_lenet, {kFashion, 10}, kTutorial},
     {"d2l_resnet18", build_d2l_resnet18, {kFashion, 10}, kTutorial},
     {"d2l_resnet18_stem7", build_d2l_resnet18_stem7, {kFashion, 10}, kTutorial},
+    {"resnet9", build_resnet9, {kFashion, 10}, kPyTorch},
     {"resnet18", build_resnet18, {kImageNet, 1000}, kPyTorch},
     {"resnet34", build_resnet34, {kImageNet, 1000}, kPyTorch},
     {"resnet50", build_resnet50, {kImageNet, 1000}, kPyTorch},

@@ -22,6 +22,7 @@ void build_lenet(Model& model, const ZooSizes& sizes);
 void build_mlp(Model& model, const ZooSizes& sizes);
 void build_d2l_resnet18(Model& model, const ZooSizes& sizes);
 void build_d2l_resnet18_stem7(Model& model, const ZooSizes& sizes);
+void build_resnet9(Model& model, const ZooSizes& sizes);
 void build_resnet18(Model& model, const ZooSizes& sizes);
 void build_resnet34(Model& model, const ZooSizes& sizes);
 void build_resnet50(Model& model, const ZooSizes& sizes);

@@ -8,13 +8,13 @@
 namespace troika {
 namespace {
 
-// Inputs: tokens i32, weight. A token outside [0, words) gets a row of zeros; no step is fed such a
-// token.
+// Inputs: tokens, i32 or whole numbers in f32; weight. A token outside [0, words) gets a row of
+// zeros. No step is fed such a token in i32.
 std::vector<TensorType> infer(const OpInputs& in) {
   in.need_inputs(embedding::kInputs, embedding::kInputs);
   const TensorType &tokens = in.types[embedding::tokens], &weight = in.types[embedding::weight];
-  if (tokens.dtype != DType::i32 || tokens.shape.rank() < 1)
-    in.fail(text("tokens are ", name_of(tokens.dtype), tokens.shape, ", needs i32[batch, ...]"));
+  if ((tokens.dtype != DType::i32 && tokens.dtype != DType::f32) || tokens.shape.rank() < 1)
+    in.fail(text("tokens are ", name_of(tokens.dtype), tokens.shape, ", needs i32[batch, ...] or f32[batch, ...]"));
   if (weight.shape.rank() != 2 || weight.shape[0] < 1 || weight.shape[1] < 1)
     in.fail(text("weight has shape ", weight.shape, ", needs [words, features]"));
   std::vector<int64_t> dims = tokens.shape.dims();
@@ -49,7 +49,7 @@ const OpDef embedding_op{.name = "embedding",
                                            .reach = Reach::whole,
                                            .fuses_relu = false,
                                            .inference = InferenceForm{},
-                                           .low = LowPrecision{true},
+                                           .low = LowPrecision{true, {embedding::tokens}},
                                            .has_product = false}};
 const OpDef embedding_gradient_op{.name = "embedding_gradient",
                                   .infer = infer_gradient,

@@ -52,7 +52,8 @@ struct InferenceForm {
 struct LowPrecision {
   bool computes_low = false;
   std::vector<int> f32_inputs = {};
-  bool keeps_sums = false;  // has the attribute `f32_output`: stores its sums unrounded
+  bool keeps_sums = false;       // has the attribute `f32_output`: stores its sums unrounded
+  bool follows_readers = false;  // only moves numbers: computes in 16 bits only if its output is read so
 };
 
 // Part of a model's forward pass.

@@ -86,12 +86,18 @@ class Splitting {
     switch (rule_of(node)) {
       case ChannelRule::whole: return append_whole(node);
       case ChannelRule::product: return is_split(node.inputs[0]) ? append_by_row(node) : append_by_column(node);
-      case ChannelRule::lookup: return append_lookup(node);
+      case ChannelRule::lookup: return can_split_lookup(node) ? append_lookup(node) : append_whole(node);
       case ChannelRule::per_channel:
       case ChannelRule::pass_on: return is_split(node.inputs[0]) ? append_to_shard(node) : append_whole(node);
       case ChannelRule::flatten: return can_flatten_shard(node.inputs[0]) ? append_to_shard(node) : append_whole(node);
       case ChannelRule::add: return are_split_alike(node) ? append_to_shard(node) : append_whole(node);
     }
+  }
+
+  // Features [batch, a, b, features] are not on the axis that other layers read channels from.
+  bool can_split_lookup(const Node& node) const {
+    const Shape& shape = graph_.type(node.outputs[0]).shape;
+    return channel_axis(shape) == shape.rank() - 1;
   }
 
   // In a flattened sequence each rank's features would be in many places.

@@ -14,9 +14,9 @@ class Caster {
  public:
   explicit Caster(Graph& graph) : graph_(graph), nodes_(std::move(graph.nodes())), is_read_low_(graph.values().size()) {
     graph_.nodes().clear();
-    for (const Node& node : nodes_)
-      for (size_t i = 0; i < node.inputs.size(); ++i)
-        if (node.inputs[i] != kNoValue && reads_low(node, i)) is_read_low_[node.inputs[i]] = true;
+    for (size_t n = nodes_.size(); n-- > 0;)  // readers first
+      for (size_t i = 0; i < nodes_[n].inputs.size(); ++i)
+        if (nodes_[n].inputs[i] != kNoValue && reads_low(nodes_[n], i)) is_read_low_[nodes_[n].inputs[i]] = true;
   }
 
   void run(DType low) {
@@ -33,8 +33,9 @@ class Caster {
   }
 
  private:
-  static bool reads_low(const Node& node, size_t i) {
+  bool reads_low(const Node& node, size_t i) const {
     const LowPrecision& op = node.op->low();
+    if (op.follows_readers && !is_read_low_[node.outputs[0]]) return false;
     return op.computes_low && std::count(op.f32_inputs.begin(), op.f32_inputs.end(), static_cast<int>(i)) == 0;
   }
 

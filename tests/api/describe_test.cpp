@@ -71,7 +71,7 @@ TEST_F(DescribeApi, names_the_models_of_the_zoo) {
     EXPECT_STREQ(model_info().name, name);
     EXPECT_EQ(troika_zoo_name(n), name) << "the text is static";
   }
-  EXPECT_EQ(n, 8);
+  EXPECT_EQ(n, 9);
   for (int32_t beyond : {-1, n, n + 1, INT32_MIN, INT32_MAX}) EXPECT_EQ(troika_zoo_name(beyond), nullptr);
 }
 
@@ -113,8 +113,7 @@ TEST_F(DescribeApi, describes_a_model_from_its_first_layer_on) {
   };
   expect(0, 0, 0);
   int32_t index = -5;
-  expect_refused(troika_model_find_layer(model_, "x", &index, &error_), TROIKA_ERROR_NOT_FOUND,
-                 "which has 0 others");
+  expect_refused(troika_model_find_layer(model_, "x", &index, &error_), TROIKA_ERROR_NOT_FOUND, "which has 0 others");
   const int64_t tokens[] = {7};
   troika_value x = 0, a = 0, b = 0;
   expect_ok(troika_model_add_typed_input(model_, "tokens", TROIKA_DTYPE_I32, tokens, 1, &x, &error_));

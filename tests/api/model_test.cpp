@@ -37,7 +37,7 @@ TEST_F(ModelApi, of_the_zoo_refuses_names_and_options) {
   expect_refused(create("resnet17", as_is), TROIKA_ERROR_NOT_FOUND, "resnet17");
   create("resnet17", as_is);
   for (const char* name :
-       {"d2l_lenet", "d2l_resnet18", "d2l_resnet18_stem7", "resnet18", "resnet34", "resnet50", "mlp"})
+       {"d2l_lenet", "d2l_resnet18", "d2l_resnet18_stem7", "resnet9", "resnet18", "resnet34", "resnet50", "mlp"})
     EXPECT_NE(std::string(error_.message).find(name), std::string::npos) << error_.message;
   expect_refused(create("", as_is), TROIKA_ERROR_NOT_FOUND, "resnet50");
   expect_refused(create(std::string(5000, 'n').c_str(), as_is), TROIKA_ERROR_NOT_FOUND, "nnn");

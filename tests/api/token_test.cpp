@@ -164,7 +164,7 @@ TEST_F(TokenApi, what_cannot_be_is_refused_in_a_line) {
                  "embedding 'e': words is 0, needs 1 to 2147483647");
   expect_ok(troika_model_add_embedding(model_, "e", x, 9, 3, &x, &error_));
   expect_refused(troika_model_add_embedding(model_, "f", x, 9, 3, &y, &error_), kInvalid,
-                 "embedding 'f': input is f32, needs i32");
+                 "embedding 'f': input is computed with 'e.weight', needs tokens, or numbers of the model's input");
   expect_ok(troika_model_add_linear_per_position(model_, "fc", x, 5, 1, &x, &error_));
   expect_ok(troika_model_set_output(model_, x, &error_));
   troika_trainer_options options = TROIKA_TRAINER_OPTIONS_INIT;

@@ -83,7 +83,7 @@ def a_mistyped_word_is_guessed(folder):
         assert refuse(*words) == f"troika: {words[0]} has no option '{typed}'; did you mean '{meant}'; see 'troika {words[0]} --help'"
     assert refuse("trian") == "troika: there is no command 'trian'; did you mean 'train'; see 'troika --help'"
     assert refuse("plan", "--model", "mlp", "mlp") == "troika: plan takes no argument 'mlp'; see 'troika plan --help'"
-    for typed, meant in (("ResNet50", "resnet50"), ("lenet", "d2l_lenet"), ("resnet-18", "resnet18"), ("resnet", "resnet18")):
+    for typed, meant in (("ResNet50", "resnet50"), ("lenet", "d2l_lenet"), ("resnet-18", "resnet18"), ("resnet", "resnet9")):
         for command in (["train", "--out", folder / "run", "--synthetic", 10], ["bench"], ["plan"]):
             line = refuse(*command, "--model", typed)
             assert line.startswith(f"troika: --model is '{typed}'; did you mean '{meant}'; there are d2l_lenet, "), line
@@ -196,6 +196,7 @@ def a_bad_value_is_named_with_its_option_and_what_is_allowed(folder):
             (train, "--milestones", "3,1", "is '3,1'; give epochs in order, separated by commas"),
             (train, "--average-decay", "1", "is 1; give at least 0 and below 1"),
             (train, "--momentum", "1.5", "is 1.5; give at least 0 and below 1"),
+            (train, "--label-smoothing", "1", "is 1; give at least 0 and below 1"),
             (train, "--batch", "0", "is 0; give at least 1"),
             (train, "--batch", "many", "is 'many'; give a whole number of at most 2147483647"),
             (train, "--batch", "2147483648", "is '2147483648'; give a whole number of at most 2147483647"),

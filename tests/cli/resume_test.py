@@ -247,7 +247,7 @@ def a_run_of_an_earlier_version_has_the_defaults_of_newer_options(folder):
              "layer-schedule", "layer-chunks", "layer-cuts", "recompute-segments", "recompute-layers", "activation-budget",
              "optimizer", "beta1", "beta2", "eps", "alpha", "trust", "skip-decay-one-axis", "average-decay", "lr-min",
              "power", "rise", "milestones", "patience", "train-only", "tensorboard", "tensorboard-every",
-             "late-updates", "shares", "drop-last", "augment", "log-every",
+             "late-updates", "shares", "drop-last", "augment", "label-smoothing", "log-every",
              "target-accuracy", "early-stop", "weights", "strip-prefix", "name-map", "freeze", "lr-of", "hold-out"]
     (out / "run.json").write_text(json.dumps({key: options[key] for key in options if key not in newer}))
     assert refuse("train", "--resume", out, "--epochs", 2, "--micro-batches", 2) == \

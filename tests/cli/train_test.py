@@ -244,6 +244,26 @@ def a_run_begins_with_the_options_of_another(folder):
         assert rest in refuse("train", "--config", folder / "wrong.json", "--out", folder / "none")
 
 
+def labels_are_smoothed(folder):
+    small = ["--model", "mlp", "--synthetic", 200, "--batch", 50, "--epochs", 4, "--optimizer", "adam", "--lr", 0.01, "--progress", "off"]
+    for smoothing in (0, 0.4):
+        run("train", *small, "--label-smoothing", smoothing, "--out", folder / f"{smoothing}")
+    sharp, smooth = (float(rows_of(folder / name)[-1]["loss"]) for name in ("0", "0.4"))
+    # A model that knows the label has no loss without smoothing. With smoothing it has at least the
+    # entropy of the target.
+    target = [0.6 + 0.4 / 10, *[0.4 / 10] * 9]
+    assert sharp < 0.5 and smooth > -sum(p * math.log(p) for p in target), (sharp, smooth)
+    assert "contradicts" in refuse("train", "--resume", folder / "0.4", "--epochs", 5, "--label-smoothing", 0.1)
+
+
+def the_recipe_of_dawnbench_is_a_config(folder):
+    recipe = pathlib.Path(__file__).resolve().parents[2] / "docs/tutorials/dawnbench.json"
+    out = folder / "run"
+    run("train", "--config", recipe, "--synthetic", 300, "--epochs", 2, "--out", out, "--progress", "off")
+    options, given = json.loads((out / "run.json").read_text()), json.loads(recipe.read_text())
+    assert {key: options[key] for key in given if key != "epochs"} == {key: given[key] for key in given if key != "epochs"}, options
+
+
 def a_run_ends_at_its_target_or_without_progress(folder):
     out = folder / "target"
     base = ["--model", "mlp", "--synthetic", 500, "--batch", 50, "--lr", 0.002, "--threads", 2]

@@ -7,6 +7,7 @@
 
 #include "conformance/cases.h"
 #include "core/text.h"
+#include "ops/embedding.h"
 #include "ops/losses.h"
 
 namespace troika {
@@ -37,6 +38,7 @@ bool is_differentiable(const Case& c, size_t input) {
   // The rule treats the moments as independent of x.
   if (c.op == "batch_norm2d" && c.inputs.size() > 7) return false;
   if (c.op == "batch_norm2d") return input <= 2 || input == 6;  // the rest is state
+  if (c.op == "embedding") return input == embedding::weight;   // tokens may be f32
   return !is_loss(c.op) || input == 0;                          // the rest is targets and weights
 }
 

@@ -19,12 +19,17 @@ void add_embeddings(std::vector<Case>& cases) {
                                                    {{5, 300}, 9, 130, 3},  // each token occurs many times
                                                    {{2, 3, 4}, 20, 17, 20},
                                                    {{6}, 4, 8, 4},
-                                                   {{7, 5}, 3, 4, 6}}) {  // some tokens are out of range
-    cases.push_back({"embedding",
-                     {i32(e.tokens), f32({e.words, e.features})},
-                     {},
-                     {{0, [drawn = e.drawn](Random& r) { return static_cast<double>(r.integer(drawn)); }}}});
-  }
+                                                   {{7, 5}, 3, 4, 6}})  // some tokens are out of range
+    for (const TensorType& tokens : {i32(e.tokens), f32(e.tokens)})
+      cases.push_back({"embedding",
+                       {tokens, f32({e.words, e.features})},
+                       {},
+                       {{0, [drawn = e.drawn](Random& r) { return static_cast<double>(r.integer(drawn)); }}}});
+  // Exact in 16 bits too, and out of range on both sides.
+  cases.push_back({"embedding", {f32({9, 4}), f32({3000, 3})}, {}, {{0, [](Random& r) {
+                                                                       return static_cast<double>(r.integer(4000)) -
+                                                                              500;
+                                                                     }}}});
 }
 
 void add_linear_per_position(std::vector<Case>& cases) {
@@ -65,7 +70,8 @@ void add_losses_per_position(std::vector<Case>& cases) {
                                                          {{2, 70, 100}, {2, 70}, 100, 0.2, 3, true, true, true},
                                                          {{3, 6, 5, 2}, {3, 5, 2}, 6, 0, 1, false, true, true}}) {
     Case c{"cross_entropy", {f32(e.x), i32(e.labels)}, {{"scale", 1.0 / 7}}};
-    if (e.is_scaled || e.is_weighed || e.has_weights) c.inputs.push_back(e.is_scaled ? std::optional(f32({2})) : std::nullopt);
+    if (e.is_scaled || e.is_weighed || e.has_weights)
+      c.inputs.push_back(e.is_scaled ? std::optional(f32({2})) : std::nullopt);
     if (e.is_weighed || e.has_weights) c.inputs.push_back(e.is_weighed ? std::optional(f32({1})) : std::nullopt);
     if (e.has_weights) c.inputs.push_back(f32(e.labels));
     if (e.smoothing > 0) c.attributes.set("smoothing", e.smoothing);

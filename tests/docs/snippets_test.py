@@ -511,6 +511,7 @@ PAGES = {
     "docs/layers.md": [
         fragment(SQUEEZED, "CALL(troika_model_set_output(model, x, &error));"),
         fragment(CONTEXT + "troika_model model = NULL; CALL(troika_model_create_empty(context, \"two\", &model, &error));"),
+        fragment(CONTEXT + "troika_model table = NULL; CALL(troika_model_create_empty(context, \"table\", &table, &error));"),
         fragment(TOKENS, "CALL(troika_model_set_output(model, x, &error));"),
         fragment(ZOO),
         fragment(THREE_CLASSES + DEVICES + TRAINER, ATTACH_4.replace("&opt", "&options")),

@@ -274,5 +274,107 @@ TEST(Tokens, SplitByChannelBetweenLayersPerPosition) {
   }
 }
 
+// A model that reads tokens, and one that reads the same tokens as numbers of a row: in 16 bits,
+// too, every word is found, though bf16 holds whole numbers up to 256 only.
+TEST(Tokens, MayBeNumbersOfARow) {
+  constexpr int64_t kMany = 5000, kTokens = 6;
+  const auto net = [](bool is_row) {
+    auto model = std::make_shared<Model>("net");
+    ValueId x = is_row ? model->add_input("x", {kTokens + 2}) : model->add_input("x", {kTokens}, DType::i32);
+    if (is_row) {
+      x = add_slice(*model, "words", x, 1, 1, kTokens + 1);
+      x = add_reshape(*model, "pairs", x, {2, 3});
+    }
+    x = add_embedding(*model, "table", x, kMany, 4);
+    x = add_flatten(*model, "flatten", x);
+    return finished(model, add_linear(*model, "fc", x, 3, true, false));
+  };
+  std::vector<Batch> of_tokens, of_rows;
+  for (uint32_t step = 0; step < 4; ++step) {
+    Batch batch;
+    batch.shape = {7, kTokens};
+    batch.dtype = DType::i32;
+    batch.tokens = golden::integers(500 + step, 7 * kTokens, kMany);
+    batch.labels = golden::integers(600 + step, 7, 3);
+    Batch row = batch;
+    row.shape = {7, kTokens + 2};
+    row.dtype = DType::f32;
+    for (int64_t n = 0; n < 7; ++n) {
+      row.inputs.push_back(0.5f);
+      for (int64_t k = 0; k < kTokens; ++k) row.inputs.push_back(static_cast<float>(batch.tokens[n * kTokens + k]));
+      row.inputs.push_back(-3.0f);
+    }
+    row.tokens.clear();
+    of_tokens.push_back(batch);
+    of_rows.push_back(row);
+  }
+  for (DType compute : {DType::f32, DType::bf16})
+    for (const Mesh& mesh : {Mesh{1, 1, 1}, Mesh{2, 1, 1}, Mesh{1, 2, 1}, Mesh{1, 1, 2}}) {
+      TrainerOptions options = golden_options(false);
+      options.compute = compute;
+      options.mesh = mesh;
+      const auto devices = test_devices(devices_of(mesh));
+      const Trained expected = train(net(false), devices, options, of_tokens);
+      const Trained found = train(net(true), devices, options, of_rows);
+      const std::string what = text(name_of(compute), ", ", mesh.data, "x", mesh.layer, "x", mesh.channel);
+      if (compute == DType::f32) expect_near(expected, found, 1e-6, what);
+      for (size_t i = 0; i < of_rows.size(); ++i)  // another word would change a loss by more than a tenth
+        EXPECT_NEAR(expected.losses[i], found.losses[i], 1e-2) << what << ", step " << i;
+    }
+}
+
+// Sentences of words, [batch, sentences, words]: their features are not on the axis that an image
+// has for channels.
+TEST(Tokens, MayHaveTwoAxes) {
+  const auto net = [] {
+    auto model = std::make_shared<Model>("net");
+    const ValueId x = add_embedding(*model, "table", model->add_input("x", {2, 3}, DType::i32), kWords, 8);
+    return finished(model, add_linear(*model, "fc", add_flatten(*model, "flatten", x), 8, true, false));
+  };
+  Batch batch;
+  batch.shape = {8, 2, 3};
+  batch.dtype = DType::i32;
+  batch.tokens = tokens(800, 8 * 6);
+  batch.labels = golden::integers(801, 8, 8);
+  const std::vector<Batch> batches(3, batch);
+  TrainerOptions options = golden_options(false);
+  const Trained one = train(net(), test_devices(1), options, batches);
+  for (const Mesh& mesh : {Mesh{2, 1, 1}, Mesh{1, 2, 1}, Mesh{1, 1, 2}, Mesh{1, 1, 8}, Mesh{2, 2, 2}}) {
+    options.mesh = mesh;
+    expect_near(one, train(net(), test_devices(devices_of(mesh)), options, batches), 1e-5,
+                text(mesh.data, "x", mesh.layer, "x", mesh.channel));
+  }
+}
+
+// Tokens of one input next to numbers: any mesh computes what one device computes. A number that is
+// no word, such as -1, has a row of zeros.
+TEST(Tokens, StandNextToNumbers) {
+  const auto net = [] {
+    auto model = std::make_shared<Model>("net");
+    const ValueId x = model->add_input("x", {7});
+    const ValueId words = add_slice(*model, "words", x, 1, 0, 4), facts = add_slice(*model, "facts", x, 1, 4, 7);
+    const ValueId rows = add_flatten(*model, "flatten", add_embedding(*model, "table", words, 9, 8));
+    const ValueId both = add_concat(*model, "both", {rows, add_linear(*model, "wide", facts, 8, true, false)}, 1);
+    return finished(model, add_linear(*model, "fc", add_relu(*model, "relu", both), 8, true, false));
+  };
+  Batch batch;
+  batch.shape = {8, 7};
+  batch.labels = golden::integers(700, 8, 3);
+  const std::vector<int32_t> words = golden::integers(701, 8 * 4, 10);
+  for (int64_t n = 0; n < 8; ++n) {
+    for (int64_t k = 0; k < 4; ++k) batch.inputs.push_back(static_cast<float>(words[n * 4 + k] - 1));
+    for (int64_t k = 0; k < 3; ++k) batch.inputs.push_back(0.1f * static_cast<float>(n - 2 * k));
+  }
+  const std::vector<Batch> batches(5, batch);
+  TrainerOptions options = golden_options(false);
+  const Trained one = train(net(), test_devices(1), options, batches);
+  EXPECT_LT(one.losses.back(), 0.5 * one.losses.front());
+  for (const Mesh& mesh : all_meshes()) {
+    options.mesh = mesh;
+    expect_near(one, train(net(), test_devices(devices_of(mesh)), options, batches), 1e-5,
+                text(mesh.data, "x", mesh.layer, "x", mesh.channel));
+  }
+}
+
 }  // namespace
 }  // namespace troika

@@ -26,23 +26,39 @@ LOW_GOLDEN = [path for path in GOLDEN if path.stem in ("lenet", "d2l_resnet18_2_
 # The cases that the sanitizers have time for: ten cases per op, and some more convolutions, in 16
 # bits.
 FEW_CASES = "--gtest_filter=Cases/Kernels.*_?:Cases/Kernels.*conv2d_3?"
+# The cases of own kernels whose threads share memory. racecheck and initcheck look at each access,
+# and so take about ten times as long as memcheck.
+SHARING = ("batch_norm2d", "batch_norm2d_moments", "batch_norm2d_gradient", "conv2d", "embedding", "gradient_norm",
+           "gradient_factor", "cross_entropy", "mean_squared_error", "lars_norms", "lamb_moments", "layer_norm", "group_norm",
+           "rms_norm", "softmax", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d", "sum_axes", "transpose", "sample_order",
+           "batch_results")
+SHARING_CASES = "--gtest_filter=" + ":".join(f"Cases/Kernels.*/{op}_{number}" for op in SHARING for number in (0, 1))
 # The parts that run on GPUs in software, which take a hundred times as long.
-EMULATED = ("conformance", "equivalence", "golden_f32", "golden_bf16", "resume", "processes")
+EMULATED = ("conformance", "operations", "equivalence", "mixed", "tool", "golden_f32", "golden_bf16", "resume", "processes")
 SLOWNESS = 6
 # The number of concurrent processes of programs that wait more for the host than for the GPU. A
 # process that damages its context does not affect the others.
-SHARES = {"conformance": 8, "equivalence": 8}
+SHARES = {"conformance": 8, "equivalence": 8, "mixed": 8}
 
 SANITIZER = ["compute-sanitizer", "--report-api-errors", "no", "--error-exitcode", "99", "--tool"]
 # The engines of cuDNN are not checked for races: they are not this project's code, and take many
 # minutes.
 OWN_KERNELS = ["--kernel-regex", "kns=troika"]
 
+# CPUs and the GPU in one trainer.
+MIXED = ("--gtest_filter=Kinds.*:Layers.EqualOneDevice:Layers.GoOn*:Replication.*:SyncBatchNorm.*:LossScaling.*:"
+         "All/Meshes.*/Mesh2x1x1*:All/Meshes.*/Mesh1x2x1*:All/Meshes.*/Mesh2x2x2*:-SyncBatchNorm.*Mesh:SyncBatchNorm.*Devices")
+# Variables that the environment of one part has and the others do not.
+ENVIRONMENTS = {"mixed": {"TROIKA_TEST_GPUS": "mixed"}}
+
 # Name, limit in seconds, command. Programs are in the build folder.
 PARTS = {
     "plans": (300, ["tests/backends/cuda/cuda_tests"]),
     "conformance": (1200, ["tests/conformance/conformance_tests"]),
+    "operations": (600, ["tests/unit_tests", "--gtest_filter=CompiledOps.*:EagerDeviceTest.*:TapeTest.*"]),
     "equivalence": (1200, ["tests/equivalence/equivalence_tests"]),
+    "mixed": (600, ["tests/equivalence/equivalence_tests", MIXED]),
+    "tool": (600, [sys.executable, ROOT / "tests/cli/kinds_test.py"]),
     "golden_f32": (900, ["tests/golden_curves", "--devices", DEVICE, *GOLDEN]),
     "golden_bf16": (600, ["tests/golden_curves", "--devices", DEVICE, "--precision", "bf16", *LOW_GOLDEN]),
     "golden_f16": (600, ["tests/golden_curves", "--devices", DEVICE, "--precision", "f16", *LOW_GOLDEN]),
@@ -50,7 +66,8 @@ PARTS = {
     "nccl": (900, ["tests/backends/cuda/nccl_test"]),
     "processes": (900, [sys.executable, ROOT / "tests/processes/gpu_test.py", "tests/processes/processes_host", "--one-gpu"]),
     "memcheck": (1800, [*SANITIZER, "memcheck", "tests/conformance/conformance_tests", FEW_CASES]),
-    "racecheck": (1800, [*SANITIZER, "racecheck", *OWN_KERNELS, "tests/conformance/conformance_tests", FEW_CASES]),
+    "racecheck": (600, [*SANITIZER, "racecheck", *OWN_KERNELS, "tests/conformance/conformance_tests", SHARING_CASES]),
+    "initcheck": (600, [*SANITIZER, "initcheck", *OWN_KERNELS, "tests/conformance/conformance_tests", SHARING_CASES]),
     "training": (3600, [sys.executable, ROOT / "tests/gpu/training_test.py"]),
 }
 
@@ -92,7 +109,7 @@ def run_part(name, folder, is_emulated, seconds_left):
     environment = {"TROIKA_TEST_DEVICE": DEVICE, "TROIKA_BACKEND_DIR": str(plugin), "EMULATED_GPUS": "8",
                    "TROIKA_ROOT": str(ROOT), "GTEST_BRIEF": "0",  # the log must name a test that hangs
                    "TROIKA_CACHE_DIR": str(plugin / "engines" if is_emulated else folder / "cache"),
-                   "TROIKA_TOOL": str(folder / "troika")}
+                   "TROIKA_TOOL": str(folder / "troika"), **ENVIRONMENTS.get(name, {})}
     counts, output = run_suites.run_suite({"name": name, "cmd": command, "env": environment, "time_limit_s": limit_s,
                                            "shares": 1 if is_emulated else SHARES.get(name)}, str(folder), "none")
     if command[0] == SANITIZER[0] and "Device not supported" in output:

@@ -120,13 +120,22 @@ TEST(Zoo, PutsABottlenecksStrideOnItsSecondConvolution) {
 TEST(Zoo, BuildsEveryModelWithItsDefaults) {
   for (const std::string& name : model_names()) {
     const auto model = create_model(name, {});
-    const bool is_large = name.rfind("resnet", 0) == 0;
+    const bool is_large = name.rfind("resnet", 0) == 0 && name != "resnet9";
     EXPECT_EQ(model->name(), name);
     EXPECT_TRUE(model->is_complete());
     if (name == "char_lstm") continue;
     EXPECT_EQ(model->input_shape(), is_large ? (Shape{3, 224, 224}) : (Shape{1, 28, 28})) << name;
     EXPECT_EQ(model->output_shape(), Shape{is_large ? 1000 : 10}) << name;
   }
+}
+
+// Three convolutions of a stage halve the image; each residual block has two.
+TEST(Zoo, BuildsASmallResidualNetwork) {
+  const auto model = create_model("resnet9", {});
+  EXPECT_EQ(count(*model).parameters, 412666);
+  EXPECT_EQ(entry_names(*model, "*conv.weight").size(), 8u);
+  EXPECT_EQ(create_model("resnet9", {.classes = 7, .input_channels = 3, .input_height = 8})->output_shape(), Shape{7});
+  EXPECT_THROWS(Status::invalid_argument, "max_pool2d 'layer3.pool'", create_model("resnet9", {.input_height = 7}));
 }
 
 TEST(Zoo, BuildsALanguageModelOfCharacters) {
@@ -168,8 +177,8 @@ TEST(Zoo, RefusesOptionsThatMakeNoModel) {
 TEST(Zoo, ListsItsModelsWhereANameIsUnknown) {
   EXPECT_THROWS(
       Status::not_found,
-      "model 'resnet19' is not in the zoo; it has d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet18, resnet34, resnet50, mlp, "
-      "char_lstm",
+      "model 'resnet19' is not in the zoo; it has d2l_lenet, d2l_resnet18, d2l_resnet18_stem7, resnet9, resnet18, "
+      "resnet34, resnet50, mlp, char_lstm",
       create_model("resnet19", {}));
 }
 

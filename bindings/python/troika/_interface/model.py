@@ -143,12 +143,12 @@ class ModelOptions(typing.TypedDict, total=False):
     takes the model's own default.
     """
 
-    # Outputs of the last layer. Default 10 (d2l_*, mlp), 1000 (resnet*) or 256 (char_lstm: also the
-    # words of its embedding).
+    # Outputs of the last layer. Default 10 (d2l_*, resnet9, mlp), 1000 (resnet18, 34 and 50) or 256
+    # (char_lstm: also the words of its embedding).
     classes: int
-    # Default 1 (d2l_*, mlp) or 3 (resnet*).
+    # Default 1 (d2l_*, resnet9, mlp) or 3 (resnet18, 34 and 50).
     input_channels: int
-    # Default 28 (d2l_*, mlp) or 224 (resnet*).
+    # Default 28 (d2l_*, resnet9, mlp) or 224 (resnet18, 34 and 50).
     input_height: int
     # Default: input_height if that is set, else as its default.
     input_width: int

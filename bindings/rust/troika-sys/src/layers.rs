@@ -119,11 +119,16 @@ extern "C" {
     /// gradient of a row is the sum over the row's tokens, in their order, so it has the same bits
     /// on any device.
     ///
+    /// Tokens may also be whole numbers of an f32 input, which is how a model has tokens and other
+    /// numbers at once: a slice of the input, for example. They are not rounded in any precision;
+    /// f32 holds whole numbers up to 2^24. A number outside 0 to words - 1 has a row of zeros and
+    /// no gradient, such as -1 for a word that is not there.
+    ///
     /// Parameters: weight \[words, features\]; its default initialisation is normal with standard
     /// deviation 1, as in PyTorch.
     ///
-    /// Errors and threads: those of all layers; INVALID_ARGUMENT if the input is not i32, or if
-    /// words or features is below 1.
+    /// Errors and threads: those of all layers; INVALID_ARGUMENT if the input is computed with a
+    /// parameter, or if words or features is below 1.
     pub fn troika_model_add_embedding(
         model: troika_model,
         name: *const c_char,

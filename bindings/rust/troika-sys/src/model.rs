@@ -80,12 +80,12 @@ pub struct troika_model_options {
     pub struct_size: u32,
     /// 0.
     pub reserved: i32,
-    /// Outputs of the last layer. Default 10 (d2l_\*, mlp), 1000 (resnet\*) or 256 (`char_lstm`:
-    /// also the words of its embedding).
+    /// Outputs of the last layer. Default 10 (d2l_\*, resnet9, mlp), 1000 (resnet18, 34 and 50) or
+    /// 256 (`char_lstm`: also the words of its embedding).
     pub classes: i64,
-    /// Default 1 (d2l_\*, mlp) or 3 (resnet\*).
+    /// Default 1 (d2l_\*, resnet9, mlp) or 3 (resnet18, 34 and 50).
     pub input_channels: i64,
-    /// Default 28 (d2l_\*, mlp) or 224 (resnet\*).
+    /// Default 28 (d2l_\*, resnet9, mlp) or 224 (resnet18, 34 and 50).
     pub input_height: i64,
     /// Default: `input_height` if that is set, else as its default.
     pub input_width: i64,
@@ -257,6 +257,8 @@ extern "C" {
     /// - `d2l_lenet`
     /// - `d2l_resnet18`: 3x3 stem, no max-pool.
     /// - `d2l_resnet18_stem7`: 7x7 stem and max-pool.
+    /// - resnet9: a small and fast one with residual blocks, of 16 to 128 channels, for small
+    ///   images (Page 2018, with a quarter of the channels).
     /// - resnet18, resnet34, resnet50: torchvision's layers and parameter names.
     /// - mlp
     /// - `char_lstm`: a language model of characters. It has an embedding of 64 features, one LSTM

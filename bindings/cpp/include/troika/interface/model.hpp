@@ -92,12 +92,12 @@ struct Converter<LoadReport> {
 
 /** Options of Model. A field that is unset takes the model's own default. */
 struct ModelOptions {
-  /** Outputs of the last layer. Default 10 (d2l_*, mlp), 1000 (resnet*) or 256 (char_lstm: also
-   *  the words of its embedding). */
+  /** Outputs of the last layer. Default 10 (d2l_*, resnet9, mlp), 1000 (resnet18, 34 and 50) or
+   *  256 (char_lstm: also the words of its embedding). */
   std::int64_t classes = detail::initial<std::int64_t, &troika_model_options::classes>();
-  /** Default 1 (d2l_*, mlp) or 3 (resnet*). */
+  /** Default 1 (d2l_*, resnet9, mlp) or 3 (resnet18, 34 and 50). */
   std::int64_t input_channels = detail::initial<std::int64_t, &troika_model_options::input_channels>();
-  /** Default 28 (d2l_*, mlp) or 224 (resnet*). */
+  /** Default 28 (d2l_*, resnet9, mlp) or 224 (resnet18, 34 and 50). */
   std::int64_t input_height = detail::initial<std::int64_t, &troika_model_options::input_height>();
   /** Default: input_height if that is set, else as its default. */
   std::int64_t input_width = detail::initial<std::int64_t, &troika_model_options::input_width>();

@@ -122,6 +122,8 @@ namespace Troika.Native
         /// <para>- d2l_lenet</para>
         /// <para>- d2l_resnet18: 3x3 stem, no max-pool.</para>
         /// <para>- d2l_resnet18_stem7: 7x7 stem and max-pool.</para>
+        /// <para>- resnet9: a small and fast one with residual blocks, of 16 to 128 channels, for
+        /// small images (Page 2018, with a quarter of the channels).</para>
         /// <para>- resnet18, resnet34, resnet50: torchvision's layers and parameter names.</para>
         /// <para>- mlp</para>
         /// <para>- char_lstm: a language model of characters. It has an embedding of 64 features,

@@ -74,14 +74,14 @@ namespace Troika
             ReadFrom(&raw);
         }
 
-        /// <summary>Outputs of the last layer. Default 10 (d2l_*, mlp), 1000 (resnet*) or 256
-        /// (char_lstm: also the words of its embedding).</summary>
+        /// <summary>Outputs of the last layer. Default 10 (d2l_*, resnet9, mlp), 1000 (resnet18, 34
+        /// and 50) or 256 (char_lstm: also the words of its embedding).</summary>
         public long? Classes { get; set; }
 
-        /// <summary>Default 1 (d2l_*, mlp) or 3 (resnet*).</summary>
+        /// <summary>Default 1 (d2l_*, resnet9, mlp) or 3 (resnet18, 34 and 50).</summary>
         public long? InputChannels { get; set; }
 
-        /// <summary>Default 28 (d2l_*, mlp) or 224 (resnet*).</summary>
+        /// <summary>Default 28 (d2l_*, resnet9, mlp) or 224 (resnet18, 34 and 50).</summary>
         public long? InputHeight { get; set; }
 
         /// <summary>Default: InputHeight if that is set, else as its default.</summary>

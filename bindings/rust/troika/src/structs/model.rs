@@ -129,12 +129,12 @@ impl Struct for LoadReport {
 /// that is unset takes the model's own default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelOptions {
-    /// Outputs of the last layer. Default 10 (d2l_\*, mlp), 1000 (resnet\*) or 256 (`char_lstm`:
-    /// also the words of its embedding).
+    /// Outputs of the last layer. Default 10 (d2l_\*, resnet9, mlp), 1000 (resnet18, 34 and 50) or
+    /// 256 (`char_lstm`: also the words of its embedding).
     pub classes: Option<i64>,
-    /// Default 1 (d2l_\*, mlp) or 3 (resnet\*).
+    /// Default 1 (d2l_\*, resnet9, mlp) or 3 (resnet18, 34 and 50).
     pub input_channels: Option<i64>,
-    /// Default 28 (d2l_\*, mlp) or 224 (resnet\*).
+    /// Default 28 (d2l_\*, resnet9, mlp) or 224 (resnet18, 34 and 50).
     pub input_height: Option<i64>,
     /// Default: `input_height` if that is set, else as its default.
     pub input_width: Option<i64>,
